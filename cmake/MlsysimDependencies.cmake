@@ -1,0 +1,45 @@
+# The third-party packages, each looked up only where something needs it.
+#
+# All of them are packages of Debian 12; nothing is downloaded while configuring.
+
+# mlsysim_dependency(<package> <debian package> [<find_package arguments>...])
+macro(mlsysim_dependency name debian)
+  find_package(${name} ${ARGN} QUIET)
+  if(NOT ${name}_FOUND)
+    message(FATAL_ERROR
+      "mlsysim needs ${name} (${ARGN}), which was not found.\n"
+      "Install it with: apt-get install ${debian}   (scripts/setup installs everything), "
+      "or point CMAKE_PREFIX_PATH at your copy.")
+  endif()
+endmacro()
+
+mlsysim_dependency(fmt libfmt-dev 9)
+mlsysim_dependency(yaml-cpp libyaml-cpp-dev)
+mlsysim_dependency(nlohmann_json nlohmann-json3-dev 3.9)
+mlsysim_dependency(Eigen3 libeigen3-dev 3.4)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+mlsysim_dependency(Threads libc6-dev)
+
+# yaml-cpp 0.8 put its target into a namespace.
+if(TARGET yaml-cpp::yaml-cpp)
+  set(MLSYSIM_YAML_TARGET yaml-cpp::yaml-cpp)
+else()
+  set(MLSYSIM_YAML_TARGET yaml-cpp)
+endif()
+
+if(MLSYSIM_BUILD_CLI)
+  mlsysim_dependency(CLI11 libcli11-dev 2.1)
+endif()
+if(MLSYSIM_BUILD_TESTS)
+  mlsysim_dependency(Catch2 catch2)
+endif()
+if(MLSYSIM_BUILD_BENCH)
+  mlsysim_dependency(benchmark libbenchmark-dev 1.7)
+endif()
+if(MLSYSIM_BUILD_PYTHON)
+  mlsysim_dependency(Python3 python3-dev 3.9 COMPONENTS Interpreter Development.Module)
+  set(PYBIND11_FINDPYTHON ON)
+  mlsysim_dependency(pybind11 pybind11-dev 2.10)
+elseif(MLSYSIM_BUILD_TESTS)
+  mlsysim_dependency(Python3 python3 3.9 COMPONENTS Interpreter)
+endif()

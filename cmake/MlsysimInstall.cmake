@@ -1,0 +1,44 @@
+# Installation: headers and libraries come with the parts (MlsysimRooms.cmake); here the rest.
+include(CMakePackageConfigHelpers)
+
+install(EXPORT mlsysimTargets
+  NAMESPACE mlsysim::
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mlsysim
+  COMPONENT dev)
+configure_package_config_file(cmake/mlsysimConfig.cmake.in ${PROJECT_BINARY_DIR}/mlsysimConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mlsysim
+  PATH_VARS CMAKE_INSTALL_DATADIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/mlsysimConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/mlsysimConfig.cmake
+  ${PROJECT_BINARY_DIR}/mlsysimConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mlsysim
+  COMPONENT dev)
+
+# Relative, so that the installation can be moved.
+file(RELATIVE_PATH MLSYSIM_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/mlsysim.pc.in ${PROJECT_BINARY_DIR}/mlsysim.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/mlsysim.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  COMPONENT dev)
+
+install(DIRECTORY ${MLSYSIM_ZOO_BUILD}/
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/mlsysim/zoo
+  COMPONENT runtime)
+install(FILES LICENSE
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/mlsysim
+  COMPONENT runtime)
+
+set(CPACK_GENERATOR TGZ DEB)
+set(CPACK_PACKAGE_CONTACT "The mlsysim authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_COMPONENTS_ALL runtime dev)
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME mlsysim)
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmlsysim-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, libyaml-cpp-dev")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+include(CPack)

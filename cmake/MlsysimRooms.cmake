@@ -1,0 +1,67 @@
+# Rooms and parts. A room is a folder of include/mlsysim and src with one CMakeLists.txt that lists its files; a part
+# is a library made of rooms:
+#
+#   core     units scalars table tools physics spec lowering resolve     no threads, files, dlopen or clock
+#   zoo      zoo                                                         yaml-cpp inside
+#   mlsysim  catalogue pipeline engine plugin report
+#
+# The lists are collected first and the libraries made afterwards, so that a part without a source yet is an
+# interface library and everything configures.
+
+# mlsysim_room(<room> PART <part> [HEADERS <file>...] [SOURCES <file>...] [KERNELS <file>...])
+#
+# HEADERS are relative to include/mlsysim/<room>, SOURCES and KERNELS to src/<room>. KERNELS are compiled with the
+# flags of mlsysim_kernel_sources().
+function(mlsysim_room room)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PART" "HEADERS;SOURCES;KERNELS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_PART)
+    message(FATAL_ERROR "mlsysim_room(${room}): expected PART <part> [HEADERS ...] [SOURCES ...] [KERNELS ...], "
+                        "found '${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  if(arg_KERNELS)
+    list(TRANSFORM arg_KERNELS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE kernels)
+    mlsysim_kernel_sources(${kernels})
+  endif()
+  foreach(file IN LISTS arg_HEADERS)
+    cmake_path(SET path NORMALIZE ${PROJECT_SOURCE_DIR}/include/mlsysim/${room}/${file})
+    set_property(GLOBAL APPEND PROPERTY MLSYSIM_${arg_PART}_HEADERS ${path})
+  endforeach()
+  foreach(file IN LISTS arg_SOURCES arg_KERNELS)
+    set_property(GLOBAL APPEND PROPERTY MLSYSIM_${arg_PART}_SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  endforeach()
+endfunction()
+
+# mlsysim_part(<part> TARGET <name> [PUBLIC <library>...] [PRIVATE <library>...]): the library of the rooms collected.
+# PRIVATE libraries that are header-only should be wrapped in $<BUILD_INTERFACE:>, so that users need not find them.
+function(mlsysim_part part)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET" "PUBLIC;PRIVATE")
+  get_property(headers GLOBAL PROPERTY MLSYSIM_${part}_HEADERS)
+  get_property(sources GLOBAL PROPERTY MLSYSIM_${part}_SOURCES)
+  if(sources)
+    add_library(${arg_TARGET} ${sources})
+    set(scope PUBLIC)
+    mlsysim_target_defaults(${arg_TARGET})
+    target_link_libraries(${arg_TARGET} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+    set_target_properties(${arg_TARGET} PROPERTIES
+      VERSION ${PROJECT_VERSION}
+      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  else()
+    add_library(${arg_TARGET} INTERFACE)
+    set(scope INTERFACE)
+    target_link_libraries(${arg_TARGET} INTERFACE ${arg_PUBLIC})
+  endif()
+  add_library(mlsysim::${part} ALIAS ${arg_TARGET})
+  target_compile_features(${arg_TARGET} ${scope} cxx_std_20)
+  target_include_directories(${arg_TARGET} ${scope} $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  # The file set brings the include directory of the build tree with it.
+  target_sources(${arg_TARGET} ${scope}
+    FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${headers})
+  set_target_properties(${arg_TARGET} PROPERTIES
+    EXPORT_NAME ${part}
+    VERIFY_INTERFACE_HEADER_SETS ON)
+  install(TARGETS ${arg_TARGET} EXPORT mlsysimTargets
+    ARCHIVE COMPONENT dev
+    LIBRARY COMPONENT runtime NAMELINK_COMPONENT dev
+    FILE_SET HEADERS COMPONENT dev)
+  set_property(GLOBAL APPEND PROPERTY MLSYSIM_PARTS ${arg_TARGET})
+endfunction()

@@ -1,0 +1,54 @@
+# Flags of our own targets. Nothing here is global, and nothing reaches a user of the library.
+
+# mlsysim_target_defaults(<target>): language, warnings, floating-point rules, visibility, sanitizers.
+function(mlsysim_target_defaults target)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF
+    POSITION_INDEPENDENT_CODE ON)
+  # A shared build exports everything: the headers carry no export marks.
+  if(NOT BUILD_SHARED_LIBS)
+    set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  else()
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  endif()
+  # No fused multiply-add behind our back: same inputs, same bytes on every machine of one kind.
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow -Wpedantic -ffp-contract=off>
+    # Named initialisers leave members to their defaults on purpose.
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${MLSYSIM_WERROR}>>:-Werror>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # g++ 12 sees overlapping copies in std::string::insert that are not there (gcc bug 105651).
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+  endif()
+  if(MLSYSIM_SANITIZE)
+    target_compile_options(${target} PRIVATE
+      -fsanitize=${MLSYSIM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=${MLSYSIM_SANITIZE})
+    # target_clones resolves before the sanitizer run-time is up.
+    target_compile_definitions(${target} PRIVATE MLSYSIM_NO_TARGET_CLONES)
+  endif()
+endfunction()
+
+# mlsysim_kernel_sources(<file>...): block kernels. They are optimised fully even where the rest is not, and may
+# ignore errno and floating-point traps; never fast-math, never -march (see docs/explanation/architecture.md).
+function(mlsysim_kernel_sources)
+  set(options -fno-math-errno -fno-trapping-math -ffp-contract=off)
+  if(NOT MLSYSIM_SANITIZE)
+    list(PREPEND options $<$<NOT:$<CONFIG:Debug>>:-O3>)
+  endif()
+  # The targets of the library live in src/, those of tests and benchmarks in the caller's folder.
+  set_source_files_properties(${ARGN}
+    DIRECTORY ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}
+    PROPERTIES COMPILE_OPTIONS "${options}")
+endfunction()
+
+# mlsysim_executable(<target> <source>...): a program of ours, placed in bin/ so that ../share/mlsysim/zoo is found.
+function(mlsysim_executable target)
+  add_executable(${target} ${ARGN})
+  mlsysim_target_defaults(${target})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  target_link_libraries(${target} PRIVATE mlsysim::mlsysim)
+  add_dependencies(${target} mlsysim_zoo_files)
+endfunction()

@@ -1,0 +1,128 @@
+#pragma once
+/// Training on a fleet with data, tensor, pipeline and expert parallelism (wall 14).
+
+#include <mlsysim/lowering/memory_model.hpp>
+#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/system.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+namespace mlsysim {
+
+/// Time, memory and throughput of one optimizer step.
+///
+/// dp = accelerators / (tp pp ep) replicas share a global batch of `batch_size` sequences. Operator fidelity prices one
+/// micro-batch on the first and last pipeline stage from the operator list, the bubble, and the exposed part of the
+/// gradient exchange. Textbook fidelity works from totals (see textbook_step_core). One memory model answers whether a
+/// device holds its part.
+/// @cite narayanan2021megatron, sections 2 and 3; patarasuk2009allreduce
+struct DistributedModel : Model<DistributedModel> {
+  static constexpr std::string_view id = "DistributedModel";
+  static constexpr std::string_view about = "time, memory and throughput of a training step on a fleet";
+  static constexpr std::string_view law = "step = micro-batches * slot + bubble + exposed communication + update";
+  static constexpr std::string_view source = "narayanan2021megatron";
+  static constexpr std::array walls{14};
+  static constexpr std::array fallacies{
+      Fallacy{"Twice the accelerators train twice as fast.",
+              "At a fixed global batch each replica has half the work, and the gradient exchange does not shrink."},
+      Fallacy{"Pipeline stages are free when the layers divide evenly.",
+              "(stages - 1) / micro-batches of the compute time is spent filling and draining the pipeline."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const Fleet* fleet = nullptr;
+    double batch_size = 1;
+    std::optional<Precision> precision{};
+    std::optional<double> efficiency{};
+    double tp_size = 1, pp_size = 1, ep_size = 1;
+    double v_stages = 1;
+    std::optional<double> microbatch_count{};
+    double gradient_accumulation_steps = 1;
+    double zero_stage = 0;
+    Recomputation recomputation = Recomputation::selective;
+    bool sequence_parallel = true;
+    double seq_len = 2048;
+    OptimizerKind optimizer = OptimizerKind::adam;
+    double trainable_fraction = 1;
+    std::optional<double> overlap_efficiency{};
+    double congestion_factor = 1, straggler_factor = 1;
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return std::tuple{
+          field(&I::workload, key::workload), field(&I::fleet, key::fleet),
+          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
+          field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
+          field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
+          field(&I::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"),
+          field(&I::microbatch_count, key::microbatch_count).at_least(1).counted().defaulted("1 (textbook) or micro-batches of one sequence (operator)"),
+          field(&I::gradient_accumulation_steps, key::gradient_accumulation_steps).at_least(1).counted().defaulted("no accumulation"),
+          field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
+          field(&I::recomputation, key::recomputation).defaulted("selective, convention of MLSys-im"),
+          field(&I::sequence_parallel, key::sequence_parallel).defaulted("on with tensor parallelism"),
+          field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+          field(&I::optimizer, key::optimizer).defaulted("Adam"),
+          field(&I::trainable_fraction, key::trainable_fraction).within(0, 1).defaulted("all weights"),
+          field(&I::overlap_efficiency, key::overlap_efficiency).within(0, 1).defaulted("none (textbook) or zoo/defaults.yaml (operator)"),
+          field(&I::congestion_factor, key::congestion_factor).at_least(1).defaulted("an uncontended network"),
+          field(&I::straggler_factor, key::straggler_factor).at_least(1).defaulted("equal devices"),
+          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+    }
+  };
+  struct Result {
+    bool feasible = false;
+    Time<> step_latency_total, latency_compute, latency_memory, latency_overhead;
+    Time<> dp_communication_latency, tp_communication_latency, ep_communication_latency, communication_latency;
+    Time<> pipeline_bubble_latency;
+    double bubble_fraction = 0, scaling_efficiency = 0;
+    SampleRate<> effective_throughput;
+    TokenRate<> token_throughput;
+    double mfu = 0, hfu = 0;
+    Bottleneck bottleneck = Bottleneck::compute;
+    double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1, microbatch_count = 1, accelerators = 1;
+    Data<> memory_footprint;
+    double memory_utilization = 0;
+    MemoryBreakdown<> memory;
+    Fidelity fidelity = Fidelity::textbook;
+
+    static constexpr auto fields() {
+      using R = Result;
+      return std::tuple{
+          field(&R::feasible, "feasible", "", "every device holds its part"),
+          field(&R::step_latency_total, key::step_latency_total), field(&R::latency_compute, key::latency_compute),
+          field(&R::latency_memory, key::latency_memory), field(&R::latency_overhead, key::latency_overhead),
+          field(&R::dp_communication_latency, key::dp_communication_latency),
+          field(&R::tp_communication_latency, key::tp_communication_latency),
+          field(&R::ep_communication_latency, key::ep_communication_latency),
+          field(&R::communication_latency, key::communication_latency),
+          field(&R::pipeline_bubble_latency, key::pipeline_bubble_latency),
+          field(&R::bubble_fraction, key::bubble_fraction), field(&R::scaling_efficiency, key::scaling_efficiency),
+          field(&R::effective_throughput, key::effective_throughput),
+          field(&R::token_throughput, key::token_throughput), field(&R::mfu, key::mfu), field(&R::hfu, key::hfu),
+          field(&R::bottleneck, key::bottleneck),
+          field(&R::tp_size, "tp_size", "", "tensor-parallel degree"),
+          field(&R::pp_size, "pp_size", "", "pipeline-parallel degree"),
+          field(&R::dp_size, "dp_size", "", "data-parallel degree"),
+          field(&R::ep_size, "ep_size", "", "expert-parallel degree"),
+          field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
+          field(&R::accelerators, key::accelerators),
+          field(&R::memory_footprint, key::memory_footprint), field(&R::memory_utilization, key::memory_utilization),
+          field(&R::memory, "memory", "", "memory of the fullest device by use"),
+          field(&R::fidelity, "fidelity", "", "fidelity of this result")};
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  [[nodiscard]] Result solve(const Inputs& in) const {
+    Notes quiet;
+    return solve(in, quiet);
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,119 @@
+#pragma once
+/// Serving a language model: prefill and decode (wall 4).
+
+#include <mlsysim/lowering/memory_model.hpp>
+#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/system.hpp>
+#include <mlsysim/spec/workload.hpp>
+#include <mlsysim/units/unit.hpp>
+
+namespace mlsysim {
+
+/// Time to first token, inter-token latency, throughput and memory of one replica.
+///
+/// A replica is tp x pp x ep devices that serve a static batch. The prompt of `seq_len` tokens (less a cached prefix) is
+/// prefilled whole or in chunks; then every sequence decodes one token per step. With `output_tokens` the decode step is
+/// priced at the mean context of the generation and memory must hold the last; without it, at a context of `seq_len`.
+/// `decode_hardware` moves the cache over `network_bandwidth` after prefill; `draft_model` proposes `draft_tokens` for
+/// each verification.
+/// @cite pope2023inference, section 2; agrawal2024sarathi; zhong2024distserve; leviathan2023speculative
+struct ServingModel : Model<ServingModel> {
+  static constexpr std::string_view id = "ServingModel";
+  static constexpr std::string_view about = "time to first token, inter-token latency and memory of a replica";
+  static constexpr std::string_view law = "ttft = prefill time; itl = time of one decode step";
+  static constexpr std::string_view source = "pope2023inference";
+  static constexpr std::array walls{4};
+  static constexpr std::array fallacies{
+      Fallacy{"Prefill and decode are limited by the same thing.",
+              "Prefill reads the weights once for thousands of tokens, decode once for each: the first is bound by "
+              "arithmetic, the second by memory."},
+      Fallacy{"The weights decide how many requests fit.",
+              "Keys and values grow with every token of every sequence and soon take more room than the weights."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    double seq_len = 2048;
+    double batch_size = 1;
+    std::optional<double> output_tokens{};
+    std::optional<Precision> precision{}, kv_precision{};
+    std::optional<double> efficiency{};
+    double tp_size = 1, pp_size = 1, ep_size = 1;
+    double cached_prefix_len = 0;
+    std::optional<double> prefill_chunk_tokens{};
+    const HardwareNode* decode_hardware = nullptr;
+    Bandwidth<> network_bandwidth = 100.0 * (unit::GB / unit::s);
+    const Workload* draft_model = nullptr;
+    double draft_acceptance_rate = 0.7;
+    std::optional<double> draft_tokens{};
+    const Fleet* fleet = nullptr;
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return std::tuple{
+          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+          field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
+          field(&I::output_tokens, key::output_tokens).at_least(1).counted().defaulted("decode priced at the prompt's context"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::kv_precision, key::kv_precision).defaulted("as the weights, 16 bits below 8"),
+          field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
+          field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("one stage"),
+          field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
+          field(&I::cached_prefix_len, key::cached_prefix_len).non_negative().counted().defaulted("nothing cached"),
+          field(&I::prefill_chunk_tokens, key::prefill_chunk_tokens).at_least(1).counted().defaulted("whole prompt at once"),
+          field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
+          field(&I::network_bandwidth, key::network_bandwidth).positive().defaulted("100 GB/s, convention of MLSys-im"),
+          field(&I::draft_model, key::draft_model).defaulted("no speculation"),
+          field(&I::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1).defaulted("0.7, convention of MLSys-im"),
+          field(&I::draft_tokens, key::draft_tokens).at_least(1).counted().defaulted("zoo/defaults.yaml"),
+          field(&I::fleet, key::fleet).defaulted("devices joined by their own link"),
+          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+    }
+  };
+  struct Result {
+    bool feasible = false;
+    Time<> ttft, itl, request_latency;
+    TokenRate<> token_throughput;
+    Data<> kv_cache_size, model_weights_size, total_memory_required;
+    double memory_utilization = 0;
+    double prompt_cache_hit_ratio = 0, prefill_chunks = 1;
+    Time<> prefill_chunk_time, decode_stall_bound;
+    Bottleneck prefill_bottleneck = Bottleneck::compute, bottleneck = Bottleneck::memory;
+    double prefill_mfu = 0, mfu = 0;
+    double accelerators = 1;
+    MemoryBreakdown<> memory;
+    Fidelity fidelity = Fidelity::textbook;
+
+    static constexpr auto fields() {
+      using R = Result;
+      return std::tuple{
+          field(&R::feasible, "feasible", "", "fits in memory"), field(&R::ttft, key::ttft), field(&R::itl, key::itl),
+          field(&R::request_latency, key::request_latency), field(&R::token_throughput, key::token_throughput),
+          field(&R::kv_cache_size, key::kv_cache_size), field(&R::model_weights_size, key::model_weights_size),
+          field(&R::total_memory_required, key::total_memory_required),
+          field(&R::memory_utilization, key::memory_utilization),
+          field(&R::prompt_cache_hit_ratio, key::prompt_cache_hit_ratio), field(&R::prefill_chunks, key::prefill_chunks),
+          field(&R::prefill_chunk_time, key::prefill_chunk_time), field(&R::decode_stall_bound, key::decode_stall_bound),
+          field(&R::prefill_bottleneck, "prefill_bottleneck", "", "what limits the prefill"),
+          field(&R::bottleneck, key::bottleneck),
+          field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilisation of the prefill"),
+          field(&R::mfu, key::mfu), field(&R::accelerators, key::accelerators),
+          field(&R::memory, "memory", "", "memory of one decoding device by use"),
+          field(&R::fidelity, "fidelity", "", "fidelity of this result")};
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  [[nodiscard]] Result solve(const Inputs& in) const {
+    Notes quiet;
+    return solve(in, quiet);
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,104 @@
+#pragma once
+/// One device, one batch: inference or a training step (walls 1 and 2).
+
+#include <mlsysim/lowering/memory_model.hpp>
+#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+namespace mlsysim {
+
+/// Time, memory and energy of one batch on one device.
+///
+/// Operator fidelity prices the operator list. One inference of a language model is one decode step at a context of
+/// `seq_len` tokens; of an encoder, one sequence of `seq_len`; of a convolutional network, one image per sample. A
+/// training step is forward, recomputation, backward and update. Textbook fidelity is the roofline over published
+/// totals with software time (see TextbookPass). A model that does not fit is priced with the spilled bytes crossing
+/// the host link and is reported as infeasible.
+/// @cite williams2009roofline, section 3
+struct SingleNodeModel : Model<SingleNodeModel> {
+  static constexpr std::string_view id = "SingleNodeModel";
+  static constexpr std::string_view about = "time, memory and energy of one batch on one device";
+  static constexpr std::string_view law = "latency = max(work / (peak efficiency), traffic / bandwidth) + overhead";
+  static constexpr std::string_view source = "williams2009roofline";
+  static constexpr std::array walls{1, 2};
+  static constexpr std::array fallacies{
+      Fallacy{"A device with twice the peak rate runs every model twice as fast.",
+              "Below the ridge intensity the memory bandwidth decides, and decoding at small batches is always below it."},
+      Fallacy{"A model fits when its weights fit.",
+              "Keys and values, activations, optimizer states and the framework share the same memory."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    double batch_size = 1;
+    std::optional<Precision> precision{};
+    std::optional<double> efficiency{};
+    bool is_training = false;
+    double seq_len = 2048;
+    double zero_stage = 0;
+    double dp_size = 1;
+    Recomputation recomputation = Recomputation::none;
+    OptimizerKind optimizer = OptimizerKind::adam;
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return std::tuple{
+          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+          field(&I::batch_size, key::batch_size).at_least(1).defaulted("one sample"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::is_training, key::is_training).defaulted("inference"),
+          field(&I::seq_len, key::seq_len).at_least(1).defaulted("2048 tokens, convention of MLSys-im"),
+          field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
+          field(&I::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
+          field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
+          field(&I::optimizer, key::optimizer).defaulted("Adam"),
+          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+    }
+  };
+  struct Result {
+    Time<> latency, latency_compute, latency_memory, latency_overhead;
+    SampleRate<> throughput;
+    Bottleneck bottleneck = Bottleneck::compute;
+    Intensity<> arithmetic_intensity;
+    Energy<> energy;
+    Data<> memory_footprint;
+    double memory_utilization = 0;
+    ComputeRate<> peak_flops_actual;
+    Bandwidth<> peak_bw_actual;
+    double mfu = 0, hfu = 0;
+    bool feasible = false;
+    Data<> offload_spill_bytes;
+    MemoryBreakdown<> memory;
+    Fidelity fidelity = Fidelity::textbook;
+
+    static constexpr auto fields() {
+      using R = Result;
+      return std::tuple{
+          field(&R::latency, key::latency), field(&R::latency_compute, key::latency_compute),
+          field(&R::latency_memory, key::latency_memory), field(&R::latency_overhead, key::latency_overhead),
+          field(&R::throughput, key::throughput), field(&R::bottleneck, key::bottleneck),
+          field(&R::arithmetic_intensity, key::arithmetic_intensity),
+          field(&R::energy, "energy", "J", "electrical energy of the batch; 0 where the device has no TDP"),
+          field(&R::memory_footprint, key::memory_footprint), field(&R::memory_utilization, key::memory_utilization),
+          field(&R::peak_flops_actual, key::peak_flops_actual), field(&R::peak_bw_actual, key::peak_bw_actual),
+          field(&R::mfu, key::mfu), field(&R::hfu, key::hfu), field(&R::feasible, "feasible", "", "fits in memory"),
+          field(&R::offload_spill_bytes, "offload_spill_bytes", "GB", "bytes that do not fit and cross the host link"),
+          field(&R::memory, "memory", "", "memory by use"),
+          field(&R::fidelity, "fidelity", "", "fidelity of this result")};
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  [[nodiscard]] Result solve(const Inputs& in) const {
+    Notes quiet;
+    return solve(in, quiet);
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,88 @@
+#pragma once
+/// Memory of one device in training (wall 2).
+
+#include <mlsysim/lowering/memory_model.hpp>
+#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+namespace mlsysim {
+
+/// Bytes on the fullest device of a training run, by use.
+/// @cite korthikanti2022recomputation, section 4; rajbhandari2020zero, section 3
+struct TrainingMemoryModel : Model<TrainingMemoryModel> {
+  static constexpr std::string_view id = "TrainingMemoryModel";
+  static constexpr std::string_view about = "memory of one device in training, by use";
+  static constexpr std::string_view law = "total = weights + gradients + optimizer states + activations + buffers";
+  static constexpr std::string_view source = "korthikanti2022recomputation";
+  static constexpr std::array walls{2};
+  static constexpr std::array fallacies{
+      Fallacy{"Training needs about as much memory as inference.",
+              "Mixed-precision Adam keeps 16 bytes per weight, eight times the two that inference needs, and activations on top."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    double batch_size = 1;
+    double seq_len = 2048;
+    std::optional<Precision> precision{};
+    OptimizerKind optimizer = OptimizerKind::adam;
+    Recomputation recomputation = Recomputation::selective;
+    double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1;
+    double zero_stage = 0;
+    double gradient_accumulation_steps = 1;
+    double trainable_fraction = 1;
+    bool sequence_parallel = true;
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return std::tuple{
+          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
+          field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::optimizer, key::optimizer).defaulted("Adam"),
+          field(&I::recomputation, key::recomputation).defaulted("selective, convention of MLSys-im"),
+          field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
+          field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
+          field(&I::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
+          field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
+          field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
+          field(&I::gradient_accumulation_steps, key::gradient_accumulation_steps).at_least(1).counted().defaulted("no accumulation"),
+          field(&I::trainable_fraction, key::trainable_fraction).within(0, 1).defaulted("all weights"),
+          field(&I::sequence_parallel, key::sequence_parallel).defaulted("on with tensor parallelism"),
+          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+    }
+  };
+  struct Result {
+    bool feasible = false;
+    MemoryBreakdown<> memory;
+    Data<> total_memory, available_memory;
+    double memory_utilization = 0;
+    double microbatch_size = 1;
+    Fidelity fidelity = Fidelity::textbook;
+
+    static constexpr auto fields() {
+      using R = Result;
+      return std::tuple{field(&R::feasible, "feasible", "", "fits in memory"),
+                        field(&R::memory, "memory", "", "memory of the fullest device by use"),
+                        field(&R::total_memory, "total_memory", "GB", "sum of the parts"),
+                        field(&R::available_memory, "available_memory", "GB", "device memory"),
+                        field(&R::memory_utilization, key::memory_utilization),
+                        field(&R::microbatch_size, "microbatch_size", "", "sequences of one micro-batch"),
+                        field(&R::fidelity, "fidelity", "", "fidelity of this result")};
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  [[nodiscard]] Result solve(const Inputs& in) const {
+    Notes quiet;
+    return solve(in, quiet);
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,68 @@
+#pragma once
+/// From specs to numeric views: names, missing values and defaults are settled here, once, in double.
+
+#include <mlsysim/lowering/step.hpp>
+#include <mlsysim/resolve/notes.hpp>
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/system.hpp>
+#include <mlsysim/spec/views.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+#include <optional>
+
+namespace mlsysim {
+
+/// The conventions that a resolver works with: the caller's, or those of the standard zoo.
+[[nodiscard]] const Conventions& conventions_or_standard(const Conventions* conventions);
+
+/// The precision of a request: the one named, or the device's default (noted).
+[[nodiscard]] Precision precision_or_default(std::optional<Precision> precision, const HardwareNode& hardware, Notes& notes);
+
+/// The fidelity of a request: the one named, or operator where the workload's shape is known, else textbook (noted).
+/// @throws InputError when operator fidelity is asked for and the shape is not known
+[[nodiscard]] Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes);
+
+/// The numbers of a device at one precision; every convention that fills a gap is noted.
+/// @throws LookupError when the device has no rate at this precision; InputError when it has no memory figures
+[[nodiscard]] Device<> device_view(const HardwareNode& hardware, Precision precision, const Conventions& conventions,
+                                   Notes& notes);
+
+/// Memory that a model of `weights` bytes works from: on-chip SRAM where it fits, else flash where there is one, else
+/// main memory.
+struct MemoryLevel {
+  Bandwidth<> bandwidth;
+  Data<> capacity;
+  std::string_view name;
+};
+[[nodiscard]] MemoryLevel memory_level(const HardwareNode& hardware, Data<> weights);
+
+/// Devices of one kind joined by the device link alone, all in one node.
+[[nodiscard]] Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& conventions, Notes& notes);
+/// The two levels of a fleet.
+[[nodiscard]] Links<> links_view(const Fleet& fleet, const Conventions& conventions, Notes& notes);
+
+/// Structure and sizes of a workload for one phase.
+/// @throws InputError naming what is missing from the shape
+[[nodiscard]] ModelView<> model_view(const Workload& workload, Phase phase);
+
+/// Storage of weights, activations, KV entries, gradients and optimizer states.
+struct Storage {
+  double weight_bytes, activation_bytes, kv_bytes, gradient_bytes, state_bytes;
+};
+/// Inference: weights at `precision`; activations at 2 B or the precision if wider; KV at `kv_precision`, by default
+/// `precision` when it has at least 8 bits, else 16 bits.
+[[nodiscard]] Storage inference_storage(Precision precision, std::optional<Precision> kv_precision);
+/// Training: weights, gradients and activations at 16 bits for formats of 16 bits and less, else at the format; the
+/// optimizer adds its moments and, beside narrow weights, an fp32 master copy.
+[[nodiscard]] Storage training_storage(Precision precision, OptimizerKind optimizer);
+/// Fills the bytes of a plan.
+void set_storage(Plan<>& plan, const Storage& storage);
+
+/// Weights of the whole model, counted from its shape [param]; the published number where there is no shape.
+[[nodiscard]] Params<> parameter_count(const Workload& workload);
+/// Weights that one token uses, counted from the shape: of the routed experts only `top_k` [param].
+[[nodiscard]] Params<> active_parameter_count(const Workload& workload);
+/// KV cache of one sequence of `tokens`, from the operator list [B].
+[[nodiscard]] Data<> kv_cache_bytes(const Workload& workload, double tokens, double batch, Precision precision);
+
+}  // namespace mlsysim

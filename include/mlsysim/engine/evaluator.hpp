@@ -1,0 +1,41 @@
+#pragma once
+/// SystemEvaluator: the three-level scorecard of a scenario.
+
+#include <mlsysim/engine/scenario.hpp>
+#include <mlsysim/engine/scorecard.hpp>
+
+#include <memory>
+
+namespace mlsysim {
+
+/// A scenario with its gaps filled: the fleet it runs on, the mode, the degrees.
+///
+/// Owns the node, fabric and fleet that are made for the occasion. Keep it as long as results point to its fleet.
+class ResolvedScenario {
+ public:
+  /// @throws InputError, DomainError for contradictory counts or missing parts
+  ResolvedScenario(const Scenario& scenario, Notes& notes);
+
+  [[nodiscard]] const Scenario& asked() const { return asked_; }
+  [[nodiscard]] Mode mode() const { return mode_; }
+  [[nodiscard]] const Fleet& fleet() const { return *fleet_; }
+  [[nodiscard]] const HardwareNode& hardware() const { return *fleet_->node->accelerator; }
+  [[nodiscard]] double accelerators() const { return fleet_->total_accelerators(); }
+  [[nodiscard]] double tp_size() const { return tp_size_; }
+
+ private:
+  Scenario asked_;
+  Mode mode_;
+  std::shared_ptr<Node> node_;
+  std::shared_ptr<NetworkFabric> fabric_;
+  std::shared_ptr<Fleet> own_fleet_;
+  const Fleet* fleet_ = nullptr;
+  double tp_size_ = 1;
+};
+
+struct SystemEvaluator {
+  /// Feasibility (memory), performance (time, throughput, bottleneck) and macro (cost, energy, carbon) of a scenario.
+  [[nodiscard]] static SystemEvaluation evaluate(const Scenario& scenario);
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,28 @@
+#pragma once
+/// The derivation of one number of a scenario: law by law, with the numbers put in.
+
+#include <mlsysim/engine/scenario.hpp>
+
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+/// What `explain` can derive for a scenario's mode, e.g. "ttft", "itl", "memory", "latency", "step_latency_total".
+[[nodiscard]] std::vector<std::string> explainable(const Scenario& scenario);
+
+/// Derivation as text: the result, the terms that it is made of (largest first, small ones collapsed), the law calls
+/// behind the largest terms with their inputs, and the assumptions with their sources.
+/// @throws LookupError naming what can be explained
+[[nodiscard]] std::string explain(const Scenario& scenario, std::string_view metric);
+
+/// The operator table of one pass, largest time first: name, count, work, traffic, time, what limits it.
+struct OperatorRow {
+  std::string name, group, pass, limit;
+  double count = 0;
+  double work = 0, traffic = 0, time = 0;  ///< FLOP, B, s of all executions
+  double share = 0;                        ///< of the pass
+};
+[[nodiscard]] std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_view metric);
+
+}  // namespace mlsysim

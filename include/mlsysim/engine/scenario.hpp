@@ -1,0 +1,110 @@
+#pragma once
+/// A question to the whole library: this workload, on these devices, run like this.
+///
+/// The table of `Scenario` is the only list of what may be asked: plan files, command-line options and Python keywords
+/// are made from it.
+
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/infrastructure.hpp>
+#include <mlsysim/spec/system.hpp>
+#include <mlsysim/spec/workload.hpp>
+#include <mlsysim/table/describe.hpp>
+
+#include <optional>
+#include <string>
+
+namespace mlsysim {
+
+/// What is done with the workload.
+enum class Mode : std::uint8_t { infer, serve, train };
+template <>
+struct Choices<Mode> {
+  static constexpr std::string_view what = "mode";
+  static constexpr std::array<std::string_view, 3> names{"infer", "serve", "train"};
+};
+
+namespace key {
+inline constexpr Key<Mode> mode{"mode", "", "infer (one batch), serve (prefill and decode) or train (optimizer steps)"};
+inline constexpr Key<double> node_count{"node_count", "", "nodes in use"};
+inline constexpr Key<double> accelerators_per_node{"accelerators_per_node", "", "devices of one node"};
+inline constexpr Key<Bandwidth<>> intra_node_bw{"intra_node_bw", "GB/s", "inside a node, one way per device"};
+inline constexpr Key<Bandwidth<>> fabric_bandwidth{"fabric_bandwidth", "GB/s", "between nodes, one way per port"};
+}  // namespace key
+
+/// One scenario. Exactly one of `hardware` and `fleet` is given; counts beside `hardware` describe a fleet made for the
+/// occasion.
+struct Scenario {
+  std::string name = "scenario";
+  const Workload* workload = nullptr;
+  const HardwareNode* hardware = nullptr;
+  const Fleet* fleet = nullptr;
+  std::optional<Mode> mode{};
+  double batch_size = 1;
+  double seq_len = 2048;
+  std::optional<double> output_tokens{};
+  std::optional<Precision> precision{}, kv_precision{};
+  std::optional<double> efficiency{};
+  std::optional<double> accelerators{}, node_count{}, accelerators_per_node{};
+  std::optional<Bandwidth<>> intra_node_bw{}, fabric_bandwidth{};
+  std::optional<double> tp_size{};
+  double pp_size = 1, ep_size = 1, v_stages = 1;
+  std::optional<double> microbatch_count{};
+  double gradient_accumulation_steps = 1;
+  double zero_stage = 0;
+  std::optional<Recomputation> recomputation{};
+  OptimizerKind optimizer = OptimizerKind::adam;
+  bool sequence_parallel = true;
+  double cached_prefix_len = 0;
+  std::optional<double> prefill_chunk_tokens{};
+  const GridProfile* grid = nullptr;
+  const Datacenter* datacenter = nullptr;
+  double duration_days = 30;
+  std::optional<MoneyPerEnergy<>> kwh_price{};
+  std::optional<Money<>> unit_cost{};
+  double infrastructure_multiplier = 1;
+  std::optional<Fidelity> fidelity{};
+  const Conventions* conventions = nullptr;
+
+  static constexpr auto fields() {
+    using S = Scenario;
+    return std::tuple{
+        field(&S::name, "name", "", "name of the scenario").defaulted("scenario"),
+        field(&S::workload, key::workload),
+        field(&S::hardware, key::hardware).defaulted("the fleet's"),
+        field(&S::fleet, key::fleet).defaulted("made from hardware and counts"),
+        field(&S::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
+        field(&S::batch_size, key::batch_size).at_least(1).counted().defaulted("one"),
+        field(&S::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+        field(&S::output_tokens, key::output_tokens).at_least(1).counted().defaulted("decode priced at the prompt's context"),
+        field(&S::precision, key::precision).defaulted("the device's default precision"),
+        field(&S::kv_precision, key::kv_precision).defaulted("as the weights, 16 bits below 8"),
+        field(&S::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
+        field(&S::accelerators, key::accelerators).at_least(1).counted().defaulted("one, or the whole fleet"),
+        field(&S::node_count, key::node_count).at_least(1).counted().defaulted("accelerators / accelerators_per_node"),
+        field(&S::accelerators_per_node, key::accelerators_per_node).at_least(1).counted().defaulted("up to 8 in one node"),
+        field(&S::intra_node_bw, key::intra_node_bw).positive().defaulted("the device's link"),
+        field(&S::fabric_bandwidth, key::fabric_bandwidth).positive().defaulted("zoo/defaults.yaml"),
+        field(&S::tp_size, key::tp_size).at_least(1).counted().defaulted("all devices of the node (serve), 1 (train)"),
+        field(&S::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
+        field(&S::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
+        field(&S::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"),
+        field(&S::microbatch_count, key::microbatch_count).at_least(1).counted().defaulted("micro-batches of one sequence (operator)"),
+        field(&S::gradient_accumulation_steps, key::gradient_accumulation_steps).at_least(1).counted().defaulted("no accumulation"),
+        field(&S::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
+        field(&S::recomputation, key::recomputation).defaulted("selective in training"),
+        field(&S::optimizer, key::optimizer).defaulted("Adam"),
+        field(&S::sequence_parallel, key::sequence_parallel).defaulted("on with tensor parallelism"),
+        field(&S::cached_prefix_len, key::cached_prefix_len).non_negative().counted().defaulted("nothing cached"),
+        field(&S::prefill_chunk_tokens, key::prefill_chunk_tokens).at_least(1).counted().defaulted("whole prompt at once"),
+        field(&S::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
+        field(&S::datacenter, key::datacenter).defaulted("the fleet's, else none"),
+        field(&S::duration_days, key::duration_days).positive().defaulted("30 days"),
+        field(&S::kwh_price, key::kwh_price).non_negative().defaulted("zoo/defaults.yaml"),
+        field(&S::unit_cost, "unit_cost", "USD", "price of one device").non_negative().defaulted("the device's own figure"),
+        field(&S::infrastructure_multiplier, key::infrastructure_multiplier).at_least(1).defaulted("the devices alone"),
+        field(&S::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+        field(&S::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,24 @@
+#pragma once
+/// Forward declarations of the types that users name in their own headers.
+
+#include <cstdint>
+
+namespace mlsysim {
+
+struct HardwareNode;
+struct Workload;
+struct Node;
+struct NetworkFabric;
+struct Fleet;
+struct GridProfile;
+struct Datacenter;
+struct Conventions;
+class Zoo;
+
+enum class Precision : std::uint8_t;
+enum class Fidelity : std::uint8_t;
+enum class Bottleneck : std::uint8_t;
+enum class OptimizerKind : std::uint8_t;
+enum class Recomputation : std::uint8_t;
+
+}  // namespace mlsysim

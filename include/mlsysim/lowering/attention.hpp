@@ -1,0 +1,226 @@
+#pragma once
+/// Forward rules of the attention layers: grouped heads, latent (MLA), windowed, and linear.
+
+#include <mlsysim/lowering/emit.hpp>
+#include <mlsysim/physics/attention.hpp>
+
+namespace mlsysim::detail {
+
+/// Query-key pairs of one head and sequence, and the distinct keys that they read.
+template <class T>
+[[nodiscard]] auto attended(const Structure& structure, const Plan<T>& plan, const T& window) {
+  if (structure.causal)
+    return apply<WindowedAttentionPairs, T>(
+        {.new_tokens = plan.new_tokens, .past_tokens = plan.context - plan.new_tokens, .window = window});
+  return WindowedAttentionPairs::Result<T>{.pairs = plan.new_tokens * plan.context, .keys = plan.context};
+}
+
+/// The attention core: scores, softmax, weighted sum over `context` cached tokens.
+/// @param heads, kv_heads heads on this device
+/// @param context tokens that each sequence may attend to in this layer
+template <class T>
+void attention_core(const Frame<T>& f, std::string_view name, const T& count, const T& heads, const T& kv_heads,
+                    const T& qk, const T& v, const T& cached_width, const T& window) {
+  const auto seen = attended(f.structure, f.plan, window);
+  Op<T> op;
+  op.kind = OpKind::attention;
+  op.group = OpGroup::attention;
+  op.name = name;
+  op.count = count;
+  op.m = f.plan.new_tokens;
+  op.n = seen.keys;
+  op.k = qk;
+  op.copies = f.sequences * heads;
+  op.work = flops<T>(2.0 * f.sequences * heads * seen.pairs * (qk + v));
+  const bool cached = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
+  // Outside serving nothing is cached: keys and values are activations like any other.
+  const Data<T> keys = cached ? f.plan.kv_bytes * (f.sequences * op.n * cached_width)
+                              : f.activations(f.sequences * op.n * cached_width);
+  if (cached) op.state = keys;
+  const Data<T> queries = f.activations(f.tokens * heads * (qk + v));
+  op.live = queries;
+  op.traffic = keys + queries;
+  // An unfused kernel writes and reads the scores and the probabilities.
+  const T scores = seen.pairs * heads * f.sequences;
+  op.unfused_traffic = op.traffic + f.activations(4.0 * scores);
+  if (f.structure.kernel == AttentionKernel::unfused) {
+    op.traffic = op.unfused_traffic;
+    const T square = f.sequences * heads * f.plan.new_tokens * op.n;
+    op.kept = f.activations(square * (f.structure.dropout ? 2.0 : 1.0));
+    dropout_mask(f, op, square);
+  }
+  if (f.training()) op.kept += f.activations(f.tokens * (heads * qk + kv_heads * (qk + v)));
+  f.ops.push(op);
+}
+
+/// Multi-head, grouped-query or multi-query attention of `count` layers.
+template <class T>
+void grouped_attention(const Frame<T>& f, const T& count, const T& window) {
+  const auto& h = f.shape;
+  const T heads = h.heads / f.plan.tp;
+  // Fewer key-value heads than devices: each device holds one, copied.
+  const T kv_heads = max(h.kv_heads / f.plan.tp, T{1.0});
+  const T query_width = heads * h.qk_dim, kv_width = kv_heads * (h.qk_dim + h.v_dim);
+  {
+    auto& op = matmul(f, "qkv_projection", OpGroup::attention, count, f.tokens,
+                      query_width * (1.0 + h.output_gate) + kv_width, h.hidden);
+    op.params += params<T>(h.qkv_bias * (query_width + kv_width) + h.qk_norm_head * 2.0 * h.qk_dim +
+                           h.qk_norm_full * (query_width + kv_heads * h.qk_dim) + h.sinks * heads);
+    op.kept = op.kept / f.sp;
+  }
+  {
+    auto& op = elementwise(f, "rotary_and_cache", OpGroup::attention, count,
+                           f.tokens * (query_width + kv_heads * h.qk_dim), 1, 1, 6);
+    op.traffic += f.plan.kv_bytes * (f.tokens * kv_width);
+  }
+  attention_core(f, "attention", count, heads, kv_heads, h.qk_dim, h.v_dim, kv_width, window);
+  auto& out = matmul(f, "output_projection", OpGroup::attention, count, f.tokens, h.hidden, heads * h.v_dim);
+  out.params += params<T>(h.output_bias * h.hidden);
+  dropout_mask(f, out, f.tokens * h.hidden / f.sp);
+  join_tensor_parallel(f, "attention_join", count);
+}
+
+/// Scores of every cached entry against light-weight index heads, to choose the ones that attention reads
+/// (DeepSeek-V3.2, section 2.1).
+template <class T>
+void block_index(const Frame<T>& f, const T& count, const T& query_inputs, const T& entries) {
+  const auto& h = f.shape;
+  const T width = h.index_heads * h.index_dim;
+  matmul(f, "index_query", OpGroup::attention, count, f.tokens, width, query_inputs);
+  const bool compressed = f.structure.attention == AttentionKind::compressed;
+  auto& key = matmul(f, "index_key", OpGroup::attention, count, f.tokens,
+                     h.index_dim * (compressed ? 4.0 : 1.0) + h.index_heads, h.hidden);
+  key.params += params<T>(h.index_dim * (compressed ? 9.0 : 2.0));
+  Op<T> op;
+  op.kind = OpKind::attention;
+  op.group = OpGroup::attention;
+  op.name = "index_scores";
+  op.count = count;
+  op.m = f.plan.new_tokens;
+  op.n = entries;
+  op.k = h.index_dim;
+  op.copies = f.sequences * h.index_heads;
+  op.work = flops<T>(2.0 * f.tokens * entries * width);
+  op.state = f.plan.kv_bytes * (f.sequences * entries * h.index_dim);
+  op.live = f.activations(f.tokens * width);
+  op.traffic = op.state + op.live;
+  op.unfused_traffic = op.traffic;
+  f.ops.push(op);
+}
+
+/// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
+/// projections absorbed into the query and the output.
+template <class T>
+void latent_attention(const Frame<T>& f, const T& count) {
+  const auto& h = f.shape;
+  const T heads = h.heads / f.plan.tp;
+  const T query_inputs = select(h.q_lora > T{0.0}, h.q_lora, h.hidden);
+  const T latent = h.kv_lora + h.rope;
+  // The down projections are small and are held by every device of the group.
+  auto& down = matmul(f, "latent_down_projection", OpGroup::attention, count, f.tokens, h.q_lora + latent, h.hidden);
+  down.params += params<T>(h.q_lora + h.kv_lora);  // norms of the two latents
+  down.kept = down.kept / f.sp;
+  matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.rope), query_inputs);
+  {
+    auto& op = elementwise(f, "rotary_and_cache", OpGroup::attention, count, f.tokens * (heads + 1.0) * h.rope, 1, 1, 6);
+    op.traffic += f.plan.kv_bytes * (f.tokens * latent);
+  }
+  if (f.structure.phase == Phase::decode) {
+    matmul(f, "absorbed_key_projection", OpGroup::attention, count, f.tokens, h.kv_lora, h.nope, heads);
+    attention_core(f, "latent_attention", count, heads, T{1.0}, latent, h.kv_lora, latent, f.plan.context);
+    matmul(f, "absorbed_value_projection", OpGroup::attention, count, f.tokens, h.v_dim, h.kv_lora, heads);
+  } else {
+    matmul(f, "key_value_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.v_dim), h.kv_lora);
+    attention_core(f, "attention", count, heads, heads, h.nope + h.rope, h.v_dim, latent, f.plan.context);
+  }
+  if (f.structure.indexed) block_index(f, count, query_inputs, f.plan.context);
+  matmul(f, "output_gate", OpGroup::attention, count * h.output_gate, f.tokens, heads * h.v_dim, h.hidden);
+  matmul(f, "output_projection", OpGroup::attention, count, f.tokens, h.hidden, heads * h.v_dim);
+  join_tensor_parallel(f, "attention_join", count);
+}
+
+/// Compressed attention: a sliding window, and the past as one vector for each block of `block` tokens, of which the
+/// selection reads `index_top_k` where there is one (DeepSeek-V4). Keys and values are one shared vector.
+template <class T>
+void compressed_attention(const Frame<T>& f, const T& count, double block, const T& selected) {
+  const auto& h = f.shape;
+  const T heads = h.heads / f.plan.tp;
+  auto& down = matmul(f, "query_down_projection", OpGroup::attention, count, f.tokens, h.q_lora + h.qk_dim, h.hidden);
+  down.params += params<T>(h.q_lora + h.qk_dim);
+  matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * h.qk_dim, h.q_lora);
+  if (block > 1) {
+    // Two gated projections per overlapping block of 4, one pair for a block of 128; weights for each position.
+    const double wide = block < 8 ? 2.0 : 1.0;
+    auto& press = matmul(f, "block_compression", OpGroup::attention, count, f.tokens, 2.0 * wide * h.qk_dim, h.hidden);
+    press.params += params<T>((block * wide + 1.0) * h.qk_dim);
+  }
+  const T blocks = block > 1 ? f.plan.context / block : T{0.0};
+  const T seen = min(f.plan.context, h.window) + min(blocks, selected);
+  if (block > 1 && block < 8) block_index(f, count, h.q_lora, blocks);
+
+  Op<T> op;
+  op.kind = OpKind::attention;
+  op.group = OpGroup::attention;
+  op.name = "compressed_attention";
+  op.count = count;
+  op.m = f.plan.new_tokens;
+  op.n = seen;
+  op.k = h.qk_dim;
+  op.copies = f.sequences * heads;
+  op.params = params<T>(heads);
+  op.work = flops<T>(4.0 * f.tokens * heads * seen * h.qk_dim);
+  op.state = f.plan.kv_bytes * (f.sequences * (min(f.plan.context, h.window) + blocks) * h.qk_dim);
+  op.live = f.activations(2.0 * f.tokens * heads * h.qk_dim);
+  // Each new token of a sequence selects its own blocks; what several of them read is read once at best.
+  op.traffic = op.live + f.plan.kv_bytes * (f.sequences * seen * h.qk_dim);
+  op.unfused_traffic = op.traffic;
+  if (f.training()) op.kept = f.activations(f.tokens * (heads + 1.0) * h.qk_dim);
+  f.ops.push(op);
+
+  matmul(f, "grouped_output_down", OpGroup::attention, count, f.tokens, h.output_rank,
+         heads * h.qk_dim / h.output_groups, h.output_groups);
+  matmul(f, "grouped_output_up", OpGroup::attention, count, f.tokens, h.hidden, h.output_groups * h.output_rank / f.plan.tp);
+  join_tensor_parallel(f, "attention_join", count);
+}
+
+/// Gated linear attention with a recurrent state per value head (delta rule).
+template <class T>
+void linear_attention(const Frame<T>& f, const T& count) {
+  const auto& h = f.shape;
+  const T keys = h.linear_key_heads / f.plan.tp, values = h.linear_value_heads / f.plan.tp;
+  const T mixed = (2.0 * keys + values) * h.linear_head_dim;
+  const T width = values * h.linear_head_dim;
+  // Query, key, value and output gate; beside them write strength and decay, of which Kimi's is a vector through a
+  // low rank instead of a number.
+  auto& in = matmul(f, "linear_attention_input", OpGroup::attention, count, f.tokens,
+                    mixed + width + values * (f.structure.delta_attention ? 1.0 : 2.0), h.hidden);
+  in.kept = in.kept / f.sp;
+  if (f.structure.delta_attention) {
+    matmul(f, "decay_down", OpGroup::attention, count, f.tokens, h.linear_head_dim, h.hidden);
+    auto& up = matmul(f, "decay_up", OpGroup::attention, count, f.tokens, width, h.linear_head_dim);
+    up.params += params<T>(width - values);
+  }
+  auto& conv = elementwise(f, "short_convolution", OpGroup::attention, count, f.tokens * mixed, 1, 1, 8);
+  conv.params = params<T>(h.conv_width * mixed + 2.0 * values + h.linear_head_dim);
+  conv.kept = f.activations(f.tokens * mixed);
+
+  Op<T> op;
+  op.kind = OpKind::recurrence;
+  op.group = OpGroup::attention;
+  op.name = "recurrent_state";
+  op.count = count;
+  const T cells = values * h.linear_head_dim * h.linear_head_dim;
+  // Decay (1), rank-one read (2), rank-one write (2), query (2): seven FLOP a state cell and token.
+  op.work = flops<T>(7.0 * cells * f.tokens);
+  op.state = 4.0 * unit::B * (cells * f.sequences);  // the state is kept in fp32
+  op.live = f.activations(f.tokens * (mixed + values * h.linear_head_dim));
+  op.traffic = 2.0 * op.state + op.live;
+  op.unfused_traffic = op.traffic;
+  op.kept = f.activations(f.tokens * mixed);
+  f.ops.push(op);
+
+  matmul(f, "linear_attention_output", OpGroup::attention, count, f.tokens, h.hidden, values * h.linear_head_dim);
+  join_tensor_parallel(f, "attention_join", count);
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,61 @@
+#pragma once
+/// Forward pass of a convolutional network, from its layer records.
+
+#include <mlsysim/lowering/emit.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+#include <span>
+
+namespace mlsysim::detail {
+
+/// Extents of one record, missing values filled in.
+struct ConvExtents {
+  double in, out, groups, kernel_h, kernel_w, out_h, out_w, in_h, in_w, times;
+};
+[[nodiscard]] inline ConvExtents extents_of(const ConvLayer& layer) {
+  const bool per_channel = layer.op == LayerOp::depthwise || layer.op == LayerOp::pool;
+  const double in = per_channel ? layer.channels.value_or(0) : layer.in.value_or(0);
+  const double out = per_channel ? in : layer.out.value_or(0);
+  const double stride = layer.stride.value_or(1);
+  const double h = layer.size_h.value_or(layer.size.value_or(1)), w = layer.size_w.value_or(layer.size.value_or(1));
+  const bool dense = layer.op == LayerOp::linear;
+  return {in, out, per_channel ? in : layer.groups.value_or(1),
+          layer.kernel_h.value_or(layer.kernel.value_or(1)), layer.kernel_w.value_or(layer.kernel.value_or(1)),
+          dense ? 1 : std::ceil(h / stride), dense ? 1 : std::ceil(w / stride), dense ? 1 : h, dense ? 1 : w,
+          layer.times.value_or(1)};
+}
+
+/// A convolution is an implicit product: rows are output pixels, columns output channels, depth the receptive field.
+template <class T>
+void forward_convolution(std::span<const ConvLayer> layers, const Plan<T>& plan, OpList<T>& ops) {
+  const T images = plan.batch;
+  for (const auto& layer : layers) {
+    const ConvExtents e = extents_of(layer);
+    Op<T> op;
+    op.group = OpGroup::convolution;
+    op.name = name_of(layer.op);
+    op.count = T{e.times};
+    const T inputs = images * (e.in * e.in_h * e.in_w), outputs = images * (e.out * e.out_h * e.out_w);
+    if (layer.op == LayerOp::pool) {
+      op.kind = OpKind::elementwise;
+      op.work = flops<T>(outputs * (e.kernel_h * e.kernel_w));
+    } else {
+      op.kind = layer.op == LayerOp::linear ? OpKind::matmul : OpKind::convolution;
+      op.m = images * (e.out_h * e.out_w);
+      op.n = T{e.out / e.groups};
+      op.k = T{e.in / e.groups * e.kernel_h * e.kernel_w};
+      op.copies = T{e.groups};
+      op.work = flops<T>(2.0 * op.m * op.n * op.k * op.copies);
+      op.params = params<T>(op.n * op.k * op.copies + (layer.bias ? e.out : 0.0) + (layer.batch_norm ? 2 * e.out : 0.0));
+      op.kept = plan.activation_bytes * inputs;
+      if (layer.batch_norm) op.kept += plan.activation_bytes * outputs;
+    }
+    op.live = plan.activation_bytes * (inputs + outputs);
+    op.traffic = op.live + plan.weight_bytes * op.params;
+    // Batch normalisation and activation read and write the output once more when they are not fused.
+    op.unfused_traffic = op.traffic + plan.activation_bytes * (2.0 * outputs);
+    ops.push(op);
+  }
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,64 @@
+#pragma once
+/// Forward rules of the feed-forward layers: dense and mixture of experts.
+
+#include <mlsysim/lowering/emit.hpp>
+
+namespace mlsysim::detail {
+
+/// Two or three matrices of width `width`, on `rows` rows for each of `copies` independent layers.
+template <class T>
+void feed_forward_pair(const Frame<T>& f, OpGroup group, std::string_view up_name, std::string_view act_name,
+                       std::string_view down_name, const T& count, const T& rows, const T& width, const T& copies,
+                       const T& outer) {
+  const T matrices_up = f.shape.ffn_matrices - 1.0;
+  auto& up = matmul(f, up_name, group, count, rows, matrices_up * width, outer, copies);
+  up.kept = up.kept / f.sp;
+  auto& act = elementwise(f, act_name, group, count, rows * width * copies, 1, 1, 8);
+  act.traffic += f.activations((matrices_up - 1.0) * rows * width * copies);
+  act.kept = f.activations(matrices_up * rows * width * copies);
+  auto& down = matmul(f, down_name, group, count, rows, outer, width, copies);
+  dropout_mask(f, down, rows * outer / f.sp);
+}
+
+template <class T>
+void dense_feed_forward(const Frame<T>& f, const T& count) {
+  feed_forward_pair(f, OpGroup::feed_forward, "ffn_up", "ffn_activation", "ffn_down", count, f.tokens,
+                    f.shape.ffn / f.plan.tp, T{1.0}, f.shape.hidden);
+  join_tensor_parallel(f, "ffn_join", count);
+}
+
+/// Routed and shared experts. Routing is taken as balanced; a token's `top_k` experts are distinct.
+/// The number of experts that a batch touches is E(1 - (1 - k/E)^tokens), so a small batch reads few weights.
+template <class T>
+void expert_feed_forward(const Frame<T>& f, const T& count) {
+  const auto& h = f.shape;
+  auto& router = matmul(f, "router", OpGroup::experts, count, f.tokens, h.experts, h.hidden);
+  router.params += params<T>(h.router_bias * h.experts + h.shared_gate * h.hidden);
+  // Experts that work at another width share a projection down and one up.
+  const T resized = select(h.routed_hidden < h.hidden, T{1.0}, T{0.0});
+  matmul(f, "routed_width_down", OpGroup::experts, count * resized, f.tokens, h.routed_hidden, h.hidden);
+
+  const T routed = f.tokens * h.top_k;  // rows that leave and, balanced, rows that arrive
+  const Data<T> dispatched = f.activations(routed * h.routed_hidden);
+  collective(f.ops, "expert_dispatch", Collective::all_to_all, count, dispatched, f.plan.ep, f.plan.tp);
+
+  const T local = h.experts / f.plan.ep;
+  const T everyone = f.tokens * f.plan.ep;  // tokens of the whole expert-parallel group
+  const T touched = max(local * (1.0 - pow(1.0 - h.top_k / h.experts, everyone)), T{1.0});
+  const std::size_t first = f.ops.size();
+  feed_forward_pair(f, OpGroup::experts, "expert_up", "expert_activation", "expert_down", count, routed / touched,
+                    h.expert_ffn / f.plan.tp, touched, h.routed_hidden);
+  for (std::size_t i = first; i < f.ops.size(); ++i)
+    if (f.ops[i].kind == OpKind::matmul) f.ops[i].params += params<T>(h.expert_bias * f.ops[i].n * touched);
+  // Stored are all local experts, also those that this batch does not touch.
+  for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].params = f.ops[i].params * (local / touched);
+
+  collective(f.ops, "expert_combine", Collective::all_to_all, count, dispatched, f.plan.ep, f.plan.tp);
+  matmul(f, "routed_width_up", OpGroup::experts, count * resized, f.tokens, h.hidden, h.routed_hidden);
+  feed_forward_pair(f, OpGroup::experts, "shared_expert_up", "shared_expert_activation", "shared_expert_down",
+                    count * select(h.shared_experts > T{0.0}, T{1.0}, T{0.0}), f.tokens,
+                    h.shared_experts * h.shared_ffn / f.plan.tp, T{1.0}, h.hidden);
+  join_tensor_parallel(f, "experts_join", count);
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,101 @@
+#pragma once
+/// The memory model: the one answer to "does it fit", for every entry point, plan and fidelity.
+
+#include <mlsysim/lowering/structure.hpp>
+#include <mlsysim/lowering/totals.hpp>
+#include <mlsysim/spec/views.hpp>
+#include <mlsysim/table/field.hpp>
+
+namespace mlsysim {
+
+/// Bytes on one device, by use.
+template <class T = double>
+struct MemoryBreakdown {
+  Data<T> weights, kv_cache, activations, gradients, optimizer_states, communication_buffers, fragmentation, reserve;
+  Data<T> total, capacity;
+
+  static constexpr auto fields() {
+    using M = MemoryBreakdown;
+    return std::tuple{
+        field(&M::weights, "weights", "GB", "model weights"),
+        field(&M::kv_cache, "kv_cache", "GB", "keys, values and recurrent states"),
+        field(&M::activations, "activations", "GB", "activations kept for the backward pass, or the working set"),
+        field(&M::gradients, "gradients", "GB", "gradients"),
+        field(&M::optimizer_states, "optimizer_states", "GB", "master weights and moments"),
+        field(&M::communication_buffers, "communication_buffers", "GB", "buffers of collectives"),
+        field(&M::fragmentation, "fragmentation", "GB", "allocated but not usable"),
+        field(&M::reserve, "reserve", "GB", "framework and context"),
+        field(&M::total, "total", "GB", "sum of the parts"),
+        field(&M::capacity, "capacity", "GB", "device memory")};
+  }
+};
+
+/// What the memory model needs to know about a pass on one device.
+template <class T = double>
+struct MemoryDemand {
+  Params<T> dense_params, expert_params;  ///< weights stored on the device before data-parallel sharding
+  Data<T> kv_cache;                       ///< KV cache and recurrent states
+  Data<T> activations;                    ///< all that is alive at the peak
+  Data<T> buffers;                        ///< transfer buffers beside the gradient bucket
+  T bucket{0.0};                          ///< gradient bucket of the collectives, as a share of the gradients
+};
+
+/// Memory of one device [B].
+///
+/// Weights, gradients and optimizer states are divided by the data-parallel ranks from ZeRO stage 3, 2 and 1 on
+/// (experts by `dp`, everything else by `dp * ep`). Fragmentation is a share of what is allocated.
+/// @cite rajbhandari2020zero, section 3
+template <class T>
+[[nodiscard]] MemoryBreakdown<T> memory_of(const Structure& structure, const Plan<T>& plan, const Device<T>& device,
+                                           const MemoryDemand<T>& demand) {
+  MemoryBreakdown<T> m;
+  const Params<T> whole = demand.dense_params + demand.expert_params;
+  const Params<T> shard = demand.dense_params / (plan.dp * plan.ep) + demand.expert_params / plan.dp;
+  const auto divided = [&](int from_stage) { return structure.zero_stage >= from_stage ? shard : whole; };
+  const bool training = structure.phase == Phase::training;
+  m.weights = plan.weight_bytes * (training ? divided(3) : whole);
+  m.kv_cache = demand.kv_cache;
+  m.activations = demand.activations;
+  if (training) {
+    m.gradients = plan.gradient_bytes * divided(2) * plan.trainable;
+    m.optimizer_states = plan.state_bytes * divided(1) * plan.trainable;
+    m.communication_buffers = m.gradients * demand.bucket;
+  }
+  m.communication_buffers += demand.buffers;
+  const Data<T> allocated =
+      m.weights + m.kv_cache + m.activations + m.gradients + m.optimizer_states + m.communication_buffers;
+  m.fragmentation = allocated * device.fragmentation;
+  m.reserve = device.reserve;
+  m.total = allocated + m.fragmentation + m.reserve;
+  m.capacity = device.memory_capacity;
+  return m;
+}
+
+/// The demand of an operator list on one device.
+///
+/// Inference holds the largest working set of one operator (in and out, twice for the buffers that alternate).
+/// Training holds what the backward pass needs of every micro-batch in flight; with full recomputation only each
+/// block's input, and one block's activations while it is recomputed.
+/// @cite korthikanti2022recomputation, section 4.1
+template <class T>
+[[nodiscard]] MemoryDemand<T> demand_of(const Structure& structure, const Shape<T>& shape, const Plan<T>& plan,
+                                        const ListTotals<T>& totals) {
+  MemoryDemand<T> d{totals.dense_params, totals.expert_params, totals.state, {}, {}, T{0.0}};
+  if (structure.phase != Phase::training) {
+    d.activations = 2.0 * totals.live;
+    return d;
+  }
+  Data<T> kept = totals.kept;
+  if (structure.recomputation == Recomputation::full && structure.architecture != Architecture::cnn) {
+    const T values = plan.batch / plan.ep * plan.new_tokens * shape.hidden / (structure.sequence_parallel ? plan.tp : T{1.0});
+    kept = plan.activation_bytes * (values * ceil_div(shape.layers, plan.pp));
+    d.activations = totals.layer_kept;
+  }
+  d.activations += kept * plan.in_flight;
+  // ZeRO-3 holds the gathered weights of the block at work and of the next one.
+  if (structure.zero_stage >= 3)
+    d.buffers = 2.0 * (plan.weight_bytes * (totals.dense_params + totals.expert_params)) / max(ceil_div(shape.layers, plan.pp), T{1.0});
+  return d;
+}
+
+}  // namespace mlsysim

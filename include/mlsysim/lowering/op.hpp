@@ -1,0 +1,110 @@
+#pragma once
+/// The operator list: what a model does, as plain records in the caller's memory.
+
+#include <mlsysim/table/choice.hpp>
+#include <mlsysim/units/quantity.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <string_view>
+
+namespace mlsysim {
+
+/// What prices an operator.
+enum class OpKind : std::uint8_t { matmul, attention, elementwise, gather, convolution, recurrence, collective };
+template <>
+struct Choices<OpKind> {
+  static constexpr std::string_view what = "kind of operator";
+  static constexpr std::array<std::string_view, 7> names{"matmul",      "attention",  "elementwise", "gather",
+                                                         "convolution", "recurrence", "collective"};
+};
+
+/// The part of the model that an operator belongs to; reports group by it.
+enum class OpGroup : std::uint8_t { embedding, attention, feed_forward, experts, norm, head, convolution, communication, optimizer };
+template <>
+struct Choices<OpGroup> {
+  static constexpr std::string_view what = "group of operators";
+  static constexpr std::array<std::string_view, 9> names{"embedding", "attention", "feed_forward",  "experts",  "norm",
+                                                         "head",      "convolution", "communication", "optimizer"};
+};
+
+/// When an operator runs.
+enum class Pass : std::uint8_t { forward, recompute, backward, update };
+template <>
+struct Choices<Pass> {
+  static constexpr std::string_view what = "pass";
+  static constexpr std::array<std::string_view, 4> names{"forward", "recompute", "backward", "update"};
+};
+
+/// Pattern of a collective.
+enum class Collective : std::uint8_t { none, all_reduce, all_gather, reduce_scatter, all_to_all, point_to_point };
+template <>
+struct Choices<Collective> {
+  static constexpr std::string_view what = "collective";
+  static constexpr std::array<std::string_view, 6> names{"none",           "all_reduce", "all_gather",
+                                                         "reduce_scatter", "all_to_all", "point_to_point"};
+};
+
+/// One operator on one device. Amounts are those of one execution; `count` executions make one pass.
+template <class T = double>
+struct Op {
+  OpKind kind = OpKind::elementwise;
+  OpGroup group = OpGroup::norm;
+  Pass pass = Pass::forward;
+  Collective collective = Collective::none;
+  bool per_layer = true;         ///< belongs to the repeated blocks (recomputation repeats these)
+  bool hidable = false;          ///< a collective that can run under the arithmetic of its pass
+  std::string_view name{};       ///< static text, e.g. "qkv_projection"
+  T count{1.0};
+  T m{0.0}, n{0.0}, k{0.0}, copies{1.0};  ///< extents of a product: copies x (m x k) (k x n)
+  Work<T> work;                  ///< multiplies and adds
+  Data<T> traffic;               ///< bytes to and from memory, intermediates on chip
+  Data<T> unfused_traffic;       ///< bytes when intermediates go to memory
+  Params<T> params;              ///< weights stored for it on this device
+  Data<T> kept;                  ///< activations kept for the backward pass
+  Data<T> live;                  ///< activations in and out
+  Data<T> state;                 ///< KV or recurrent state held
+  Data<T> message;               ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
+  T ranks{1.0};                  ///< participants
+  T stride{1.0};                 ///< devices between neighbours of the group: 1 is innermost
+};
+
+/// A list of operators with room for `capacity` of them; no allocation after construction.
+template <class T = double>
+class OpList {
+ public:
+  static constexpr std::size_t capacity = 192;
+
+  OpList() = default;
+  OpList(const OpList&) = delete;
+  OpList& operator=(const OpList&) = delete;
+
+  void clear() { size_ = 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// Appends a fresh record and returns it. The list of every shipped model fits; a longer one is refused by the
+  /// caller that knows the model's name (see `lower`), so overflow here is a programming error.
+  Op<T>& push(const Op<T>& op) {
+    if (size_ == capacity) throw_full();
+    return *std::construct_at(data() + size_++, op);
+  }
+  [[nodiscard]] Op<T>& operator[](std::size_t i) { return data()[i]; }
+  [[nodiscard]] const Op<T>& operator[](std::size_t i) const { return data()[i]; }
+  [[nodiscard]] const Op<T>* begin() const { return data(); }
+  [[nodiscard]] const Op<T>* end() const { return data() + size_; }
+  [[nodiscard]] std::span<const Op<T>> span() const { return {data(), size_}; }
+
+ private:
+  [[noreturn]] static void throw_full() { throw std::bad_alloc(); }
+  [[nodiscard]] Op<T>* data() { return std::launder(reinterpret_cast<Op<T>*>(storage_.data())); }
+  [[nodiscard]] const Op<T>* data() const { return std::launder(reinterpret_cast<const Op<T>*>(storage_.data())); }
+
+  // Raw bytes: constructing all records up front would cost more than a whole lowering.
+  alignas(Op<T>) std::array<std::byte, sizeof(Op<T>) * capacity> storage_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace mlsysim

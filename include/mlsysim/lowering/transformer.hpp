@@ -1,0 +1,95 @@
+#pragma once
+/// Forward pass of a transformer: decoder or encoder.
+
+#include <mlsysim/lowering/attention.hpp>
+#include <mlsysim/lowering/feed_forward.hpp>
+
+namespace mlsysim::detail {
+
+template <class T>
+void input_embedding(const Frame<T>& f) {
+  const auto& h = f.shape;
+  Op<T> op;
+  op.kind = OpKind::gather;
+  op.group = OpGroup::embedding;
+  op.per_layer = false;
+  op.name = "embedding";
+  op.count = f.plan.first_stage;
+  const T values = f.tokens * h.hidden;
+  op.params = params<T>(h.vocab * h.hidden / f.plan.tp + h.position_rows * h.hidden);
+  op.live = f.activations(values);
+  op.traffic = op.live + f.plan.weight_bytes * params<T>(values);
+  op.unfused_traffic = op.traffic;
+  dropout_mask(f, op, values / f.sp);
+  f.ops.push(op);
+  if (f.structure.architecture == Architecture::encoder) {
+    auto& patch = matmul(f, "patch_embedding", OpGroup::embedding,
+                         f.plan.first_stage * select(h.patch_inputs > T{0.0}, T{1.0}, T{0.0}), f.tokens, h.hidden,
+                         h.patch_inputs);
+    patch.per_layer = false;
+    patch.params = patch.params + params<T>(2.0 * h.hidden);  // bias and class token
+  }
+  auto& join = collective(f.ops, "embedding_join", Collective::all_reduce, f.plan.first_stage,
+                          f.activations(values), f.plan.tp, T{1.0});
+  join.per_layer = false;
+}
+
+template <class T>
+void output_head(const Frame<T>& f) {
+  const auto& h = f.shape;
+  const auto& p = f.plan;
+  const std::size_t first = f.ops.size();
+  norm(f, "edge_norm", p.last_stage * h.edge_norms);
+  // Serving needs the logits of the last token of each sequence only.
+  const T rows = f.training() ? f.tokens : f.sequences;
+  if (f.structure.architecture == Architecture::decoder) {
+    auto& logits = matmul(f, "logits", OpGroup::head, p.last_stage, rows, h.vocab / p.tp, h.hidden);
+    // A tied matrix is the embedding itself where both live on one stage, and a copy of it elsewhere.
+    logits.params = params<T>(h.vocab * h.hidden / p.tp * max(h.head_params, 1.0 - p.first_stage));
+    if (f.training()) {
+      auto& loss = elementwise(f, "loss", OpGroup::head, p.last_stage, rows * h.vocab / p.tp, 2, 1, 6);
+      loss.kept = (4.0 * unit::B) * (rows * h.vocab / p.tp);  // logits in fp32 for the softmax
+    }
+  } else {
+    matmul(f, "pooler", OpGroup::head, p.last_stage * h.pooler, f.sequences, h.hidden, h.hidden);
+    matmul(f, "classifier", OpGroup::head, p.last_stage * select(h.outputs > T{0.0}, T{1.0}, T{0.0}), f.sequences,
+           h.outputs, h.hidden)
+        .params += params<T>(h.outputs * (1.0 - h.bias));
+  }
+  for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].per_layer = false;
+}
+
+/// Appends the forward pass of one micro-batch on the fullest pipeline stage.
+template <class T>
+void forward_transformer(const Structure& structure, const Shape<T>& h, const Plan<T>& plan, OpList<T>& ops) {
+  const Frame<T> f(structure, h, plan, ops);
+  input_embedding(f);
+
+  const T layers = h.layers * f.stage;
+  const T norms = layers * (0.5 * h.norms_per_layer);
+  norm(f, "attention_norm", norms);
+  const T global = (h.layers - h.window_layers - h.linear_layers) * f.stage;
+  if (structure.attention == AttentionKind::compressed) {
+    const T every = plan.context;  // no selection: all blocks are read
+    compressed_attention(f, (h.layers - h.compress4_layers - h.compress128_layers) * f.stage, 1, every);
+    compressed_attention(f, h.compress4_layers * f.stage, 4, h.index_top_k);
+    compressed_attention(f, h.compress128_layers * f.stage, 128, every);
+  } else if (structure.attention == AttentionKind::mla) {
+    latent_attention(f, global);
+  } else {
+    grouped_attention(f, global, plan.context);
+  }
+  if (structure.windowed) grouped_attention(f, h.window_layers * f.stage, min(h.window, plan.context));
+  if (structure.linear) linear_attention(f, h.linear_layers * f.stage);
+
+  norm(f, "ffn_norm", norms);
+  if (!structure.moe) {
+    dense_feed_forward(f, layers);
+  } else {
+    dense_feed_forward(f, (h.layers - h.moe_layers) * f.stage);
+    expert_feed_forward(f, h.moe_layers * f.stage);
+  }
+  output_head(f);
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,98 @@
+#pragma once
+/// Electrical energy of a device: from its load, or from what it computes and moves.
+
+#include <mlsysim/table/law.hpp>
+#include <mlsysim/units/unit.hpp>
+
+namespace mlsysim {
+
+/// Power and energy of a device whose power rises linearly with its load [W, J].
+///
+/// power = tdp (idle_fraction + (1 - idle_fraction) utilization), written with each input once. utilization
+/// is the load of the busiest part: a memory-bound phase loads the device although its arithmetic idles, so
+/// FLOP utilisation understates it. Ranges: tdp, time >= 0; utilization and idle_fraction in [0, 1].
+/// @cite barroso2018datacenter, section 5.3.2 (energy proportionality); idle share 0.3: convention of
+/// MLSys-im
+struct EnergyProportional {
+  static constexpr LawInfo info{
+      "EnergyProportional",
+      "power = tdp (idle_fraction + (1 - idle_fraction) utilization); energy = power time",
+      "barroso2018datacenter", "section on energy-proportional computing", "power is linear in the load"};
+  template <class T> struct Inputs {
+    Power<T> tdp;
+    T utilization;
+    Time<T> time;
+    T idle_fraction{0.3};
+    static constexpr auto fields() {
+      return std::tuple{
+          field(&Inputs::tdp, "tdp", "W", "power at full load").non_negative(),
+          field(&Inputs::utilization, key::utilization).within(0, 1),
+          field(&Inputs::time, key::time).non_negative(),
+          field(&Inputs::idle_fraction, "idle_fraction", "", "share of the full power drawn when idle")
+              .within(0, 1)
+              .defaulted("convention of MLSys-im")};
+    }
+  };
+  template <class T> struct Result {
+    Power<T> power;
+    Energy<T> energy;
+    static constexpr auto fields() {
+      return std::tuple{field(&Result::power, key::power), field(&Result::energy, key::energy)};
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const auto power = named("power", in.tdp * (1.0 - (1.0 - in.idle_fraction) * (1.0 - in.utilization)));
+    return {.power = power, .energy = power * in.time};
+  }
+};
+
+/// Energy of a piece of work from the energy of its operations [J].
+///
+/// energy = work energy_per_work + traffic energy_per_data + static_power time. The per-operation figures are
+/// averages over a mix: data toggling, voltage and clock are not modelled. Ranges: all >= 0.
+/// @cite horowitz2014energy, figure 1.1.9
+struct EnergyPerOperation {
+  static constexpr LawInfo info{
+      "EnergyPerOperation", "energy = work energy_per_work + traffic energy_per_data + static_power time",
+      "horowitz2014energy", "figure 1.1.9", "average energy per operation and per byte"};
+  template <class T> struct Inputs {
+    Work<T> work;
+    Data<T> traffic;
+    EnergyPerWork<T> energy_per_work;
+    EnergyPerData<T> energy_per_data;
+    Power<T> static_power;
+    Time<T> time;
+    static constexpr auto fields() {
+      return std::tuple{
+          field(&Inputs::work, key::work).non_negative(),
+          field(&Inputs::traffic, key::traffic).non_negative(),
+          field(&Inputs::energy_per_work, "energy_per_work", "pJ/FLOP", "energy of one operation")
+              .non_negative(),
+          field(&Inputs::energy_per_data, "energy_per_data", "pJ/B", "energy of moving one byte")
+              .non_negative(),
+          field(&Inputs::static_power, "static_power", "W", "power drawn without any operation")
+              .non_negative(),
+          field(&Inputs::time, key::time).non_negative()};
+    }
+  };
+  template <class T> struct Result {
+    Energy<T> energy, compute_energy, memory_energy, static_energy;
+    static constexpr auto fields() {
+      return std::tuple{field(&Result::energy, key::energy),
+                        field(&Result::compute_energy, "compute_energy", "J", "part of the arithmetic"),
+                        field(&Result::memory_energy, "memory_energy", "J", "part of the memory traffic"),
+                        field(&Result::static_energy, "static_energy", "J", "part that only time costs")};
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const auto compute = named("compute", in.work * in.energy_per_work);
+    const auto memory = named("memory", in.traffic * in.energy_per_data);
+    const auto idle = named("static", in.static_power * in.time);
+    return {.energy = compute + memory + idle,
+            .compute_energy = compute,
+            .memory_energy = memory,
+            .static_energy = idle};
+  }
+};
+
+}  // namespace mlsysim

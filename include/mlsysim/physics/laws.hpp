@@ -1,0 +1,48 @@
+#pragma once
+/// Every law of this room in one list, for registries, documentation and tests.
+
+#include <mlsysim/physics/activations.hpp>
+#include <mlsysim/physics/attention.hpp>
+#include <mlsysim/physics/carbon.hpp>
+#include <mlsysim/physics/collectives.hpp>
+#include <mlsysim/physics/cost.hpp>
+#include <mlsysim/physics/energy.hpp>
+#include <mlsysim/physics/kv_cache.hpp>
+#include <mlsysim/physics/matmul.hpp>
+#include <mlsysim/physics/memory.hpp>
+#include <mlsysim/physics/pipeline_bubble.hpp>
+#include <mlsysim/physics/reliability.hpp>
+#include <mlsysim/physics/roofline.hpp>
+#include <mlsysim/physics/speculative.hpp>
+#include <mlsysim/physics/training.hpp>
+#include <mlsysim/physics/utilisation.hpp>
+
+#include <cstddef>
+
+namespace mlsysim {
+
+/// A list of laws as one type.
+template <Law... L> struct LawList { static constexpr std::size_t size = sizeof...(L); };
+
+/// The laws that ship. A new law is one more name here: the identity tests then run on it.
+using AllLaws =
+    LawList<Roofline, RidgePoint, AttainableRate, SoftRoofline, MatmulWork, TileWave, MatmulTime,
+            AttentionWork, WindowedAttentionPairs, KvBytesPerToken, KvCache, MlaKvCache, PagedKv,
+            PointToPoint, RingAllGather, RingReduceScatter, RingAllReduce, TreeAllReduce,
+            DoubleBinaryTreeAllReduce, AllToAll, HierarchicalAllReduce, BusBandwidth, BubbleOverhead,
+            BubbleFraction, TransformerActivations, TrainingStateBytes, MixedPrecisionAdam, TrainingWork,
+            DecodeWork, ChinchillaOptimal, TrainingTime, ModelFlopsUtilisation, HardwareFlopsUtilisation,
+            ExpectedAcceptedTokens, SpeculativeTokenTime, EnergyProportional, EnergyPerOperation,
+            FacilityEnergy, OperationalCarbon, EmbodiedCarbon, CarbonFootprint, WaterUse, CapitalCost,
+            EnergyCost, MaintenanceCost, TotalCost, CostPerToken, ClusterMtbf, FailureProbability,
+            YoungInterval, CheckpointGoodput>;
+
+/// Calls `f.template operator()<L>()` for each law of a list, in order.
+template <class F, Law... L> constexpr void for_each_law(LawList<L...> /*list*/, F&& f) {
+  (f.template operator()<L>(), ...);
+}
+
+/// The same for every law that ships: `for_each_law([]<class L>() { ... })`.
+template <class F> constexpr void for_each_law(F&& f) { for_each_law(AllLaws{}, f); }
+
+}  // namespace mlsysim

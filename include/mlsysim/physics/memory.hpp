@@ -1,0 +1,83 @@
+#pragma once
+/// Model states held in training: weights, gradients, and what the optimizer keeps.
+
+#include <mlsysim/table/law.hpp>
+#include <mlsysim/units/unit.hpp>
+
+namespace mlsysim {
+
+/// Bytes of weights, gradients and optimizer states on each device under ZeRO sharding [B].
+///
+/// Each part is params times its bytes per parameter; over dp_size replicas stage 1 divides the optimizer
+/// states, stage 2 the gradients too, stage 3 the weights too. params is what one device would hold without
+/// ZeRO, that is after tensor, pipeline and expert parallelism. The gather buffers of stage 3 are not
+/// included. Ranges: params and bytes >= 0; dp_size >= 1; zero_stage 0, 1, 2 or 3.
+/// @cite rajbhandari2020zero, section 5 and figure 1
+struct TrainingStateBytes {
+  static constexpr LawInfo info{"TrainingStateBytes",
+                                "total = params (weight_bytes / dp if stage 3 + gradient_bytes / dp if stage "
+                                ">= 2 + optimizer_bytes / dp if stage >= 1)",
+                                "rajbhandari2020zero", "section 5, figure 1",
+                                "even shards; gather buffers not counted"};
+  template <class T> struct Inputs {
+    Params<T> params;
+    DataPerParam<T> weight_bytes, gradient_bytes, optimizer_bytes;
+    T dp_size{1.0}, zero_stage{0.0};
+    static constexpr auto fields() {
+      return std::tuple{
+          field(&Inputs::params, key::params).non_negative(),
+          field(&Inputs::weight_bytes, "weight_bytes", "B/param", "storage of the weights used in arithmetic")
+              .non_negative(),
+          field(&Inputs::gradient_bytes, "gradient_bytes", "B/param", "storage of the gradients")
+              .non_negative(),
+          field(&Inputs::optimizer_bytes, "optimizer_bytes", "B/param", "master weights and moments")
+              .non_negative(),
+          field(&Inputs::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
+          field(&Inputs::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding")};
+    }
+  };
+  template <class T> struct Result {
+    Data<T> weights, gradients, optimizer_states, total;
+    static constexpr auto fields() {
+      return std::tuple{
+          field(&Result::weights, key::weights), field(&Result::gradients, "gradients", "GB", "gradients"),
+          field(&Result::optimizer_states, "optimizer_states", "GB", "master weights and moments"),
+          field(&Result::total, "total", "GB", "all model states of one device")};
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T share = named("share", 1.0 / in.dp_size);
+    const T whole(1.0);
+    const auto weights = in.weight_bytes * in.params * select(in.zero_stage > 2.5, share, whole);
+    const auto gradients = in.gradient_bytes * in.params * select(in.zero_stage > 1.5, share, whole);
+    const auto optimizer = in.optimizer_bytes * in.params * select(in.zero_stage > 0.5, share, whole);
+    return {.weights = weights,
+            .gradients = gradients,
+            .optimizer_states = optimizer,
+            .total = weights + gradients + optimizer};
+  }
+};
+
+/// Bytes of all states of mixed-precision training with Adam, unsharded [B].
+///
+/// 16 B per parameter: 2 for the weights and 2 for the gradients in half precision, 12 for the optimizer
+/// (FP32 master weights, momentum and variance, 4 each). Range: params >= 0.
+/// @cite rajbhandari2020zero, section 3.1
+struct MixedPrecisionAdam {
+  static constexpr LawInfo info{"MixedPrecisionAdam", "total = 16 B/param params", "rajbhandari2020zero",
+                                "section 3.1",
+                                "half-precision weights and gradients; FP32 master weights and two moments"};
+  template <class T> struct Inputs {
+    Params<T> params;
+    static constexpr auto fields() { return std::tuple{field(&Inputs::params, key::params).non_negative()}; }
+  };
+  template <class T> using Result = TrainingStateBytes::Result<T>;
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const DataPerParam<T> half = 2.0 * unit::B / unit::param;
+    const DataPerParam<T> adam = 12.0 * unit::B / unit::param;
+    return apply<TrainingStateBytes, T>(
+        {.params = in.params, .weight_bytes = half, .gradient_bytes = half, .optimizer_bytes = adam});
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,128 @@
+#pragma once
+/// The roofline: a machine does arithmetic at one rate and moves bytes at another, and the slower side
+/// decides.
+
+#include <mlsysim/table/law.hpp>
+#include <mlsysim/units/unit.hpp>
+
+namespace mlsysim {
+
+/// Time of a piece of work when arithmetic and memory traffic overlap fully [s].
+///
+/// time = max(work / peak, traffic / bandwidth). One memory level, no start-up time, full overlap.
+/// Ranges: work, traffic >= 0; peak, bandwidth > 0. No work and no traffic cost exactly 0.
+/// @cite williams2009roofline, section 3 (the time form of the attainable rate)
+struct Roofline {
+  static constexpr LawInfo info{"Roofline", "time = max(work / peak, traffic / bandwidth)",
+                                "williams2009roofline", "section 3",
+                                "one memory level; arithmetic and transfers overlap fully"};
+  template <class T> struct Inputs {
+    Work<T> work;
+    Data<T> traffic;
+    ComputeRate<T> peak;
+    Bandwidth<T> bandwidth;
+    static constexpr auto fields() {
+      return std::tuple{field(&Inputs::work, key::work).non_negative(),
+                        field(&Inputs::traffic, key::traffic).non_negative(),
+                        field(&Inputs::peak, key::peak).positive(),
+                        field(&Inputs::bandwidth, key::bandwidth).positive()};
+    }
+  };
+  template <class T> struct Result {
+    Time<T> time, compute, memory;
+    static constexpr auto fields() {
+      return std::tuple{field(&Result::time, key::time),
+                        field(&Result::compute, "compute", "ms", "time that arithmetic alone needs"),
+                        field(&Result::memory, "memory", "ms", "time that memory traffic alone needs")};
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const auto compute = named("compute", in.work / in.peak);
+    const auto memory = named("memory", in.traffic / in.bandwidth);
+    return {.time = max(compute, memory), .compute = compute, .memory = memory};
+  }
+};
+
+/// Work per byte at which arithmetic and memory take equally long [FLOP/B].
+///
+/// Below it a kernel is memory-bound, above it compute-bound. Ranges: peak >= 0; bandwidth > 0.
+/// @cite williams2009roofline, section 3 ("ridge point")
+struct RidgePoint {
+  static constexpr LawInfo info{"RidgePoint", "intensity = peak / bandwidth", "williams2009roofline",
+                                "section 3", "one memory level"};
+  template <class T> struct Inputs {
+    ComputeRate<T> peak;
+    Bandwidth<T> bandwidth;
+    static constexpr auto fields() {
+      return std::tuple{field(&Inputs::peak, key::peak).non_negative(),
+                        field(&Inputs::bandwidth, key::bandwidth).positive()};
+    }
+  };
+  template <class T> struct Result {
+    Intensity<T> intensity;
+    static constexpr auto fields() {
+      return std::tuple{field(&Result::intensity, "intensity", "FLOP/B", "work per byte at the ridge")};
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    return {.intensity = in.peak / in.bandwidth};
+  }
+};
+
+/// Arithmetic rate that work of a given intensity can reach [FLOP/s].
+///
+/// rate = min(peak, bandwidth * intensity): the line that is drawn as "the roof".
+/// Ranges: peak, bandwidth, intensity >= 0.
+/// @cite williams2009roofline, eq. (1)
+struct AttainableRate {
+  static constexpr LawInfo info{"AttainableRate", "rate = min(peak, bandwidth * intensity)",
+                                "williams2009roofline", "eq. (1)",
+                                "one memory level; arithmetic and transfers overlap fully"};
+  template <class T> struct Inputs {
+    ComputeRate<T> peak;
+    Bandwidth<T> bandwidth;
+    Intensity<T> intensity;
+    static constexpr auto fields() {
+      return std::tuple{field(&Inputs::peak, key::peak).non_negative(),
+                        field(&Inputs::bandwidth, key::bandwidth).non_negative(),
+                        field(&Inputs::intensity, key::arithmetic_intensity).non_negative()};
+    }
+  };
+  template <class T> struct Result {
+    ComputeRate<T> rate;
+    static constexpr auto fields() {
+      return std::tuple{field(&Result::rate, "rate", "TFLOP/s", "attainable arithmetic rate")};
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    return {.rate = min(in.peak, in.bandwidth * in.intensity)};
+  }
+};
+
+/// Roofline with a rounded corner: near the ridge both sides slow each other down [s].
+///
+/// time = (compute^4 + memory^4)^(1/4): at most 2^(1/4) = 1.189 times the roofline, reached where both sides
+/// are equal, and within 1 % of it once they differ by a factor of 2.3. The order 4 is fixed, so that two
+/// square roots replace a power. Written as hi * (1 + (lo / hi)^4)^(1/4), so that nothing overflows, and no
+/// time at all gives exactly 0 with finite derivatives. Ranges as for Roofline. The rounding is a convention
+/// of this library; the roofs are Williams'.
+/// @cite williams2009roofline, section 3
+struct SoftRoofline {
+  static constexpr LawInfo info{"SoftRoofline", "time = ((work / peak)^4 + (traffic / bandwidth)^4)^(1/4)",
+                                "williams2009roofline", "section 3, corner rounded with order 4",
+                                "one memory level; overlap is imperfect near the ridge"};
+  template <class T> using Inputs = Roofline::Inputs<T>;
+  template <class T> using Result = Roofline::Result<T>;
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const auto compute = named("compute", in.work / in.peak);
+    const auto memory = named("memory", in.traffic / in.bandwidth);
+    const auto high = named("high", max(compute, memory));
+    // 1e-100 s is below any time; it keeps 0 / 0 away from a step that costs nothing.
+    const T part = min(compute, memory) / max(high, Time<T>(1e-100 * unit::s));
+    const T ratio = min(part, T(1.0));  // at most 1 anyway; says so to an interval
+    const T square = ratio * ratio;
+    return {.time = high * sqrt(sqrt(1.0 + square * square)), .compute = compute, .memory = memory};
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,81 @@
+#pragma once
+/// Speculative decoding: a small model drafts tokens, the large one checks them in one pass.
+
+#include <mlsysim/scalars/loops.hpp>
+#include <mlsysim/table/law.hpp>
+#include <mlsysim/units/unit.hpp>
+
+namespace mlsysim {
+
+/// Tokens gained per verification pass, on average [token count].
+///
+/// expected_tokens = 1 + a + ... + a^K for K drafted tokens, each kept with probability a independently; the
+/// pass always yields one token of its own. The sum is run as it stands, (..(a + 1) a + 1..), instead of its
+/// closed form (1 - a^(K+1)) / (1 - a): no 0 / 0 and no lost digits near a = 1, where it is 1 + K, and tight
+/// on a range of a. Ranges: 0 <= a <= 1; 0 <= K <= 1024, integral.
+/// @cite leviathan2023speculative, eq. (1)
+struct ExpectedAcceptedTokens {
+  static constexpr LawInfo info{"ExpectedAcceptedTokens",
+                                "expected_tokens = 1 + a + ... + a^K = (1 - a^(K+1)) / (1 - a)",
+                                "leviathan2023speculative", "eq. (1)",
+                                "each drafted token is kept independently with the same probability"};
+  template <class T> struct Inputs {
+    T draft_acceptance_rate, draft_tokens;
+    static constexpr auto fields() {
+      return std::tuple{field(&Inputs::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1),
+                        field(&Inputs::draft_tokens, key::draft_tokens).within(0, 1024).counted()};
+    }
+  };
+  template <class T> struct Result {
+    T expected_tokens;
+    static constexpr auto fields() {
+      return std::tuple{
+          field(&Result::expected_tokens, "expected_tokens", "", "tokens gained per verification")};
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const auto round = [&](const T& tokens, double) { return T(1.0 + in.draft_acceptance_rate * tokens); };
+    return {.expected_tokens = repeat<1024>(in.draft_tokens, T(1.0), round)};
+  }
+};
+
+/// Time per generated token under speculative decoding [s].
+///
+/// itl = (K draft_time + verify_time) / expected_tokens: K draft steps one after the other, then one pass of
+/// the large model over K + 1 positions, whose time is an input. Ranges: times >= 0; a and K as for
+/// ExpectedAcceptedTokens.
+/// @cite leviathan2023speculative, theorem 3.8 (there as a speed-up with c = draft_time / verify_time)
+struct SpeculativeTokenTime {
+  static constexpr LawInfo info{
+      "SpeculativeTokenTime", "itl = (K draft_time + verify_time) / expected_tokens",
+      "leviathan2023speculative", "theorem 3.8", "draft and verification do not overlap"};
+  template <class T> struct Inputs {
+    Time<T> draft_time, verify_time;
+    T draft_acceptance_rate, draft_tokens;
+    static constexpr auto fields() {
+      return std::tuple{
+          field(&Inputs::draft_time, "draft_time", "ms", "one step of the draft model").non_negative(),
+          field(&Inputs::verify_time, "verify_time", "ms", "one verification pass of the large model")
+              .non_negative(),
+          field(&Inputs::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1),
+          field(&Inputs::draft_tokens, key::draft_tokens).within(0, 1024).counted()};
+    }
+  };
+  template <class T> struct Result {
+    T expected_tokens;
+    Time<T> itl;
+    static constexpr auto fields() {
+      return std::tuple{
+          field(&Result::expected_tokens, "expected_tokens", "", "tokens gained per verification"),
+          field(&Result::itl, key::itl)};
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T gained = apply<ExpectedAcceptedTokens, T>(
+                         {.draft_acceptance_rate = in.draft_acceptance_rate, .draft_tokens = in.draft_tokens})
+                         .expected_tokens;
+    return {.expected_tokens = gained, .itl = (in.draft_tokens * in.draft_time + in.verify_time) / gained};
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,208 @@
+#pragma once
+/// The search that an Optimizer receives: it evaluates, counts, reports progress and can be cancelled.
+///
+/// `search.minimize(candidates, score)` takes any range of objects or pointers, or a `Grid` of axes. Candidates are
+/// visited in order; ties go to the earlier one, so the same inputs give the same answer.
+
+#include <mlsysim/resolve/tally.hpp>
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace mlsysim {
+
+/// Asks a running search to stop; may be set from another thread.
+class CancelToken {
+ public:
+  void cancel() { requested_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool requested() const { return requested_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> requested_{false};
+};
+
+/// Where a search stands.
+struct SearchProgress {
+  std::size_t searched = 0;
+  std::size_t feasible = 0;
+  double best_objective = 0;  ///< base unit; infinite while nothing is feasible
+};
+
+/// What the caller of an optimizer may hand down to its search.
+struct SearchOptions {
+  const CancelToken* cancel = nullptr;
+  std::function<void(const SearchProgress&)> progress{};
+  std::size_t progress_every = 1024;  ///< candidates between two reports
+};
+
+/// The best candidate, when there is one, and the summary in either case.
+template <class Item>
+class [[nodiscard]] Found {
+ public:
+  SearchSummary summary;
+
+  [[nodiscard]] explicit operator bool() const { return at_ != nullptr || own_.has_value(); }
+  /// The candidate. Call only when there is one.
+  [[nodiscard]] const Item& operator*() const { return at_ != nullptr ? *at_ : *own_; }
+  [[nodiscard]] const Item* operator->() const { return &**this; }
+
+ private:
+  friend class Search;
+  explicit Found(SearchSummary s) : summary(std::move(s)) {}
+  const Item* at_ = nullptr;  // a candidate that lives elsewhere
+  std::optional<Item> own_;   // a candidate that the range made up
+};
+
+/// The candidates that no other beats in every objective, in order of their index.
+template <class Item>
+struct [[nodiscard]] Front {
+  struct Point {
+    Item item;
+    std::vector<double> objectives;  ///< base units
+  };
+  std::vector<Point> points;
+  SearchSummary summary;
+};
+
+namespace detail {
+/// The object behind a candidate: pointers are followed.
+template <class T>
+const auto& candidate(const T& item) {
+  if constexpr (std::is_pointer_v<T> || requires { item.get(); *item; }) return *item;
+  else return item;
+}
+template <class T>
+using candidate_t = std::remove_cvref_t<decltype(candidate(std::declval<const T&>()))>;
+/// True where the range hands out things that outlive the call.
+template <class C, class T>
+inline constexpr bool lives_on_v = std::is_pointer_v<T> || (std::is_lvalue_reference_v<std::ranges::range_reference_t<C>> &&
+                                                           (std::is_lvalue_reference_v<C> || std::ranges::borrowed_range<C>));
+
+[[nodiscard]] std::string index_name(std::size_t index);
+[[nodiscard]] std::string number_name(double number);
+[[nodiscard]] std::string point_name(std::span<const FieldInfo> fields, const void* point);
+
+template <class Item>
+std::string candidate_name(const void* raw, std::size_t index) {
+  const auto& item = *static_cast<const Item*>(raw);
+  if constexpr (requires { std::string(item.name); }) return std::string(item.name);
+  else if constexpr (std::is_convertible_v<const Item&, std::string>) return item;
+  else if constexpr (std::is_arithmetic_v<Item>) return number_name(static_cast<double>(item));
+  else if constexpr (HasFields<Item>) return point_name(describe<Item>(), raw);
+  else return index_name(index);
+}
+void add_candidate(Error& error, const Namer& name);
+bool dominates(const InlineList<Objective, 4>& a, std::span<const double> b);
+bool dominates(std::span<const double> a, const InlineList<Objective, 4>& b);
+void check_objectives(const InlineList<Objective, 4>& objectives, std::size_t expected);
+}  // namespace detail
+
+/// Evaluates candidates for an Optimizer and keeps count.
+class Search {
+ public:
+  Search() = default;
+  explicit Search(SearchOptions options) : options_(std::move(options)) {}
+
+  /// The candidate with the smallest objective among those that meet every constraint.
+  /// @param candidates range of objects or pointers, or a Grid
+  /// @param score      called with each candidate, returns a Score
+  template <std::ranges::input_range C, class F>
+  auto minimize(C&& candidates, F&& score) {
+    return best<C>(candidates, score, detail::Aim::minimize);
+  }
+  /// The candidate with the largest objective among those that meet every constraint.
+  template <std::ranges::input_range C, class F>
+  auto maximize(C&& candidates, F&& score) {
+    return best<C>(candidates, score, detail::Aim::maximize);
+  }
+  /// The candidates that meet every constraint and that no other beats; every objective is made small.
+  /// @param score called with each candidate, returns a ParetoScore
+  template <std::ranges::input_range C, class F>
+  auto pareto(C&& candidates, F&& score);
+
+  /// The summary of the last search, or null before the first.
+  [[nodiscard]] const SearchSummary* last() const { return last_ ? &*last_ : nullptr; }
+
+ private:
+  template <class C, class F>
+  auto best(C& candidates, F& score, detail::Aim aim);
+  template <class S, class C, class F, class Keep>
+  void visit(C& candidates, F& score, detail::Tally& tally, Keep&& keep);
+  void report(const detail::Tally& tally) const;
+
+  SearchOptions options_;
+  std::optional<SearchSummary> last_;
+};
+
+template <class S, class C, class F, class Keep>
+void Search::visit(C& candidates, F& score, detail::Tally& tally, Keep&& keep) {
+  std::size_t index = 0;
+  for (auto&& element : candidates) {
+    if (options_.cancel != nullptr && options_.cancel->requested()) {
+      tally.cancel();
+      break;
+    }
+    const auto& item = detail::candidate(element);
+    using Item = std::remove_cvref_t<decltype(item)>;
+    static_assert(std::is_invocable_r_v<S, F&, const Item&>,
+                  "the score of a candidate is a function from const Candidate& to Score (ParetoScore for pareto)");
+    const detail::Namer name{&item, index, &detail::candidate_name<Item>};
+    try {
+      const S s = score(item);
+      keep(s, item, tally.count(s, name));
+    } catch (Error& error) {
+      detail::add_candidate(error, name);
+      throw;
+    }
+    ++index;
+    if (options_.progress && index % options_.progress_every == 0) report(tally);
+  }
+  if (options_.progress) report(tally);
+}
+
+template <class C, class F>
+auto Search::best(C& candidates, F& score, detail::Aim aim) {
+  using Element = std::remove_cvref_t<std::ranges::range_reference_t<C>>;
+  using Item = detail::candidate_t<Element>;
+  detail::Tally tally(aim);
+  Found<Item> found{SearchSummary()};
+  visit<Score>(candidates, score, tally, [&](const Score&, const Item& item, bool is_best) {
+    if (!is_best) return;
+    if constexpr (detail::lives_on_v<C, Element>) found.at_ = &item;
+    else found.own_.emplace(item);
+  });
+  found.summary = tally.summary();
+  last_ = found.summary;
+  return found;
+}
+
+template <std::ranges::input_range C, class F>
+auto Search::pareto(C&& candidates, F&& score) {
+  using Element = std::remove_cvref_t<std::ranges::range_reference_t<C>>;
+  using Item = detail::candidate_t<Element>;
+  constexpr bool lives_on = detail::lives_on_v<C, Element>;
+  using Kept = std::conditional_t<lives_on, const Item*, Item>;
+  detail::Tally tally(detail::Aim::minimize);
+  Front<Kept> front{{}, SearchSummary()};
+  visit<ParetoScore>(candidates, score, tally, [&](const ParetoScore& s, const Item& item, bool feasible) {
+    if (!feasible) return;
+    detail::check_objectives(s.objectives, front.points.empty() ? s.objectives.size() : front.points[0].objectives.size());
+    for (const auto& p : front.points)
+      if (detail::dominates(p.objectives, s.objectives)) return;
+    std::erase_if(front.points, [&](const auto& p) { return detail::dominates(s.objectives, p.objectives); });
+    std::vector<double> numbers(s.objectives.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = s.objectives[i].base;
+    if constexpr (lives_on) front.points.push_back({&item, std::move(numbers)});
+    else front.points.push_back({item, std::move(numbers)});
+  });
+  front.summary = tally.summary();
+  last_ = front.summary;
+  return front;
+}
+
+}  // namespace mlsysim

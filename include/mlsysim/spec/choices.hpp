@@ -1,0 +1,107 @@
+#pragma once
+/// The enumerations that users write by name in C++, Python, YAML and on the command line.
+
+#include <mlsysim/fwd.hpp>
+#include <mlsysim/table/choice.hpp>
+
+#include <cstdint>
+
+namespace mlsysim {
+
+/// Number formats. The storage width is `bytes_per_element`; the arithmetic rate comes from the device.
+enum class Precision : std::uint8_t { fp64, fp32, tf32, bf16, fp16, fp8, fp6, fp4, mxint4, int8, int4, mxint8 };
+inline constexpr std::size_t kPrecisions = 12;
+
+/// How far a prediction looks: totals only, or each operator.
+enum class Fidelity : std::uint8_t { textbook, operator_level };
+
+/// What limits a time.
+enum class Bottleneck : std::uint8_t { compute, memory, network, overhead, capacity };
+
+/// Optimizers whose states are held in memory during training.
+enum class OptimizerKind : std::uint8_t { none, sgd, adam, adamw };
+
+/// Activations that are recomputed in the backward pass instead of kept.
+enum class Recomputation : std::uint8_t { none, selective, full };
+
+/// What a model is made of; fixes which operators exist.
+enum class Architecture : std::uint8_t {
+  decoder, encoder, encoder_decoder, cnn, ssm, diffusion, recommendation, opaque
+};
+
+/// How attention keeps its keys and values.
+enum class AttentionKind : std::uint8_t { mha, gqa, mqa, mla, hybrid, compressed };
+
+/// Unit of one inference.
+enum class WorkUnit : std::uint8_t { token, sequence, image, sample, step };
+
+/// How well a figure is founded.
+enum class SourceKind : std::uint8_t {
+  datasheet, literature, measured, industry_report, convention, estimate, derived, illustrative, heuristic, secondary
+};
+
+/// How a doubt about a figure was settled.
+enum class Settled : std::uint8_t { suggested, reference, both, dropped, derived };
+
+template <>
+struct Choices<Precision> {
+  static constexpr std::string_view what = "precision";
+  static constexpr std::array<std::string_view, 12> names{"fp64", "fp32", "tf32",   "bf16", "fp16", "fp8",
+                                                          "fp6",  "fp4",  "mxint4", "int8", "int4", "mxint8"};
+};
+template <>
+struct Choices<Fidelity> {
+  static constexpr std::string_view what = "fidelity";
+  static constexpr std::array<std::string_view, 2> names{"textbook", "operator"};
+};
+template <>
+struct Choices<Bottleneck> {
+  static constexpr std::string_view what = "bottleneck";
+  static constexpr std::array<std::string_view, 5> names{"compute", "memory", "network", "overhead", "capacity"};
+};
+template <>
+struct Choices<OptimizerKind> {
+  static constexpr std::string_view what = "optimizer";
+  static constexpr std::array<std::string_view, 4> names{"none", "sgd", "adam", "adamw"};
+};
+template <>
+struct Choices<Recomputation> {
+  static constexpr std::string_view what = "recomputation";
+  static constexpr std::array<std::string_view, 3> names{"none", "selective", "full"};
+};
+template <>
+struct Choices<Architecture> {
+  static constexpr std::string_view what = "architecture";
+  static constexpr std::array<std::string_view, 8> names{"decoder", "encoder",   "encoder_decoder", "cnn",
+                                                         "ssm",     "diffusion", "recommendation",  "opaque"};
+};
+template <>
+struct Choices<AttentionKind> {
+  static constexpr std::string_view what = "attention";
+  static constexpr std::array<std::string_view, 6> names{"mha", "gqa", "mqa", "mla", "hybrid", "compressed"};
+};
+template <>
+struct Choices<WorkUnit> {
+  static constexpr std::string_view what = "unit of work";
+  static constexpr std::array<std::string_view, 5> names{"token", "sequence", "image", "sample", "step"};
+};
+template <>
+struct Choices<SourceKind> {
+  static constexpr std::string_view what = "kind of source";
+  static constexpr std::array<std::string_view, 10> names{"datasheet",  "literature", "measured",     "industry_report",
+                                                          "convention", "estimate",   "derived",      "illustrative",
+                                                          "heuristic",  "secondary"};
+};
+template <>
+struct Choices<Settled> {
+  static constexpr std::string_view what = "settlement";
+  static constexpr std::array<std::string_view, 5> names{"suggested", "reference", "both", "dropped", "derived"};
+};
+
+/// Storage width of one element [B]. Block scales of the micro-scaled formats are not counted.
+[[nodiscard]] constexpr double bytes_per_element(Precision p) {
+  constexpr double bytes[] = {8, 4, 4, 2, 2, 1, 0.75, 0.5, 0.5, 1, 0.5, 1};
+  return bytes[static_cast<std::size_t>(p)];
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,79 @@
+#pragma once
+/// The figures that stand in where a device, a fabric or a request says nothing. Their only home is
+/// zoo/defaults.yaml; every one that is used shows up in the assumptions of the result.
+
+#include <mlsysim/table/describe.hpp>
+#include <mlsysim/units/quantity.hpp>
+
+namespace mlsysim {
+
+class Zoo;
+
+/// Library-wide defaults, read from the zoo by name.
+struct Conventions {
+  double textbook_efficiency = 0;       ///< share of the peak rate, textbook fidelity
+  double textbook_activation_share = 0; ///< activation traffic of one sample over weight bytes, textbook fidelity
+  Time<> textbook_layer_overhead;       ///< software time per layer, textbook fidelity
+  double matrix_share = 0, attention_share = 0, vector_share = 0, memory_share = 0, link_share = 0;
+  double vector_rate_ratio = 0;         ///< vector rate over the fp16 matrix rate
+  double tile_m = 0, tile_n = 0, units = 0;
+  Time<> kernel_launch, dispatch_overhead;
+  Bandwidth<> host_bandwidth, fabric_bandwidth;
+  Time<> intra_latency, inter_latency;
+  Data<> memory_reserve;
+  double memory_fragmentation = 0;
+  double gradient_bucket = 0;           ///< gradient bucket over gradients
+  double overlap = 0;                   ///< share of a pass under which gradient traffic hides
+  double idle_fraction = 0;             ///< idle power over TDP
+  double pue = 0;
+  WaterIntensity<> wue;
+  MoneyPerEnergy<> electricity_price;
+  double maintenance_share = 0;         ///< of capital cost and year
+  double amortization_years = 0;
+  double draft_tokens = 0;
+
+  static constexpr auto fields() {
+    using C = Conventions;
+    return std::tuple{
+        field(&C::textbook_efficiency, "textbook_efficiency", "", "share of the peak arithmetic rate").within(0.001, 1),
+        field(&C::textbook_activation_share, "textbook_activation_share", "", "activation traffic of a sample over weights").within(0, 10),
+        field(&C::textbook_layer_overhead, "textbook_layer_overhead", "us", "software time per layer").non_negative(),
+        field(&C::matrix_share, "matrix_share", "", "sustained share of the dense matrix rate").within(0.01, 1),
+        field(&C::attention_share, "attention_share", "", "sustained share of the matrix rate in fused attention").within(0.01, 1),
+        field(&C::vector_share, "vector_share", "", "sustained share of the vector rate").within(0.01, 1),
+        field(&C::memory_share, "memory_share", "", "sustained share of the memory bandwidth").within(0.01, 1),
+        field(&C::link_share, "link_share", "", "sustained share of a link's bandwidth").within(0.01, 1),
+        field(&C::vector_rate_ratio, "vector_rate_ratio", "", "vector rate over half-precision matrix rate").within(0.001, 1),
+        field(&C::tile_m, "tile_m", "", "rows of an output tile").at_least(1),
+        field(&C::tile_n, "tile_n", "", "columns of an output tile").at_least(1),
+        field(&C::units, "units", "", "units over which tiles are dealt").at_least(1),
+        field(&C::kernel_launch, "kernel_launch", "us", "gap between dependent kernels").non_negative(),
+        field(&C::dispatch_overhead, "dispatch_overhead", "us", "fixed time of one invocation").non_negative(),
+        field(&C::host_bandwidth, "host_bandwidth", "GB/s", "host link, one way").positive(),
+        field(&C::fabric_bandwidth, "fabric_bandwidth", "GB/s", "network between nodes, one way, per port").positive(),
+        field(&C::intra_latency, "intra_latency", "us", "start-up of a message inside a node").non_negative(),
+        field(&C::inter_latency, "inter_latency", "us", "start-up of a message between nodes").non_negative(),
+        field(&C::memory_reserve, "memory_reserve", "GiB", "memory held by context and framework").non_negative(),
+        field(&C::memory_fragmentation, "memory_fragmentation", "", "share of allocated memory lost").within(0, 1),
+        field(&C::gradient_bucket, "gradient_bucket", "", "communication buffer over gradients").within(0, 1),
+        field(&C::overlap, "overlap", "", "share of a pass that hides gradient traffic").within(0, 1),
+        field(&C::idle_fraction, "idle_fraction", "", "idle power over TDP").within(0, 1),
+        field(&C::pue, "pue", "", "facility energy over IT energy").at_least(1),
+        field(&C::wue, "wue", "L/kWh", "water per IT energy").non_negative(),
+        field(&C::electricity_price, "electricity_price", "USD/kWh", "price of electricity").non_negative(),
+        field(&C::maintenance_share, "maintenance_share", "", "yearly maintenance over capital cost").within(0, 1),
+        field(&C::amortization_years, "amortization_years", "", "years of straight-line depreciation").positive(),
+        field(&C::draft_tokens, "draft_tokens", "", "tokens drafted per verification").at_least(1)};
+  }
+};
+
+template <>
+struct ObjectType<Conventions> {
+  static constexpr std::string_view name = "conventions";
+};
+
+/// Reads the defaults of a zoo: each field from the figure "default.<field name>". Their home is zoo/defaults.yaml.
+/// @throws LookupError when one is missing, DimensionError or DomainError when one has another dimension or range
+[[nodiscard]] Conventions conventions_of(const Zoo& zoo);
+
+}  // namespace mlsysim

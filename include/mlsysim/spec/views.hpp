@@ -1,0 +1,211 @@
+#pragma once
+/// Numeric views: what the laws and the lowering see of a device, a network, a model and a plan.
+///
+/// A view is made once from specs, in double (spec/make_views.hpp): names are looked up and missing values settled
+/// there. Every member is a scalar `T` or a quantity over it, so derivatives, ranges and batches reach the zoo's
+/// own figures. Counts are `T` with integral values.
+
+#include <mlsysim/table/field.hpp>
+#include <mlsysim/units/quantity.hpp>
+
+namespace mlsysim {
+
+/// One device at one precision.
+template <class T = double>
+struct Device {
+  ComputeRate<T> matrix_rate;     ///< dense peak of the matrix engine
+  ComputeRate<T> vector_rate;     ///< peak outside it
+  T matrix_share{1.0};            ///< share of the matrix peak that a large product sustains
+  T vector_share{1.0};            ///< share of the vector peak that element-wise kernels sustain
+  T attention_share{1.0};         ///< share of the matrix peak that a fused attention kernel sustains
+  T memory_share{1.0};            ///< share of the memory bandwidth that a long stream sustains
+  Bandwidth<T> memory_bandwidth;
+  Data<T> memory_capacity;
+  Data<T> reserve;                ///< memory that the framework and the context hold
+  T fragmentation{0.0};           ///< share of the allocated memory that is lost to fragmentation
+  T units{1.0};                   ///< units over which tiles are dealt
+  T tile_m{128.0}, tile_n{128.0};  ///< output tile of a matrix product
+  Time<T> launch;                 ///< fixed time of one kernel
+  Time<T> dispatch;               ///< fixed time of one invocation of the model
+  Bandwidth<T> host_bandwidth;    ///< one way
+  Power<T> tdp;
+  T idle_fraction{0.0};           ///< share of TDP drawn when idle
+
+  static constexpr auto fields() {
+    using D = Device;
+    return std::tuple{
+        field(&D::matrix_rate, "matrix_rate", "TFLOP/s", "dense peak of the matrix engine").positive(),
+        field(&D::vector_rate, "vector_rate", "TFLOP/s", "peak outside the matrix engine").positive(),
+        field(&D::matrix_share, "matrix_share", "", "sustained share of the matrix peak").within(0.001, 1),
+        field(&D::vector_share, "vector_share", "", "sustained share of the vector peak").within(0.001, 1),
+        field(&D::attention_share, "attention_share", "", "share of the matrix peak in fused attention").within(0.001, 1),
+        field(&D::memory_share, "memory_share", "", "sustained share of the memory bandwidth").within(0.001, 1),
+        field(&D::memory_bandwidth, "memory_bandwidth", "GB/s", "memory bandwidth").positive(),
+        field(&D::memory_capacity, "memory_capacity", "GB", "memory capacity").positive(),
+        field(&D::reserve, "reserve", "GB", "memory held by framework and context").non_negative(),
+        field(&D::fragmentation, "fragmentation", "", "share of memory lost to fragmentation").within(0, 1),
+        field(&D::units, "units", "", "units over which tiles are dealt").at_least(1),
+        field(&D::tile_m, "tile_m", "", "rows of an output tile").at_least(1),
+        field(&D::tile_n, "tile_n", "", "columns of an output tile").at_least(1),
+        field(&D::launch, "launch", "us", "fixed time of one kernel").non_negative(),
+        field(&D::dispatch, "dispatch", "us", "fixed time of one invocation").non_negative(),
+        field(&D::host_bandwidth, "host_bandwidth", "GB/s", "host link, one way").positive(),
+        field(&D::tdp, "tdp", "W", "thermal design power").non_negative(),
+        field(&D::idle_fraction, "idle_fraction", "", "share of TDP drawn when idle").within(0, 1)};
+  }
+};
+
+/// The two levels of network that a device sees. Bandwidths are one way, per device.
+template <class T = double>
+struct Links {
+  T per_node{1.0};  ///< devices that share the inner level
+  Bandwidth<T> intra_bandwidth, inter_bandwidth;
+  Time<T> intra_latency, inter_latency;
+  T share{1.0};  ///< share of the bandwidth that a long message sustains
+
+  static constexpr auto fields() {
+    using L = Links;
+    return std::tuple{field(&L::per_node, "per_node", "", "devices in one node").at_least(1),
+                      field(&L::intra_bandwidth, "intra_bandwidth", "GB/s", "inside a node, one way").positive(),
+                      field(&L::inter_bandwidth, "inter_bandwidth", "GB/s", "between nodes, one way").positive(),
+                      field(&L::intra_latency, "intra_latency", "us", "start-up inside a node").non_negative(),
+                      field(&L::inter_latency, "inter_latency", "us", "start-up between nodes").non_negative(),
+                      field(&L::share, "share", "", "sustained share of the bandwidth").within(0.001, 1)};
+  }
+};
+
+/// Sizes of a transformer. A size that does not occur is 0 (or 1 where it divides).
+template <class T = double>
+struct Shape {
+  T layers{0.0}, hidden{0.0}, ffn{0.0}, heads{1.0}, kv_heads{1.0}, qk_dim{0.0}, v_dim{0.0}, vocab{0.0};
+  T ffn_matrices{2.0};       ///< 3 where the feed-forward layer is gated
+  T head_params{1.0};        ///< 0 where the output shares the input embedding
+  T bias{0.0};               ///< 1 where every projection has a bias
+  T qkv_bias{0.0};           ///< 1 where query, key and value have a bias beyond that
+  T output_bias{0.0};        ///< 1 where the attention output has a bias beyond that
+  T expert_bias{0.0};        ///< 1 where the matrices of an expert have biases
+  T router_bias{0.0};        ///< 1 where the router has a bias for each expert
+  T qk_norm_head{0.0}, qk_norm_full{0.0};  ///< 1 where query and key are normalised, per head width or over all heads
+  T sinks{0.0};              ///< 1 with a learned sink for each head
+  T norm_vectors{1.0};       ///< weight vectors of one norm (2 with a bias)
+  T norms_per_layer{2.0};
+  T edge_norms{1.0};         ///< norms before the first and after the last block
+  T position_rows{0.0};      ///< rows of learned position and segment embeddings
+  T pooler{0.0};             ///< 1 where the encoder ends in a pooling matrix
+  T patch_inputs{0.0};       ///< values of one image patch, all channels
+  T outputs{0.0};            ///< classes of an encoder's head
+  T window{0.0};             ///< tokens that a windowed layer sees
+  T window_layers{0.0};      ///< layers that see a window only
+  T linear_layers{0.0};      ///< layers with a recurrent state
+  T linear_key_heads{0.0}, linear_value_heads{0.0}, linear_head_dim{0.0}, conv_width{0.0};
+  T output_gate{0.0};        ///< 1 where attention output is gated by a projection of its own
+  T compress4_layers{0.0}, compress128_layers{0.0};  ///< layers that see the past in blocks of 4 or 128 tokens
+  T index_heads{0.0}, index_dim{0.0}, index_top_k{0.0};  ///< selection of the blocks that are read
+  T output_rank{0.0}, output_groups{0.0};            ///< grouped low-rank output projection
+  T q_lora{0.0}, kv_lora{0.0}, nope{0.0}, rope{0.0};
+  T experts{1.0}, top_k{0.0}, shared_experts{0.0}, expert_ffn{0.0}, shared_ffn{0.0}, moe_layers{0.0};
+  T routed_hidden{0.0};      ///< width at which routed experts work
+  T shared_gate{0.0};        ///< 1 where a vector gates the shared expert
+
+  static constexpr auto fields() {
+    using S = Shape;
+    return std::tuple{
+        field(&S::layers, "layers", "", "transformer blocks").non_negative(),
+        field(&S::hidden, "hidden", "", "residual width").non_negative(),
+        field(&S::ffn, "ffn", "", "feed-forward width").non_negative(),
+        field(&S::heads, "heads", "", "query heads").non_negative(),
+        field(&S::kv_heads, "kv_heads", "", "key-value heads").non_negative(),
+        field(&S::qk_dim, "qk_dim", "", "width of a query or key head").non_negative(),
+        field(&S::v_dim, "v_dim", "", "width of a value head").non_negative(),
+        field(&S::vocab, "vocab", "", "vocabulary").non_negative(),
+        field(&S::ffn_matrices, "ffn_matrices", "", "matrices of the feed-forward layer").within(2, 3),
+        field(&S::head_params, "head_params", "", "1 where the output matrix has weights of its own").within(0, 1),
+        field(&S::bias, "bias", "", "1 where every projection has a bias").within(0, 1),
+        field(&S::qkv_bias, "qkv_bias", "", "1 where query, key, value have a bias").within(0, 1),
+        field(&S::output_bias, "output_bias", "", "1 where the attention output has a bias").within(0, 1),
+        field(&S::expert_bias, "expert_bias", "", "1 where experts have biases").within(0, 1),
+        field(&S::router_bias, "router_bias", "", "1 where the router has biases").within(0, 1),
+        field(&S::qk_norm_head, "qk_norm_head", "", "1 with norms of one head's width").within(0, 1),
+        field(&S::qk_norm_full, "qk_norm_full", "", "1 with norms over all heads").within(0, 1),
+        field(&S::sinks, "sinks", "", "1 with a learned sink for each head").within(0, 1),
+        field(&S::norm_vectors, "norm_vectors", "", "weight vectors of one norm").within(0, 2),
+        field(&S::norms_per_layer, "norms_per_layer", "", "norms of one block").non_negative(),
+        field(&S::edge_norms, "edge_norms", "", "norms outside the blocks").non_negative(),
+        field(&S::position_rows, "position_rows", "", "learned position and segment rows").non_negative(),
+        field(&S::pooler, "pooler", "", "1 with a pooling matrix").within(0, 1),
+        field(&S::patch_inputs, "patch_inputs", "", "values of one image patch").non_negative(),
+        field(&S::outputs, "outputs", "", "classes").non_negative(),
+        field(&S::window, "window", "", "tokens of a windowed layer").non_negative(),
+        field(&S::window_layers, "window_layers", "", "windowed layers").non_negative(),
+        field(&S::linear_layers, "linear_layers", "", "recurrent layers").non_negative(),
+        field(&S::linear_key_heads, "linear_key_heads", "", "their key heads").non_negative(),
+        field(&S::linear_value_heads, "linear_value_heads", "", "their value heads").non_negative(),
+        field(&S::linear_head_dim, "linear_head_dim", "", "their head width").non_negative(),
+        field(&S::conv_width, "conv_width", "", "taps of their convolution").non_negative(),
+        field(&S::output_gate, "output_gate", "", "1 with a gated attention output").within(0, 1),
+        field(&S::compress4_layers, "compress4_layers", "", "layers that see blocks of 4 tokens").non_negative(),
+        field(&S::compress128_layers, "compress128_layers", "", "layers that see blocks of 128 tokens").non_negative(),
+        field(&S::index_heads, "index_heads", "", "heads of the block selection").non_negative(),
+        field(&S::index_dim, "index_dim", "", "their width").non_negative(),
+        field(&S::index_top_k, "index_top_k", "", "blocks that are read").non_negative(),
+        field(&S::output_rank, "output_rank", "", "rank of the grouped output projection").non_negative(),
+        field(&S::output_groups, "output_groups", "", "its groups").non_negative(),
+        field(&S::q_lora, "q_lora", "", "query rank").non_negative(),
+        field(&S::kv_lora, "kv_lora", "", "key-value rank").non_negative(),
+        field(&S::nope, "nope", "", "head width without rotation").non_negative(),
+        field(&S::rope, "rope", "", "head width with rotation").non_negative(),
+        field(&S::experts, "experts", "", "routed experts").at_least(1),
+        field(&S::top_k, "top_k", "", "experts per token").non_negative(),
+        field(&S::shared_experts, "shared_experts", "", "shared experts").non_negative(),
+        field(&S::expert_ffn, "expert_ffn", "", "width of an expert").non_negative(),
+        field(&S::shared_ffn, "shared_ffn", "", "width of a shared expert").non_negative(),
+        field(&S::moe_layers, "moe_layers", "", "layers with experts").non_negative(),
+        field(&S::routed_hidden, "routed_hidden", "", "width at which experts work").non_negative(),
+        field(&S::shared_gate, "shared_gate", "", "1 with a gated shared expert").within(0, 1)};
+  }
+};
+
+/// How the work is divided and what one pass processes.
+template <class T = double>
+struct Plan {
+  T tp{1.0}, pp{1.0}, dp{1.0}, ep{1.0};
+  T virtual_stages{1.0};   ///< model chunks per device (interleaved schedule)
+  T batch{1.0};            ///< sequences of one micro-batch in one replica
+  T microbatches{1.0};     ///< micro-batches of one replica and step
+  T new_tokens{1.0};       ///< tokens that each sequence adds in this pass
+  T context{1.0};          ///< tokens that each sequence holds after this pass
+  T first_stage{1.0};      ///< 1 where this pipeline stage holds the input embedding
+  T last_stage{1.0};       ///< 1 where this pipeline stage holds the output head
+  T in_flight{1.0};        ///< micro-batches whose activations this stage holds
+  DataPerParam<T> weight_bytes, gradient_bytes, state_bytes;  ///< state: master copy and moments
+  Data<T> activation_bytes;  ///< of one activation value
+  Data<T> kv_bytes;          ///< of one cached value
+  T trainable{1.0};        ///< share of the weights that is trained
+  T overlap{0.0};          ///< share of the backward pass under which gradient traffic can hide
+
+  static constexpr auto fields() {
+    using P = Plan;
+    return std::tuple{
+        field(&P::tp, "tp", "", "tensor-parallel degree").at_least(1),
+        field(&P::pp, "pp", "", "pipeline-parallel degree").at_least(1),
+        field(&P::dp, "dp", "", "data-parallel degree").at_least(1),
+        field(&P::ep, "ep", "", "expert-parallel degree").at_least(1),
+        field(&P::virtual_stages, "virtual_stages", "", "model chunks per device").at_least(1),
+        field(&P::batch, "batch", "", "sequences of a micro-batch").positive(),
+        field(&P::microbatches, "microbatches", "", "micro-batches per step").at_least(1),
+        field(&P::new_tokens, "new_tokens", "", "tokens added per sequence").positive(),
+        field(&P::context, "context", "", "tokens held per sequence").positive(),
+        field(&P::first_stage, "first_stage", "", "1 with the input embedding").within(0, 1),
+        field(&P::last_stage, "last_stage", "", "1 with the output head").within(0, 1),
+        field(&P::in_flight, "in_flight", "", "micro-batches with live activations").at_least(1),
+        field(&P::weight_bytes, "weight_bytes", "B/param", "storage of one weight").non_negative(),
+        field(&P::gradient_bytes, "gradient_bytes", "B/param", "storage of one gradient").non_negative(),
+        field(&P::state_bytes, "state_bytes", "B/param", "optimizer state of one weight").non_negative(),
+        field(&P::activation_bytes, "activation_bytes", "B", "one activation value").non_negative(),
+        field(&P::kv_bytes, "kv_bytes", "B", "one cached value").non_negative(),
+        field(&P::trainable, "trainable", "", "trained share of the weights").within(0, 1),
+        field(&P::overlap, "overlap", "", "share of the backward pass that hides traffic").within(0, 1)};
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,67 @@
+#pragma once
+/// A law or resolver seen at run time: its texts, its fields, and itself over every scalar.
+///
+/// All tools work on entries, so they are compiled once and not per law. `entry_of<Law>()` and
+/// `plain_entry(resolver, inputs)` in tools/register.hpp make them.
+
+#include <mlsysim/table/describe.hpp>
+#include <mlsysim/table/law.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+template <int N>
+struct Dual;
+struct Interval;
+struct Traced;
+struct LawShape;
+
+/// An erased law. Numbers are in the canonical base units, in the order of `inputs` and `results`.
+///
+/// The functions of a law are pure and safe on any thread; those of a plain entry are as its resolver is.
+struct LawEntry {
+  LawInfo info;
+  std::vector<FieldInfo> inputs;
+  std::vector<FieldInfo> results;
+  bool is_law = false;                ///< every scalar is there; else only `evaluate` and `batch`
+  std::shared_ptr<const void> self;   ///< state of a plain resolver
+
+  void (*evaluate)(const void* self, const double* in, double* out) = nullptr;
+  void (*batch)(const void* self, const double* const* in, double* const* out, std::size_t points) = nullptr;
+  void (*dual)(const Dual<8>* in, Dual<8>* out) = nullptr;
+  void (*interval)(const Interval* in, Interval* out) = nullptr;
+  void (*traced)(const Traced* in, Traced* out) = nullptr;
+
+  /// Index of an input. @throws LookupError naming near misses
+  [[nodiscard]] std::size_t input(std::string_view name) const;
+  /// Index of a result. @throws LookupError naming near misses
+  [[nodiscard]] std::size_t result(std::string_view name) const;
+  /// Evaluates one point without checks. @throws InputError if the number of inputs differs
+  [[nodiscard]] std::vector<double> operator()(std::span<const double> in) const;
+};
+
+/// Checks number, finiteness and range of the inputs of one point. @throws InputError, DomainError
+void check_inputs(const LawEntry& law, std::span<const double> in);
+/// Checks, then evaluates. @throws InputError, DomainError
+[[nodiscard]] std::vector<double> evaluate_checked(const LawEntry& law, std::span<const double> in);
+
+/// Admissible range of a field in the canonical base unit; infinite where there is no limit.
+struct FieldRange {
+  double low;
+  double high;
+  bool open_low;
+};
+[[nodiscard]] FieldRange base_range(const FieldInfo& field);
+
+namespace detail {
+/// @throws DimensionError if a target has another dimension than the result
+void check_goal(const FieldInfo& result, const Exponents& target);
+}  // namespace detail
+
+}  // namespace mlsysim

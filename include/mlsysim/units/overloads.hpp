@@ -1,0 +1,72 @@
+#pragma once
+/// The closed overload set of a law, for `double`: by value, never by reference.
+///
+/// `std::max` returns a reference, and on a wrapper type GCC 12 then never vectorises the loop around it. The
+/// other scalars (Batch, Interval, Dual, Traced) bring the same names in their own headers; a law calls them
+/// unqualified.
+
+#include <cmath>
+#include <string_view>
+#include <type_traits>
+
+namespace mlsysim {
+
+/// True for the scalar types that a law may be written over; each scalar header specialises it.
+template <class T>
+inline constexpr bool is_scalar_v = false;
+template <>
+inline constexpr bool is_scalar_v<double> = true;
+
+/// A scalar of a law: double, Batch, Interval, Dual or Traced.
+template <class T>
+concept Scalar = is_scalar_v<std::remove_cvref_t<T>>;
+
+/// A plain number that may multiply a quantity: a literal, a count, or a scalar of a law.
+template <class T>
+concept Number = Scalar<T> || (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>);
+
+namespace detail {
+/// Scalar that results from two operands of which at most one is not plain arithmetic.
+template <class A, class B>
+struct promote;
+template <class A>
+struct promote<A, A> {
+  using type = A;
+};
+template <class A, class B>
+  requires(!std::is_same_v<A, B> && std::is_arithmetic_v<B>)
+struct promote<A, B> {
+  using type = std::conditional_t<std::is_arithmetic_v<A>, double, A>;
+};
+template <class A, class B>
+  requires(!std::is_same_v<A, B> && !std::is_arithmetic_v<B> && std::is_arithmetic_v<A>)
+struct promote<A, B> {
+  using type = B;
+};
+template <class A, class B>
+using promote_t = typename promote<A, B>::type;
+}  // namespace detail
+
+[[nodiscard]] constexpr double min(double a, double b) { return b < a ? b : a; }
+[[nodiscard]] constexpr double max(double a, double b) { return a < b ? b : a; }
+/// `a` where the condition holds, else `b`; both are evaluated.
+[[nodiscard]] constexpr double select(bool condition, double a, double b) { return condition ? a : b; }
+[[nodiscard]] constexpr double clamp(double x, double low, double high) { return min(max(x, low), high); }
+
+// The C library's own functions under our name, not wrappers of them: a law written in the global namespace after
+// `using namespace mlsysim` would otherwise find two functions for `pow(double, double)`.
+using std::abs;
+using std::ceil;
+using std::exp;
+using std::floor;
+using std::log;
+using std::log2;
+using std::pow;
+using std::sqrt;
+/// Number of blocks of `size` that cover `count`.
+[[nodiscard]] inline double ceil_div(double count, double size) { return std::ceil(count / size); }
+
+/// Names an intermediate for the derivation; the identity on every scalar but Traced.
+[[nodiscard]] constexpr double named(std::string_view, double x) { return x; }
+
+}  // namespace mlsysim

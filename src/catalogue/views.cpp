@@ -1,0 +1,334 @@
+#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/spec/provenance.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mlsysim {
+namespace {
+
+constexpr std::string_view kDefaults = "zoo/defaults.yaml";
+
+[[noreturn]] void incomplete(const Workload& workload, std::string_view what) {
+  throw InputError({.id = "mlsysim.catalogue.001",
+                    .message = fmt::format("the shape of '{}' is not known well enough for operator fidelity", workload.name),
+                    .key = workload.name,
+                    .found = "no " + std::string(what),
+                    .expected = "a complete shape",
+                    .hint = "use fidelity 'textbook', which needs totals only"});
+}
+
+double need(const std::optional<double>& value, const Workload& workload, std::string_view what) {
+  if (!value) incomplete(workload, what);
+  return *value;
+}
+
+double flag(bool on) { return on ? 1.0 : 0.0; }
+
+double extra(const Workload& workload, const char* name) {
+  const auto found = workload.extra.find(name);
+  return found == workload.extra.end() ? 0.0 : found->second;
+}
+
+/// The value, or the convention (noted).
+template <class V>
+V or_convention(const std::optional<V>& value, const V& convention, std::string_view name, Notes& notes) {
+  if (value) return *value;
+  notes.assume(name, convention, kDefaults);
+  return convention;
+}
+
+ComputeRate<> vector_rate(const HardwareNode& hardware, const Conventions& conventions, Notes& notes) {
+  const auto& core = hardware.compute;
+  for (const Precision p : {Precision::fp32, Precision::fp16, Precision::int8})
+    if (core.vector[p]) return *core.vector[p];
+  // fp32 outside the matrix engine: a dense fp32 rate well below the half-precision one is the vector rate.
+  const ComputeRate<> peak = core.peak_flops();
+  if (core.dense[Precision::fp32] && *core.dense[Precision::fp32] < 0.5 * peak) return *core.dense[Precision::fp32];
+  notes.assume("vector_rate_ratio", conventions.vector_rate_ratio, kDefaults);
+  return peak * conventions.vector_rate_ratio;
+}
+
+}  // namespace
+
+const Conventions& conventions_or_standard(const Conventions* conventions) {
+  if (conventions != nullptr) return *conventions;
+  static const Conventions standard = conventions_of(standard_zoo());
+  return standard;
+}
+
+Precision precision_or_default(std::optional<Precision> precision, const HardwareNode& hardware, Notes& notes) {
+  if (precision) return *precision;
+  notes.assume("precision", name_of(hardware.compute.default_precision),
+               [&] { return "default precision of " + hardware.name; }());
+  return hardware.compute.default_precision;
+}
+
+Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes) {
+  const bool lowered = workload.has_shape();
+  if (fidelity) {
+    if (*fidelity == Fidelity::operator_level && !lowered) incomplete(workload, "layers that can be lowered");
+    return *fidelity;
+  }
+  const Fidelity chosen = lowered ? Fidelity::operator_level : Fidelity::textbook;
+  notes.assume("fidelity", name_of(chosen), lowered ? "operators where the shape is known" : "only totals are known");
+  return chosen;
+}
+
+Device<> device_view(const HardwareNode& hardware, Precision precision, const Conventions& c, Notes& notes) {
+  Device<> d;
+  d.matrix_rate = rate_at(hardware, precision);
+  d.vector_rate = vector_rate(hardware, c, notes);
+  d.matrix_share = or_convention(hardware.efficiency.matrix, c.matrix_share, "matrix_share", notes);
+  d.memory_share = or_convention(hardware.efficiency.memory, c.memory_share, "memory_share", notes);
+  d.attention_share = c.attention_share;
+  d.vector_share = c.vector_share;
+  notes.assume("attention_share", c.attention_share, kDefaults);
+  notes.assume("vector_share", c.vector_share, kDefaults);
+  const MemoryLevel level = memory_level(hardware, Data<>());
+  d.memory_bandwidth = hardware.memory.bandwidth.value_or(level.bandwidth);
+  d.memory_capacity = hardware.memory.capacity.value_or(level.capacity);
+  // The context of a framework is a habit of big machines: it never takes more than a twentieth of a small one.
+  d.reserve = min(c.memory_reserve, d.memory_capacity * 0.05);
+  d.fragmentation = c.memory_fragmentation;
+  notes.assume("memory_reserve", d.reserve, kDefaults);
+  notes.assume("memory_fragmentation", d.fragmentation, kDefaults);
+  d.units = or_convention(hardware.compute.units, c.units, "units", notes);
+  d.tile_m = c.tile_m;
+  d.tile_n = c.tile_n;
+  d.launch = c.kernel_launch;
+  notes.assume("kernel_launch", c.kernel_launch, kDefaults);
+  d.dispatch = or_convention(hardware.dispatch_overhead, c.dispatch_overhead, "dispatch_overhead", notes);
+  d.host_bandwidth = or_convention(hardware.host_link.bandwidth, c.host_bandwidth, "host_bandwidth", notes);
+  d.tdp = hardware.power.tdp.value_or(Power<>());
+  d.idle_fraction = c.idle_fraction;
+  return d;
+}
+
+MemoryLevel memory_level(const HardwareNode& hardware, Data<> weights) {
+  const auto& m = hardware.memory;
+  const Data<> capacity = m.capacity.value_or(m.sram_capacity.value_or(m.flash_capacity.value_or(Data<>())));
+  if (m.sram_capacity && m.sram_bandwidth && weights <= *m.sram_capacity && (weights > Data<>() || !m.bandwidth))
+    return {*m.sram_bandwidth, capacity, "sram"};
+  if (m.flash_bandwidth && !m.bandwidth) return {*m.flash_bandwidth, capacity, "flash"};
+  if (m.flash_bandwidth && weights > Data<>()) return {*m.flash_bandwidth, capacity, "flash"};
+  if (m.bandwidth) return {*m.bandwidth, capacity, "memory"};
+  throw InputError({.id = "mlsysim.catalogue.002",
+                    .message = fmt::format("'{}' has no memory bandwidth", hardware.name),
+                    .key = hardware.name,
+                    .expected = "memory.bandwidth, or sram_bandwidth or flash_bandwidth",
+                    .hint = "give the device a memory bandwidth"});
+}
+
+Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& c, Notes& notes) {
+  Links<> l;
+  l.per_node = devices;
+  std::optional<Bandwidth<>> link = hardware.device_link.bandwidth;
+  if (!link) link = hardware.host_link.bandwidth;
+  l.intra_bandwidth = or_convention(link, c.host_bandwidth, "intra_bandwidth", notes);
+  l.intra_latency = or_convention(hardware.device_link.latency, c.intra_latency, "intra_latency", notes);
+  l.inter_bandwidth = c.fabric_bandwidth;
+  l.inter_latency = c.inter_latency;
+  l.share = or_convention(hardware.efficiency.link, c.link_share, "link_share", notes);
+  if (devices > 1) notes.assume("per_node", devices, "all devices taken to share one node");
+  return l;
+}
+
+Links<> links_view(const Fleet& fleet, const Conventions& c, Notes& notes) {
+  const Node& node = *fleet.node;
+  const HardwareNode& hardware = *node.accelerator;
+  Links<> l;
+  l.per_node = node.accelerators_per_node;
+  std::optional<Bandwidth<>> inside = node.intra_node_bandwidth;
+  if (!inside) inside = hardware.device_link.bandwidth;
+  if (!inside) inside = hardware.host_link.bandwidth;
+  l.intra_bandwidth = or_convention(inside, c.host_bandwidth, "intra_bandwidth", notes);
+  l.intra_latency = or_convention(hardware.device_link.latency, c.intra_latency, "intra_latency", notes);
+  std::optional<Bandwidth<>> port;
+  std::optional<Time<>> latency;
+  double oversubscription = 1;
+  if (fleet.fabric != nullptr) {
+    port = fleet.fabric->bandwidth;
+    latency = fleet.fabric->latency;
+    oversubscription = fleet.fabric->oversubscription;
+  }
+  const Bandwidth<> per_port = or_convention(port, c.fabric_bandwidth, "fabric_bandwidth", notes);
+  const double ports = node.nics_per_node ? *node.nics_per_node / node.accelerators_per_node : 1.0;
+  if (!node.nics_per_node) notes.assume("nics_per_node", node.accelerators_per_node, "one adapter for each device");
+  // The slower of adapter and fabric port; a device's share of the node's adapters.
+  const Bandwidth<> adapter = node.nic_bandwidth ? min(*node.nic_bandwidth, per_port) : per_port;
+  l.inter_bandwidth = adapter * ports / oversubscription;
+  l.inter_latency = or_convention(latency, c.inter_latency, "inter_latency", notes);
+  l.share = or_convention(hardware.efficiency.link, c.link_share, "link_share", notes);
+  return l;
+}
+
+ModelView<> model_view(const Workload& w, Phase phase) {
+  ModelView<> v;
+  auto& s = v.structure;
+  s.phase = phase;
+  s.architecture = w.architecture;
+  if (w.architecture == Architecture::cnn) {
+    if (w.convolution.empty()) incomplete(w, "layer records (convolution)");
+    v.layers = w.convolution;
+    s.causal = false;
+    return v;
+  }
+  if (w.architecture != Architecture::decoder && w.architecture != Architecture::encoder)
+    incomplete(w, fmt::format("operator list for the architecture '{}'", name_of(w.architecture)));
+  const auto& t = w.shape;
+  auto& h = v.shape;
+  s.attention = w.attention.kind;
+  s.causal = w.architecture == Architecture::decoder;
+  h.layers = need(t.layers, w, "shape.layers");
+  h.hidden = need(t.hidden, w, "shape.hidden");
+  h.heads = need(t.heads, w, "shape.heads");
+  h.ffn = t.ffn.value_or(0);
+  h.kv_heads = t.kv_heads.value_or(h.heads);
+  h.qk_dim = h.v_dim = t.head_dim.value_or(h.hidden / h.heads);
+  h.vocab = t.vocab.value_or(0);
+  if (s.causal && h.vocab == 0) incomplete(w, "shape.vocab");
+  h.ffn_matrices = t.gated_ffn ? 3 : 2;
+  h.head_params = flag(!t.tied_embeddings);
+  h.bias = flag(t.biases);
+  h.qkv_bias = flag((t.attention_biases || t.qkv_biases) && !t.biases);
+  h.output_bias = flag(t.attention_biases && !t.biases);
+  h.expert_bias = flag(t.expert_biases);
+  h.router_bias = flag(t.router_biases);
+  h.shared_gate = flag(t.shared_expert_gate);
+  h.sinks = flag(t.attention_sinks);
+  h.qk_norm_head = flag(t.qk_norm == QkNorm::head);
+  h.qk_norm_full = flag(t.qk_norm == QkNorm::full);
+  h.norm_vectors = t.norm_biases ? 2 : 1;
+  h.norms_per_layer = t.norms_per_layer;
+  h.edge_norms = flag(t.final_norm) + flag(t.embedding_norm);
+  h.position_rows = (t.learned_positions ? w.max_positions.value_or(0) : 0) + t.token_types.value_or(0);
+  h.pooler = flag(t.pooler);
+  h.output_gate = extra(w, "attention_output_gate");
+  if (t.patch_size) {
+    h.patch_inputs = 3 * *t.patch_size * *t.patch_size;
+    h.outputs = t.classes.value_or(0);
+  }
+
+  const auto& a = w.attention;
+  const double linear = w.linear_attention.layers.value_or(0);
+  if (a.sliding_window) {
+    h.window = *a.sliding_window;
+    h.window_layers = h.layers - linear - a.full_attention_layers.value_or(0);
+    s.windowed = h.window_layers > 0;
+  }
+  if (linear > 0) {
+    const auto& l = w.linear_attention;
+    s.linear = true;
+    s.delta_attention = l.kind == "kda";
+    h.linear_layers = linear;
+    h.linear_key_heads = need(l.key_heads, w, "linear_attention.key_heads");
+    h.linear_value_heads = need(l.value_heads, w, "linear_attention.value_heads");
+    h.linear_head_dim = need(l.head_dim, w, "linear_attention.head_dim");
+    h.conv_width = l.conv_width.value_or(0);
+  }
+  if (a.kv_lora_rank) {
+    s.attention = AttentionKind::mla;
+    h.kv_lora = *a.kv_lora_rank;
+    h.q_lora = a.q_lora_rank.value_or(0);
+    h.nope = need(a.nope_head_dim, w, "attention.nope_head_dim");
+    h.rope = need(a.rope_head_dim, w, "attention.rope_head_dim");
+    h.v_dim = need(a.value_head_dim, w, "attention.value_head_dim");
+    h.qk_dim = h.nope + h.rope;
+  } else if (a.kind == AttentionKind::mla) {
+    incomplete(w, "attention.kv_lora_rank");
+  }
+  h.index_heads = extra(w, "index_heads");
+  h.index_dim = extra(w, "index_head_dim");
+  h.index_top_k = extra(w, "index_top_k");
+  s.indexed = h.index_heads > 0;
+  if (a.kind == AttentionKind::compressed) {
+    s.attention = AttentionKind::compressed;
+    s.windowed = false;  // every layer has its window beside the compressed past
+    h.window_layers = 0;
+    h.q_lora = need(a.q_lora_rank, w, "attention.q_lora_rank");
+    h.compress4_layers = extra(w, "compress4_layers");
+    h.compress128_layers = extra(w, "compress128_layers");
+    h.output_rank = extra(w, "o_lora_rank");
+    h.output_groups = extra(w, "o_groups");
+  }
+
+  const auto& m = w.moe;
+  if (m.experts) {
+    s.moe = true;
+    h.experts = *m.experts;
+    h.top_k = need(m.top_k, w, "moe.top_k");
+    h.routed_hidden = extra(w, "routed_expert_hidden_size") > 0 ? extra(w, "routed_expert_hidden_size") : h.hidden;
+    h.expert_ffn = need(m.expert_ffn, w, "moe.expert_ffn");
+    h.shared_experts = m.shared_experts.value_or(0);
+    h.shared_ffn = m.shared_expert_ffn.value_or(h.expert_ffn);
+    h.moe_layers = std::floor((h.layers - m.dense_layers.value_or(0)) / m.moe_every.value_or(1));
+    if (h.moe_layers < h.layers && h.ffn == 0) incomplete(w, "shape.ffn of the dense layers");
+  } else if (h.ffn == 0) {
+    incomplete(w, "shape.ffn");
+  }
+  return v;
+}
+
+Storage inference_storage(Precision precision, std::optional<Precision> kv_precision) {
+  const double b = bytes_per_element(precision);
+  const double kv = kv_precision ? bytes_per_element(*kv_precision) : (b < 1 ? 2.0 : b);
+  return {b, std::max(b, 2.0), kv, 0, 0};
+}
+
+Storage training_storage(Precision precision, OptimizerKind optimizer) {
+  // Formats below 16 bits are formats of the arithmetic; weights and gradients are then kept at 16 bits.
+  const double b = std::max(bytes_per_element(precision), 2.0);
+  const double moments = optimizer == OptimizerKind::adam || optimizer == OptimizerKind::adamw ? 8.0 : 0.0;
+  const double master = optimizer != OptimizerKind::none && b < 4 ? 4.0 : 0.0;
+  return {b, b, b, b, moments + master};
+}
+
+void set_storage(Plan<>& plan, const Storage& storage) {
+  plan.weight_bytes = storage.weight_bytes * unit::B / unit::param;
+  plan.gradient_bytes = storage.gradient_bytes * unit::B / unit::param;
+  plan.state_bytes = storage.state_bytes * unit::B / unit::param;
+  plan.activation_bytes = storage.activation_bytes * unit::B;
+  plan.kv_bytes = storage.kv_bytes * unit::B;
+}
+
+namespace {
+/// The forward list of one sample on one device.
+ListTotals<> counted(const Workload& workload, Phase phase, double tokens, double batch, Precision precision,
+                     std::optional<Precision> kv_precision) {
+  const auto view = model_view(workload, phase);
+  Plan<> plan;
+  plan.batch = batch;
+  plan.new_tokens = tokens;
+  plan.context = tokens;
+  set_storage(plan, inference_storage(precision, kv_precision));
+  OpList<> ops;
+  const auto range = lower(view.structure, view.shape, view.layers, plan, ops);
+  return totals_of(ops, range.forward_end);
+}
+}  // namespace
+
+Params<> parameter_count(const Workload& workload) {
+  if (workload.has_shape()) return counted(workload, Phase::prefill, 1, 1, Precision::fp16, std::nullopt).params();
+  if (workload.parameters) return *workload.parameters;
+  throw InputError({.id = "mlsysim.catalogue.003",
+                    .message = fmt::format("the number of parameters of '{}' is not known", workload.name),
+                    .key = workload.name,
+                    .expected = "a shape or published parameters",
+                    .hint = "add 'parameters' to the entry"});
+}
+
+Params<> active_parameter_count(const Workload& workload) {
+  if (!workload.has_shape()) return workload.active_parameters ? *workload.active_parameters : parameter_count(workload);
+  const auto total = counted(workload, Phase::prefill, 1, 1, Precision::fp16, std::nullopt);
+  if (!workload.is_moe()) return total.params();
+  return total.dense_params + total.expert_params * (*workload.moe.top_k / *workload.moe.experts);
+}
+
+Data<> kv_cache_bytes(const Workload& workload, double tokens, double batch, Precision precision) {
+  return counted(workload, Phase::prefill, tokens, batch, precision, precision).state;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,53 @@
+#include <mlsysim/resolve/search.hpp>
+
+#include <mlsysim/resolve/field_text.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+namespace mlsysim {
+
+namespace detail {
+
+std::string index_name(std::size_t index) { return fmt::format("#{}", index); }
+std::string number_name(double number) { return pretty(number, 12); }
+std::string point_name(std::span<const FieldInfo> fields, const void* point) { return struct_text(fields, point, 12); }
+
+void add_candidate(Error& error, const Namer& name) {
+  error.add_context(fmt::format("while scoring candidate '{}'", name()));
+}
+
+bool dominates(const InlineList<Objective, 4>& a, std::span<const double> b) {
+  bool better = false;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    if (a[i].base > b[i]) return false;
+    better = better || a[i].base < b[i];
+  }
+  return better;
+}
+
+bool dominates(std::span<const double> a, const InlineList<Objective, 4>& b) {
+  bool better = false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] > b[i].base) return false;
+    better = better || a[i] < b[i].base;
+  }
+  return better;
+}
+
+void check_objectives(const InlineList<Objective, 4>& objectives, std::size_t expected) {
+  if (objectives.size() == expected && expected > 0) return;
+  throw InputError({.id = "mlsysim.resolve.005",
+                    .message = "the candidates of a Pareto search need the same number of objectives",
+                    .key = "objectives",
+                    .found = fmt::format("{}", objectives.size()),
+                    .expected = expected > 0 ? fmt::format("{}", expected) : "at least 1"});
+}
+
+}  // namespace detail
+
+void Search::report(const detail::Tally& tally) const {
+  options_.progress({tally.total(), tally.feasible(), tally.best_objective()});
+}
+
+}  // namespace mlsysim

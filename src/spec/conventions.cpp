@@ -1,0 +1,23 @@
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/zoo.hpp>
+
+namespace mlsysim {
+
+Conventions conventions_of(const Zoo& zoo) {
+  Conventions out;
+  for (const auto& f : describe<Conventions>()) {
+    const auto& figure = zoo.scalar("default." + f.name);
+    const AnyQuantity& value = figure.value;
+    if (!(value.exponents() == f.exps))
+      throw DimensionError({.id = "mlsysim.spec.010",
+                            .message = "the default '" + figure.name + "' has another dimension than its use",
+                            .key = figure.name,
+                            .found = std::string(value.text()),
+                            .expected = "a value in " + std::string(f.unit.empty() ? "no unit" : f.unit)});
+    check_range(f, value.base());
+    f.write(&out, Value{value.base()});
+  }
+  return out;
+}
+
+}  // namespace mlsysim

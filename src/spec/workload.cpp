@@ -1,0 +1,39 @@
+#include <mlsysim/spec/workload.hpp>
+
+#include <mlsysim/units/error.hpp>
+#include <mlsysim/units/unit.hpp>
+
+#include <fmt/format.h>
+
+namespace mlsysim {
+
+Data<> Workload::size(Precision precision) const {
+  if (model_size) return *model_size;
+  if (recommendation.model_size) return *recommendation.model_size;
+  if (parameters) return *parameters * (bytes_per_element(precision) * unit::B / unit::param);
+  throw InputError({.id = "mlsysim.spec.020",
+                    .message = fmt::format("the size of {} is not known", name.empty() ? "the model" : "'" + name + "'"),
+                    .key = "parameters",
+                    .found = "neither parameters nor model_size",
+                    .expected = "one of them",
+                    .hint = "set parameters, e.g. 8.03 Gparam, or model_size, e.g. 100 GB"});
+}
+
+bool Workload::has_shape() const {
+  switch (architecture) {
+    case Architecture::cnn: return !convolution.empty();
+    case Architecture::ssm: return shape.layers && shape.hidden && state_space.state_size;
+    case Architecture::recommendation:
+    case Architecture::opaque: return false;
+    case Architecture::diffusion:
+      if (!convolution.empty()) return true;
+      [[fallthrough]];
+    case Architecture::decoder:
+    case Architecture::encoder:
+    case Architecture::encoder_decoder:
+      return shape.layers && shape.hidden && shape.heads && (shape.ffn || moe.expert_ffn);
+  }
+  return false;
+}
+
+}  // namespace mlsysim

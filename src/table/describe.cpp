@@ -1,0 +1,87 @@
+#include <mlsysim/table/describe.hpp>
+
+#include <mlsysim/units/any_quantity.hpp>
+#include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/units/unit_registry.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace mlsysim {
+
+std::string_view name_of(ValueKind kind) {
+  static constexpr std::string_view names[] = {"quantity", "number", "flag", "text", "choice", "object", "value"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+const FieldInfo* find_field(std::span<const FieldInfo> fields, std::string_view name) {
+  for (const auto& f : fields)
+    if (f.name == name) return &f;
+  return nullptr;
+}
+
+namespace {
+
+std::string kind_of(const Value& value) {
+  if (std::holds_alternative<double>(value)) return fmt::format("the number {}", std::get<double>(value));
+  if (std::holds_alternative<bool>(value)) return std::get<bool>(value) ? "true" : "false";
+  if (std::holds_alternative<std::string>(value)) return "the text '" + std::get<std::string>(value) + "'";
+  if (std::holds_alternative<ObjectRef>(value)) return fmt::format("a {}", std::get<ObjectRef>(value).type);
+  if (const auto* h = std::get_if<HostRef>(&value); h != nullptr && *h) return "a " + (*h)->type();
+  return "nothing";
+}
+
+std::string wanted(const FieldInfo& info) {
+  if (info.kind == ValueKind::object) return fmt::format("a {}", info.object_type);
+  if (info.kind == ValueKind::quantity) return fmt::format("a quantity in {} or a compatible unit", info.unit);
+  return fmt::format("a {}", name_of(info.kind));
+}
+
+}  // namespace
+
+void detail::wrong_kind(const FieldInfo& info, const Value& value) {
+  throw InputError({.id = "mlsysim.table.001",
+                    .message = fmt::format("input '{}' has the wrong kind", info.name),
+                    .key = info.name,
+                    .found = kind_of(value),
+                    .expected = wanted(info)});
+}
+
+void detail::unknown_choice(const FieldInfo& info, const std::string& name) {
+  const std::vector<std::string> names(info.choices.begin(), info.choices.end());
+  throw LookupError({.id = "mlsysim.table.002",
+                     .message = fmt::format("input '{}' has no choice '{}'", info.name, name),
+                     .key = info.name,
+                     .found = "'" + name + "'",
+                     .expected = fmt::format("one of {}", fmt::join(info.choices, ", ")),
+                     .hint = did_you_mean(name, names)});
+}
+
+void check_range(const FieldInfo& field, double base) {
+  const double shown = field.unit.empty() ? base : AnyQuantity::from_base(base, field.exps).in(field.unit);
+  const bool below = field.open_low ? !(shown > field.low) : shown < field.low;
+  if (std::isfinite(base) && !below && shown <= field.high) return;
+  std::string range;
+  const auto unit = field.unit.empty() ? std::string() : " " + std::string(field.unit);
+  if (!std::isfinite(base)) range = "a finite number";
+  else if (field.low > -kUnbounded && field.high < kUnbounded)
+    range = fmt::format("a value in [{}, {}]{}", field.low, field.high, unit);
+  else if (field.high < kUnbounded) range = fmt::format("at most {}{}", field.high, unit);
+  else range = fmt::format("{} {}{}", field.open_low ? "more than" : "at least", field.low, unit);
+  throw DomainError({.id = "mlsysim.table.003",
+                     .message = fmt::format("input '{}' ({}) is out of range", field.name, field.meaning),
+                     .key = field.name,
+                     .found = fmt::format("{}{}", shown, unit),
+                     .expected = range});
+}
+
+void check_ranges(std::span<const FieldInfo> fields, const void* object) {
+  for (const auto& f : fields) {
+    if (f.kind != ValueKind::number && f.kind != ValueKind::quantity) continue;
+    const Value v = f.read(object);
+    if (const auto* x = std::get_if<double>(&v)) check_range(f, *x);
+  }
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,183 @@
+#include <mlsysim/tools/gradient.hpp>
+
+#include <mlsysim/scalars/dual.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace mlsysim {
+namespace {
+
+constexpr std::size_t kSeeds = Dual<>::size;
+
+/// Whether `x` is admissible for the field, without the cost of an exception.
+bool admissible(const FieldRange& range, double x) {
+  return (range.open_low ? x > range.low : x >= range.low) && x <= range.high;
+}
+
+/// A law at one point, and its tools.
+class Differ {
+ public:
+  Differ(const LawEntry& law, std::span<const double> in) : law_(law), in_(in), values_(law(in)) {}
+
+  [[nodiscard]] const std::vector<double>& values() const { return values_; }
+
+  /// Results after moving one input.
+  [[nodiscard]] std::vector<double> moved(std::size_t input, double to) const {
+    std::vector<double> at(in_.begin(), in_.end());
+    at[input] = to;
+    return law_(at);
+  }
+
+  /// Runs the law with up to eight seeds, from input `first` on, moving in `direction`.
+  [[nodiscard]] std::vector<Dual<>> duals(std::size_t first, double direction) const {
+    std::vector<Dual<>> given(in_.begin(), in_.end()), found(law_.results.size());
+    for (std::size_t i = first; i < std::min(first + kSeeds, in_.size()); ++i)
+      given[i] = Dual<>::variable(in_[i], static_cast<int>(i - first), direction);
+    law_.dual(given.data(), found.data());
+    return found;
+  }
+
+  /// Steps of an input that passes through ceil, floor or a count: the next move that changes one of them.
+  struct Step {
+    double to = 0;
+    bool found = false;
+  };
+  [[nodiscard]] Step next_step(std::size_t input, const FieldRange& range) const {
+    const double here = in_[input];
+    for (const double direction : {1.0, -1.0}) {
+      double at = here;
+      const double marks_here = probe_at(input, here).marks;
+      for (int round = 0; round < 8; ++round) {
+        const detail::StepProbe probe = probe_at(input, at);
+        // An input that enters the ceil in a curved way is met by repeating the linear step from where it landed.
+        const double move = direction > 0 ? probe.up[0] : probe.down[0];
+        if (!std::isfinite(move)) break;
+        const double nudge = 1e-9 * std::max(std::fabs(at), move) + std::numeric_limits<double>::min();
+        at += direction * (move + nudge);
+        if (!admissible(range, at)) break;
+        if (probe_at(input, at).marks != marks_here) return {at, true};
+      }
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] detail::StepProbe probe_at(std::size_t input, double x) const {
+    std::vector<Dual<>> given(in_.begin(), in_.end()), found(law_.results.size());
+    given[input] = Dual<>::variable(x, 0);
+    detail::StepProbe probe;
+    const detail::StepProbeScope watching(probe);
+    law_.dual(given.data(), found.data());
+    return probe;
+  }
+
+  const LawEntry& law_;
+  std::span<const double> in_;
+  std::vector<double> values_;
+};
+
+void set_steps(Gradient& g, std::size_t input, double to, const std::vector<double>& there, const std::vector<bool>& which) {
+  for (std::size_t r = 0; r < g.values.size(); ++r) {
+    if (!which[r]) continue;
+    Sensitivity& s = g.entries[r * g.in.size() + input];
+    s.slope = Slope::step;
+    s.step = to - g.in[input];
+    s.change = there[r] - g.values[r];
+  }
+}
+
+/// The next whole number, or the one before at the end of the range.
+double next_count(const FieldRange& range, double n) {
+  const double up = std::floor(n) + 1.0;
+  return admissible(range, up) ? up : std::ceil(n) - 1.0;
+}
+
+void exact_gradient(const LawEntry& law, const Differ& at, Gradient& g) {
+  const std::size_t n_in = g.in.size(), n_out = g.values.size();
+  for (std::size_t first = 0; first < n_in; first += kSeeds) {
+    const auto forward = at.duals(first, 1.0);
+    const auto backward = at.duals(first, -1.0);
+    for (std::size_t i = first; i < std::min(first + kSeeds, n_in); ++i) {
+      const int seed = static_cast<int>(i - first);
+      const FieldRange range = base_range(law.inputs[i]);
+      std::vector<bool> steps(n_out);
+      bool any = false;
+      for (std::size_t r = 0; r < n_out; ++r) {
+        Sensitivity& s = g.entries[r * n_in + i];
+        s.right = forward[r].partial[seed];
+        s.left = -backward[r].partial[seed];
+        if (s.right != s.left && (forward[r].kinks(seed) || backward[r].kinks(seed))) s.slope = Slope::kink;
+        steps[r] = forward[r].steps(seed) || backward[r].steps(seed) ||
+                   (law.inputs[i].whole && (s.right != 0 || s.left != 0));
+        any = any || steps[r];
+      }
+      if (!any) continue;
+      if (law.inputs[i].whole) {
+        const double to = next_count(range, g.in[i]);
+        set_steps(g, i, to, at.moved(i, to), steps);
+      } else if (const auto step = at.next_step(i, range); step.found) {
+        set_steps(g, i, step.to, at.moved(i, step.to), steps);
+      } else {
+        // A jump of `select` right here, or no step within the range: the value just beside tells the change.
+        const double to = std::nextafter(g.in[i], range.high > g.in[i] ? INFINITY : -INFINITY);
+        set_steps(g, i, to, at.moved(i, to), steps);
+      }
+    }
+  }
+}
+
+/// Central differences with the step that balances rounding and curvature; one-sided at the end of the range.
+void numeric_gradient(const LawEntry& law, const Differ& at, Gradient& g) {
+  const std::size_t n_in = g.in.size(), n_out = g.values.size();
+  for (std::size_t i = 0; i < n_in; ++i) {
+    const FieldRange range = base_range(law.inputs[i]);
+    const double x = g.in[i];
+    if (law.inputs[i].whole || law.inputs[i].kind == ValueKind::flag) {
+      const double to = law.inputs[i].kind == ValueKind::flag ? 1.0 - x : next_count(range, x);
+      set_steps(g, i, to, at.moved(i, to), std::vector<bool>(n_out, true));
+      continue;
+    }
+    const double h = 6.0554544523933429e-06 * (x != 0 ? std::fabs(x) : 1.0);  // cube root of the machine epsilon
+    const bool right = admissible(range, x + h), left = admissible(range, x - h);
+    const auto above = right ? at.moved(i, x + h) : g.values, below = left ? at.moved(i, x - h) : g.values;
+    for (std::size_t r = 0; r < n_out; ++r) {
+      Sensitivity& s = g.entries[r * n_in + i];
+      const double up = (above[r] - g.values[r]) / h, down = (g.values[r] - below[r]) / h;
+      const double centre = right && left ? (above[r] - below[r]) / (2 * h) : right ? up : down;
+      s.right = s.left = centre;
+      // Curvature makes the sides differ by about h; a thousand times that is a kink.
+      if (right && left && std::fabs(up - down) > 1e-2 * std::max(std::fabs(up), std::fabs(down))) {
+        s.slope = Slope::kink;
+        s.right = up;
+        s.left = down;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<double> Gradient::elasticity(std::size_t result, std::size_t input) const {
+  const auto slope = at(result, input).value();
+  if (!slope || values.at(result) == 0 || in.at(input) == 0) return std::nullopt;
+  return *slope * in[input] / values[result];
+}
+
+Gradient gradient(const LawEntry& law, std::span<const double> in) {
+  check_inputs(law, in);
+  const Differ at(law, in);
+  Gradient g;
+  g.method = law.is_law ? Method::exact : Method::central_differences;
+  g.in.assign(in.begin(), in.end());
+  g.values = at.values();
+  g.entries.resize(g.in.size() * g.values.size());
+  if (law.is_law)
+    exact_gradient(law, at, g);
+  else
+    numeric_gradient(law, at, g);
+  return g;
+}
+
+}  // namespace mlsysim

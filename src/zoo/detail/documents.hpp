@@ -1,0 +1,34 @@
+#pragma once
+/// Files that were read: their text, tree and kind.
+
+#include "migrations.hpp"
+#include "read_context.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mlsysim::detail {
+
+struct Document {
+  std::shared_ptr<const SourceText> source;
+  YamlTree tree;
+  std::string kind;  ///< "hardware"; of the schema line
+  Authorship authorship = Authorship::shipped;
+
+  [[nodiscard]] NodeRef root() const { return {tree, 0}; }
+};
+
+/// Reads the schema line, migrates an older file, and sets `kind`. False when the file cannot be used.
+bool settle_schema(Document& document, const MigrationTable& migrations, Problems& problems);
+
+/// Reads the references of a document into the zoo.
+void read_references(const Document& document, Zoo& zoo, const Zoo* base, Problems& problems);
+/// Reads the entries of a document into the zoo; references between entries are added to `links`.
+void read_entries(const Document& document, Zoo& zoo, const Zoo* base, Problems& problems,
+                  std::vector<PendingLink>& links);
+/// Settles the references between entries.
+void settle_links(std::vector<PendingLink>& links, const Zoo& zoo, const Zoo* base, Problems& problems);
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,23 @@
+#pragma once
+/// From files to a zoo, with every problem collected.
+
+#include "documents.hpp"
+
+#include <mlsysim/zoo/loader.hpp>
+
+namespace mlsysim::detail {
+
+struct Gathered {
+  Zoo zoo;
+  Problems problems;
+};
+
+/// Reads everything that the options name. `migrations` is the shipped table but in tests.
+[[nodiscard]] Gathered gather(const LoadOptions& options, MigrationTable migrations = shipped_migrations());
+/// Reads one text as a file of the user.
+[[nodiscard]] Gathered gather_text(SourceText source, const Zoo* base, MigrationTable migrations = shipped_migrations());
+
+/// What could be better about the entries of a zoo.
+[[nodiscard]] std::vector<ErrorFacts> warnings_of(const Zoo& zoo);
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,51 @@
+#pragma once
+/// A binary copy of the parsed trees, keyed by the content of each file.
+///
+/// The cache only saves parsing: a tree is used when the hash and size of its file are those it was made from.
+/// A damaged cache is ignored as a whole, and every tree is checked before use.
+
+#include "yaml_tree.hpp"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim::detail {
+
+inline constexpr std::string_view kCacheName = "zoo.cache";
+
+struct CachedTree {
+  std::uint64_t hash = 0;
+  std::uint64_t bytes = 0;  ///< size of the file
+  YamlTree tree;
+};
+
+/// Trees by path relative to the zoo's folder, with '/' between folders.
+class TreeCache {
+ public:
+  /// The cache of a folder; empty when there is none or it is not usable.
+  [[nodiscard]] static TreeCache read(const std::filesystem::path& file);
+  /// The trees of a serialised cache; empty when it is not usable.
+  [[nodiscard]] static TreeCache parse(std::string_view bytes);
+
+  void add(std::string path, CachedTree tree);
+  /// Takes out the tree of a file with this content.
+  [[nodiscard]] std::optional<YamlTree> take(const std::string& path, std::string_view content);
+  [[nodiscard]] std::string serialise() const;
+  [[nodiscard]] std::size_t size() const { return trees_.size(); }
+
+ private:
+  std::map<std::string, CachedTree> trees_;
+};
+
+/// Parses every file of a zoo and writes its cache; gives the number of trees.
+/// @throws ErrorList for files that cannot be parsed, InputError when the cache cannot be written
+std::size_t write_cache(const std::filesystem::path& zoo, const std::filesystem::path& cache);
+
+/// YAML files below a folder, sorted by relative path; the paths are relative with '/'.
+[[nodiscard]] std::vector<std::string> yaml_files(const std::filesystem::path& folder);
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,188 @@
+#include "detail/documents.hpp"
+#include "detail/kinds.hpp"
+#include "detail/read_table.hpp"
+
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace mlsysim::detail {
+namespace {
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const auto& kind : kKinds) names.emplace_back(kind.name);
+  return names;
+}
+
+template <class T>
+void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Problems& problems,
+                std::vector<PendingLink>& links) {
+  T spec{};
+  Entry entry;
+  entry.kind = doc.kind;
+  const auto first_link = links.size();
+  ReadContext ctx{doc.source, problems, zoo, base, doc.authorship, entry, links};
+  if (!read_entry_head(ctx, map)) return;
+  static constexpr auto also = [] {
+    std::array<std::string_view, std::size(kEntryKeys) + 1> keys{};
+    std::copy(std::begin(kEntryKeys), std::end(kEntryKeys), keys.begin());
+    keys.back() = "shape_source";
+    return keys;
+  }();
+  read_table(ctx, map, spec, "", std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
+  finish_entry(ctx, map);
+  const auto* before = reinterpret_cast<const std::byte*>(&spec);
+  try {
+    const Place at = map.find("name")->place();
+    entry.where = {doc.source->file, static_cast<int>(at.line), static_cast<int>(at.column)};
+    T& added = zoo.add<T>(std::move(spec), std::move(entry));
+    // Links point into the local spec so far; the spec has moved to where it stays.
+    for (auto i = first_link; i < links.size(); ++i)
+      links[i].slot = reinterpret_cast<std::byte*>(&added) + (static_cast<const std::byte*>(links[i].slot) - before);
+  } catch (const Error& error) {
+    links.resize(first_link);
+    problems.add(ZooFault::name_taken, *doc.source, map.find("name")->place(), error.facts());
+  }
+}
+
+}  // namespace
+
+bool settle_schema(Document& doc, const MigrationTable& migrations, Problems& problems) {
+  const auto fault = [&](ZooFault id, Place at, ErrorFacts facts) {
+    problems.add(id, *doc.source, at, std::move(facts));
+    return false;
+  };
+  const NodeRef root = doc.root();
+  constexpr std::string_view example = "schema: mlsysim/hardware@1";
+  if (!root.is_map())
+    return fault(ZooFault::no_schema, root.place(),
+                 {.message = "the file is not a map", .found = root.describe(),
+                  .expected = fmt::format("'{}' and 'entries:'", example), .hint = "begin with the schema line"});
+  const auto line = root.find("schema");
+  if (!line)
+    return fault(ZooFault::no_schema, root.place(),
+                 {.message = "the schema line is missing", .key = "schema", .found = "no key 'schema'",
+                  .expected = fmt::format("a line such as '{}'", example), .hint = "add it as the first line"});
+  const auto text = line->text();
+  const auto slash = text.find('/'), at = text.rfind('@');
+  int version = 0;
+  bool good = line->is_scalar() && slash != std::string_view::npos && at != std::string_view::npos && at > slash &&
+              text.substr(0, slash) == "mlsysim" && at + 1 < text.size();
+  if (good) {
+    const auto* end = text.data() + text.size();
+    const auto [stop, failed] = std::from_chars(text.data() + at + 1, end, version);
+    good = failed == std::errc{} && stop == end && version >= 0;
+  }
+  if (!good)
+    return fault(ZooFault::no_schema, line->place(),
+                 {.message = "the schema line is malformed", .key = "schema", .found = line->describe(),
+                  .expected = "mlsysim/<kind>@<version>", .hint = fmt::format("write, e.g., '{}'", example)});
+  doc.kind = std::string(text.substr(slash + 1, at - slash - 1));
+  const auto* kind = find_kind(doc.kind);
+  if (kind == nullptr)
+    return fault(ZooFault::unknown_kind, line->place(),
+                 {.message = fmt::format("there is no kind of file '{}'", doc.kind), .key = "schema",
+                  .found = line->describe(), .expected = fmt::format("one of {}", fmt::join(kind_names(), ", ")),
+                  .hint = did_you_mean(doc.kind, kind_names())});
+  if (version > kind->version)
+    return fault(ZooFault::newer_version, line->place(),
+                 {.message = fmt::format("the file is written for version {} of '{}'", version, doc.kind),
+                  .key = "schema", .found = line->describe(),
+                  .expected = fmt::format("version {} or older", kind->version),
+                  .hint = "use a newer mlsysim, or write the file for this version"});
+  for (; version < kind->version; ++version) {
+    const auto step = std::find_if(migrations.begin(), migrations.end(), [&](const Migration& m) {
+      return m.kind == doc.kind && m.from == version;
+    });
+    if (step == migrations.end())
+      return fault(ZooFault::older_version, line->place(),
+                   {.message = fmt::format("version {} of '{}' cannot be read any more", version, doc.kind),
+                    .key = "schema", .found = line->describe(),
+                    .expected = fmt::format("version {}", kind->version),
+                    .hint = fmt::format("rewrite the file for mlsysim/{}@{}", doc.kind, kind->version)});
+    doc.tree = step->apply(doc.tree);
+  }
+  static const std::vector<std::string> known{"schema", "entries"};
+  bool clean = true;
+  doc.root().for_each_pair([&](NodeRef key, NodeRef) {
+    if (key.text() == "schema" || key.text() == "entries") return;
+    clean = fault(ZooFault::unknown_key, key.place(),
+                  {.message = fmt::format("unknown key {}", quoted_text(key.text())), .key = std::string(key.text()),
+                   .found = quoted_text(key.text()), .expected = "schema and entries only",
+                   .hint = did_you_mean(key.text(), known)});
+  });
+  const auto entries = doc.root().find("entries");
+  if (!entries || !entries->is_sequence())
+    return fault(ZooFault::wrong_shape, entries ? entries->place() : root.place(),
+                 {.message = "the file has no list of entries", .key = "entries",
+                  .found = entries ? entries->describe() : "no key 'entries'", .expected = "entries: and a list",
+                  .hint = "write '- name: ...' below 'entries:'"});
+  return clean;
+}
+
+void read_references(const Document& doc, Zoo& zoo, const Zoo* base, Problems& problems) {
+  static const std::vector<std::string> known{"key", "text", "url"};
+  doc.root().find("entries")->for_each_item([&](NodeRef map) {
+    Entry nobody;  // the readers of scalars report through a context; references are no entries
+    std::vector<PendingLink> none;
+    ReadContext ctx{doc.source, problems, zoo, base, doc.authorship, nobody, none};
+    if (!expect_kind(ctx, map, NodeKind::map, "entries", "{key: nvidia-h100-datasheet, text: ...}")) return;
+    refuse_unknown_keys(ctx, map, "", known);
+    Reference r;
+    const auto text = [&](const char* key, std::string& out) {
+      if (const auto node = map.find(key))
+        if (auto t = read_text(ctx, *node, key)) out = std::move(*t);
+    };
+    text("key", r.key);
+    text("text", r.text);
+    text("url", r.url);
+    if (!map.find("key")) report_missing(ctx, map, "", "key", "the name by which it is cited", "");
+    if (!map.find("text")) report_missing(ctx, map, "", "text", "the full citation", "");
+    if (r.key.empty() || r.text.empty()) return;
+    if (base != nullptr && base->find_reference(r.key) != nullptr) {
+      ctx.fault(ZooFault::name_taken, *map.find("key"),
+                {.message = fmt::format("the reference '{}' is there already", r.key), .key = r.key,
+                 .found = quoted_text(r.key), .expected = "a key that no other reference has",
+                 .hint = "choose another key, or cite the one that is there"});
+      return;
+    }
+    try {
+      (void)zoo.add_reference(std::move(r));
+    } catch (const Error& error) {
+      problems.add(ZooFault::name_taken, *doc.source, map.find("key")->place(), error.facts());
+    }
+  });
+}
+
+void read_entries(const Document& doc, Zoo& zoo, const Zoo* base, Problems& problems,
+                  std::vector<PendingLink>& links) {
+  doc.root().find("entries")->for_each_item([&](NodeRef map) {
+    if (!map.is_map()) {
+      problems.add(ZooFault::wrong_shape, *doc.source, map.place(),
+                   {.message = "an entry has the wrong form", .key = "entries", .found = map.describe(),
+                    .expected = "a map such as {name: H100, ...}", .hint = "write '- name: ...'"});
+      return;
+    }
+    with_spec_of(doc.kind, [&]<class T>() { read_entry<T>(doc, map, zoo, base, problems, links); });
+  });
+}
+
+void settle_links(std::vector<PendingLink>& links, const Zoo& zoo, const Zoo* base, Problems& problems) {
+  for (const auto& link : links) {
+    if (link.set(link.slot, zoo, link.name)) continue;
+    if (base != nullptr && link.set(link.slot, *base, link.name)) continue;
+    auto names = link.names(zoo);
+    if (base != nullptr)
+      for (auto& name : link.names(*base)) names.push_back(std::move(name));
+    problems.add(ZooFault::unknown_entry, *link.source, link.at,
+                 {.message = fmt::format("'{}' names a {} that there is not", link.path, link.type), .key = link.path,
+                  .found = quoted_text(link.name), .expected = fmt::format("the name or alias of a {}", link.type),
+                  .hint = did_you_mean(link.name, names)});
+  }
+}
+
+}  // namespace mlsysim::detail

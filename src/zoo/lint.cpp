@@ -1,0 +1,57 @@
+#include "detail/gather.hpp"
+
+#include <mlsysim/units/unit_registry.hpp>
+
+#include <fmt/format.h>
+
+
+namespace mlsysim::detail {
+namespace {
+
+ErrorFacts warning(ZooFault fault, const Entry& entry, ErrorFacts facts) {
+  facts.id = std::string(id_of(fault));
+  if (facts.key.empty()) facts.key = entry.name;
+  if (facts.where.file.empty()) facts.where = entry.where;
+  return facts;
+}
+
+void check_units(const Entry& entry, std::vector<ErrorFacts>& out) {
+  for (const auto& figure : entry.figures) {
+    if (figure.authored.find(' ') == std::string::npos && strict_number(figure.authored)) continue;
+    if (figure.authored == "true" || figure.authored == "false") continue;
+    const auto q = UnitRegistry::standard().parse(figure.authored);
+    const auto spelling = UnitRegistry::standard().parse_unit(q.unit()).spelling;
+    if (q.unit() == spelling) continue;
+    out.push_back(warning(ZooFault::alias_unit, entry,
+                          {.message = fmt::format("'{}' of '{}' is not in canonical spelling", figure.path, entry.name),
+                           .key = figure.path,
+                           .found = quoted_text(q.unit()),
+                           .expected = quoted_text(spelling),
+                           .hint = "write the canonical unit",
+                           .where = figure.where}));
+  }
+}
+
+}  // namespace
+
+std::vector<ErrorFacts> warnings_of(const Zoo& zoo) {
+  std::vector<ErrorFacts> out;
+  for (const Entry* entry : zoo.entries()) {
+    check_units(*entry, out);
+    if (entry->source.verified.empty() && entry->source.recorded.empty())
+      out.push_back(warning(ZooFault::no_own_source, *entry,
+                            {.message = fmt::format("{} '{}' gives no source", entry->kind, entry->name),
+                             .found = "no key 'source'",
+                             .expected = "source: {kind: ..., ref: ..., verified: ...}",
+                             .hint = "say where the figures come from"}));
+    else if (entry->source.verified.empty())
+      out.push_back(warning(ZooFault::not_verified, *entry,
+                            {.message = fmt::format("the source of {} '{}' was not read again", entry->kind, entry->name),
+                             .found = fmt::format("recorded: {}", entry->source.recorded),
+                             .expected = "verified: the date on which the source was read",
+                             .hint = "read the source, compare the figures, and write the date"}));
+  }
+  return out;
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,121 @@
+#include <mlsysim/zoo/loader.hpp>
+
+#include "detail/gather.hpp"
+#include "detail/zoo_cache.hpp"
+#include "detail/zoo_directory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace mlsysim {
+namespace detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Reads one file into the list of documents; problems are collected.
+void read_document(const fs::path& file, const std::string& cache_key, TreeCache& cache, Authorship authorship,
+                   MigrationTable migrations, std::vector<Document>& documents, Problems& problems) {
+  try {
+    auto source = std::make_shared<SourceText>(read_source(file));
+    auto tree = cache.take(cache_key, source->bytes);
+    if (!tree) tree = parse_yaml(*source, problems);
+    if (!tree) return;
+    Document document{std::move(source), std::move(*tree), {}, authorship};
+    if (settle_schema(document, migrations, problems)) documents.push_back(std::move(document));
+  } catch (const Error& error) {
+    problems.add(error.facts());
+  }
+}
+
+void read_folder(const fs::path& folder, Authorship authorship, const LoadOptions& options, MigrationTable migrations,
+                 std::vector<Document>& documents, Problems& problems) {
+  try {
+    TreeCache cache = options.cache == ZooCache::use ? TreeCache::read(folder / kCacheName) : TreeCache();
+    for (const auto& name : yaml_files(folder))
+      read_document(folder / name, name, cache, authorship, migrations, documents, problems);
+  } catch (const Error& error) {
+    problems.add(error.facts());
+  }
+}
+
+void read_all(const std::vector<Document>& documents, Zoo& zoo, const Zoo* base, Problems& problems) {
+  std::vector<PendingLink> links;
+  for (const auto& document : documents)
+    if (document.kind == "references") read_references(document, zoo, base, problems);
+  for (const auto& document : documents)
+    if (document.kind != "references") read_entries(document, zoo, base, problems, links);
+  settle_links(links, zoo, base, problems);
+}
+
+}  // namespace
+
+Gathered gather(const LoadOptions& options, MigrationTable migrations) {
+  Gathered out;
+  std::vector<Document> documents;
+  const auto shipped = options.directory.empty() ? zoo_directory() : options.directory;
+  read_folder(shipped, Authorship::shipped, options, migrations, documents, out.problems);
+  auto additional = options.additional;
+  if (options.environment == ZooEnvironment::use) {
+    auto folders = environment_folders();
+    std::error_code failed;
+    if (!folders.empty() && (folders.front() == shipped || fs::equivalent(folders.front(), shipped, failed)))
+      folders.erase(folders.begin());
+    additional.insert(additional.begin(), folders.begin(), folders.end());
+  }
+  TreeCache none;
+  for (const auto& path : additional) {
+    std::error_code failed;
+    if (fs::is_directory(path, failed))
+      read_folder(path, Authorship::user, options, migrations, documents, out.problems);
+    else
+      read_document(path, "", none, Authorship::user, migrations, documents, out.problems);
+  }
+  read_all(documents, out.zoo, nullptr, out.problems);
+  return out;
+}
+
+Gathered gather_text(SourceText source, const Zoo* base, MigrationTable migrations) {
+  Gathered out;
+  auto shared = std::make_shared<SourceText>(std::move(source));
+  auto tree = parse_yaml(*shared, out.problems);
+  if (!tree) return out;
+  std::vector<Document> documents;
+  documents.push_back({std::move(shared), std::move(*tree), {}, Authorship::user});
+  if (settle_schema(documents.front(), migrations, out.problems)) read_all(documents, out.zoo, base, out.problems);
+  return out;
+}
+
+}  // namespace detail
+
+Zoo load_zoo(const LoadOptions& options) {
+  auto gathered = detail::gather(options);
+  gathered.problems.raise("the zoo cannot be loaded");
+  return std::move(gathered.zoo);
+}
+
+const Zoo& standard_zoo() {
+  static const Zoo zoo = load_zoo();
+  return zoo;
+}
+
+Zoo load_file(const std::filesystem::path& file, const Zoo& base) {
+  auto gathered = detail::gather_text(detail::read_source(file), &base);
+  gathered.problems.raise(fmt::format("{} cannot be loaded", file.generic_string()));
+  return std::move(gathered.zoo);
+}
+
+Zoo load_text(std::string text, const std::string& name, const Zoo& base) {
+  auto gathered = detail::gather_text({name, std::move(text)}, &base);
+  gathered.problems.raise(fmt::format("{} cannot be loaded", name));
+  return std::move(gathered.zoo);
+}
+
+LintReport lint(const LoadOptions& options) {
+  const auto gathered = detail::gather(options);
+  return {gathered.problems.all(), detail::warnings_of(gathered.zoo)};
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,187 @@
+#include <mlsysim/zoo/schema.hpp>
+
+#include "detail/kinds.hpp"
+#include "detail/read_table.hpp"
+
+#include <mlsysim/units/format.hpp>
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace mlsysim {
+namespace detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A number, blanks, and something that is no digit: the unit itself is checked by the loader.
+constexpr const char* kQuantityPattern = R"(^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*[^\s0-9].*$)";
+
+template <class S, class M>
+Json number_schema(const Field<S, M>& row) {
+  Json out{{"type", "number"}};
+  if (row.low > -kUnbounded) out[row.open_low ? "exclusiveMinimum" : "minimum"] = row.low;
+  if (row.high < kUnbounded) out["maximum"] = row.high;
+  return {{"anyOf", Json::array({out, Json{{"type", "string"}, {"pattern", R"(^[+-]?[0-9].*%$)"}}, Json{{"$ref", "#/definitions/figure"}}})}};
+}
+
+Json quantity_schema() {
+  return {{"anyOf", Json::array({Json{{"type", "string"}, {"pattern", kQuantityPattern}}, Json{{"$ref", "#/definitions/figure"}}})}};
+}
+
+template <HasFields S>
+Json table_schema();
+
+template <class X, class Row>
+Json value_schema(const Row& row) {
+  if constexpr (is_optional_v<X>) {
+    return value_schema<typename X::value_type>(row);
+  } else if constexpr (is_quantity_v<X>) {
+    return quantity_schema();
+  } else if constexpr (std::is_same_v<X, double>) {
+    return number_schema(row);
+  } else if constexpr (std::is_same_v<X, AnyQuantity>) {
+    return {{"anyOf", Json::array({Json{{"type", "number"}}, Json{{"type", "string"}, {"pattern", kQuantityPattern}}, Json{{"$ref", "#/definitions/figure"}}})}};
+  } else if constexpr (std::is_same_v<X, bool>) {
+    return {{"type", "boolean"}};
+  } else if constexpr (std::is_same_v<X, std::string>) {
+    return {{"type", Json::array({"string", "number"})}};
+  } else if constexpr (Choice<X>) {
+    Json out{{"enum", Json::array()}};
+    for (const auto name : Choices<X>::names) out["enum"].push_back(name);
+    return out;
+  } else if constexpr (std::is_pointer_v<X>) {
+    return {{"type", "string"}};
+  } else if constexpr (std::is_same_v<X, RatePerPrecision>) {
+    Json out{{"type", "object"}, {"additionalProperties", false}};
+    for (const auto name : Choices<Precision>::names) out["properties"][std::string(name)] = quantity_schema();
+    return out;
+  } else if constexpr (std::is_same_v<X, std::map<std::string, double>>) {
+    return {{"type", "object"}};
+  } else if constexpr (is_vector_v<X>) {
+    return {{"type", "array"}, {"items", value_schema<typename X::value_type>(row)}};
+  } else {
+    return table_schema<X>();
+  }
+}
+
+template <class S, class M>
+std::string description_of(const Field<S, M>& row) {
+  std::string out(row.meaning);
+  if (!row.unit.empty()) out += fmt::format(" [{}]", row.unit);
+  if (row.low > -kUnbounded || row.high < kUnbounded) {
+    if (row.high >= kUnbounded) out += fmt::format(", {} {}", row.open_low ? ">" : ">=", row.low);
+    else if (row.low <= -kUnbounded) out += fmt::format(", <= {}", row.high);
+    else out += fmt::format(", {} to {}", row.low, row.high);
+  }
+  if (row.has_default) out += fmt::format("; when left out: {}", row.source);
+  return out;
+}
+
+template <HasFields S>
+Json table_schema() {
+  Json out{{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
+  Json required = Json::array();
+  static const S defaults{};
+  for_each_field<S>([&]<class M>(const Field<S, M>& row) {
+    auto field = value_schema<M>(row);
+    field["description"] = description_of(row);
+    if constexpr (std::is_same_v<M, bool>) field["default"] = defaults.*row.member;
+    else if constexpr (Choice<M>) {
+      if (row.has_default) field["default"] = name_of(defaults.*row.member);
+    } else if constexpr (std::is_same_v<M, double>) {
+      if (row.has_default) field["default"] = defaults.*row.member;
+    }
+    out["properties"][std::string(row.name)] = std::move(field);
+    if (must_be_given(row)) required.push_back(row.name);
+  });
+  if (!required.empty()) out["required"] = std::move(required);
+  return out;
+}
+
+template <Choice E>
+Json choice() {
+  Json out{{"enum", Json::array()}};
+  for (const auto name : Choices<E>::names) out["enum"].push_back(name);
+  return out;
+}
+
+Json text() { return {{"type", Json::array({"string", "number"})}}; }
+Json date() { return {{"type", "string"}, {"pattern", R"(^[0-9]{4}-[0-9]{2}-[0-9]{2}$)"}}; }
+
+Json source_properties() {
+  return {{"kind", choice<SourceKind>()}, {"ref", Json{{"type", "string"}}}, {"verified", date()}, {"recorded", date()},
+          {"note", text()}, {"formula", text()}, {"spread", Json{{"type", Json::array({"string", "number"})}}}};
+}
+
+Json definitions() {
+  Json source{{"type", "object"}, {"additionalProperties", false}, {"properties", source_properties()},
+              {"required", Json::array({"kind"})}};
+  Json properties = source_properties();
+  properties["value"] = {{"type", Json::array({"string", "number"})}};
+  properties["range"] = {{"type", "array"}, {"minItems", 2}, {"maxItems", 2}, {"items", Json{{"type", Json::array({"string", "number"})}}}};
+  Json figure{{"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)},
+              {"required", Json::array({"value"})}};
+  Json decision{{"type", "object"}, {"additionalProperties", false},
+                {"properties", Json{{"field", text()}, {"took", choice<Settled>()}, {"instead_of", text()},
+                                    {"alternative", text()}, {"why", text()}, {"ref", text()}, {"confidence", text()}}},
+                {"required", Json::array({"field", "took", "why"})}};
+  return {{"source", std::move(source)}, {"figure", std::move(figure)}, {"decision", std::move(decision)}};
+}
+
+Json file_schema(const KindInfo& kind, Json entry) {
+  return {{"$schema", "http://json-schema.org/draft-07/schema#"},
+          {"title", fmt::format("mlsysim/{}@{}", kind.name, kind.version)},
+          {"description", std::string(kind.meaning)},
+          {"type", "object"},
+          {"additionalProperties", false},
+          {"required", Json::array({"schema", "entries"})},
+          {"properties", Json{{"schema", Json{{"const", fmt::format("mlsysim/{}@{}", kind.name, kind.version)}}},
+                              {"entries", Json{{"type", "array"}, {"items", std::move(entry)}}}}},
+          {"definitions", definitions()}};
+}
+
+void add_entry_keys(Json& entry, std::string_view kind) {
+  auto& p = entry["properties"];
+  p["title"] = {{"type", "string"}, {"description", "full name"}};
+  p["aliases"] = {{"type", "array"}, {"items", Json{{"type", "string"}}}, {"description", "other names"}};
+  p["origin"] = {{"type", "string"}, {"description", "mlsysim-py, added, user, or the name of a plugin"}};
+  p["source"] = {{"$ref", "#/definitions/source"}, {"description", "who says so, and when that was read"}};
+  if (kind == "model")
+    p["shape_source"] = {{"$ref", "#/definitions/source"}, {"description", "source of the sizes, where it differs"}};
+  p["decisions"] = {{"type", "array"}, {"items", Json{{"$ref", "#/definitions/decision"}}}, {"description", "how doubts were settled"}};
+}
+
+}  // namespace
+}  // namespace detail
+
+std::vector<std::string> zoo_kinds() {
+  std::vector<std::string> out;
+  for (const auto& kind : detail::kKinds) out.emplace_back(kind.name);
+  return out;
+}
+
+std::string json_schema(std::string_view name) {
+  using detail::Json;
+  const auto* kind = detail::find_kind(name);
+  if (kind == nullptr)
+    throw LookupError({.id = std::string(detail::id_of(detail::ZooFault::unknown_kind)),
+                       .message = fmt::format("there is no kind of file '{}'", name),
+                       .key = std::string(name),
+                       .found = fmt::format("'{}'", name),
+                       .expected = fmt::format("one of {}", fmt::join(zoo_kinds(), ", ")),
+                       .hint = did_you_mean(name, zoo_kinds())});
+  Json entry;
+  const bool spec = detail::with_spec_of(name, [&]<class T>() {
+    entry = detail::table_schema<T>();
+    detail::add_entry_keys(entry, name);
+  });
+  if (!spec)
+    entry = {{"type", "object"}, {"additionalProperties", false},
+             {"properties", Json{{"key", Json{{"type", "string"}}}, {"text", Json{{"type", "string"}}}, {"url", Json{{"type", "string"}}}}},
+             {"required", Json::array({"key", "text"})}};
+  return detail::file_schema(*kind, std::move(entry)).dump(2) + "\n";
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,308 @@
+#include <mlsysim/zoo/writer.hpp>
+
+#include "detail/kinds.hpp"
+#include "detail/read_table.hpp"
+
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace mlsysim {
+namespace detail {
+namespace {
+
+bool is_date(std::string_view text) { return valid_date(text); }
+
+/// Whether a plain scalar would read back as this very text.
+bool plain_is_safe(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  if (text.empty() || !(letter(text.front()) || (text.front() >= '0' && text.front() <= '9'))) return false;
+  if (text.back() == ' ' || text.back() == ':') return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool word = letter(c) || (c >= '0' && c <= '9') || std::string_view("./-+()%^*").find(c) != std::string_view::npos;
+    const bool blank = c == ' ' && text[i - 1] != ' ';
+    const bool inner_colon = c == ':' && text[i + 1] != ' ';
+    if (!word && !blank && !inner_colon) return false;
+  }
+  static constexpr std::string_view words[] = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
+  std::string low(text);
+  for (char& c : low) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return std::find(std::begin(words), std::end(words), low) == std::end(words);
+}
+
+/// Lines of one entry; knows the entry's figures.
+class Writer {
+ public:
+  explicit Writer(const Entry& entry) : entry_(entry) {}
+
+  void line(int depth, std::string_view key, std::string_view value) {
+    out_ += fmt::format("{:{}}{}:{}{}\n", "", 2 * depth, key, value.empty() ? "" : " ", value);
+  }
+  void text(int depth, std::string_view key, const std::string& value) {
+    if (!value.empty()) line(depth, key, yaml_scalar(value));
+  }
+  void raw(std::string_view piece) { out_ += piece; }
+  [[nodiscard]] std::size_t size() const { return out_.size(); }
+  void drop(std::size_t size) { out_.resize(size); }
+  [[nodiscard]] std::string take() { return std::move(out_); }
+  void insert(std::size_t at, std::string_view piece) { out_.insert(at, piece); }
+  void replace(std::size_t at, std::size_t count, std::string_view piece) { out_.replace(at, count, piece); }
+
+  void source_keys(int depth, const Source& s) {
+    line(depth, "kind", name_of(s.kind));
+    text(depth, "ref", s.ref);
+    if (!s.verified.empty()) line(depth, "verified", s.verified);
+    if (!s.recorded.empty()) line(depth, "recorded", s.recorded);
+    text(depth, "note", s.note);
+    text(depth, "formula", s.formula);
+    if (s.spread) line(depth, "spread", format_exact(*s.spread));
+  }
+
+  [[nodiscard]] const Figure* figure(const std::string& path) const { return entry_.figure(path); }
+
+  /// Text of a number: as authored where it still is that number.
+  [[nodiscard]] static std::string number_text(const Figure* f, double base, const Exponents& exps, std::string_view unit) {
+    if (f != nullptr && f->base == base) return f->authored;
+    return exact(base, exps, unit);
+  }
+  [[nodiscard]] static std::string exact(double base, const Exponents& exps, std::string_view unit) {
+    const auto q = AnyQuantity::from_base(base, exps);
+    return unit.empty() ? format_exact(q) : format_exact(q, unit);
+  }
+
+  void number(int depth, std::string_view key, const std::string& path, double base, const Exponents& exps,
+              std::string_view unit) {
+    lead(depth, fmt::format("{}:", key), path, base, exps, unit);
+  }
+  /// The same as an item of a list.
+  void item(int depth, const std::string& path, double base, const Exponents& exps, std::string_view unit) {
+    lead(depth, "-", path, base, exps, unit);
+  }
+
+ private:
+  void lead(int depth, std::string_view start, const std::string& path, double base, const Exponents& exps,
+            std::string_view unit) {
+    const Figure* f = figure(path);
+    const auto value = number_text(f, base, exps, unit);
+    if (f == nullptr || f->base != base || (!f->own && !f->low)) {
+      out_ += fmt::format("{:{}}{} {}\n", "", 2 * depth, start, value);
+      return;
+    }
+    out_ += fmt::format("{:{}}{}\n", "", 2 * depth, start);
+    line(depth + 1, "value", value);
+    if (f->low && f->high) line(depth + 1, "range", fmt::format("[{}, {}]", exact(*f->low, exps, unit), exact(*f->high, exps, unit)));
+    if (f->own) source_keys(depth + 1, *f->own);
+  }
+
+  const Entry& entry_;
+  std::string out_;
+};
+
+template <HasFields S>
+void write_table(Writer& w, int depth, const S& spec, const std::string& prefix);
+
+void write_numbers(Writer& w, int depth, const std::string& path, const std::map<std::string, double>& numbers,
+                   std::string_view unit) {
+  std::map<std::string, std::map<std::size_t, std::string>> lists;
+  for (const auto& [name, value] : numbers)
+    if (const auto bracket = name.find('['); bracket != std::string::npos)
+      lists[name.substr(0, bracket)][static_cast<std::size_t>(std::stoul(name.substr(bracket + 1)))] =
+          Writer::number_text(w.figure(path + "." + name), value, Exponents{}, unit);
+  for (const auto& [name, value] : numbers)
+    if (name.find('[') == std::string::npos) w.number(depth, name, path + "." + name, value, Exponents{}, unit);
+  for (const auto& [name, items] : lists) {
+    std::string joined;
+    for (const auto& [i, item] : items) joined += (joined.empty() ? "" : ", ") + item;
+    w.line(depth, name, "[" + joined + "]");
+  }
+}
+
+template <class X>
+void write_value(Writer& w, int depth, std::string_view key, const std::string& path, std::string_view unit,
+                 const X& value, [[maybe_unused]] const X& fallback) {
+  if constexpr (is_optional_v<X>) {
+    // An absent value is left out, so a present one is written even where it equals a default.
+    if (value) write_value(w, depth, key, path, unit, *value, typename X::value_type{});
+  } else if constexpr (is_quantity_v<X>) {
+    w.number(depth, key, path, value.base(), X::dimension::exps, unit);
+  } else if constexpr (std::is_same_v<X, double>) {
+    if (w.figure(path) != nullptr || value != fallback) w.number(depth, key, path, value, Exponents{}, unit);
+  } else if constexpr (std::is_same_v<X, AnyQuantity>) {
+    const Figure* f = w.figure(path);
+    if (f == nullptr || f->base != value.base()) w.line(depth, key, value.str());
+    else w.number(depth, key, path, value.base(), value.exponents(), value.unit());
+  } else if constexpr (std::is_same_v<X, bool>) {
+    if (value != fallback) w.line(depth, key, value ? "true" : "false");
+  } else if constexpr (std::is_same_v<X, std::string>) {
+    w.text(depth, key, value);
+  } else if constexpr (Choice<X>) {
+    if (value != fallback) w.line(depth, key, name_of(value));
+  } else if constexpr (std::is_pointer_v<X>) {
+    if (value != nullptr) w.line(depth, key, yaml_scalar(value->name));
+  } else if constexpr (std::is_same_v<X, RatePerPrecision>) {
+    if (value.empty()) return;
+    w.line(depth, key, "");
+    for (std::size_t i = 0; i < value.rates.size(); ++i) {
+      const std::string name(name_of(static_cast<Precision>(i)));
+      if (value.rates[i])
+        w.number(depth + 1, name, path + "." + name, value.rates[i]->base(), dim::compute_rate::exps, unit);
+    }
+  } else if constexpr (std::is_same_v<X, std::map<std::string, double>>) {
+    if (value.empty()) return;
+    w.line(depth, key, "");
+    write_numbers(w, depth + 1, path, value, unit);
+  } else if constexpr (is_vector_v<X>) {
+    if (value.empty()) return;
+    w.line(depth, key, "");
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const auto item = path + "[" + std::to_string(i) + "]";
+      using Item = typename X::value_type;
+      if constexpr (HasFields<Item>) {
+        const auto start = w.size();
+        write_table(w, depth + 1, value[i], item + ".");
+        // The first key of an item stands behind its dash.
+        if (w.size() == start) w.raw(fmt::format("{:{}}- {{}}\n", "", 2 * depth));
+        else w.replace(start + static_cast<std::size_t>(2 * depth), 2, "- ");
+      } else if constexpr (is_quantity_v<Item>) {
+        w.item(depth, item, value[i].base(), Item::dimension::exps, unit);
+      } else {
+        w.item(depth, item, value[i], Exponents{}, unit);
+      }
+    }
+  } else {
+    static_assert(HasFields<X>, "no writer for a member of this type");
+    const auto start = w.size();
+    w.line(depth, key, "");
+    const auto filled = w.size();
+    write_table(w, depth + 1, value, path + ".");
+    if (w.size() == filled) w.drop(start);
+  }
+}
+
+template <HasFields S>
+void write_table(Writer& w, int depth, const S& spec, const std::string& prefix) {
+  static const S fallback{};
+  for_each_field<S>([&]<class M>(const Field<S, M>& row) {
+    const std::string path = prefix + std::string(row.name);
+    if (path == "name") return;  // stands in the head of the entry
+    const M& value = spec.*row.member;
+    // A choice or a number that must be given is written even where it equals the initial value.
+    if constexpr (Choice<M>) {
+      if (must_be_given(row)) {
+        w.line(depth, row.name, name_of(value));
+        return;
+      }
+    }
+    if constexpr (std::is_same_v<M, double>) {
+      if (must_be_given(row)) {
+        w.number(depth, row.name, path, value, Exponents{}, row.unit);
+        return;
+      }
+    }
+    write_value(w, depth, row.name, path, row.unit, value, fallback.*row.member);
+  });
+}
+
+void write_head(Writer& w, const Entry& e) {
+  w.raw(fmt::format("schema: mlsysim/{}@{}\nentries:\n- name: {}\n", e.kind, find_kind(e.kind)->version, yaml_scalar(e.name)));
+  w.text(1, "title", e.title);
+  if (!e.aliases.empty()) {
+    std::string list;
+    for (const auto& alias : e.aliases) list += (list.empty() ? "" : ", ") + yaml_scalar(alias);
+    w.line(1, "aliases", "[" + list + "]");
+  }
+  w.text(1, "origin", e.origin);
+  if (!e.source.verified.empty() || !e.source.recorded.empty()) {
+    w.line(1, "source", "");
+    w.source_keys(2, e.source);
+  }
+  if (e.shape_source) {
+    w.line(1, "shape_source", "");
+    w.source_keys(2, *e.shape_source);
+  }
+}
+
+void write_decisions(Writer& w, const Entry& e) {
+  if (e.decisions.empty()) return;
+  w.line(1, "decisions", "");
+  for (const auto& d : e.decisions) {
+    const auto start = w.size();
+    w.text(2, "field", d.field);
+    w.line(2, "took", name_of(d.took));
+    w.text(2, "instead_of", d.instead_of);
+    w.text(2, "alternative", d.alternative);
+    w.text(2, "why", d.why);
+    w.text(2, "ref", d.ref);
+    w.text(2, "confidence", d.confidence);
+    w.replace(start + 2, 2, "- ");
+  }
+}
+
+template <class T>
+std::string_view kind_of_spec() {
+  for (const auto& kind : kKinds) {
+    bool same = false;
+    with_spec_of(kind.name, [&]<class U>() { same = std::is_same_v<T, U>; });
+    if (same) return kind.name;
+  }
+  return "figure";
+}
+
+}  // namespace
+}  // namespace detail
+
+std::string yaml_scalar(std::string_view text) {
+  if (detail::plain_is_safe(text) && !detail::is_date(text)) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') (out += '\\') += c;
+    else if (c == '\n') out += "\\n";
+    else if (c == '\t') out += "\\t";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else out += c;
+  }
+  return out + "\"";
+}
+
+template <ZooSpec T>
+std::string to_yaml(const T& spec) {
+  Entry handmade;
+  if (spec.entry == nullptr) {
+    handmade.kind = std::string(std::is_same_v<T, ScalarFigure> ? "figure" : detail::kind_of_spec<T>());
+    handmade.name = spec.name;
+    handmade.origin = "user";
+  }
+  const Entry& entry = spec.entry == nullptr ? handmade : *spec.entry;
+  detail::Writer w(entry);
+  detail::write_head(w, entry);
+  detail::write_table(w, 1, spec, "");
+  detail::write_decisions(w, entry);
+  return w.take();
+}
+
+std::string to_yaml(const Zoo& zoo, const Entry& entry) {
+  std::string out;
+  detail::with_spec_of(entry.kind, [&]<class T>() {
+    const T& spec = zoo.at<T>(entry.name);
+    out = to_yaml(spec);
+  });
+  return out;
+}
+
+template std::string to_yaml(const HardwareNode&);
+template std::string to_yaml(const Workload&);
+template std::string to_yaml(const Node&);
+template std::string to_yaml(const NetworkFabric&);
+template std::string to_yaml(const Fleet&);
+template std::string to_yaml(const Pod&);
+template std::string to_yaml(const Rack&);
+template std::string to_yaml(const StorageTier&);
+template std::string to_yaml(const GridProfile&);
+template std::string to_yaml(const CoolingProfile&);
+template std::string to_yaml(const Datacenter&);
+template std::string to_yaml(const ScalarFigure&);
+
+}  // namespace mlsysim

@@ -1,0 +1,171 @@
+#include "detail/zoo_cache.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+#include <type_traits>
+
+namespace mlsysim::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "MLSZOO", version of this format, then a word whose byte order shows. Change the version with YamlNode.
+constexpr char kMagic[8] = {'M', 'L', 'S', 'Z', 'O', 'O', '0', '1'};
+constexpr std::uint32_t kByteOrder = 0x01020304u;
+static_assert(std::is_trivially_copyable_v<YamlNode> && sizeof(YamlNode) == 24);
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <class T>
+  bool get(T& out) {
+    return copy(&out, sizeof(T));
+  }
+  bool copy(void* out, std::size_t size) {
+    if (size > bytes_.size()) return false;
+    if (size > 0) std::memcpy(out, bytes_.data(), size);
+    bytes_.remove_prefix(size);
+    return true;
+  }
+  bool text(std::string& out, std::size_t size) {
+    if (size > bytes_.size()) return false;
+    out.assign(bytes_.substr(0, size));
+    bytes_.remove_prefix(size);
+    return true;
+  }
+  [[nodiscard]] std::size_t left() const { return bytes_.size(); }
+  [[nodiscard]] bool done() const { return bytes_.empty(); }
+
+ private:
+  std::string_view bytes_;
+};
+
+template <class T>
+void put(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+bool get_tree(Reader& in, std::string& path, CachedTree& entry) {
+  std::uint32_t path_size = 0, pool_size = 0, nodes = 0;
+  if (!in.get(path_size) || !in.get(nodes) || !in.get(pool_size) || !in.get(entry.hash) || !in.get(entry.bytes)) return false;
+  if (!in.text(path, path_size) || nodes > in.left() / sizeof(YamlNode)) return false;
+  entry.tree.nodes.resize(nodes);
+  return in.copy(entry.tree.nodes.data(), nodes * sizeof(YamlNode)) && in.text(entry.tree.pool, pool_size) &&
+         entry.tree.consistent();
+}
+
+}  // namespace
+
+TreeCache TreeCache::parse(std::string_view bytes) {
+  char magic[8];
+  std::uint32_t order = 0, count = 0;
+  std::uint64_t hash = 0;
+  Reader in(bytes);
+  if (!in.copy(magic, sizeof magic) || std::memcmp(magic, kMagic, sizeof magic) != 0) return {};
+  if (!in.get(order) || order != kByteOrder || !in.get(count) || !in.get(hash)) return {};
+  if (content_hash(bytes.substr(bytes.size() - in.left())) != hash) return {};
+  TreeCache cache;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::string path;
+    CachedTree entry;
+    if (!get_tree(in, path, entry)) return {};
+    cache.add(std::move(path), std::move(entry));
+  }
+  if (!in.done()) return {};
+  return cache;
+}
+
+TreeCache TreeCache::read(const fs::path& file) {
+  std::error_code failed;
+  const auto size = fs::file_size(file, failed);
+  if (failed || size > 16 * kLargestFile) return {};
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  if (!in || !in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) return {};
+  return parse(bytes);
+}
+
+void TreeCache::add(std::string path, CachedTree tree) { trees_[std::move(path)] = std::move(tree); }
+
+std::optional<YamlTree> TreeCache::take(const std::string& path, std::string_view content) {
+  const auto it = trees_.find(path);
+  if (it == trees_.end() || it->second.bytes != content.size() || it->second.hash != content_hash(content))
+    return std::nullopt;
+  auto tree = std::move(it->second.tree);
+  trees_.erase(it);
+  return tree;
+}
+
+std::string TreeCache::serialise() const {
+  std::string body;
+  for (const auto& [path, entry] : trees_) {
+    put(body, static_cast<std::uint32_t>(path.size()));
+    put(body, static_cast<std::uint32_t>(entry.tree.nodes.size()));
+    put(body, static_cast<std::uint32_t>(entry.tree.pool.size()));
+    put(body, entry.hash);
+    put(body, entry.bytes);
+    body += path;
+    body.append(reinterpret_cast<const char*>(entry.tree.nodes.data()), entry.tree.nodes.size() * sizeof(YamlNode));
+    body += entry.tree.pool;
+  }
+  std::string out(kMagic, sizeof kMagic);
+  put(out, kByteOrder);
+  put(out, static_cast<std::uint32_t>(trees_.size()));
+  put(out, content_hash(body));
+  return out + body;
+}
+
+std::vector<std::string> yaml_files(const fs::path& folder) {
+  std::vector<std::string> files;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
+    const auto extension = it->path().extension();
+    if (extension == ".yaml" || extension == ".yml") files.push_back(it->path().lexically_relative(folder).generic_string());
+  }
+  if (failed)
+    throw InputError({.id = std::string(id_of(ZooFault::unreadable)),
+                      .message = "the folder cannot be read",
+                      .key = folder.generic_string(),
+                      .found = failed.message(),
+                      .expected = "a readable folder",
+                      .hint = "check its path and permissions",
+                      .where = {.file = folder.generic_string()}});
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::size_t write_cache(const fs::path& zoo, const fs::path& cache) {
+  TreeCache trees;
+  Problems problems;
+  for (const auto& name : yaml_files(zoo)) {
+    const auto source = read_source(zoo / name);
+    if (auto tree = parse_yaml(source, problems))
+      trees.add(name, {content_hash(source.bytes), source.bytes.size(), std::move(*tree)});
+  }
+  problems.raise(fmt::format("the zoo {} cannot be cached", zoo.generic_string()));
+  const auto bytes = trees.serialise();
+  // A reader must never see half a cache: write beside it, then rename.
+  auto draft = cache;
+  draft += ".new";
+  std::ofstream out(draft, std::ios::binary | std::ios::trunc);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  std::error_code failed;
+  if (out) fs::rename(draft, cache, failed);
+  if (!out || failed)
+    throw InputError({.id = std::string(id_of(ZooFault::bad_cache)),
+                      .message = "the cache of the zoo cannot be written",
+                      .key = cache.generic_string(),
+                      .found = failed ? failed.message() : "a write error",
+                      .expected = "a folder that may be written to",
+                      .hint = "check permissions and free space",
+                      .where = {.file = cache.generic_string()}});
+  return trees.size();
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,81 @@
+#include "detail/zoo_directory.hpp"
+
+#include "detail/zoo_faults.hpp"
+
+#include <mlsysim/zoo/loader.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <system_error>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <dlfcn.h>
+#endif
+
+namespace mlsysim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMark = "references.yaml";
+
+bool is_zoo(const fs::path& folder) {
+  std::error_code failed;
+  return fs::is_regular_file(folder / kMark, failed);
+}
+
+/// Files that may hold this code: the shared object of this function, then the running program.
+std::vector<fs::path> code_files() {
+  std::vector<fs::path> files;
+  const auto add = [&files](const fs::path& file) {
+    std::error_code failed;
+    auto real = fs::canonical(file, failed);
+    if (!failed && (files.empty() || files.front() != real)) files.push_back(std::move(real));
+  };
+#if defined(__unix__) || defined(__APPLE__)
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&is_zoo), &info) != 0 && info.dli_fname != nullptr) add(info.dli_fname);
+#endif
+  add("/proc/self/exe");
+  return files;
+}
+
+}  // namespace
+
+std::vector<fs::path> detail::environment_folders() {
+  std::vector<fs::path> folders;
+  const char* value = std::getenv("MLSYSIM_ZOO_PATH");
+  std::string_view rest = value == nullptr ? "" : value;
+  while (!rest.empty()) {
+    const auto colon = rest.find(':');
+    const auto part = rest.substr(0, colon);
+    if (!part.empty()) folders.emplace_back(part);
+    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+  }
+  return folders;
+}
+
+fs::path zoo_directory() {
+  std::vector<std::string> looked_at;
+  const auto environment = detail::environment_folders();
+  if (!environment.empty()) {
+    if (is_zoo(environment.front())) return environment.front();
+    looked_at.push_back(environment.front().generic_string());
+  }
+  for (const auto& file : code_files()) {
+    for (const char* relative : {"../share/mlsysim/zoo", "share/zoo"}) {
+      const auto folder = (file.parent_path() / relative).lexically_normal();
+      if (is_zoo(folder)) return folder;
+      looked_at.push_back(folder.generic_string());
+    }
+  }
+  throw InputError({.id = std::string(detail::id_of(detail::ZooFault::no_zoo)),
+                    .message = "the zoo is not found",
+                    .key = "MLSYSIM_ZOO_PATH",
+                    .found = fmt::format("no {} in {}", kMark, fmt::join(looked_at, ", ")),
+                    .expected = "the folder of the zoo's YAML files",
+                    .hint = "set MLSYSIM_ZOO_PATH to it, or install mlsysim with its data"});
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,49 @@
+"""Checks the runner of documentation snippets: right pages pass, and each kind of wrong page is reported."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import run_snippets  # noqa: E402
+
+TOOLCHAIN = run_snippets.Toolchain(sys.argv.pop())
+
+
+def complaints(text):
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "page.md"
+        page.write_text(text)
+        return run_snippets.run_page(TOOLCHAIN, page)
+
+
+class Pages(unittest.TestCase):
+    def test_right_pages(self):
+        self.assertEqual(([], 0), complaints("```cpp\nnot code\n```\n```text\nx\n```\n"))
+        self.assertEqual(([], 2), complaints(
+            "```python run\nx = 20\nprint(x)\n```\n```text output\n20\n```\n"
+            "```python run\nprint(x + 1)\n```\n```text output\n21\n```\n"))
+        self.assertEqual(([], 1), complaints("```sh run\necho a; echo b\n```\n\n```text output\na\n...\n```\n"))
+        self.assertEqual(([], 1), complaints(
+            "```cpp run\n#include <mlsysim/units/unit.hpp>\n#include <iostream>\nusing namespace mlsysim;\n"
+            "std::cout << (2 * unit::s).in(unit::ms);\n```\n```text output\n2000\n```\n"))
+
+    def test_wrong_pages(self):
+        for text, words in (
+                ("```python run\nprint(1.0)\n```\n```text output\n1.00\n```\n", "prints something else"),
+                ("```python run\n\nraise ValueError('no')\n```\n", "line 3"),
+                ("```sh run\nfalse\necho a\n```\n", "status 1"),
+                ("```cpp compile\nint x = undeclared;\n```\n", "page.md:2"),
+                ("```cpp run\nint main() { return 3; }\n```\n", "status 3")):
+            found, _ = complaints(text)
+            self.assertEqual(1, len(found), text)
+            self.assertIn(words, found[0])
+        with self.assertRaises(SystemExit):
+            complaints("```text output\na\n```\n")
+        with self.assertRaises(SystemExit):
+            complaints("```rust run\na\n```\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,114 @@
+"""Checks that includes follow the rooms of docs/explanation/architecture.md.
+
+Reads the fenced block that starts with ```rooms (one line `room: allowed rooms` each), then every #include below
+include/mlsysim, src and bindings. Also checks what public headers and the core rooms may take from outside.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+PAGE = pathlib.Path("docs/explanation/architecture.md")
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+SUFFIXES = {".hpp", ".h", ".cpp", ".c", ".inl"}
+
+# Headers of the top folder that any room may include.
+TOP_HEADERS = {"fwd.hpp", "version.hpp", "export.hpp"}
+
+# Rooms that also compile where there are no threads, files or clock.
+CORE_ROOMS = {"units", "scalars", "table", "tools", "physics", "spec", "lowering", "resolve"}
+CORE_FORBIDDEN = {"thread", "mutex", "shared_mutex", "condition_variable", "future", "chrono", "ctime", "time.h",
+                  "fstream", "filesystem", "iostream", "cstdio", "stdio.h", "dlfcn.h", "unistd.h"}
+
+# What costs every user seconds of compile time: (pattern, what to do, public headers that are let off).
+PUBLIC_FORBIDDEN = [
+    (re.compile(r"^yaml-cpp"), "keep YAML in src/zoo", set()),
+    (re.compile(r"^nlohmann/(?!json_fwd\.hpp)"), "use <nlohmann/json_fwd.hpp>", set()),
+    (re.compile(r"^pybind11"), "keep it in bindings/python", set()),
+    (re.compile(r"^Eigen/(Dense|Eigen)$"), "include <Eigen/Core> where arrays are the interface", set()),
+    (re.compile(r"^CLI/"), "keep it in src/cli", set()),
+    (re.compile(r"^fmt/"), "only units/fmt.hpp may", {"units/fmt.hpp"}),
+]
+
+
+def read_rooms(root):
+    """The matrix: room -> rooms it may include, in the order of the page."""
+    text = (root / PAGE).read_text()
+    block = re.search(r"^```rooms\s*\n(.*?)^```", text, re.M | re.S)
+    if not block:
+        sys.exit(f"{PAGE}: expected a fenced block that starts with ```rooms, found none")
+    rooms = {}
+    for line in filter(None, (l.strip() for l in block[1].splitlines())):
+        name, colon, allowed = line.partition(":")
+        if not colon:
+            sys.exit(f"{PAGE}: expected 'room: allowed rooms', found '{line}'")
+        # A room may only name earlier rooms, so the matrix itself cannot hold a cycle.
+        unknown = [other for other in allowed.split() if other not in rooms]
+        if unknown:
+            sys.exit(f"{PAGE}: room '{name}' names {', '.join(unknown)}, which no earlier line declares")
+        rooms[name.strip()] = set(allowed.split())
+    return rooms
+
+
+def room_of(path, root):
+    """Room of a file, "" for the files of the top folder."""
+    parts = path.relative_to(root).parts
+    if parts[0] == "bindings":
+        return "bindings"
+    inside = parts[2:] if parts[0] == "include" else parts[1:]
+    return inside[0] if len(inside) > 1 else ""
+
+
+def check_file(path, root, rooms):
+    """Complaints about one file."""
+    room = room_of(path, root)
+    public = path.relative_to(root).parts[0] == "include"
+    if room and room not in rooms:
+        return [f"{path.relative_to(root)}: folder '{room}' is no room of {PAGE}; known: {' '.join(rooms)}"]
+    found = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        include = INCLUDE.match(line)
+        if not include:
+            continue
+        name = include[1]
+        where = f"{path.relative_to(root)}:{number}"
+        if name.startswith("mlsysim/"):
+            inner = name.split("/")[1:]
+            target = inner[0] if len(inner) > 1 else ""
+            if not target:
+                if room and inner[0] not in TOP_HEADERS:
+                    found.append(f"{where}: {name} is for users; inside the library include what is needed")
+            elif target not in rooms:
+                found.append(f"{where}: {name} names '{target}', which is no room; known: {' '.join(rooms)}")
+            elif room and target != room and target not in rooms[room]:
+                allowed = " ".join(r for r in rooms if r in rooms[room]) or "no other room"
+                found.append(f"{where}: {room} -> {target} is forbidden; {room} may include: {allowed}")
+            if "detail" in inner[:-1] and public:
+                found.append(f"{where}: a public header includes the private {name}")
+        if public:
+            this = "/".join(path.relative_to(root).parts[2:])
+            for pattern, advice, except_in in PUBLIC_FORBIDDEN:
+                if pattern.match(name) and this not in except_in:
+                    found.append(f"{where}: <{name}> in a public header; {advice}")
+        if room in CORE_ROOMS and name in CORE_FORBIDDEN:
+            found.append(f"{where}: <{name}> in {room}; the core has no threads, files, console or clock")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", type=pathlib.Path)
+    root = parser.parse_args().root.resolve()
+    rooms = read_rooms(root)
+    files = sorted(path for top in ("include/mlsysim", "src", "bindings") for path in (root / top).rglob("*")
+                   if path.suffix in SUFFIXES)
+    if not files:
+        sys.exit(f"no source found below {root}")
+    complaints = [text for path in files for text in check_file(path, root, rooms)]
+    print("\n".join(complaints) if complaints else f"{len(files)} files keep to {len(rooms)} rooms")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

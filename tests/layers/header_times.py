@@ -1,0 +1,73 @@
+"""Measures what each public header costs to include [s of CPU], against a budget.
+
+units alone 0.2 s, any other header 1 s, the umbrella 2 s. A header over its budget is reported; the check fails at
+twice the budget, since the machine may be busy.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from toolchain import Toolchain  # noqa: E402
+
+UNITS_ALONE = {"units/dimension.hpp", "units/overloads.hpp", "units/quantity.hpp", "units/unit.hpp"}
+
+
+def budget_of(name):
+    """Budget of a header [s]."""
+    if name == "mlsysim.hpp":
+        return 2.0
+    return 0.2 if name in UNITS_ALONE else 1.0
+
+
+def cpu_time(toolchain, name, folder):
+    """CPU time of compiling a file that only includes the header [s]; a text where it does not compile alone."""
+    source = pathlib.Path(folder) / (name.replace("/", "_") + ".cpp")
+    source.write_text(f"#include <mlsysim/{name}>\n")
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(toolchain.syntax(source), stdout=errors, stderr=errors)
+        # wait4 tells the time of this one process (and the compiler proper below it), whatever else runs.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            errors.seek(0)
+            return errors.read().decode(errors="replace")
+    return usage.ru_utime + usage.ru_stime
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("toolchain", type=pathlib.Path, help="tests/toolchain.json of a build")
+    toolchain = Toolchain(parser.parse_args().toolchain)
+    top = toolchain.source_dir / "include" / "mlsysim"
+    names = sorted(path.relative_to(top).as_posix() for path in top.rglob("*.hpp"))
+    over, failed = 0, []
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        first = list(pool.map(lambda name: cpu_time(toolchain, name, folder), names))
+        for name, spent in zip(names, first):
+            budget = budget_of(name)
+            for _ in range(2):  # before it fails, the least of three: a busy machine only adds
+                if isinstance(spent, float) and spent > 2 * budget:
+                    spent = min(spent, cpu_time(toolchain, name, folder))
+            if isinstance(spent, str):
+                print(f"mlsysim/{name} does not compile alone:\n{spent}")
+                failed.append(name)
+                continue
+            over += spent > budget
+            mark = "" if spent <= budget else "  over budget" if spent <= 2 * budget else "  FAILS"
+            print(f"{spent:6.2f} s of {budget:.1f}  {name}{mark}")
+            if spent > 2 * budget:
+                failed.append(name)
+    print(f"{len(names)} headers, {over} over budget")
+    if failed:
+        print(f"{len(failed)} headers do not compile alone or cost more than twice their budget: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Checks the checks: a small tree that breaks each rule must be reported with file, line and rule."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+import check_includes  # noqa: E402
+import check_lists  # noqa: E402
+import expected  # noqa: E402
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.write("docs/explanation/architecture.md", "```rooms\nunits:\ntable: units\nzoo: units table\n```\n")
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def includes(self, name, text):
+        path = self.write(name, text)
+        return check_includes.check_file(path, self.root, check_includes.read_rooms(self.root))
+
+    def test_allowed(self):
+        self.assertEqual([], self.includes("src/table/a.cpp", "#include <mlsysim/units/x.hpp>\n#include <fmt/core.h>\n"
+                                           "#include <mlsysim/table/a.hpp>\n#include <mlsysim/fwd.hpp>\n"))
+        self.assertEqual([], self.includes("src/zoo/a.cpp", "#include <fstream>\n#include <yaml-cpp/yaml.h>\n"))
+        self.assertEqual([], self.includes("include/mlsysim/units/fmt.hpp", "#include <fmt/format.h>\n"))
+
+    def test_forbidden_edge_names_file_line_edge_and_what_is_allowed(self):
+        found = self.includes("include/mlsysim/table/a.hpp", "#pragma once\n#include <mlsysim/zoo/zoo.hpp>\n")
+        self.assertEqual(["include/mlsysim/table/a.hpp:2: table -> zoo is forbidden; table may include: units"], found)
+
+    def test_forbidden_outside(self):
+        for text in ("<yaml-cpp/yaml.h>", "<nlohmann/json.hpp>", "<pybind11/pybind11.h>", "<Eigen/Dense>",
+                     "<fmt/core.h>"):
+            found = self.includes("include/mlsysim/zoo/a.hpp", f"#include {text}\n")
+            self.assertEqual(1, len(found), text)
+            self.assertIn("include/mlsysim/zoo/a.hpp:1", found[0])
+        self.assertEqual([], self.includes("include/mlsysim/zoo/a.hpp", "#include <nlohmann/json_fwd.hpp>\n"))
+
+    def test_core_and_umbrella_and_unknown_room(self):
+        self.assertIn("<thread> in units", self.includes("src/units/a.cpp", "#include <thread>\n")[0])
+        self.assertIn("is for users", self.includes("src/units/a.cpp", "#include <mlsysim/mlsysim.hpp>\n")[0])
+        self.assertIn("is no room", self.includes("src/attic/a.cpp", "")[0])
+
+    def test_unlisted_file_and_headers(self):
+        self.write("src/units/CMakeLists.txt", "mlsysim_room(units PART core SOURCES a.cpp)  # b.cpp\n")
+        self.write("src/units/a.cpp", "")
+        self.write("src/units/b.cpp", "")
+        self.write("src/units/long.hpp", "\n" * 601)
+        self.assertEqual(["src/units/b.cpp: not in src/units/CMakeLists.txt; add the line 'b.cpp'"],
+                         check_lists.check_lists(self.root))
+        text = "\n".join(check_lists.check_text(self.root))
+        self.assertIn("601 lines", text)
+        self.assertIn("expected '#pragma once'", text)
+
+    def test_fix_writes_what_the_check_wants_and_keeps_kernels(self):
+        self.write("src/units/CMakeLists.txt", "# why\nmlsysim_room(units PART core\n  SOURCES\n    gone.cpp\n"
+                   "  KERNELS\n    k.cpp)\n")
+        for name in ("include/mlsysim/units/h.hpp", "src/units/a.cpp", "src/units/k.cpp"):
+            self.write(name, "#pragma once\n")
+        check_lists.fix_room(self.root, "units")
+        self.assertEqual("# why\nmlsysim_room(units PART core\n  HEADERS\n    h.hpp\n  SOURCES\n    a.cpp\n"
+                         "  KERNELS\n    k.cpp)\n", (self.root / "src/units/CMakeLists.txt").read_text())
+        self.assertEqual([], check_lists.check_lists(self.root))
+
+    def test_expected_text(self):
+        self.assertTrue(expected.matches("a\n...\nz\n", "a\nb\nc\nz"))
+        self.assertTrue(expected.matches("...", ""))
+        self.assertFalse(expected.matches("a\n...\nz\n", "a\nb"))
+        self.assertFalse(expected.matches("1.0", "1.00"))
+        self.assertFalse(expected.matches("a", "a\nb"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,92 @@
+#include "support/catch.hpp"
+
+#include <mlsysim/physics/attention.hpp>
+
+#include <algorithm>
+#include <set>
+
+using namespace mlsysim;
+namespace u = mlsysim::unit;
+
+namespace {
+AttentionWork::Inputs<double> one_head(double new_tokens, double past, double causal) {
+  return {.batch = 1,
+          .heads = 1,
+          .kv_heads = 1,
+          .qk_dim = 1,
+          .v_dim = 1,
+          .new_tokens = new_tokens,
+          .past_tokens = past,
+          .causal = causal,
+          .io_bytes = 1 * u::B,
+          .kv_bytes = 1 * u::B};
+}
+}  // namespace
+
+TEST_CASE("attention pairs agree with counting them", "[physics]") {
+  for (int past = 0; past < 6; ++past)
+    for (int fresh = 0; fresh < 6; ++fresh) {
+      int causal = 0, full = 0;
+      for (int q = past; q < past + fresh; ++q)
+        for (int k = 0; k < past + fresh; ++k) {
+          ++full;
+          if (k <= q) ++causal;
+        }
+      CHECK(AttentionWork::solve(one_head(fresh, past, 1)).pairs == static_cast<double>(causal));
+      CHECK(AttentionWork::solve(one_head(fresh, past, 0)).pairs == static_cast<double>(full));
+    }
+}
+
+TEST_CASE("windowed pairs and keys agree with counting them", "[physics]") {
+  for (int window = 1; window < 7; ++window)
+    for (int past = 0; past < 9; ++past)
+      for (int fresh = 1; fresh < 6; ++fresh) {
+        int pairs = 0;
+        std::set<int> keys;
+        for (int q = past; q < past + fresh; ++q)
+          for (int k = std::max(0, q - window + 1); k <= q; ++k) {
+            ++pairs;
+            keys.insert(k);
+          }
+        const auto r = WindowedAttentionPairs::solve({.new_tokens = static_cast<double>(fresh),
+                                                      .past_tokens = static_cast<double>(past),
+                                                      .window = static_cast<double>(window)});
+        CHECK(r.pairs == static_cast<double>(pairs));
+        CHECK(r.keys == static_cast<double>(keys.size()));
+      }
+}
+
+TEST_CASE("a window as long as the context is plain causal attention", "[physics]") {
+  const auto wide = WindowedAttentionPairs::solve({.new_tokens = 512, .past_tokens = 1536, .window = 2048});
+  CHECK(wide.pairs == AttentionWork::solve(one_head(512, 1536, 1)).pairs);
+  CHECK(wide.keys == 2048.0);
+}
+
+TEST_CASE("attention of one layer of an 8B model", "[physics]") {
+  // Prefill of 2048 tokens: pairs = 2048 * 2049 / 2 = 2 098 176; work = 2 * 32 heads * pairs * (128 + 128).
+  AttentionWork::Inputs<double> in{.batch = 1,
+                                   .heads = 32,
+                                   .kv_heads = 8,
+                                   .qk_dim = 128,
+                                   .v_dim = 128,
+                                   .new_tokens = 2048,
+                                   .past_tokens = 0,
+                                   .causal = 1,
+                                   .io_bytes = 2 * u::B,
+                                   .kv_bytes = 2 * u::B};
+  const auto prefill = AttentionWork::solve(in);
+  CHECK(prefill.pairs == 2098176.0);
+  CHECK_THAT(prefill.work.in(u::GFLOP), WithinRel(34.376515584, 1e-12));
+  CHECK_THAT(prefill.qo_traffic.in(u::B), WithinRel(32.0 * 2048 * 256 * 2, 1e-15));
+  CHECK_THAT(prefill.kv_traffic.in(u::B), WithinRel(8.0 * 2048 * 256 * 2, 1e-15));
+  // Decode at a context of 4096 for 16 sequences: one query row against 4096 keys each.
+  in.batch = 16;
+  in.new_tokens = 1;
+  in.past_tokens = 4095;
+  const auto decode = AttentionWork::solve(in);
+  CHECK(decode.pairs == 4096.0);
+  CHECK_THAT(decode.work.in(u::FLOP), WithinRel(2.0 * 16 * 32 * 4096 * 256, 1e-15));
+  CHECK_THAT(decode.kv_traffic.in(u::B), WithinRel(16.0 * 8 * 4096 * 256 * 2, 1e-15));
+  // Work per KV byte is 2 FLOP per element and query head of a group: 2 * 4 / 2 B.
+  CHECK_THAT((decode.work / decode.kv_traffic).in(u::FLOP / u::B), WithinRel(4.0, 1e-14));
+}

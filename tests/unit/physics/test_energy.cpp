@@ -1,0 +1,39 @@
+#include "support/catch.hpp"
+
+#include <mlsysim/physics/energy.hpp>
+
+using namespace mlsysim;
+namespace u = mlsysim::unit;
+
+TEST_CASE("power rises linearly from the idle share to the full power", "[physics]") {
+  const auto at = [](double load) {
+    return EnergyProportional::solve({.tdp = 700 * u::W, .utilization = load, .time = 10 * u::s});
+  };
+  CHECK_THAT(at(0).power.in(u::W), WithinRel(210.0, 1e-14));
+  CHECK_THAT(at(0.4).power.in(u::W), WithinRel(406.0, 1e-14));  // 700 * (0.3 + 0.7 * 0.4)
+  CHECK_THAT(at(1).power.in(u::W), WithinRel(700.0, 1e-15));
+  CHECK_THAT(at(0.4).energy.in(u::J), WithinRel(4060.0, 1e-14));
+}
+
+TEST_CASE("IT energy of 256 devices over 30 days", "[physics]") {
+  // 256 * 700 W * 720 h = 129 024 kWh at full load; 0.58 of it, 74 833.92 kWh, at load 0.4
+  const auto full = EnergyProportional::solve({.tdp = 256 * 700 * u::W, .utilization = 1, .time = 30 * u::d});
+  CHECK_THAT(full.energy.in(u::kWh), WithinRel(129024.0, 1e-13));
+  const auto part =
+      EnergyProportional::solve({.tdp = 256 * 700 * u::W, .utilization = 0.4, .time = 30 * u::d});
+  CHECK_THAT(part.energy.in(u::kWh), WithinRel(74833.92, 1e-12));
+}
+
+TEST_CASE("energy by operations adds arithmetic, traffic and time", "[physics]") {
+  // 1 TFLOP at 0.5 pJ = 0.5 J; 10 GB at 40 pJ/B = 0.4 J; 90 W for 10 ms = 0.9 J
+  const auto r = EnergyPerOperation::solve({.work = 1 * u::TFLOP,
+                                            .traffic = 10 * u::GB,
+                                            .energy_per_work = 0.5 * u::pJ / u::FLOP,
+                                            .energy_per_data = 40 * u::pJ / u::B,
+                                            .static_power = 90 * u::W,
+                                            .time = 10 * u::ms});
+  CHECK_THAT(r.compute_energy.in(u::J), WithinRel(0.5, 1e-14));
+  CHECK_THAT(r.memory_energy.in(u::J), WithinRel(0.4, 1e-14));
+  CHECK_THAT(r.static_energy.in(u::J), WithinRel(0.9, 1e-14));
+  CHECK_THAT(r.energy.in(u::J), WithinRel(1.8, 1e-14));
+}
