@@ -84,7 +84,7 @@ Derivation read_trace(const Trace& trace) {
       if ((x.id & Trace::kNode) != 0) {
         // Handed over inside an opened law: a plain leaf leads on to what it stands for.
         const TraceNode& node = trace.nodes()[static_cast<std::uint32_t>(x.id)];
-        cells.locate(node.source, record.inputs.back());
+        if (operands_of(node.op) == 0) cells.locate(node.operand[0], record.inputs.back());
       }
     }
     for (std::uint16_t i = 0; i < call.results; ++i) {
@@ -99,17 +99,18 @@ Derivation read_trace(const Trace& trace) {
     d.records.push_back(std::move(record));
   }
   for (const auto& node : trace.nodes()) {
-    DerivedNode n{.op = name_of(node.op), .operands = {}, .value = node.value, .name = std::string(node.name)};
+    DerivedNode n{.op = name_of(node.op), .operands = {}, .value = node.value, .name = {}};
     n.operands.assign(node.operand, node.operand + operands_of(node.op));
-    if (node.source != 0) {
+    if (n.operands.empty() && node.operand[0] != 0) {
       DerivedValue leaf;
-      cells.locate(node.source, leaf);
+      cells.locate(node.operand[0], leaf);
       const auto& record = d.records[leaf.record];
-      if (n.name.empty()) n.name = (leaf.from_input ? record.inputs : record.results)[leaf.field].name;
+      n.name = (leaf.from_input ? record.inputs : record.results)[leaf.field].name;
       n.record = leaf.record;
     }
     d.nodes.push_back(std::move(n));
   }
+  for (const auto& [node, name] : trace.names()) d.nodes[node].name = name;
   return d;
 }
 

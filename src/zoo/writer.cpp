@@ -184,7 +184,7 @@ void write_value(Writer& w, int depth, std::string_view key, const std::string& 
 
 template <HasFields S>
 void write_table(Writer& w, int depth, const S& spec, const std::string& prefix) {
-  static const S fallback{};
+  [[maybe_unused]] static const S fallback{};
   for_each_field<S>([&]<class M>(const Field<S, M>& row) {
     const std::string path = prefix + std::string(row.name);
     if (path == "name") return;  // stands in the head of the entry

@@ -54,4 +54,12 @@ template <class T>
           v.chunks};
 }
 
+template <class T>
+[[nodiscard]] TextbookStepViews<T> lift_view(const TextbookStepViews<>& v) {
+  return {v.work, v.weights, v.gradients, v.activation, v.peak, v.bandwidth, v.dispatch, v.layer_overhead,
+          T{v.efficiency}, T{v.activation_share}, T{v.layers}, T{v.moe_layers}, T{v.top_k}, T{v.tp}, T{v.pp}, T{v.dp},
+          T{v.ep}, T{v.microbatches}, T{v.virtual_stages}, T{v.local_batch}, T{v.overlap}, T{v.congestion},
+          T{v.straggler}, lift<T>(v.links)};
+}
+
 }  // namespace mlsysim

@@ -14,14 +14,14 @@ namespace mlsysim {
 /// block with a 4 h feed-forward layer, dropout, and stored scores: gated, grouped-query or FlashAttention
 /// blocks differ (FlashAttention keeps about what "selective" does). Ranges: seq_len, batch_size >= 0;
 /// hidden, heads, tp_size >= 1; integral; sequence_parallel 0 or 1.
-/// @cite korthikanti2022recomputation, eqs. (1), (2), (4) and table 2
+/// @cite korthikanti2022recomputation, eqs. (1) to (4) and table 2
 struct TransformerActivations {
   static constexpr LawInfo info{
       "TransformerActivations",
       "selective = s b h (10 + 24/t), or s b h 34/t with sequence parallelism; none = selective + 5 a s^2 b "
       "/ t; "
       "full = 2 s b h, or 2 s b h / t",
-      "korthikanti2022recomputation", "eqs. (1), (2), (4), table 2",
+      "korthikanti2022recomputation", "eqs. (1) to (4), table 2",
       "feed-forward width 4 h, dropout, stored attention scores; scaled by element_bytes / 2"};
   template <class T> struct Inputs {
     T seq_len, batch_size, hidden, heads;

@@ -9,7 +9,7 @@ namespace mlsysim {
 /// Energy that the whole facility draws for a given IT energy [J].
 ///
 /// facility_energy = energy pue. Ranges: energy >= 0; pue >= 1.
-/// @cite barroso2018datacenter, section 5.1 (power usage effectiveness)
+/// @cite barroso2018datacenter, on power usage effectiveness
 struct FacilityEnergy {
   static constexpr LawInfo info{"FacilityEnergy", "facility_energy = energy pue", "barroso2018datacenter",
                                 "section on power usage effectiveness",
@@ -37,10 +37,10 @@ struct FacilityEnergy {
 ///
 /// operational = facility_energy carbon_intensity, with the mean intensity of the grid (not the marginal
 /// one). Ranges: both >= 0.
-/// @cite patterson2021carbon, section 2.4
+/// @cite patterson2021carbon
 struct OperationalCarbon {
   static constexpr LawInfo info{"OperationalCarbon", "operational = facility_energy carbon_intensity",
-                                "patterson2021carbon", "section 2",
+                                "patterson2021carbon", "energy times grid intensity",
                                 "mean intensity of the grid over the period"};
   template <class T> struct Inputs {
     Energy<T> facility_energy;
@@ -151,7 +151,7 @@ struct CarbonFootprint {
 /// water = energy wue, with the IT energy: water usage effectiveness is defined per IT energy, as PUE is.
 /// Multiplying the facility energy instead, as MLSys-im does, counts the overhead twice (by the factor PUE).
 /// Water of the power plants is not included. Ranges: both >= 0.
-/// @cite greengrid2011wue, section 3
+/// @cite greengrid2011wue, definition of WUE
 struct WaterUse {
   static constexpr LawInfo info{"WaterUse", "water = energy wue", "greengrid2011wue", "definition of WUE",
                                 "on-site water only"};

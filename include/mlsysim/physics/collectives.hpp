@@ -47,7 +47,7 @@ template <class T>
 /// Time of one message between two ranks [s].
 ///
 /// time = alpha + message / bandwidth. Ranges: message, alpha >= 0; bandwidth > 0.
-/// @cite thakur2005collectives, section 3
+/// @cite thakur2005collectives, section 3 (cost model)
 struct PointToPoint {
   static constexpr LawInfo info{"PointToPoint", "time = alpha + message / bandwidth", "thakur2005collectives",
                                 "section 3", "one idle link"};
@@ -88,11 +88,11 @@ struct RingAllGather {
 ///
 /// time = (1 - 1/ranks) message / bandwidth + (ranks - 1) alpha: the mirror image of the all-gather; adding
 /// the numbers is not charged. Ranges as for RingAllGather.
-/// @cite patarasuk2009allreduce, section 4
+/// @cite patarasuk2009allreduce, the bandwidth-optimal ring
 struct RingReduceScatter {
   static constexpr LawInfo info{"RingReduceScatter",
                                 "time = (1 - 1/ranks) message / bandwidth + (ranks - 1) alpha",
-                                "patarasuk2009allreduce", "section 4",
+                                "patarasuk2009allreduce", "bandwidth-optimal ring",
                                 "equal ranks on a ring of full-duplex links; additions are free"};
   template <class T> using Inputs = detail::CollectiveInputs<T>;
   template <class T> using Result = detail::CollectiveResult<T>;
@@ -106,11 +106,11 @@ struct RingReduceScatter {
 ///
 /// time = 2 (1 - 1/ranks) message / bandwidth + 2 (ranks - 1) alpha. No algorithm moves fewer bytes per rank;
 /// the start-up part makes it slow for small messages on many ranks. Ranges as for RingAllGather.
-/// @cite patarasuk2009allreduce, section 4
+/// @cite patarasuk2009allreduce, the bandwidth-optimal ring
 struct RingAllReduce {
   static constexpr LawInfo info{"RingAllReduce",
                                 "time = 2 (1 - 1/ranks) message / bandwidth + 2 (ranks - 1) alpha",
-                                "patarasuk2009allreduce", "section 4",
+                                "patarasuk2009allreduce", "bandwidth-optimal ring",
                                 "equal ranks on a ring of full-duplex links; additions are free"};
   template <class T> using Inputs = detail::CollectiveInputs<T>;
   template <class T> using Result = detail::CollectiveResult<T>;
@@ -124,7 +124,7 @@ struct RingAllReduce {
 ///
 /// time = 2 ceil(log2 ranks) (alpha + message / bandwidth): every level forwards the whole message, so it
 /// suits messages below about alpha times bandwidth only. Ranges as for RingAllGather.
-/// @cite thakur2005collectives, section 4.5 (reduce followed by broadcast, binomial trees)
+/// @cite thakur2005collectives, binomial trees: reduce, then broadcast
 struct TreeAllReduce {
   static constexpr LawInfo info{"TreeAllReduce", "time = 2 ceil(log2 ranks) (alpha + message / bandwidth)",
                                 "thakur2005collectives", "binomial reduce and broadcast",
@@ -143,12 +143,12 @@ struct TreeAllReduce {
 /// complementary trees carry half of the message each, so all links work, at logarithmic depth. The two
 /// factors are estimates of what pipelining in chunks adds over the bounds; 1.2 and 1.05 are conventions, not
 /// measurements. Ranges as for RingAllGather; factors >= 1. The depth is a whole number of levels.
-/// @cite sanders2009twotree, section 3
+/// @cite sanders2009twotree
 struct DoubleBinaryTreeAllReduce {
   static constexpr LawInfo info{
       "DoubleBinaryTreeAllReduce",
       "time = latency_factor 2 ceil(log2 ranks) alpha + bandwidth_factor 2 (1 - 1/ranks) message / bandwidth",
-      "sanders2009twotree", "section 3",
+      "sanders2009twotree", "two-tree reduction and broadcast",
       "chunks are pipelined through two complementary trees; additions are free"};
   template <class T> struct Inputs {
     Data<T> message;
@@ -182,7 +182,7 @@ struct DoubleBinaryTreeAllReduce {
 ///
 /// time = (1 - 1/ranks) message / bandwidth + (ranks - 1) alpha. message is what one rank sends in total, its
 /// own share included. Ranges as for RingAllGather.
-/// @cite thakur2005collectives, section 4.3 (pairwise exchange)
+/// @cite thakur2005collectives, all-to-all by pairwise exchange
 struct AllToAll {
   static constexpr LawInfo info{"AllToAll", "time = (1 - 1/ranks) message / bandwidth + (ranks - 1) alpha",
                                 "thakur2005collectives", "pairwise exchange",

@@ -19,9 +19,9 @@ template <class T> [[nodiscard]] constexpr T exp_minus_one(T x) {
 ///
 /// mtbf = part_mtbf / parts: independent, exponential failures, any of which stops the job. Ranges: part_mtbf
 /// > 0; parts >= 1.
-/// @cite daly2006, section 2
+/// @cite daly2006
 struct ClusterMtbf {
-  static constexpr LawInfo info{"ClusterMtbf", "mtbf = part_mtbf / parts", "daly2006", "section 2",
+  static constexpr LawInfo info{"ClusterMtbf", "mtbf = part_mtbf / parts", "daly2006", "failure model",
                                 "independent exponential failures; any one stops the job"};
   template <class T> struct Inputs {
     Time<T> part_mtbf;
@@ -46,10 +46,10 @@ struct ClusterMtbf {
 /// Failures to expect in a period, and the probability of at least one [count, probability].
 ///
 /// expected = time / mtbf; probability = 1 - exp(-expected). Ranges: time >= 0; mtbf > 0.
-/// @cite daly2006, section 2
+/// @cite daly2006
 struct FailureProbability {
   static constexpr LawInfo info{"FailureProbability", "probability = 1 - exp(-time / mtbf)", "daly2006",
-                                "section 2", "exponential failures"};
+                                "failure model", "exponential failures"};
   template <class T> struct Inputs {
     Time<T> time, mtbf;
     static constexpr auto fields() {
@@ -76,10 +76,10 @@ struct FailureProbability {
 ///
 /// interval = sqrt(2 checkpoint_time mtbf). Good while checkpoint_time is far below mtbf; beyond mtbf / 2 no
 /// interval helps. Ranges: checkpoint_time >= 0; mtbf > 0.
-/// @cite young1974, eq. (9)
+/// @cite young1974
 struct YoungInterval {
-  static constexpr LawInfo info{"YoungInterval", "interval = sqrt(2 checkpoint_time mtbf)", "young1974", "",
-                                "checkpoint time far below the time between failures"};
+  static constexpr LawInfo info{"YoungInterval", "interval = sqrt(2 checkpoint_time mtbf)", "young1974",
+                                "first-order optimum", "checkpoint time far below the time between failures"};
   template <class T> struct Inputs {
     Time<T> checkpoint_time, mtbf;
     static constexpr auto fields() {
@@ -107,12 +107,13 @@ struct YoungInterval {
 /// the loss is checkpoint_time / interval + interval / (2 mtbf) + restart_time / mtbf: the middle term is the
 /// work lost. Ranges: interval > 0; checkpoint_time, restart_time >= 0; mtbf > 0. A segment above 500 mtbf is
 /// taken as 500, which keeps the exponential finite: the goodput is below 1e-200 there.
-/// @cite daly2006, section 3 (complete cost function)
+/// @cite daly2006, complete cost function
 struct CheckpointGoodput {
   static constexpr LawInfo info{"CheckpointGoodput",
                                 "goodput = (interval / mtbf) exp(-restart_time / mtbf) / (exp((interval + "
                                 "checkpoint_time) / mtbf) - 1)",
-                                "daly2006", "section 3", "exponential failures; no spare capacity model"};
+                                "daly2006", "complete cost function",
+                                "exponential failures; no spare capacity model"};
   template <class T> struct Inputs {
     Time<T> interval, checkpoint_time, restart_time, mtbf;
     static constexpr auto fields() {

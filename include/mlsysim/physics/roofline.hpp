@@ -11,10 +11,10 @@ namespace mlsysim {
 ///
 /// time = max(work / peak, traffic / bandwidth). One memory level, no start-up time, full overlap.
 /// Ranges: work, traffic >= 0; peak, bandwidth > 0. No work and no traffic cost exactly 0.
-/// @cite williams2009roofline, section 3 (the time form of the attainable rate)
+/// @cite williams2009roofline, section "The Roofline Model" (the time form of the attainable rate)
 struct Roofline {
   static constexpr LawInfo info{"Roofline", "time = max(work / peak, traffic / bandwidth)",
-                                "williams2009roofline", "section 3",
+                                "williams2009roofline", "section The Roofline Model",
                                 "one memory level; arithmetic and transfers overlap fully"};
   template <class T> struct Inputs {
     Work<T> work;
@@ -46,10 +46,10 @@ struct Roofline {
 /// Work per byte at which arithmetic and memory take equally long [FLOP/B].
 ///
 /// Below it a kernel is memory-bound, above it compute-bound. Ranges: peak >= 0; bandwidth > 0.
-/// @cite williams2009roofline, section 3 ("ridge point")
+/// @cite williams2009roofline, section "The Roofline Model" ("ridge point")
 struct RidgePoint {
   static constexpr LawInfo info{"RidgePoint", "intensity = peak / bandwidth", "williams2009roofline",
-                                "section 3", "one memory level"};
+                                "section The Roofline Model", "one memory level"};
   template <class T> struct Inputs {
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
@@ -106,10 +106,11 @@ struct AttainableRate {
 /// square roots replace a power. Written as hi * (1 + (lo / hi)^4)^(1/4), so that nothing overflows, and no
 /// time at all gives exactly 0 with finite derivatives. Ranges as for Roofline. The rounding is a convention
 /// of this library; the roofs are Williams'.
-/// @cite williams2009roofline, section 3
+/// @cite williams2009roofline, section "The Roofline Model"
 struct SoftRoofline {
   static constexpr LawInfo info{"SoftRoofline", "time = ((work / peak)^4 + (traffic / bandwidth)^4)^(1/4)",
-                                "williams2009roofline", "section 3, corner rounded with order 4",
+                                "williams2009roofline",
+                                "section The Roofline Model, corner rounded with order 4",
                                 "one memory level; overlap is imperfect near the ridge"};
   template <class T> using Inputs = Roofline::Inputs<T>;
   template <class T> using Result = Roofline::Result<T>;

@@ -81,10 +81,10 @@ consteval Form form_of() {
     if constexpr (requires(const In& in) { { R::template solve<double>(in) } -> std::same_as<result_of<R>>; })
       return Form::law;
     else return Form::none;
+  } else if constexpr (requires(const R& r, const In& in, Notes& n) { r.solve(in, n); }) {
+    return Form::in_notes;  // first: a resolver may offer the short form beside it
   } else if constexpr (requires(const R& r, const In& in) { r.solve(in); }) {
     return Form::in;
-  } else if constexpr (requires(const R& r, const In& in, Notes& n) { r.solve(in, n); }) {
-    return Form::in_notes;
   } else if constexpr (requires(const R& r, const In& in, Search& s) { r.solve(in, s); }) {
     return Form::in_search;
   } else if constexpr (requires(const R& r, const In& in, Search& s, Notes& n) { r.solve(in, s, n); }) {

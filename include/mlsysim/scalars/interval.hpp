@@ -70,7 +70,8 @@ struct Interval {
     if (a.low >= 0 && b.low >= 0 && a.high < inf && b.high < inf) return raw(a.low * b.low, a.high * b.high);
     return spread(times(a.low, b.low), times(a.low, b.high), times(a.high, b.low), times(a.high, b.high));
   }
-  /// With 0 inside the denominator the quotient is unbounded both ways; with 0 at its edge, one way.
+  /// With 0 inside the denominator the quotient is unbounded both ways; with 0 as its lower end, one way. (At its upper
+  /// end both ways again: the zero that a double division meets there is +0, and gives the other infinity.)
   friend constexpr Interval operator/(const Interval& a, const Interval& b) {
     if (b.low > 0 && a.low >= 0 && a.high < inf) return raw(a.low / b.high, a.high / b.low);
     if (b.low > 0 || b.high < 0) {
@@ -81,10 +82,6 @@ struct Interval {
     if (b.low == 0 && b.high > 0 && b.high < inf) {
       if (a.low >= 0) return raw(a.low / b.high, inf);
       if (a.high <= 0) return raw(-inf, a.high / b.high);
-    }
-    if (b.high == 0 && b.low < 0 && b.low > -inf) {
-      if (a.low >= 0) return raw(-inf, a.low / b.low);
-      if (a.high <= 0) return raw(a.high / b.low, inf);
     }
     return whole();
   }

@@ -11,6 +11,7 @@
 #include <mlsysim/scalars/condition.hpp>
 #include <mlsysim/units/overloads.hpp>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -32,10 +33,15 @@ enum class TraceOp : std::uint8_t {
 /// One operation of an opened law.
 struct TraceNode {
   TraceOp op = TraceOp::constant;
-  std::uint32_t operand[3] = {};  ///< indices of nodes; as many as the operation takes
+  /// Nodes, as many as the operation takes; for a leaf, first the cell that it stands for (0 for constants).
+  std::uint32_t operand[3] = {};
   double value = 0;
-  std::uint64_t source = 0;   ///< id of the value that a leaf stands for; 0 for constants
-  std::string_view name{};    ///< from `named`, else empty
+};
+
+/// A name given to a node by `named`.
+struct TraceName {
+  std::uint32_t node = 0;
+  std::string_view name;
 };
 
 /// What was recorded; owns all of it. Not thread-safe: one trace per thread.
@@ -66,17 +72,21 @@ class Trace {
   /// A value of the log: `cell` of a call, then inputs, then results.
   [[nodiscard]] Traced value(std::uint32_t cell) const;
   /// Operations of opened laws, operands before results.
-  [[nodiscard]] std::span<const TraceNode> nodes() const { return nodes_; }
+  [[nodiscard]] std::span<const TraceNode> nodes() const { return {nodes_.data(), node_count_}; }
+  /// Names of nodes, in order of naming.
+  [[nodiscard]] std::span<const TraceName> names() const { return names_; }
 
   // For the recorder of law calls and for the operators below.
   static constexpr std::uint64_t kNode = std::uint64_t{1} << 63;
-  [[nodiscard]] std::uint32_t begin(const LawShape* law, const Traced* inputs, std::uint16_t n_inputs,
-                                    std::uint16_t n_results);
-  void end(std::uint32_t call, Traced* results, std::uint16_t n_inputs, std::uint16_t n_results);
+  template <std::uint16_t Inputs, std::uint16_t Results>
+  [[nodiscard]] std::uint32_t begin(const LawShape* law, const Traced* inputs);
+  template <std::uint16_t Inputs, std::uint16_t Results>
+  void end(std::uint32_t call, Traced* results);
   [[nodiscard]] bool opens(std::string_view law) const;
   [[nodiscard]] bool any_open() const { return !open_.empty(); }
-  [[nodiscard]] std::uint64_t add_node(TraceOp op, double value, std::uint64_t a, double av, std::uint64_t b,
-                                       double bv, std::uint64_t c, double cv, int operands);
+  [[nodiscard]] std::uint64_t add_node(TraceOp op, double value, const Traced& a);
+  [[nodiscard]] std::uint64_t add_node(TraceOp op, double value, const Traced& a, const Traced& b);
+  [[nodiscard]] std::uint64_t add_node(TraceOp op, double value, const Traced& a, const Traced& b, const Traced& c);
   [[nodiscard]] std::uint64_t add_leaf(TraceOp op, double value, std::uint64_t source);
   void name_node(std::uint64_t id, std::string_view name);
 
@@ -85,11 +95,15 @@ class Trace {
 
  private:
   void grow(std::size_t need);
-  std::uint32_t operand(std::uint64_t id, double value);
+  std::uint32_t operand(const Traced& x);
+  std::uint64_t push(TraceOp op, double value, std::uint32_t a, std::uint32_t b = 0, std::uint32_t c = 0);
 
-  std::vector<Cell> cells_;  // all allocated; size_ of them used. Cell 0 stays empty: id 0 means "no source".
+  // Both logs are all allocated, and `size_` and `node_count_` of them used. Cell 0 stays empty: id 0 is "no source".
+  std::vector<Cell> cells_;
   std::size_t size_ = 1;
   std::vector<TraceNode> nodes_;
+  std::size_t node_count_ = 0;
+  std::vector<TraceName> names_;
   std::vector<std::string> open_;
 };
 
@@ -178,12 +192,16 @@ struct Traced {
 
   // Outside opened laws the chosen value keeps its source: the smaller of two results is one of them.
   friend Traced min(const Traced& a, const Traced& b) {
-    const Traced& r = b.value < a.value ? b : a;
-    return tagged(a, b) ? Traced(r.value, note(TraceOp::min, r.value, a, b)) : r;
+    const bool second = b.value < a.value;
+    const Traced r(second ? b.value : a.value, second ? b.id : a.id);
+    if (tagged(a, b)) [[unlikely]] return {r.value, note(TraceOp::min, r.value, a, b)};
+    return r;
   }
   friend Traced max(const Traced& a, const Traced& b) {
-    const Traced& r = a.value < b.value ? b : a;
-    return tagged(a, b) ? Traced(r.value, note(TraceOp::max, r.value, a, b)) : r;
+    const bool second = a.value < b.value;
+    const Traced r(second ? b.value : a.value, second ? b.id : a.id);
+    if (tagged(a, b)) [[unlikely]] return {r.value, note(TraceOp::max, r.value, a, b)};
+    return r;
   }
   friend Traced clamp(const Traced& x, const Traced& low, const Traced& high) { return min(max(x, low), high); }
   friend Traced select(bool condition, const Traced& a, const Traced& b) { return condition ? a : b; }
@@ -202,23 +220,49 @@ struct Traced {
     return x;
   }
   friend Traced select(const TracedCondition& c, const Traced& a, const Traced& b) {
-    const Traced& r = c.value ? a : b;
-    return ((a.id | b.id | c.id) & Trace::kNode) == 0 ? r : choose(c, a, b);
+    if (((a.id | b.id | c.id) & Trace::kNode) != 0) [[unlikely]] return choose(c, a, b);
+    return {c.value ? a.value : b.value, c.value ? a.id : b.id};
   }
 
  private:
   static bool tagged(const Traced& a, const Traced& b) { return ((a.id | b.id) & Trace::kNode) != 0; }
   static Traced make(TraceOp op, double value, const Traced& a, const Traced& b) {
-    return {value, tagged(a, b) ? note(op, value, a, b) : 0};
+    if (tagged(a, b)) [[unlikely]] return {value, note(op, value, a, b)};
+    return {value};
   }
   static Traced make(TraceOp op, double value, const Traced& a) {
-    return {value, (a.id & Trace::kNode) != 0 ? note(op, value, a) : 0};
+    if ((a.id & Trace::kNode) != 0) [[unlikely]] return {value, note(op, value, a)};
+    return {value};
   }
   static std::uint64_t note(TraceOp op, double value, const Traced& a, const Traced& b);
   static std::uint64_t note(TraceOp op, double value, const Traced& a);
   static Traced choose(const TracedCondition& c, const Traced& a, const Traced& b);
 };
 static_assert(sizeof(Traced) == sizeof(Trace::Cell));
+
+template <std::uint16_t Inputs, std::uint16_t Results>
+inline std::uint32_t Trace::begin(const LawShape* law, const Traced* inputs) {
+  constexpr std::size_t need = 1u + Inputs + Results;
+  if (size_ + need > cells_.size()) grow(need);
+  const std::size_t at = size_;
+  Cell* const c = cells_.data() + at;
+  c[0].first = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(law));
+  c[0].second = std::uint64_t{parent} << 32 | std::uint64_t{Inputs} << 16 | Results;
+  for (std::size_t i = 0; i < Inputs; ++i) c[1 + i] = {std::bit_cast<std::uint64_t>(inputs[i].value), inputs[i].id};
+  // Results stay zero if the law throws.
+  for (std::size_t i = 0; i < Results; ++i) c[1 + Inputs + i] = {};
+  size_ += need;
+  return static_cast<std::uint32_t>(at);
+}
+template <std::uint16_t Inputs, std::uint16_t Results>
+inline void Trace::end(std::uint32_t call, Traced* results) {
+  Cell* const c = cells_.data() + call + 1 + Inputs;
+  for (std::uint32_t i = 0; i < Results; ++i) {
+    c[i] = {std::bit_cast<std::uint64_t>(results[i].value), results[i].id};
+    results[i].id = call + 1 + Inputs + i;
+  }
+}
+
 inline Traced select(const TracedCondition& c, double a, double b) { return select(c, Traced(a), Traced(b)); }
 
 template <>

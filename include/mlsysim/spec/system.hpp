@@ -59,7 +59,7 @@ struct NetworkFabric {
                       field(&F::topology, "topology", "", "shape of the network").defaulted("unstated"),
                       field(&F::bandwidth, "bandwidth", "GB/s", "one way, per port").positive(),
                       field(&F::latency, "latency", "us", "end-to-end latency of one message").non_negative(),
-                      field(&F::oversubscription, "oversubscription", "", "edge over core bandwidth").at_least(1)};
+                      field(&F::oversubscription, "oversubscription", "", "edge over core bandwidth").at_least(1).defaulted("1")};
   }
 };
 

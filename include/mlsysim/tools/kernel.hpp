@@ -36,23 +36,35 @@ using BatchFunction = void (*)(const void* self, const double* const* in, double
 
 namespace detail {
 
+// Function objects at namespace scope: a lambda inside the kernel would be a function of another target, and g++
+// does not inline that into the kernel's clones.
+struct LoadLanes {
+  const double* const* in;
+  std::size_t at;
+  Batch<> operator()(std::size_t i) const {
+    Batch<> x;
+    for (std::size_t j = 0; j < kLanes; ++j) x.lane[j] = in[i][at + j];
+    return x;
+  }
+};
+struct StoreLanes {
+  double* const* out;
+  std::size_t at;
+  void operator()(std::size_t i, const Batch<>& x) const {
+    for (std::size_t j = 0; j < kLanes; ++j) out[i][at + j] = x.lane[j];
+  }
+};
+
+template <class L>
+void batch_step(const double* const* in, double* const* out, std::size_t at) {
+  typename L::template Inputs<Batch<>> inputs;
+  write_leaves(inputs, LoadLanes{in, at});
+  read_leaves(L::template solve<Batch<>>(inputs), StoreLanes{out, at});
+}
+
 template <class L>
 MLSYSIM_KERNEL void batch_kernel(const void*, const double* const* in, double* const* out, std::size_t points) {
-  using T = Batch<>;
-  using Inputs = typename L::template Inputs<T>;
-  using Result = typename L::template Result<T>;
-  for (std::size_t at = 0; at < points; at += kLanes) {
-    Inputs inputs{};
-    write_leaves(inputs, [&](std::size_t i) {
-      T x;
-      for (std::size_t j = 0; j < kLanes; ++j) x.lane[j] = in[i][at + j];
-      return x;
-    });
-    const Result result = L::template solve<T>(inputs);
-    read_leaves(result, [&](std::size_t i, const T& x) {
-      for (std::size_t j = 0; j < kLanes; ++j) out[i][at + j] = x.lane[j];
-    });
-  }
+  for (std::size_t at = 0; at < points; at += kLanes) batch_step<L>(in, out, at);
 }
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 /// slower, measured).
 
 #include <mlsysim/table/field.hpp>
+#include <mlsysim/table/lift.hpp>
 
 #include <cstddef>
 #include <tuple>
@@ -85,16 +86,6 @@ template <HasFields S, class Take>
 constexpr void read_leaves(const S& s, Take&& take) {
   std::size_t i = 0;
   detail::for_each_leaf(s, [&](const auto& member) { take(i++, detail::leaf_value(member)); });
-}
-
-/// The same numbers over another scalar: `lift<Dual<>>(inputs)`; each becomes a constant of it.
-template <class T, template <class> class S>
-[[nodiscard]] constexpr S<T> lift(const S<double>& from) {
-  double numbers[leaf_count<S<double>>];
-  read_leaves(from, [&](std::size_t i, double x) { numbers[i] = x; });
-  S<T> to{};
-  write_leaves(to, [&](std::size_t i) { return T(numbers[i]); });
-  return to;
 }
 
 }  // namespace mlsysim

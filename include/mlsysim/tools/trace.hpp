@@ -63,11 +63,14 @@ struct LawObserver<Traced> {
     Trace* const trace = detail::current_trace;
     if (trace == nullptr) return L::template solve<Traced>(in);
     const std::uint32_t at =
-        trace->begin(&detail::law_shape<L>, reinterpret_cast<const Traced*>(&in), n_in, n_out);
+        trace->begin<n_in, n_out>(&detail::law_shape<L>, reinterpret_cast<const Traced*>(&in));
     if (trace->any_open()) return call_open<L>(*trace, at, in);
     const detail::RunningCall running(*trace, at, false);
-    Result result = L::template solve<Traced>(in);
-    trace->end(at, reinterpret_cast<Traced*>(&result), n_in, n_out);
+    // Inside, inputs are known as this record's, so that calls inside can tell what was handed on to them.
+    Inputs own = in;
+    for (std::uint32_t i = 0; i < n_in; ++i) reinterpret_cast<Traced*>(&own)[i].id = at + 1 + i;
+    Result result = L::template solve<Traced>(own);
+    trace->end<n_in, n_out>(at, reinterpret_cast<Traced*>(&result));
     return result;
   }
 
@@ -89,7 +92,7 @@ struct LawObserver<Traced> {
       return Traced(numbers[i], opened ? trace.add_leaf(TraceOp::input, numbers[i], cell) : cell);
     });
     Result result = L::template solve<Traced>(in);
-    trace.end(at, reinterpret_cast<Traced*>(&result), n_in, n_out);
+    trace.end<n_in, n_out>(at, reinterpret_cast<Traced*>(&result));
     if (running.enclosing_open()) {
       double values[n_out];
       read_leaves(result, [&](std::size_t i, const Traced& x) { values[i] = x.value; });

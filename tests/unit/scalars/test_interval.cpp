@@ -83,7 +83,9 @@ TEST_CASE("division by a range with zero loses only the side that it must", "[sc
   CHECK((Interval(1, 2) / Interval(-1, 1)).high == Interval::inf);
   CHECK((Interval(1, 2) / Interval(0, 4)).low == 0.25);
   CHECK((Interval(1, 2) / Interval(0, 4)).high == Interval::inf);
-  CHECK((Interval(1, 2) / Interval(-4, 0)).high == -0.25);
+  CHECK((Interval(-2, -1) / Interval(0, 4)).high == -0.25);
+  CHECK((Interval(-2, -1) / Interval(0, 4)).low == -Interval::inf);
+  CHECK((Interval(1, 2) / Interval(-4, 0)).contains(-0.25));
   CHECK((Interval(1, 2) / Interval(0.0)).contains(1e300));
   CHECK((Interval(0, Interval::inf) * Interval(0, 1)).low == 0.0);
   CHECK((Interval::whole() - Interval::whole()).low == -Interval::inf);

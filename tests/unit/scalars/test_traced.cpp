@@ -30,7 +30,9 @@ TEST_CASE("operations on nodes are recorded with their operands", "[scalars]") {
   REQUIRE(last.op == TraceOp::subtract);
   const TraceNode& twice = nodes[last.operand[0]];
   CHECK(twice.op == TraceOp::multiply);
-  CHECK(twice.name == "twice");
+  REQUIRE(trace.names().size() == 1);
+  CHECK(trace.names()[0].name == "twice");
+  CHECK(trace.names()[0].node == last.operand[0]);
   CHECK(twice.value == 6.0);
   CHECK(nodes[twice.operand[1]].op == TraceOp::constant);
   CHECK(nodes[twice.operand[1]].value == 2.0);

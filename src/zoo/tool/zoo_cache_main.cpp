@@ -1,6 +1,6 @@
 /// mlsysim-zoo-cache ZOO_DIR [CACHE_FILE]: writes the binary cache of a zoo, by default ZOO_DIR/zoo.cache.
 
-#include "detail/zoo_cache.hpp"
+#include "../detail/zoo_cache.hpp"
 
 #include <cstdio>
 #include <exception>

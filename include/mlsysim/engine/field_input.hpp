@@ -1,0 +1,41 @@
+#pragma once
+/// From text to the value of a field: what plan files, command-line options and `key=value` arguments share.
+
+#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/spec/zoo.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// Reads a text as the value of a field: a quantity with its unit, a bare number, true or false, a choice, a text, or
+/// the name of a zoo entry (or a YAML file that holds one).
+///
+/// Keeps what it loads from files; values that point there are valid while it lives.
+class FieldReader {
+ public:
+  explicit FieldReader(const Zoo& zoo) : zoo_(&zoo) {}
+
+  [[nodiscard]] const Zoo& zoo() const { return *zoo_; }
+  /// The value of `text` for this field, with dimension and range checked.
+  /// @throws UnitError, DimensionError, DomainError, InputError, LookupError with near misses
+  [[nodiscard]] DynamicValue read(const FieldInfo& field, std::string_view text, const Location& where = {});
+  /// The zoo of one file of the user, loaded once.
+  [[nodiscard]] const Zoo& file(const std::string& path);
+
+ private:
+  struct File {
+    std::string path;
+    Zoo zoo;
+  };
+  const Zoo* zoo_;
+  std::vector<std::unique_ptr<File>> files_;
+};
+
+/// Whether a text means a file rather than a name: it ends in .yaml or .yml, or holds a slash.
+[[nodiscard]] bool names_a_file(std::string_view text);
+
+}  // namespace mlsysim

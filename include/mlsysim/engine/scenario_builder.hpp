@@ -1,0 +1,57 @@
+#pragma once
+/// From names and texts to a Scenario: one road for plan files, the command line and Python keywords.
+
+#include <mlsysim/engine/field_input.hpp>
+#include <mlsysim/engine/scenario.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// A Scenario together with everything that it points to.
+struct BuiltScenario {
+  Scenario scenario;
+  std::vector<Assumption> assumptions;  ///< made while names were turned into objects
+  std::shared_ptr<const void> keep;     ///< owns files that were loaded and fleets that were made
+};
+
+/// Collects the fields of a Scenario as texts. A later text for the same field replaces the earlier one.
+class ScenarioBuilder {
+ public:
+  explicit ScenarioBuilder(const Zoo& zoo);
+  [[nodiscard]] const Zoo& zoo() const { return *zoo_; }
+
+  /// A field of the table of Scenario; "hardware" also takes what `hardware` does.
+  /// @throws LookupError for a field that there is not, with near misses
+  ScenarioBuilder& set(std::string_view field, std::string_view text, const Location& where = {});
+  /// What it runs on: a device, a node, a pod or a cluster of the zoo, or a YAML file with one of these.
+  ScenarioBuilder& hardware(std::string_view text, const Location& where = {}) { return set("hardware", text, where); }
+  /// A grid or a facility.
+  ScenarioBuilder& region(std::string_view text, const Location& where = {});
+
+  /// The text that a field was given; empty when it was not.
+  [[nodiscard]] std::string_view text_of(std::string_view field) const;
+
+  /// Reads all texts. A field that the mode does not use is refused rather than ignored.
+  /// @throws what FieldReader::read throws; InputError for counts that contradict the hardware and for fields without
+  ///         an effect
+  [[nodiscard]] BuiltScenario build() const;
+
+ private:
+  struct Text {
+    std::string text;
+    Location where;
+  };
+  const Zoo* zoo_;
+  std::map<std::string, Text, std::less<>> texts_;
+  Text region_;
+};
+
+/// Fields of Scenario that have an effect in a mode, in order of the table.
+[[nodiscard]] std::vector<std::string_view> fields_used_in(Mode mode);
+
+}  // namespace mlsysim

@@ -1,0 +1,67 @@
+#pragma once
+/// Watching a run. Callbacks see names, results and times, and cannot change anything.
+
+#include <mlsysim/resolve/resolver.hpp>
+#include <mlsysim/resolve/search.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+
+namespace mlsysim {
+
+class Run;
+
+/// How a stage of a run stands.
+enum class StageStatus : std::uint8_t { waiting, ok, infeasible, skipped, failed };
+template <>
+struct Choices<StageStatus> {
+  static constexpr std::string_view what = "stage status";
+  static constexpr std::array<std::string_view, 5> names{"waiting", "ok", "infeasible", "skipped", "failed"};
+};
+
+/// One stage of one run, as a callback sees it. Valid during the call only.
+struct StageEvent {
+  const Run& run;
+  std::string_view stage;
+  const Resolver& resolver;
+  const void* inputs;  ///< struct described by `resolver.inputs()`
+  const void* result;  ///< struct described by `resolver.outputs()`; holds a result in on_stage_end only
+  StageStatus status = StageStatus::waiting;
+  double seconds = 0;
+  std::string_view reason{};        ///< of a skip, an error or infeasibility
+  const Infeasible* why = nullptr;  ///< of infeasibility
+  std::exception_ptr error{};       ///< of an error
+};
+
+/// How far a run has come.
+struct ProgressEvent {
+  std::string_view stage;
+  std::size_t done = 0, total = 0;         ///< stages
+  const SearchProgress* search = nullptr;  ///< while the stage searches
+};
+
+/// Base of all observers; override what you want to see. One that throws is named in the report of the run and does
+/// not change it. Calls come from the thread that executes the run, end events exactly once, also after errors.
+class Callback {
+ public:
+  Callback() = default;
+  Callback(const Callback&) = delete;
+  Callback& operator=(const Callback&) = delete;
+  virtual ~Callback() = default;
+  /// For reports about the callback itself.
+  [[nodiscard]] virtual std::string name() const { return "callback"; }
+
+  virtual void on_pipeline_start(const Run&) {}
+  virtual void on_pipeline_end(const Run&, double /*seconds*/) {}
+  virtual void on_stage_start(const StageEvent&) {}
+  /// After a stage that gave a result.
+  virtual void on_stage_end(const StageEvent&) {}
+  virtual void on_skip(const StageEvent&) {}
+  virtual void on_error(const StageEvent&) {}
+  virtual void on_infeasible(const StageEvent&) {}
+  virtual void on_progress(const ProgressEvent&) {}
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,128 @@
+#pragma once
+/// One run of a pipeline: its values, its results, and where they came from.
+
+#include <mlsysim/pipeline/callbacks.hpp>
+#include <mlsysim/pipeline/pipeline.hpp>
+#include <mlsysim/resolve/report.hpp>
+#include <mlsysim/resolve/resolver_shape.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// What happens to a callback that throws: noted in the report, or raised once the run is over.
+enum class CallbackFaults : std::uint8_t { record, raise };
+
+struct RunOptions {
+  std::vector<Callback*> callbacks{};  ///< called in this order; they outlive the execution
+  CallbackFaults callback_faults = CallbackFaults::record;
+  const CancelToken* cancel = nullptr;  ///< stops searches and skips the stages that have not started
+  unsigned threads = 1;  ///< above 1, stages that are thread_safe and do not depend on each other run side by side
+};
+
+/// What is to be told about a run beside its results.
+struct PipelineReport {
+  struct Failure {
+    std::string who;    ///< stage, or callback
+    std::string event;  ///< of a callback: "on_stage_end"
+    std::string what;
+  };
+  std::vector<Failure> stage_failures;
+  std::vector<Failure> callback_failures;
+  std::size_t executed = 0;  ///< stages that the last execution ran; the others were up to date or skipped
+  double seconds = 0;        ///< of the last execution, when callbacks watched it
+};
+
+/// The outcome of one stage, seen from outside. The run outlives it.
+class StageView {
+ public:
+  [[nodiscard]] std::string_view name() const { return name_; }
+  [[nodiscard]] const Resolver& resolver() const { return *resolver_; }
+  [[nodiscard]] StageStatus status() const { return status_; }
+  [[nodiscard]] bool ok() const { return status_ == StageStatus::ok; }
+  /// Why there is no result; null when there is one, or when the stage never ran.
+  [[nodiscard]] const Infeasible* why() const { return why_; }
+  /// Why the stage was skipped or failed.
+  [[nodiscard]] std::string_view reason() const { return reason_; }
+  /// A field of the result. @throws LookupError with near misses; SolverError when there is no result
+  [[nodiscard]] DynamicValue operator[](std::string_view field) const;
+  /// A field of the inputs. @throws LookupError with near misses
+  [[nodiscard]] DynamicValue input(std::string_view field) const;
+  /// The struct described by `resolver().outputs()`. @throws SolverError when there is no result
+  [[nodiscard]] const void* result() const;
+
+ private:
+  friend class Run;
+  std::string_view name_, reason_;
+  const Resolver* resolver_ = nullptr;
+  StageStatus status_ = StageStatus::waiting;
+  const Infeasible* why_ = nullptr;
+  const void *in_ = nullptr, *out_ = nullptr;
+};
+
+/// Values and results of one run. Set values, execute, read; set some again and only what lies downstream runs again.
+///
+/// Once warm, executing neither allocates nor looks up names. Not for use by several threads at once; movable.
+class Run {
+ public:
+  explicit Run(const Pipeline& pipeline);
+  Run(Run&&) noexcept;
+  Run& operator=(Run&&) noexcept;
+  ~Run();
+
+  /// Supplies a value; "model" means "workload". An equal value changes nothing.
+  /// @throws LookupError for a key that the pipeline was not told about
+  Run& set(std::string_view key, const DynamicValue& value);
+  /// Place of a key for `set(index, value)`, for callers that set it often.
+  [[nodiscard]] std::size_t index_of(std::string_view key) const;
+  Run& set(std::size_t index, const DynamicValue& value);
+  /// The same for a bare number in the canonical base unit; dimension and range are checked when it is used.
+  Run& set_number(std::size_t index, double base);
+
+  /// Runs every stage whose inputs changed, in order.
+  ///
+  /// An infeasible stage is a result: what needs it is skipped with the reason. A stage that throws does not keep
+  /// independent stages from running; the first error is rethrown at the end, unchanged in type, with its stage as context.
+  /// @throws InputError for missing values; what stages throw
+  Run& execute();
+  Run& execute(const RunOptions& options);
+
+  [[nodiscard]] const Pipeline& pipeline() const;
+  /// A stage by name. @throws LookupError with near misses
+  [[nodiscard]] StageView operator[](std::string_view stage) const;
+  /// All stages, in the order in which they run.
+  [[nodiscard]] std::vector<StageView> stages() const;
+  /// A value by key: a given one, or a result field that one stage has; "Stage.field" is never ambiguous.
+  /// @throws LookupError when there is none or several
+  [[nodiscard]] DynamicValue value(std::string_view key) const;
+  /// The result of the only stage of a resolver type, or of the one of this name.
+  /// @throws LookupError when there is none or several, SolverError when it has no result
+  template <class R>
+  [[nodiscard]] const result_of<R>& get(std::string_view stage = {}) const {
+    return *static_cast<const result_of<R>*>(typed_result(&detail::type_tag_v<R>, detail::id_of<R>(), stage));
+  }
+
+  [[nodiscard]] const PipelineReport& report() const;
+  /// Defaults used and assumptions noted by a stage, each with its source.
+  [[nodiscard]] std::vector<Assumption> assumptions(std::string_view stage) const;
+  /// Puts the answer of a stage back into its equation.
+  [[nodiscard]] Verification verify(std::string_view stage) const;
+  /// Where a number came from: stage, law, source, and its inputs in turn, as indented lines.
+  /// @throws LookupError as `value` does
+  [[nodiscard]] std::string explain(std::string_view key) const;
+  /// All values, with units, as JSON.
+  [[nodiscard]] std::string to_json() const;
+  /// All stages with their results as lines of text.
+  [[nodiscard]] std::string show() const;
+
+ private:
+  [[nodiscard]] const void* typed_result(const void* tag, std::string_view type, std::string_view stage) const;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mlsysim

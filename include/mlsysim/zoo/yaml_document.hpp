@@ -1,0 +1,56 @@
+#pragma once
+/// Any YAML text under the strict rules of the zoo's files, for files that hold no entries: plans.
+///
+/// Duplicate keys, anchors, tags, several documents, foreign booleans, binary, empty and huge files are refused, and
+/// every value knows its place.
+
+#include <mlsysim/units/error.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mlsysim {
+
+/// One value of a document.
+struct YamlValue {
+  enum class Kind : std::uint8_t { null, scalar, sequence, map };
+  /// Whether a scalar stood in quotes, and is therefore a text whatever it looks like.
+  enum class Quotes : std::uint8_t { none, some };
+
+  Kind kind = Kind::null;
+  Quotes quotes = Quotes::none;
+  std::string text;                                   ///< of a scalar, as written
+  std::vector<YamlValue> items;                       ///< of a sequence
+  std::vector<std::pair<YamlValue, YamlValue>> pairs; ///< of a map, in order
+  Location where;
+
+  /// The value of a key of this map, or null.
+  [[nodiscard]] const YamlValue* find(std::string_view key) const;
+  /// "the text 'x'", "a list", "a map", "nothing"
+  [[nodiscard]] std::string describe() const;
+};
+
+/// A text that was read, and messages that point into it.
+class YamlDocument {
+ public:
+  /// @throws InputError for a file that cannot be read, ErrorList with every fault of the text
+  [[nodiscard]] static YamlDocument read(const std::filesystem::path& file);
+  /// `name` stands for the text in messages. @throws InputError, ErrorList
+  [[nodiscard]] static YamlDocument parse(std::string text, std::string name);
+
+  [[nodiscard]] const YamlValue& root() const { return root_; }
+  [[nodiscard]] const std::string& file() const { return file_; }
+  /// The facts with the place of a value, and its line with a caret below.
+  [[nodiscard]] ErrorFacts placed(ErrorFacts facts, const YamlValue& at) const;
+
+ private:
+  YamlDocument() = default;
+  std::string file_, bytes_;
+  YamlValue root_;
+};
+
+}  // namespace mlsysim

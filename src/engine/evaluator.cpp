@@ -1,0 +1,236 @@
+#include <mlsysim/engine/evaluator.hpp>
+
+#include "detail/requests.hpp"
+
+#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/physics/cost.hpp>
+#include <mlsysim/resolve/evaluate.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mlsysim {
+namespace {
+
+using Status = EvaluationLevel::Status;
+
+template <class D>
+Metric metric(std::string name, const Quantity<D>& q, std::string unit, std::string meaning) {
+  return {std::move(name), q.base(), D::exps, std::move(unit), std::move(meaning)};
+}
+Metric metric(std::string name, double x, std::string meaning) { return {std::move(name), x, {}, "", std::move(meaning)}; }
+Metric metric(std::string name, std::string_view words, std::string meaning) {
+  return {std::move(name), std::string(words), {}, "", std::move(meaning)};
+}
+
+std::string shown(const AnyQuantity& q) { return pretty(q, 3); }
+
+std::vector<Metric> memory_parts(const MemoryBreakdown<>& m) {
+  std::vector<Metric> parts;
+  for_each_field<MemoryBreakdown<>>([&](const auto& row) {
+    if (row.name == "total" || row.name == "capacity") return;
+    if (m.*(row.member) > Data<>())
+      parts.push_back(metric(std::string(row.name), m.*(row.member), "GB", std::string(row.meaning)));
+  });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Metric& a, const Metric& b) { return std::get<double>(a.value) > std::get<double>(b.value); });
+  return parts;
+}
+
+void fill_feasibility(SystemEvaluation& out, const MemoryBreakdown<>& m, const ResolvedScenario& r) {
+  auto& level = out.feasibility;
+  level.level_name = "feasibility";
+  const bool fits = m.total <= m.capacity;
+  level.status = fits ? Status::pass : Status::fail;
+  level.metrics = {metric("memory_used", m.total, "GB", "memory of the fullest device"),
+                   metric("memory_capacity", m.capacity, "GB", "memory of one device"),
+                   metric("memory_utilization", m.total / m.capacity, "used over capacity")};
+  if (!fits) level.metrics.push_back(metric("memory_missing", m.total - m.capacity, "GB", "bytes that do not fit"));
+  out.memory = memory_parts(m);
+  if (fits) {
+    level.summary = fmt::format("fits: {} of {} on each {}", shown(m.total), shown(m.capacity), r.hardware().name);
+    return;
+  }
+  level.summary = fmt::format("does not fit: needs {} of {} on each {}, {} too much", shown(m.total), shown(m.capacity),
+                              r.hardware().name, shown(m.total - m.capacity));
+  out.remedies = detail::remedies_for(r);
+}
+
+/// Cost, energy and carbon of running at this load for the period.
+/// @param rate units of work per second that the fleet delivers, for the cost of one; 0 when there is none
+void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, double mfu, TokenRate<> tokens, Notes& notes) {
+  auto& level = out.macro;
+  level.level_name = "macro";
+  const Scenario& s = r.asked();
+  if (!r.hardware().power.tdp) {
+    level.status = Status::skipped;
+    level.summary = fmt::format("no TDP is known for {}, so cost and carbon cannot be computed", r.hardware().name);
+    return;
+  }
+  const auto e = EconomicsModel{}.solve({.fleet = &r.fleet(),
+                                         .duration_days = s.duration_days,
+                                         .kwh_price = s.kwh_price,
+                                         .datacenter = s.datacenter,
+                                         .grid = s.grid,
+                                         .mfu = mfu,
+                                         .unit_cost = s.unit_cost,
+                                         .infrastructure_multiplier = s.infrastructure_multiplier,
+                                         .conventions = s.conventions},
+                                        notes);
+  level.metrics = {metric("tco", e.tco, "USD", "total cost of the period"),
+                   metric("capex", e.capex, "USD", "capital cost of the period"),
+                   metric("energy_cost", e.opex_energy, "USD", "electricity"),
+                   metric("maintenance", e.opex_maintenance, "USD", "maintenance"),
+                   metric("energy", e.total_energy, "kWh", "energy of the facility"),
+                   metric("carbon_footprint", e.carbon_footprint, "tCO2e", "operational and embodied"),
+                   metric("water", e.water_usage, "L", "water used on site"),
+                   metric("pue", e.pue, "facility energy over IT energy"),
+                   metric("region", e.region_name, "grid that was charged"),
+                   metric("duration_days", s.duration_days, "period")};
+  const Time<> period = s.duration_days * unit::d;
+  if (tokens > TokenRate<>()) {
+    const auto cost = CostPerToken::solve<double>({.cost_rate = e.tco / period, .token_throughput = tokens});
+    level.metrics.push_back(metric("cost_per_token", cost.cost_per_token, "USD/Mtoken", "all costs over all tokens, always busy"));
+    level.metrics.push_back(metric("energy_per_token", e.total_energy / (tokens * period), "J/token", "energy of the facility over all tokens"));
+    level.metrics.push_back(metric("carbon_per_token", e.carbon_footprint / (tokens * period), "gCO2e/Mtoken", "greenhouse gases over all tokens"));
+  }
+  level.summary = fmt::format("{} and {} in {} days", shown(e.tco), shown(e.carbon_footprint), s.duration_days);
+}
+
+std::string limit_words(Bottleneck b) {
+  switch (b) {
+    case Bottleneck::compute: return "arithmetic";
+    case Bottleneck::memory: return "memory bandwidth";
+    case Bottleneck::network: return "the network between devices";
+    case Bottleneck::overhead: return "launches and dispatch";
+    case Bottleneck::capacity: break;
+  }
+  return "memory capacity";
+}
+
+void serve(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
+  const auto request = detail::serve_request(r);
+  const auto a = ServingModel{}.solve(request, notes);
+  const double replicas = r.accelerators() / a.accelerators;
+  const TokenRate<> rate = a.token_throughput * replicas;
+  out.fidelity = name_of(a.fidelity);
+  fill_feasibility(out, a.memory, r);
+  auto& p = out.performance;
+  p.metrics = {metric("ttft", a.ttft, "ms", "time to first token"),
+               metric("itl", a.itl, "ms", "inter-token latency"),
+               metric("request_latency", a.request_latency, "ms", "from request to last token"),
+               metric("token_throughput", rate, "token/s", "generated tokens of all devices"),
+               metric("throughput_per_accelerator", rate / r.accelerators(), "token/s", "generated tokens of one device"),
+               metric("prefill_bottleneck", name_of(a.prefill_bottleneck), "what limits the prefill"),
+               metric("bottleneck", name_of(a.bottleneck), "what limits decoding"),
+               metric("prefill_mfu", a.prefill_mfu, "model FLOPs utilisation of the prefill"),
+               metric("mfu", a.mfu, "model FLOPs utilisation of decoding"),
+               metric("kv_cache_size", a.kv_cache_size, "GB", "keys and values of one replica's batch"),
+               metric("replicas", replicas, "copies of the model")};
+  p.summary = fmt::format("first token after {}, then one every {}; prefill limited by {}, decode by {}",
+                          shown(a.ttft), shown(a.itl), limit_words(a.prefill_bottleneck), limit_words(a.bottleneck));
+  // While decoding, power follows the busier of the two units; memory-bound decoding draws well above its MFU.
+  const double load = request.output_tokens
+                          ? (a.prefill_mfu * a.ttft.base() + a.mfu * a.itl.base() * *request.output_tokens) /
+                                (a.ttft.base() + a.itl.base() * *request.output_tokens)
+                          : a.mfu;
+  fill_macro(out, r, load, rate, notes);
+}
+
+void train(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
+  const auto a = DistributedModel{}.solve(detail::train_request(r), notes);
+  out.fidelity = name_of(a.fidelity);
+  fill_feasibility(out, a.memory, r);
+  auto& p = out.performance;
+  p.metrics = {metric("step_latency", a.step_latency_total, "ms", "time of one optimizer step"),
+               metric("latency_compute", a.latency_compute, "ms", "arithmetic of the step"),
+               metric("latency_memory", a.latency_memory, "ms", "memory-bound part of the step"),
+               metric("comm_overhead", a.communication_latency, "ms", "collectives before overlap"),
+               metric("pipeline_bubble", a.pipeline_bubble_latency, "ms", "idle time of the pipeline"),
+               metric("fleet_throughput", a.effective_throughput, "sample/s", "sequences or samples per second"),
+               metric("mfu", a.mfu, "model FLOPs utilisation"),
+               metric("hfu", a.hfu, "hardware FLOPs utilisation"),
+               metric("scaling_efficiency", a.scaling_efficiency, "kernel time over step time"),
+               metric("bottleneck", name_of(a.bottleneck), "what limits the step"),
+               metric("dp_size", a.dp_size, "data-parallel replicas"),
+               metric("microbatch_count", a.microbatch_count, "micro-batches per replica and step")};
+  if (a.token_throughput > TokenRate<>()) {
+    p.metrics.push_back(metric("token_throughput", a.token_throughput, "token/s", "tokens per second"));
+    if (const auto& tokens = r.asked().workload->training.tokens)
+      p.metrics.push_back(metric("training_time", *tokens / a.token_throughput, "d", "time for the published number of tokens"));
+  }
+  p.summary = fmt::format("a step takes {} at {} MFU; limited by {}", shown(a.step_latency_total),
+                          fmt::format("{:.1f} %", 100 * a.mfu), limit_words(a.bottleneck));
+  fill_macro(out, r, a.mfu, a.token_throughput, notes);
+}
+
+void infer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
+  const auto a = SingleNodeModel{}.solve(detail::infer_request(r), notes);
+  out.fidelity = name_of(a.fidelity);
+  fill_feasibility(out, a.memory, r);
+  auto& p = out.performance;
+  const SampleRate<> rate = a.throughput * r.accelerators();
+  p.metrics = {metric("latency", a.latency, "ms", "time of one batch"),
+               metric("latency_compute", a.latency_compute, "ms", "arithmetic"),
+               metric("latency_memory", a.latency_memory, "ms", "memory traffic"),
+               metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
+               metric("throughput", rate, "sample/s", "samples of all devices"),
+               metric("mfu", a.mfu, "model FLOPs utilisation"),
+               metric("arithmetic_intensity", a.arithmetic_intensity, "FLOP/B", "work per byte moved"),
+               metric("energy", a.energy, "J", "energy of one batch on one device"),
+               metric("bottleneck", name_of(a.bottleneck), "what limits the batch")};
+  p.summary = fmt::format("a batch takes {}; limited by {}", shown(a.latency), limit_words(a.bottleneck));
+  fill_macro(out, r, a.mfu, TokenRate<>(), notes);
+}
+
+/// Inputs that were left at their defaults, from the table; the resolvers note what they fill in themselves.
+void note_defaults(const Scenario& s, Notes& notes) {
+  for (const auto& f : describe<Scenario>()) {
+    if (f.kind == ValueKind::object || f.nullable || f.name == "name") continue;
+    if (f.read(&s) == f.default_value) {
+      const Value v = f.default_value;
+      std::string words;
+      if (const auto* x = std::get_if<double>(&v)) words = fmt::format("{}", *x);
+      else if (const auto* b = std::get_if<bool>(&v)) words = *b ? "true" : "false";
+      else if (const auto* t = std::get_if<std::string>(&v)) words = *t;
+      notes.assume(f.name, words, f.default_source);
+    }
+  }
+}
+
+}  // namespace
+
+SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
+  NoteBook book;
+  Notes notes(book);
+  const ResolvedScenario r(scenario, notes);
+  SystemEvaluation out;
+  out.scenario_name = scenario.name;
+  out.workload = scenario.workload->name;
+  out.hardware = r.fleet().name;
+  out.mode = name_of(r.mode());
+  out.performance.level_name = "performance";
+  note_defaults(scenario, notes);
+  switch (r.mode()) {
+    case Mode::serve: serve(out, r, notes); break;
+    case Mode::train: train(out, r, notes); break;
+    case Mode::infer: infer(out, r, notes); break;
+  }
+  if (out.feasibility.status == Status::fail) {
+    out.performance.status = Status::fail;
+    out.performance.summary = "not reached, because the model does not fit; as if it did: " + out.performance.summary;
+  }
+  // One line for each assumption, however many resolvers made it.
+  for (auto& a : book.assumptions) {
+    const bool known = std::any_of(out.assumptions.begin(), out.assumptions.end(), [&](const Assumption& b) {
+      return a.name == b.name && a.value == b.value;
+    });
+    if (!known) out.assumptions.push_back(std::move(a));
+  }
+  out.warnings = std::move(book.warnings);
+  return out;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,141 @@
+#include <mlsysim/engine/field_input.hpp>
+
+#include <mlsysim/resolve/input_guard.hpp>
+#include <mlsysim/units/format.hpp>
+#include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/units/unit_registry.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+std::string range_words(const FieldInfo& f) {
+  const auto unit = f.unit.empty() ? std::string() : " " + std::string(f.unit);
+  if (f.low > -kUnbounded && f.high < kUnbounded) return fmt::format("a value in [{}, {}]{}", f.low, f.high, unit);
+  if (f.high < kUnbounded) return fmt::format("at most {}{}", f.high, unit);
+  if (f.low > -kUnbounded) return fmt::format("{} {}{}", f.open_low ? "more than" : "at least", f.low, unit);
+  return f.unit.empty() ? "a number" : fmt::format("a quantity such as 1 {}", f.unit);
+}
+
+DynamicValue number(const FieldInfo& field, std::string_view text, const Location& where) {
+  const auto refuse_word = [&](std::string_view what) {
+    throw InputError({.id = "mlsysim.engine.020",
+                      .message = fmt::format("'{}' ({}) {}", field.name, field.meaning, what),
+                      .key = field.name,
+                      .found = fmt::format("'{}'", text),
+                      .expected = range_words(field),
+                      .where = where});
+  };
+  AnyQuantity q;
+  try {
+    q = AnyQuantity::parse(text, where);
+  } catch (Error& error) {
+    error.add_context(fmt::format("in '{}' ({}), which takes {}", field.name, field.meaning, range_words(field)));
+    throw;
+  }
+  if (!(q.exponents() == field.exps)) {
+    const bool bare = q.dimensionless() && !field.exps.dimensionless();
+    throw DimensionError({.id = "mlsysim.engine.021",
+                          .message = bare ? fmt::format("'{}' ({}) has no unit", field.name, field.meaning)
+                                          : fmt::format("'{}' ({}) has the wrong unit", field.name, field.meaning),
+                          .key = field.name,
+                          .found = bare ? fmt::format("the bare number '{}'", text)
+                                        : fmt::format("'{}', {}", text, dimension_name(q.exponents())),
+                          .expected = field.exps.dimensionless() ? "a number without unit"
+                                                                 : dimension_name(field.exps),
+                          .hint = bare ? fmt::format("write '{} {}'", text, field.unit)
+                                       : (field.unit.empty() ? std::string("leave the unit out")
+                                                             : fmt::format("write it in {} or a compatible unit", field.unit)),
+                          .where = where});
+  }
+  if (!BaseRange::of(field).holds(q.base())) refuse_word("is out of range");
+  if ((field.whole || field.integral) && std::floor(q.base()) != q.base())
+    refuse_word("must be a whole number");
+  return q;
+}
+
+template <class T>
+DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_view text, const Location& where) {
+  if (names_a_file(text)) {
+    try {
+      return &reader.file(std::string(text)).only<T>();
+    } catch (Error& error) {
+      error.add_context(fmt::format("in '{}' ({})", field.name, field.meaning));
+      throw;
+    }
+  }
+  if (const T* found = reader.zoo().find<T>(text)) return found;
+  const auto names = reader.zoo().names<T>();
+  throw LookupError({.id = "mlsysim.engine.022",
+                     .message = fmt::format("there is no {} '{}'", ObjectType<T>::name, text),
+                     .key = field.name,
+                     .found = fmt::format("'{}'", text),
+                     .expected = fmt::format("the name of a {}, or a YAML file", ObjectType<T>::name),
+                     .hint = did_you_mean(text, names),
+                     .where = where});
+}
+
+}  // namespace
+
+bool names_a_file(std::string_view text) {
+  return text.ends_with(".yaml") || text.ends_with(".yml") || text.find('/') != std::string_view::npos;
+}
+
+const Zoo& FieldReader::file(const std::string& path) {
+  for (const auto& f : files_)
+    if (f->path == path) return f->zoo;
+  files_.push_back(std::make_unique<File>(File{path, load_file(path, *zoo_)}));
+  return files_.back()->zoo;
+}
+
+DynamicValue FieldReader::read(const FieldInfo& field, std::string_view text, const Location& where) {
+  switch (field.kind) {
+    case ValueKind::number:
+    case ValueKind::quantity: return number(field, text, where);
+    case ValueKind::flag:
+      if (text == "true" || text == "false") return text == "true";
+      throw InputError({.id = "mlsysim.engine.023",
+                        .message = fmt::format("'{}' ({}) is neither true nor false", field.name, field.meaning),
+                        .key = field.name,
+                        .found = fmt::format("'{}'", text),
+                        .expected = "true or false",
+                        .where = where});
+    case ValueKind::choice: {
+      if (std::find(field.choices.begin(), field.choices.end(), text) != field.choices.end()) return std::string(text);
+      const std::vector<std::string> names(field.choices.begin(), field.choices.end());
+      throw LookupError({.id = "mlsysim.engine.024",
+                         .message = fmt::format("'{}' ({}) has no choice '{}'", field.name, field.meaning, text),
+                         .key = field.name,
+                         .found = fmt::format("'{}'", text),
+                         .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+                         .hint = did_you_mean(text, names),
+                         .where = where});
+    }
+    case ValueKind::object:
+      if (field.object_type == ObjectType<HardwareNode>::name) return object<HardwareNode>(*this, field, text, where);
+      if (field.object_type == ObjectType<Workload>::name) return object<Workload>(*this, field, text, where);
+      if (field.object_type == ObjectType<Node>::name) return object<Node>(*this, field, text, where);
+      if (field.object_type == ObjectType<NetworkFabric>::name) return object<NetworkFabric>(*this, field, text, where);
+      if (field.object_type == ObjectType<Fleet>::name) return object<Fleet>(*this, field, text, where);
+      if (field.object_type == ObjectType<GridProfile>::name) return object<GridProfile>(*this, field, text, where);
+      if (field.object_type == ObjectType<Datacenter>::name) return object<Datacenter>(*this, field, text, where);
+      if (field.object_type == ObjectType<StorageTier>::name) return object<StorageTier>(*this, field, text, where);
+      if (field.object_type == ObjectType<Zoo>::name && text == "standard") return zoo_;
+      throw InputError({.id = "mlsysim.engine.025",
+                        .message = fmt::format("'{}' ({}) cannot be given as text", field.name, field.meaning),
+                        .key = field.name,
+                        .found = fmt::format("'{}'", text),
+                        .expected = fmt::format("a {}, from C++ or Python", field.object_type),
+                        .where = where});
+    case ValueKind::text:
+    case ValueKind::any: break;
+  }
+  return std::string(text);
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,309 @@
+#include <mlsysim/engine/plan_file.hpp>
+
+#include <mlsysim/units/format.hpp>
+#include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/zoo/yaml_document.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace mlsysim {
+namespace {
+
+constexpr std::array<PlanKey, 37> kKeys{{
+    {"", "name", "name"},
+    {"", "mode", "mode"},
+    {"", "fidelity", "fidelity"},
+    {"workload", "name", "workload"},
+    {"workload", "batch_size", "batch_size"},
+    {"workload", "seq_len", "seq_len"},
+    {"workload", "output_tokens", "output_tokens"},
+    {"workload", "cached_prefix_len", "cached_prefix_len"},
+    {"workload", "prefill_chunk_tokens", "prefill_chunk_tokens"},
+    {"hardware", "name", "hardware"},
+    {"hardware", "accelerators", "accelerators"},
+    {"hardware", "node_count", "node_count"},
+    {"hardware", "accelerators_per_node", "accelerators_per_node"},
+    {"hardware", "intra_node_bw", "intra_node_bw"},
+    {"hardware", "fabric_bandwidth", "fabric_bandwidth"},
+    {"hardware", "precision", "precision"},
+    {"hardware", "kv_precision", "kv_precision"},
+    {"hardware", "efficiency", "efficiency"},
+    {"hardware", "unit_cost", "unit_cost"},
+    {"hardware", "infrastructure_multiplier", "infrastructure_multiplier"},
+    {"parallelism", "tp_size", "tp_size"},
+    {"parallelism", "pp_size", "pp_size"},
+    {"parallelism", "ep_size", "ep_size"},
+    {"parallelism", "v_stages", "v_stages"},
+    {"parallelism", "microbatch_count", "microbatch_count"},
+    {"parallelism", "gradient_accumulation_steps", "gradient_accumulation_steps"},
+    {"parallelism", "zero_stage", "zero_stage"},
+    {"parallelism", "recomputation", "recomputation"},
+    {"parallelism", "optimizer", "optimizer"},
+    {"parallelism", "sequence_parallel", "sequence_parallel"},
+    {"ops", "region", ""},
+    {"ops", "grid", "grid"},
+    {"ops", "datacenter", "datacenter"},
+    {"ops", "duration_days", "duration_days"},
+    {"ops", "kwh_price", "kwh_price"},
+    // Keys that plans share with no field of Scenario.
+    {"", "version", ""},
+    {"constraints", "assert", ""},
+}};
+
+constexpr std::array<std::string_view, 5> kSections{"workload", "hardware", "parallelism", "ops", "constraints"};
+
+/// Collects the faults of one plan.
+class Reader {
+ public:
+  Reader(const YamlDocument& document, const Zoo& zoo) : doc_(document), out_{{}, {}, ScenarioBuilder(zoo), {}} {}
+
+  PlanFile read() {
+    const YamlValue& root = doc_.root();
+    if (root.kind != YamlValue::Kind::map) {
+      fault(root, "040", {.message = "a plan is a map", .found = root.describe(), .expected = "version, name, workload and hardware",
+                          .hint = "mlsysim schema plan shows the form"});
+      raise();
+    }
+    for (const auto& [key, value] : root.pairs) top_level(key, value);
+    require(root, "", "version", "version: \"1\"");
+    require(root, "", "name", "name: my-plan");
+    if (require(root, "", "workload", "workload: {name: Llama3_8B}"))
+      require(*root.find("workload"), "workload", "name", "name: Llama3_8B");
+    if (require(root, "", "hardware", "hardware: {name: H100}"))
+      require(*root.find("hardware"), "hardware", "name", "name: H100");
+    raise();
+    return std::move(out_);
+  }
+
+ private:
+  void fault(const YamlValue& at, std::string_view number, ErrorFacts facts) {
+    facts.id = fmt::format("mlsysim.engine.{}", number);
+    problems_.push_back(doc_.placed(std::move(facts), at));
+  }
+
+  void raise() const {
+    if (problems_.empty()) return;
+    throw ErrorList({.id = problems_.front().id,
+                     .message = fmt::format("{} is not a valid plan: {} problem{}", doc_.file(), problems_.size(),
+                                            problems_.size() == 1 ? "" : "s"),
+                     .key = problems_.front().key,
+                     .where = problems_.front().where},
+                    problems_);
+  }
+
+  bool require(const YamlValue& map, std::string_view section, std::string_view key, std::string_view example) {
+    if (map.kind != YamlValue::Kind::map) return false;  // reported where it was read
+    if (map.find(key) != nullptr) return true;
+    const auto path = section.empty() ? std::string(key) : fmt::format("{}.{}", section, key);
+    fault(map, "041", {.message = fmt::format("'{}' is missing", path), .key = path, .found = fmt::format("no key '{}'", key),
+                       .expected = fmt::format("a line such as '{}'", example), .hint = "add it"});
+    return false;
+  }
+
+  bool text(const YamlValue& value, const std::string& path) {
+    if (value.kind == YamlValue::Kind::scalar && !value.text.empty()) return true;
+    fault(value, "042", {.message = fmt::format("'{}' has the wrong form", path), .key = path, .found = value.describe(),
+                         .expected = "one value", .hint = fmt::format("write '{}: ...' with a value", path)});
+    return false;
+  }
+
+  void top_level(const YamlValue& key, const YamlValue& value) {
+    if (key.text == "version") {
+      if (!text(value, "version")) return;
+      out_.version = value.text;
+      if (value.text != "1" && value.text != "1.0")
+        fault(value, "043", {.message = "this version of plan files is not known", .key = "version",
+                             .found = fmt::format("'{}'", value.text), .expected = "\"1\" or \"1.0\"",
+                             .hint = "use a newer mlsysim, or rewrite the plan"});
+      return;
+    }
+    if (std::find(kSections.begin(), kSections.end(), key.text) != kSections.end()) {
+      if (value.kind != YamlValue::Kind::map)
+        fault(value, "044", {.message = fmt::format("'{}' has the wrong form", key.text), .key = key.text,
+                             .found = value.describe(), .expected = "a map", .hint = fmt::format("write '{}:' and indented keys below", key.text)});
+      else
+        for (const auto& [k, v] : value.pairs) in_section(key.text, k, v);
+      return;
+    }
+    in_section("", key, value);
+  }
+
+  void in_section(const std::string& section, const YamlValue& key, const YamlValue& value) {
+    const auto path = section.empty() ? key.text : fmt::format("{}.{}", section, key.text);
+    if (path == "hardware.nodes") {
+      fault(key, "045", {.message = "'hardware.nodes' was replaced, because it did not say what it counts", .key = path,
+                         .found = "'nodes'", .expected = "accelerators (all devices), or node_count with accelerators_per_node",
+                         .hint = fmt::format("write 'accelerators: {}' if all devices were meant", value.text)});
+      return;
+    }
+    if (path == "constraints.assert") return assertions(value);
+    const auto known = std::find_if(kKeys.begin(), kKeys.end(),
+                                    [&](const PlanKey& k) { return k.section == section && k.key == key.text; });
+    if (known == kKeys.end()) return unknown(section, path, key);
+    if (!text(value, path)) return;
+    if (path == "ops.region") {
+      out_.builder.region(value.text, value.where);
+      return;
+    }
+    if (path == "name") out_.name = value.text;
+    out_.builder.set(known->field, value.text, value.where);
+    if (known->field != "hardware") check_now(*find_field(describe<Scenario>(), known->field), value);
+  }
+
+  /// Reads what needs no other file at once, so that all faults of a plan come together.
+  void check_now(const FieldInfo& field, const YamlValue& value) {
+    if (names_a_file(value.text) && field.kind == ValueKind::object) return;
+    try {
+      FieldReader reader(out_.builder.zoo());
+      (void)reader.read(field, value.text, value.where);
+    } catch (const Error& error) {
+      problems_.push_back(doc_.placed(error.facts(), value));
+    }
+  }
+
+  void unknown(const std::string& section, const std::string& path, const YamlValue& key) {
+    std::vector<std::string> here, elsewhere;
+    std::string other;
+    for (const auto& k : kKeys) {
+      if (k.section == section) here.emplace_back(k.key);
+      else if (k.key == key.text && other.empty()) other = k.section.empty() ? "the top level" : fmt::format("'{}'", k.section);
+    }
+    if (section.empty())
+      for (const auto s : kSections)
+        if (std::find(here.begin(), here.end(), s) == here.end()) here.emplace_back(s);
+    auto hint = did_you_mean(key.text, here);
+    if (!other.empty()) hint = fmt::format("this key belongs to {}", other);
+    fault(key, "046", {.message = fmt::format("unknown key '{}'", path), .key = path, .found = fmt::format("'{}'", key.text),
+                       .expected = fmt::format("one of {}", fmt::join(here, ", ")), .hint = std::move(hint)});
+  }
+
+  void assertions(const YamlValue& list) {
+    if (list.kind != YamlValue::Kind::sequence) {
+      fault(list, "047", {.message = "'constraints.assert' has the wrong form", .key = "constraints.assert",
+                          .found = list.describe(), .expected = "a list", .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
+      return;
+    }
+    for (const auto& item : list.items) {
+      PlanAssertion a;
+      a.where = item.where;
+      if (item.kind != YamlValue::Kind::map) {
+        fault(item, "047", {.message = "an assertion has the wrong form", .key = "constraints.assert", .found = item.describe(),
+                            .expected = "a map", .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
+        continue;
+      }
+      for (const auto& [key, value] : item.pairs) {
+        static const std::vector<std::string> names{"metric", "min", "max"};
+        auto* slot = key.text == "metric" ? &a.metric : key.text == "min" ? &a.min_text : key.text == "max" ? &a.max_text : nullptr;
+        if (slot == nullptr)
+          fault(key, "046", {.message = fmt::format("unknown key '{}' of an assertion", key.text), .key = key.text,
+                             .found = fmt::format("'{}'", key.text), .expected = "metric, min and max",
+                             .hint = did_you_mean(key.text, names)});
+        else if (text(value, "constraints.assert." + key.text)) {
+          *slot = value.text;
+          if (slot != &a.metric) bound(value, key.text);
+        }
+      }
+      if (a.metric.empty() || (a.min_text.empty() && a.max_text.empty()))
+        fault(item, "048", {.message = "an assertion is not complete", .key = "constraints.assert",
+                            .found = a.metric.empty() ? "no metric" : fmt::format("'{}' without a bound", a.metric),
+                            .expected = "metric and at least one of min and max", .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
+      out_.assertions.push_back(std::move(a));
+    }
+  }
+
+  void bound(const YamlValue& value, const std::string& key) {
+    try {
+      (void)AnyQuantity::parse(value.text, value.where);
+    } catch (const Error& error) {
+      auto facts = error.facts();
+      facts.key = key;
+      problems_.push_back(doc_.placed(std::move(facts), value));
+    }
+  }
+
+  const YamlDocument& doc_;
+  PlanFile out_;
+  std::vector<ErrorFacts> problems_;
+};
+
+/// A bound in the dimension of the metric; a bare number counts in the unit that the metric is documented in.
+AnyQuantity bound_of(const Metric& metric, const std::string& text, const PlanAssertion& a, AssertionResult& result) {
+  const auto q = AnyQuantity::parse(text, a.where);
+  if (q.exponents() == metric.exps) return q;
+  if (q.dimensionless() && !metric.unit.empty()) {
+    result.note = fmt::format("the bare number {} was read in {}, the unit of {}", text, metric.unit, a.metric);
+    return AnyQuantity::parse(fmt::format("{} {}", format_exact(q.base()), metric.unit), a.where);
+  }
+  throw DimensionError({.id = "mlsysim.engine.049",
+                        .message = fmt::format("the bound on '{}' has the wrong unit", a.metric),
+                        .key = a.metric,
+                        .found = fmt::format("'{}', {}", text, dimension_name(q.exponents())),
+                        .expected = dimension_name(metric.exps),
+                        .hint = metric.unit.empty() ? std::string("leave the unit out")
+                                                    : fmt::format("write it in {} or a compatible unit", metric.unit),
+                        .where = a.where});
+}
+
+}  // namespace
+
+std::span<const PlanKey> plan_keys() { return kKeys; }
+
+PlanFile parse_plan(std::string text, std::string name, const Zoo& zoo) {
+  const auto document = YamlDocument::parse(std::move(text), std::move(name));
+  return Reader(document, zoo).read();
+}
+
+PlanFile read_plan(const std::filesystem::path& file, const Zoo& zoo) {
+  const auto document = YamlDocument::read(file);
+  return Reader(document, zoo).read();
+}
+
+bool is_plan(const std::filesystem::path& file) {
+  const auto document = YamlDocument::read(file);
+  return document.root().find("schema") == nullptr;
+}
+
+std::vector<AssertionResult> check_assertions(std::span<const PlanAssertion> assertions,
+                                              const SystemEvaluation& evaluation) {
+  std::vector<AssertionResult> out;
+  for (const auto& a : assertions) {
+    const Metric* metric = evaluation.find(a.metric);
+    const bool number = metric != nullptr && std::holds_alternative<double>(metric->value);
+    if (!number) {
+      std::vector<std::string> names;
+      std::string skipped;
+      for (const auto* level : {&evaluation.feasibility, &evaluation.performance, &evaluation.macro}) {
+        const auto prefix = level->level_name + ".";
+        if (level->status == EvaluationLevel::Status::skipped && a.metric.starts_with(prefix))
+          skipped = fmt::format("the level {} was skipped: {}", level->level_name, level->summary);
+        for (const auto& m : level->metrics)
+          if (std::holds_alternative<double>(m.value)) names.push_back(prefix + m.name);
+      }
+      throw LookupError({.id = "mlsysim.engine.050",
+                         .message = metric != nullptr ? fmt::format("the metric '{}' is not a number", a.metric)
+                                                      : fmt::format("the scorecard has no metric '{}'", a.metric),
+                         .key = a.metric,
+                         .found = metric != nullptr ? fmt::format("'{}'", metric->text()) : fmt::format("'{}'", a.metric),
+                         .expected = skipped.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : skipped,
+                         .hint = did_you_mean(a.metric, names),
+                         .where = a.where});
+    }
+    const auto found = AnyQuantity::from_base(std::get<double>(metric->value), metric->exps);
+    for (const auto bound : {AssertionResult::Bound::min, AssertionResult::Bound::max}) {
+      const auto& text = bound == AssertionResult::Bound::min ? a.min_text : a.max_text;
+      if (text.empty()) continue;
+      AssertionResult result{.metric = a.metric, .bound = bound};
+      const auto limit = bound_of(*metric, text, a, result);
+      result.limit = limit.dimensionless() ? pretty(limit.base()) : pretty(limit);
+      result.found = metric->text();
+      result.passed = bound == AssertionResult::Bound::min ? found >= limit : found <= limit;
+      out.push_back(std::move(result));
+    }
+  }
+  return out;
+}
+
+}  // namespace mlsysim

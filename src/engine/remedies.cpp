@@ -1,0 +1,120 @@
+#include "detail/requests.hpp"
+
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace mlsysim::detail {
+namespace {
+
+/// Memory of the scenario with a change, or nothing where the change makes no sense.
+std::optional<Memory> with(const Scenario& changed) {
+  try {
+    Notes quiet;
+    const ResolvedScenario resolved(changed, quiet);
+    return memory_needed(resolved);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::string effect_of(const Memory& m) {
+  return fmt::format("needs {} of {}", pretty(AnyQuantity(m.total)), pretty(AnyQuantity(m.capacity)));
+}
+
+void try_change(std::vector<Remedy>& out, const Scenario& changed, std::string words) {
+  if (const auto m = with(changed); m && m->fits()) out.push_back({std::move(words), effect_of(*m)});
+}
+
+/// The largest whole batch below the asked one that fits.
+void smaller_batch(std::vector<Remedy>& out, const Scenario& s) {
+  double low = 0, high = s.batch_size;  // low fits (or is nothing), high does not
+  while (high - low > 1) {
+    Scenario c = s;
+    c.batch_size = std::floor((low + high) / 2);
+    const auto m = with(c);
+    (m && m->fits() ? low : high) = c.batch_size;
+  }
+  if (low < 1) return;
+  Scenario c = s;
+  c.batch_size = low;
+  try_change(out, c, fmt::format("batch_size {} instead of {}", low, s.batch_size));
+}
+
+/// Half the bytes per weight and less, in formats that the device computes in.
+void lower_precision(std::vector<Remedy>& out, const Scenario& s, const HardwareNode& hardware, Mode mode) {
+  if (mode == Mode::train) return;  // training keeps its states at 16 and 32 bits whatever the format
+  const double now = bytes_per_element(s.precision.value_or(hardware.compute.default_precision));
+  std::vector<Precision> narrower;
+  for (std::size_t i = 0; i < kPrecisions; ++i) {
+    const auto p = static_cast<Precision>(i);
+    if (bytes_per_element(p) < now && hardware.compute.dense[p]) narrower.push_back(p);
+  }
+  std::stable_sort(narrower.begin(), narrower.end(),
+                   [](Precision a, Precision b) { return bytes_per_element(a) > bytes_per_element(b); });
+  for (const Precision p : narrower) {
+    Scenario c = s;
+    c.precision = p;
+    const std::size_t before = out.size();
+    try_change(out, c, fmt::format("precision {}", name_of(p)));
+    if (out.size() > before) return;
+  }
+}
+
+/// More devices for one replica: the smallest power of two that fits.
+void more_devices(std::vector<Remedy>& out, const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  const double now = r.tp_size() * s.pp_size;
+  for (double tp = r.tp_size() * 2; tp <= 1024; tp *= 2) {
+    Scenario c = s;
+    c.mode = r.mode() == Mode::infer ? Mode::infer : r.mode();
+    c.tp_size = tp;
+    const double devices = std::max(r.accelerators(), tp * s.pp_size * s.ep_size);
+    if (r.mode() == Mode::infer) return;
+    if (devices > r.accelerators() || s.fleet == nullptr) {
+      c.hardware = &r.hardware();
+      c.fleet = nullptr;
+      c.accelerators = devices;
+      c.node_count.reset();
+      c.accelerators_per_node = std::min(devices, std::max(8.0, r.fleet().node->accelerators_per_node));
+    }
+    const std::size_t before = out.size();
+    try_change(out, c, devices > r.accelerators()
+                           ? fmt::format("{} accelerators with tp_size {} (now {})", devices, tp, r.accelerators())
+                           : fmt::format("tp_size {} (now {})", tp, now));
+    if (out.size() > before) return;
+  }
+}
+
+}  // namespace
+
+std::vector<Remedy> remedies_for(const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  std::vector<Remedy> out;
+  smaller_batch(out, s);
+  lower_precision(out, s, r.hardware(), r.mode());
+  if (r.mode() == Mode::train) {
+    for (double stage = s.zero_stage + 1; stage <= 3; ++stage) {
+      Scenario c = s;
+      c.zero_stage = stage;
+      const std::size_t before = out.size();
+      try_change(out, c, fmt::format("zero_stage {}", stage));
+      if (out.size() > before) break;
+    }
+    if (s.recomputation.value_or(Recomputation::selective) != Recomputation::full) {
+      Scenario c = s;
+      c.recomputation = Recomputation::full;
+      try_change(out, c, "recomputation full");
+      c.zero_stage = 3;
+      if (out.empty()) try_change(out, c, "recomputation full and zero_stage 3");
+    }
+  }
+  more_devices(out, r);
+  return out;
+}
+
+}  // namespace mlsysim::detail

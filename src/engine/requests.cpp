@@ -1,0 +1,197 @@
+#include "detail/requests.hpp"
+
+#include <mlsysim/catalogue/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+[[noreturn]] void refuse(std::string message, std::string key, std::string found, std::string expected, std::string hint) {
+  throw InputError({.id = "mlsysim.engine.010",
+                    .message = std::move(message),
+                    .key = std::move(key),
+                    .found = std::move(found),
+                    .expected = std::move(expected),
+                    .hint = std::move(hint)});
+}
+
+/// Devices, nodes and devices per node from whichever two are known.
+struct Counts {
+  double devices, nodes, per_node;
+};
+
+Counts counts_of(const Scenario& s, Notes& notes) {
+  const double one = 1;
+  double devices = s.accelerators.value_or(0), nodes = s.node_count.value_or(0), per_node = s.accelerators_per_node.value_or(0);
+  if (nodes > 0 && per_node == 0 && devices == 0)
+    refuse("node_count alone does not say how many devices there are", "node_count", fmt::format("node_count {}", nodes),
+           "accelerators_per_node or accelerators beside it", "add accelerators_per_node");
+  if (devices == 0) devices = nodes > 0 ? nodes * per_node : per_node > 0 ? per_node : one;
+  if (per_node == 0) {
+    per_node = nodes > 0 ? devices / nodes : std::min(devices, 8.0);
+    if (devices > 1) notes.assume("accelerators_per_node", per_node, "up to 8 devices share a node");
+  }
+  if (nodes == 0) nodes = devices / per_node;
+  if (std::floor(nodes) != nodes || std::floor(per_node) != per_node || nodes * per_node != devices)
+    refuse("the counts of devices contradict each other", "accelerators",
+           fmt::format("{} accelerators, {} nodes, {} per node", devices, nodes, per_node),
+           "accelerators = node_count x accelerators_per_node, all whole", "give two of the three");
+  return {devices, nodes, per_node};
+}
+
+}  // namespace
+
+ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : asked_(scenario), mode_(Mode::infer) {
+  check_ranges(describe<Scenario>(), &asked_);
+  if (asked_.workload == nullptr) refuse("a scenario needs a workload", "workload", "none", "a model", "name a model of the zoo");
+  if (asked_.hardware == nullptr && asked_.fleet == nullptr)
+    refuse("a scenario needs devices", "hardware", "none", "a device or a fleet", "name hardware or a cluster of the zoo");
+  if (asked_.fleet != nullptr && (asked_.accelerators || asked_.node_count || asked_.accelerators_per_node) &&
+      asked_.accelerators.value_or(asked_.fleet->total_accelerators()) != asked_.fleet->total_accelerators())
+    refuse("a fleet has its own number of devices", "accelerators", fmt::format("{}", asked_.accelerators.value_or(0)),
+           fmt::format("{} as in {}", asked_.fleet->total_accelerators(), asked_.fleet->name),
+           "leave the counts out, or name the hardware instead of the fleet");
+
+  const Workload& w = *asked_.workload;
+  const bool generates = w.is_language_decoder() && (w.has_shape() || w.inference.per == WorkUnit::token);
+  mode_ = asked_.mode.value_or(generates ? Mode::serve : Mode::infer);
+  if (!asked_.mode) notes.assume("mode", name_of(mode_), generates ? "the model generates tokens" : "one batch");
+  if (mode_ == Mode::serve && !generates)
+    refuse(fmt::format("'{}' does not generate tokens and cannot be served token by token", w.name), "mode", "serve",
+           "a decoder, or mode infer or train", "use --mode infer");
+
+  if (asked_.fleet != nullptr) {
+    fleet_ = asked_.fleet;
+    if (asked_.intra_node_bw || asked_.fabric_bandwidth || asked_.grid != nullptr || asked_.datacenter != nullptr) {
+      node_ = std::make_shared<Node>(*fleet_->node);
+      if (asked_.intra_node_bw) node_->intra_node_bandwidth = asked_.intra_node_bw;
+      own_fleet_ = std::make_shared<Fleet>(*fleet_);
+      own_fleet_->node = node_.get();
+      if (asked_.fabric_bandwidth) {
+        fabric_ = fleet_->fabric != nullptr ? std::make_shared<NetworkFabric>(*fleet_->fabric) : std::make_shared<NetworkFabric>();
+        fabric_->bandwidth = asked_.fabric_bandwidth;
+        own_fleet_->fabric = fabric_.get();
+      }
+      fleet_ = own_fleet_.get();
+    }
+  } else {
+    const Counts counts = counts_of(asked_, notes);
+    node_ = std::make_shared<Node>();
+    node_->name = asked_.hardware->name + " node";
+    node_->accelerator = asked_.hardware;
+    node_->accelerators_per_node = counts.per_node;
+    node_->intra_node_bandwidth = asked_.intra_node_bw;
+    own_fleet_ = std::make_shared<Fleet>();
+    own_fleet_->name = counts.devices > 1 ? fmt::format("{} x {}", counts.devices, asked_.hardware->name) : asked_.hardware->name;
+    own_fleet_->node = node_.get();
+    own_fleet_->count = counts.nodes;
+    if (asked_.fabric_bandwidth) {
+      fabric_ = std::make_shared<NetworkFabric>();
+      fabric_->name = "fabric of the scenario";
+      fabric_->bandwidth = asked_.fabric_bandwidth;
+      own_fleet_->fabric = fabric_.get();
+    }
+    fleet_ = own_fleet_.get();
+  }
+  if (fleet_->node == nullptr || fleet_->node->accelerator == nullptr)
+    refuse(fmt::format("fleet '{}' has no accelerator", fleet_->name), "fleet", "no node", "a node with an accelerator", "");
+
+  if (asked_.tp_size) {
+    tp_size_ = *asked_.tp_size;
+  } else if (mode_ == Mode::serve) {
+    const double others = asked_.pp_size * asked_.ep_size;
+    tp_size_ = std::max(1.0, std::min(fleet_->node->accelerators_per_node, accelerators()) / others);
+    if (std::floor(tp_size_) != tp_size_) tp_size_ = 1;
+    if (tp_size_ > 1) notes.assume("tp_size", tp_size_, "all devices of a node serve one replica");
+  }
+  const double replica = tp_size_ * asked_.pp_size * asked_.ep_size;
+  if (mode_ != Mode::infer && (replica > accelerators() || std::fmod(accelerators(), replica) != 0))
+    throw DomainError({.id = "mlsysim.engine.011",
+                       .message = "the parallel degrees do not fit the devices",
+                       .key = "tp_size, pp_size, ep_size",
+                       .found = fmt::format("tp {} x pp {} x ep {} on {} accelerators", tp_size_, asked_.pp_size,
+                                            asked_.ep_size, accelerators()),
+                       .expected = "a product that divides the accelerators",
+                       .hint = "lower a degree or add devices"});
+}
+
+namespace detail {
+
+SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  // Inference without generation runs one replica on each device: each gets its part of the batch.
+  return {.workload = s.workload,
+          .hardware = &r.hardware(),
+          .batch_size = std::ceil(s.batch_size / r.accelerators()),
+          .precision = s.precision,
+          .efficiency = s.efficiency,
+          .seq_len = s.seq_len,
+          .fidelity = s.fidelity,
+          .conventions = s.conventions};
+}
+
+ServingModel::Inputs serve_request(const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  const double replicas = r.accelerators() / (r.tp_size() * s.pp_size * s.ep_size);
+  return {.workload = s.workload,
+          .hardware = &r.hardware(),
+          .seq_len = s.seq_len,
+          .batch_size = std::ceil(s.batch_size / replicas),
+          .output_tokens = s.output_tokens,
+          .precision = s.precision,
+          .kv_precision = s.kv_precision,
+          .efficiency = s.efficiency,
+          .tp_size = r.tp_size(),
+          .pp_size = s.pp_size,
+          .ep_size = s.ep_size,
+          .cached_prefix_len = s.cached_prefix_len,
+          .prefill_chunk_tokens = s.prefill_chunk_tokens,
+          .fleet = &r.fleet(),
+          .fidelity = s.fidelity,
+          .conventions = s.conventions};
+}
+
+DistributedModel::Inputs train_request(const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  return {.workload = s.workload,
+          .fleet = &r.fleet(),
+          .batch_size = s.batch_size,
+          .precision = s.precision,
+          .efficiency = s.efficiency,
+          .tp_size = r.tp_size(),
+          .pp_size = s.pp_size,
+          .ep_size = s.ep_size,
+          .v_stages = s.v_stages,
+          .microbatch_count = s.microbatch_count,
+          .gradient_accumulation_steps = s.gradient_accumulation_steps,
+          .zero_stage = s.zero_stage,
+          .recomputation = s.recomputation.value_or(Recomputation::selective),
+          .sequence_parallel = s.sequence_parallel,
+          .seq_len = s.seq_len,
+          .optimizer = s.optimizer,
+          .fidelity = s.fidelity,
+          .conventions = s.conventions};
+}
+
+Memory memory_needed(const ResolvedScenario& r) {
+  switch (r.mode()) {
+    case Mode::infer: {
+      const auto m = SingleNodeModel{}.solve(infer_request(r)).memory;
+      return {m.total, m.capacity};
+    }
+    case Mode::serve: {
+      const auto m = ServingModel{}.solve(serve_request(r)).memory;
+      return {m.total, m.capacity};
+    }
+    case Mode::train: break;
+  }
+  const auto m = DistributedModel{}.solve(train_request(r)).memory;
+  return {m.total, m.capacity};
+}
+
+}  // namespace detail
+}  // namespace mlsysim

@@ -1,0 +1,234 @@
+#include <mlsysim/engine/scenario_builder.hpp>
+
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+
+namespace mlsysim {
+namespace {
+
+/// What a built scenario points to.
+struct Keep {
+  explicit Keep(const Zoo& zoo) : reader(zoo) {}
+  FieldReader reader;
+  std::deque<Node> nodes;
+  std::deque<Fleet> fleets;
+};
+
+[[noreturn]] void refuse(std::string id, std::string message, std::string key, std::string found, std::string expected,
+                         std::string hint, const Location& where) {
+  throw InputError({.id = std::move(id),
+                    .message = std::move(message),
+                    .key = std::move(key),
+                    .found = std::move(found),
+                    .expected = std::move(expected),
+                    .hint = std::move(hint),
+                    .where = where});
+}
+
+/// The machine that a name stands for; exactly one is set.
+struct Machine {
+  const HardwareNode* device = nullptr;
+  const Node* node = nullptr;
+  const Fleet* fleet = nullptr;
+  const Pod* pod = nullptr;
+
+  [[nodiscard]] int count() const {
+    return (device != nullptr) + (node != nullptr) + (fleet != nullptr) + (pod != nullptr);
+  }
+};
+
+template <class T>
+const T* only_or_null(const Zoo& zoo) {
+  const auto all = zoo.all<T>();
+  return all.size() == 1 ? all.front() : nullptr;
+}
+
+Machine machine_in_file(FieldReader& reader, const std::string& path, const Location& where) {
+  const Zoo& file = reader.file(path);
+  // A file may define the device that its node needs: the largest thing in it is meant.
+  if (const auto* fleet = only_or_null<Fleet>(file)) return {.fleet = fleet};
+  if (const auto* pod = only_or_null<Pod>(file)) return {.pod = pod};
+  if (const auto* node = only_or_null<Node>(file)) return {.node = node};
+  if (const auto* device = only_or_null<HardwareNode>(file)) return {.device = device};
+  refuse("mlsysim.engine.030", fmt::format("'{}' does not say what to run on", path), "hardware",
+         fmt::format("{} devices, {} nodes and {} clusters", file.all<HardwareNode>().size(), file.all<Node>().size(),
+                     file.all<Fleet>().size()),
+         "one device, node, pod or cluster", "give a file with a single entry", where);
+}
+
+Machine machine_of(FieldReader& reader, std::string_view text, const Location& where) {
+  if (names_a_file(text)) return machine_in_file(reader, std::string(text), where);
+  const Zoo& zoo = reader.zoo();
+  const Machine found{zoo.find<HardwareNode>(text), zoo.find<Node>(text), zoo.find<Fleet>(text), zoo.find<Pod>(text)};
+  if (found.count() == 1) return found;
+  if (found.count() > 1)
+    refuse("mlsysim.engine.031", fmt::format("the name '{}' is ambiguous", text), "hardware",
+           fmt::format("{} things of this name", found.count()), "one device, node, pod or cluster",
+           "give it as a YAML file", where);
+  auto names = zoo.names<HardwareNode>();
+  for (auto more : {zoo.names<Node>(), zoo.names<Fleet>(), zoo.names<Pod>()})
+    for (auto& name : more) names.push_back(std::move(name));
+  throw LookupError({.id = "mlsysim.engine.032",
+                     .message = fmt::format("there is no hardware '{}'", text),
+                     .key = "hardware",
+                     .found = fmt::format("'{}'", text),
+                     .expected = "the name of a device, a node, a pod or a cluster, or a YAML file with one",
+                     .hint = did_you_mean(text, names),
+                     .where = where});
+}
+
+/// A count that was asked for beside a machine that has its own.
+void must_agree(const std::optional<double>& asked, double own, std::string_view key, std::string_view machine,
+                const Location& where) {
+  if (asked && *asked != own)
+    refuse("mlsysim.engine.033", fmt::format("'{}' contradicts '{}'", key, machine), std::string(key),
+           fmt::format("{}", *asked), fmt::format("{}, as {} has", own, machine),
+           fmt::format("leave {} out, or name the device instead", key), where);
+}
+
+constexpr std::array kAlways{"name", "workload", "hardware", "fleet", "mode", "batch_size", "seq_len", "precision",
+                             "efficiency", "accelerators", "node_count", "accelerators_per_node", "grid", "datacenter",
+                             "duration_days", "kwh_price", "unit_cost", "infrastructure_multiplier", "fidelity",
+                             "conventions"};
+constexpr std::array kTogether{"intra_node_bw", "fabric_bandwidth", "tp_size", "pp_size", "ep_size"};
+constexpr std::array kServe{"output_tokens", "kv_precision", "cached_prefix_len", "prefill_chunk_tokens"};
+constexpr std::array kTrain{"v_stages", "microbatch_count", "gradient_accumulation_steps", "zero_stage",
+                            "recomputation", "optimizer", "sequence_parallel"};
+
+template <std::size_t N>
+bool holds(const std::array<const char*, N>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+bool used_in(Mode mode, std::string_view field) {
+  if (holds(kAlways, field)) return true;
+  if (mode == Mode::infer) return false;
+  return holds(kTogether, field) || (mode == Mode::serve ? holds(kServe, field) : holds(kTrain, field));
+}
+
+}  // namespace
+
+std::vector<std::string_view> fields_used_in(Mode mode) {
+  std::vector<std::string_view> out;
+  for (const auto& f : describe<Scenario>())
+    if (used_in(mode, f.name)) out.push_back(f.name);
+  return out;
+}
+
+ScenarioBuilder::ScenarioBuilder(const Zoo& zoo) : zoo_(&zoo) {}
+
+ScenarioBuilder& ScenarioBuilder::set(std::string_view field, std::string_view text, const Location& where) {
+  if (find_field(describe<Scenario>(), field) == nullptr) {
+    std::vector<std::string> names;
+    for (const auto& f : describe<Scenario>()) names.push_back(f.name);
+    throw LookupError({.id = "mlsysim.engine.034",
+                       .message = fmt::format("a scenario has no field '{}'", field),
+                       .key = std::string(field),
+                       .found = fmt::format("'{}'", field),
+                       .expected = "a field of the table of Scenario",
+                       .hint = did_you_mean(field, names),
+                       .where = where});
+  }
+  texts_.insert_or_assign(std::string(field), Text{std::string(text), where});
+  return *this;
+}
+
+ScenarioBuilder& ScenarioBuilder::region(std::string_view text, const Location& where) {
+  region_ = {std::string(text), where};
+  return *this;
+}
+
+std::string_view ScenarioBuilder::text_of(std::string_view field) const {
+  const auto found = texts_.find(field);
+  return found == texts_.end() ? std::string_view() : std::string_view(found->second.text);
+}
+
+BuiltScenario ScenarioBuilder::build() const {
+  auto keep = std::make_shared<Keep>(*zoo_);
+  BuiltScenario out;
+  Scenario& s = out.scenario;
+  const auto fields = describe<Scenario>();
+  for (const auto& [name, given] : texts_) {
+    if (name == "hardware") continue;
+    const FieldInfo& field = *find_field(fields, name);
+    write_checked(field, &s, keep->reader.read(field, given.text, given.where));
+  }
+  if (!region_.text.empty()) {
+    const auto* place = zoo_->find<Datacenter>(region_.text);
+    const auto* grid = zoo_->find<GridProfile>(region_.text);
+    if (place == nullptr && grid == nullptr) {
+      auto names = zoo_->names<GridProfile>();
+      for (auto& name : zoo_->names<Datacenter>()) names.push_back(std::move(name));
+      throw LookupError({.id = "mlsysim.engine.035",
+                         .message = fmt::format("there is no region '{}'", region_.text),
+                         .key = "region",
+                         .found = fmt::format("'{}'", region_.text),
+                         .expected = "the name of a grid or of a datacenter",
+                         .hint = did_you_mean(region_.text, names),
+                         .where = region_.where});
+    }
+    if (grid != nullptr) s.grid = grid;
+    else s.datacenter = place;
+  }
+  if (const auto asked = texts_.find("hardware"); asked != texts_.end()) {
+    const auto& [text, where] = asked->second;
+    if (s.fleet != nullptr)
+      refuse("mlsysim.engine.036", "hardware and fleet are both given", "fleet",
+             fmt::format("hardware '{}' and fleet '{}'", text, s.fleet->name), "one of the two",
+             "a fleet brings its hardware: leave one out", where);
+    const Machine machine = machine_of(keep->reader, text, where);
+    if (machine.device != nullptr) s.hardware = machine.device;
+    if (machine.fleet != nullptr) s.fleet = machine.fleet;
+    const Node* node = machine.node;
+    if (machine.pod != nullptr) {
+      keep->nodes.push_back({.name = machine.pod->name, .accelerator = machine.pod->accelerator,
+                             .accelerators_per_node = machine.pod->chips});
+      node = &keep->nodes.back();
+      out.assumptions.push_back({"accelerators_per_node", fmt::format("{}", machine.pod->chips),
+                                 fmt::format("the device link joins all devices of the pod {}", machine.pod->name)});
+    }
+    if (node != nullptr) {
+      must_agree(s.accelerators_per_node, node->accelerators_per_node, "accelerators_per_node", node->name, where);
+      double count = s.node_count.value_or(1);
+      if (s.accelerators && !s.node_count) count = *s.accelerators / node->accelerators_per_node;
+      if (std::floor(count) != count || (s.accelerators && *s.accelerators != count * node->accelerators_per_node))
+        refuse("mlsysim.engine.037", fmt::format("the devices do not fill nodes of '{}'", node->name), "accelerators",
+               fmt::format("{} accelerators", *s.accelerators),
+               fmt::format("node_count x {}", node->accelerators_per_node), "change the number, or name the device instead",
+               where);
+      keep->fleets.push_back({.name = count > 1 ? fmt::format("{} x {}", count, node->name) : node->name,
+                              .node = node, .count = count});
+      s.fleet = &keep->fleets.back();
+      s.accelerators.reset();
+      s.node_count.reset();
+      s.accelerators_per_node.reset();
+    }
+  }
+  if (s.fleet != nullptr && s.fleet->node != nullptr) {
+    must_agree(s.accelerators, s.fleet->total_accelerators(), "accelerators", s.fleet->name, {});
+    must_agree(s.node_count, s.fleet->count, "node_count", s.fleet->name, {});
+    must_agree(s.accelerators_per_node, s.fleet->node->accelerators_per_node, "accelerators_per_node", s.fleet->name, {});
+  }
+  Notes quiet;
+  const Mode mode = ResolvedScenario(s, quiet).mode();
+  for (const auto& [name, given] : texts_) {
+    if (used_in(mode, name)) continue;
+    std::vector<std::string_view> modes;
+    for (const Mode other : {Mode::infer, Mode::serve, Mode::train})
+      if (used_in(other, name)) modes.push_back(name_of(other));
+    refuse("mlsysim.engine.038", fmt::format("'{}' has no effect in mode {}", name, name_of(mode)), name,
+           fmt::format("{} {}", name, given.text), fmt::format("mode {}", fmt::join(modes, " or ")),
+           "leave it out, or change the mode", given.where);
+  }
+  out.keep = std::move(keep);
+  return out;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,54 @@
+#include <mlsysim/engine/scorecard.hpp>
+#include <mlsysim/units/format.hpp>
+
+namespace mlsysim {
+
+std::string Metric::text(int digits) const {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";
+  if (const auto* words = std::get_if<std::string>(&value)) return *words;
+  if (const auto* number = std::get_if<double>(&value)) {
+    if (exps.dimensionless()) return pretty(*number, digits);
+    return pretty(AnyQuantity::from_base(*number, exps), digits);
+  }
+  return {};
+}
+
+double Metric::number() const {
+  const auto* base = std::get_if<double>(&value);
+  if (base == nullptr)
+    throw InputError({.id = "mlsysim.engine.001",
+                      .message = "'" + name + "' is not a number",
+                      .key = name,
+                      .found = "'" + text() + "'",
+                      .expected = "a number"});
+  return unit.empty() ? *base : AnyQuantity::from_base(*base, exps).in(unit);
+}
+
+const Metric* EvaluationLevel::find(std::string_view wanted) const {
+  for (const auto& m : metrics)
+    if (m.name == wanted) return &m;
+  return nullptr;
+}
+
+std::string_view name_of(EvaluationLevel::Status status) {
+  static constexpr std::string_view names[] = {"PASS", "FAIL", "SKIPPED"};
+  return names[static_cast<std::size_t>(status)];
+}
+
+bool SystemEvaluation::passed_all() const {
+  for (const auto* level : {&feasibility, &performance, &macro})
+    if (level->status == EvaluationLevel::Status::fail) return false;
+  return true;
+}
+
+const Metric* SystemEvaluation::find(std::string_view path) const {
+  const auto dot = path.find('.');
+  if (dot == std::string_view::npos) return nullptr;
+  const auto level = path.substr(0, dot), metric = path.substr(dot + 1);
+  if (level == "feasibility") return feasibility.find(metric);
+  if (level == "performance") return performance.find(metric);
+  if (level == "macro") return macro.find(metric);
+  return nullptr;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,76 @@
+#pragma once
+// The data of one run: one block of memory for all structs, and one slot of bookkeeping per stage.
+
+#include "graph.hpp"
+
+#include <mlsysim/pipeline/run.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+struct Run::State {
+  explicit State(const Pipeline& p);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State();
+
+  struct Slot {
+    std::byte* in = nullptr;
+    std::byte* out = nullptr;
+    StageStatus status = StageStatus::waiting;
+    bool dirty = true;
+    bool loose = true;  // given values or followed objects must be written again
+  };
+  struct Value {
+    DynamicValue value;
+    bool set = false;
+  };
+  // What is kept for stages that did not simply work; empty and untouched otherwise.
+  struct Trouble {
+    Infeasible why;
+    std::string reason;
+    std::exception_ptr error;
+  };
+
+  void execute(const RunOptions& options);
+  void require_values() const;
+  void run_in_order(const RunOptions& options);
+  void run_in_waves(const RunOptions& options);
+
+  // Copies inputs, solves, and says how it ended. What a stage throws lands in `trouble`.
+  StageStatus attempt(std::size_t i, SolveContext& context);
+  // The last upstream stage that has no result, or kNone.
+  [[nodiscard]] std::size_t blocker(std::size_t i) const;
+  void copy_edges(const detail::PipelineStage& stage, Slot& slot);
+  void write_loose(const detail::PipelineStage& stage, Slot& slot);
+  void write_one(const detail::PipelineStage& stage, Slot& slot, const detail::PipelineInput& input);
+  [[nodiscard]] DynamicValue fetch(const detail::PipelineSource& source) const;
+  void settle(std::size_t i, StageStatus status);
+  void skip(std::size_t i, std::size_t because, const RunOptions& options);
+  void observed(std::size_t i, SolveContext& context, const RunOptions& options);
+  template <class F>
+  void tell(const RunOptions& options, const char* event, F&& call);
+  void tell_end(std::size_t i, double seconds, const RunOptions& options);
+  [[nodiscard]] StageEvent event_of(std::size_t i) const;
+
+  Pipeline pipeline;
+  const detail::PipelineGraph& graph;
+  Run* self = nullptr;  // where events point; set by each execution
+  std::byte* memory = nullptr;
+  std::size_t memory_alignment = alignof(std::max_align_t);
+  std::size_t constructed = 0;  // stages whose structs are alive
+  std::vector<Slot> slots;
+  std::vector<Value> values;
+  std::vector<Trouble> trouble;
+  SolveContext context;
+  PipelineReport report;
+  std::size_t failed = detail::kNone;  // first stage that threw in this execution
+  bool cancelled = false;
+};
+
+}  // namespace mlsysim

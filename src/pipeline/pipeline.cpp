@@ -1,0 +1,31 @@
+#include <mlsysim/pipeline/pipeline.hpp>
+
+#include "detail/graph.hpp"
+
+#include <mlsysim/pipeline/run.hpp>
+
+namespace mlsysim {
+
+const std::string& Pipeline::name() const { return graph_->name; }
+std::size_t Pipeline::size() const { return graph_->stages.size(); }
+std::vector<std::string> Pipeline::stages() const { return graph_->stage_names(); }
+const Resolver& Pipeline::resolver(std::string_view stage) const { return *graph_->stages[graph_->stage_at(stage)].resolver; }
+
+std::vector<std::string> Pipeline::given() const {
+  std::vector<std::string> keys;
+  for (const auto& g : graph_->givens) keys.push_back(g.key);
+  return keys;
+}
+
+Run Pipeline::run(std::initializer_list<Supplied> values) const {
+  return run(std::span<const Supplied>(values.begin(), values.size()), {});
+}
+
+Run Pipeline::run(std::span<const Supplied> values, const RunOptions& options) const {
+  Run run(*this);
+  for (const auto& [key, value] : values) run.set(key, value);
+  run.execute(options);
+  return run;
+}
+
+}  // namespace mlsysim

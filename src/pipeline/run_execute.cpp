@@ -1,0 +1,197 @@
+#include "detail/run_state.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+namespace mlsysim {
+
+using detail::kNone;
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+template <class F>
+void Run::State::tell(const RunOptions& options, const char* event, F&& call) {
+  for (Callback* callback : options.callbacks) {
+    std::string what;
+    try {
+      call(*callback);
+      continue;
+    } catch (const std::exception& error) {
+      what = error.what();
+    } catch (...) {
+      what = "an exception that is no std::exception";
+    }
+    report.callback_failures.push_back({callback->name(), event, std::move(what)});
+  }
+}
+
+StageEvent Run::State::event_of(std::size_t i) const {
+  return {.run = *self, .stage = graph.stages[i].name, .resolver = *graph.stages[i].resolver, .inputs = slots[i].in,
+          .result = slots[i].out, .status = slots[i].status, .reason = trouble[i].reason};
+}
+
+void Run::State::tell_end(std::size_t i, double seconds, const RunOptions& options) {
+  auto event = event_of(i);
+  event.seconds = seconds;
+  event.error = trouble[i].error;
+  if (event.status == StageStatus::ok) {
+    event.reason = {};
+    tell(options, "on_stage_end", [&](Callback& c) { c.on_stage_end(event); });
+  } else if (event.status == StageStatus::infeasible) {
+    event.why = &trouble[i].why;
+    tell(options, "on_infeasible", [&](Callback& c) { c.on_infeasible(event); });
+  } else {
+    tell(options, "on_error", [&](Callback& c) { c.on_error(event); });
+  }
+  const ProgressEvent progress{graph.stages[i].name, i + 1, graph.stages.size(), nullptr};
+  tell(options, "on_progress", [&](Callback& c) { c.on_progress(progress); });
+}
+
+void Run::State::skip(std::size_t i, std::size_t because, const RunOptions& options) {
+  trouble[i] = {};
+  if (because == kNone) {
+    trouble[i].reason = "the run was cancelled";
+  } else {
+    const auto& cause = trouble[because];
+    const auto& name = graph.stages[because].name;
+    // A skipped cause carries its own reason, so the chain reads back to where it began.
+    const char* what = slots[because].status == StageStatus::skipped      ? "was skipped"
+                       : slots[because].status == StageStatus::infeasible ? "is infeasible"
+                                                                          : "failed";
+    trouble[i].reason = fmt::format("'{}' {}: {}", name, what, cause.reason.substr(0, cause.reason.find('\n')));
+  }
+  settle(i, StageStatus::skipped);
+  if (options.callbacks.empty()) return;
+  const auto event = event_of(i);
+  tell(options, "on_skip", [&](Callback& c) { c.on_skip(event); });
+}
+
+void Run::State::observed(std::size_t i, SolveContext& ctx, const RunOptions& options) {
+  auto event = event_of(i);
+  event.status = StageStatus::waiting;
+  event.reason = {};
+  tell(options, "on_stage_start", [&](Callback& c) { c.on_stage_start(event); });
+  SearchOptions search;
+  search.cancel = options.cancel;
+  search.progress = [&](const SearchProgress& p) {
+    const ProgressEvent progress{graph.stages[i].name, i, graph.stages.size(), &p};
+    tell(options, "on_progress", [&](Callback& c) { c.on_progress(progress); });
+  };
+  ctx.search = &search;
+  trouble[i] = {};
+  const double start = now();
+  const auto status = attempt(i, ctx);
+  const double seconds = now() - start;
+  ctx.search = nullptr;
+  ++report.executed;
+  settle(i, status);
+  tell_end(i, seconds, options);
+}
+
+void Run::State::run_in_order(const RunOptions& options) {
+  const bool watched = !options.callbacks.empty();
+  SearchOptions search;
+  search.cancel = options.cancel;
+  context.search = options.cancel != nullptr ? &search : nullptr;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i].dirty) continue;
+    if (options.cancel != nullptr && options.cancel->requested()) {
+      cancelled = true;
+      skip(i, kNone, options);
+      continue;
+    }
+    if (const auto b = blocker(i); b != kNone) [[unlikely]] {
+      skip(i, b, options);
+      continue;
+    }
+    if (watched) {
+      observed(i, context, options);
+      continue;
+    }
+    if (slots[i].status != StageStatus::ok) trouble[i] = {};
+    ++report.executed;
+    settle(i, attempt(i, context));
+  }
+  context.search = nullptr;
+}
+
+void Run::State::run_in_waves(const RunOptions& options) {
+  std::size_t levels = 0;
+  for (const auto& s : graph.stages) levels = std::max(levels, s.level + 1);
+  for (std::size_t level = 0; level < levels; ++level) {
+    std::vector<std::size_t> together, alone;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (graph.stages[i].level != level || !slots[i].dirty) continue;
+      const bool stop = options.cancel != nullptr && options.cancel->requested();
+      const auto b = blocker(i);
+      if (stop || b != kNone) skip(i, stop ? kNone : b, options);
+      else (graph.stages[i].resolver->info().thread_safe ? together : alone).push_back(i);
+    }
+    for (const auto i : together) {
+      trouble[i] = {};
+      const auto event = event_of(i);
+      tell(options, "on_stage_start", [&](Callback& c) { c.on_stage_start(event); });
+    }
+    std::vector<StageStatus> ended(together.size());
+    std::vector<double> seconds(together.size());
+    const auto work = [&](std::size_t first) {
+      SolveContext own;
+      SearchOptions search;
+      search.cancel = options.cancel;
+      own.search = &search;
+      for (std::size_t k = first; k < together.size(); k += options.threads) {
+        const double start = now();
+        ended[k] = attempt(together[k], own);
+        seconds[k] = now() - start;
+      }
+    };
+    std::vector<std::jthread> threads;
+    for (unsigned t = 1; t < options.threads && t < together.size(); ++t) threads.emplace_back(work, t);
+    // This thread takes its share as well; the rest of the strides is covered above.
+    work(0);
+    threads.clear();
+    for (std::size_t k = 0; k < together.size(); ++k) {
+      ++report.executed;
+      settle(together[k], ended[k]);
+      tell_end(together[k], seconds[k], options);
+    }
+    for (const auto i : alone) observed(i, context, options);
+  }
+}
+
+void Run::State::execute(const RunOptions& options) {
+  require_values();
+  report.executed = 0;
+  report.stage_failures.clear();
+  report.callback_failures.clear();
+  report.seconds = 0;
+  failed = kNone;
+  cancelled = false;
+  const bool watched = !options.callbacks.empty();
+  const double start = watched ? now() : 0;
+  if (watched) tell(options, "on_pipeline_start", [&](Callback& c) { c.on_pipeline_start(*self); });
+  if (options.threads > 1) run_in_waves(options);
+  else run_in_order(options);
+  if (watched) {
+    report.seconds = now() - start;
+    tell(options, "on_pipeline_end", [&](Callback& c) { c.on_pipeline_end(*self, report.seconds); });
+  }
+  if (failed != kNone) std::rethrow_exception(trouble[failed].error);
+  if (options.callback_faults == CallbackFaults::raise && !report.callback_failures.empty()) {
+    const auto& f = report.callback_failures.front();
+    throw PipelineError({.id = "mlsysim.pipeline.019",
+                         .message = fmt::format("callback '{}' threw in {}", f.who, f.event),
+                         .key = f.who,
+                         .found = f.what,
+                         .expected = "callbacks that do not throw",
+                         .hint = "the results of the run are complete; CallbackFaults::record only notes it"});
+  }
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,77 @@
+#include <mlsysim/zoo/yaml_document.hpp>
+
+#include "detail/yaml_tree.hpp"
+
+#include <fmt/format.h>
+
+namespace mlsysim {
+namespace {
+
+YamlValue value_of(detail::NodeRef node, const std::string& file) {
+  YamlValue out;
+  const auto at = node.place();
+  out.where = {file, static_cast<int>(at.line), static_cast<int>(at.column)};
+  switch (node.kind()) {
+    case detail::NodeKind::null: break;
+    case detail::NodeKind::scalar:
+      out.kind = YamlValue::Kind::scalar;
+      out.quotes = node.quoted() ? YamlValue::Quotes::some : YamlValue::Quotes::none;
+      out.text = std::string(node.text());
+      break;
+    case detail::NodeKind::sequence:
+      out.kind = YamlValue::Kind::sequence;
+      node.for_each_item([&](detail::NodeRef item) { out.items.push_back(value_of(item, file)); });
+      break;
+    case detail::NodeKind::map:
+      out.kind = YamlValue::Kind::map;
+      node.for_each_pair([&](detail::NodeRef key, detail::NodeRef value) {
+        out.pairs.emplace_back(value_of(key, file), value_of(value, file));
+      });
+      break;
+  }
+  return out;
+}
+
+}  // namespace
+
+const YamlValue* YamlValue::find(std::string_view key) const {
+  for (const auto& [k, v] : pairs)
+    if (k.text == key) return &v;
+  return nullptr;
+}
+
+std::string YamlValue::describe() const {
+  switch (kind) {
+    case Kind::null: return "nothing";
+    case Kind::scalar: return fmt::format("the text {}", detail::quoted_text(text));
+    case Kind::sequence: return "a list";
+    case Kind::map: break;
+  }
+  return "a map";
+}
+
+YamlDocument YamlDocument::read(const std::filesystem::path& file) {
+  auto source = detail::read_source(file);
+  return parse(std::move(source.bytes), std::move(source.file));
+}
+
+YamlDocument YamlDocument::parse(std::string text, std::string name) {
+  const detail::SourceText source{std::move(name), std::move(text)};
+  detail::check_text(source);
+  detail::Problems problems;
+  const auto tree = detail::parse_yaml(source, problems);
+  problems.raise(fmt::format("{} cannot be read", source.file));
+  YamlDocument out;
+  out.file_ = source.file;
+  out.bytes_ = source.bytes;
+  out.root_ = value_of(detail::NodeRef(*tree, 0), out.file_);
+  return out;
+}
+
+ErrorFacts YamlDocument::placed(ErrorFacts facts, const YamlValue& at) const {
+  const detail::SourceText source{file_, bytes_};
+  return detail::placed(std::move(facts), source,
+                        {static_cast<std::uint32_t>(at.where.line), static_cast<std::uint32_t>(at.where.column)});
+}
+
+}  // namespace mlsysim
