@@ -92,6 +92,7 @@ Out operators(const In& in, Notes& notes) {
   out.mfu = std::min(1.0, work / (peak * layout.devices * out.step_latency_total));
   const double again = passes.work / (step.stage.forward.work + step.stage.backward.work);
   out.hfu = std::min(1.0, out.mfu * std::max(1.0, again));
+  out.utilization = std::min(1.0, out.scaling_efficiency);  // kernels draw full power, waiting draws idle power
   out.memory = step.memory;
 
   const Time<> network = out.tp_communication_latency + (step.update - step.stage.update.memory_bound);
@@ -126,6 +127,7 @@ Out textbook(const In& in, Precision precision, Notes& notes) {
   const Work<> hardware_work = v.work * in.batch_size;
   out.hfu = std::min(1.0, hardware_work / (v.peak * layout.devices * step.total));
   out.mfu = out.hfu / again;
+  out.utilization = out.hfu;
   const Time<> exposed = step.data_parallel * (1.0 - v.overlap) + step.tensor_parallel + step.expert_parallel;
   out.bottleneck = exposed > step.node              ? Bottleneck::network
                    : step.overhead > step.node / 2  ? Bottleneck::overhead

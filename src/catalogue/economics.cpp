@@ -55,7 +55,7 @@ SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& 
   const double devices = in.fleet->total_accelerators();
   const Time<> period = in.duration_days * unit::d;
   const auto drawn = EnergyProportional::solve<double>(
-      {.tdp = *device.power.tdp, .utilization = in.mfu, .time = period, .idle_fraction = c.idle_fraction});
+      {.tdp = *device.power.tdp, .utilization = in.utilization.value_or(in.mfu), .time = period, .idle_fraction = c.idle_fraction});
   notes.assume("idle_fraction", c.idle_fraction, kDefaults);
 
   std::optional<Carbon<>> embodied = in.embodied_carbon_per_device;
@@ -92,6 +92,7 @@ EconomicsModel::Result EconomicsModel::solve(const Inputs& in, Notes& notes) con
                                                 .datacenter = in.datacenter,
                                                 .grid = in.grid,
                                                 .mfu = in.mfu,
+                                                .utilization = in.utilization,
                                                 .amortization_years = in.amortization_years,
                                                 .conventions = in.conventions},
                                                notes);

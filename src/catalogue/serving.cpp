@@ -205,6 +205,15 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   out.request_latency = out.ttft + out.itl * (generated - 1);
   out.token_throughput = in.output_tokens ? in.batch_size * generated * unit::token / (out.ttft + out.itl * generated)
                                           : in.batch_size * unit::token / out.itl;
+  const Time<> decoding = out.itl * generated;
+  const double share = in.output_tokens ? decoding / (out.ttft + decoding) : 1.0;  // of the time that is spent decoding
+  if (fidelity == Fidelity::textbook) {
+    out.utilization = share * out.mfu + (1 - share) * out.prefill_mfu;
+  } else {
+    // A device that runs kernels draws its full power, whichever side limits them.
+    const auto busy = [&](const PassCost<>& cost) { return (cost.compute_bound + cost.memory_bound) / cost.total; };
+    out.utilization = std::min(1.0, share * busy(answer.decode) + (1 - share) * busy(answer.prefill));
+  }
   out.memory = answer.memory;
   out.total_memory_required = out.memory.total * devices;
   out.memory_utilization = out.memory.total / out.memory.capacity;

@@ -15,7 +15,7 @@ using Out = SingleNodeModel::Result;
 
 /// Memory, energy and rates that both fidelities report the same way.
 void finish(Out& out, const In& in, const MemoryBreakdown<>& memory, Work<> model_work, Work<> hardware_work,
-            ComputeRate<> peak, const Conventions& c) {
+            ComputeRate<> peak, const std::optional<double>& busy, const Conventions& c) {
   out.memory = memory;
   out.memory_footprint = memory.total;
   out.memory_utilization = memory.total / memory.capacity;
@@ -23,8 +23,9 @@ void finish(Out& out, const In& in, const MemoryBreakdown<>& memory, Work<> mode
   out.throughput = in.batch_size * unit::sample / out.latency;
   out.mfu = std::min(1.0, ModelFlopsUtilisation::solve<double>({model_work, 1, peak, out.latency}).mfu);
   out.hfu = std::min(1.0, ModelFlopsUtilisation::solve<double>({hardware_work, 1, peak, out.latency}).mfu);
+  out.utilization = busy ? std::min(1.0, *busy) : out.mfu;
   out.energy = EnergyProportional::solve<double>({.tdp = in.hardware->power.tdp.value_or(Power<>()),
-                                                  .utilization = out.mfu,
+                                                  .utilization = out.utilization,
                                                   .time = out.latency,
                                                   .idle_fraction = c.idle_fraction}).energy;
 }
@@ -95,7 +96,7 @@ Out textbook(const In& in, Precision precision, const Conventions& c, Notes& not
   out.latency = max(out.latency_compute, out.latency_memory) + out.latency_overhead;
   out.bottleneck = out.latency_memory > out.latency_compute ? Bottleneck::memory : Bottleneck::compute;
   out.arithmetic_intensity = work * recompute * in.batch_size / pass.traffic;
-  finish(out, in, memory, work * in.batch_size, work * recompute * in.batch_size, peak, c);
+  finish(out, in, memory, work * in.batch_size, work * recompute * in.batch_size, peak, std::nullopt, c);
   return out;
 }
 
@@ -137,7 +138,9 @@ Out operators(const In& in, const Conventions& c, Notes& notes) {
     out.latency += extra;
     out.bottleneck = Bottleneck::capacity;
   }
-  finish(out, in, memory, model_work, cost.work, device.matrix_rate, c);
+  // A device that runs kernels draws its full power, whichever side limits them.
+  const double busy = (cost.compute_bound + cost.memory_bound) / out.latency;
+  finish(out, in, memory, model_work, cost.work, device.matrix_rate, busy, c);
   return out;
 }
 

@@ -24,7 +24,8 @@ TextbookTotals textbook_totals(const Workload& w, Notes& notes) {
     t.work = t.active_params * (2.0 * unit::FLOP / unit::param);
     notes.assume("inference.work", t.work, "2 FLOP per active weight and unit of work");
   }
-  t.layers = std::max(1.0, w.shape.layers.value_or(1));
+  const auto stored = w.extra.find("layers");  // of a network whose layers are no transformer blocks
+  t.layers = std::max(1.0, w.shape.layers.value_or(stored == w.extra.end() ? 1 : stored->second));
   t.hidden = w.shape.hidden.value_or(0);
   t.heads = w.shape.heads.value_or(0);
   t.width = t.heads * w.shape.head_dim.value_or(t.heads > 0 ? t.hidden / t.heads : 0);

@@ -59,8 +59,9 @@ void fill_feasibility(SystemEvaluation& out, const MemoryBreakdown<>& m, const R
 }
 
 /// Cost, energy and carbon of running at this load for the period.
-/// @param rate units of work per second that the fleet delivers, for the cost of one; 0 when there is none
-void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, double mfu, TokenRate<> tokens, Notes& notes) {
+/// @param load  share of the maximum load, between idle power and TDP
+/// @param tokens tokens per second of the fleet, for the cost of one; 0 when there are none
+void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, double load, TokenRate<> tokens, Notes& notes) {
   auto& level = out.macro;
   level.level_name = "macro";
   const Scenario& s = r.asked();
@@ -74,7 +75,7 @@ void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, double mfu, To
                                          .kwh_price = s.kwh_price,
                                          .datacenter = s.datacenter,
                                          .grid = s.grid,
-                                         .mfu = mfu,
+                                         .utilization = load,
                                          .unit_cost = s.unit_cost,
                                          .infrastructure_multiplier = s.infrastructure_multiplier,
                                          .conventions = s.conventions},
@@ -131,12 +132,7 @@ void serve(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
                metric("replicas", replicas, "copies of the model")};
   p.summary = fmt::format("first token after {}, then one every {}; prefill limited by {}, decode by {}",
                           shown(a.ttft), shown(a.itl), limit_words(a.prefill_bottleneck), limit_words(a.bottleneck));
-  // While decoding, power follows the busier of the two units; memory-bound decoding draws well above its MFU.
-  const double load = request.output_tokens
-                          ? (a.prefill_mfu * a.ttft.base() + a.mfu * a.itl.base() * *request.output_tokens) /
-                                (a.ttft.base() + a.itl.base() * *request.output_tokens)
-                          : a.mfu;
-  fill_macro(out, r, load, rate, notes);
+  fill_macro(out, r, a.utilization, rate, notes);
 }
 
 void train(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
@@ -163,7 +159,7 @@ void train(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   }
   p.summary = fmt::format("a step takes {} at {} MFU; limited by {}", shown(a.step_latency_total),
                           fmt::format("{:.1f} %", 100 * a.mfu), limit_words(a.bottleneck));
-  fill_macro(out, r, a.mfu, a.token_throughput, notes);
+  fill_macro(out, r, a.utilization, a.token_throughput, notes);
 }
 
 void infer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
@@ -182,7 +178,7 @@ void infer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
                metric("energy", a.energy, "J", "energy of one batch on one device"),
                metric("bottleneck", name_of(a.bottleneck), "what limits the batch")};
   p.summary = fmt::format("a batch takes {}; limited by {}", shown(a.latency), limit_words(a.bottleneck));
-  fill_macro(out, r, a.mfu, TokenRate<>(), notes);
+  fill_macro(out, r, a.utilization, TokenRate<>(), notes);
 }
 
 /// Inputs that were left at their defaults, from the table; the resolvers note what they fill in themselves.

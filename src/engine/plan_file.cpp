@@ -58,7 +58,7 @@ constexpr std::array<std::string_view, 5> kSections{"workload", "hardware", "par
 /// Collects the faults of one plan.
 class Reader {
  public:
-  Reader(const YamlDocument& document, const Zoo& zoo) : doc_(document), out_{{}, {}, ScenarioBuilder(zoo), {}} {}
+  Reader(const YamlDocument& document, const Zoo& zoo) : doc_(document), out_{{}, {}, ScenarioBuilder(zoo), {}, {}} {}
 
   PlanFile read() {
     const YamlValue& root = doc_.root();
@@ -247,18 +247,59 @@ AnyQuantity bound_of(const Metric& metric, const std::string& text, const PlanAs
                         .where = a.where});
 }
 
+PlanFile read_document(YamlDocument document, const Zoo& zoo) {
+  auto shared = std::make_shared<const YamlDocument>(std::move(document));
+  auto plan = Reader(*shared, zoo).read();
+  plan.document = std::move(shared);
+  return plan;
+}
+
+template <class E>
+void rethrow_as(const Error& error, const ErrorFacts& facts) {
+  if (dynamic_cast<const E*>(&error) == nullptr) return;
+  E out(facts);
+  for (const auto& frame : error.context()) out.add_context(frame);
+  throw out;
+}
+
+/// Calls f(); an error that names a place of the document but does not show it gets its line and caret.
+template <class F>
+auto showing_lines(const YamlDocument* document, F&& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    const auto& where = error.facts().where;
+    if (document == nullptr || where.line == 0 || where.file != document->file() || !error.facts().excerpt.empty()) throw;
+    YamlValue at;
+    at.where = where;
+    const auto facts = document->placed(error.facts(), at);
+    rethrow_as<UnitError>(error, facts);
+    rethrow_as<DimensionError>(error, facts);
+    rethrow_as<InputError>(error, facts);
+    rethrow_as<LookupError>(error, facts);
+    rethrow_as<DomainError>(error, facts);
+    throw;
+  }
+}
+
 }  // namespace
+
+BuiltScenario PlanFile::build() const {
+  return showing_lines(document.get(), [&] { return builder.build(); });
+}
+
+std::vector<AssertionResult> PlanFile::check(const SystemEvaluation& evaluation) const {
+  return showing_lines(document.get(), [&] { return check_assertions(assertions, evaluation); });
+}
 
 std::span<const PlanKey> plan_keys() { return kKeys; }
 
 PlanFile parse_plan(std::string text, std::string name, const Zoo& zoo) {
-  const auto document = YamlDocument::parse(std::move(text), std::move(name));
-  return Reader(document, zoo).read();
+  return read_document(YamlDocument::parse(std::move(text), std::move(name)), zoo);
 }
 
 PlanFile read_plan(const std::filesystem::path& file, const Zoo& zoo) {
-  const auto document = YamlDocument::read(file);
-  return Reader(document, zoo).read();
+  return read_document(YamlDocument::read(file), zoo);
 }
 
 bool is_plan(const std::filesystem::path& file) {

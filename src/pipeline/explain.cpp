@@ -12,6 +12,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <functional>
+#include <utility>
+
 namespace mlsysim {
 
 using detail::kNone;
@@ -90,7 +93,9 @@ Place find(const detail::PipelineGraph& graph, std::string_view key) {
 // Prints a value and, below it, what it was made of. A stage is opened once.
 class Derivation {
  public:
-  Derivation(const Run& run, const detail::PipelineGraph& graph) : run_(run), graph_(graph), seen_(graph.stages.size(), false) {}
+  using Used = std::function<bool(const detail::PipelineSource&)>;
+  Derivation(const Run& run, const detail::PipelineGraph& graph, Used used)
+      : run_(run), graph_(graph), used_(std::move(used)), seen_(graph.stages.size(), false) {}
 
   void result(const Place& place, std::size_t depth) {
     const auto& stage = graph_.stages[place.stage];
@@ -140,13 +145,18 @@ class Derivation {
       return;
     }
     std::string origin;
-    for (const auto& s : input.sources) origin += (origin.empty() ? "" : ", else ") + detail::describe_source(graph_, s);
+    for (const auto& s : input.sources)
+      if (origin.empty() && used_(s)) origin = detail::describe_source(graph_, s);
+    if (origin.empty())
+      origin = fmt::format("default{}{}: {} has none", field.default_source.empty() ? "" : " ", field.default_source,
+                           detail::describe_source(graph_, source));
     const bool plain = input.sources.size() == 1 && source.chain.empty() && graph_.givens[source.given].key == field.name;
     line(depth, fmt::format("{} = {} ({})", field.name, value, plain ? "given" : origin));
   }
 
   const Run& run_;
   const detail::PipelineGraph& graph_;
+  Used used_;
   std::vector<bool> seen_;
 };
 
@@ -161,7 +171,10 @@ DynamicValue Run::value(std::string_view key) const {
 
 std::string Run::explain(std::string_view key) const {
   const auto place = find(state_->graph, key);
-  Derivation derivation(*this, state_->graph);
+  Derivation derivation(*this, state_->graph, [&](const detail::PipelineSource& source) {
+    const bool there = source.stage == kNone ? state_->values[source.given].set : state_->slots[source.stage].status == StageStatus::ok;
+    return there && !std::holds_alternative<std::monostate>(state_->fetch(source).value);
+  });
   if (place.stage == kNone) derivation.given(place.given, 0);
   else derivation.result(place, 0);
   return std::move(derivation.text);

@@ -36,7 +36,9 @@ Run& Run::set(std::string_view key, const DynamicValue& value) { return set(inde
 
 Run& Run::set(std::size_t index, const DynamicValue& value) {
   auto& v = state_->values.at(index);
-  if (v.set && v.value == value) return *this;
+  // The same object may have been changed by its owner, so setting one always counts as a change.
+  const bool object = std::holds_alternative<ObjectRef>(value.value) || std::holds_alternative<HostRef>(value.value);
+  if (v.set && !object && v.value == value) return *this;
   v.value = value;
   v.set = true;
   for (const auto c : state_->graph.givens[index].consumers) state_->slots[c].dirty = state_->slots[c].loose = true;

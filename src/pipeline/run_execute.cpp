@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 namespace mlsysim {
@@ -51,6 +52,67 @@ void Run::State::tell_end(std::size_t i, double seconds, const RunOptions& optio
   }
   const ProgressEvent progress{graph.stages[i].name, i + 1, graph.stages.size(), nullptr};
   tell(options, "on_progress", [&](Callback& c) { c.on_progress(progress); });
+}
+
+StageStatus Run::State::attempt(std::size_t i, SolveContext& ctx) {
+  Slot& slot = slots[i];
+  const Hot& h = hot[i];
+  try {
+    if (slot.loose) {
+      write_loose(graph.stages[i], slot);
+      slot.loose = false;
+    }
+    for (auto c = h.copies; c < h.copies_end; ++c) {
+      const Copy& copy = copies[c];
+      double x;
+      std::memcpy(&x, copy.from, sizeof x);
+      if (!(x >= copy.low && x <= copy.high)) [[unlikely]] check_range(*copy.target, x);
+      std::memcpy(copy.to, &x, sizeof x);
+    }
+    if (!h.plain) copy_edges(graph.stages[i], slot);
+    if (h.resolver->solve(slot.in, slot.out, ctx) == Status::ok) {
+      for (auto n = h.numbers; n < h.numbers_end; ++n) {
+        double x;
+        std::memcpy(&x, slot.out + indices[n], sizeof x);
+        if (x != x) [[unlikely]] check_result(h.resolver->outputs(), slot.out, graph.stages[i].name);
+      }
+      return StageStatus::ok;
+    }
+    trouble[i].why = std::move(ctx.why);
+    trouble[i].reason = trouble[i].why.reason;
+    ctx.why = {};
+    return StageStatus::infeasible;
+  } catch (Error& error) {
+    error.add_context(fmt::format("in stage '{}'", graph.stages[i].name));
+    trouble[i].error = std::current_exception();
+    trouble[i].reason = error.what();
+  } catch (const std::exception& error) {
+    trouble[i].error = std::current_exception();
+    trouble[i].reason = error.what();
+  } catch (...) {
+    trouble[i].error = std::current_exception();
+    trouble[i].reason = "an exception that is no std::exception";
+  }
+  return StageStatus::failed;
+}
+
+void Run::State::settle(std::size_t i, StageStatus status) {
+  Slot& slot = slots[i];
+  const Hot& h = hot[i];
+  for (auto c = h.consumers; c < h.consumers_end; ++c) slots[indices[c]].dirty = true;
+  if (status == StageStatus::ok && slot.status == StageStatus::ok && h.plain) {
+    slot.dirty = false;
+    return;
+  }
+  set_status(slot, status);
+  // What failed or was skipped is tried again by the next execution, whether or not its inputs change.
+  slot.dirty = status == StageStatus::failed || status == StageStatus::skipped;
+  if (status == StageStatus::failed) {
+    slot.loose = true;
+    if (failed == kNone) failed = i;
+    report.stage_failures.push_back({graph.stages[i].name, {}, trouble[i].reason});
+  }
+  for (const auto c : graph.stages[i].loose_consumers) slots[c].dirty = slots[c].loose = true;
 }
 
 void Run::State::skip(std::size_t i, std::size_t because, const RunOptions& options) {
@@ -106,15 +168,17 @@ void Run::State::run_in_order(const RunOptions& options) {
       skip(i, kNone, options);
       continue;
     }
-    if (const auto b = blocker(i); b != kNone) [[unlikely]] {
-      skip(i, b, options);
-      continue;
+    if (not_ok > 0) {
+      if (const auto b = blocker(i); b != kNone) {
+        skip(i, b, options);
+        continue;
+      }
     }
     if (watched) {
       observed(i, context, options);
       continue;
     }
-    if (slots[i].status != StageStatus::ok) trouble[i] = {};
+    if (slots[i].status != StageStatus::ok) [[unlikely]] trouble[i] = {};
     ++report.executed;
     settle(i, attempt(i, context));
   }

@@ -43,6 +43,39 @@ Run::State::State(const Pipeline& p) : pipeline(p), graph(pipeline.graph()) {
     graph.stages[i].resolver->construct_outputs(slots[i].out);
     ++constructed;
   }
+  heat();
+}
+
+void Run::State::heat() {
+  const auto place = [&](std::size_t size) { return static_cast<std::uint32_t>(size); };
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const auto& s = graph.stages[i];
+    Hot h{};
+    h.resolver = s.resolver.get();
+    h.plain = s.loose_consumers.empty();
+    h.copies = place(copies.size());
+    for (const auto& e : s.edges) {
+      if (e.kind != detail::PipelineEdge::Kind::number) {
+        h.plain = false;
+        continue;
+      }
+      const double low = e.range.open_low ? std::nextafter(e.range.low, kUnbounded) : e.range.low;
+      copies.push_back({slots[e.stage].out + e.from, slots[i].in + e.to, low, e.range.high, e.target});
+    }
+    h.copies_end = place(copies.size());
+    h.consumers = place(indices.size());
+    for (const auto c : s.consumers) indices.push_back(place(c));
+    h.consumers_end = h.numbers = place(indices.size());
+    for (const auto n : s.result_numbers) indices.push_back(place(n));
+    h.numbers_end = place(indices.size());
+    hot.push_back(h);
+  }
+}
+
+void Run::State::set_status(Slot& slot, StageStatus status) {
+  const auto bad = [](StageStatus s) { return s != StageStatus::ok && s != StageStatus::waiting; };
+  not_ok = not_ok + (bad(status) ? 1 : 0) - (bad(slot.status) ? 1 : 0);
+  slot.status = status;
 }
 
 Run::State::~State() {
@@ -65,13 +98,7 @@ void Run::State::copy_edges(const detail::PipelineStage& stage, Slot& slot) {
     const std::byte* from = slots[e.stage].out + e.from;
     std::byte* to = slot.in + e.to;
     switch (e.kind) {
-      case Kind::number: {
-        double x;
-        std::memcpy(&x, from, sizeof x);
-        if (!e.range.holds(x)) [[unlikely]] check_range(*e.target, x);
-        std::memcpy(to, &x, sizeof x);
-        break;
-      }
+      case Kind::number: break;  // in `copies`
       case Kind::bytes: std::memcpy(to, from, e.size); break;
       case Kind::text: *reinterpret_cast<std::string*>(to) = *reinterpret_cast<const std::string*>(from); break;
       case Kind::general: write_checked(*e.target, slot.in, read_dynamic(*e.source, slots[e.stage].out)); break;
@@ -133,55 +160,6 @@ void Run::State::write_one(const detail::PipelineStage& stage, Slot& slot, const
 
 void Run::State::write_loose(const detail::PipelineStage& stage, Slot& slot) {
   for (const auto f : stage.loose) write_one(stage, slot, stage.inputs[f]);
-}
-
-StageStatus Run::State::attempt(std::size_t i, SolveContext& ctx) {
-  const auto& stage = graph.stages[i];
-  Slot& slot = slots[i];
-  try {
-    if (slot.loose) {
-      write_loose(stage, slot);
-      slot.loose = false;
-    }
-    copy_edges(stage, slot);
-    if (stage.resolver->solve(slot.in, slot.out, ctx) == Status::ok) {
-      for (const auto offset : stage.result_numbers) {
-        double x;
-        std::memcpy(&x, slot.out + offset, sizeof x);
-        if (std::isnan(x)) [[unlikely]] check_result(stage.resolver->outputs(), slot.out, stage.name);
-      }
-      return StageStatus::ok;
-    }
-    trouble[i].why = std::move(ctx.why);
-    trouble[i].reason = trouble[i].why.reason;
-    ctx.why = {};
-    return StageStatus::infeasible;
-  } catch (Error& error) {
-    error.add_context(fmt::format("in stage '{}'", stage.name));
-    trouble[i].error = std::current_exception();
-    trouble[i].reason = error.what();
-  } catch (const std::exception& error) {
-    trouble[i].error = std::current_exception();
-    trouble[i].reason = error.what();
-  } catch (...) {
-    trouble[i].error = std::current_exception();
-    trouble[i].reason = "an exception that is no std::exception";
-  }
-  return StageStatus::failed;
-}
-
-void Run::State::settle(std::size_t i, StageStatus status) {
-  Slot& slot = slots[i];
-  slot.status = status;
-  // What failed or was skipped is tried again by the next execution, whether or not its inputs change.
-  slot.dirty = status == StageStatus::failed || status == StageStatus::skipped;
-  if (status == StageStatus::failed) {
-    slot.loose = true;
-    if (failed == kNone) failed = i;
-    report.stage_failures.push_back({graph.stages[i].name, {}, trouble[i].reason});
-  }
-  for (const auto c : graph.stages[i].consumers) slots[c].dirty = true;
-  for (const auto c : graph.stages[i].loose_consumers) slots[c].dirty = slots[c].loose = true;
 }
 
 void Run::State::require_values() const {

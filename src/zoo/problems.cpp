@@ -6,7 +6,12 @@ namespace mlsysim::detail {
 
 void Problems::add(ZooFault fault, const SourceText& source, Place at, ErrorFacts facts) {
   facts.id = std::string(id_of(fault));
-  problems_.push_back(placed(std::move(facts), source, at));
+  if (problems_.size() < kMostExcerpts) {
+    problems_.push_back(placed(std::move(facts), source, at));
+    return;
+  }
+  facts.where = {source.file, static_cast<int>(at.line), static_cast<int>(at.column)};
+  problems_.push_back(std::move(facts));
 }
 
 void Problems::add(ErrorFacts facts) { problems_.push_back(std::move(facts)); }

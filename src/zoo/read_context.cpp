@@ -165,6 +165,14 @@ std::optional<AnyQuantity> read_number(ReadContext& ctx, NodeRef node, const std
     return std::nullopt;
   }
   try {
+    // 0132 is decimal to some readers and octal to others; a text of digits alone is not given to the unit reader.
+    const bool digits_only = text.find_first_not_of("0123456789+-.eE_xX") == std::string_view::npos;
+    if (digits_only && (count || any))
+      throw UnitError({.id = std::string(id_of(ZooFault::not_a_number)),
+                       .message = "this form of number is not read",
+                       .found = quoted_text(text),
+                       .expected = "a finite decimal number",
+                       .hint = "write it without leading zeros, underscores and hexadecimal digits"});
     auto q = UnitRegistry::standard().parse(text);
     if (any || q.exponents() == rule.exps) return q;
     ctx.fault(count ? ZooFault::not_a_number : ZooFault::bad_quantity, node,

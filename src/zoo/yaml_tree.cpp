@@ -64,6 +64,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
+    if (problems_.size() >= kMostExcerpts) throw Stop{};  // more would not help anybody
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
     const bool quoted = tag == "!";

@@ -24,7 +24,7 @@ template <class L, class T> std::vector<T> run(const std::vector<T>& values) {
   });
   if constexpr (std::is_same_v<T, double>) check_ranges(describe<In>(), &in);
   const Out result = L::template solve<T>(in);
-  std::vector<T> out(std::tuple_size_v<decltype(Out::fields())>);
+  std::vector<T> out(decltype(Out::fields())::size);
   T* put = out.data();
   for_each_field<Out>([&](const auto& row) {
     if constexpr (is_quantity_v<MemberOf<decltype(row)>>)

@@ -142,6 +142,16 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"FailureProbability", "probability", "+time -mtbf"},
     {"YoungInterval", "interval", "+checkpoint_time +mtbf"},
     {"CheckpointGoodput", "goodput", "~interval -checkpoint_time -restart_time +mtbf"},
+
+    {"TextbookPass", "latency",
+     "+work +weights +batch_size -efficiency +activation_share +layers +passes -peak -bandwidth +layer_overhead "
+     "+dispatch"},
+    {"TextbookPass", "latency_compute", "+work +batch_size -efficiency -peak"},
+    {"TextbookPass", "latency_memory", "+weights +batch_size +activation_share -bandwidth"},
+    {"TextbookPass", "latency_overhead", "+layers +passes +layer_overhead +dispatch"},
+    {"TextbookPass", "traffic", "+weights +batch_size +activation_share"},
+    {"TextbookPrefillWork", "work", "+params +layers +width +new_tokens +context +batch_size"},
+    {"TextbookDecode", "itl", "+weights +kv_cache -bandwidth +layer_overhead +layers"},
 });
 
 /// A law with a constant that carries a unit: it does not scale with that base dimension, and this is the
@@ -162,6 +172,8 @@ inline constexpr auto kConstants = std::to_array<HasConstant>({
     {"TrainingWork", "work", "6 FLOP/param/token"},
     {"TrainingWork", "param", "6 FLOP/param/token"},
     {"TrainingWork", "token", "6 FLOP/param/token"},
+    {"TextbookPrefillWork", "work", "2 FLOP per multiply-add"},
+    {"TextbookPrefillWork", "param", "2 FLOP/param/token, 4 FLOP for each score"},
     {"DecodeWork", "work", "2 FLOP/param/token"},
     {"DecodeWork", "param", "2 FLOP/param/token"},
     {"DecodeWork", "token", "2 FLOP/param/token"},

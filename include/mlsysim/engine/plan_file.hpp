@@ -15,6 +15,8 @@
 
 namespace mlsysim {
 
+class YamlDocument;
+
 /// A bound on a metric of the scorecard.
 struct PlanAssertion {
   std::string metric;             ///< "performance.ttft"
@@ -38,6 +40,12 @@ struct PlanFile {
   std::string version, name;
   ScenarioBuilder builder;
   std::vector<PlanAssertion> assertions;
+  std::shared_ptr<const YamlDocument> document;  ///< for messages that point into the file
+
+  /// The scenario. @throws what ScenarioBuilder::build throws, with line and caret where the file is at fault
+  [[nodiscard]] BuiltScenario build() const;
+  /// The assertions against a scorecard. @throws what check_assertions throws, with line and caret
+  [[nodiscard]] std::vector<AssertionResult> check(const SystemEvaluation& evaluation) const;
 };
 
 /// One key of a plan file.

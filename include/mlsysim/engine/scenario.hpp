@@ -67,7 +67,7 @@ struct Scenario {
 
   static constexpr auto fields() {
     using S = Scenario;
-    return std::tuple{
+    return rows(
         field(&S::name, "name", "", "name of the scenario").defaulted("scenario"),
         field(&S::workload, key::workload),
         field(&S::hardware, key::hardware).defaulted("the fleet's"),
@@ -103,7 +103,7 @@ struct Scenario {
         field(&S::unit_cost, "unit_cost", "USD", "price of one device").non_negative().defaulted("the device's own figure"),
         field(&S::infrastructure_multiplier, key::infrastructure_multiplier).at_least(1).defaulted("the devices alone"),
         field(&S::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-        field(&S::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+        field(&S::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
   }
 };
 

@@ -16,7 +16,7 @@ struct MemoryBreakdown {
 
   static constexpr auto fields() {
     using M = MemoryBreakdown;
-    return std::tuple{
+    return rows(
         field(&M::weights, "weights", "GB", "model weights"),
         field(&M::kv_cache, "kv_cache", "GB", "keys, values and recurrent states"),
         field(&M::activations, "activations", "GB", "activations kept for the backward pass, or the working set"),
@@ -26,7 +26,7 @@ struct MemoryBreakdown {
         field(&M::fragmentation, "fragmentation", "GB", "allocated but not usable"),
         field(&M::reserve, "reserve", "GB", "framework and context"),
         field(&M::total, "total", "GB", "sum of the parts"),
-        field(&M::capacity, "capacity", "GB", "device memory")};
+        field(&M::capacity, "capacity", "GB", "device memory"));
   }
 };
 

@@ -28,7 +28,7 @@ struct TransformerActivations {
     Data<T> element_bytes;
     T tp_size{1.0}, sequence_parallel{0.0};
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::seq_len, key::seq_len).non_negative().counted(),
+      return rows(field(&Inputs::seq_len, key::seq_len).non_negative().counted(),
                         field(&Inputs::batch_size, "batch_size", "", "sequences of one micro-batch")
                             .non_negative()
                             .counted(),
@@ -40,15 +40,15 @@ struct TransformerActivations {
                               "1: what tensor parallelism leaves whole is split too")
                             .within(0, 1)
                             .counted()
-                            .defaulted("not split")};
+                            .defaulted("not split"));
     }
   };
   template <class T> struct Result {
     Data<T> none, selective, full;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::none, "none", "GB", "nothing recomputed"),
+      return rows(field(&Result::none, "none", "GB", "nothing recomputed"),
                         field(&Result::selective, "selective", "GB", "attention scores recomputed"),
-                        field(&Result::full, "full", "GB", "whole layer recomputed from its input")};
+                        field(&Result::full, "full", "GB", "whole layer recomputed from its input"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

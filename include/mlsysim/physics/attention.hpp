@@ -25,7 +25,7 @@ struct AttentionWork {
     T batch, heads, kv_heads, qk_dim, v_dim, new_tokens, past_tokens, causal;
     Data<T> io_bytes, kv_bytes;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::batch, "batch", "", "sequences").non_negative().counted(),
           field(&Inputs::heads, key::heads).non_negative().counted(),
           field(&Inputs::kv_heads, key::kv_heads).non_negative().counted(),
@@ -41,7 +41,7 @@ struct AttentionWork {
           field(&Inputs::io_bytes, "io_bytes", "B", "storage of one element of queries and outputs")
               .non_negative(),
           field(&Inputs::kv_bytes, "kv_bytes", "B", "storage of one element of keys and values")
-              .non_negative()};
+              .non_negative());
     }
   };
   template <class T> struct Result {
@@ -49,10 +49,10 @@ struct AttentionWork {
     Work<T> work;
     Data<T> qo_traffic, kv_traffic;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::pairs, "pairs", "", "query-key pairs per head and sequence"),
+      return rows(field(&Result::pairs, "pairs", "", "query-key pairs per head and sequence"),
                         field(&Result::work, key::work),
                         field(&Result::qo_traffic, "qo_traffic", "GB", "queries read and outputs written"),
-                        field(&Result::kv_traffic, "kv_traffic", "GB", "keys and values read")};
+                        field(&Result::kv_traffic, "kv_traffic", "GB", "keys and values read"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -79,21 +79,21 @@ struct WindowedAttentionPairs {
   template <class T> struct Inputs {
     T new_tokens, past_tokens, window;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::new_tokens, "new_tokens", "", "query tokens per sequence").at_least(1).counted(),
           field(&Inputs::past_tokens, "past_tokens", "", "earlier tokens per sequence")
               .non_negative()
               .counted(),
           field(&Inputs::window, "window", "", "tokens that one token sees, itself included")
               .at_least(1)
-              .counted()};
+              .counted());
     }
   };
   template <class T> struct Result {
     T pairs, keys;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::pairs, "pairs", "", "query-key pairs per head and sequence"),
-                        field(&Result::keys, "keys", "", "distinct tokens whose keys and values are read")};
+      return rows(field(&Result::pairs, "pairs", "", "query-key pairs per head and sequence"),
+                        field(&Result::keys, "keys", "", "distinct tokens whose keys and values are read"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

@@ -18,14 +18,14 @@ struct FacilityEnergy {
     Energy<T> energy;
     T pue;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
-                        field(&Inputs::pue, key::pue).at_least(1)};
+      return rows(field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
+                        field(&Inputs::pue, key::pue).at_least(1));
     }
   };
   template <class T> struct Result {
     Energy<T> facility_energy;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::facility_energy, key::facility_energy)};
+      return rows(field(&Result::facility_energy, key::facility_energy));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -46,15 +46,15 @@ struct OperationalCarbon {
     Energy<T> facility_energy;
     CarbonIntensity<T> carbon_intensity;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::facility_energy, key::facility_energy).non_negative(),
-                        field(&Inputs::carbon_intensity, key::carbon_intensity).non_negative()};
+      return rows(field(&Inputs::facility_energy, key::facility_energy).non_negative(),
+                        field(&Inputs::carbon_intensity, key::carbon_intensity).non_negative());
     }
   };
   template <class T> struct Result {
     Carbon<T> operational;
     static constexpr auto fields() {
-      return std::tuple{
-          field(&Result::operational, "operational", "kgCO2e", "greenhouse gases of the electricity")};
+      return rows(
+          field(&Result::operational, "operational", "kgCO2e", "greenhouse gases of the electricity"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -75,19 +75,19 @@ struct EmbodiedCarbon {
     T devices;
     Time<T> used_time, lifetime;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::device_carbon, "device_carbon", "kgCO2e", "emissions of making one device")
               .non_negative(),
           field(&Inputs::devices, key::devices).non_negative().counted(),
           field(&Inputs::used_time, key::used_time).non_negative(),
-          field(&Inputs::lifetime, key::lifetime).positive()};
+          field(&Inputs::lifetime, key::lifetime).positive());
     }
   };
   template <class T> struct Result {
     Carbon<T> embodied;
     static constexpr auto fields() {
-      return std::tuple{
-          field(&Result::embodied, "embodied", "kgCO2e", "manufacturing emissions of the period")};
+      return rows(
+          field(&Result::embodied, "embodied", "kgCO2e", "manufacturing emissions of the period"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -112,7 +112,7 @@ struct CarbonFootprint {
     T devices;
     Time<T> used_time, lifetime;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
           field(&Inputs::pue, key::pue).at_least(1),
           field(&Inputs::carbon_intensity, key::carbon_intensity).non_negative(),
@@ -120,16 +120,16 @@ struct CarbonFootprint {
               .non_negative(),
           field(&Inputs::devices, key::devices).non_negative().counted(),
           field(&Inputs::used_time, key::used_time).non_negative(),
-          field(&Inputs::lifetime, key::lifetime).positive()};
+          field(&Inputs::lifetime, key::lifetime).positive());
     }
   };
   template <class T> struct Result {
     Carbon<T> operational, embodied, carbon_footprint;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Result::operational, "operational", "kgCO2e", "greenhouse gases of the electricity"),
           field(&Result::embodied, "embodied", "kgCO2e", "manufacturing emissions of the period"),
-          field(&Result::carbon_footprint, key::carbon_footprint)};
+          field(&Result::carbon_footprint, key::carbon_footprint));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -159,14 +159,14 @@ struct WaterUse {
     Energy<T> energy;
     WaterIntensity<T> wue;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
-                        field(&Inputs::wue, key::wue).non_negative()};
+      return rows(field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
+                        field(&Inputs::wue, key::wue).non_negative());
     }
   };
   template <class T> struct Result {
     Water<T> water;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::water, "water", "L", "water evaporated on site")};
+      return rows(field(&Result::water, "water", "L", "water evaporated on site"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

@@ -19,10 +19,10 @@ template <class T> struct CollectiveInputs {
   Bandwidth<T> bandwidth;
   Time<T> alpha;
   static constexpr auto fields() {
-    return std::tuple{field(&CollectiveInputs::message, key::message).non_negative(),
+    return rows(field(&CollectiveInputs::message, key::message).non_negative(),
                       field(&CollectiveInputs::ranks, key::ranks).at_least(1).counted(),
                       field(&CollectiveInputs::bandwidth, key::bandwidth).positive(),
-                      field(&CollectiveInputs::alpha, key::alpha).non_negative()};
+                      field(&CollectiveInputs::alpha, key::alpha).non_negative());
   }
 };
 
@@ -30,10 +30,10 @@ template <class T> struct CollectiveInputs {
 template <class T> struct CollectiveResult {
   Time<T> time, startup, transfer;
   static constexpr auto fields() {
-    return std::tuple{
+    return rows(
         field(&CollectiveResult::time, key::time),
         field(&CollectiveResult::startup, "startup", "us", "part that grows with alpha"),
-        field(&CollectiveResult::transfer, "transfer", "ms", "part that grows with the message")};
+        field(&CollectiveResult::transfer, "transfer", "ms", "part that grows with the message"));
   }
 };
 
@@ -56,9 +56,9 @@ struct PointToPoint {
     Bandwidth<T> bandwidth;
     Time<T> alpha;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::message, key::message).non_negative(),
+      return rows(field(&Inputs::message, key::message).non_negative(),
                         field(&Inputs::bandwidth, key::bandwidth).positive(),
-                        field(&Inputs::alpha, key::alpha).non_negative()};
+                        field(&Inputs::alpha, key::alpha).non_negative());
     }
   };
   template <class T> using Result = detail::CollectiveResult<T>;
@@ -157,7 +157,7 @@ struct DoubleBinaryTreeAllReduce {
     Time<T> alpha;
     T latency_factor{1.2}, bandwidth_factor{1.05};
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::message, key::message).non_negative(),
+      return rows(field(&Inputs::message, key::message).non_negative(),
                         field(&Inputs::ranks, key::ranks).at_least(1).counted(),
                         field(&Inputs::bandwidth, key::bandwidth).positive(),
                         field(&Inputs::alpha, key::alpha).non_negative(),
@@ -166,7 +166,7 @@ struct DoubleBinaryTreeAllReduce {
                             .defaulted("convention of MLSys-im"),
                         field(&Inputs::bandwidth_factor, "bandwidth_factor", "", "transfer over the bound")
                             .at_least(1)
-                            .defaulted("convention of MLSys-im")};
+                            .defaulted("convention of MLSys-im"));
     }
   };
   template <class T> using Result = detail::CollectiveResult<T>;
@@ -213,7 +213,7 @@ struct HierarchicalAllReduce {
     Bandwidth<T> bandwidth_intra, bandwidth_inter;
     Time<T> alpha_intra, alpha_inter;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::message, key::message).non_negative(),
           field(&Inputs::ranks_per_node, "ranks_per_node", "", "devices of one node").at_least(1).counted(),
           field(&Inputs::nodes, "nodes", "", "nodes").at_least(1).counted(),
@@ -221,15 +221,15 @@ struct HierarchicalAllReduce {
           field(&Inputs::bandwidth_inter, "bandwidth_inter", "GB/s", "one-way network rate per device")
               .positive(),
           field(&Inputs::alpha_intra, "alpha_intra", "us", "start-up latency inside a node").non_negative(),
-          field(&Inputs::alpha_inter, "alpha_inter", "us", "start-up latency between nodes").non_negative()};
+          field(&Inputs::alpha_inter, "alpha_inter", "us", "start-up latency between nodes").non_negative());
     }
   };
   template <class T> struct Result {
     Time<T> time, intra, inter;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::time, key::time),
+      return rows(field(&Result::time, key::time),
                         field(&Result::intra, "intra", "ms", "part inside the nodes"),
-                        field(&Result::inter, "inter", "ms", "part between the nodes")};
+                        field(&Result::inter, "inter", "ms", "part between the nodes"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -265,19 +265,19 @@ struct BusBandwidth {
     T ranks, passes;
     Time<T> time;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::message, key::message).non_negative(),
+      return rows(field(&Inputs::message, key::message).non_negative(),
                         field(&Inputs::ranks, key::ranks).at_least(1).counted(),
                         field(&Inputs::passes, "passes", "", "2: all-reduce; 1: gather, scatter, all-to-all")
                             .within(1, 2)
                             .counted(),
-                        field(&Inputs::time, key::time).positive()};
+                        field(&Inputs::time, key::time).positive());
     }
   };
   template <class T> struct Result {
     Bandwidth<T> algorithm, bus;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::algorithm, "algorithm", "GB/s", "message over time"),
-                        field(&Result::bus, "bus", "GB/s", "rate that each link carries")};
+      return rows(field(&Result::algorithm, "algorithm", "GB/s", "message over time"),
+                        field(&Result::bus, "bus", "GB/s", "rate that each link carries"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

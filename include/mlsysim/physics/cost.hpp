@@ -21,22 +21,22 @@ struct CapitalCost {
     Time<T> used_time, lifetime;
     T infrastructure{1.0};
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::unit_cost, "unit_cost", "USD", "price of one device").non_negative(),
+      return rows(field(&Inputs::unit_cost, "unit_cost", "USD", "price of one device").non_negative(),
                         field(&Inputs::devices, key::devices).non_negative().counted(),
                         field(&Inputs::used_time, key::used_time).non_negative(),
                         field(&Inputs::lifetime, key::lifetime).positive(),
                         field(&Inputs::infrastructure, "infrastructure", "",
                               "purchase of everything over that of the devices")
                             .at_least(1)
-                            .defaulted("devices alone")};
+                            .defaulted("devices alone"));
     }
   };
   template <class T> struct Result {
     Money<T> purchase, capital;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Result::purchase, "purchase", "USD", "price paid at the start"),
-          field(&Result::capital, "capital", "USD", "part of the price that falls to the period")};
+          field(&Result::capital, "capital", "USD", "part of the price that falls to the period"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -56,14 +56,14 @@ struct EnergyCost {
     Energy<T> facility_energy;
     MoneyPerEnergy<T> energy_price;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::facility_energy, key::facility_energy).non_negative(),
-                        field(&Inputs::energy_price, key::energy_price).non_negative()};
+      return rows(field(&Inputs::facility_energy, key::facility_energy).non_negative(),
+                        field(&Inputs::energy_price, key::energy_price).non_negative());
     }
   };
   template <class T> struct Result {
     Money<T> energy_cost;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::energy_cost, "energy_cost", "USD", "cost of the electricity")};
+      return rows(field(&Result::energy_cost, "energy_cost", "USD", "cost of the electricity"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -85,18 +85,18 @@ struct MaintenanceCost {
     Time<T> used_time;
     T annual_maintenance{0.05};
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::purchase, "purchase", "USD", "price paid at the start").non_negative(),
+      return rows(field(&Inputs::purchase, "purchase", "USD", "price paid at the start").non_negative(),
                         field(&Inputs::used_time, key::used_time).non_negative(),
                         field(&Inputs::annual_maintenance, "annual_maintenance", "",
                               "share of the purchase price per 365 days")
                             .within(0, 1)
-                            .defaulted("convention of MLSys-im")};
+                            .defaulted("convention of MLSys-im"));
     }
   };
   template <class T> struct Result {
     Money<T> maintenance;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::maintenance, "maintenance", "USD", "cost of upkeep")};
+      return rows(field(&Result::maintenance, "maintenance", "USD", "cost of upkeep"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -121,7 +121,7 @@ struct TotalCost {
     MoneyPerEnergy<T> energy_price;
     T infrastructure{1.0}, annual_maintenance{0.05};
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::unit_cost, "unit_cost", "USD", "price of one device").non_negative(),
+      return rows(field(&Inputs::unit_cost, "unit_cost", "USD", "price of one device").non_negative(),
                         field(&Inputs::devices, key::devices).non_negative().counted(),
                         field(&Inputs::used_time, key::used_time).non_negative(),
                         field(&Inputs::lifetime, key::lifetime).positive(),
@@ -134,16 +134,16 @@ struct TotalCost {
                         field(&Inputs::annual_maintenance, "annual_maintenance", "",
                               "share of the purchase price per 365 days")
                             .within(0, 1)
-                            .defaulted("convention of MLSys-im")};
+                            .defaulted("convention of MLSys-im"));
     }
   };
   template <class T> struct Result {
     Money<T> capital, energy_cost, maintenance, tco;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Result::capital, "capital", "USD", "part of the purchase that falls to the period"),
           field(&Result::energy_cost, "energy_cost", "USD", "cost of the electricity"),
-          field(&Result::maintenance, "maintenance", "USD", "cost of upkeep"), field(&Result::tco, key::tco)};
+          field(&Result::maintenance, "maintenance", "USD", "cost of upkeep"), field(&Result::tco, key::tco));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -180,15 +180,15 @@ struct CostPerToken {
     TokenRate<T> token_throughput;
     T utilization{1.0};
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::cost_rate, "cost_rate", "USD/h", "cost of all devices per time").non_negative(),
           field(&Inputs::token_throughput, key::token_throughput).positive(),
-          field(&Inputs::utilization, key::utilization).within(1e-6, 1).defaulted("busy all the time")};
+          field(&Inputs::utilization, key::utilization).within(1e-6, 1).defaulted("busy all the time"));
     }
   };
   template <class T> struct Result {
     MoneyPerToken<T> cost_per_token;
-    static constexpr auto fields() { return std::tuple{field(&Result::cost_per_token, key::cost_per_token)}; }
+    static constexpr auto fields() { return rows(field(&Result::cost_per_token, key::cost_per_token)); }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     return {.cost_per_token = in.cost_rate / (in.token_throughput * in.utilization)};

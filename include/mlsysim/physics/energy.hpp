@@ -24,20 +24,20 @@ struct EnergyProportional {
     Time<T> time;
     T idle_fraction{0.3};
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::tdp, "tdp", "W", "power at full load").non_negative(),
           field(&Inputs::utilization, key::utilization).within(0, 1),
           field(&Inputs::time, key::time).non_negative(),
           field(&Inputs::idle_fraction, "idle_fraction", "", "share of the full power drawn when idle")
               .within(0, 1)
-              .defaulted("convention of MLSys-im")};
+              .defaulted("convention of MLSys-im"));
     }
   };
   template <class T> struct Result {
     Power<T> power;
     Energy<T> energy;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::power, key::power), field(&Result::energy, key::energy)};
+      return rows(field(&Result::power, key::power), field(&Result::energy, key::energy));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -63,7 +63,7 @@ struct EnergyPerOperation {
     Power<T> static_power;
     Time<T> time;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::work, key::work).non_negative(),
           field(&Inputs::traffic, key::traffic).non_negative(),
           field(&Inputs::energy_per_work, "energy_per_work", "pJ/FLOP", "energy of one operation")
@@ -72,16 +72,16 @@ struct EnergyPerOperation {
               .non_negative(),
           field(&Inputs::static_power, "static_power", "W", "power drawn without any operation")
               .non_negative(),
-          field(&Inputs::time, key::time).non_negative()};
+          field(&Inputs::time, key::time).non_negative());
     }
   };
   template <class T> struct Result {
     Energy<T> energy, compute_energy, memory_energy, static_energy;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::energy, key::energy),
+      return rows(field(&Result::energy, key::energy),
                         field(&Result::compute_energy, "compute_energy", "J", "part of the arithmetic"),
                         field(&Result::memory_energy, "memory_energy", "J", "part of the memory traffic"),
-                        field(&Result::static_energy, "static_energy", "J", "part that only time costs")};
+                        field(&Result::static_energy, "static_energy", "J", "part that only time costs"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

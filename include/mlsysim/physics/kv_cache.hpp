@@ -18,15 +18,15 @@ struct KvBytesPerToken {
     T layers, kv_heads, head_dim;
     Data<T> element_bytes;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::layers, key::layers).non_negative().counted(),
+      return rows(field(&Inputs::layers, key::layers).non_negative().counted(),
                         field(&Inputs::kv_heads, key::kv_heads).non_negative().counted(),
                         field(&Inputs::head_dim, key::head_dim).non_negative().counted(),
-                        field(&Inputs::element_bytes, key::element_bytes).non_negative()};
+                        field(&Inputs::element_bytes, key::element_bytes).non_negative());
     }
   };
   template <class T> struct Result {
     DataPerToken<T> kv_per_token;
-    static constexpr auto fields() { return std::tuple{field(&Result::kv_per_token, key::kv_per_token)}; }
+    static constexpr auto fields() { return rows(field(&Result::kv_per_token, key::kv_per_token)); }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     return {.kv_per_token = 2.0 * in.layers * in.kv_heads * in.head_dim * in.element_bytes / unit::token};
@@ -47,17 +47,17 @@ struct KvCache {
     Data<T> element_bytes;
     T seq_len, batch_size;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::layers, key::layers).non_negative().counted(),
+      return rows(field(&Inputs::layers, key::layers).non_negative().counted(),
                         field(&Inputs::kv_heads, key::kv_heads).non_negative().counted(),
                         field(&Inputs::head_dim, key::head_dim).non_negative().counted(),
                         field(&Inputs::element_bytes, key::element_bytes).non_negative(),
                         field(&Inputs::seq_len, key::seq_len).non_negative().counted(),
-                        field(&Inputs::batch_size, key::batch_size).non_negative().counted()};
+                        field(&Inputs::batch_size, key::batch_size).non_negative().counted());
     }
   };
   template <class T> struct Result {
     Data<T> kv_cache_size;
-    static constexpr auto fields() { return std::tuple{field(&Result::kv_cache_size, key::kv_cache_size)}; }
+    static constexpr auto fields() { return rows(field(&Result::kv_cache_size, key::kv_cache_size)); }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     const auto per_token = apply<KvBytesPerToken, T>({.layers = in.layers,
@@ -84,7 +84,7 @@ struct MlaKvCache {
     Data<T> element_bytes;
     T seq_len, batch_size;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::layers, key::layers).non_negative().counted(),
           field(&Inputs::kv_lora_rank, "kv_lora_rank", "", "width of the compressed key-value vector")
               .non_negative()
@@ -94,15 +94,15 @@ struct MlaKvCache {
               .counted(),
           field(&Inputs::element_bytes, key::element_bytes).non_negative(),
           field(&Inputs::seq_len, key::seq_len).non_negative().counted(),
-          field(&Inputs::batch_size, key::batch_size).non_negative().counted()};
+          field(&Inputs::batch_size, key::batch_size).non_negative().counted());
     }
   };
   template <class T> struct Result {
     DataPerToken<T> kv_per_token;
     Data<T> kv_cache_size;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::kv_per_token, key::kv_per_token),
-                        field(&Result::kv_cache_size, key::kv_cache_size)};
+      return rows(field(&Result::kv_per_token, key::kv_per_token),
+                        field(&Result::kv_cache_size, key::kv_cache_size));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -126,11 +126,11 @@ struct PagedKv {
     DataPerToken<T> kv_per_token;
     T seq_len, batch_size, page_tokens;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::kv_per_token, key::kv_per_token).non_negative(),
           field(&Inputs::seq_len, key::seq_len).at_least(1).counted(),
           field(&Inputs::batch_size, key::batch_size).non_negative().counted(),
-          field(&Inputs::page_tokens, "page_tokens", "", "tokens per page").at_least(1).counted()};
+          field(&Inputs::page_tokens, "page_tokens", "", "tokens per page").at_least(1).counted());
     }
   };
   template <class T> struct Result {
@@ -138,9 +138,9 @@ struct PagedKv {
     Data<T> reserved;
     T waste;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::pages, "pages", "", "pages of one sequence"),
+      return rows(field(&Result::pages, "pages", "", "pages of one sequence"),
                         field(&Result::reserved, "reserved", "GB", "bytes reserved for the batch"),
-                        field(&Result::waste, "waste", "", "share of the reserved bytes without a token")};
+                        field(&Result::waste, "waste", "", "share of the reserved bytes without a token"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

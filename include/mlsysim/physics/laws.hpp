@@ -14,6 +14,7 @@
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/physics/roofline.hpp>
 #include <mlsysim/physics/speculative.hpp>
+#include <mlsysim/physics/textbook.hpp>
 #include <mlsysim/physics/training.hpp>
 #include <mlsysim/physics/utilisation.hpp>
 
@@ -35,7 +36,8 @@ using AllLaws =
             ExpectedAcceptedTokens, SpeculativeTokenTime, EnergyProportional, EnergyPerOperation,
             FacilityEnergy, OperationalCarbon, EmbodiedCarbon, CarbonFootprint, WaterUse, CapitalCost,
             EnergyCost, MaintenanceCost, TotalCost, CostPerToken, ClusterMtbf, FailureProbability,
-            YoungInterval, CheckpointGoodput>;
+            YoungInterval, CheckpointGoodput, TextbookPass, TextbookPrefillWork,
+            TextbookDecode>;
 
 /// Calls `f.template operator()<L>()` for each law of a list, in order.
 template <class F, Law... L> constexpr void for_each_law(LawList<L...> /*list*/, F&& f) {

@@ -18,21 +18,21 @@ struct MatmulWork {
     T m, n, k, count;
     Data<T> a_bytes, b_bytes, c_bytes;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::m, "m", "", "rows of A and C").non_negative().counted(),
           field(&Inputs::n, "n", "", "columns of B and C").non_negative().counted(),
           field(&Inputs::k, "k", "", "columns of A, rows of B").non_negative().counted(),
           field(&Inputs::count, "count", "", "products of this shape").non_negative().counted(),
           field(&Inputs::a_bytes, "a_bytes", "B", "storage of one element of A").non_negative(),
           field(&Inputs::b_bytes, "b_bytes", "B", "storage of one element of B").non_negative(),
-          field(&Inputs::c_bytes, "c_bytes", "B", "storage of one element of C").non_negative()};
+          field(&Inputs::c_bytes, "c_bytes", "B", "storage of one element of C").non_negative());
     }
   };
   template <class T> struct Result {
     Work<T> work;
     Data<T> traffic;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::work, key::work), field(&Result::traffic, key::traffic)};
+      return rows(field(&Result::work, key::work), field(&Result::traffic, key::traffic));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -57,22 +57,22 @@ struct TileWave {
   template <class T> struct Inputs {
     T m, n, count, tile_m, tile_n, units;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::m, "m", "", "rows of C").non_negative().counted(),
           field(&Inputs::n, "n", "", "columns of C").non_negative().counted(),
           field(&Inputs::count, "count", "", "products of this shape in one launch").non_negative().counted(),
           field(&Inputs::tile_m, "tile_m", "", "rows of one tile").at_least(1).counted(),
           field(&Inputs::tile_n, "tile_n", "", "columns of one tile").at_least(1).counted(),
-          field(&Inputs::units, "units", "", "tiles in flight on the device").at_least(1).counted()};
+          field(&Inputs::units, "units", "", "tiles in flight on the device").at_least(1).counted());
     }
   };
   template <class T> struct Result {
     T tiles, waves, efficiency;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Result::tiles, "tiles", "", "tiles of all products"),
           field(&Result::waves, "waves", "", "rounds over all units"),
-          field(&Result::efficiency, "efficiency", "", "useful share of the occupied arithmetic")};
+          field(&Result::efficiency, "efficiency", "", "useful share of the occupied arithmetic"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -102,7 +102,7 @@ struct MatmulTime {
     Bandwidth<T> bandwidth;
     Time<T> launch;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::m, "m", "", "rows of A and C").non_negative().counted(),
           field(&Inputs::n, "n", "", "columns of B and C").non_negative().counted(),
           field(&Inputs::k, "k", "", "columns of A, rows of B").non_negative().counted(),
@@ -115,18 +115,18 @@ struct MatmulTime {
           field(&Inputs::units, "units", "", "tiles in flight on the device").at_least(1).counted(),
           field(&Inputs::peak, key::peak).positive(),
           field(&Inputs::bandwidth, key::bandwidth).positive(),
-          field(&Inputs::launch, key::launch).non_negative()};
+          field(&Inputs::launch, key::launch).non_negative());
     }
   };
   template <class T> struct Result {
     Time<T> time, compute, memory;
     T tile_efficiency;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Result::time, key::time),
           field(&Result::compute, "compute", "ms", "time of the occupied tiles at peak rate"),
           field(&Result::memory, "memory", "ms", "time that memory traffic alone needs"),
-          field(&Result::tile_efficiency, "tile_efficiency", "", "useful share of the occupied arithmetic")};
+          field(&Result::tile_efficiency, "tile_efficiency", "", "useful share of the occupied arithmetic"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

@@ -24,7 +24,7 @@ struct TrainingStateBytes {
     DataPerParam<T> weight_bytes, gradient_bytes, optimizer_bytes;
     T dp_size{1.0}, zero_stage{0.0};
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::params, key::params).non_negative(),
           field(&Inputs::weight_bytes, "weight_bytes", "B/param", "storage of the weights used in arithmetic")
               .non_negative(),
@@ -33,16 +33,16 @@ struct TrainingStateBytes {
           field(&Inputs::optimizer_bytes, "optimizer_bytes", "B/param", "master weights and moments")
               .non_negative(),
           field(&Inputs::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
-          field(&Inputs::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding")};
+          field(&Inputs::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"));
     }
   };
   template <class T> struct Result {
     Data<T> weights, gradients, optimizer_states, total;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Result::weights, key::weights), field(&Result::gradients, "gradients", "GB", "gradients"),
           field(&Result::optimizer_states, "optimizer_states", "GB", "master weights and moments"),
-          field(&Result::total, "total", "GB", "all model states of one device")};
+          field(&Result::total, "total", "GB", "all model states of one device"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -69,7 +69,7 @@ struct MixedPrecisionAdam {
                                 "half-precision weights and gradients; FP32 master weights and two moments"};
   template <class T> struct Inputs {
     Params<T> params;
-    static constexpr auto fields() { return std::tuple{field(&Inputs::params, key::params).non_negative()}; }
+    static constexpr auto fields() { return rows(field(&Inputs::params, key::params).non_negative()); }
   };
   template <class T> using Result = TrainingStateBytes::Result<T>;
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

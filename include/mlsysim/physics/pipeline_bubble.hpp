@@ -19,17 +19,17 @@ struct BubbleOverhead {
   template <class T> struct Inputs {
     T pp_size, microbatch_count, v_stages{1.0};
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::pp_size, key::pp_size).at_least(1).counted(),
           field(&Inputs::microbatch_count, key::microbatch_count).at_least(1).counted(),
-          field(&Inputs::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving")};
+          field(&Inputs::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"));
     }
   };
   template <class T> struct Result {
     T bubble_overhead;
     static constexpr auto fields() {
-      return std::tuple{
-          field(&Result::bubble_overhead, "bubble_overhead", "", "idle time over ideal compute time")};
+      return rows(
+          field(&Result::bubble_overhead, "bubble_overhead", "", "idle time over ideal compute time"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -50,7 +50,7 @@ struct BubbleFraction {
   template <class T> struct Result {
     T bubble_fraction;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::bubble_fraction, key::bubble_fraction)};
+      return rows(field(&Result::bubble_fraction, key::bubble_fraction));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

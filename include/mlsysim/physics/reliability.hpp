@@ -27,15 +27,15 @@ struct ClusterMtbf {
     Time<T> part_mtbf;
     T parts;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::part_mtbf, "part_mtbf", "h", "mean time between failures of one part").positive(),
-          field(&Inputs::parts, "parts", "", "parts that must all work").at_least(1).counted()};
+          field(&Inputs::parts, "parts", "", "parts that must all work").at_least(1).counted());
     }
   };
   template <class T> struct Result {
     Time<T> mtbf;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::mtbf, "mtbf", "h", "mean time between failures of the whole")};
+      return rows(field(&Result::mtbf, "mtbf", "h", "mean time between failures of the whole"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -53,17 +53,17 @@ struct FailureProbability {
   template <class T> struct Inputs {
     Time<T> time, mtbf;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::time, "time", "h", "period").non_negative(),
-          field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive()};
+          field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive());
     }
   };
   template <class T> struct Result {
     T expected, probability;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Result::expected, "expected", "", "failures in the period"),
-          field(&Result::probability, "probability", "", "probability of at least one failure")};
+          field(&Result::probability, "probability", "", "probability of at least one failure"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -83,16 +83,16 @@ struct YoungInterval {
   template <class T> struct Inputs {
     Time<T> checkpoint_time, mtbf;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::checkpoint_time, "checkpoint_time", "s", "time to write one checkpoint")
               .non_negative(),
-          field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive()};
+          field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive());
     }
   };
   template <class T> struct Result {
     Time<T> interval;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::interval, "interval", "s", "work between two checkpoints")};
+      return rows(field(&Result::interval, "interval", "s", "work between two checkpoints"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -117,19 +117,19 @@ struct CheckpointGoodput {
   template <class T> struct Inputs {
     Time<T> interval, checkpoint_time, restart_time, mtbf;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::interval, "interval", "s", "work between two checkpoints").positive(),
           field(&Inputs::checkpoint_time, "checkpoint_time", "s", "time to write one checkpoint")
               .non_negative(),
           field(&Inputs::restart_time, "restart_time", "s", "time from a failure to useful work")
               .non_negative(),
-          field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive()};
+          field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive());
     }
   };
   template <class T> struct Result {
     T goodput;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::goodput, "goodput", "", "useful share of the elapsed time")};
+      return rows(field(&Result::goodput, "goodput", "", "useful share of the elapsed time"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

@@ -22,18 +22,18 @@ struct Roofline {
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::work, key::work).non_negative(),
+      return rows(field(&Inputs::work, key::work).non_negative(),
                         field(&Inputs::traffic, key::traffic).non_negative(),
                         field(&Inputs::peak, key::peak).positive(),
-                        field(&Inputs::bandwidth, key::bandwidth).positive()};
+                        field(&Inputs::bandwidth, key::bandwidth).positive());
     }
   };
   template <class T> struct Result {
     Time<T> time, compute, memory;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::time, key::time),
+      return rows(field(&Result::time, key::time),
                         field(&Result::compute, "compute", "ms", "time that arithmetic alone needs"),
-                        field(&Result::memory, "memory", "ms", "time that memory traffic alone needs")};
+                        field(&Result::memory, "memory", "ms", "time that memory traffic alone needs"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -54,14 +54,14 @@ struct RidgePoint {
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::peak, key::peak).non_negative(),
-                        field(&Inputs::bandwidth, key::bandwidth).positive()};
+      return rows(field(&Inputs::peak, key::peak).non_negative(),
+                        field(&Inputs::bandwidth, key::bandwidth).positive());
     }
   };
   template <class T> struct Result {
     Intensity<T> intensity;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::intensity, "intensity", "FLOP/B", "work per byte at the ridge")};
+      return rows(field(&Result::intensity, "intensity", "FLOP/B", "work per byte at the ridge"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -83,15 +83,15 @@ struct AttainableRate {
     Bandwidth<T> bandwidth;
     Intensity<T> intensity;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::peak, key::peak).non_negative(),
+      return rows(field(&Inputs::peak, key::peak).non_negative(),
                         field(&Inputs::bandwidth, key::bandwidth).non_negative(),
-                        field(&Inputs::intensity, key::arithmetic_intensity).non_negative()};
+                        field(&Inputs::intensity, key::arithmetic_intensity).non_negative());
     }
   };
   template <class T> struct Result {
     ComputeRate<T> rate;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::rate, "rate", "TFLOP/s", "attainable arithmetic rate")};
+      return rows(field(&Result::rate, "rate", "TFLOP/s", "attainable arithmetic rate"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

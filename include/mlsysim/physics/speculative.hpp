@@ -22,15 +22,15 @@ struct ExpectedAcceptedTokens {
   template <class T> struct Inputs {
     T draft_acceptance_rate, draft_tokens;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1),
-                        field(&Inputs::draft_tokens, key::draft_tokens).within(0, 1024).counted()};
+      return rows(field(&Inputs::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1),
+                        field(&Inputs::draft_tokens, key::draft_tokens).within(0, 1024).counted());
     }
   };
   template <class T> struct Result {
     T expected_tokens;
     static constexpr auto fields() {
-      return std::tuple{
-          field(&Result::expected_tokens, "expected_tokens", "", "tokens gained per verification")};
+      return rows(
+          field(&Result::expected_tokens, "expected_tokens", "", "tokens gained per verification"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -53,21 +53,21 @@ struct SpeculativeTokenTime {
     Time<T> draft_time, verify_time;
     T draft_acceptance_rate, draft_tokens;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::draft_time, "draft_time", "ms", "one step of the draft model").non_negative(),
           field(&Inputs::verify_time, "verify_time", "ms", "one verification pass of the large model")
               .non_negative(),
           field(&Inputs::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1),
-          field(&Inputs::draft_tokens, key::draft_tokens).within(0, 1024).counted()};
+          field(&Inputs::draft_tokens, key::draft_tokens).within(0, 1024).counted());
     }
   };
   template <class T> struct Result {
     T expected_tokens;
     Time<T> itl;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Result::expected_tokens, "expected_tokens", "", "tokens gained per verification"),
-          field(&Result::itl, key::itl)};
+          field(&Result::itl, key::itl));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

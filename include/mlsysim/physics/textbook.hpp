@@ -30,7 +30,7 @@ struct TextbookPass {
     Bandwidth<T> bandwidth;
     Time<T> layer_overhead, dispatch;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::work, "work", "GFLOP", "arithmetic of one sample").non_negative(),
+      return rows(field(&Inputs::work, "work", "GFLOP", "arithmetic of one sample").non_negative(),
                         field(&Inputs::weights, key::weights).non_negative(),
                         field(&Inputs::batch_size, key::batch_size).at_least(1),
                         field(&Inputs::efficiency, key::efficiency).within(1e-9, 1),
@@ -40,7 +40,7 @@ struct TextbookPass {
                         field(&Inputs::peak, key::peak).positive(),
                         field(&Inputs::bandwidth, key::bandwidth).positive(),
                         field(&Inputs::layer_overhead, "layer_overhead", "us", "software time of one layer").non_negative(),
-                        field(&Inputs::dispatch, "dispatch", "us", "fixed time of one invocation").non_negative()};
+                        field(&Inputs::dispatch, "dispatch", "us", "fixed time of one invocation").non_negative());
     }
   };
   template <class T>
@@ -48,9 +48,9 @@ struct TextbookPass {
     Time<T> latency, latency_compute, latency_memory, latency_overhead;
     Data<T> traffic;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::latency, key::latency), field(&Result::latency_compute, key::latency_compute),
+      return rows(field(&Result::latency, key::latency), field(&Result::latency_compute, key::latency_compute),
                         field(&Result::latency_memory, key::latency_memory),
-                        field(&Result::latency_overhead, key::latency_overhead), field(&Result::traffic, key::traffic)};
+                        field(&Result::latency_overhead, key::latency_overhead), field(&Result::traffic, key::traffic));
     }
   };
   template <class T = double>
@@ -77,18 +77,18 @@ struct TextbookPrefillWork {
     Params<T> params;
     T layers{0.0}, width{0.0}, new_tokens{0.0}, context{0.0}, batch_size{1.0};
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::params, "params", "Gparam", "weights that a token uses").non_negative(),
+      return rows(field(&Inputs::params, "params", "Gparam", "weights that a token uses").non_negative(),
                         field(&Inputs::layers, "layers", "", "layers").non_negative(),
                         field(&Inputs::width, "width", "", "query heads times head width").non_negative(),
                         field(&Inputs::new_tokens, "new_tokens", "", "new tokens per sequence").non_negative(),
                         field(&Inputs::context, "context", "", "tokens per sequence after the pass").non_negative(),
-                        field(&Inputs::batch_size, key::batch_size).at_least(1)};
+                        field(&Inputs::batch_size, key::batch_size).at_least(1));
     }
   };
   template <class T>
   struct Result {
     Work<T> work;
-    static constexpr auto fields() { return std::tuple{field(&Result::work, key::work)}; }
+    static constexpr auto fields() { return rows(field(&Result::work, key::work)); }
   };
   template <class T = double>
   [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -113,17 +113,17 @@ struct TextbookDecode {
     Time<T> layer_overhead;
     T layers{0.0};
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::weights, key::weights).non_negative(),
+      return rows(field(&Inputs::weights, key::weights).non_negative(),
                         field(&Inputs::kv_cache, "kv_cache", "GB", "keys and values of the whole batch").non_negative(),
                         field(&Inputs::bandwidth, key::bandwidth).positive(),
                         field(&Inputs::layer_overhead, "layer_overhead", "us", "software time of one layer").non_negative(),
-                        field(&Inputs::layers, "layers", "", "layers").non_negative()};
+                        field(&Inputs::layers, "layers", "", "layers").non_negative());
     }
   };
   template <class T>
   struct Result {
     Time<T> itl;
-    static constexpr auto fields() { return std::tuple{field(&Result::itl, key::itl)}; }
+    static constexpr auto fields() { return rows(field(&Result::itl, key::itl)); }
   };
   template <class T = double>
   [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

@@ -19,13 +19,13 @@ struct TrainingWork {
     Params<T> params;
     Tokens<T> tokens;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::params, key::params).non_negative(),
-                        field(&Inputs::tokens, key::tokens).non_negative()};
+      return rows(field(&Inputs::params, key::params).non_negative(),
+                        field(&Inputs::tokens, key::tokens).non_negative());
     }
   };
   template <class T> struct Result {
     Work<T> work;
-    static constexpr auto fields() { return std::tuple{field(&Result::work, key::work)}; }
+    static constexpr auto fields() { return rows(field(&Result::work, key::work)); }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     return {.work = 6.0 * unit::FLOP / unit::param / unit::token * in.params * in.tokens};
@@ -61,18 +61,18 @@ struct ChinchillaOptimal {
     Work<T> work;
     Quantity<dim::tokens_per_param, T> tokens_per_param{20.0 * unit::token / unit::param};
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::work, "work", "ZFLOP", "training budget").non_negative(),
+      return rows(field(&Inputs::work, "work", "ZFLOP", "training budget").non_negative(),
                         field(&Inputs::tokens_per_param, "tokens_per_param", "token/param",
                               "tokens per parameter at the optimum")
                             .positive()
-                            .defaulted("hoffmann2022chinchilla, table 3")};
+                            .defaulted("hoffmann2022chinchilla, table 3"));
     }
   };
   template <class T> struct Result {
     Params<T> params;
     Tokens<T> tokens;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::params, key::params), field(&Result::tokens, key::tokens)};
+      return rows(field(&Result::params, key::params), field(&Result::tokens, key::tokens));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -97,15 +97,15 @@ struct TrainingTime {
     ComputeRate<T> peak;
     T mfu;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::work, "work", "ZFLOP", "arithmetic of the whole run").non_negative(),
+      return rows(field(&Inputs::work, "work", "ZFLOP", "arithmetic of the whole run").non_negative(),
                         field(&Inputs::devices, key::devices).at_least(1).counted(),
                         field(&Inputs::peak, key::peak).positive(),
-                        field(&Inputs::mfu, key::mfu).within(1e-9, 1)};
+                        field(&Inputs::mfu, key::mfu).within(1e-9, 1));
     }
   };
   template <class T> struct Result {
     Time<T> time;
-    static constexpr auto fields() { return std::tuple{field(&Result::time, "time", "d", "elapsed time")}; }
+    static constexpr auto fields() { return rows(field(&Result::time, "time", "d", "elapsed time")); }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     return {.time = in.work / (in.devices * in.peak * in.mfu)};

@@ -21,15 +21,15 @@ struct ModelFlopsUtilisation {
     ComputeRate<T> peak;
     Time<T> time;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::work, key::work).non_negative(),
+      return rows(field(&Inputs::work, key::work).non_negative(),
                         field(&Inputs::devices, key::devices).at_least(1).counted(),
                         field(&Inputs::peak, key::peak).positive(),
-                        field(&Inputs::time, key::time).positive()};
+                        field(&Inputs::time, key::time).positive());
     }
   };
   template <class T> struct Result {
     T mfu;
-    static constexpr auto fields() { return std::tuple{field(&Result::mfu, key::mfu)}; }
+    static constexpr auto fields() { return rows(field(&Result::mfu, key::mfu)); }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     return {.mfu = in.work / (in.devices * in.peak * in.time)};
@@ -51,16 +51,16 @@ struct HardwareFlopsUtilisation {
     ComputeRate<T> peak;
     Time<T> time;
     static constexpr auto fields() {
-      return std::tuple{
+      return rows(
           field(&Inputs::work, key::work).non_negative(),
           field(&Inputs::recomputed, "recomputed", "GFLOP", "arithmetic done a second time").non_negative(),
           field(&Inputs::devices, key::devices).at_least(1).counted(),
-          field(&Inputs::peak, key::peak).positive(), field(&Inputs::time, key::time).positive()};
+          field(&Inputs::peak, key::peak).positive(), field(&Inputs::time, key::time).positive());
     }
   };
   template <class T> struct Result {
     T hfu;
-    static constexpr auto fields() { return std::tuple{field(&Result::hfu, key::hfu)}; }
+    static constexpr auto fields() { return rows(field(&Result::hfu, key::hfu)); }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     return {.hfu = (in.work + in.recomputed) / (in.devices * in.peak * in.time)};

@@ -74,7 +74,7 @@ class Run {
   Run& operator=(Run&&) noexcept;
   ~Run();
 
-  /// Supplies a value; "model" means "workload". An equal value changes nothing.
+  /// Supplies a value; "model" means "workload". An equal value changes nothing; an object always counts as changed.
   /// @throws LookupError for a key that the pipeline was not told about
   Run& set(std::string_view key, const DynamicValue& value);
   /// Place of a key for `set(index, value)`, for callers that set it often.

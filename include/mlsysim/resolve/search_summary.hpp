@@ -60,7 +60,7 @@ class SearchSummary {
 
   static constexpr auto fields() {
     using S = SearchSummary;
-    return std::tuple{
+    return rows(
         field(&S::objective_value_, "objective_value", "", "objective of the best candidate, in objective_unit"),
         field(&S::objective_unit_, "objective_unit", "", "canonical base unit of the objective"),
         field(&S::best_, "best", "", "name of the best candidate"),
@@ -69,7 +69,7 @@ class SearchSummary {
         field(&S::infeasible_, "infeasible", "", "candidates that miss a constraint").counted(),
         field(&S::skipped_, "skipped", "", "candidates that could not be judged").counted(),
         field(&S::binding_, "binding_constraint", "", "constraint whose relaxation would help"),
-        field(&S::exactness_, "exactness", "", "enumerated, proven or heuristic")};
+        field(&S::exactness_, "exactness", "", "enumerated, proven or heuristic"));
   }
 
  private:

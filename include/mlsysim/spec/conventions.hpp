@@ -34,7 +34,7 @@ struct Conventions {
 
   static constexpr auto fields() {
     using C = Conventions;
-    return std::tuple{
+    return rows(
         field(&C::textbook_efficiency, "textbook_efficiency", "", "share of the peak arithmetic rate").within(0.001, 1),
         field(&C::textbook_activation_share, "textbook_activation_share", "", "activation traffic of a sample over weights").within(0, 10),
         field(&C::textbook_layer_overhead, "textbook_layer_overhead", "us", "software time per layer").non_negative(),
@@ -63,7 +63,7 @@ struct Conventions {
         field(&C::electricity_price, "electricity_price", "USD/kWh", "price of electricity").non_negative(),
         field(&C::maintenance_share, "maintenance_share", "", "yearly maintenance over capital cost").within(0, 1),
         field(&C::amortization_years, "amortization_years", "", "years of straight-line depreciation").positive(),
-        field(&C::draft_tokens, "draft_tokens", "", "tokens drafted per verification").at_least(1)};
+        field(&C::draft_tokens, "draft_tokens", "", "tokens drafted per verification").at_least(1));
   }
 };
 

@@ -43,7 +43,7 @@ struct ComputeCore {
 
   static constexpr auto fields() {
     using C = ComputeCore;
-    return std::tuple{
+    return rows(
         field(&C::dense, "dense", "FLOP/s", "dense peak rate of each precision").defaulted("absent"),
         field(&C::sparse, "sparse", "FLOP/s", "peak rate with 2:4 structured sparsity").defaulted("absent"),
         field(&C::vector, "vector", "FLOP/s", "peak rate outside the matrix engine").defaulted("absent"),
@@ -52,7 +52,7 @@ struct ComputeCore {
         field(&C::default_precision, "default_precision", "", "precision meant when none is named").defaulted("fp16"),
         field(&C::units, "units", "", "streaming multiprocessors, compute units or cores").positive(),
         field(&C::clock, "clock", "GHz", "boost clock").positive(),
-        field(&C::matrix_clock, "matrix_clock", "GHz", "clock of the matrix engine, if another").positive()};
+        field(&C::matrix_clock, "matrix_clock", "GHz", "clock of the matrix engine, if another").positive());
   }
 };
 
@@ -64,9 +64,9 @@ struct SecondMemoryTier {
 
   static constexpr auto fields() {
     using M = SecondMemoryTier;
-    return std::tuple{field(&M::capacity, "capacity", "GB", "capacity").positive(),
+    return rows(field(&M::capacity, "capacity", "GB", "capacity").positive(),
                       field(&M::bandwidth, "bandwidth", "GB/s", "bandwidth").positive(),
-                      field(&M::type, "type", "", "technology").defaulted("unstated")};
+                      field(&M::type, "type", "", "technology").defaulted("unstated"));
   }
 };
 
@@ -88,7 +88,7 @@ struct MemoryHierarchy {
 
   static constexpr auto fields() {
     using M = MemoryHierarchy;
-    return std::tuple{
+    return rows(
         field(&M::capacity, "capacity", "GiB", "main memory").positive(),
         field(&M::bandwidth, "bandwidth", "GB/s", "main memory bandwidth").positive(),
         field(&M::type, "type", "", "technology, e.g. HBM3").defaulted("unstated"),
@@ -101,7 +101,7 @@ struct MemoryHierarchy {
         field(&M::register_file_per_unit, "register_file_per_unit", "KiB", "registers of one unit").positive(),
         field(&M::last_level_cache, "last_level_cache", "MB", "cache behind the L2").positive(),
         field(&M::usable_capacity, "usable_capacity", "GiB", "capacity that programs can use").positive(),
-        field(&M::second_tier, "second_tier", "", "slower memory beside it").defaulted("absent")};
+        field(&M::second_tier, "second_tier", "", "slower memory beside it").defaulted("absent"));
   }
 };
 
@@ -113,9 +113,9 @@ struct StorageHierarchy {
 
   static constexpr auto fields() {
     using S = StorageHierarchy;
-    return std::tuple{field(&S::capacity, "capacity", "TB", "capacity").positive(),
+    return rows(field(&S::capacity, "capacity", "TB", "capacity").positive(),
                       field(&S::bandwidth, "bandwidth", "GB/s", "sequential bandwidth").positive(),
-                      field(&S::latency, "latency", "us", "access latency").non_negative()};
+                      field(&S::latency, "latency", "us", "access latency").non_negative());
   }
 };
 
@@ -127,9 +127,9 @@ struct IOInterconnect {
 
   static constexpr auto fields() {
     using I = IOInterconnect;
-    return std::tuple{field(&I::name, "name", "", "name of the link").defaulted("unstated"),
+    return rows(field(&I::name, "name", "", "name of the link").defaulted("unstated"),
                       field(&I::bandwidth, "bandwidth", "GB/s", "one-way bandwidth").positive(),
-                      field(&I::latency, "latency", "us", "one-way latency").non_negative()};
+                      field(&I::latency, "latency", "us", "one-way latency").non_negative());
   }
 };
 
@@ -140,13 +140,13 @@ struct PowerEnvelope {
 
   static constexpr auto fields() {
     using P = PowerEnvelope;
-    return std::tuple{field(&P::tdp, "tdp", "W", "thermal design power").positive(),
+    return rows(field(&P::tdp, "tdp", "W", "thermal design power").positive(),
                       field(&P::tdp_min, "tdp_min", "W", "lowest configurable limit").positive(),
                       field(&P::tdp_max, "tdp_max", "W", "highest configurable limit").positive(),
                       field(&P::battery_capacity, "battery_capacity", "J", "battery").positive(),
                       field(&P::measured_min, "measured_min", "W", "lowest power measured").positive(),
                       field(&P::measured_mean, "measured_mean", "W", "mean power measured").positive(),
-                      field(&P::measured_max, "measured_max", "W", "highest power measured").positive()};
+                      field(&P::measured_max, "measured_max", "W", "highest power measured").positive());
   }
 };
 
@@ -156,9 +156,9 @@ struct SustainedShare {
 
   static constexpr auto fields() {
     using E = SustainedShare;
-    return std::tuple{field(&E::matrix, "matrix", "", "share of the dense matrix rate").within(0.01, 1),
+    return rows(field(&E::matrix, "matrix", "", "share of the dense matrix rate").within(0.01, 1),
                       field(&E::memory, "memory", "", "share of the memory bandwidth").within(0.01, 1),
-                      field(&E::link, "link", "", "share of the link bandwidth").within(0.01, 1)};
+                      field(&E::link, "link", "", "share of the link bandwidth").within(0.01, 1));
   }
 };
 
@@ -170,9 +170,9 @@ struct PartitionProfile {
 
   static constexpr auto fields() {
     using P = PartitionProfile;
-    return std::tuple{field(&P::name, "name", "", "name of the profile"),
+    return rows(field(&P::name, "name", "", "name of the profile"),
                       field(&P::memory, "memory", "GiB", "memory of the slice").positive(),
-                      field(&P::units, "units", "", "units of the slice").positive()};
+                      field(&P::units, "units", "", "units of the slice").positive());
   }
 };
 
@@ -199,7 +199,7 @@ struct HardwareNode {
 
   static constexpr auto fields() {
     using H = HardwareNode;
-    return std::tuple{
+    return rows(
         field(&H::name, "name", "", "key of the device"),
         field(&H::category, "category", "", "cloud, workstation, mobile, edge or tiny").defaulted("unstated"),
         field(&H::vendor, "vendor", "", "maker").defaulted("unstated"),
@@ -217,7 +217,7 @@ struct HardwareNode {
         field(&H::die_area_mm2, "die_area_mm2", "", "die area in square millimetres").positive(),
         field(&H::dispatch_overhead, "dispatch_overhead", "us", "fixed time of one invocation").non_negative(),
         field(&H::efficiency, "efficiency", "", "sustained shares, measured").defaulted("absent"),
-        field(&H::partition_profiles, "partition_profiles", "", "slices of the device").defaulted("absent")};
+        field(&H::partition_profiles, "partition_profiles", "", "slices of the device").defaulted("absent"));
   }
 };
 

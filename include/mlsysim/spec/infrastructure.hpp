@@ -24,7 +24,7 @@ struct GridProfile {
 
   static constexpr auto fields() {
     using G = GridProfile;
-    return std::tuple{
+    return rows(
         field(&G::name, "name", "", "key of the grid"),
         field(&G::carbon_intensity, "carbon_intensity", "gCO2e/kWh", "greenhouse gases per energy").non_negative(),
         field(&G::basis, "basis", "", "lifecycle or direct").defaulted("unstated"),
@@ -32,7 +32,7 @@ struct GridProfile {
         field(&G::primary_source, "primary_source", "", "largest source").defaulted("unstated"),
         field(&G::renewable_share, "renewable_share", "", "renewable share of generation").within(0, 1),
         field(&G::latitude, "latitude", "", "degrees north").within(-90, 90),
-        field(&G::longitude, "longitude", "", "degrees east").within(-180, 180)};
+        field(&G::longitude, "longitude", "", "degrees east").within(-180, 180));
   }
 };
 
@@ -45,9 +45,9 @@ struct CoolingProfile {
 
   static constexpr auto fields() {
     using C = CoolingProfile;
-    return std::tuple{field(&C::name, "name", "", "key of the profile"),
+    return rows(field(&C::name, "name", "", "key of the profile"),
                       field(&C::pue, "pue", "", "facility energy over IT energy").at_least(1),
-                      field(&C::wue, "wue", "L/kWh", "water per IT energy").non_negative()};
+                      field(&C::wue, "wue", "L/kWh", "water per IT energy").non_negative());
   }
 };
 
@@ -62,11 +62,11 @@ struct Datacenter {
 
   static constexpr auto fields() {
     using D = Datacenter;
-    return std::tuple{field(&D::name, "name", "", "key of the facility"),
+    return rows(field(&D::name, "name", "", "key of the facility"),
                       field(&D::grid, "grid", "", "electricity"),
                       field(&D::cooling, "cooling", "", "way of cooling").defaulted("absent"),
                       field(&D::pue, "pue", "", "facility energy over IT energy").at_least(1),
-                      field(&D::wue, "wue", "L/kWh", "water per IT energy").non_negative()};
+                      field(&D::wue, "wue", "L/kWh", "water per IT energy").non_negative());
   }
 };
 

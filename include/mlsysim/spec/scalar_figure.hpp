@@ -30,14 +30,14 @@ struct ScalarFigure {
 
   static constexpr auto fields() {
     using F = ScalarFigure;
-    return std::tuple{field(&F::name, "name", "", "key of the figure"),
+    return rows(field(&F::name, "name", "", "key of the figure"),
                       field(&F::value, "value", "", "the figure with its unit"),
                       field(&F::low, "low", "", "lower end"),
                       field(&F::high, "high", "", "upper end"),
                       field(&F::region, "region", "", "where it holds").defaulted("unstated"),
                       field(&F::per, "per", "", "what it is counted by").defaulted("the unit"),
                       field(&F::detail, "detail", "", "boundary, failure mode or scope").defaulted("unstated"),
-                      field(&F::year, "year", "", "year of the figure").within(1970, 2100)};
+                      field(&F::year, "year", "", "year of the figure").within(1970, 2100));
   }
 };
 

@@ -27,7 +27,7 @@ struct Node {
 
   static constexpr auto fields() {
     using N = Node;
-    return std::tuple{
+    return rows(
         field(&N::name, "name", "", "key of the node"),
         field(&N::accelerator, "accelerator", "", "device in the node"),
         field(&N::accelerators_per_node, "accelerators_per_node", "", "devices in the node").at_least(1),
@@ -40,7 +40,7 @@ struct Node {
         field(&N::host_memory, "host_memory", "TB", "host memory").positive(),
         field(&N::local_storage, "local_storage", "", "local storage, in words").defaulted("unstated"),
         field(&N::domain_accelerators, "domain_accelerators", "", "devices that one inner network joins").at_least(1),
-        field(&N::pair_bandwidth, "pair_bandwidth", "GB/s", "between two devices of a mesh, one way").positive()};
+        field(&N::pair_bandwidth, "pair_bandwidth", "GB/s", "between two devices of a mesh, one way").positive());
   }
 };
 
@@ -55,11 +55,11 @@ struct NetworkFabric {
 
   static constexpr auto fields() {
     using F = NetworkFabric;
-    return std::tuple{field(&F::name, "name", "", "key of the fabric"),
+    return rows(field(&F::name, "name", "", "key of the fabric"),
                       field(&F::topology, "topology", "", "shape of the network").defaulted("unstated"),
                       field(&F::bandwidth, "bandwidth", "GB/s", "one way, per port").positive(),
                       field(&F::latency, "latency", "us", "end-to-end latency of one message").non_negative(),
-                      field(&F::oversubscription, "oversubscription", "", "edge over core bandwidth").at_least(1).defaulted("1")};
+                      field(&F::oversubscription, "oversubscription", "", "edge over core bandwidth").at_least(1).defaulted("1"));
   }
 };
 
@@ -78,13 +78,13 @@ struct Fleet {
 
   static constexpr auto fields() {
     using F = Fleet;
-    return std::tuple{field(&F::name, "name", "", "key of the fleet"),
+    return rows(field(&F::name, "name", "", "key of the fleet"),
                       field(&F::node, "node", "", "node type"),
                       field(&F::count, "node_count", "", "nodes").at_least(1),
                       field(&F::fabric, "fabric", "", "network between the nodes"),
                       field(&F::grid, "grid", "", "electricity").defaulted("absent"),
                       field(&F::datacenter, "datacenter", "", "facility").defaulted("absent"),
-                      field(&F::stated_accelerators, "total_accelerators", "", "accelerators, as the source counts them").at_least(1)};
+                      field(&F::stated_accelerators, "total_accelerators", "", "accelerators, as the source counts them").at_least(1));
   }
 };
 

@@ -33,7 +33,7 @@ struct Device {
 
   static constexpr auto fields() {
     using D = Device;
-    return std::tuple{
+    return rows(
         field(&D::matrix_rate, "matrix_rate", "TFLOP/s", "dense peak of the matrix engine").positive(),
         field(&D::vector_rate, "vector_rate", "TFLOP/s", "peak outside the matrix engine").positive(),
         field(&D::matrix_share, "matrix_share", "", "sustained share of the matrix peak").within(0.001, 1),
@@ -51,7 +51,7 @@ struct Device {
         field(&D::dispatch, "dispatch", "us", "fixed time of one invocation").non_negative(),
         field(&D::host_bandwidth, "host_bandwidth", "GB/s", "host link, one way").positive(),
         field(&D::tdp, "tdp", "W", "thermal design power").non_negative(),
-        field(&D::idle_fraction, "idle_fraction", "", "share of TDP drawn when idle").within(0, 1)};
+        field(&D::idle_fraction, "idle_fraction", "", "share of TDP drawn when idle").within(0, 1));
   }
 };
 
@@ -65,12 +65,12 @@ struct Links {
 
   static constexpr auto fields() {
     using L = Links;
-    return std::tuple{field(&L::per_node, "per_node", "", "devices in one node").at_least(1),
+    return rows(field(&L::per_node, "per_node", "", "devices in one node").at_least(1),
                       field(&L::intra_bandwidth, "intra_bandwidth", "GB/s", "inside a node, one way").positive(),
                       field(&L::inter_bandwidth, "inter_bandwidth", "GB/s", "between nodes, one way").positive(),
                       field(&L::intra_latency, "intra_latency", "us", "start-up inside a node").non_negative(),
                       field(&L::inter_latency, "inter_latency", "us", "start-up between nodes").non_negative(),
-                      field(&L::share, "share", "", "sustained share of the bandwidth").within(0.001, 1)};
+                      field(&L::share, "share", "", "sustained share of the bandwidth").within(0.001, 1));
   }
 };
 
@@ -109,7 +109,7 @@ struct Shape {
 
   static constexpr auto fields() {
     using S = Shape;
-    return std::tuple{
+    return rows(
         field(&S::layers, "layers", "", "transformer blocks").non_negative(),
         field(&S::hidden, "hidden", "", "residual width").non_negative(),
         field(&S::ffn, "ffn", "", "feed-forward width").non_negative(),
@@ -161,7 +161,7 @@ struct Shape {
         field(&S::shared_ffn, "shared_ffn", "", "width of a shared expert").non_negative(),
         field(&S::moe_layers, "moe_layers", "", "layers with experts").non_negative(),
         field(&S::routed_hidden, "routed_hidden", "", "width at which experts work").non_negative(),
-        field(&S::shared_gate, "shared_gate", "", "1 with a gated shared expert").within(0, 1)};
+        field(&S::shared_gate, "shared_gate", "", "1 with a gated shared expert").within(0, 1));
   }
 };
 
@@ -185,7 +185,7 @@ struct Plan {
 
   static constexpr auto fields() {
     using P = Plan;
-    return std::tuple{
+    return rows(
         field(&P::tp, "tp", "", "tensor-parallel degree").at_least(1),
         field(&P::pp, "pp", "", "pipeline-parallel degree").at_least(1),
         field(&P::dp, "dp", "", "data-parallel degree").at_least(1),
@@ -204,7 +204,7 @@ struct Plan {
         field(&P::activation_bytes, "activation_bytes", "B", "one activation value").non_negative(),
         field(&P::kv_bytes, "kv_bytes", "B", "one cached value").non_negative(),
         field(&P::trainable, "trainable", "", "trained share of the weights").within(0, 1),
-        field(&P::overlap, "overlap", "", "share of the backward pass that hides traffic").within(0, 1)};
+        field(&P::overlap, "overlap", "", "share of the backward pass that hides traffic").within(0, 1));
   }
 };
 

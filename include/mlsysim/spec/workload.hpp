@@ -47,7 +47,7 @@ struct TransformerShape {
 
   static constexpr auto fields() {
     using S = TransformerShape;
-    return std::tuple{field(&S::layers, "layers", "", "transformer blocks").positive(),
+    return rows(field(&S::layers, "layers", "", "transformer blocks").positive(),
                       field(&S::hidden, "hidden", "", "width of the residual stream").positive(),
                       field(&S::ffn, "ffn", "", "width of the dense feed-forward layer").positive(),
                       field(&S::heads, "heads", "", "query heads").positive(),
@@ -74,7 +74,7 @@ struct TransformerShape {
                       field(&S::token_types, "token_types", "", "segment embeddings").positive(),
                       field(&S::classes, "classes", "", "classes of the output").positive(),
                       field(&S::image_size, "image_size", "", "height and width of the image").positive(),
-                      field(&S::patch_size, "patch_size", "", "height and width of a patch").positive()};
+                      field(&S::patch_size, "patch_size", "", "height and width of a patch").positive());
   }
 };
 
@@ -86,7 +86,7 @@ struct AttentionShape {
 
   static constexpr auto fields() {
     using A = AttentionShape;
-    return std::tuple{field(&A::kind, "kind", "", "how keys and values are kept").defaulted("mha"),
+    return rows(field(&A::kind, "kind", "", "how keys and values are kept").defaulted("mha"),
                       field(&A::q_lora_rank, "q_lora_rank", "", "rank of the query compression").positive(),
                       field(&A::kv_lora_rank, "kv_lora_rank", "", "rank of the key-value compression").positive(),
                       field(&A::nope_head_dim, "nope_head_dim", "", "head width without rotation").positive(),
@@ -95,7 +95,7 @@ struct AttentionShape {
                       field(&A::sliding_window, "sliding_window", "", "tokens a windowed layer sees").positive(),
                       field(&A::full_attention_layers, "full_attention_layers", "", "layers that see the whole context").non_negative(),
                       field(&A::chunk, "chunk", "", "tokens of one attention chunk").positive(),
-                      field(&A::pattern, "pattern", "", "order of the layer kinds, in words").defaulted("uniform")};
+                      field(&A::pattern, "pattern", "", "order of the layer kinds, in words").defaulted("uniform"));
   }
 };
 
@@ -105,13 +105,13 @@ struct MoeShape {
 
   static constexpr auto fields() {
     using M = MoeShape;
-    return std::tuple{field(&M::experts, "experts", "", "routed experts per layer").positive(),
+    return rows(field(&M::experts, "experts", "", "routed experts per layer").positive(),
                       field(&M::top_k, "top_k", "", "experts that a token visits").positive(),
                       field(&M::shared_experts, "shared_experts", "", "experts that every token visits").non_negative(),
                       field(&M::expert_ffn, "expert_ffn", "", "width of one expert").positive(),
                       field(&M::shared_expert_ffn, "shared_expert_ffn", "", "width of a shared expert, if another").positive(),
                       field(&M::dense_layers, "dense_layers", "", "layers with a dense feed-forward instead").non_negative(),
-                      field(&M::moe_every, "moe_every", "", "one layer in so many has experts").positive()};
+                      field(&M::moe_every, "moe_every", "", "one layer in so many has experts").positive());
   }
 };
 
@@ -122,12 +122,12 @@ struct LinearAttentionShape {
 
   static constexpr auto fields() {
     using L = LinearAttentionShape;
-    return std::tuple{field(&L::kind, "kind", "", "rule of the recurrence").defaulted("unstated"),
+    return rows(field(&L::kind, "kind", "", "rule of the recurrence").defaulted("unstated"),
                       field(&L::layers, "layers", "", "layers of this kind").non_negative(),
                       field(&L::key_heads, "key_heads", "", "query and key heads").positive(),
                       field(&L::value_heads, "value_heads", "", "value heads").positive(),
                       field(&L::head_dim, "head_dim", "", "width of one head").positive(),
-                      field(&L::conv_width, "conv_width", "", "taps of the short convolution").positive()};
+                      field(&L::conv_width, "conv_width", "", "taps of the short convolution").positive());
   }
 };
 
@@ -137,10 +137,10 @@ struct StateSpaceShape {
 
   static constexpr auto fields() {
     using S = StateSpaceShape;
-    return std::tuple{field(&S::state_size, "state_size", "", "state per channel").positive(),
+    return rows(field(&S::state_size, "state_size", "", "state per channel").positive(),
                       field(&S::expand, "expand", "", "inner width over the residual width").positive(),
                       field(&S::conv_width, "conv_width", "", "taps of the short convolution").positive(),
-                      field(&S::dt_rank, "dt_rank", "", "rank of the step projection").positive()};
+                      field(&S::dt_rank, "dt_rank", "", "rank of the step projection").positive());
   }
 };
 
@@ -150,9 +150,9 @@ struct DiffusionShape {
 
   static constexpr auto fields() {
     using D = DiffusionShape;
-    return std::tuple{field(&D::denoising_steps, "denoising_steps", "", "steps of one image").positive(),
+    return rows(field(&D::denoising_steps, "denoising_steps", "", "steps of one image").positive(),
                       field(&D::resolution, "resolution", "", "height and width of the image").positive(),
-                      field(&D::evaluations_per_step, "evaluations_per_step", "", "network runs per step").positive()};
+                      field(&D::evaluations_per_step, "evaluations_per_step", "", "network runs per step").positive());
   }
 };
 
@@ -165,7 +165,7 @@ struct RecommendationShape {
 
   static constexpr auto fields() {
     using R = RecommendationShape;
-    return std::tuple{
+    return rows(
         field(&R::model_size, "model_size", "GB", "published size").positive(),
         field(&R::embedding_entries, "embedding_entries", "", "values in all tables").positive(),
         field(&R::dense_features, "dense_features", "", "continuous inputs").positive(),
@@ -177,7 +177,7 @@ struct RecommendationShape {
         field(&R::bottom_mlp, "bottom_mlp", "", "widths of the network before the tables").positive(),
         field(&R::top_mlp, "top_mlp", "", "widths of the network after the tables").positive(),
         field(&R::table_rows, "table_rows", "", "rows of each table").positive(),
-        field(&R::table_pooling, "table_pooling", "", "rows that one sample reads of each table").positive()};
+        field(&R::table_pooling, "table_pooling", "", "rows that one sample reads of each table").positive());
   }
 };
 
@@ -207,7 +207,7 @@ struct ConvLayer {
 
   static constexpr auto fields() {
     using C = ConvLayer;
-    return std::tuple{field(&C::op, "op", "", "conv, depthwise, linear or pool"),
+    return rows(field(&C::op, "op", "", "conv, depthwise, linear or pool"),
                       field(&C::in, "in", "", "input channels or features").positive(),
                       field(&C::out, "out", "", "output channels or features").positive(),
                       field(&C::channels, "channels", "", "channels of a depthwise or pooling layer").positive(),
@@ -223,7 +223,7 @@ struct ConvLayer {
                       field(&C::bias, "bias", "", "has a bias").defaulted("none"),
                       field(&C::batch_norm, "batch_norm", "", "followed by batch normalisation").defaulted("none"),
                       field(&C::unit_bias, "unit_bias", "", "one bias per output unit").defaulted("none"),
-                      field(&C::padding, "padding", "", "same or valid").defaulted("same")};
+                      field(&C::padding, "padding", "", "same or valid").defaulted("same"));
   }
 };
 
@@ -236,10 +236,10 @@ struct InferenceTotals {
 
   static constexpr auto fields() {
     using I = InferenceTotals;
-    return std::tuple{field(&I::work, "work", "GFLOP", "arithmetic of one unit of work").positive(),
+    return rows(field(&I::work, "work", "GFLOP", "arithmetic of one unit of work").positive(),
                       field(&I::per, "per", "", "unit of work").defaulted("token"),
                       field(&I::sequence_length, "sequence_length", "", "tokens when the unit is a sequence").positive(),
-                      field(&I::energy, "energy", "J", "energy of one unit of work").positive()};
+                      field(&I::energy, "energy", "J", "energy of one unit of work").positive());
   }
 };
 
@@ -255,7 +255,7 @@ struct TrainingTotals {
 
   static constexpr auto fields() {
     using R = TrainingTotals;
-    return std::tuple{field(&R::tokens, "tokens", "Ttoken", "tokens seen").positive(),
+    return rows(field(&R::tokens, "tokens", "Ttoken", "tokens seen").positive(),
                       field(&R::work, "work", "FLOP", "arithmetic of the run").positive(),
                       field(&R::dataset_size, "dataset_size", "GB", "size of the data set").positive(),
                       field(&R::accelerators, "accelerators", "", "accelerators used").positive(),
@@ -263,7 +263,7 @@ struct TrainingTotals {
                       field(&R::gpu_days, "gpu_days", "d", "accelerator time").positive(),
                       field(&R::pretraining_gpu_days, "pretraining_gpu_days", "d", "accelerator time of pre-training alone").positive(),
                       field(&R::energy, "energy", "MWh", "electrical energy").positive(),
-                      field(&R::hardware, "hardware", "", "accelerator").defaulted("unstated")};
+                      field(&R::hardware, "hardware", "", "accelerator").defaulted("unstated"));
   }
 };
 
@@ -300,7 +300,7 @@ struct Workload {
 
   static constexpr auto fields() {
     using W = Workload;
-    return std::tuple{
+    return rows(
         field(&W::name, "name", "", "key of the model"),
         field(&W::category, "category", "", "language, vision, tiny, ...").defaulted("unstated"),
         field(&W::architecture, "architecture", "", "what the model is made of"),
@@ -319,7 +319,7 @@ struct Workload {
         field(&W::inference, "inference", "", "published cost of one inference").defaulted("absent"),
         field(&W::training, "training", "", "published facts of training").defaulted("absent"),
         field(&W::model_size, "model_size", "GB", "published size").positive(),
-        field(&W::extra, "extra", "", "further numbers").defaulted("absent")};
+        field(&W::extra, "extra", "", "further numbers").defaulted("absent"));
   }
 };
 

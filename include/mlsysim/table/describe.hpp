@@ -187,8 +187,8 @@ void append_fields(std::vector<FieldInfo>& out, const std::string& prefix, std::
       f.low = row.low;
       f.high = row.high;
       f.open_low = row.open_low;
-      f.whole = row.whole;
-      f.integral = row.integral;
+      f.whole = row.whole || row.integral;
+      f.integral = row.whole || row.integral;
       if constexpr (std::is_pointer_v<Inner>) f.object_type = ObjectType<std::remove_const_t<std::remove_pointer_t<Inner>>>::name;
       if constexpr (Choice<Inner>) f.choices = Choices<Inner>::names;
       f.get = &Access<M>::get;

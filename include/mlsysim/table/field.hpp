@@ -6,11 +6,11 @@
 /// direct calls, pipeline links, JSON, CSV, Python attributes, command-line options, schema and docs.
 
 #include <mlsysim/table/key.hpp>
+#include <mlsysim/table/rows.hpp>
 #include <mlsysim/table/vocabulary.hpp>
 
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -126,12 +126,18 @@ struct any_member {
   template <class M>
   operator M() const;  // NOLINT: converts to any member type, in unevaluated contexts only
 };
-template <class S, class... A>
-consteval std::size_t arity(A... a) {
-  if constexpr (requires { S{a..., any_member{}}; })
-    return arity<S>(a..., any_member{});
-  else
-    return sizeof...(A);
+template <std::size_t>
+using any_member_at = any_member;
+template <class S, std::size_t... I>
+consteval bool takes(std::index_sequence<I...>) {
+  return requires { S{any_member_at<I>{}...}; };
+}
+/// Number of members of an aggregate, tried from `guess`: the usual case costs two tries, not one for each member.
+template <class S, std::size_t guess>
+consteval std::size_t arity() {
+  if constexpr (takes<S>(std::make_index_sequence<guess + 1>{})) return arity<S, guess + 1>();
+  else if constexpr (guess > 0 && !takes<S>(std::make_index_sequence<guess>{})) return arity<S, guess - 1>();
+  else return guess;
 }
 }  // namespace detail
 
@@ -139,8 +145,8 @@ consteval std::size_t arity(A... a) {
 template <class S>
 consteval bool table_is_complete() {
   static_assert(std::is_aggregate_v<S>, "a table struct is a plain aggregate: no constructors, no private members");
-  constexpr std::size_t members = detail::arity<S>();
-  constexpr std::size_t listed = std::tuple_size_v<decltype(S::fields())>;
+  constexpr std::size_t listed = decltype(S::fields())::size;
+  constexpr std::size_t members = detail::arity<S, listed>();
   static_assert(members == listed, "the field table does not list every member of the struct");
   return members == listed;
 }
@@ -151,7 +157,7 @@ concept TableStruct = HasFields<S> && table_is_complete<S>();
 /// Calls `f(field)` for each row of the table of `S`, in order.
 template <HasFields S, class F>
 constexpr void for_each_field(F&& f) {
-  std::apply([&](const auto&... row) { (f(row), ...); }, S::fields());
+  for_each_row(S::fields(), f);
 }
 
 }  // namespace mlsysim
@@ -173,5 +179,5 @@ constexpr void for_each_field(F&& f) {
 #define MLSYSIM_FIELDS(Type, ...)                                            \
   static constexpr auto fields() {                                           \
     using mlsysim_table_type = Type;                                         \
-    return std::tuple{MLSYSIM_DETAIL_EXPAND(MLSYSIM_DETAIL_EACH(__VA_ARGS__))}; \
+    return ::mlsysim::rows(MLSYSIM_DETAIL_EXPAND(MLSYSIM_DETAIL_EACH(__VA_ARGS__))); \
   }

@@ -17,8 +17,8 @@ template <class T, template <class> class View>
     const auto source = View<double>::fields();
     const auto target = View<T>::fields();
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((to.*(std::get<I>(target).member) = from.*(std::get<I>(source).member)), ...);
-    }(std::make_index_sequence<std::tuple_size_v<decltype(View<double>::fields())>>{});
+      ((to.*(target.template get<I>().member) = from.*(source.template get<I>().member)), ...);
+    }(std::make_index_sequence<decltype(View<double>::fields())::size>{});
     return to;
   }
 }

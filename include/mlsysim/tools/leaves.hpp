@@ -8,7 +8,6 @@
 #include <mlsysim/table/lift.hpp>
 
 #include <cstddef>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -24,7 +23,7 @@ inline constexpr auto field_rows = S::fields();
 /// Calls `f(member)` for each number of `s`, where a member is a scalar or a quantity.
 template <class S, class F>
 constexpr void for_each_leaf(S& s, F&& f) {
-  constexpr const auto& rows = field_rows<std::remove_const_t<S>>;
+  constexpr const auto& table = field_rows<std::remove_const_t<S>>;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     const auto visit = [&]<class M>(M& member) {
       using Plain = std::remove_const_t<M>;
@@ -36,8 +35,8 @@ constexpr void for_each_leaf(S& s, F&& f) {
       else if constexpr (HasFields<Plain>)
         for_each_leaf(member, f);
     };
-    (visit(s.*std::get<I>(rows).member), ...);
-  }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(rows)>>>{});
+    (visit(s.*table.template get<I>().member), ...);
+  }(std::make_index_sequence<std::remove_cvref_t<decltype(table)>::size>{});
 }
 
 template <class M>

@@ -6,6 +6,7 @@
 #include <mlsysim/pipeline/run.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <string>
@@ -25,6 +26,20 @@ struct Run::State {
     StageStatus status = StageStatus::waiting;
     bool dirty = true;
     bool loose = true;  // given values or followed objects must be written again
+  };
+  // What a warm run reads: the graph's facts with the addresses of this run, packed. `Copy` moves one bare number.
+  struct Copy {
+    const std::byte* from;
+    std::byte* to;
+    double low, high;  // closed
+    const FieldInfo* target;
+  };
+  struct Hot {
+    const Resolver* resolver;
+    std::uint32_t copies, copies_end;        // in `copies`
+    std::uint32_t consumers, consumers_end;  // in `indices`
+    std::uint32_t numbers, numbers_end;      // in `indices`: offsets of result numbers
+    bool plain;                              // nothing but bare numbers comes in, and nobody follows objects from it
   };
   struct Value {
     DynamicValue value;
@@ -47,6 +62,8 @@ struct Run::State {
   // The last upstream stage that has no result, or kNone.
   [[nodiscard]] std::size_t blocker(std::size_t i) const;
   void copy_edges(const detail::PipelineStage& stage, Slot& slot);
+  void heat();  // fills `hot`
+  void set_status(Slot& slot, StageStatus status);
   void write_loose(const detail::PipelineStage& stage, Slot& slot);
   void write_one(const detail::PipelineStage& stage, Slot& slot, const detail::PipelineInput& input);
   [[nodiscard]] DynamicValue fetch(const detail::PipelineSource& source) const;
@@ -65,6 +82,10 @@ struct Run::State {
   std::size_t memory_alignment = alignof(std::max_align_t);
   std::size_t constructed = 0;  // stages whose structs are alive
   std::vector<Slot> slots;
+  std::vector<Hot> hot;
+  std::vector<Copy> copies;
+  std::vector<std::uint32_t> indices;
+  std::size_t not_ok = 0;  // stages that are infeasible, skipped or failed: while 0, nobody can be blocked
   std::vector<Value> values;
   std::vector<Trouble> trouble;
   SolveContext context;

@@ -1,7 +1,7 @@
 // expect: fail
 // expect-match: static assertion failed: the field table does not list every member
 // mistake: Forgetting a member in the field table
-// fix: Name every member in the table: `std::tuple{field(&Inputs::weights, ...), field(&Inputs::host, ...)}`.
+// fix: Name every member in the table: `rows(field(&Inputs::weights, ...), field(&Inputs::host, ...))`.
 #include <mlsysim/table/field.hpp>
 using namespace mlsysim;
 
@@ -9,7 +9,7 @@ struct Inputs {
   Data<> weights;
   Bandwidth<> host;
   static constexpr auto fields() {
-    return std::tuple{field(&Inputs::weights, "weights", "GB", "data that must be moved")};
+    return rows(field(&Inputs::weights, "weights", "GB", "data that must be moved"));
   }
 };
 static_assert(table_is_complete<Inputs>());

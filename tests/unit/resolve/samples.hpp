@@ -40,14 +40,14 @@ struct RequiredBandwidthSolver : Solver<RequiredBandwidthSolver> {
     const Workload* workload;
     Time<> target_latency;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::workload, key::workload),
-                        field(&Inputs::target_latency, key::target_latency).positive()};
+      return rows(field(&Inputs::workload, key::workload),
+                        field(&Inputs::target_latency, key::target_latency).positive());
     }
   };
   struct Result {
     Bandwidth<> required_bw;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::required_bw, "required_bw", "GB/s", "bandwidth that meets the target")};
+      return rows(field(&Result::required_bw, "required_bw", "GB/s", "bandwidth that meets the target"));
     }
   };
   Result solve(const Inputs& in) const { return {in.workload->size() / in.target_latency}; }
@@ -68,9 +68,9 @@ struct CheapestHardwareOptimizer : Optimizer<CheapestHardwareOptimizer> {
     Money<> cheapest_cost;
     std::string hardware_name;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::search, "search", "", "what was tried"),
+      return rows(field(&Result::search, "search", "", "what was tried"),
                         field(&Result::cheapest_cost, "cheapest_cost", "USD", "price of one device"),
-                        field(&Result::hardware_name, "hardware_name", "", "the device")};
+                        field(&Result::hardware_name, "hardware_name", "", "the device"));
     }
   };
   std::optional<Result> solve(const Inputs& in, Search& search) const {
@@ -89,8 +89,8 @@ struct FitModel : Model<FitModel> {
     Data<> weights, capacity;
     double batch_size = 1;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::weights, key::weights).positive(), field(&Inputs::capacity, key::capacity).positive(),
-                        field(&Inputs::batch_size, key::batch_size).defaulted("one request at a time").at_least(1)};
+      return rows(field(&Inputs::weights, key::weights).positive(), field(&Inputs::capacity, key::capacity).positive(),
+                        field(&Inputs::batch_size, key::batch_size).defaulted("one request at a time").at_least(1));
     }
   };
   struct Result {

@@ -31,8 +31,8 @@ struct Sharded {
     Bandwidth<T> hbm;
     T devices;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::weights, key::weights), field(&Inputs::hbm, key::hbm),
-                        field(&Inputs::devices, key::devices).at_least(1).counted()};
+      return rows(field(&Inputs::weights, key::weights), field(&Inputs::hbm, key::hbm),
+                        field(&Inputs::devices, key::devices).at_least(1).counted());
     }
   };
   template <class T>
@@ -58,7 +58,7 @@ struct DevicesSolver : Solver<DevicesSolver<Extra>> {
   };
   struct Result {
     double devices;
-    static constexpr auto fields() { return std::tuple{field(&Result::devices, key::devices).counted()}; }
+    static constexpr auto fields() { return rows(field(&Result::devices, key::devices).counted()); }
   };
   Result solve(const Inputs& in) const { return {std::ceil(in.weights / in.hbm / in.time) + Extra}; }
 };

@@ -23,8 +23,8 @@ struct Roofline {
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::work, key::work).non_negative(), field(&Inputs::traffic, key::traffic).non_negative(),
-                        field(&Inputs::peak, key::peak).positive(), field(&Inputs::bandwidth, key::bandwidth).positive()};
+      return rows(field(&Inputs::work, key::work).non_negative(), field(&Inputs::traffic, key::traffic).non_negative(),
+                        field(&Inputs::peak, key::peak).positive(), field(&Inputs::bandwidth, key::bandwidth).positive());
     }
   };
   template <class T>
@@ -70,11 +70,11 @@ struct Collective {
     Bandwidth<T> bandwidth;
     T efficiency = 0.9;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::message, key::message).positive(),
+      return rows(field(&Inputs::message, key::message).positive(),
                         field(&Inputs::ranks, key::ranks).within(1, 1e6).count(),
                         field(&Inputs::alpha, key::alpha).non_negative(),
                         field(&Inputs::bandwidth, key::bandwidth).positive(),
-                        field(&Inputs::efficiency, key::efficiency).within(0.01, 1).defaulted("test")};
+                        field(&Inputs::efficiency, key::efficiency).within(0.01, 1).defaulted("test"));
     }
   };
   template <class T>
@@ -82,8 +82,8 @@ struct Collective {
     Time<T> time;
     T saturation;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::time, key::time),
-                        field(&Result::saturation, "saturation", "", "share of the bandwidth that the message reaches")};
+      return rows(field(&Result::time, key::time),
+                        field(&Result::saturation, "saturation", "", "share of the bandwidth that the message reaches"));
     }
   };
   template <class T = double>
@@ -106,8 +106,8 @@ struct ErlangC {
     T load;
     T servers;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::load, "load", "", "offered load in servers").non_negative(),
-                        field(&Inputs::servers, "servers", "", "parallel servers").within(1, 1000).count()};
+      return rows(field(&Inputs::load, "load", "", "offered load in servers").non_negative(),
+                        field(&Inputs::servers, "servers", "", "parallel servers").within(1, 1000).count());
     }
   };
   template <class T>
@@ -115,8 +115,8 @@ struct ErlangC {
     T blocking;
     T wait_probability;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::blocking, "blocking", "", "probability that all servers are busy, no queue"),
-                        field(&Result::wait_probability, "wait_probability", "", "probability of waiting")};
+      return rows(field(&Result::blocking, "blocking", "", "probability that all servers are busy, no queue"),
+                        field(&Result::wait_probability, "wait_probability", "", "probability of waiting"));
     }
   };
   template <class T = double>
@@ -134,8 +134,8 @@ struct TiledStep {
   struct Shape {
     T rows, columns;
     static constexpr auto fields() {
-      return std::tuple{field(&Shape::rows, "rows", "", "rows of the product").at_least(1).count(),
-                        field(&Shape::columns, "columns", "", "columns of the product").at_least(1).count()};
+      return rows(field(&Shape::rows, "rows", "", "rows of the product").at_least(1).count(),
+                        field(&Shape::columns, "columns", "", "columns of the product").at_least(1).count());
     }
   };
   template <class T>
@@ -146,10 +146,10 @@ struct TiledStep {
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::shape, "shape", "", "extents"),
+      return rows(field(&Inputs::shape, "shape", "", "extents"),
                         field(&Inputs::cores, "cores", "", "cores of the device").at_least(1).count(),
                         field(&Inputs::alpha, key::alpha).non_negative(), field(&Inputs::peak, key::peak).positive(),
-                        field(&Inputs::bandwidth, key::bandwidth).positive()};
+                        field(&Inputs::bandwidth, key::bandwidth).positive());
     }
   };
   template <class T>
@@ -158,8 +158,8 @@ struct TiledStep {
     T waves;
     T imbalance;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::time, key::time), field(&Result::waves, "waves", "", "rounds over the cores"),
-                        field(&Result::imbalance, "imbalance", "", "distance of the load from a whole wave")};
+      return rows(field(&Result::time, key::time), field(&Result::waves, "waves", "", "rounds over the cores"),
+                        field(&Result::imbalance, "imbalance", "", "distance of the load from a whole wave"));
     }
   };
   template <class T = double>
@@ -184,16 +184,16 @@ struct PlainServer {
     Time<> service;
     std::string label;
     static constexpr auto fields() {
-      return std::tuple{field(&Inputs::load, "load", "", "use").within(0, 0.999),
+      return rows(field(&Inputs::load, "load", "", "use").within(0, 0.999),
                         field(&Inputs::service, "service", "ms", "service time").positive(),
-                        field(&Inputs::label, "label", "", "a text").defaulted("test")};
+                        field(&Inputs::label, "label", "", "a text").defaulted("test"));
     }
   };
   struct Result {
     Time<> wait;
     bool busy = false;
     static constexpr auto fields() {
-      return std::tuple{field(&Result::wait, "wait", "ms", "mean wait"), field(&Result::busy, "busy", "", "use above 0.8")};
+      return rows(field(&Result::wait, "wait", "ms", "mean wait"), field(&Result::busy, "busy", "", "use above 0.8"));
     }
   };
   Result solve(const Inputs& in) const { return {in.service * (in.load / (1.0 - in.load)), in.load > 0.8}; }

@@ -59,7 +59,7 @@ TEST_CASE("figures arrive with value, text, source and place", "[zoo]") {
 
 TEST_CASE("a figure's own source, range and note are kept", "[zoo]") {
   const Zoo zoo = load_text(
-      "schema: mlsysim/hardware@1\nentries:\n- name: Y\n"
+      "schema: mlsysim/hardware@1\nentries:\n- name: Q1\n"
       "  unit_cost: {value: 5 kUSD, kind: estimate, ref: some-datasheet, recorded: 2026-01-02, note: a guess, range: [4 kUSD, 9 kUSD]}\n"
       "  power: {tdp: {value: 300 W, note: with fans}}\n",
       "mine.yaml", zoo_test::small_base());
@@ -80,18 +80,18 @@ TEST_CASE("a figure's own source, range and note are kept", "[zoo]") {
 TEST_CASE("a file of the user refers to entries of the base", "[zoo]") {
   const Zoo& base = zoo_test::small_base();
   const Zoo zoo = load_text(
-      "schema: mlsysim/node@1\nentries:\n- name: N\n  accelerator: X-One\n  accelerators_per_node: 4\n", "n.yaml", base);
+      "schema: mlsysim/node@1\nentries:\n- name: N1\n  accelerator: X-One\n  accelerators_per_node: 4\n", "n.yaml", base);
   CHECK(zoo.only<Node>().accelerator == &base.at<HardwareNode>("X1"));
 }
 
 TEST_CASE("links are settled whatever the order of the files", "[zoo]") {
   const Folder folder;
   folder.write("a_nodes.yaml",
-               "schema: mlsysim/node@1\nentries:\n- name: N\n  accelerator: X1\n  accelerators_per_node: 8\n"
+               "schema: mlsysim/node@1\nentries:\n- name: N1\n  accelerator: X1\n  accelerators_per_node: 8\n"
                "  source: {kind: datasheet, ref: some-datasheet, verified: 2026-03-06}\n");
   make_zoo(folder);
   const Zoo zoo = load_zoo({.directory = folder.path(), .environment = ZooEnvironment::ignore});
-  CHECK(zoo.at<Node>("N").accelerator == &zoo.at<HardwareNode>("X1"));
+  CHECK(zoo.at<Node>("N1").accelerator == &zoo.at<HardwareNode>("X1"));
 }
 
 TEST_CASE("a shipped entry needs a source", "[zoo]") {

@@ -52,7 +52,7 @@ struct DistributedModel : Model<DistributedModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return std::tuple{
+      return rows(
           field(&I::workload, key::workload), field(&I::fleet, key::fleet),
           field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
           field(&I::precision, key::precision).defaulted("the device's default precision"),
@@ -73,7 +73,7 @@ struct DistributedModel : Model<DistributedModel> {
           field(&I::congestion_factor, key::congestion_factor).at_least(1).defaulted("an uncontended network"),
           field(&I::straggler_factor, key::straggler_factor).at_least(1).defaulted("equal devices"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {
@@ -84,7 +84,7 @@ struct DistributedModel : Model<DistributedModel> {
     double bubble_fraction = 0, scaling_efficiency = 0;
     SampleRate<> effective_throughput;
     TokenRate<> token_throughput;
-    double mfu = 0, hfu = 0;
+    double mfu = 0, hfu = 0, utilization = 0;
     Bottleneck bottleneck = Bottleneck::compute;
     double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1, microbatch_count = 1, accelerators = 1;
     Data<> memory_footprint;
@@ -94,7 +94,7 @@ struct DistributedModel : Model<DistributedModel> {
 
     static constexpr auto fields() {
       using R = Result;
-      return std::tuple{
+      return rows(
           field(&R::feasible, "feasible", "", "every device holds its part"),
           field(&R::step_latency_total, key::step_latency_total), field(&R::latency_compute, key::latency_compute),
           field(&R::latency_memory, key::latency_memory), field(&R::latency_overhead, key::latency_overhead),
@@ -106,6 +106,7 @@ struct DistributedModel : Model<DistributedModel> {
           field(&R::bubble_fraction, key::bubble_fraction), field(&R::scaling_efficiency, key::scaling_efficiency),
           field(&R::effective_throughput, key::effective_throughput),
           field(&R::token_throughput, key::token_throughput), field(&R::mfu, key::mfu), field(&R::hfu, key::hfu),
+          field(&R::utilization, key::utilization),
           field(&R::bottleneck, key::bottleneck),
           field(&R::tp_size, "tp_size", "", "tensor-parallel degree"),
           field(&R::pp_size, "pp_size", "", "pipeline-parallel degree"),
@@ -115,7 +116,7 @@ struct DistributedModel : Model<DistributedModel> {
           field(&R::accelerators, key::accelerators),
           field(&R::memory_footprint, key::memory_footprint), field(&R::memory_utilization, key::memory_utilization),
           field(&R::memory, "memory", "", "memory of the fullest device by use"),
-          field(&R::fidelity, "fidelity", "", "fidelity of this result")};
+          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

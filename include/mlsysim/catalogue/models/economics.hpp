@@ -28,6 +28,7 @@ struct EconomicsModel : Model<EconomicsModel> {
     const Datacenter* datacenter = nullptr;
     const GridProfile* grid = nullptr;
     double mfu = 1;
+    std::optional<double> utilization{};
     std::optional<Money<>> unit_cost{};
     std::optional<double> amortization_years{};
     double infrastructure_multiplier = 1;
@@ -35,16 +36,17 @@ struct EconomicsModel : Model<EconomicsModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return std::tuple{
+      return rows(
           field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days).positive(),
           field(&I::kwh_price, key::kwh_price).non_negative().defaulted("zoo/defaults.yaml"),
           field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
           field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
           field(&I::mfu, key::mfu).within(0, 1).defaulted("fully loaded"),
+          field(&I::utilization, key::utilization).within(0, 1).defaulted("as mfu"),
           field(&I::unit_cost, "unit_cost", "USD", "price of one device").non_negative().defaulted("the device's own figure"),
           field(&I::amortization_years, key::amortization_years).positive().defaulted("zoo/defaults.yaml"),
           field(&I::infrastructure_multiplier, key::infrastructure_multiplier).at_least(1).defaulted("the devices alone"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {
@@ -57,7 +59,7 @@ struct EconomicsModel : Model<EconomicsModel> {
 
     static constexpr auto fields() {
       using R = Result;
-      return std::tuple{field(&R::capex, key::capex), field(&R::opex_energy, key::opex_energy),
+      return rows(field(&R::capex, key::capex), field(&R::opex_energy, key::opex_energy),
                         field(&R::opex_maintenance, key::opex_maintenance), field(&R::total_opex, key::total_opex),
                         field(&R::tco, key::tco),
                         field(&R::it_energy, "it_energy", "kWh", "energy of the IT equipment"),
@@ -65,7 +67,7 @@ struct EconomicsModel : Model<EconomicsModel> {
                         field(&R::carbon_footprint, "carbon_footprint", "kgCO2e", "operational and embodied"),
                         field(&R::water_usage, "water_usage", "L", "water used on site"),
                         field(&R::pue, "pue", "", "facility energy over IT energy"),
-                        field(&R::region_name, "region_name", "", "grid that was charged")};
+                        field(&R::region_name, "region_name", "", "grid that was charged"));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

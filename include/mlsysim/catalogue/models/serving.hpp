@@ -54,7 +54,7 @@ struct ServingModel : Model<ServingModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return std::tuple{
+      return rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
           field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
@@ -74,7 +74,7 @@ struct ServingModel : Model<ServingModel> {
           field(&I::draft_tokens, key::draft_tokens).at_least(1).counted().defaulted("zoo/defaults.yaml"),
           field(&I::fleet, key::fleet).defaulted("devices joined by their own link"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {
@@ -86,14 +86,14 @@ struct ServingModel : Model<ServingModel> {
     double prompt_cache_hit_ratio = 0, prefill_chunks = 1;
     Time<> prefill_chunk_time, decode_stall_bound;
     Bottleneck prefill_bottleneck = Bottleneck::compute, bottleneck = Bottleneck::memory;
-    double prefill_mfu = 0, mfu = 0;
+    double prefill_mfu = 0, mfu = 0, utilization = 0;
     double accelerators = 1;
     MemoryBreakdown<> memory;
     Fidelity fidelity = Fidelity::textbook;
 
     static constexpr auto fields() {
       using R = Result;
-      return std::tuple{
+      return rows(
           field(&R::feasible, "feasible", "", "fits in memory"), field(&R::ttft, key::ttft), field(&R::itl, key::itl),
           field(&R::request_latency, key::request_latency), field(&R::token_throughput, key::token_throughput),
           field(&R::kv_cache_size, key::kv_cache_size), field(&R::model_weights_size, key::model_weights_size),
@@ -104,9 +104,10 @@ struct ServingModel : Model<ServingModel> {
           field(&R::prefill_bottleneck, "prefill_bottleneck", "", "what limits the prefill"),
           field(&R::bottleneck, key::bottleneck),
           field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilisation of the prefill"),
-          field(&R::mfu, key::mfu), field(&R::accelerators, key::accelerators),
+          field(&R::mfu, key::mfu), field(&R::utilization, key::utilization),
+          field(&R::accelerators, key::accelerators),
           field(&R::memory, "memory", "", "memory of one decoding device by use"),
-          field(&R::fidelity, "fidelity", "", "fidelity of this result")};
+          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

@@ -47,7 +47,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return std::tuple{
+      return rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::batch_size, key::batch_size).at_least(1).defaulted("one sample"),
           field(&I::precision, key::precision).defaulted("the device's default precision"),
@@ -59,7 +59,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
           field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
           field(&I::optimizer, key::optimizer).defaulted("Adam"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {
@@ -72,7 +72,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     double memory_utilization = 0;
     ComputeRate<> peak_flops_actual;
     Bandwidth<> peak_bw_actual;
-    double mfu = 0, hfu = 0;
+    double mfu = 0, hfu = 0, utilization = 0;
     bool feasible = false;
     Data<> offload_spill_bytes;
     MemoryBreakdown<> memory;
@@ -80,7 +80,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
 
     static constexpr auto fields() {
       using R = Result;
-      return std::tuple{
+      return rows(
           field(&R::latency, key::latency), field(&R::latency_compute, key::latency_compute),
           field(&R::latency_memory, key::latency_memory), field(&R::latency_overhead, key::latency_overhead),
           field(&R::throughput, key::throughput), field(&R::bottleneck, key::bottleneck),
@@ -88,10 +88,11 @@ struct SingleNodeModel : Model<SingleNodeModel> {
           field(&R::energy, "energy", "J", "electrical energy of the batch; 0 where the device has no TDP"),
           field(&R::memory_footprint, key::memory_footprint), field(&R::memory_utilization, key::memory_utilization),
           field(&R::peak_flops_actual, key::peak_flops_actual), field(&R::peak_bw_actual, key::peak_bw_actual),
-          field(&R::mfu, key::mfu), field(&R::hfu, key::hfu), field(&R::feasible, "feasible", "", "fits in memory"),
+          field(&R::mfu, key::mfu), field(&R::hfu, key::hfu),
+          field(&R::utilization, key::utilization), field(&R::feasible, "feasible", "", "fits in memory"),
           field(&R::offload_spill_bytes, "offload_spill_bytes", "GB", "bytes that do not fit and cross the host link"),
           field(&R::memory, "memory", "", "memory by use"),
-          field(&R::fidelity, "fidelity", "", "fidelity of this result")};
+          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

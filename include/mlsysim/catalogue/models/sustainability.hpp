@@ -31,20 +31,22 @@ struct SustainabilityModel : Model<SustainabilityModel> {
     const Datacenter* datacenter = nullptr;
     const GridProfile* grid = nullptr;
     double mfu = 1;
+    std::optional<double> utilization{};
     std::optional<Carbon<>> embodied_carbon_per_device{};
     std::optional<double> amortization_years{};
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
       using I = Inputs;
-      return std::tuple{
+      return rows(
           field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days).positive(),
           field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
           field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
           field(&I::mfu, key::mfu).within(0, 1).defaulted("fully loaded"),
+          field(&I::utilization, key::utilization).within(0, 1).defaulted("as mfu"),
           field(&I::embodied_carbon_per_device, "embodied_carbon_per_device", "kgCO2e", "manufacture of one device").non_negative().defaulted("the device's own figure"),
           field(&I::amortization_years, key::amortization_years).positive().defaulted("zoo/defaults.yaml"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {
@@ -57,13 +59,13 @@ struct SustainabilityModel : Model<SustainabilityModel> {
 
     static constexpr auto fields() {
       using R = Result;
-      return std::tuple{field(&R::it_energy, key::it_energy), field(&R::total_energy, key::total_energy),
+      return rows(field(&R::it_energy, key::it_energy), field(&R::total_energy, key::total_energy),
                         field(&R::carbon_footprint, key::carbon_footprint),
                         field(&R::operational_carbon, key::operational_carbon),
                         field(&R::embodied_carbon, key::embodied_carbon), field(&R::water_usage, key::water_usage),
                         field(&R::power, "power", "kW", "mean power of all accelerators"),
                         field(&R::pue, "pue", "", "facility energy over IT energy"),
-                        field(&R::region_name, key::region_name)};
+                        field(&R::region_name, key::region_name));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

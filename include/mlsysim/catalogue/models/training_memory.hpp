@@ -40,7 +40,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return std::tuple{
+      return rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
           field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
@@ -56,7 +56,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
           field(&I::trainable_fraction, key::trainable_fraction).within(0, 1).defaulted("all weights"),
           field(&I::sequence_parallel, key::sequence_parallel).defaulted("on with tensor parallelism"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")};
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {
@@ -69,13 +69,13 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
 
     static constexpr auto fields() {
       using R = Result;
-      return std::tuple{field(&R::feasible, "feasible", "", "fits in memory"),
+      return rows(field(&R::feasible, "feasible", "", "fits in memory"),
                         field(&R::memory, "memory", "", "memory of the fullest device by use"),
                         field(&R::total_memory, "total_memory", "GB", "sum of the parts"),
                         field(&R::available_memory, "available_memory", "GB", "device memory"),
                         field(&R::memory_utilization, key::memory_utilization),
                         field(&R::microbatch_size, "microbatch_size", "", "sequences of one micro-batch"),
-                        field(&R::fidelity, "fidelity", "", "fidelity of this result")};
+                        field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

@@ -1,0 +1,91 @@
+/// Devices: HardwareNode and its parts.
+
+#include "spec_table.hpp"
+
+#include <mlsysim/spec/hardware.hpp>
+
+namespace mlsysim::python {
+namespace {
+
+Precision precision_named(const std::string& name) {
+  Precision p{};
+  Member row;
+  row.name = "precision";
+  Building building{{}, "a device"};
+  detail::set_member<Precision>(&p, py::str(name), row, building);
+  return p;
+}
+
+ComputeRate<> rate_of(const HardwareNode& hw, const py::object& precision) {
+  return precision.is_none() ? hw.compute.peak_flops() : rate_at(hw, precision_named(precision.cast<std::string>()));
+}
+
+}  // namespace
+
+template <>
+void assign<ComputeCore>(ComputeCore& core, const py::dict& values, Building& building) {
+  py::dict rest;
+  py::object peak = py::none();
+  for (const auto& [key, value] : values) {
+    if (key.cast<std::string>() == "peak_flops") peak = py::reinterpret_borrow<py::object>(value);
+    else rest[key] = value;
+  }
+  assign_keywords(core, rest, SpecClass<ComputeCore>::aliases(), building);
+  if (peak.is_none()) return;
+  Member row;
+  row.name = "peak_flops";
+  row.unit = "TFLOP/s";
+  row.range.name = row.name;
+  row.range.unit = row.unit;
+  row.range.exps = dim::compute_rate::exps;
+  row.range.low = 0;
+  row.range.open_low = true;
+  core.dense[core.default_precision] = ComputeRate<>::from_base(read_number(peak, row, building));
+}
+
+void bind_spec(py::module_& m) {
+  SpecClass<ComputeCore>(m, "ComputeCore",
+                         "Arithmetic units: rates per precision. `peak_flops` is the dense rate at `default_precision`.",
+                         {{"precision_flops", "dense"}, {"sm_count", "units"}})
+      .property("peak_flops", "dense rate at the default precision [TFLOP/s]; None where the core has no rate",
+                [](const ComputeCore& c) -> py::object {
+                  if (c.dense.empty() && c.vector.empty()) return py::none();
+                  return to_python(AnyQuantity(c.peak_flops()), "TFLOP/s");
+                });
+  SpecClass<SecondMemoryTier>(m, "SecondMemoryTier", "Slower memory that the device addresses beside its main memory.");
+  SpecClass<MemoryHierarchy>(m, "MemoryHierarchy", "Memories of a device, nearest last.",
+                             {{"shared_memory_per_sm", "shared_memory_per_unit"},
+                              {"register_file_per_sm", "register_file_per_unit"}});
+  SpecClass<StorageHierarchy>(m, "StorageHierarchy", "Local storage.");
+  SpecClass<IOInterconnect>(m, "IOInterconnect", "A link of a device; the bandwidth is one way.",
+                            {{"bandwidth_per_direction", "bandwidth"}});
+  SpecClass<PowerEnvelope>(m, "PowerEnvelope", "Power limits.");
+  SpecClass<SustainedShare>(m, "SustainedShare", "Shares of the data-sheet peak that well-tuned kernels sustain.");
+  SpecClass<PartitionProfile>(m, "PartitionProfile", "A slice into which a device can be divided.");
+  SpecClass<HardwareNode>(m, "HardwareNode", "One accelerator or processor.",
+                          {{"tdp", "power.tdp"},
+                           {"tdp_min", "power.tdp_min"},
+                           {"tdp_max", "power.tdp_max"},
+                           {"battery_capacity", "power.battery_capacity"},
+                           {"interconnect", "host_link"},
+                           {"nvlink", "device_link"},
+                           {"dispatch_tax", "dispatch_overhead"}})
+      .def("rate_at",
+           [](const HardwareNode& hw, const py::object& precision) {
+             return to_python(AnyQuantity(rate_of(hw, precision)), "TFLOP/s");
+           },
+           py::arg("precision") = py::none(), "Dense rate at a precision [TFLOP/s]; LookupError where there is none.")
+      .def("ridge_point",
+           [](const HardwareNode& hw, const py::object& precision) {
+             if (!hw.memory.bandwidth)
+               throw InputError({.id = "mlsysim.python.012",
+                                 .message = "'" + hw.name + "' has no memory bandwidth",
+                                 .key = "memory.bandwidth",
+                                 .found = "nothing",
+                                 .expected = "the bandwidth of the main memory"});
+             return to_python(AnyQuantity(rate_of(hw, precision) / *hw.memory.bandwidth), "FLOP/B");
+           },
+           py::arg("precision") = py::none(), "Intensity above which arithmetic limits the time [FLOP/B].");
+}
+
+}  // namespace mlsysim::python

@@ -1,0 +1,40 @@
+/// Systems and infrastructure: nodes, fabrics, fleets, grids, facilities, prices, defaults.
+
+#include "spec_table.hpp"
+
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/infrastructure.hpp>
+#include <mlsysim/spec/scalar_figure.hpp>
+#include <mlsysim/spec/system_extra.hpp>
+
+namespace mlsysim::python {
+
+void bind_system(py::module_& m) {
+  SpecClass<Node>(m, "Node", "A host with its accelerators.", {{"intra_node_bw", "intra_node_bandwidth"}});
+  SpecClass<NetworkFabric>(m, "NetworkFabric", "The network between nodes.",
+                           {{"oversubscription_ratio", "oversubscription"}});
+  SpecClass<CoolingProfile>(m, "CoolingProfile", "A way of cooling.");
+  SpecClass<GridProfile>(m, "GridProfile", "Electricity of a region.",
+                         {{"lat", "latitude"}, {"lon", "longitude"}})
+      .property("carbon_intensity_g_kwh", "carbon intensity as a number [gCO2e/kWh]",
+                [](const GridProfile& g) { return AnyQuantity(g.carbon_intensity).in("gCO2e/kWh"); })
+      .property("carbon_intensity_kg_kwh", "carbon intensity as a number [kgCO2e/kWh]",
+                [](const GridProfile& g) { return AnyQuantity(g.carbon_intensity).in("kgCO2e/kWh"); });
+  SpecClass<Datacenter>(m, "Datacenter", "A facility on a grid.");
+  SpecClass<Fleet>(m, "Fleet", "Equal nodes joined by a fabric.", {{"count", "node_count"}, {"region", "grid"}})
+      .property("total_accelerators", "accelerators of all nodes",
+                [](const Fleet& f) { return py::int_(py::float_(f.total_accelerators())); })
+      .property("effective_pue", "PUE of the facility; None without one",
+                [](const Fleet& f) -> py::object {
+                  if (f.datacenter == nullptr) return py::none();
+                  return py::float_(f.datacenter->pue);
+                });
+  SpecClass<Pod>(m, "Pod", "Accelerators that one interconnect joins without a node between them.");
+  SpecClass<Rack>(m, "Rack", "A rack: what it may draw, or which nodes it holds.");
+  SpecClass<StorageTier>(m, "StorageTier", "A class of storage.");
+  SpecClass<ScalarFigure>(m, "ScalarFigure", "A named figure: a price, a convention, a lead time, a failure rate.",
+                          {{"rate", "value"}});
+  SpecClass<Conventions>(m, "Conventions", "The defaults that fill gaps; their home is zoo/defaults.yaml.");
+}
+
+}  // namespace mlsysim::python

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Writes the generated part of the stubs from the tables of the built package.
+
+    PYTHONPATH=<build>/python python3 bindings/python/make_stubs.py [--check]
+
+Each stub has a part written by hand, up to the marker; what follows comes from the tables of specs and resolvers.
+"""
+
+import sys
+from pathlib import Path
+
+import mlsysim
+from mlsysim import laws, resolvers, specs
+
+MARKER = "# Generated below by bindings/python/make_stubs.py."
+FOLDER = Path(__file__).parent / "mlsysim"
+KINDS = {"number": "float", "flag": "bool", "text": "str", "choice": "str"}
+OBJECTS = {"hardware": "HardwareNode", "workload": "Workload", "fleet": "Fleet", "node": "Node", "fabric": "NetworkFabric",
+           "grid": "GridProfile", "datacenter": "Datacenter", "conventions": "Conventions"}
+
+
+def given_type(row):
+    """Type of an input."""
+    kind = row["kind"]
+    if kind == "quantity":
+        return "Quantity | str"
+    if kind == "object":
+        return OBJECTS.get(row["object_type"], "Any")
+    return KINDS.get(kind, "Any")
+
+
+def result_type(row):
+    if row["kind"] == "quantity":
+        return "Quantity"
+    if row["kind"] == "number" and row["whole"]:
+        return "int"
+    return given_type(row)
+
+
+def signature(core):
+    rows = core.inputs
+    needed = [r for r in rows if r["required"]]
+    rest = [r for r in rows if not r["required"]]
+    parts = [f"{r['name']}: {given_type(r)}" for r in needed if r["name"] != "workload"]
+    model = [r for r in needed if r["name"] == "workload"]
+    if model:
+        parts = ["workload: Workload = ...", *(f"{p} = ..." for p in parts), "model: Workload = ..."]
+    parts += [f"{r['name']}: {given_type(r)} | None = ..." for r in rest]
+    return ", ".join(parts)
+
+
+def result_classes(cls, out):
+    """A class of results and those of its nested parts."""
+    rows = {r["name"]: r for r in cls._resolver_rows}
+    lines = [f"class {cls.__name__}(_CoreResult):"]
+    for name in cls._names:
+        full = f"{cls._path}.{name}" if cls._path else name
+        if full in rows:
+            kind = result_type(rows[full])
+        else:
+            nested = [r for r in rows if r.startswith(full + ".")]
+            assert nested, (cls, name)
+            part = nested_class(cls, name)
+            part._resolver_rows = cls._resolver_rows
+            result_classes(part, out)
+            kind = part.__name__
+        lines.append(f"    @property\n    def {name}(self) -> {kind}: ...")
+    out.append("\n".join(lines))
+
+
+def nested_class(cls, name):
+    return cls.__dict__[name].fget.__defaults__[0]
+
+
+def member_types(cls):
+    """{member: annotation} of a spec."""
+    return dict(cls._member_types())
+
+
+def generated_specs():
+    out = []
+    for name in specs.__all__:
+        cls = getattr(specs, name)
+        if name == "Provenance":
+            continue
+        lines = [f"class {name}(_Spec):"]
+        members = member_types(cls)
+        required = {n for n, _, _, needed in cls._fields_info() if needed}
+        extra = {n for n in vars(cls) if isinstance(vars(cls)[n], property) and not n.startswith("_")} - set(members)
+        keywords = [f"{n}: {given(k)}{'' if n in required else ' = ...'}" for n, k in sorted(
+            members.items(), key=lambda item: item[0] not in required) if n.isidentifier() and n not in ("in",)]
+        lines.append(f"    def __init__(self, *, {', '.join(keywords)}, **other_names: Any) -> None: ...")
+        for n, k in members.items():
+            if n != "in":
+                lines.append(f"    @property\n    def {n}(self) -> {k}: ...")
+        for n in sorted(extra):
+            lines.append(f"    @property\n    def {n}(self) -> Any: ...")
+        for n in sorted(METHODS.get(name, {})):
+            lines.append(f"    {METHODS[name][n]}")
+        out.append("\n".join(lines))
+    return out
+
+
+def given(kind):
+    return kind.replace("Quantity", "Quantity | str").replace("tuple[Quantity | str, ...]", "Iterable[Quantity | str]")
+
+
+METHODS = {
+    "HardwareNode": {
+        "rate_at": "def rate_at(self, precision: str | None = ...) -> Quantity: ...",
+        "ridge_point": "def ridge_point(self, precision: str | None = ...) -> Quantity: ...",
+    },
+    "Workload": {"size_in_bytes": "def size_in_bytes(self, precision: str | Quantity = ...) -> Quantity: ..."},
+}
+
+
+def generated_resolvers():
+    out = []
+    for name in resolvers.__all__:
+        cls = resolvers.resolver_class(name)
+        base = cls.__mro__[1].__name__
+        out.append(f"class {name}({base}):\n    @staticmethod\n    def solve({signature(cls._resolver)}) -> "
+                   f"{cls.produces.__name__}: ...")
+    return out
+
+
+def generated_laws():
+    out = []
+    for name in laws.names():
+        cls = resolvers.resolver_class(name)
+        out.append(f"class {name}(_Law):\n    @staticmethod\n    def solve({signature(cls._resolver)}) -> "
+                   f"{cls.produces.__name__}: ...")
+    return out
+
+
+def generated_results():
+    out = []
+    for name in [*resolvers.__all__, *laws.names()]:
+        cls = resolvers.resolver_class(name)
+        cls.produces._resolver_rows = cls._resolver.outputs
+        result_classes(cls.produces, out)
+    return out
+
+
+def imports(lines, module):
+    return [f"from .{module} import {', '.join(sorted(lines))}"] if lines else []
+
+
+def main():
+    names = [resolvers.resolver_class(n).produces.__name__ for n in resolvers.__all__]
+    law_results = [resolvers.resolver_class(n).produces.__name__ for n in laws.names()]
+    generated = {
+        "specs.pyi": generated_specs(),
+        "results.pyi": generated_results(),
+        "resolvers.pyi": imports(names, "results") + generated_resolvers(),
+        "laws.pyi": imports(law_results, "results") + generated_laws(),
+        "__init__.pyi": [f"from .resolvers import {n} as {n}" for n in resolvers.__all__],
+        "core/solver.pyi": [f"from ..resolvers import {n} as {n}" for n in resolvers.__all__],
+    }
+    stale = []
+    for file, lines in generated.items():
+        path = FOLDER / file
+        old = path.read_text()
+        head = old[: old.index(MARKER)]
+        new = head + MARKER + "\n\n" + "\n".join(lines) + "\n"
+        if new != old:
+            stale.append(file)
+            if "--check" not in sys.argv:
+                path.write_text(new)
+    if stale:
+        print(("stale: " if "--check" in sys.argv else "written: ") + ", ".join(stale))
+    return 1 if stale and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    assert mlsysim.__file__
+    sys.exit(main())

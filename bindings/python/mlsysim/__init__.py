@@ -1,0 +1,88 @@
+"""Predicts in closed form what a machine-learning workload does on a machine or a fleet.
+
+>>> import mlsysim
+>>> mlsysim.Engine.solve(mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100).bottleneck
+'memory'
+
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from ._mlsysim import Quantity, __version__
+
+# Name -> module that has it.
+_HOME = {
+    "Q_": "units",
+    "q": "units",
+    "Unit": "units",
+    "QuantityArray": "arrays",
+    "Hardware": "registries",
+    "Models": "registries",
+    "Systems": "registries",
+    "Infrastructure": "registries",
+    "Technology": "registries",
+    "HardwareNode": "specs",
+    "ComputeCore": "specs",
+    "MemoryHierarchy": "specs",
+    "StorageHierarchy": "specs",
+    "IOInterconnect": "specs",
+    "PowerEnvelope": "specs",
+    "Node": "specs",
+    "NetworkFabric": "specs",
+    "Fleet": "specs",
+    "Workload": "specs",
+    "GridProfile": "specs",
+    "Datacenter": "specs",
+    "CoolingProfile": "specs",
+    "Conventions": "specs",
+    "BaseResolver": "base",
+    "BaseModel": "base",
+    "ForwardModel": "base",
+    "BaseSolver": "base",
+    "BaseOptimizer": "base",
+    "SolverResult": "results",
+    "OptimizerResult": "results",
+    "Infeasible": "results",
+    "Skipped": "results",
+    "ResolverFactory": "factory",
+    "Pipeline": "pipelines",
+    "Engine": "engine",
+    "SystemEvaluator": "engine",
+    "SystemEvaluation": "engine",
+}
+_ERRORS = (
+    "Error", "UnitError", "DimensionError", "InputError", "LookupError", "DomainError", "PipelineError",
+    "PipelineBuildError", "SolverError", "PluginError", "ErrorList",
+)
+_SUBMODULES = ("errors", "units", "arrays", "laws", "resolvers", "zoo", "results", "base", "core", "hardware", "models",
+               "systems", "infrastructure")
+
+
+def __getattr__(name):
+    from importlib import import_module
+
+    if name in _SUBMODULES:
+        return import_module("." + name, __name__)
+    if name in _HOME:
+        value = getattr(import_module("." + _HOME[name], __name__), name)
+    elif name in _ERRORS:
+        value = getattr(import_module(".errors", __name__), name)
+    elif name.startswith("__"):
+        raise AttributeError(name)
+    else:
+        from . import resolvers
+
+        try:
+            value = getattr(resolvers, name)
+        except AttributeError:
+            from ._mlsysim import _did_you_mean
+
+            hint = _did_you_mean(name, __dir__())
+            raise AttributeError(f"module 'mlsysim' has no attribute '{name}'" + (f"; {hint}" if hint else "")) from None
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    from . import resolvers
+
+    return sorted({"Quantity", "__version__", *_HOME, *_ERRORS, *_SUBMODULES, *resolvers.__all__})

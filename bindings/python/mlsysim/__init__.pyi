@@ -1,0 +1,27 @@
+from ._mlsysim import Quantity as Quantity
+from .arrays import QuantityArray as QuantityArray
+from .base import BaseModel as BaseModel, BaseOptimizer as BaseOptimizer, BaseResolver as BaseResolver
+from .base import BaseSolver as BaseSolver, ForwardModel as ForwardModel
+from .engine import Engine as Engine, SystemEvaluation as SystemEvaluation, SystemEvaluator as SystemEvaluator
+from .errors import DimensionError as DimensionError, DomainError as DomainError, Error as Error, ErrorList as ErrorList
+from .errors import InputError as InputError, LookupError as LookupError, PipelineBuildError as PipelineBuildError
+from .errors import PipelineError as PipelineError, PluginError as PluginError, SolverError as SolverError
+from .errors import UnitError as UnitError
+from .factory import ResolverFactory as ResolverFactory
+from .pipelines import Pipeline as Pipeline
+from .registries import Hardware as Hardware, Infrastructure as Infrastructure, Models as Models, Systems as Systems
+from .registries import Technology as Technology
+from .results import Infeasible as Infeasible, OptimizerResult as OptimizerResult, Skipped as Skipped
+from .results import SolverResult as SolverResult
+from .specs import ComputeCore as ComputeCore, Conventions as Conventions, CoolingProfile as CoolingProfile
+from .specs import Datacenter as Datacenter, Fleet as Fleet, GridProfile as GridProfile, HardwareNode as HardwareNode
+from .specs import IOInterconnect as IOInterconnect, MemoryHierarchy as MemoryHierarchy, NetworkFabric as NetworkFabric
+from .specs import Node as Node, PowerEnvelope as PowerEnvelope, StorageHierarchy as StorageHierarchy, Workload as Workload
+from .units import Q_ as Q_, Unit as Unit, q as q
+from . import arrays as arrays, base as base, core as core, errors as errors, hardware as hardware
+from . import infrastructure as infrastructure, laws as laws, models as models, resolvers as resolvers
+from . import results as results, systems as systems, units as units, zoo as zoo
+
+__version__: str
+
+# Generated below by bindings/python/make_stubs.py.

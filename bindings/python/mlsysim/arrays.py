@@ -1,0 +1,215 @@
+"""QuantityArray: a float64 numpy array with a unit. numpy is imported when the first one is made."""
+
+from ._mlsysim import Quantity, _canonical_unit, _reduced_unit, _unit_factor
+from .errors import DimensionError, _input_error
+from .units import Unit
+
+__all__ = ["QuantityArray"]
+
+
+def _exponents(unit):
+    return _reduced_unit(unit)[1]
+
+
+class QuantityArray:
+    """Numbers in one unit. A float64 array is taken as it is, without a copy.
+
+    Sums keep the left unit; products and quotients are in the canonical base unit of their dimension; `to` shows
+    them in another. `magnitude` is the array itself.
+    """
+
+    __slots__ = ("magnitude", "_unit")
+    __array_priority__ = 1000
+    __array_ufunc__ = None  # numpy leaves mixed arithmetic to this class
+
+    def __init__(self, values, unit=""):
+        import numpy as np
+
+        if isinstance(values, QuantityArray):
+            values = values.m_as(unit) if unit else values.magnitude
+        elif isinstance(values, (list, tuple)) and any(isinstance(v, (Quantity, str)) for v in values):
+            quantities = [v if isinstance(v, Quantity) else Quantity(v) for v in values]
+            unit = unit or str(quantities[0].units)
+            values = [v.m_as(unit) for v in quantities]
+        _reduced_unit(unit)  # refuses what is no unit
+        self.magnitude = np.asarray(values, dtype=np.float64)
+        self._unit = str(unit)
+
+    @property
+    def m(self):
+        return self.magnitude
+
+    @property
+    def units(self):
+        """The unit; equal to every spelling of the same unit."""
+        return Unit(self._unit)
+
+    u = units
+
+    @property
+    def shape(self):
+        return self.magnitude.shape
+
+    @property
+    def size(self):
+        return self.magnitude.size
+
+    @property
+    def ndim(self):
+        return self.magnitude.ndim
+
+    def _factor_to(self, unit):
+        mine, other = _reduced_unit(self._unit), _reduced_unit(unit)
+        if mine[1] != other[1]:
+            raise _input_error(
+                "an array cannot be shown in this unit", found=f"'{unit}' for an array in '{self._unit}'",
+                expected=f"a unit of the dimension of '{_canonical_unit(mine[1])}'", kind=DimensionError,
+                id="mlsysim.python.101")
+        (a, b), (c, d) = _unit_factor(self._unit), _unit_factor(unit)
+        return a * d, b * c
+
+    def m_as(self, unit):
+        """The numbers in a unit; the array itself where the unit is its own."""
+        if unit == self._unit:
+            return self.magnitude
+        up, down = self._factor_to(unit)
+        if up == down:
+            return self.magnitude
+        return self.magnitude / (down / up) if down >= up else self.magnitude * (up / down)
+
+    def to(self, unit):
+        """The same values in another unit."""
+        return QuantityArray(self.m_as(unit), unit)
+
+    def to_base(self):
+        return self.to(_canonical_unit(_exponents(self._unit)))
+
+    @property
+    def base(self):
+        """The numbers in the canonical base unit."""
+        return self.m_as(_canonical_unit(_exponents(self._unit)))
+
+    def __len__(self):
+        return len(self.magnitude)
+
+    def __getitem__(self, index):
+        picked = self.magnitude[index]
+        return QuantityArray(picked, self._unit) if getattr(picked, "ndim", 0) else Quantity(float(picked), self._unit)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __array__(self, dtype=None, copy=None):
+        if any(_exponents(self._unit)):
+            raise _input_error("an array with a unit is no plain array", found=f"numbers in '{self._unit}'",
+                               expected="a dimensionless array", hint=f"say the unit: .m_as('{self._unit}')",
+                               kind=DimensionError, id="mlsysim.python.102")
+        return self.m_as("") if dtype is None else self.m_as("").astype(dtype)
+
+    def __repr__(self):
+        return f"QuantityArray({self.magnitude.tolist()!r}, {self._unit!r})"
+
+    def __str__(self):
+        return f"{self.magnitude} {self._unit}".rstrip()
+
+    def __reduce__(self):
+        return (QuantityArray, (self.magnitude, self._unit))
+
+    def sum(self):
+        return Quantity(float(self.magnitude.sum()), self._unit)
+
+    def mean(self):
+        return Quantity(float(self.magnitude.mean()), self._unit)
+
+    def min(self):
+        return Quantity(float(self.magnitude.min()), self._unit)
+
+    def max(self):
+        return Quantity(float(self.magnitude.max()), self._unit)
+
+    def argmin(self):
+        return int(self.magnitude.argmin())
+
+    def argmax(self):
+        return int(self.magnitude.argmax())
+
+    def __neg__(self):
+        return QuantityArray(-self.magnitude, self._unit)
+
+    def __mul__(self, other):
+        return _operate("mul", self, other)
+
+    def __rmul__(self, other):
+        return _operate("mul", other, self)
+
+    def __truediv__(self, other):
+        return _operate("div", self, other)
+
+    def __rtruediv__(self, other):
+        return _operate("div", other, self)
+
+    def __add__(self, other):
+        return _operate("add", self, other)
+
+    def __radd__(self, other):
+        return _operate("add", other, self)
+
+    def __sub__(self, other):
+        return _operate("sub", self, other)
+
+    def __rsub__(self, other):
+        return _operate("sub", other, self)
+
+    def _compared(self, other, compare):
+        other = _as_array(other)
+        return compare(self.magnitude, other.m_as(self._unit))
+
+    def __eq__(self, other):
+        import numpy as np
+
+        other = _as_array(other)
+        if _exponents(self._unit) != _exponents(other._unit):
+            return np.zeros(np.broadcast(self.magnitude, other.magnitude).shape, dtype=bool)
+        return self.magnitude == other.m_as(self._unit)
+
+    def __ne__(self, other):
+        return ~self.__eq__(other)
+
+    def __lt__(self, other):
+        return self._compared(other, lambda a, b: a < b)
+
+    def __le__(self, other):
+        return self._compared(other, lambda a, b: a <= b)
+
+    def __gt__(self, other):
+        return self._compared(other, lambda a, b: a > b)
+
+    def __ge__(self, other):
+        return self._compared(other, lambda a, b: a >= b)
+
+    __hash__ = None
+
+
+def _as_array(value):
+    if isinstance(value, QuantityArray):
+        return value
+    if isinstance(value, Quantity):
+        return QuantityArray(value.base, str(value.to_base().units))
+    return QuantityArray(value, "")
+
+
+def _operate(name, left, right):
+    a, b = _as_array(left), _as_array(right)
+    if name in ("add", "sub"):
+        unit = a._unit
+        other = b.m_as(unit)
+        return QuantityArray(a.magnitude + other if name == "add" else a.magnitude - other, unit)
+    one_a, one_b = Quantity(1.0, a._unit or None), Quantity(1.0, b._unit or None)
+    factor = one_a * one_b if name == "mul" else one_a / one_b
+    # A plain number leaves the unit as it is.
+    if not any(_exponents(b._unit)) and b._unit == "":
+        return QuantityArray(a.magnitude * b.magnitude if name == "mul" else a.magnitude / b.magnitude, a._unit)
+    if name == "mul" and a._unit == "":
+        return QuantityArray(a.magnitude * b.magnitude, b._unit)
+    values = a.magnitude * b.magnitude if name == "mul" else a.magnitude / b.magnitude
+    return QuantityArray(values * factor.base, str(factor.to_base().units))

@@ -1,0 +1,97 @@
+"""The three tiers, as base classes for resolvers of one's own.
+
+ForwardModel (alias BaseModel): Y = f(X). BaseSolver: X = f^-1(Y), or the gradient. BaseOptimizer: the best x within limits.
+A subclass names what it `requires` and the result class that it `produces`, and has one method `solve`.
+"""
+
+from abc import ABC, abstractmethod
+
+from .errors import _input_error
+
+__all__ = ["BaseModel", "BaseOptimizer", "BaseResolver", "BaseSolver", "ForwardModel"]
+
+# Resolvers written in Python by class name.
+_defined = {}
+
+
+class BaseResolver(ABC):
+    """Base of everything that answers a question."""
+
+    requires = ()
+    produces = None
+    walls = ()
+    _tier = "unknown"
+
+    @abstractmethod
+    def solve(self, **inputs):
+        """Answers; the arguments are the inputs."""
+
+    @classmethod
+    def resolver_type(cls):
+        """"model", "solver" or "optimizer"."""
+        return cls._tier
+
+    @classmethod
+    def fallacies(cls):
+        """Common misconceptions and what is true instead."""
+        return {}
+
+    @classmethod
+    def schema(cls):
+        """What the resolver takes and gives."""
+        produces = cls.produces
+        return {
+            "resolver": cls.__name__,
+            "type": cls.resolver_type(),
+            "walls": list(cls.walls),
+            "requires": list(cls.requires),
+            "produces": getattr(produces, "__name__", None),
+            "outputs": list(produces.fields()) if hasattr(produces, "fields") else [],
+        }
+
+    def __init_subclass__(cls, **options):
+        shipped = options.pop("shipped", False)
+        super().__init_subclass__(**options)
+        if shipped or cls.__module__ == __name__:
+            return
+        if isinstance(cls.requires, str) or not all(isinstance(r, str) for r in cls.requires):
+            raise _input_error(f"'requires' of {cls.__name__} is not a list of names", key="requires",
+                               found=repr(cls.requires), expected="a tuple of texts such as ('hardware',)",
+                               id="mlsysim.python.120")
+        _register(cls)
+
+    def __repr__(self):
+        return f"{type(self).__name__}()"
+
+
+def _register(cls):
+    from . import _mlsysim as core
+
+    name = cls.__name__
+    shadows = "the shipped resolver" if name in core._resolver_names() else "an earlier class" if name in _defined else ""
+    if shadows:
+        import warnings
+
+        warnings.warn(f"{cls.__module__}.{name} takes the place of {shadows} '{name}' in ResolverFactory", stacklevel=4)
+    _defined[name] = cls
+
+
+class ForwardModel(BaseResolver):
+    """Y = f(X): evaluates one state. Deterministic; makes no decisions and loops over no options."""
+
+    _tier = "model"
+
+
+BaseModel = ForwardModel
+
+
+class BaseSolver(BaseResolver):
+    """X = f^-1(Y): finds what meets a target."""
+
+    _tier = "solver"
+
+
+class BaseOptimizer(BaseResolver):
+    """Searches a space of designs for the best; its result derives from OptimizerResult."""
+
+    _tier = "optimizer"

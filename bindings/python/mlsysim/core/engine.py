@@ -1,0 +1,5 @@
+"""One answer for one device, and sweeps."""
+
+from ..engine import Engine
+
+__all__ = ["Engine"]

@@ -1,0 +1,5 @@
+"""Scorecards."""
+
+from ..engine import EvaluationLevel, SystemEvaluation, SystemEvaluator
+
+__all__ = ["EvaluationLevel", "SystemEvaluation", "SystemEvaluator"]

@@ -1,0 +1,5 @@
+"""Pipelines."""
+
+from ..pipelines import Pipeline, PipelineResults
+
+__all__ = ["Pipeline", "PipelineResults"]

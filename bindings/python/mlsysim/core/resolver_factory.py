@@ -1,0 +1,5 @@
+"""Resolvers by name."""
+
+from ..factory import ResolverFactory
+
+__all__ = ["ResolverFactory"]

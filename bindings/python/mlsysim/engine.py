@@ -1,0 +1,202 @@
+"""Engine: one answer, or many. SystemEvaluator: the scorecard of a scenario."""
+
+from . import _mlsysim as _core
+from ._mlsysim import Quantity
+from .errors import _input_error
+from .results import _jsonable
+
+__all__ = ["Engine", "EvaluationLevel", "OperatorRow", "SystemEvaluation", "SystemEvaluator"]
+
+
+class Engine:
+    """The main entry for one device."""
+
+    @staticmethod
+    def solve(model, hardware, batch_size=1, precision="fp16", efficiency=None, **options):
+        """Time, memory and energy of one batch on one device; a PerformanceProfile.
+
+        Options are the inputs of SingleNodeModel: is_training, seq_len, zero_stage, dp_size, recomputation, optimizer,
+        fidelity, conventions. Without `efficiency`, textbook fidelity takes 0.5 and operator fidelity the device's own
+        shares. What does not fit is an answer with feasible = False.
+        """
+        from .resolvers import resolver_class
+
+        return resolver_class("SingleNodeModel").solve(
+            workload=model, hardware=hardware, batch_size=batch_size, precision=precision, efficiency=efficiency, **options)
+
+    @staticmethod
+    def sweep(model, hardware_list, batch_sizes=(1,), precisions=("fp16",), efficiency=None, **options):
+        """Every combination of hardware, batch size and precision, in that nesting order.
+
+        A list of {hardware, batch_size, precision, profile}. A device without a rate at a precision has profile None and
+        the reason under "skipped"; a point that does not fit has a profile with feasible = False.
+        """
+        from .resolvers import resolver_class
+
+        base = {"workload": model, "efficiency": efficiency, **options}
+        rows = _core._sweep(base, list(hardware_list), [float(b) for b in batch_sizes], list(precisions),
+                            resolver_class("SingleNodeModel").produces)
+        out = []
+        for hardware, batch, precision, skipped, reason, profile in rows:
+            row = {"hardware": hardware, "batch_size": int(batch) if batch.is_integer() else batch,
+                   "precision": precision, "profile": profile}
+            if skipped:
+                row["skipped"] = reason
+            out.append(row)
+        return out
+
+
+class EvaluationLevel:
+    """One of the three levels: level_name, status (PASS, FAIL, SKIPPED), summary, metrics {name: value}."""
+
+    __slots__ = ("level_name", "status", "summary", "metrics", "_rows")
+
+    def __init__(self, level_name, status, summary, rows):
+        self.level_name, self.status, self.summary, self._rows = level_name, status, summary, rows
+        self.metrics = {name: value for name, value, _, _, _ in rows}
+
+    def __repr__(self):
+        return f"EvaluationLevel({self.level_name!r}, {self.status!r}, {self.summary!r})"
+
+    def __getitem__(self, metric):
+        return self.metrics[metric]
+
+
+class SystemEvaluation:
+    """Answer to one scenario: feasibility, performance, macro.
+
+    Beside them scenario_name, workload, hardware, mode, fidelity, memory (parts of the memory of one device), remedies
+    (what would make it fit), assumptions (name, value, source) and warnings.
+    """
+
+    def __init__(self, answer, asked):
+        self._asked = asked
+        for name in ("scenario_name", "workload", "hardware", "mode", "fidelity", "assumptions", "warnings", "remedies",
+                     "passed_all"):
+            setattr(self, name, answer[name])
+        for name in ("feasibility", "performance", "macro"):
+            setattr(self, name, EvaluationLevel(*answer[name]))
+        self.memory = {name: value for name, value, _, _, _ in answer["memory"]}
+
+    def _levels(self):
+        return (("f", self.feasibility), ("p", self.performance), ("m", self.macro))
+
+    def to_dict(self):
+        """One flat row: scenario, f_status, p_status, m_status, and metrics under f_, p_ and m_ as numbers in their units."""
+        out = {"scenario": self.scenario_name}
+        out.update({f"{prefix}_status": level.status for prefix, level in self._levels()})
+        for prefix, level in self._levels():
+            for name, value in level.metrics.items():
+                out[f"{prefix}_{name}"] = value.magnitude if isinstance(value, Quantity) else value
+        return out
+
+    def units(self):
+        """Unit of each number of `to_dict`; empty for counts, fractions and texts."""
+        return {f"{prefix}_{name}": unit for prefix, level in self._levels() for name, _, unit, _, _ in level._rows}
+
+    def scorecard(self):
+        """The three levels as boxed text."""
+        lines = [f"{self.scenario_name}: {self.workload} on {self.hardware} ({self.mode}, {self.fidelity} fidelity)"]
+        blocks = [lines]
+        for _, level in self._levels():
+            block = [f"[{level.status}] {level.level_name}" + (f": {level.summary}" if level.summary else "")]
+            block += [f"    {meaning or name}: {text}" for name, _, _, meaning, text in level._rows]
+            blocks.append(block)
+        if self.remedies:
+            blocks.append(["What would fit:", *(f"    {change}: {effect}" for change, effect in self.remedies)])
+        if self.warnings:
+            blocks.append(["Warnings:", *(f"    {w}" for w in self.warnings)])
+        width = max(len(line) for block in blocks for line in block)
+        rule = "+" + "-" * (width + 2) + "+"
+        out = [rule]
+        for block in blocks:
+            out += [f"| {line.ljust(width)} |" for line in block] + [rule]
+        return "\n".join(out)
+
+    def explain(self, metric):
+        """The derivation of one metric: law by law, with the numbers put in; `explainable` lists what there is."""
+        return _core._explain(self._asked, metric)
+
+    @property
+    def explainable(self):
+        return _core._explainable(self._asked)
+
+    def operators(self, metric):
+        """The operators of a pass, largest time first: a list of OperatorRow."""
+        return [OperatorRow(*row) for row in _core._operator_table(self._asked, metric)]
+
+    def _repr_html_(self):
+        from html import escape
+
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(level.level_name)}</th><td>{escape(level.status)}</td>"
+            f"<td style='text-align:left'>{escape(meaning or name)}</td><td>{escape(text)}</td></tr>"
+            for _, level in self._levels() for name, _, _, meaning, text in (level._rows or [("", None, "", level.summary, "")]))
+        return f"<table><caption>{escape(self.scenario_name)}</caption>{rows}</table>"
+
+    def __repr__(self):
+        return (f"SystemEvaluation({self.scenario_name!r}, "
+                + ", ".join(f"{level.level_name}={level.status}" for _, level in self._levels()) + ")")
+
+    def __eq__(self, other):
+        if type(self) is not type(other):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None
+
+    def to_json(self):
+        import json
+
+        return json.dumps({k: _jsonable(v) for k, v in self.to_dict().items()})
+
+
+class OperatorRow:
+    """One operator of a pass: name, group, pass_, limit, count, work, traffic, time, share."""
+
+    __slots__ = ("name", "group", "pass_", "limit", "count", "work", "traffic", "time", "share")
+
+    def __init__(self, *parts):
+        for name, part in zip(self.__slots__, parts):
+            setattr(self, name, part)
+
+    def __repr__(self):
+        return f"OperatorRow({', '.join(f'{n}={getattr(self, n)}' for n in self.__slots__)})"
+
+
+class SystemEvaluator:
+    """The three-level scorecard of a scenario."""
+
+    @staticmethod
+    def evaluate(scenario_name, model_obj, hardware_obj=None, batch_size=1, precision=None, efficiency=None, fleet_obj=None,
+                 nodes=1, duration_days=None, **options):
+        """Feasibility (memory), performance (time, throughput, bottleneck) and macro (cost, energy, carbon).
+
+        With `fleet_obj` it runs on that fleet and `hardware_obj` may be left out; with `nodes` above one on as many nodes
+        of `hardware_obj`. Options are the fields of a scenario: mode, seq_len, output_tokens, accelerators, tp_size,
+        pp_size, ep_size, zero_stage, microbatch_count, grid, datacenter, fidelity and more (`SystemEvaluator.options()`).
+        """
+        asked = {"name": scenario_name, "workload": model_obj, "batch_size": batch_size, "precision": precision,
+                 "efficiency": efficiency, "duration_days": duration_days, **options}
+        if fleet_obj is not None:
+            own = fleet_obj.node.accelerator
+            if hardware_obj is not None and hardware_obj != own:
+                raise _input_error("two kinds of hardware for one scenario", key="hardware_obj",
+                                   found=f"'{hardware_obj.name}' beside a fleet of '{own.name}'",
+                                   expected="the fleet alone, or hardware with `nodes`", id="mlsysim.python.160")
+            if nodes not in (1, None, fleet_obj.count):
+                raise _input_error("the fleet has another number of nodes", key="nodes", found=str(nodes),
+                                   expected=str(fleet_obj.count), hint="use fleet_obj.replace(count=...)",
+                                   id="mlsysim.python.161")
+            asked["fleet"] = fleet_obj
+        else:
+            asked["hardware"] = hardware_obj
+            if nodes is not None and nodes != 1:
+                asked["node_count"] = nodes
+        asked = {k: v for k, v in asked.items() if v is not None}
+        return SystemEvaluation(_core._evaluate(asked), asked)
+
+    @staticmethod
+    def options():
+        """{field of a scenario: (unit, meaning, where its default comes from)}."""
+        return {name: (unit, meaning, source) for name, unit, meaning, _, source in _core._scenario_fields()}

@@ -1,0 +1,5 @@
+"""Devices of the zoo."""
+
+from ..registries import Hardware
+
+__all__ = ["Hardware"]

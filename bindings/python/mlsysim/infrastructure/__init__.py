@@ -1,0 +1,1 @@
+"""Grids, facilities and prices."""

@@ -1,0 +1,5 @@
+"""Infrastructure of the zoo."""
+
+from ..registries import Infrastructure
+
+__all__ = ["Infrastructure"]

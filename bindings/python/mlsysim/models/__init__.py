@@ -1,0 +1,1 @@
+"""Machine-learning models."""

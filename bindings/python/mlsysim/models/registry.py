@@ -1,0 +1,5 @@
+"""Models of the zoo."""
+
+from ..registries import Models
+
+__all__ = ["Models"]

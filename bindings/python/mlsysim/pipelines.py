@@ -1,0 +1,329 @@
+"""Pipelines: resolvers of C++ and Python on one typed graph."""
+
+from . import _mlsysim as _core
+from ._mlsysim import Quantity
+from .base import BaseResolver
+from .errors import PipelineError, _input_error
+from .results import Infeasible, Skipped, SolverResult, _field_types
+
+__all__ = ["Pipeline", "PipelineResults"]
+
+_EVENTS = ("on_pipeline_start", "on_pipeline_end", "on_stage_start", "on_stage_end", "on_skip", "on_error", "on_infeasible",
+           "on_progress")
+
+
+def _classes(name):
+    from .resolvers import resolver_class
+
+    return resolver_class(name).produces
+
+
+class PipelineResults(dict):
+    """{stage: result} in the order in which the stages ran.
+
+    A stage without an answer has an Infeasible, one that was left out because of it a Skipped; both are false.
+    """
+
+    def __init__(self, rows, run):
+        super().__init__(rows)
+        self._run = run
+
+    def value(self, key):
+        """A value by key: a given one, or a result field that one stage has; "Stage.field" is never ambiguous."""
+        return self._run.value(key)
+
+    def explain(self, key):
+        """Where a value came from: stage, law, source, and its inputs in turn."""
+        return self._run.explain(key)
+
+    def assumptions(self, stage):
+        """Defaults and assumptions of a stage: (name, value, source) each."""
+        return self._run.assumptions(stage)
+
+    def show(self):
+        """All stages with their results as lines of text."""
+        return self._run.show()
+
+    def to_json(self):
+        return self._run.to_json()
+
+    def to_dict(self):
+        return {stage: result.to_dict() if hasattr(result, "to_dict") else result for stage, result in self.items()}
+
+    def __reduce__(self):
+        return (dict, (dict(self),))
+
+    def _repr_html_(self):
+        return "".join(r._repr_html_() if hasattr(r, "_repr_html_") else f"<p>{stage}</p>" for stage, r in self.items())
+
+
+class _Observer:
+    """Passes events to the methods that a callback has, with those of the values that they take."""
+
+    def __init__(self, callback):
+        self.name = type(callback).__name__
+        self._methods = {}
+        for event in _EVENTS:
+            method = getattr(callback, event, None)
+            if method is not None:
+                self._methods[event] = (method, _accepted(method))
+
+    def listens(self, event):
+        return event in self._methods
+
+    def notify(self, event, values):
+        method, accepted = self._methods[event]
+        method(**(values if accepted is None else {k: v for k, v in values.items() if k in accepted}))
+
+
+def _accepted(function):
+    """Names of the keywords that a function takes; None when it takes all."""
+    import inspect
+
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
+    return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+
+
+class _Stage:
+    """A stage as the graph takes it."""
+
+    def __init__(self, stage):
+        if isinstance(stage, str):
+            from .factory import ResolverFactory
+
+            stage = ResolverFactory.get(stage)
+        if isinstance(stage, type):
+            stage = stage()
+        self.stage = stage
+        cls = type(stage)
+        self.name = cls.__name__
+        self.shipped = getattr(cls, "_core_solve", None) is not None and stage.solve is cls._core_solve
+        if self.shipped:
+            self.resolver = cls._resolver
+            self.inputs = [(r["name"], r["required"]) for r in cls._resolver.inputs]
+            self.outputs = [r["name"] for r in cls._resolver.outputs]
+        else:
+            self._read_python()
+
+    def _read_python(self):
+        import inspect
+
+        stage, cls = self.stage, type(self.stage)
+        for name in ("requires", "produces", "solve"):
+            if not hasattr(stage, name):
+                raise TypeError(f"{cls.__name__} is no resolver: it has no '{name}'; derive from BaseModel, BaseSolver or "
+                                "BaseOptimizer, and give it 'requires', 'produces' and 'solve'")
+        if not callable(stage.solve):
+            raise TypeError(f"'solve' of {cls.__name__} is no method")
+        parameters = inspect.signature(stage.solve).parameters.values()
+        self.parameter_of, self.inputs, takes_all = {}, [], False
+        for p in parameters:
+            if p.kind is p.VAR_KEYWORD:
+                takes_all = True
+            elif p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL):
+                raise TypeError(f"'{p.name}' of {cls.__name__}.solve() cannot be given by name")
+            else:
+                key = _core._canonical_key(p.name)
+                self.parameter_of[key] = p.name
+                self.inputs.append((key, p.default is p.empty))
+        for name in stage.requires:
+            key = _core._canonical_key(name)
+            if key in self.parameter_of:
+                continue
+            if not takes_all:
+                raise TypeError(f"{cls.__name__} requires '{name}', but its solve() does not take it; "
+                                f"it takes {', '.join(p.name for p in parameters) or 'nothing'}")
+            self.parameter_of[key] = name
+            self.inputs.append((key, True))
+        produces = stage.produces
+        fields = _field_types(produces) if isinstance(produces, type) and issubclass(produces, SolverResult) else {}
+        kinds = {float: "number", int: "number", bool: "flag", str: "text"}
+        self.outputs = list(fields)
+        self.output_kinds = [(n, kinds.get(k, "value")) for n, k in fields.items()]
+
+    def build(self, instance):
+        """The resolver of this stage for the graph."""
+        if self.shipped:
+            return self.resolver
+        about = next(iter((type(self.stage).__doc__ or "").strip().splitlines()), "")
+        tier = self.stage.resolver_type() if isinstance(self.stage, BaseResolver) else "model"
+        return _core._python_stage(self.name, tier, about, self.inputs, self.output_kinds, self._evaluator(instance))
+
+    def _evaluator(self, instance):
+        stage, parameter_of, outputs = self.stage, self.parameter_of, self.outputs
+        produces = stage.produces
+
+        def evaluate(given):
+            try:
+                result = stage.solve(**{parameter_of[key]: value for key, value in given.items()})
+                if isinstance(result, Infeasible):
+                    return ("infeasible", result.reason, result.smallest_change, dict(result.facts or {}))
+                if isinstance(produces, type) and not isinstance(result, produces):
+                    raise TypeError(f"{type(stage).__name__}.solve() gave a {type(result).__name__}; it produces "
+                                    f"{produces.__name__}")
+            except BaseException as error:
+                _add_note(error, f"in stage '{instance}'")
+                raise
+            return ("ok", result, [getattr(result, name) for name in outputs])
+
+        return evaluate
+
+
+def _add_note(error, note):
+    if hasattr(error, "add_note"):
+        error.add_note(note)
+    else:
+        error.__notes__ = [*getattr(error, "__notes__", []), note]
+
+
+class Pipeline:
+    """Stages that hand their results on.
+
+    Pipeline([DistributedModel(), MyModel(), EconomicsModel()]).run(model=..., fleet=..., duration_days=30)
+
+    An input of a stage is met by a value of that name given to `run` ("model" means "workload"), by a result field of that
+    name, or by what an object implies (a fleet supplies its hardware). Stages run in the order that this asks for; the
+    order of the list only breaks ties. All problems are reported at once.
+    """
+
+    def __init__(self, resolvers, name="Pipeline"):
+        stages = list(resolvers)
+        if not stages:
+            raise _input_error("a pipeline needs stages", found="an empty list", expected="at least one resolver",
+                               id="mlsysim.python.150")
+        self.name = name
+        self._stages = [_Stage(s) for s in stages]
+        self._names = []
+        for stage in self._stages:
+            own, n = stage.name, 2
+            while own in self._names:
+                own, n = f"{stage.name}_{n}", n + 1
+            self._names.append(own)
+        self._links = []
+        self._observers = []
+        self._built = {}
+        self._last = None
+        self._resolvers = [(name, stage.build(name)) for name, stage in zip(self._names, self._stages)]
+
+    # Wiring -----------------------------------------------------------------------------------------------------------
+
+    def link(self, source, target):
+        """Connects a result to an input: link("A.latency", "B.time"); a key given to `run` may be the source."""
+        self._links.append((source, target))
+        self._built.clear()
+        return self
+
+    def _graph(self, keys):
+        keys = tuple(sorted(keys))
+        if keys not in self._built:
+            self._built[keys] = _core._build_pipeline(self.name, self._resolvers, list(keys), self._links)
+        return self._built[keys]
+
+    def _supposed_keys(self):
+        """What a run would have to be given: inputs that no stage and no object supplies."""
+        produced = {o for stage in self._stages for o in stage.outputs}
+        linked = {target for _, target in self._links}
+        needed = {key for name, stage in zip(self._names, self._stages) for key, required in stage.inputs
+                  if required and key not in produced and f"{name}.{key}" not in linked}
+        if "fleet" in needed:
+            needed -= {"node", "hardware", "fabric", "grid", "datacenter"}
+        elif "node" in needed:
+            needed -= {"hardware"}
+        return needed
+
+    def _any_graph(self):
+        return self._last[0] if self._last else self._graph(self._supposed_keys())
+
+    # Running ----------------------------------------------------------------------------------------------------------
+
+    def run(self, **values):
+        """Runs all stages: {stage: result}. An exception of a stage comes out as it is, with the stage as a note."""
+        given = {}
+        for name, value in values.items():
+            if value is None:
+                continue
+            key = _core._canonical_key(name)
+            if key in given:
+                raise _input_error(f"'{key}' is given twice", key=key, found=f"'{name}' and another name for it",
+                                   expected="one of them", kind=PipelineError, id="mlsysim.python.151")
+            given[key] = Quantity(value) if isinstance(value, str) and self._reads_quantity(key) else value
+        graph = self._graph(given)
+        run = graph.execute(given, self._observers, _classes)
+        for who, event, what in run.callback_failures():
+            import warnings
+
+            warnings.warn(f"the callback {who}.{event} failed: {what}", RuntimeWarning, stacklevel=2)
+        rows = []
+        for stage, status, result, reason, change, facts in run.outcomes(_classes):
+            if status == "infeasible":
+                result = Infeasible(resolver=stage, reason=reason, smallest_change=change, facts=facts)
+            elif status != "ok":
+                result = Skipped(stage=stage, reason=reason)
+            rows.append((stage, result))
+        results = PipelineResults(rows, run)
+        self._last = (graph, results)
+        return results
+
+    def _reads_quantity(self, key):
+        """Whether Python stages want a quantity here: their annotation says so."""
+        for stage in self._stages:
+            if not stage.shipped and key in stage.parameter_of:
+                kind = getattr(stage.stage.solve, "__annotations__", {}).get(stage.parameter_of[key])
+                if kind is Quantity or kind == "Quantity":
+                    return True
+        return False
+
+    def register_callback(self, callback):
+        """Adds an observer with any of the methods on_pipeline_start, on_pipeline_end, on_stage_start, on_stage_end,
+        on_skip, on_error, on_infeasible, on_progress.
+
+        They get keywords: stage_name, result, seconds, reason, pipeline_name, done, total; those that a method does not
+        take are left out. One that raises is named in a RuntimeWarning and changes nothing.
+        """
+        observer = _Observer(callback)
+        if not observer._methods:
+            raise TypeError(f"{observer.name} observes nothing: it has none of the methods {', '.join(_EVENTS)}")
+        self._observers.append(observer)
+        return self
+
+    # Looking ----------------------------------------------------------------------------------------------------------
+
+    def explain(self, key=None):
+        """The stages and where each input comes from; with a key, where that value of the last run came from."""
+        if key is None:
+            return self.show()
+        if self._last is None:
+            raise _input_error("nothing to explain yet", found=f"explain('{key}') before a run",
+                               hint="call run(...) first, or explain() for the structure", kind=PipelineError,
+                               id="mlsysim.python.152")
+        return self._last[1].explain(key)
+
+    def show(self):
+        return self._any_graph().show()
+
+    def to_dot(self):
+        """The graph for Graphviz."""
+        return self._any_graph().to_dot()
+
+    def to_mermaid(self):
+        """The graph for Mermaid."""
+        return self._any_graph().to_mermaid()
+
+    def to_json(self):
+        return self._any_graph().to_json()
+
+    @property
+    def stages(self):
+        """Names of the stages in the order of the list."""
+        return tuple(self._names)
+
+    def __len__(self):
+        return len(self._stages)
+
+    def __repr__(self):
+        return f"{self.name}({' -> '.join(self._names)})"

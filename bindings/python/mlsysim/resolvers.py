@@ -1,0 +1,119 @@
+"""The resolvers that ship, one class each, made from the registry of the library when first used."""
+
+from . import _mlsysim as _core
+from .base import BaseOptimizer, BaseSolver, ForwardModel
+
+_BASES = {"model": ForwardModel, "solver": BaseSolver, "optimizer": BaseOptimizer}
+_classes = {}
+
+
+def _names(laws):
+    return [n for n in _core._resolver_names() if _core._resolver(n).is_law == laws]
+
+
+def resolver_class(name):
+    """The class of a shipped resolver or law."""
+    if name not in _classes:
+        _classes[name] = _make(_core._resolver(name))
+    return _classes[name]
+
+
+def _literal(row):
+    """A default as Python would write it in a signature."""
+    text = row["default"]
+    if row["kind"] == "flag":
+        return {"true": "True", "false": "False"}.get(text, "None")
+    if row["kind"] == "number":
+        try:
+            return repr(int(float(text))) if float(text).is_integer() else repr(float(text))
+        except ValueError:
+            return "None"
+    return repr(text) if text and text != "(absent)" and row["kind"] in ("quantity", "text", "choice") else "None"
+
+
+def _describe(row):
+    unit = f" [{row['unit']}]" if row["unit"] else ""
+    choices = f"; one of {', '.join(row['choices'])}" if row["choices"] else ""
+    default = "" if row["required"] else f" (default: {row['default_source'] or row['default']})"
+    return f"    {row['name']}{unit}: {row['meaning']}{choices}{default}"
+
+
+def _texts(core):
+    inputs, outputs = core.inputs, core.outputs
+    lines = [core.about + "." if core.about else core.name, ""]
+    if core.law:
+        lines += [f"Law: {core.law}"]
+    if core.source:
+        lines += [f"Source: {core.source}"]
+    lines += ["", "Inputs ('model' means 'workload'):", *map(_describe, inputs), "", "Result:"]
+    lines += [f"    {r['name']}{' [' + r['unit'] + ']' if r['unit'] else ''}: {r['meaning']}" for r in outputs]
+    signature = ", ".join(r["name"] if r["required"] else f"{r['name']}={_literal(r)}" for r in _in_order(inputs))
+    return "\n".join(lines), f"solve($self, {signature})\n--\n\n"
+
+
+def _in_order(inputs):
+    """Rows as a signature may list them; beyond a default, required ones are keywords."""
+    seen_default, out = False, []
+    for row in inputs:
+        if row["required"] and seen_default:
+            return [r for r in inputs if r["required"]] + [r for r in inputs if not r["required"]]
+        seen_default = seen_default or not row["required"]
+        out.append(row)
+    return out
+
+
+def _make(core):
+    from .results import Infeasible, _make_class, result_name
+
+    def no_result(name, reason, change, facts):
+        return Infeasible(resolver=name, reason=reason, smallest_change=change, facts=facts)
+
+    base = _BASES[core.tier]
+    doc, signature = _texts(core)
+    produces = _make_class(result_name(core.name), core, core.outputs)
+    solve = _core._solve_function(core, produces, no_result, signature + doc)
+    space = {
+        "__doc__": doc,
+        "__module__": "mlsysim.laws" if core.is_law else "mlsysim.resolvers",
+        "_resolver": core,
+        "_core_solve": solve,
+        "requires": tuple(r["name"] for r in core.inputs if r["required"]),
+        "produces": produces,
+        "walls": tuple(core.walls),
+        "about": core.about,
+        "law": core.law,
+        "source": core.source,
+        "solve": solve,
+        "fallacies": classmethod(lambda cls: cls._resolver.fallacies),
+        "schema": classmethod(_schema),
+    }
+    if core.is_law:
+        from .laws import _TOOLS
+
+        space.update(_TOOLS)
+    import types
+
+    return types.new_class(core.name, (base,), {"shipped": True}, lambda namespace: namespace.update(space))
+
+
+def _schema(cls):
+    """What the resolver takes and gives, with units, meanings, ranges and defaults."""
+    core = cls._resolver
+    return {
+        "resolver": core.name, "type": core.tier, "walls": list(core.walls), "requires": list(cls.requires),
+        "produces": cls.produces.__name__, "about": core.about, "law": core.law, "source": core.source,
+        "inputs": core.inputs, "outputs": core.outputs,
+    }
+
+
+def __getattr__(name):
+    if name == "__all__":
+        return _names(laws=False)
+    if not name.startswith("_") and name in _names(laws=False):
+        globals()[name] = cls = resolver_class(name)
+        return cls
+    raise AttributeError(f"module 'mlsysim.resolvers' has no attribute '{name}'")
+
+
+def __dir__():
+    return [*_names(laws=False), "resolver_class"]

@@ -1,0 +1,1 @@
+"""Nodes, fabrics and fleets."""

@@ -1,0 +1,5 @@
+"""Systems of the zoo."""
+
+from ..registries import Systems
+
+__all__ = ["Systems"]

@@ -1,0 +1,67 @@
+"""Quantities and their units."""
+
+from ._mlsysim import Quantity, _reduced_unit, _unit_spellings
+
+__all__ = ["Q_", "q", "Quantity", "Unit", "spellings"]
+
+
+class Unit(str):
+    """A unit as text that equals every other spelling of the same unit: Unit("TFLOP/s") == "TFLOPs/s".
+
+    Because of that its hash is not that of its text: look units up in a dict by `str(unit)`.
+    """
+
+    __slots__ = ()
+
+    def _reduced(self):
+        return _reduced_unit(str.__str__(self))[1:]
+
+    def __eq__(self, other):
+        if not isinstance(other, str):
+            return NotImplemented
+        if str.__eq__(self, other):
+            return True
+        from .errors import UnitError
+
+        try:
+            return self._reduced() == _reduced_unit(str(other))[1:]
+        except UnitError:
+            return False
+
+    def __ne__(self, other):
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __hash__(self):
+        return hash(self._reduced())
+
+    def __repr__(self):
+        return f"Unit({str.__repr__(self)})"
+
+    def __str__(self):
+        return str.__str__(self)
+
+    def __reduce__(self):
+        return (Unit, (str.__str__(self),))
+
+
+def q(value, unit=None):
+    """A quantity from a text ("3.35 TB/s"), from a number and a unit, or an array of them from a list or numpy array.
+
+    A number without a unit is dimensionless.
+    """
+    if isinstance(value, (str, int, float, Quantity)):
+        return Quantity(value, unit)
+    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
+        from .arrays import QuantityArray
+
+        return QuantityArray(value, "" if unit is None else unit)
+    return Quantity(value, unit)
+
+
+Q_ = q
+
+
+def spellings():
+    """Every unit that a text may use, with its prefixes."""
+    return _unit_spellings()

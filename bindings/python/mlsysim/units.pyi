@@ -1,0 +1,18 @@
+from collections.abc import Sequence
+from typing import Any, overload
+
+from ._mlsysim import Quantity as Quantity
+from .arrays import QuantityArray
+
+class Unit(str): ...
+
+@overload
+def q(value: str | float | Quantity, unit: str | None = ...) -> Quantity: ...
+@overload
+def q(value: Sequence[Any], unit: str | None = ...) -> QuantityArray: ...
+@overload
+def q(value: Any, unit: str | None = ...) -> Any: ...
+
+Q_ = q
+
+def spellings() -> list[str]: ...

@@ -1,0 +1,37 @@
+#pragma once
+/// Who keeps a spec alive. Those of the zoo live as long as the process; those made in Python live in boxes that a table
+/// of addresses leads back to, so that a bare pointer of the library becomes a safe Python object again.
+
+#include <memory>
+#include <vector>
+
+namespace mlsysim::python {
+
+using Owner = std::shared_ptr<const void>;
+
+/// Remembers that `address` lives as long as `owner`.
+void remember(const void* address, const std::weak_ptr<const void>& owner);
+void forget(const void* address);
+/// What keeps the object at this address alive; an owner that does nothing for objects of the zoo.
+[[nodiscard]] Owner owner_of(const void* address);
+
+/// A spec made in Python, with everything that it points to.
+template <class T>
+struct SpecBox {
+  T value;
+  std::vector<Owner> keeps;
+
+  explicit SpecBox(T v, std::vector<Owner> k) : value(std::move(v)), keeps(std::move(k)) {}
+  SpecBox(const SpecBox&) = delete;
+  SpecBox& operator=(const SpecBox&) = delete;
+  ~SpecBox() { forget(&value); }
+
+  static std::shared_ptr<T> make(T value, std::vector<Owner> keeps) {
+    auto box = std::make_shared<SpecBox>(std::move(value), std::move(keeps));
+    remember(&box->value, box);
+    T* inside = &box->value;
+    return {std::move(box), inside};
+  }
+};
+
+}  // namespace mlsysim::python

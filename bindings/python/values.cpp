@@ -1,0 +1,122 @@
+#include "values.hpp"
+
+#include "quantities.hpp"
+#include "spec_owner.hpp"
+
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/units/any_quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace mlsysim::python {
+
+PyHost::~PyHost() {
+  if (Py_IsInitialized() == 0) {
+    (void)object_.release();  // Python is gone; so is the object
+    return;
+  }
+  const py::gil_scoped_acquire gil;
+  object_ = py::object();
+}
+
+std::string PyHost::type() const {
+  const py::gil_scoped_acquire gil;
+  const py::object type = py::type::of(object_);
+  return std::string(py::str(type.attr("__module__"))) + "." + std::string(py::str(type.attr("__qualname__")));
+}
+
+std::string PyHost::text() const {
+  const py::gil_scoped_acquire gil;
+  return py::repr(object_);
+}
+
+namespace {
+
+struct ObjectKind {
+  std::string_view name;
+  PyTypeObject* type;
+  const void* (*pointer)(py::handle);
+  py::object (*object)(const void*);
+};
+
+template <class T>
+ObjectKind kind_of() {
+  return {ObjectType<T>::name, py::detail::get_type_info(typeid(T))->type,
+          [](py::handle h) -> const void* { return h.cast<const T*>(); },
+          [](const void* p) -> py::object {
+            return py::cast(std::shared_ptr<T>(owner_of(p), const_cast<T*>(static_cast<const T*>(p))));
+          }};
+}
+
+const auto& kinds() {
+  static const std::array all{kind_of<HardwareNode>(), kind_of<Workload>(),       kind_of<Fleet>(),
+                              kind_of<Node>(),         kind_of<NetworkFabric>(),  kind_of<GridProfile>(),
+                              kind_of<Datacenter>(),   kind_of<Conventions>(),    kind_of<CoolingProfile>(),
+                              kind_of<Pod>(),          kind_of<Rack>(),           kind_of<StorageTier>(),
+                              kind_of<ScalarFigure>()};
+  return all;
+}
+
+}  // namespace
+
+ObjectRef object_in(py::handle value) {
+  PyTypeObject* type = Py_TYPE(value.ptr());
+  for (const auto& k : kinds())
+    if (type == k.type) return {k.pointer(value), k.name};
+  for (const auto& k : kinds())
+    if (PyType_IsSubtype(type, k.type) != 0) return {k.pointer(value), k.name};
+  return {};
+}
+
+DynamicValue to_dynamic(py::handle value) {
+  if (value.is_none()) return {};
+  if (PyBool_Check(value.ptr())) return {value.ptr() == Py_True};
+  if (const auto* q = quantity_in(value)) return {*q};
+  if (PyUnicode_Check(value.ptr())) return {value.cast<std::string>()};
+  if (const auto x = number_of(value)) return {*x};
+  const ObjectRef spec = object_in(value);
+  if (spec.object != nullptr) return {Value(spec)};
+  return {HostRef(std::make_shared<PyHost>(py::reinterpret_borrow<py::object>(value)))};
+}
+
+DynamicValue to_dynamic(const FieldInfo& field, py::handle value) {
+  if (field.kind == ValueKind::quantity && PyUnicode_Check(value.ptr()))
+    return {AnyQuantity::parse(value.cast<std::string>())};
+  return to_dynamic(value);
+}
+
+py::object to_python(const DynamicValue& value) {
+  if (const auto* x = std::get_if<double>(&value.value)) {
+    if (value.exps.dimensionless()) return py::float_(*x);
+    return py::cast(AnyQuantity::from_base(*x, value.exps));
+  }
+  if (const auto* b = std::get_if<bool>(&value.value)) return py::bool_(*b);
+  if (const auto* s = std::get_if<std::string>(&value.value)) return py::str(*s);
+  if (const auto* o = std::get_if<ObjectRef>(&value.value)) {
+    for (const auto& k : kinds())
+      if (k.name == o->type) return k.object(o->object);
+    throw InputError({.id = "mlsysim.python.013",
+                      .message = "an object of this type has no Python class",
+                      .found = std::string(o->type)});
+  }
+  if (const auto* h = std::get_if<HostRef>(&value.value); h != nullptr && *h) {
+    if (const auto* host = dynamic_cast<const PyHost*>(h->get())) return host->object();
+    return py::str((*h)->text());
+  }
+  return py::none();
+}
+
+py::object to_python(const FieldInfo& field, const DynamicValue& value) {
+  if (const auto* x = std::get_if<double>(&value.value)) {
+    if (field.kind == ValueKind::quantity) return to_python(AnyQuantity::from_base(*x, field.exps), field.unit);
+    if (field.kind == ValueKind::number && (field.whole || field.integral) && *x == std::floor(*x) && std::abs(*x) < 9e15)
+      return py::int_(static_cast<long long>(*x));
+  }
+  return to_python(value);
+}
+
+}  // namespace mlsysim::python

@@ -1,0 +1,36 @@
+#pragma once
+/// Python objects as values of fields and back.
+
+#include "bindings.hpp"
+
+#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/table/describe.hpp>
+
+#include <string_view>
+
+namespace mlsysim::python {
+
+/// A Python object that the library passes on without looking. Dies under the GIL, wherever that happens.
+class PyHost final : public HostObject {
+ public:
+  explicit PyHost(py::object object) : object_(std::move(object)) {}
+  ~PyHost() override;
+  [[nodiscard]] std::string type() const override;
+  [[nodiscard]] std::string text() const override;
+  [[nodiscard]] const py::object& object() const { return object_; }
+
+ private:
+  py::object object_;
+};
+
+/// What a keyword of a resolver becomes: texts of quantities are read, names of choices stay texts.
+[[nodiscard]] DynamicValue to_dynamic(const FieldInfo& field, py::handle value);
+/// The same without a field to say what is wanted: quantities, numbers, flags, texts, specs; anything else as it is.
+[[nodiscard]] DynamicValue to_dynamic(py::handle value);
+/// The value in the display unit of its field; None where it is absent.
+[[nodiscard]] py::object to_python(const FieldInfo& field, const DynamicValue& value);
+[[nodiscard]] py::object to_python(const DynamicValue& value);
+/// The spec inside of a Python object, whatever its type; `object` is null when it is none.
+[[nodiscard]] ObjectRef object_in(py::handle value);
+
+}  // namespace mlsysim::python

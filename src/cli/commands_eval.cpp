@@ -1,0 +1,150 @@
+#include "commands.hpp"
+
+#include <mlsysim/engine/engine.hpp>
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/engine/explain.hpp>
+#include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/report/scorecard_report.hpp>
+#include <mlsysim/report/sweep_report.hpp>
+#include <mlsysim/report/table.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace mlsysim::cli {
+namespace {
+
+/// A scenario that was asked for, and the plan that it came from, if any.
+struct Asked {
+  BuiltScenario built;
+  std::optional<PlanFile> plan;
+};
+
+[[noreturn]] void wrong_targets(std::string found, std::string hint) {
+  throw InputError({.id = "mlsysim.cli.001",
+                    .message = "the command line does not say what to evaluate",
+                    .found = std::move(found),
+                    .expected = "a model and what it runs on, or one plan file",
+                    .hint = std::move(hint)});
+}
+
+void apply(ScenarioBuilder& builder, const ScenarioRequest& request) {
+  for (const auto& [field, text] : request.fields) builder.set(field, text);
+  if (!request.region.empty()) builder.region(request.region);
+}
+
+Asked ask(const ScenarioRequest& request) {
+  if (request.targets.size() == 1 && names_a_file(request.targets[0])) {
+    Asked out{{}, read_plan(request.targets[0], zoo())};
+    apply(out.plan->builder, request);
+    out.built = out.plan->build();
+    return out;
+  }
+  if (request.targets.size() != 2)
+    wrong_targets(request.targets.size() == 1 ? fmt::format("'{}' alone", request.targets[0])
+                                              : fmt::format("{} arguments", request.targets.size()),
+                  "e.g. mlsysim eval Llama3_70B H100 --accelerators 8, or mlsysim eval plan.yaml");
+  ScenarioBuilder builder(zoo());
+  builder.set("workload", request.targets[0]).hardware(request.targets[1]);
+  apply(builder, request);
+  return {builder.build(), std::nullopt};
+}
+
+}  // namespace
+
+Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
+  const Asked asked = ask(request);
+  auto evaluation = SystemEvaluator::evaluate(asked.built.scenario);
+  evaluation.assumptions.insert(evaluation.assumptions.end(), asked.built.assumptions.begin(), asked.built.assumptions.end());
+  std::vector<AssertionResult> assertions;
+  if (asked.plan) assertions = asked.plan->check(evaluation);
+  Answer out{render(evaluation, options, assertions)};
+  std::size_t failed = 0;
+  for (const auto& a : assertions) {
+    if (!a.note.empty()) out.diagnostics += fmt::format("mlsysim: note: {}\n", a.note);
+    if (a.passed) continue;
+    ++failed;
+    out.diagnostics += fmt::format("mlsysim: assertion failed: {} is {}, the plan asks for {} {}\n", a.metric, a.found,
+                                   a.bound == AssertionResult::Bound::max ? "at most" : "at least", a.limit);
+  }
+  if (failed > 0) out.exit = Exit::assertion_failed;
+  if (!evaluation.passed_all()) {
+    out.exit = Exit::infeasible;
+    out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", evaluation.feasibility.summary);
+  }
+  return out;
+}
+
+Answer explain_metric(ScenarioRequest request, const RenderOptions& options) {
+  std::string metric;
+  const bool plan = !request.targets.empty() && names_a_file(request.targets[0]) && request.targets.size() < 3;
+  if (request.targets.size() == (plan ? 2u : 3u)) {
+    metric = request.targets.back();
+    request.targets.pop_back();
+  }
+  const Asked asked = ask(request);
+  const Scenario& s = asked.built.scenario;
+  if (metric.empty()) {
+    Table t{.schema = "mlsysim/table@1", .title = "what can be explained", .columns = {{"metric"}}};
+    for (auto& name : explainable(s)) t.rows.push_back({std::move(name)});
+    return {render(t, options)};
+  }
+  if (const auto dot = metric.find('.'); dot != std::string::npos) metric.erase(0, dot + 1);  // "performance.ttft"
+  const auto text = explain(s, metric);
+  if (options.format == OutputFormat::text) return {text.ends_with('\n') ? text : text + "\n"};
+  if (options.format == OutputFormat::markdown) return {"```text\n" + text + (text.ends_with('\n') ? "" : "\n") + "```\n"};
+  Table operators{.schema = "mlsysim/table@1",
+                  .title = metric,
+                  .columns = {{"name"}, {"group"}, {"pass"}, {"count"}, {"work", "FLOP"}, {"traffic", "B"}, {"time", "s"},
+                              {"share", "", "of the pass"}, {"limit"}}};
+  for (const auto& row : operator_table(s, metric))
+    operators.rows.push_back({row.name, row.group, row.pass, row.count, Work<>::from_base(row.work),
+                              Data<>::from_base(row.traffic), Time<>::from_base(row.time), row.share, row.limit});
+  if (options.format == OutputFormat::csv) return {render(operators, options)};
+  const auto rows = nlohmann::ordered_json::parse(render(operators, options));
+  const nlohmann::ordered_json json{{"schema", "mlsysim/explanation@1"},
+                                    {"metric", metric},
+                                    {"text", text},
+                                    {"columns", rows["columns"]},
+                                    {"operators", rows["rows"]}};
+  return {json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"};
+}
+
+Answer sweep(const SweepRequest& request, const RenderOptions& options) {
+  FieldReader reader(zoo());
+  Engine::Options base;
+  const auto fields = describe<Engine::Options>();
+  const auto set = [&](std::string_view name, const std::string& text, void* object) {
+    const FieldInfo& field = *find_field(fields, name);
+    write_checked(field, object, reader.read(field, text));
+  };
+  set("workload", request.model, &base);
+  for (const auto& [name, text] : request.fields) set(name, text, &base);
+  std::vector<const HardwareNode*> hardware;
+  for (const auto& name : request.hardware) {
+    Engine::Options one;
+    set("hardware", name, &one);
+    hardware.push_back(one.hardware);
+  }
+  std::vector<double> batch_sizes;
+  for (const auto& text : request.batch_sizes) {
+    Engine::Options one;
+    set("batch_size", text, &one);
+    batch_sizes.push_back(one.batch_size);
+  }
+  std::vector<Precision> precisions;
+  for (const auto& text : request.precisions) {
+    Engine::Options one;
+    set("precision", text, &one);
+    precisions.push_back(*one.precision);
+  }
+  const auto points = Engine::sweep(base, hardware, batch_sizes, precisions);
+  auto table = sweep_table(points);
+  table.title = request.model;
+  return {render(table, options)};
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,126 @@
+#include "commands.hpp"
+
+#include <mlsysim/pipeline/builder.hpp>
+#include <mlsysim/pipeline/run.hpp>
+#include <mlsysim/report/pipeline_report.hpp>
+#include <mlsysim/report/resolver_report.hpp>
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mlsysim::cli {
+namespace {
+
+/// What the words of a pipeline command mean: stages without '=', inputs with it.
+struct Parts {
+  struct Stage {
+    std::string resolver, instance;
+  };
+  std::vector<Stage> stages;
+  std::vector<std::pair<std::string, std::string>> inputs;
+};
+
+[[noreturn]] void refuse(std::string message, std::string key, std::string found, std::string expected, std::string hint) {
+  throw InputError({.id = "mlsysim.cli.020", .message = std::move(message), .key = std::move(key), .found = std::move(found),
+                    .expected = std::move(expected), .hint = std::move(hint)});
+}
+
+Parts parts_of(const PipelineRequest& request) {
+  Parts out;
+  for (const auto& word : request.words) {
+    if (const auto equals = word.find('='); equals != std::string::npos) {
+      auto key = word.substr(0, equals);
+      for (const auto& [other, text] : out.inputs)
+        if (canonical_key(other) == canonical_key(key))
+          refuse(fmt::format("the input '{}' is given twice", key), key, fmt::format("'{}' and '{}'", text, word.substr(equals + 1)),
+                 "one value", "leave one out");
+      out.inputs.emplace_back(std::move(key), word.substr(equals + 1));
+    } else if (const auto colon = word.find(':'); colon != std::string::npos) {
+      out.stages.push_back({word.substr(colon + 1), word.substr(0, colon)});
+    } else {
+      out.stages.push_back({word, ""});
+    }
+  }
+  if (out.stages.empty())
+    refuse("a pipeline needs a stage", "stage", "inputs only", "names of resolvers", "mlsysim resolver list shows them");
+  return out;
+}
+
+PipelineBuilder builder_of(const Parts& parts, const PipelineRequest& request) {
+  PipelineBuilder builder("pipeline");
+  builder.registry(ResolverRegistry::standard());
+  for (const auto& stage : parts.stages) builder.stage(stage.resolver, stage.instance);
+  for (const auto& [key, text] : parts.inputs) builder.given(key);
+  for (const auto& link : request.links) {
+    const auto equals = link.find('=');
+    if (equals == std::string::npos)
+      refuse("a link has two ends", "--link", fmt::format("'{}'", link), "FROM=TO", "e.g. --link SingleNodeModel.latency=Other.time");
+    builder.link(link.substr(0, equals), link.substr(equals + 1));
+  }
+  return builder;
+}
+
+/// The field that a key feeds: of one stage for "Stage.input", else the first input of this name.
+const FieldInfo* field_of(const Pipeline& pipeline, std::string_view key) {
+  std::string_view stage, name = canonical_key(key);
+  if (const auto dot = key.find('.'); dot != std::string_view::npos) {
+    stage = key.substr(0, dot);
+    name = key.substr(dot + 1);
+  }
+  for (const auto& candidate : pipeline.stages()) {
+    if (!stage.empty() && candidate != stage) continue;
+    if (const auto* f = find_field(pipeline.resolver(candidate).inputs(), name)) return f;
+  }
+  return nullptr;
+}
+
+/// A given key that no stage takes itself, such as a fleet that supplies the hardware.
+DynamicValue implied_object(FieldReader& reader, std::string_view key, const std::string& text) {
+  FieldInfo field;
+  field.name = std::string(key);
+  field.meaning = "supplies what the stages need";
+  field.kind = ValueKind::object;
+  field.object_type = key;
+  return reader.read(field, text);
+}
+
+}  // namespace
+
+Answer resolver_list(const RenderOptions& options) { return {render(registry_table(ResolverRegistry::standard()), options)}; }
+
+Answer resolver_show(const std::string& name, const RenderOptions& options) {
+  return {render(ResolverRegistry::standard().at(name), options)};
+}
+
+Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options) {
+  const auto parts = parts_of(request);
+  const auto pipeline = builder_of(parts, request).build();
+  FieldReader reader(zoo());
+  Run run(pipeline);
+  for (const auto& [key, text] : parts.inputs) {
+    const auto* field = field_of(pipeline, key);
+    const auto name = canonical_key(key);
+    if (field != nullptr) run.set(key, reader.read(*field, text));
+    else run.set(key, implied_object(reader, name, text));
+  }
+  run.execute();
+  Answer out{render(run, options)};
+  for (const auto& stage : run.stages())
+    if (stage.status() == StageStatus::infeasible) out.exit = Exit::infeasible;
+  return out;
+}
+
+Answer pipeline_show(const PipelineRequest& request, const std::string& form) {
+  const auto pipeline = builder_of(parts_of(request), request).build();
+  std::string text;
+  if (form == "dot") text = pipeline.to_dot();
+  else if (form == "mermaid") text = pipeline.to_mermaid();
+  else if (form == "json") text = pipeline.to_json();
+  else text = pipeline.show();
+  if (text.empty() || text.back() != '\n') text += '\n';
+  return {std::move(text)};
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,93 @@
+#include "output.hpp"
+
+#include <mlsysim/units/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <string_view>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace mlsysim::cli {
+namespace {
+
+extern "C" void on_interrupt(int) { _exit(static_cast<int>(Exit::interrupted)); }
+
+/// 0, or the errno that stopped the writing.
+int write_all(int stream, std::string_view text) {
+  while (!text.empty()) {
+    const auto written = ::write(stream, text.data(), text.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+}  // namespace
+
+void prepare_process() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, on_interrupt);
+}
+
+Colour colour_of_stdout() {
+  if (!variable("NO_COLOR").empty() || variable("TERM") == "dumb") return Colour::off;
+  return ::isatty(STDOUT_FILENO) != 0 ? Colour::on : Colour::off;
+}
+
+std::size_t width_of_stdout() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return RenderOptions{}.width;
+  return std::clamp<std::size_t>(size.ws_col, 60, 120);
+}
+
+void add_zoo_paths(const std::vector<std::string>& paths) {
+  if (paths.empty()) return;
+  std::string all(variable("MLSYSIM_ZOO_PATH"));
+  for (const auto& path : paths) {
+    std::error_code failed;
+    if (!std::filesystem::exists(path, failed))
+      throw InputError({.id = "mlsysim.cli.040",
+                        .message = "there is nothing at a path of --zoo",
+                        .key = "--zoo",
+                        .found = fmt::format("'{}'", path),
+                        .expected = "a YAML file or a folder with some",
+                        .hint = "check the path"});
+    if (!all.empty()) all += ':';
+    all += path;
+  }
+  ::setenv("MLSYSIM_ZOO_PATH", all.c_str(), 1);  // before any thread is started
+}
+
+std::string error_text(const std::exception& error) {
+  if (dynamic_cast<const Error*>(&error) != nullptr) return fmt::format("mlsysim: error: {}\n", error.what());
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "mlsysim: error: there is not enough memory for this\n";
+  return fmt::format("mlsysim: error: unexpected: {}; please report it with the command line\n", error.what());
+}
+
+int put(const Answer& answer) {
+  const int failed = write_all(STDOUT_FILENO, answer.payload);
+  (void)write_all(STDERR_FILENO, answer.diagnostics);
+  if (failed != 0 && failed != EPIPE) {
+    (void)write_all(STDERR_FILENO, fmt::format("mlsysim: error: the answer cannot be written: {}\n", std::strerror(failed)));
+    return static_cast<int>(Exit::bad_input);
+  }
+  return static_cast<int>(answer.exit);
+}
+
+}  // namespace mlsysim::cli

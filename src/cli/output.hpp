@@ -1,0 +1,30 @@
+#pragma once
+/// The process around a command: streams, signals, colours.
+
+#include "commands.hpp"
+
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace mlsysim::cli {
+
+/// A closed reader is noticed by the write, and Ctrl-C ends the process with 130.
+void prepare_process();
+
+/// On for a terminal, unless NO_COLOR is set to something or TERM is "dumb".
+[[nodiscard]] Colour colour_of_stdout();
+/// Columns of the terminal within [60, 120]; 96 where there is none.
+[[nodiscard]] std::size_t width_of_stdout();
+
+/// Puts paths of the user behind those of MLSYSIM_ZOO_PATH. @throws InputError for a path that does not exist
+void add_zoo_paths(const std::vector<std::string>& paths);
+
+/// "mlsysim: error: ..." with what to do.
+[[nodiscard]] std::string error_text(const std::exception& error);
+
+/// Writes an answer: payload to stdout, diagnostics to stderr; gives the exit code of the process. A reader that has
+/// gone is no error; a full disk is.
+[[nodiscard]] int put(const Answer& answer);
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,266 @@
+"""Bad input: exit 1, nothing on stdout, and a message that says what was found, expected, where, and what to do."""
+
+import os
+
+import pytest
+
+from conftest import HEAD, SERVE
+
+EVAL = ("eval", "Llama3_8B", "H100")
+FILE = """schema: mlsysim/hardware@1
+entries:
+- name: Mine
+  compute: {{dense: {{fp16: {rate}}}, default_precision: fp16}}
+  memory: {{capacity: {capacity}, bandwidth: {bandwidth}}}
+"""
+
+
+def device(tmp_path, rate="100 TFLOP/s", capacity="80 GB", bandwidth="2 TB/s", more=""):
+    path = tmp_path / "mine.yaml"
+    path.write_text(FILE.format(rate=rate, capacity=capacity, bandwidth=bandwidth) + more)
+    return path
+
+
+def test_wrong_unit(refused):
+    refused(*EVAL, "--accelerators", "8", "--intra-node-bw", "450 GB",
+            parts=["'intra_node_bw'", "has the wrong unit", "'450 GB'", "bandwidth [B/s]"])
+
+
+def test_missing_unit(refused):
+    refused(*EVAL, "--intra-node-bw", "450", parts=["has no unit", "bare number '450'", "write '450 GB/s'"])
+
+
+def test_unit_where_none_is_due(refused):
+    refused(*EVAL, "--batch-size", "8 GB", parts=["'batch_size'", "wrong unit", "leave the unit out"])
+
+
+def test_unknown_unit_names_near_ones(refused):
+    refused("units", "convert", "3 GBs", "GB", parts=["GBs", "did you mean"])
+
+
+def test_tflops_as_a_rate_is_ambiguous(refused, tmp_path):
+    path = device(tmp_path, rate="100 TFLOPS")
+    refused("eval", "Llama3_8B", path, parts=["mine.yaml:4:", "TFLOPS", "TFLOP/s", "^"])
+
+
+def test_tflops_as_an_amount_is_ambiguous(refused):
+    refused("units", "convert", "3 TFLOPS", "FLOP", parts=["TFLOPS", "TFLOP"])
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "NaN"])
+def test_not_a_finite_number(refused, text):
+    refused(*EVAL, "--batch-size", text, parts=["batch_size", text])
+
+
+def test_negative_size(refused, tmp_path):
+    path = device(tmp_path, capacity="-80 GB")
+    refused("eval", "Llama3_8B", path, parts=["mine.yaml:5:", "out of range", "-80 GB", "more than 0"])
+
+
+@pytest.mark.parametrize("size", ["0", "-3", "1.5", "1e400"])
+def test_batch_size_that_is_no_count(refused, size):
+    refused(*EVAL, "--batch-size", size, parts=[size])
+
+
+def test_unknown_model(refused):
+    refused("eval", "Llama3_7B", "H100", parts=["there is no workload 'Llama3_7B'", "did you mean", "Llama3_70B"])
+
+
+def test_unknown_device(refused):
+    refused("eval", "Llama3_8B", "H1000", parts=["there is no hardware 'H1000'", "did you mean", "'H100'"])
+
+
+def test_unknown_precision(refused):
+    refused(*EVAL, "--precision", "bf61", parts=["no choice 'bf61'", "bf16"])
+
+
+def test_precision_without_a_rate(refused):
+    refused("eval", "Llama3_8B", "A100", "--precision", "fp8", parts=["A100", "fp8", "bf16"])
+
+
+def test_unknown_region(refused):
+    refused(*EVAL, "--region", "Quebeck", parts=["no region 'Quebeck'", "'Quebec'"])
+
+
+def test_unknown_option(refused):
+    refused(*EVAL, "--batchsize", "3", parts=["unknown option '--batchsize'", "'--batch-size'", "--help"])
+
+
+def test_unknown_command(refused):
+    refused("evaluate", "x", parts=["'evaluate'", "'eval'"])
+
+
+def test_unknown_format(refused):
+    refused(*EVAL, "-o", "xml", parts=["xml", "text", "json", "markdown", "csv"])
+
+
+def test_html_is_not_offered(refused):
+    refused("-o", "html", *EVAL, parts=["html"])
+
+
+def test_model_alone(refused):
+    refused("eval", "Llama3_8B", parts=["'Llama3_8B' alone", "mlsysim eval"])
+
+
+def test_no_command(refused):
+    refused(parts=["a command is missing", "eval", "zoo"])
+
+
+def test_option_without_an_effect(refused):
+    refused(*EVAL, "--zero-stage", "1", parts=["'zero_stage' has no effect in mode serve", "mode train"])
+
+
+def test_counts_that_contradict_each_other(refused):
+    refused(*EVAL, "--accelerators", "8", "--node-count", "3", parts=["accelerators", "node_count"])
+
+
+def test_counts_that_contradict_a_cluster(refused):
+    refused("eval", "Llama3_8B", "Research_256", "--accelerators", "8", parts=["Research_256", "256", "leave accelerators out"])
+
+
+def test_degrees_that_do_not_fit(refused):
+    refused(*EVAL, "--accelerators", "8", "--tp-size", "3", parts=["tp 3", "8 accelerators"])
+
+
+def test_two_yaml_keys_alike(refused, plan):
+    path = plan(SERVE + "hardware: {name: A100}\n")
+    refused("eval", path, parts=["plan.yaml:5:1", "hardware", "^"])
+
+
+def test_unknown_yaml_key(refused, tmp_path):
+    path = device(tmp_path, more="  bandwith: 3 TB/s\n")
+    refused("eval", "Llama3_8B", path, parts=["mine.yaml:6:3", "bandwith", "^"])
+
+
+def test_number_without_source_in_the_zoo(refused, tmp_path):
+    folder = tmp_path / "zoo"
+    folder.mkdir()
+    (folder / "references.yaml").write_text("schema: mlsysim/references@1\nentries: []\n")
+    (folder / "devices.yaml").write_text(device(tmp_path).read_text())
+    refused("zoo", "list", parts=["devices.yaml:3", "source"], env={"MLSYSIM_ZOO_PATH": str(folder)})
+
+
+def test_plan_with_a_wrong_key(refused, plan):
+    path = plan(SERVE.replace("seq_len", "seqlen"))
+    refused("eval", path, parts=["plan.yaml:3:", "unknown key 'workload.seqlen'", "did you mean 'seq_len'", "^"])
+
+
+def test_plan_key_in_the_wrong_section(refused, plan):
+    path = plan(SERVE.replace("precision: bf16", "batch_size: 3"))
+    refused("eval", path, parts=["unknown key 'hardware.batch_size'", "this key belongs to 'workload'"])
+
+
+def test_plan_with_the_older_key_nodes(refused, plan):
+    path = plan(SERVE.replace("precision: bf16", "nodes: 64"))
+    refused("eval", path, parts=["plan.yaml:4:", "'hardware.nodes' was replaced", "accelerators", "node_count"])
+
+
+def test_all_problems_of_a_plan_at_once(refused, plan):
+    path = plan("name: test\nworkload: {batch_size: zero}\nhardware: {name: H100, precision: fp99}\nextra: 1\n")
+    refused("eval", path, parts=["'version' is missing", "'workload.name' is missing", "zero", "fp99", "unknown key 'extra'"])
+
+
+def test_plan_names_unknown_hardware_with_place_and_caret(refused, plan):
+    path = plan(SERVE.replace("H100", "H1OO"))
+    refused("eval", path, parts=["plan.yaml:4:18", "there is no hardware 'H1OO'", "did you mean", "^"])
+
+
+def test_plan_of_another_version(refused, plan):
+    path = plan(SERVE.replace('"1"', '"2"'))
+    refused("eval", path, parts=["version", "'2'"])
+
+
+@pytest.mark.parametrize("text", ["performance.step_latency", "performance.itll", "speed"])
+def test_assertion_on_no_metric(refused, plan, text):
+    path = plan(SERVE + f"constraints: {{assert: [{{metric: {text}, max: 50 ms}}]}}\n")
+    refused("eval", path, parts=["plan.yaml:5:", f"no metric '{text}'", "performance.itl"])
+
+
+def test_assertion_in_another_unit(refused, plan):
+    path = plan(SERVE + "constraints: {assert: [{metric: performance.itl, max: 50 GB}]}\n")
+    refused("eval", path, parts=["'performance.itl'", "wrong unit", "'50 GB'"])
+
+
+def test_assertion_without_a_bound(refused, plan):
+    path = plan(SERVE + "constraints: {assert: [{metric: performance.itl}]}\n")
+    refused("eval", path, parts=["'performance.itl' without a bound", "min and max"])
+
+
+def test_empty_file(refused, plan):
+    refused("eval", plan(""), parts=["plan.yaml"])
+
+
+def test_binary_file(refused, tmp_path):
+    path = tmp_path / "plan.yaml"
+    path.write_bytes(bytes(range(256)))
+    refused("eval", path, parts=["plan.yaml", "text"])
+
+
+def test_file_of_100_megabytes(refused, tmp_path):
+    path = tmp_path / "plan.yaml"
+    with path.open("wb") as file:
+        file.truncate(100_000_000)
+    refused("eval", path, parts=["plan.yaml", "too large", "100 MB"])
+
+
+def test_directory_instead_of_a_file(refused, tmp_path):
+    folder = tmp_path / "plan.yaml"
+    folder.mkdir()
+    refused("eval", folder, parts=["this is a directory"])
+
+
+def test_missing_file(refused, tmp_path):
+    refused("eval", tmp_path / "none.yaml", parts=["none.yaml", "does not exist"])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_unreadable_file(refused, plan):
+    path = plan(SERVE)
+    path.chmod(0)
+    refused("eval", path, parts=["plan.yaml", "read", "permissions"])
+
+
+def test_fifo_is_refused_rather_than_waited_for(refused, tmp_path):
+    path = tmp_path / "plan.yaml"
+    os.mkfifo(path)
+    refused("eval", path, parts=["plan.yaml", "not a regular file"])
+
+
+def test_yaml_that_is_none(refused, plan):
+    refused("eval", plan("a: [1, 2\nb: }"), parts=["plan.yaml:"])
+
+
+def test_json_mode_keeps_errors_off_stdout(refused):
+    refused("-o", "json", "eval", "Llama3_7B", "H100", parts=["Llama3_7B"])
+
+
+def test_zoo_path_that_is_not_there(refused):
+    refused("--zoo", "/nowhere", "zoo", "list", parts=["/nowhere", "--zoo"])
+
+
+def test_zoo_show_unknown(refused):
+    refused("zoo", "show", "H1O0", parts=["no entry 'H1O0'", "H100"])
+
+
+def test_zoo_list_unknown_kind(refused):
+    refused("zoo", "list", "modles", parts=["no kind 'modles'", "did you mean 'model'"])
+
+
+def test_explain_unknown_metric(refused):
+    refused("explain", "Llama3_8B", "H100", "itll", parts=["itll", "itl"])
+
+
+def test_resolver_unknown(refused):
+    refused("resolver", "show", "ServingModle", parts=["ServingModle", "ServingModel"])
+
+
+def test_pipeline_reports_what_is_missing(refused):
+    refused("pipeline", "run", "SingleNodeModel", "workload=Llama3_8B", parts=["hardware"])
+
+
+def test_schema_unknown(refused):
+    refused("schema", "plam", parts=["no schema 'plam'", "did you mean 'plan'"])
+
+
+def test_wrong_conversion(refused):
+    refused("units", "convert", "3.35 TB/s", "GB", parts=["GB", "bandwidth"])
