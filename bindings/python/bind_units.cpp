@@ -179,7 +179,7 @@ double plain(const AnyQuantity& q) {
 }
 
 py::object unit_object(const std::string& text) {
-  static const py::handle type = py::module_::import("mlsysim.units").attr("Unit").inc_ref();
+  static const py::handle type = py::object(py::module_::import("mlsysim.units").attr("Unit")).release();
   return type(text);
 }
 

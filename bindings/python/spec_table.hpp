@@ -174,7 +174,7 @@ void set_member(void* p, py::handle value, const Member& row, Building& building
   } else if constexpr (std::is_same_v<M, std::map<std::string, double>>) {
     x.clear();
     for (const auto& [key, number] : py::dict(py::reinterpret_borrow<py::object>(value)))
-      x[key.cast<std::string>()] = read_number(number, row, building);
+      x[key.template cast<std::string>()] = read_number(number, row, building);
   } else if constexpr (std::is_pointer_v<M>) {
     using O = std::remove_const_t<std::remove_pointer_t<M>>;
     if (value.is_none()) {
@@ -224,7 +224,8 @@ std::string annotation_of(const Member& row) {
 /// Equality with the empty value, where that can be asked.
 template <class M>
 bool is_blank(const M& x) {
-  if constexpr (requires { { x == M{} } -> std::convertible_to<bool>; }) return x == M{};
+  if constexpr (is_vector_v<M>) return x.empty();
+  else if constexpr (requires { { x == M{} } -> std::convertible_to<bool>; }) return x == M{};
   else return false;
 }
 

@@ -42,7 +42,7 @@ constexpr void for_each_leaf(S& s, F&& f) {
 template <class M>
 consteval std::size_t leaves_of() {
   if constexpr (HasFields<M>) {
-    return []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return []<class... F>(std::type_identity<Rows<F...>>) {
       return (std::size_t{0} + ... + leaves_of<typename F::member_type>());
     }(std::type_identity<decltype(M::fields())>{});
   } else {

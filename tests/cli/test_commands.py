@@ -1,0 +1,188 @@
+"""The commands beside eval: zoo, resolvers, pipelines, schemas, units, completion, help."""
+
+import json
+import subprocess
+
+import pytest
+
+from conftest import PROGRAM
+
+
+def test_version(run):
+    done = run("version")
+    assert done.code == 0 and done.out.startswith("mlsysim 0.")
+    assert run("--version").out == done.out
+    assert run("version", "-o", "json").json()["version"] in done.out
+
+
+def test_conversion_is_exact(run):
+    assert run("units", "convert", "3.35 TB/s", "GB/s").out == "3350 GB/s\n"
+    assert run("units", "convert", "80 GiB", "B").out == "85899345920 B\n"
+    answer = run("units", "convert", "1 kWh", "J", "-o", "json").json()
+    assert answer["value"] == 3.6e6 and answer["base_unit"] == "J"
+
+
+def test_units_list(run):
+    out = run("units", "list").out
+    for word in ("gCO2e", "token", "refused", "read as"):
+        assert word in out
+
+
+def test_zoo_list(run):
+    everything = run("zoo", "list", "-o", "json").json()["rows"]
+    hardware = run("zoo", "list", "hardware", "-o", "json").json()
+    assert len(everything) > len(hardware["rows"]) > 50
+    h100 = next(row for row in hardware["rows"] if row["name"] == "H100")
+    assert h100["memory"] == pytest.approx(85.899345920, rel=1e-12) and h100["bandwidth"] == 3350
+    units = {c["name"]: c["unit"] for c in hardware["columns"]}
+    assert units["memory"] == "GB" and units["bandwidth"] == "GB/s"
+    assert run("zoo", "list", "models").out == run("zoo", "list", "model").out
+    assert "name,category" in run("zoo", "list", "models", "-o", "csv").out.splitlines()[0]
+
+
+@pytest.mark.parametrize("kind", ["node", "cluster", "fabric", "grid", "datacenter", "pod", "price", "references", "storage"])
+def test_zoo_list_of_every_kind_holds_something(run, kind):
+    assert len(run("zoo", "list", kind, "-o", "json").json()["rows"]) > 0
+
+
+def test_zoo_show(run):
+    done = run("zoo", "show", "H100")
+    for part in ("H100 (hardware)", "memory.bandwidth", "3.35 TB/s", "datasheet"):
+        assert part in done.out
+    entry = run("zoo", "show", "H100", "-o", "json").json()
+    assert entry["figures"]["memory.bandwidth"]["base_value"] == 3.35e12
+    assert entry["source"]["citation"]
+    assert run("zoo", "show", "H100", "--yaml").out.startswith("schema: mlsysim/hardware@1")
+
+
+def test_zoo_search(run):
+    found = [row["name"] for row in run("zoo", "search", "llama", "-o", "json").json()["rows"]]
+    assert "Llama3_8B" in found and "H100" not in found
+    nothing = run("zoo", "search", "qqqqqqqq")
+    assert nothing.code == 1 and nothing.out == "" and "qqqqqqqq" in nothing.err
+
+
+def test_zoo_lint(run, tmp_path):
+    clean = run("zoo", "lint")
+    assert clean.code == 0 and clean.out.startswith("0 problems")
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("schema: mlsysim/hardware@1\nentries:\n- name: Bad\n  memory: {capacity: 80}\n")
+    done = run("zoo", "lint", bad)
+    assert done.code == 1 and "bad.yaml:4" in done.out and "80" in done.out
+
+
+def test_user_zoo(run, tmp_path):
+    (tmp_path / "mine.yaml").write_text(
+        "schema: mlsysim/hardware@1\nentries:\n- name: Mine\n  compute: {dense: {fp16: 100 TFLOP/s}}\n"
+        "  memory: {capacity: 80 GB, bandwidth: 2 TB/s}\n")
+    assert run("zoo", "show", "Mine").code == 1
+    assert run("--zoo", tmp_path, "zoo", "show", "Mine").code == 0
+    done = run("--zoo", tmp_path / "mine.yaml", "eval", "Llama3_8B", "Mine", "-o", "json")
+    assert done.code == 0, done.err
+    assert done.json()["m_status"] == "SKIPPED"  # it has no TDP
+
+
+@pytest.mark.parametrize("kind", ["plan", "hardware", "model", "cluster", "references"])
+def test_schemas_are_draft_07(run, kind):
+    schema = run("schema", kind).json()
+    assert schema["$schema"] == "http://json-schema.org/draft-07/schema#" and schema["properties"]
+    assert schema["additionalProperties"] is False
+
+
+def test_plan_schema_knows_units_and_choices(run):
+    hardware = run("schema").json()["properties"]["hardware"]["properties"]
+    assert "GB/s" in hardware["intra_node_bw"]["description"]
+    assert "fp8" in hardware["precision"]["enum"]
+    assert hardware["accelerators"]["minimum"] == 1 and hardware["accelerators"]["type"] == "integer"
+
+
+def test_resolvers(run):
+    rows = run("resolver", "list", "-o", "json").json()["rows"]
+    names = [row["name"] for row in rows]
+    assert len(names) == len(set(names)) and {"SingleNodeModel", "ServingModel", "DistributedModel"} <= set(names)
+    assert {row["tier"] for row in rows} <= {"model", "solver", "optimizer"}
+    for name in names:
+        info = run("resolver", "show", name, "-o", "json").json()
+        assert info["requires"] and info["produces"], name
+    text = run("resolver", "show", "ServingModel").out
+    for part in ("ttft", "ms", "time to first token", "required", "fallacy"):
+        assert part in text
+
+
+STAGES = ("ServingModel", "workload=Llama3_8B", "hardware=H100", "precision=bf16", "seq_len=1024")
+
+
+def test_pipeline_run_agrees_with_the_resolver(run):
+    done = run("pipeline", "run", *STAGES, "-o", "csv")
+    assert done.code == 0, done.err
+    rows = dict((line.split(",")[2], line.split(",")) for line in done.out.splitlines()[1:])
+    assert rows["ttft"][4] == "ms" and float(rows["ttft"][5]) == pytest.approx(float(rows["ttft"][3]) / 1e3)
+    scorecard = run("serve", "Llama3_8B", "H100", "-p", "bf16", "-s", "1024", "-o", "json").json()
+    assert float(rows["itl"][3]) == pytest.approx(scorecard["p_itl"], rel=1e-12)
+    assert "ttft" in run("pipeline", "run", *STAGES).out
+    run("pipeline", "run", *STAGES, "-o", "json").json()
+
+
+def test_pipeline_forms(run):
+    assert run("pipeline", "show", *STAGES, "--format", "dot").out.startswith("digraph")
+    assert run("pipeline", "show", *STAGES, "--format", "mermaid").out.startswith(("flowchart", "graph"))
+    json.loads(run("pipeline", "show", *STAGES, "--format", "json").out)
+    assert "ServingModel" in run("pipeline", "show", *STAGES).out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(run, shell):
+    done = run("completion", shell)
+    assert done.code == 0 and "mlsysim __complete" in done.out
+
+
+def test_bash_reads_its_script_and_completes(run):
+    script = run("completion", "bash").out + """
+COMP_WORDS=(mlsysim eval Llama3_8)
+COMP_CWORD=2
+_mlsysim
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+    done = subprocess.run(["bash", "-c", f'PATH="{PROGRAM.rsplit("/", 1)[0]}:$PATH"\n{script}'], capture_output=True, text=True)
+    assert "Llama3_8B" in done.stdout.split()
+
+
+@pytest.mark.parametrize("words,found,absent", [
+    (["ev"], "eval", "zoo"),
+    (["zoo", ""], "lint", "eval"),
+    (["eval", "Llama3_7"], "Llama3_70B", "H100"),
+    (["eval", "Llama3_8B", "DGX_"], "DGX_H100", "Llama3_8B"),
+    (["train", "Llama3_8B", "Research"], "Research_256", "H100"),
+    (["eval", "Llama3_8B", "H100", "--prec"], "--precision", "--batch-size"),
+    (["eval", "Llama3_8B", "H100", "--precision", "fp"], "fp8", "int8"),
+    (["eval", "Llama3_8B", "H100", "--region", "Que"], "Quebec", "Poland"),
+    (["-o", "j"], "json", "text"),
+    (["schema", "p"], "plan", "hardware"),
+    (["resolver", "show", "Serving"], "ServingModel", "SingleNodeModel"),
+    (["completion", ""], "fish", "eval"),
+])
+def test_completion(run, words, found, absent):
+    names = run("__complete", *words).out.split("\n")
+    assert found in names and absent not in names
+
+
+COMMANDS = [[], ["eval"], ["serve"], ["train"], ["explain"], ["sweep"], ["zoo"], ["zoo", "list"], ["zoo", "show"],
+            ["zoo", "search"], ["zoo", "lint"], ["pipeline"], ["pipeline", "run"], ["pipeline", "show"], ["resolver"],
+            ["resolver", "list"], ["resolver", "show"], ["schema"], ["units"], ["units", "convert"], ["units", "list"],
+            ["version"], ["completion"]]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_has_help_with_an_example(run, words):
+    done = run(*words, "--help")
+    assert done.code == 0 and done.err == ""
+    assert "Example" in done.out and "mlsysim " in done.out
+
+
+def test_help_names_every_option_of_a_scenario(run):
+    out = run("eval", "--help").out
+    schema = run("schema").json()["properties"]
+    for section in ("workload", "hardware", "parallelism", "ops"):
+        for key in schema[section]["properties"]:
+            if key not in ("name",):
+                assert "--" + key.replace("_", "-") in out, key

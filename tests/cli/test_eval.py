@@ -1,0 +1,180 @@
+"""Evaluations: exit codes, the stable keys of JSON, the other formats, and the numbers against each other."""
+
+import csv
+import io
+import math
+
+import pytest
+
+SERVE = ("eval", "Llama3_70B", "H100", "--accelerators", "8", "--precision", "bf16", "--batch-size", "16",
+         "--seq-len", "2048", "--output-tokens", "512")
+TRAIN = ("eval", "Llama3_8B", "Research_256", "--mode", "train", "--batch-size", "1024", "--seq-len", "4096",
+         "--zero-stage", "1")
+TOO_LARGE = ("eval", "Llama3_70B", "H100", "--precision", "bf16")
+
+
+def numbers(value):
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from numbers(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from numbers(inner)
+    elif isinstance(value, float):
+        yield value
+
+
+def test_serving_fits_and_says_what_limits_it(run):
+    done = run(*SERVE)
+    assert done.code == 0 and done.err == ""
+    for part in ("Llama3_70B on 8 x H100", "serve", "PASS", "ttft", "itl", "memory", "█", "weights", "limited by", "tco"):
+        assert part in done.out, done.out
+    assert max(len(line) for line in done.out.splitlines()) <= 96
+
+
+def test_flat_keys_and_levels_say_the_same(run):
+    answer = run(*SERVE, "-o", "json").json()
+    assert answer["schema"] == "mlsysim/evaluation@1" and answer["status"] == "ok" and answer["feasible"] is True
+    assert (answer["f_status"], answer["p_status"], answer["m_status"]) == ("PASS", "PASS", "PASS")
+    for key in ("f_memory_used_gb", "f_memory_capacity_gb", "f_memory_utilization", "p_ttft", "p_itl", "p_mfu",
+                "m_tco_usd", "m_carbon_footprint", "m_energy_cost", "m_capex"):
+        assert isinstance(answer[key], float), key
+    levels = answer["levels"]
+    used = levels["feasibility"]["metrics"]["memory_used"]
+    assert used["unit"] == "B" and used["value"] == pytest.approx(answer["f_memory_used_gb"] * 1e9, rel=1e-12)
+    itl = levels["performance"]["metrics"]["itl"]
+    assert itl["unit"] == "s" and itl["display_unit"] == "ms" and itl["display_value"] == answer["p_itl"]
+    assert itl["value"] == pytest.approx(answer["p_itl"] / 1e3, rel=1e-12)
+    assert answer["f_memory_utilization"] == pytest.approx(answer["f_memory_used_gb"] / answer["f_memory_capacity_gb"], rel=1e-12)
+    assert sum(part["value"] for part in answer["memory"].values()) == pytest.approx(used["value"], rel=1e-9)
+    assert all(math.isfinite(x) for x in numbers(answer))
+
+
+def test_fp8_needs_less_memory_and_is_faster(run):
+    bf16 = run(*SERVE, "-o", "json").json()
+    fp8 = run(*(w if w != "bf16" else "fp8" for w in SERVE), "-o", "json").json()
+    assert fp8["f_memory_used_gb"] < bf16["f_memory_used_gb"]
+    assert fp8["p_itl"] < bf16["p_itl"] and fp8["p_ttft"] < bf16["p_ttft"]
+
+
+def test_decode_is_not_faster_than_memory_allows(run):
+    # Every step reads the weights once: 70.6e9 x 2 B over 8 x 3.35 TB/s.
+    answer = run(*SERVE, "-o", "json").json()
+    assert answer["p_itl"] > 70.6e9 * 2 / (8 * 3.35e12) * 1e3
+    assert answer["p_bottleneck"] == "memory" and answer["p_prefill_bottleneck"] == "compute"
+
+
+def test_training(run):
+    done = run(*TRAIN, "-o", "json")
+    assert done.code == 0
+    answer = done.json()
+    assert answer["mode"] == "train" and answer["hardware"] == "Research_256"
+    assert answer["p_token_throughput"] == pytest.approx(1024 * 4096 / (answer["p_step_latency"] / 1e3), rel=1e-9)
+    # 6 FLOP per parameter and token is a floor of the work, so MFU follows from step time within the attention share.
+    floor = 6 * 8.03e9 * 1024 * 4096 / (answer["p_step_latency"] / 1e3) / (256 * 989e12)
+    assert floor < answer["p_mfu"] < 1.3 * floor
+
+
+def test_train_is_an_alias(run):
+    words = [w for w in TRAIN if w not in ("--mode", "train")]
+    assert run("train", *words[1:], "-o", "json").out == run(*TRAIN, "-o", "json").out
+
+
+def test_serve_is_an_alias(run):
+    assert run("serve", *SERVE[1:], "-o", "json").json()["p_itl"] == run(*SERVE, "-o", "json").json()["p_itl"]
+
+
+def test_short_forms(run):
+    short = run("eval", "Llama3_8B", "H100", "-b", "4", "-p", "fp16", "-e", "0.4", "-s", "512", "-o", "json")
+    long = run("eval", "Llama3_8B", "H100", "--batch-size", "4", "--precision", "fp16", "--efficiency", "0.4",
+               "--seq-len", "512", "--output", "json")
+    assert short.code == 0 and short.out == long.out
+
+
+def test_what_does_not_fit_exits_with_2_and_says_what_would(run):
+    done = run(*TOO_LARGE)
+    assert done.code == 2
+    for part in ("FAIL", "does not fit", "too much", "weights", "would fit with any one of", "tp_size"):
+        assert part in done.out, done.out
+    assert "infeasible" in done.err
+    answer = run(*TOO_LARGE, "-o", "json")
+    assert answer.code == 2
+    answer = answer.json()
+    assert answer["feasible"] is False and answer["f_status"] == "FAIL" and answer["status"] == "infeasible"
+    assert answer["f_memory_missing"] == pytest.approx(answer["f_memory_used_gb"] - answer["f_memory_capacity_gb"], rel=1e-9)
+    assert answer["remedies"] and all(r["change"] and r["effect"] for r in answer["remedies"])
+
+
+def test_a_remedy_works(run):
+    remedies = run(*TOO_LARGE, "-o", "json").json()["remedies"]
+    devices = next(r["change"] for r in remedies if "accelerators with tp_size" in r["change"]).split()
+    count, tp = devices[0], devices[4]
+    assert run(*TOO_LARGE, "--accelerators", count, "--tp-size", tp).code == 0
+    half = str(int(count) // 2)
+    assert run(*TOO_LARGE, "--accelerators", half, "--tp-size", half).code == 2
+
+
+def test_csv_numbers_are_those_of_json(run):
+    answer = run(*SERVE, "-o", "json").json()
+    rows = list(csv.DictReader(io.StringIO(run(*SERVE, "-o", "csv").out)))
+    found = {(r["level"], r["metric"]): r for r in rows}
+    for level, content in answer["levels"].items():
+        for name, metric in content["metrics"].items():
+            row = found[level, name]
+            if isinstance(metric["value"], str):
+                assert row["value"] == metric["value"]
+            else:
+                assert float(row["base_value"]) == metric["value"]  # to the last bit
+                assert float(row["value"]) == metric.get("display_value", metric["value"])
+
+
+def test_markdown(run):
+    done = run(*SERVE, "-o", "markdown")
+    assert done.code == 0 and done.out.startswith("# Llama3_70B")
+    assert "| metric | value | meaning |" in done.out and "| itl |" in done.out
+
+
+def test_a_node_brings_its_devices(run):
+    node = run("eval", "Llama3_70B", "DGX_H100", "--precision", "bf16", "-o", "json").json()
+    assert node["p_replicas"] == 1 and node["f_status"] == "PASS"
+    two = run("eval", "Llama3_70B", "DGX_H100", "--node-count", "2", "--precision", "bf16", "-o", "json").json()
+    assert two["p_replicas"] == 2 and two["hardware"] == "2 x DGX_H100"
+
+
+def test_region_changes_carbon_and_not_speed(run):
+    quebec = run(*SERVE, "--region", "Quebec", "-o", "json").json()
+    poland = run(*SERVE, "--region", "Poland", "-o", "json").json()
+    assert quebec["m_carbon_footprint"] < 0.5 * poland["m_carbon_footprint"]
+    assert quebec["p_itl"] == poland["p_itl"]
+    assert quebec["m_region"] == "Quebec"
+
+
+def test_files_instead_of_names(run, tmp_path):
+    path = tmp_path / "h100.yaml"
+    path.write_text(run("zoo", "show", "H100", "--yaml").out.replace("name: H100", "name: My_H100", 1).replace("aliases:", "aliases: []  #", 1))
+    mine = run("eval", "Llama3_8B", path, "--precision", "bf16", "-o", "json")
+    assert mine.code == 0, mine.err
+    assert mine.json()["p_itl"] == run("eval", "Llama3_8B", "H100", "--precision", "bf16", "-o", "json").json()["p_itl"]
+
+
+def test_explain(run):
+    done = run("explain", *SERVE[1:3], "itl", *SERVE[3:])
+    assert done.code == 0
+    assert run(*SERVE, "-o", "json").json()["levels"]["performance"]["metrics"]["itl"]["display"] in done.out
+    listed = run("explain", *SERVE[1:])
+    assert "itl" in listed.out.split() and "ttft" in listed.out.split()
+    structured = run("explain", *SERVE[1:3], "itl", *SERVE[3:], "-o", "json").json()
+    assert structured["metric"] == "itl" and structured["operators"]
+    assert sum(row["share"] for row in structured["operators"]) == pytest.approx(1, rel=1e-6)
+
+
+def test_sweep(run):
+    done = run("sweep", "Llama3_8B", "A100,H100", "-b", "1,8", "-p", "fp16,fp8", "-o", "json")
+    assert done.code == 0, done.err
+    rows = done.json()["rows"]
+    assert [(r["hardware"], r["batch_size"], r["precision"]) for r in rows] == [
+        (h, b, p) for h in ("A100", "H100") for b in (1, 8) for p in ("fp16", "fp8")]
+    for row in rows:
+        skipped = row["hardware"] == "A100" and row["precision"] == "fp8"
+        assert (row["latency"] is None) == skipped
+        assert row["note"].startswith("skipped") == skipped

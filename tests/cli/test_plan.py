@@ -1,0 +1,202 @@
+"""Plan files: every key counts, assertions, and what a command line changes."""
+
+import re
+
+import pytest
+
+from conftest import HEAD, SERVE
+
+KEYS_SERVE = [
+    # key of the plan, lines before and after
+    ("workload.name", "workload: {name: Llama3_8B}", "workload: {name: Mistral_7B}"),
+    ("workload.batch_size", "batch_size: 8", "batch_size: 9"),
+    ("workload.seq_len", "seq_len: 1024", "seq_len: 1025"),
+    ("workload.output_tokens", "output_tokens: 128", "output_tokens: 129"),
+    ("workload.cached_prefix_len", "cached_prefix_len: 16", "cached_prefix_len: 256"),
+    ("workload.prefill_chunk_tokens", "prefill_chunk_tokens: 512", "prefill_chunk_tokens: 256"),
+    ("hardware.name", "name: H100", "name: H200"),
+    ("hardware.accelerators", "accelerators: 8", "accelerators: 16"),
+    ("hardware.accelerators_per_node", "accelerators_per_node: 8", "accelerators_per_node: 4"),
+    ("hardware.intra_node_bw", "intra_node_bw: 400 GB/s", "intra_node_bw: 200 GB/s"),
+    ("hardware.fabric_bandwidth", "fabric_bandwidth: 50 GB/s", "fabric_bandwidth: 5 GB/s"),
+    ("hardware.precision", "precision: bf16", "precision: fp8"),
+    ("hardware.kv_precision", "kv_precision: bf16", "kv_precision: fp8"),
+    ("hardware.efficiency", "efficiency: 0.5", "efficiency: 0.4"),
+    ("hardware.unit_cost", "unit_cost: 30000 USD", "unit_cost: 20000 USD"),
+    ("hardware.infrastructure_multiplier", "infrastructure_multiplier: 1.5", "infrastructure_multiplier: 2"),
+    ("parallelism.tp_size", "tp_size: 4", "tp_size: 2"),
+    ("parallelism.pp_size", "pp_size: 2", "pp_size: 1"),
+    ("ops.region", "region: Quebec", "region: Poland"),
+    ("ops.duration_days", "duration_days: 30", "duration_days: 31"),
+    ("ops.kwh_price", "kwh_price: 0.1 USD/kWh", "kwh_price: 0.2 USD/kWh"),
+    ("fidelity", "fidelity: operator", "fidelity: textbook"),
+    ("name", "name: test", "name: other"),
+]
+FULL_SERVE = """version: "1"
+name: test
+fidelity: operator
+workload: {name: Llama3_8B}
+hardware:
+  name: H100
+  accelerators: 8
+  accelerators_per_node: 8
+  intra_node_bw: 400 GB/s
+  fabric_bandwidth: 50 GB/s
+  precision: bf16
+  kv_precision: bf16
+  efficiency: 0.5
+  unit_cost: 30000 USD
+  infrastructure_multiplier: 1.5
+parallelism: {tp_size: 4, pp_size: 2}
+ops: {region: Quebec, duration_days: 30, kwh_price: 0.1 USD/kWh}
+""".replace("workload: {name: Llama3_8B}",
+            "workload: {name: Llama3_8B}")  # the other keys of workload are added by `full`
+
+
+def full():
+    extra = ", batch_size: 8, seq_len: 1024, output_tokens: 128, cached_prefix_len: 16, prefill_chunk_tokens: 512}"
+    return FULL_SERVE.replace("workload: {name: Llama3_8B}", "workload: {name: Llama3_8B" + extra)
+
+
+def test_the_list_holds_every_key_of_serving_plans(run):
+    keys = set()
+    schema = run("schema", "plan").json()
+    for name, content in schema["properties"].items():
+        keys |= {f"{name}.{inner}" for inner in content["properties"]} if content.get("properties") else {name}
+    tested = {key for key, _, _ in KEYS_SERVE} | {key for key, _, _ in KEYS_TRAIN}
+    elsewhere = {"version", "mode", "constraints.assert", "hardware.node_count", "ops.grid", "ops.datacenter",
+                 "parallelism.ep_size"}
+    assert keys == tested | elsewhere
+
+
+def outcome(run, path):
+    done = run("eval", path, "-o", "json")
+    assert done.code in (0, 2), done.err
+    return done.json()
+
+
+@pytest.mark.parametrize("key,before,after", KEYS_SERVE, ids=[key for key, _, _ in KEYS_SERVE])
+def test_every_key_of_a_serving_plan_counts(run, plan, key, before, after):
+    before, after = before.replace("workload: ", "").strip("{}"), after.replace("workload: ", "").strip("{}")
+    text = full()
+    if key == "hardware.name":
+        before, after = "  name: H100", "  name: H200"
+    if key == "hardware.fabric_bandwidth":  # a replica across nodes, so that the fabric carries something
+        text = text.replace("accelerators_per_node: 8", "accelerators_per_node: 4")
+    assert before in text
+    changed = text.replace(before, after, 1)
+    if key == "hardware.accelerators_per_node":
+        changed = changed.replace("tp_size: 4", "tp_size: 4")
+    assert outcome(run, plan(text, "a.yaml")) != outcome(run, plan(changed, "b.yaml"))
+
+
+KEYS_TRAIN = [
+    ("parallelism.v_stages", "v_stages: 1", "v_stages: 2"),
+    ("parallelism.microbatch_count", "microbatch_count: 8", "microbatch_count: 16"),
+    ("parallelism.gradient_accumulation_steps", "gradient_accumulation_steps: 1", "gradient_accumulation_steps: 2"),
+    ("parallelism.zero_stage", "zero_stage: 1", "zero_stage: 2"),
+    ("parallelism.recomputation", "recomputation: selective", "recomputation: full"),
+    ("parallelism.optimizer", "optimizer: adam", "optimizer: sgd"),
+    ("parallelism.sequence_parallel", "sequence_parallel: true", "sequence_parallel: false"),
+]
+FULL_TRAIN = """version: "1"
+name: training
+mode: train
+workload: {name: Llama3_8B, batch_size: 128, seq_len: 2048}
+hardware: {name: DGX_H100, node_count: 4, precision: bf16}
+parallelism: {tp_size: 2, pp_size: 4, v_stages: 1, microbatch_count: 8, gradient_accumulation_steps: 1,
+  zero_stage: 1, recomputation: selective, optimizer: adam, sequence_parallel: true}
+"""
+
+
+@pytest.mark.parametrize("key,before,after", KEYS_TRAIN, ids=[key for key, _, _ in KEYS_TRAIN])
+def test_every_key_of_a_training_plan_counts(run, plan, key, before, after):
+    assert before in FULL_TRAIN
+    assert outcome(run, plan(FULL_TRAIN, "a.yaml")) != outcome(run, plan(FULL_TRAIN.replace(before, after), "b.yaml"))
+
+
+def test_remaining_keys_count(run, plan):
+    two = outcome(run, plan(FULL_TRAIN.replace("node_count: 4", "node_count: 8"), "two.yaml"))
+    one = outcome(run, plan(FULL_TRAIN, "one.yaml"))
+    assert two["p_step_latency"] < one["p_step_latency"]
+    infer = outcome(run, plan(SERVE + "mode: infer\n", "infer.yaml"))
+    assert infer["mode"] == "infer" and "p_latency" in infer
+    for key in ("grid: Poland", "datacenter: Norway_Hydro", "region: Norway_Hydro"):
+        placed = outcome(run, plan(SERVE + f"ops: {{{key}}}\n", "placed.yaml"))
+        assert placed["m_carbon_footprint"] != outcome(run, plan(SERVE, "plain.yaml"))["m_carbon_footprint"]
+    spread = HEAD + "mode: serve\nworkload: {name: Mixtral_8x7B}\nhardware: {name: H100, accelerators: 8, precision: fp8}\n"
+    a = outcome(run, plan(spread + "parallelism: {tp_size: 2, ep_size: 4}\n", "a.yaml"))
+    b = outcome(run, plan(spread + "parallelism: {tp_size: 4, ep_size: 2}\n", "b.yaml"))
+    assert a["p_itl"] != b["p_itl"]
+
+
+def assertion(text):
+    return SERVE + f"constraints:\n  assert:\n  - {{{text}}}\n"
+
+
+def test_assertions_hold_and_fail(run, plan):
+    itl = outcome(run, plan(SERVE))["p_itl"]
+    held = run("eval", plan(assertion(f"metric: performance.itl, max: {itl * 1.01} ms, min: {itl * 0.99} ms")))
+    assert held.code == 0 and held.err == "" and held.out.count("PASS  performance.itl") == 2
+    for text, words in ((f"max: {itl * 0.99} ms", "at most"), (f"min: {itl * 1.01} ms", "at least")):
+        failed = run("eval", plan(assertion(f"metric: performance.itl, {text}")))
+        assert failed.code == 3 and "assertion failed" in failed.err and words in failed.err
+        assert "FAIL  performance.itl" in failed.out
+
+
+def test_bounds_are_inclusive(run, plan):
+    exact = outcome(run, plan(SERVE))["levels"]["performance"]["metrics"]["itl"]["value"]
+    assert run("eval", plan(assertion(f"metric: performance.itl, max: {exact!r} s, min: {exact!r} s"))).code == 0
+
+
+def test_a_bare_bound_counts_in_the_unit_of_the_metric(run, plan):
+    itl = outcome(run, plan(SERVE))["p_itl"]
+    done = run("eval", plan(assertion(f"metric: performance.itl, max: {itl * 1.01}")))
+    assert done.code == 0 and "was read in ms" in done.err and "was read in ms" in " ".join(done.out.split())
+    assert run("eval", plan(assertion(f"metric: performance.itl, max: {itl * 0.99}"))).code == 3
+
+
+def test_violations_in_json(run, plan):
+    answer = run("eval", plan(assertion("metric: performance.itl, max: 1 us")), "-o", "json")
+    assert answer.code == 3
+    assert answer.json()["status"] == "sla_failed"
+    assert [v["metric"] for v in answer.json()["violations"]] == ["performance.itl"]
+
+
+def test_infeasible_wins_over_a_failed_assertion(run, plan):
+    text = assertion("metric: performance.itl, max: 1 us").replace("Llama3_8B", "Llama3_70B")
+    assert run("eval", plan(text)).code == 2
+
+
+def test_options_replace_what_the_plan_says(run, plan):
+    by_option = run("eval", plan(SERVE), "--batch-size", "3", "-o", "json").json()
+    by_plan = outcome(run, plan(SERVE.replace("batch_size: 8", "batch_size: 3"), "b.yaml"))
+    assert by_option == by_plan
+
+
+def test_plan_and_command_line_agree(run, plan):
+    by_plan = outcome(run, plan(SERVE))
+    by_words = run("eval", "Llama3_8B", "H100", "--name", "test", "-b", "8", "-s", "1024", "-p", "bf16", "-o", "json").json()
+    assert by_plan == by_words
+
+
+def test_explain_a_plan(run, plan):
+    path = plan(SERVE)
+    assert outcome(run, path)["levels"]["performance"]["metrics"]["ttft"]["display"] in run("explain", path, "ttft").out
+
+
+def test_hardware_and_model_from_files_of_the_plan(run, plan, tmp_path):
+    device = run("zoo", "show", "H100", "--yaml").out
+    (tmp_path / "device.yaml").write_text(re.sub(r"(?m)^( *)(- )?name: H100$", r"\1\2name: Mine", device, count=1).replace("aliases:", "aliases: []  #", 1))
+    text = SERVE.replace("name: H100", f"name: {tmp_path}/device.yaml")
+    assert outcome(run, plan(text))["p_itl"] == outcome(run, plan(SERVE, "b.yaml"))["p_itl"]
+
+
+def test_shipped_plans_run(run):
+    import conftest
+
+    plans = sorted((conftest.ROOT / "examples/plans").glob("*.yaml"))
+    assert len(plans) >= 3
+    for path in plans:
+        done = run("eval", path)
+        assert done.code == 0, f"{path}: {done.err}"

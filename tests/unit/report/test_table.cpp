@@ -1,0 +1,67 @@
+#include "support/catch.hpp"
+
+#include <mlsysim/report/table.hpp>
+
+#include <mlsysim/units/quantity.hpp>
+
+#include <limits>
+
+using namespace mlsysim;
+
+namespace {
+
+Table sample() {
+  return {.schema = "mlsysim/table@1",
+          .title = "sample",
+          .columns = {{"name"}, {"bandwidth", "GB/s", "of the memory"}, {"note"}},
+          .rows = {{"a", 3.35 * (unit::TB / unit::s), "plain"},
+                   {"b, c", 0.1 * (unit::GB / unit::s), "says \"x|y\""},
+                   {"d", Table::Cell(), ""}}};
+}
+
+}  // namespace
+
+TEST_CASE("a table as text pads columns and puts numbers to the right", "[report]") {
+  CHECK(render(sample(), {}) ==
+        "name  bandwidth  note\n"
+        "a     3.35 TB/s  plain\n"
+        "b, c   100 MB/s  says \"x|y\"\n"
+        "d\n");
+}
+
+TEST_CASE("a table as CSV quotes fields, names units and keeps numbers exact", "[report]") {
+  CHECK(render(sample(), {.format = OutputFormat::csv}) ==
+        "name,bandwidth [GB/s],note\n"
+        "a,3350,plain\n"
+        "\"b, c\",0.1,\"says \"\"x|y\"\"\"\n"
+        "d,,\n");
+  Table third = {.schema = "s", .columns = {{"x"}}, .rows = {{1.0 / 3}}};
+  const auto csv = render(third, {.format = OutputFormat::csv});
+  CHECK(std::stod(csv.substr(2)) == 1.0 / 3);
+}
+
+TEST_CASE("a table as Markdown escapes its separators", "[report]") {
+  const auto text = render(sample(), {.format = OutputFormat::markdown});
+  CHECK_THAT(text, Catch::Contains("## sample\n\n| name | bandwidth | note |\n| --- | --- | --- |\n"));
+  CHECK_THAT(text, Catch::Contains("says \"x\\|y\""));
+}
+
+TEST_CASE("a table as JSON holds numbers in the column's unit, and null for what is no number", "[report]") {
+  auto t = sample();
+  t.rows.push_back({"e", Table::Cell(std::numeric_limits<double>::quiet_NaN(), dim::bandwidth::exps), ""});
+  const auto text = render(t, {.format = OutputFormat::json});
+  CHECK_THAT(text, Catch::Contains("\"schema\": \"mlsysim/table@1\""));
+  CHECK_THAT(text, Catch::Contains("\"bandwidth\": 3350.0"));
+  CHECK_THAT(text, Catch::Contains("\"bandwidth\": null"));
+  CHECK_THAT(text, !Catch::Contains("nan"));
+}
+
+TEST_CASE("a column whose unit does not suit its cells is refused", "[report]") {
+  Table t = {.schema = "s", .columns = {{"x", "GB"}}, .rows = {{1.0 * (unit::GB / unit::s)}}};
+  CHECK_THROWS_AS(render(t, {.format = OutputFormat::csv}), DimensionError);
+}
+
+TEST_CASE("colours appear only where they are asked for", "[report]") {
+  CHECK_THAT(render(sample(), {.colour = Colour::on}), Catch::Contains("\x1b[1m"));
+  CHECK_THAT(render(sample(), {}), !Catch::Contains("\x1b"));
+}
