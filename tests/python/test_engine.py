@@ -1,0 +1,102 @@
+"""Engine and SystemEvaluator."""
+
+import threading
+
+import pytest
+from conftest import make_device, make_fleet
+
+import mlsysim
+from mlsysim import Engine, Hardware, InputError, Models, Q_, SystemEvaluator
+from mlsysim.core.evaluation import SystemEvaluation
+from mlsysim.core.results import PerformanceProfile
+
+
+def test_solve_by_position(llama, h100):
+    profile = Engine.solve(llama, h100, 4, "fp16", 0.6)
+    assert isinstance(profile, PerformanceProfile)
+    assert profile == mlsysim.SingleNodeModel.solve(model=llama, hardware=h100, batch_size=4, precision="fp16", efficiency=0.6)
+    assert Engine.solve(llama, h100, is_training=True, fidelity="textbook").latency > profile.latency
+
+
+def test_sweep(llama):
+    devices = [Hardware.A100, Hardware.H100]
+    rows = Engine.sweep(llama, devices, batch_sizes=[1, 8], precisions=["fp16", "fp8"])
+    assert [(r["hardware"], r["batch_size"], r["precision"]) for r in rows][:4] == [
+        ("A100", 1, "fp16"), ("A100", 1, "fp8"), ("A100", 8, "fp16"), ("A100", 8, "fp8")]
+    assert len(rows) == 8
+    for row in rows:
+        if row["profile"] is None:
+            assert row["hardware"] == "A100" and row["precision"] == "fp8" and "A100" in row["skipped"]
+        else:
+            assert row["profile"] == Engine.solve(llama, Hardware[row["hardware"]], row["batch_size"], row["precision"])
+    assert len(Engine.sweep(llama, devices)) == 2
+
+
+def test_sweeps_run_beside_each_other(llama):
+    devices = [h for h in Hardware.Cloud.list()]
+    expected = Engine.sweep(llama, devices)
+    got = [None] * 4
+
+    def work(i):
+        got[i] = Engine.sweep(llama, devices)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(g == expected for g in got)
+
+
+def test_scorecard_of_one_device(llama, h100):
+    card = SystemEvaluator.evaluate("Chat", llama, h100, batch_size=4, precision="fp16", duration_days=30, seq_len=1024)
+    assert isinstance(card, SystemEvaluation) and card.passed_all and card.feasibility.status == "PASS"
+    flat = card.to_dict()
+    assert flat["scenario"] == "Chat" and flat["f_status"] == "PASS" and {"p_status", "m_status"} <= set(flat)
+    assert any(k.startswith("p_") and isinstance(v, float) for k, v in flat.items())
+    assert "Chat" in card.scorecard() and "[PASS]" in card.scorecard()
+    assert card.units()["p_ttft"] and card.performance.metrics["ttft"].m_as("ms") == pytest.approx(
+        flat["p_ttft"] * Q_(1, card.units()["p_ttft"]).m_as("ms"))
+    assert card.memory and card.assumptions and "<table>" in card._repr_html_()
+    assert "seq_len" in SystemEvaluator.options()
+    assert card == SystemEvaluator.evaluate("Chat", llama, h100, batch_size=4, precision="fp16", duration_days=30, seq_len=1024)
+
+
+def test_what_does_not_fit_fails_with_remedies():
+    card = SystemEvaluator.evaluate("Too big", Models.Llama2_70B, Hardware.A100)
+    assert not card.passed_all and card.feasibility.status == "FAIL" and card.remedies
+    assert "What would fit" in card.scorecard()
+
+
+def test_fleets(llama):
+    fleet = make_fleet()
+    card = SystemEvaluator.evaluate("Train", llama, None, 64, fleet_obj=fleet, mode="train", duration_days=10)
+    assert card.mode == "train" and card.macro.status != "FAIL"
+    assert SystemEvaluator.evaluate("Train", llama, fleet.node.accelerator, 64, fleet_obj=fleet, mode="train",
+                                    duration_days=10) == card
+    with pytest.raises(InputError, match="fleet"):
+        SystemEvaluator.evaluate("X", llama, Hardware.H100, fleet_obj=fleet)
+    with pytest.raises(InputError, match="nodes"):
+        SystemEvaluator.evaluate("X", llama, None, fleet_obj=fleet, nodes=3)
+
+
+def test_mistakes(llama, h100):
+    with pytest.raises(InputError, match="seq_len"):
+        SystemEvaluator.evaluate("X", llama, h100, seqlen=3)
+    with pytest.raises(InputError):
+        SystemEvaluator.evaluate("X", llama)
+
+
+def test_explains(llama, h100):
+    card = SystemEvaluator.evaluate("Chat", llama, h100, seq_len=512)
+    assert "ttft" in card.explainable and "ms" in card.explain("ttft")
+    with pytest.raises(mlsysim.LookupError, match="ttft"):
+        card.explain("ttftt")
+    rows = card.operators("ttft")
+    assert rows and sum(r.share for r in rows) == pytest.approx(1, abs=0.02)
+    assert rows[0].time >= rows[-1].time
+
+
+def test_devices_made_by_hand(llama):
+    card = SystemEvaluator.evaluate("Own", llama, make_device(), seq_len=128)
+    assert card.hardware == "Handmade" and card.passed_all

@@ -1,0 +1,232 @@
+// The operator list: counts against published models, divisions of a plan, and the one memory model.
+
+#include <support/catch.hpp>
+
+#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/lowering/step.hpp>
+#include <mlsysim/physics/activations.hpp>
+#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <cmath>
+
+using namespace mlsysim;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+const Workload& model(const char* name) { return standard_zoo().at<Workload>(name); }
+
+Plan<> plan_of(double batch, double tokens, double context) {
+  Plan<> p;
+  p.batch = batch;
+  p.new_tokens = tokens;
+  p.context = context;
+  set_storage(p, training_storage(Precision::bf16, OptimizerKind::adam));
+  return p;
+}
+
+ListTotals<> forward(const Workload& w, Phase phase, const Plan<>& plan) {
+  const auto v = model_view(w, phase);
+  OpList<> ops;
+  const auto range = lower(v.structure, v.shape, v.layers, plan, ops);
+  return totals_of(ops, range.forward_end);
+}
+
+}  // namespace
+
+TEST_CASE("parameters counted from shapes agree with the published ones to 1 %", "[lowering][zoo]") {
+  int counted = 0;
+  for (const Workload* w : standard_zoo().all<Workload>()) {
+    if (!w->has_shape() || !w->parameters) continue;
+    INFO(w->name);
+    CHECK_THAT(parameter_count(*w).base(), WithinRel(w->parameters->base(), 0.01));
+    ++counted;
+  }
+  CHECK(counted >= 65);
+}
+
+TEST_CASE("every language model with published parameters is counted, or says why not", "[lowering][zoo]") {
+  for (const Workload* w : standard_zoo().all<Workload>()) {
+    if (w->category != "language") continue;
+    INFO(w->name);
+    // GPT-4's shape was never published: the entry is an estimate of totals.
+    CHECK((w->has_shape() || w->architecture == Architecture::opaque));
+  }
+}
+
+TEST_CASE("exact parameter counts of released configurations", "[lowering][golden]") {
+  // Counted independently from the configuration files of the releases.
+  CHECK(parameter_count(model("Llama2_7B")).base() == 6738415616.0);
+  CHECK(parameter_count(model("Llama3_8B")).base() == 8030261248.0);
+  CHECK(parameter_count(model("Llama3_405B")).base() == 405853388800.0);
+  CHECK(parameter_count(model("Qwen3_0_6B")).base() == 596049920.0);
+  CHECK(parameter_count(model("Qwen3_8B")).base() == 8190735360.0);
+  CHECK(parameter_count(model("Qwen3_30B_A3B")).base() == 30532122624.0);
+  CHECK_THAT(parameter_count(model("Mixtral_8x7B")).base(), WithinRel(46702792704.0, 1e-12));
+  CHECK_THAT(parameter_count(model("DeepSeek_V3")).base(), WithinRel(671026419200.0, 1e-7));
+  CHECK_THAT(parameter_count(model("Kimi_K2")).base(), WithinRel(1026408232448.0, 1e-7));
+  CHECK_THAT(active_parameter_count(model("Mixtral_8x7B")).base(), WithinRel(12879925248.0, 1e-12));
+  CHECK_THAT(active_parameter_count(model("Qwen3_30B_A3B")).base(), WithinRel(3353032704.0, 1e-12));
+}
+
+TEST_CASE("a decode step does two FLOP per weight and token, and attention", "[lowering]") {
+  const Workload& w = model("Llama3_8B");
+  const auto t = forward(w, Phase::decode, plan_of(1, 1, 1));
+  // The embedding is a lookup; norms and rotations are a few FLOP a value.
+  const double products = parameter_count(w).base() - 128256.0 * 4096.0;
+  CHECK_THAT(t.work.base(), WithinRel(2 * products, 2e-3));
+}
+
+TEST_CASE("ResNet-50 does 4.1 G multiply-adds", "[lowering][golden]") {
+  const auto t = forward(model("ResNet50"), Phase::inference, plan_of(1, 1, 1));
+  CHECK_THAT(t.work.base(), WithinRel(8.2e9, 0.02));
+  CHECK_THAT(t.params().base(), WithinRel(25.557e6, 1e-3));
+}
+
+TEST_CASE("BERT-base does 22.35 GFLOP on 128 tokens", "[lowering][golden]") {
+  const auto t = forward(model("BERT_Base"), Phase::inference, plan_of(1, 128, 128));
+  CHECK_THAT(t.work.base(), WithinRel(22.35e9, 0.01));
+}
+
+TEST_CASE("KV cache of the list is the closed form", "[lowering]") {
+  // 2 * layers * kv_heads * head_dim * bytes per token.
+  CHECK_THAT(kv_cache_bytes(model("Llama3_8B"), 2048, 1, Precision::fp16).base(),
+             WithinRel(2.0 * 32 * 8 * 128 * 2048 * 2, 1e-12));
+  // Latent attention: layers * (kv_lora_rank + rope_head_dim), without the factor 2.
+  CHECK_THAT(kv_cache_bytes(model("DeepSeek_V3"), 4096, 1, Precision::fp16).base(), WithinRel(287834112.0, 1e-12));
+  // A windowed layer holds its window, not the context.
+  const auto& gemma = model("Gemma3_27B");
+  CHECK(kv_cache_bytes(gemma, 131072, 1, Precision::bf16).base() <
+        0.5 * 2.0 * *gemma.shape.layers * *gemma.shape.kv_heads * *gemma.shape.head_dim * 131072 * 2);
+}
+
+TEST_CASE("activations of a GPT layer are Korthikanti's 34 s b h", "[lowering][golden]") {
+  // Korthikanti et al. (2022), table 2: GPT-3, one layer, dropout, fused attention keeps no scores.
+  const auto v = model_view(model("GPT3"), Phase::training);
+  auto structure = v.structure;
+  structure.dropout = true;
+  OpList<> ops;
+  const auto range = lower(structure, v.shape, v.layers, plan_of(1, 2048, 2048), ops);
+  const auto t = totals_of(ops, range.forward_end);
+  CHECK_THAT(t.layer_kept.base(), WithinRel(34.0 * 2048 * 12288, 0.001));
+  // Unfused attention keeps 5 a s^2 b more.
+  structure.kernel = AttentionKernel::unfused;
+  const auto again = lower(structure, v.shape, v.layers, plan_of(1, 2048, 2048), ops);
+  CHECK_THAT(totals_of(ops, again.forward_end).layer_kept.base(),
+             WithinRel(34.0 * 2048 * 12288 + 5.0 * 96 * 2048 * 2048, 0.001));
+}
+
+TEST_CASE("dividing a model over devices divides its weights and its work", "[lowering]") {
+  const Workload& w = model("Llama3_70B");
+  const auto whole = forward(w, Phase::prefill, plan_of(1, 2048, 2048));
+  auto divided = plan_of(1, 2048, 2048);
+  divided.tp = 8;
+  const auto part = forward(w, Phase::prefill, divided);
+  // Norms are copied; everything else is divided.
+  CHECK_THAT(part.params().base() * 8, WithinRel(whole.params().base(), 1e-4));
+  CHECK_THAT(part.work.base() * 8, WithinRel(whole.work.base(), 0.01));
+  CHECK_THAT(part.state.base() * 8, WithinRel(whole.state.base(), 1e-9));
+
+  auto stages = plan_of(1, 2048, 2048);
+  stages.pp = 4;
+  stages.first_stage = stages.last_stage = 0;
+  const auto middle = forward(w, Phase::prefill, stages);
+  CHECK_THAT(middle.params().base() * 4, WithinRel(whole.params().base() - 2 * 128256.0 * 8192, 1e-4));
+}
+
+TEST_CASE("one device of everything costs nothing for communication", "[lowering]") {
+  const auto v = model_view(model("DeepSeek_V3"), Phase::training);
+  auto structure = v.structure;
+  structure.zero_stage = 3;
+  structure.sequence_parallel = true;
+  Device<> device;
+  device.matrix_rate = device.vector_rate = 1.0 * unit::PFLOP / unit::s;
+  device.memory_bandwidth = 3.0 * unit::TB / unit::s;
+  Links<> links;
+  links.intra_bandwidth = links.inter_bandwidth = 100.0 * unit::GB / unit::s;
+  links.intra_latency = links.inter_latency = 1.0 * unit::us;
+  OpList<> ops;
+  (void)lower(structure, v.shape, v.layers, plan_of(1, 4096, 4096), ops);
+  for (const auto& op : ops.span()) {
+    INFO(op.name);
+    CHECK(price(op, device, links).network.base() == 0);
+  }
+}
+
+TEST_CASE("the parts of the memory add up, and ZeRO divides what it says", "[lowering]") {
+  const Workload& w = model("Llama3_8B");
+  auto plan = plan_of(1, 4096, 4096);
+  plan.dp = 64;
+  Device<> device;
+  device.memory_capacity = 80.0 * unit::GB;
+  device.fragmentation = 0.03;
+  device.reserve = 1.0 * unit::GB;
+  Data<> before = 1e9 * unit::GB;
+  for (int stage = 0; stage <= 3; ++stage) {
+    auto v = model_view(w, Phase::training);
+    v.structure.zero_stage = stage;
+    OpList<> ops;
+    const auto range = lower(v.structure, v.shape, v.layers, plan, ops);
+    const auto t = totals_of(ops, range.forward_end);
+    const auto m = memory_of(v.structure, plan, device, demand_of(v.structure, v.shape, plan, t));
+    const Data<> sum = m.weights + m.kv_cache + m.activations + m.gradients + m.optimizer_states +
+                       m.communication_buffers + m.fragmentation + m.reserve;
+    CHECK_THAT(m.total.base(), WithinRel(sum.base(), 1e-12));
+    CHECK(m.total < before);
+    before = m.total;
+    CHECK_THAT((m.weights + m.gradients + m.optimizer_states).base() / t.params().base(),
+               WithinRel(stage == 0 ? 16.0 : stage == 1 ? 4 + 12.0 / 64 : stage == 2 ? 2 + 14.0 / 64 : 16.0 / 64, 1e-9));
+  }
+}
+
+TEST_CASE("recomputation trades time for memory", "[lowering]") {
+  auto v = model_view(model("Llama3_8B"), Phase::training);
+  const auto plan = plan_of(1, 4096, 4096);
+  const auto run = [&](Recomputation r) {
+    v.structure.recomputation = r;
+    OpList<> ops;
+    const auto range = lower(v.structure, v.shape, v.layers, plan, ops);
+    Work<> work;
+    for (const auto& op : ops.span())
+      if (op.pass != Pass::update) work += op.work * op.count;
+    return std::pair{work, demand_of(v.structure, v.shape, plan, totals_of(ops, range.forward_end)).activations};
+  };
+  const auto none = run(Recomputation::none), full = run(Recomputation::full);
+  CHECK(full.second < 0.2 * none.second);
+  // One more forward pass of the blocks: a little less than 4/3.
+  CHECK(full.first.base() / none.first.base() > 1.25);
+  CHECK(full.first.base() / none.first.base() < 4.0 / 3.0);
+}
+
+TEST_CASE("a small batch touches few experts, a large one all", "[lowering]") {
+  const Workload& w = model("Mixtral_8x7B");
+  const double all = parameter_count(w).base() * 2, few = active_parameter_count(w).base() * 2;
+  const auto one = forward(w, Phase::decode, plan_of(1, 1, 16));
+  const auto many = forward(w, Phase::decode, plan_of(512, 1, 16));
+  CHECK_THAT(one.traffic.base(), WithinRel(few, 0.03));
+  CHECK(many.traffic.base() > all);
+}
+
+TEST_CASE("every model with a shape lowers in every phase it has", "[lowering][zoo]") {
+  Device<> device;
+  device.matrix_rate = device.vector_rate = 1.0 * unit::PFLOP / unit::s;
+  device.memory_bandwidth = 3.0 * unit::TB / unit::s;
+  device.memory_capacity = 80.0 * unit::GB;
+  Links<> links;
+  links.intra_bandwidth = links.inter_bandwidth = 100.0 * unit::GB / unit::s;
+  for (const Workload* w : standard_zoo().all<Workload>()) {
+    if (!w->has_shape()) continue;
+    for (const Phase phase : {Phase::prefill, Phase::decode, Phase::training, Phase::inference}) {
+      INFO(w->name << " " << name_of(phase));
+      const auto v = model_view(*w, phase);
+      const double tokens = phase == Phase::decode ? 1 : 64;
+      OpList<> ops;
+      const auto stage = stage_cost(v, plan_of(2, tokens, 64), device, links, ops);
+      CHECK(std::isfinite(stage.forward.total.base()));
+      CHECK(stage.forward.total > Time<>());
+      CHECK(stage.memory.total > Data<>());
+      CHECK(ops.size() < OpList<>::capacity);
+    }
+  }
+}
