@@ -141,6 +141,9 @@ Answer sweep(const SweepRequest& request, const RenderOptions& options) {
     set("precision", text, &one);
     precisions.push_back(*one.precision);
   }
+  // As in the Python package: one sample, fp16.
+  if (batch_sizes.empty()) batch_sizes.push_back(1);
+  if (precisions.empty()) precisions.push_back(Precision::fp16);
   const auto points = Engine::sweep(base, hardware, batch_sizes, precisions);
   auto table = sweep_table(points);
   table.title = request.model;

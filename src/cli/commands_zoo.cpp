@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace mlsysim::cli {
 namespace {
@@ -21,6 +22,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+/// Exact; whole numbers that a double holds exactly are written out.
+std::string number_text(double x) {
+  return std::floor(x) == x && std::abs(x) < 1e15 ? fmt::format("{:.0f}", x) : format_exact(x);
+}
 
 bool has_name(const Entry& e, std::string_view name) {
   return e.name == name || std::find(e.aliases.begin(), e.aliases.end(), name) != e.aliases.end();
@@ -123,7 +129,7 @@ Answer schema(const std::string& type) {
 Answer units_convert(const std::string& quantity, const std::string& unit, const RenderOptions& options) {
   const auto q = AnyQuantity::parse(quantity);
   const double number = q.in(unit);
-  const auto text = unit.empty() ? format_exact(number) : fmt::format("{} {}", format_exact(number), unit);
+  const auto text = unit.empty() ? number_text(number) : fmt::format("{} {}", number_text(number), unit);
   if (options.format == OutputFormat::json)
     return {dumped({{"schema", "mlsysim/quantity@1"}, {"from", quantity}, {"value", number}, {"unit", unit},
                     {"base_value", q.base()}, {"base_unit", canonical_unit(q.exponents())},

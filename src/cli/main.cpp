@@ -49,7 +49,7 @@ class Program {
   RenderOptions render_;
   std::string format_ = "text";
   bool verbose_ = false;
-  std::vector<std::string> zoo_paths_;
+  std::vector<std::string> zoo_paths_, words_;
   ScenarioRequest scenario_;
   SweepRequest sweep_;
   PipelineRequest pipeline_;
@@ -160,23 +160,28 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed) {
 }
 
 void Program::eval_commands() {
-  const auto targets = [this](CLI::App& app, const char* about, int least, int most) {
-    app.add_option("TARGET", scenario_.targets, about)->required()->expected(least, most)->type_name("");
+  const auto target = [this](CLI::App& app, const char* name, const char* about) {
+    return app.add_option_function<std::string>(name, [this](const std::string& text) { scenario_.targets.push_back(text); }, about)
+        ->type_name("");
+  };
+  const auto targets = [target](CLI::App& app, const char* machine) {
+    target(app, "MODEL", "a model of the zoo or a YAML file with one; or a plan file, alone")->required();
+    target(app, machine, "a device, node, pod or cluster of the zoo, or a YAML file with one");
   };
   const auto run = [this] { return eval(scenario_, render_); };
   auto* e = command(app_, "eval", "scorecard of a model on hardware, or of a plan: does it fit, how fast, at what cost",
                     kEvalExamples, run, {Place::model, Place::machine});
-  targets(*e, "MODEL HARDWARE, or one plan file", 1, 2);
+  targets(*e, "HARDWARE");
   scenario_options(*e, std::nullopt);
   auto* s = command(app_, "serve", "the same as eval --mode serve",
                     "Example:\n  mlsysim serve Llama3_8B H100 --batch-size 32 --seq-len 1024 --output-tokens 256", run,
                     {Place::model, Place::machine});
-  targets(*s, "MODEL HARDWARE, or one plan file", 1, 2);
+  targets(*s, "HARDWARE");
   scenario_options(*s, Mode::serve);
   auto* t = command(app_, "train", "the same as eval --mode train",
                     "Example:\n  mlsysim train Llama3_8B Research_256 --batch-size 1024 --seq-len 4096 --zero-stage 1", run,
                     {Place::model, Place::machine});
-  targets(*t, "MODEL FLEET, or one plan file", 1, 2);
+  targets(*t, "FLEET");
   scenario_options(*t, Mode::train);
   auto* x = command(app_, "explain", "where a number of the scorecard comes from, law by law",
                     "Examples:\n"
@@ -184,7 +189,8 @@ void Program::eval_commands() {
                     "  mlsysim explain plan.yaml ttft\n"
                     "  mlsysim explain Llama3_70B H100          lists what can be explained",
                     [this] { return explain_metric(scenario_, render_); }, {Place::model, Place::machine, Place::metric});
-  targets(*x, "MODEL HARDWARE METRIC, or a plan file and METRIC", 1, 3);
+  targets(*x, "HARDWARE");
+  target(*x, "METRIC", "name in the scorecard; without one, what can be explained is listed");
   scenario_options(*x, std::nullopt);
 
   auto* w = command(app_, "sweep", "one batch on several devices, batch sizes and precisions",
@@ -290,29 +296,41 @@ std::vector<std::string> option_names(const CLI::App* at) {
   return out;
 }
 
+/// Words of the command line that look like options and are none of `known`.
+std::vector<std::string> unknown_options(const std::vector<std::string>& words, const std::vector<std::string>& known) {
+  std::vector<std::string> out;
+  for (const auto& word : words) {
+    if (word == "--") break;
+    if (!word.starts_with("--")) continue;
+    const auto bare = word.substr(0, word.find('='));
+    if (std::find(known.begin(), known.end(), bare) == known.end()) out.push_back(bare);
+  }
+  return out;
+}
+
 /// CLI11's complaint in our words: what is near, and where to look.
 std::string Program::explain_usage(const CLI::ParseError& error) const {
   const CLI::App* at = innermost();
   std::string path;
   for (const CLI::App* a = at; a != nullptr; a = a->get_parent()) path = a->get_name() + (path.empty() ? "" : " " + path);
-  std::string text = error.what();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    text.clear();
-    for (const auto& word : app_.remaining(true)) {
-      std::vector<std::string> known;
-      if (word.starts_with("-")) known = option_names(at);
-      else
-        for (const auto* sub : at->get_subcommands(nullptr)) known.push_back(sub->get_name());
-      const auto bare = word.substr(0, word.find('='));
-      if (!text.empty()) text += "\n";
-      text += fmt::format("{} '{}'", word.starts_with("-") ? "unknown option" : "unexpected argument", bare);
-      if (const auto near = did_you_mean(bare, known); !near.empty()) text += "; " + near;
-    }
-  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !at->get_subcommands(nullptr).empty()) {
-    std::vector<std::string> known;
-    for (const auto* sub : at->get_subcommands(nullptr)) known.push_back(sub->get_name());
-    text = fmt::format("a command is missing; expected one of {}", fmt::join(known, ", "));
+  std::vector<std::string> commands;
+  for (const auto* sub : at->get_subcommands(nullptr)) commands.push_back(sub->get_name());
+  const auto options = option_names(at);
+  // An option that there is not may come out as something else: its value looks like one argument too many.
+  auto strange = unknown_options(words_, options);
+  if (strange.empty() && dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr)
+    for (const auto& word : app_.remaining(true)) strange.push_back(word);
+  std::string text;
+  for (const auto& word : strange) {
+    const bool option = word.starts_with("-");
+    if (!text.empty()) text += "\n";
+    text += fmt::format("{} '{}'", option ? "unknown option" : commands.empty() ? "unexpected argument" : "unknown command", word);
+    if (const auto near = did_you_mean(word, option ? options : commands); !near.empty()) text += "; " + near;
+    if (!commands.empty() && !option) break;  // the words after an unknown command mean nothing yet
   }
+  if (text.empty() && !commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+    text = fmt::format("a command is missing; expected one of {}", fmt::join(commands, ", "));
+  if (text.empty()) text = error.what();
   return fmt::format("mlsysim: error: {}\ntry: {} --help\n", text, path);
 }
 
@@ -327,6 +345,7 @@ Answer Program::execute() {
 
 int Program::run(int argc, char** argv) {
   Answer answer;
+  words_.assign(argv + 1, argv + std::max(argc, 1));
   try {
     app_.parse(argc, argv);
     answer = execute();

@@ -75,6 +75,12 @@ void add_zoo_paths(const std::vector<std::string>& paths) {
 }
 
 std::string error_text(const std::exception& error) {
+  if (const auto* list = dynamic_cast<const ErrorList*>(&error); list != nullptr) {
+    const auto& title = list->facts().message;
+    auto text = fmt::format("mlsysim: error: {}\n", title.substr(0, title.find('\n')));
+    for (const auto& problem : list->problems()) text += render(problem) + "\n";
+    return text;
+  }
   if (dynamic_cast<const Error*>(&error) != nullptr) return fmt::format("mlsysim: error: {}\n", error.what());
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "mlsysim: error: there is not enough memory for this\n";
   return fmt::format("mlsysim: error: unexpected: {}; please report it with the command line\n", error.what());

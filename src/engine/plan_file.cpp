@@ -146,21 +146,26 @@ class Reader {
     if (!text(value, path)) return;
     if (path == "ops.region") {
       out_.builder.region(value.text, value.where);
+      collect(value, [&] { out_.builder.check_region(value.text, value.where); });
       return;
     }
     if (path == "name") out_.name = value.text;
     out_.builder.set(known->field, value.text, value.where);
-    if (known->field != "hardware") check_now(*find_field(describe<Scenario>(), known->field), value);
+    collect(value, [&] { out_.builder.check(known->field, value.text, value.where); });
   }
 
-  /// Reads what needs no other file at once, so that all faults of a plan come together.
-  void check_now(const FieldInfo& field, const YamlValue& value) {
-    if (names_a_file(value.text) && field.kind == ValueKind::object) return;
+  /// Calls f(); its error becomes one of the plan's problems, so that all come together. A file that the plan names
+  /// brings problems of its own.
+  template <class F>
+  void collect(const YamlValue& at, F&& f) {
     try {
-      FieldReader reader(out_.builder.zoo());
-      (void)reader.read(field, value.text, value.where);
+      f();
+    } catch (const ErrorList& list) {
+      problems_.insert(problems_.end(), list.problems().begin(), list.problems().end());
     } catch (const Error& error) {
-      problems_.push_back(doc_.placed(error.facts(), value));
+      problems_.push_back(error.facts().where.file == doc_.file() || error.facts().where.file.empty()
+                              ? doc_.placed(error.facts(), at)
+                              : error.facts());
     }
   }
 
@@ -215,13 +220,14 @@ class Reader {
   }
 
   void bound(const YamlValue& value, const std::string& key) {
-    try {
-      (void)AnyQuantity::parse(value.text, value.where);
-    } catch (const Error& error) {
-      auto facts = error.facts();
-      facts.key = key;
-      problems_.push_back(doc_.placed(std::move(facts), value));
-    }
+    collect(value, [&] {
+      try {
+        (void)AnyQuantity::parse(value.text, value.where);
+      } catch (Error& error) {
+        error.add_context(fmt::format("in the bound '{}'", key));
+        throw;
+      }
+    });
   }
 
   const YamlDocument& doc_;

@@ -84,6 +84,26 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
                      .where = where});
 }
 
+/// What a region means: a grid, or else a facility.
+struct Region {
+  const GridProfile* grid = nullptr;
+  const Datacenter* datacenter = nullptr;
+};
+
+Region region_of(const Zoo& zoo, std::string_view text, const Location& where) {
+  const Region found{zoo.find<GridProfile>(text), zoo.find<Datacenter>(text)};
+  if (found.grid != nullptr || found.datacenter != nullptr) return found;
+  auto names = zoo.names<GridProfile>();
+  for (auto& name : zoo.names<Datacenter>()) names.push_back(std::move(name));
+  throw LookupError({.id = "mlsysim.engine.035",
+                     .message = fmt::format("there is no region '{}'", text),
+                     .key = "region",
+                     .found = fmt::format("'{}'", text),
+                     .expected = "the name of a grid or of a datacenter",
+                     .hint = did_you_mean(text, names),
+                     .where = where});
+}
+
 /// A count that was asked for beside a machine that has its own.
 void must_agree(const std::optional<double>& asked, double own, std::string_view key, std::string_view machine,
                 const Location& where) {
@@ -150,6 +170,16 @@ std::string_view ScenarioBuilder::text_of(std::string_view field) const {
   return found == texts_.end() ? std::string_view() : std::string_view(found->second.text);
 }
 
+void ScenarioBuilder::check(std::string_view field, std::string_view text, const Location& where) const {
+  FieldReader reader(*zoo_);
+  if (field == "hardware") (void)machine_of(reader, text, where);
+  else (void)reader.read(*find_field(describe<Scenario>(), field), text, where);
+}
+
+void ScenarioBuilder::check_region(std::string_view text, const Location& where) const {
+  (void)region_of(*zoo_, text, where);
+}
+
 BuiltScenario ScenarioBuilder::build() const {
   auto keep = std::make_shared<Keep>(*zoo_);
   BuiltScenario out;
@@ -161,21 +191,9 @@ BuiltScenario ScenarioBuilder::build() const {
     write_checked(field, &s, keep->reader.read(field, given.text, given.where));
   }
   if (!region_.text.empty()) {
-    const auto* place = zoo_->find<Datacenter>(region_.text);
-    const auto* grid = zoo_->find<GridProfile>(region_.text);
-    if (place == nullptr && grid == nullptr) {
-      auto names = zoo_->names<GridProfile>();
-      for (auto& name : zoo_->names<Datacenter>()) names.push_back(std::move(name));
-      throw LookupError({.id = "mlsysim.engine.035",
-                         .message = fmt::format("there is no region '{}'", region_.text),
-                         .key = "region",
-                         .found = fmt::format("'{}'", region_.text),
-                         .expected = "the name of a grid or of a datacenter",
-                         .hint = did_you_mean(region_.text, names),
-                         .where = region_.where});
-    }
-    if (grid != nullptr) s.grid = grid;
-    else s.datacenter = place;
+    const Region region = region_of(*zoo_, region_.text, region_.where);
+    if (region.grid != nullptr) s.grid = region.grid;
+    else s.datacenter = region.datacenter;
   }
   if (const auto asked = texts_.find("hardware"); asked != texts_.end()) {
     const auto& [text, where] = asked->second;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 namespace mlsysim {
@@ -64,16 +63,14 @@ StageStatus Run::State::attempt(std::size_t i, SolveContext& ctx) {
     }
     for (auto c = h.copies; c < h.copies_end; ++c) {
       const Copy& copy = copies[c];
-      double x;
-      std::memcpy(&x, copy.from, sizeof x);
+      const double x = *copy.from;
       if (!(x >= copy.low && x <= copy.high)) [[unlikely]] check_range(*copy.target, x);
-      std::memcpy(copy.to, &x, sizeof x);
+      *copy.to = x;
     }
     if (!h.plain) copy_edges(graph.stages[i], slot);
     if (h.resolver->solve(slot.in, slot.out, ctx) == Status::ok) {
       for (auto n = h.numbers; n < h.numbers_end; ++n) {
-        double x;
-        std::memcpy(&x, slot.out + indices[n], sizeof x);
+        const double x = *reinterpret_cast<const double*>(slot.out + indices[n]);
         if (x != x) [[unlikely]] check_result(h.resolver->outputs(), slot.out, graph.stages[i].name);
       }
       return StageStatus::ok;

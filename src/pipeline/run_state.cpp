@@ -60,7 +60,8 @@ void Run::State::heat() {
         continue;
       }
       const double low = e.range.open_low ? std::nextafter(e.range.low, kUnbounded) : e.range.low;
-      copies.push_back({slots[e.stage].out + e.from, slots[i].in + e.to, low, e.range.high, e.target});
+      copies.push_back({reinterpret_cast<const double*>(slots[e.stage].out + e.from),
+                        reinterpret_cast<double*>(slots[i].in + e.to), low, e.range.high, e.target});
     }
     h.copies_end = place(copies.size());
     h.consumers = place(indices.size());

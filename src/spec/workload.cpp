@@ -20,20 +20,10 @@ Data<> Workload::size(Precision precision) const {
 }
 
 bool Workload::has_shape() const {
-  switch (architecture) {
-    case Architecture::cnn: return !convolution.empty();
-    case Architecture::ssm: return shape.layers && shape.hidden && state_space.state_size;
-    case Architecture::recommendation:
-    case Architecture::opaque: return false;
-    case Architecture::diffusion:
-      if (!convolution.empty()) return true;
-      [[fallthrough]];
-    case Architecture::decoder:
-    case Architecture::encoder:
-    case Architecture::encoder_decoder:
-      return shape.layers && shape.hidden && shape.heads && (shape.ffn || moe.expert_ffn);
-  }
-  return false;
+  // Exactly the kinds that the lowering has rules for.
+  if (architecture == Architecture::cnn) return !convolution.empty();
+  if (architecture != Architecture::decoder && architecture != Architecture::encoder) return false;
+  return shape.layers && shape.hidden && shape.heads && (shape.ffn || moe.expert_ffn);
 }
 
 }  // namespace mlsysim

@@ -110,11 +110,11 @@ void exact_gradient(const LawEntry& law, const Differ& at, Gradient& g) {
         s.left = -backward[r].partial[seed];
         if (s.right != s.left && (forward[r].kinks(seed) || backward[r].kinks(seed))) s.slope = Slope::kink;
         steps[r] = forward[r].steps(seed) || backward[r].steps(seed) ||
-                   (law.inputs[i].whole && (s.right != 0 || s.left != 0));
+                   (law.inputs[i].integral && (s.right != 0 || s.left != 0));
         any = any || steps[r];
       }
       if (!any) continue;
-      if (law.inputs[i].whole) {
+      if (law.inputs[i].integral) {
         const double to = next_count(range, g.in[i]);
         set_steps(g, i, to, at.moved(i, to), steps);
       } else if (const auto step = at.next_step(i, range); step.found) {
@@ -134,7 +134,7 @@ void numeric_gradient(const LawEntry& law, const Differ& at, Gradient& g) {
   for (std::size_t i = 0; i < n_in; ++i) {
     const FieldRange range = base_range(law.inputs[i]);
     const double x = g.in[i];
-    if (law.inputs[i].whole || law.inputs[i].kind == ValueKind::flag) {
+    if (law.inputs[i].integral || law.inputs[i].kind == ValueKind::flag) {
       const double to = law.inputs[i].kind == ValueKind::flag ? 1.0 - x : next_count(range, x);
       set_steps(g, i, to, at.moved(i, to), std::vector<bool>(n_out, true));
       continue;

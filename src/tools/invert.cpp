@@ -317,12 +317,12 @@ Domain domain_of(const LawEntry& law, std::span<const double> in, const InverseQ
   const double size = std::fabs(centre);
   Domain d{range.low, range.high};
   // Without limits: six decades to each side, over zero as well where the field admits it.
-  if (std::isinf(d.high)) d.high = field.whole ? std::max(kMostCounts - 1, 1e3 * size) : size * kDecades;
-  if (std::isinf(d.low)) d.low = field.whole ? 0.0 : centre < 0 ? -size * kDecades : size / kDecades;
+  if (std::isinf(d.high)) d.high = field.integral ? std::max(kMostCounts - 1, 1e3 * size) : size * kDecades;
+  if (std::isinf(d.low)) d.low = field.integral ? 0.0 : centre < 0 ? -size * kDecades : size / kDecades;
   if (range.open_low && d.low == range.low) d.low = d.low == 0 ? std::min(size / kDecades, d.high * 1e-12) : std::nextafter(d.low, INFINITY);
   d.low = q.low.value_or(d.low);
   d.high = q.high.value_or(d.high);
-  if (field.whole) d = {std::ceil(d.low), std::floor(d.high)};
+  if (field.integral) d = {std::ceil(d.low), std::floor(d.high)};
   if (d.low <= d.high && std::isfinite(d.low) && std::isfinite(d.high)) return d;
   throw InputError({.id = "mlsysim.tools.013",
                     .message = fmt::format("there is nothing to search for '{}'", field.name),
@@ -367,7 +367,7 @@ Inversion invert(const LawEntry& law, std::span<const double> in, const InverseQ
   answer.low = low;
   answer.high = high;
   Slice f(law, in, query);
-  if (law.inputs[query.free].whole) {
+  if (law.inputs[query.free].integral) {
     solve_counts(f, low, high, query.scan, answer);
     if (answer.outcome != InverseOutcome::undefined && answer.solutions.empty() && query.relation == Relation::equals)
       add_count_jumps(f, low, high, answer);

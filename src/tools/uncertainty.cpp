@@ -115,7 +115,7 @@ std::size_t draw_input(const LawEntry& law, const UncertainInput& spec, double v
   for (std::size_t j = 0; j < out.size(); ++j) {
     for (std::uint32_t attempt = 0;; ++attempt) {
       double x = draw(spec, value, uniform_draw(seed, stream, first + j, attempt));
-      if (field.whole) x = std::round(x);
+      if (field.integral) x = std::round(x);
       if ((range.open_low ? x > range.low : x >= range.low) && x <= range.high) {
         out[j] = x;
         break;

@@ -25,10 +25,10 @@ class Done:
         return json.loads(self.out, parse_constant=refuse)
 
 
-def call(*words, env=None, cwd=None, stdin=""):
+def call(*words, env=None, cwd=None, stdin="", before=()):
     environment = {key: value for key, value in os.environ.items() if key != "MLSYSIM_ZOO_PATH"}
     environment.update(env or {})
-    return Done(subprocess.run([PROGRAM, *map(str, words)], input=stdin, capture_output=True, text=True,
+    return Done(subprocess.run([*before, PROGRAM, *map(str, words)], input=stdin, capture_output=True, text=True,
                                env=environment, cwd=cwd, timeout=TIME_LIMIT_S))
 
 

@@ -178,3 +178,8 @@ def test_sweep(run):
         skipped = row["hardware"] == "A100" and row["precision"] == "fp8"
         assert (row["latency"] is None) == skipped
         assert row["note"].startswith("skipped") == skipped
+
+
+def test_sweep_defaults(run):
+    rows = run("sweep", "Llama3_8B", "H100", "-o", "json").json()["rows"]
+    assert [(r["batch_size"], r["precision"]) for r in rows] == [(1, "fp16")]

@@ -34,6 +34,11 @@ class ScenarioBuilder {
   /// A grid or a facility.
   ScenarioBuilder& region(std::string_view text, const Location& where = {});
 
+  /// Reads one text at once and forgets it, so that a caller can collect faults. @throws as `build`
+  void check(std::string_view field, std::string_view text, const Location& where = {}) const;
+  /// The same for a region.
+  void check_region(std::string_view text, const Location& where = {}) const;
+
   /// The text that a field was given; empty when it was not.
   [[nodiscard]] std::string_view text_of(std::string_view field) const;
 

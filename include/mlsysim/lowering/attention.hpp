@@ -15,6 +15,12 @@ template <class T>
   return WindowedAttentionPairs::Result<T>{.pairs = plan.new_tokens * plan.context, .keys = plan.context};
 }
 
+/// Keys and values that a layer holds after the pass.
+template <class T>
+[[nodiscard]] Data<T> plan_state(const Frame<T>& f, const T& window, const T& cached_width) {
+  return f.plan.kv_bytes * (f.sequences * min(f.plan.context, window) * cached_width);
+}
+
 /// The attention core: scores, softmax, weighted sum over `context` cached tokens.
 /// @param heads, kv_heads heads on this device
 /// @param context tokens that each sequence may attend to in this layer
@@ -36,7 +42,8 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
   // Outside serving nothing is cached: keys and values are activations like any other.
   const Data<T> keys = cached ? f.plan.kv_bytes * (f.sequences * op.n * cached_width)
                               : f.activations(f.sequences * op.n * cached_width);
-  if (cached) op.state = keys;
+  // A windowed layer keeps its window; what it read while the window moved on is gone.
+  if (cached) op.state = plan_state(f, window, cached_width);
   const Data<T> queries = f.activations(f.tokens * heads * (qk + v));
   op.live = queries;
   op.traffic = keys + queries;

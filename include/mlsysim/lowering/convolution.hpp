@@ -18,10 +18,14 @@ struct ConvExtents {
   const double out = per_channel ? in : layer.out.value_or(0);
   const double stride = layer.stride.value_or(1);
   const double h = layer.size_h.value_or(layer.size.value_or(1)), w = layer.size_w.value_or(layer.size.value_or(1));
-  const bool dense = layer.op == LayerOp::linear;
+  const double kernel_h = layer.kernel_h.value_or(layer.kernel.value_or(1));
+  const double kernel_w = layer.kernel_w.value_or(layer.kernel.value_or(1));
+  const bool dense = layer.op == LayerOp::linear, valid = layer.padding == Padding::valid;
+  const auto output = [&](double size, double kernel) {
+    return valid ? std::floor((size - kernel) / stride) + 1 : std::ceil(size / stride);
+  };
   return {in, out, per_channel ? in : layer.groups.value_or(1),
-          layer.kernel_h.value_or(layer.kernel.value_or(1)), layer.kernel_w.value_or(layer.kernel.value_or(1)),
-          dense ? 1 : std::ceil(h / stride), dense ? 1 : std::ceil(w / stride), dense ? 1 : h, dense ? 1 : w,
+          kernel_h, kernel_w, dense ? 1 : output(h, kernel_h), dense ? 1 : output(w, kernel_w), dense ? 1 : h, dense ? 1 : w,
           layer.times.value_or(1)};
 }
 
@@ -46,7 +50,8 @@ void forward_convolution(std::span<const ConvLayer> layers, const Plan<T>& plan,
       op.k = T{e.in / e.groups * e.kernel_h * e.kernel_w};
       op.copies = T{e.groups};
       op.work = flops<T>(2.0 * op.m * op.n * op.k * op.copies);
-      op.params = params<T>(op.n * op.k * op.copies + (layer.bias ? e.out : 0.0) + (layer.batch_norm ? 2 * e.out : 0.0));
+      op.params = params<T>(op.n * op.k * op.copies + (layer.bias ? e.out : 0.0) +
+                             (layer.unit_bias ? e.out * e.out_h * e.out_w : 0.0) + (layer.batch_norm ? 2 * e.out : 0.0));
       op.kept = plan.activation_bytes * inputs;
       if (layer.batch_norm) op.kept += plan.activation_bytes * outputs;
     }

@@ -9,7 +9,8 @@
 #include <atomic>
 #include <functional>
 #include <optional>
-#include <ranges>
+#include <iterator>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -38,6 +39,13 @@ struct SearchOptions {
   const CancelToken* cancel = nullptr;
   std::function<void(const SearchProgress&)> progress{};
   std::size_t progress_every = 1024;  ///< candidates between two reports
+};
+
+/// Anything that a range-for loop runs over. (<ranges> alone would cost every user a quarter of a second.)
+template <class C>
+concept CandidateRange = requires(C& c) {
+  std::begin(c) != std::end(c);
+  *std::begin(c);
 };
 
 /// The best candidate, when there is one, and the summary in either case.
@@ -78,10 +86,17 @@ const auto& candidate(const T& item) {
 }
 template <class T>
 using candidate_t = std::remove_cvref_t<decltype(candidate(std::declval<const T&>()))>;
+template <class C>
+using element_ref_t = decltype(*std::begin(std::declval<C&>()));
+template <class C>
+inline constexpr bool is_span_v = false;
+template <class T, std::size_t N>
+inline constexpr bool is_span_v<std::span<T, N>> = true;
 /// True where the range hands out things that outlive the call.
 template <class C, class T>
-inline constexpr bool lives_on_v = std::is_pointer_v<T> || (std::is_lvalue_reference_v<std::ranges::range_reference_t<C>> &&
-                                                           (std::is_lvalue_reference_v<C> || std::ranges::borrowed_range<C>));
+inline constexpr bool lives_on_v =
+    std::is_pointer_v<T> || (std::is_lvalue_reference_v<element_ref_t<C>> &&
+                             (std::is_lvalue_reference_v<C> || is_span_v<std::remove_cvref_t<C>>));
 
 [[nodiscard]] std::string index_name(std::size_t index);
 [[nodiscard]] std::string number_name(double number);
@@ -111,18 +126,18 @@ class Search {
   /// The candidate with the smallest objective among those that meet every constraint.
   /// @param candidates range of objects or pointers, or a Grid
   /// @param score      called with each candidate, returns a Score
-  template <std::ranges::input_range C, class F>
+  template <CandidateRange C, class F>
   auto minimize(C&& candidates, F&& score) {
     return best<C>(candidates, score, detail::Aim::minimize);
   }
   /// The candidate with the largest objective among those that meet every constraint.
-  template <std::ranges::input_range C, class F>
+  template <CandidateRange C, class F>
   auto maximize(C&& candidates, F&& score) {
     return best<C>(candidates, score, detail::Aim::maximize);
   }
   /// The candidates that meet every constraint and that no other beats; every objective is made small.
   /// @param score called with each candidate, returns a ParetoScore
-  template <std::ranges::input_range C, class F>
+  template <CandidateRange C, class F>
   auto pareto(C&& candidates, F&& score);
 
   /// The summary of the last search, or null before the first.
@@ -167,7 +182,7 @@ void Search::visit(C& candidates, F& score, detail::Tally& tally, Keep&& keep) {
 
 template <class C, class F>
 auto Search::best(C& candidates, F& score, detail::Aim aim) {
-  using Element = std::remove_cvref_t<std::ranges::range_reference_t<C>>;
+  using Element = std::remove_cvref_t<detail::element_ref_t<C>>;
   using Item = detail::candidate_t<Element>;
   detail::Tally tally(aim);
   Found<Item> found{SearchSummary()};
@@ -181,9 +196,9 @@ auto Search::best(C& candidates, F& score, detail::Aim aim) {
   return found;
 }
 
-template <std::ranges::input_range C, class F>
+template <CandidateRange C, class F>
 auto Search::pareto(C&& candidates, F&& score) {
-  using Element = std::remove_cvref_t<std::ranges::range_reference_t<C>>;
+  using Element = std::remove_cvref_t<detail::element_ref_t<C>>;
   using Item = detail::candidate_t<Element>;
   constexpr bool lives_on = detail::lives_on_v<C, Element>;
   using Kept = std::conditional_t<lives_on, const Item*, Item>;

@@ -34,7 +34,6 @@ struct FieldInfo {
   bool nullable = false;  ///< an absent value is admissible (`std::optional`, pointer with a default)
   double low = -kUnbounded, high = kUnbounded;  ///< display unit
   bool open_low = false;
-  bool whole = false;  ///< a count
   bool integral = false;  ///< a count
   std::string_view object_type{};              ///< for objects
   std::span<const std::string_view> choices{};  ///< for choices
@@ -187,8 +186,7 @@ void append_fields(std::vector<FieldInfo>& out, const std::string& prefix, std::
       f.low = row.low;
       f.high = row.high;
       f.open_low = row.open_low;
-      f.whole = row.whole || row.integral;
-      f.integral = row.whole || row.integral;
+      f.integral = row.integral;
       if constexpr (std::is_pointer_v<Inner>) f.object_type = ObjectType<std::remove_const_t<std::remove_pointer_t<Inner>>>::name;
       if constexpr (Choice<Inner>) f.choices = Choices<Inner>::names;
       f.get = &Access<M>::get;

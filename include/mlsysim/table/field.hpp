@@ -34,7 +34,6 @@ struct Field {
   double low = -kUnbounded;     ///< smallest admissible value [display unit]
   double high = kUnbounded;     ///< largest admissible value [display unit]
   bool open_low = false;        ///< `low` itself is not admissible
-  bool whole = false;           ///< a count: whole numbers only
   bool integral = false;        ///< a count: only whole numbers are meant, derivatives are steps to the next one
 
   /// May be left out; `why` names where the default value comes from.
@@ -59,12 +58,6 @@ struct Field {
     f.low = lowest;
     f.high = highest;
     f.open_low = false;
-    return f;
-  }
-  /// Counts: whole numbers only, and derivatives are differences to the next one.
-  [[nodiscard]] constexpr Field count() const {
-    Field f = *this;
-    f.whole = true;
     return f;
   }
   /// Must be at least `lowest`, in the display unit.
@@ -106,7 +99,7 @@ template <class S, class M, class V>
   static_assert(std::is_same_v<detail::plain_t<M>, V>,
                 "this member has another type or dimension than the vocabulary key it is bound to");
   Field<S, M> f{member, key.name, key.unit, key.meaning, true};
-  f.whole = key.whole;
+  f.integral = key.integral;
   return f;
 }
 

@@ -19,7 +19,7 @@ struct Key {
   std::string_view name;     ///< as users write it in C++, Python, YAML and on the command line
   std::string_view unit;     ///< display unit; empty for counts, fractions, texts and objects
   std::string_view meaning;  ///< one line
-  bool whole = false;        ///< a count: whole numbers only, and derivatives are differences to the next one
+  bool integral = false;        ///< a count: whole numbers only, and derivatives are differences to the next one
 };
 
 }  // namespace mlsysim

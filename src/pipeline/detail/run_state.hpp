@@ -29,8 +29,8 @@ struct Run::State {
   };
   // What a warm run reads: the graph's facts with the addresses of this run, packed. `Copy` moves one bare number.
   struct Copy {
-    const std::byte* from;
-    std::byte* to;
+    const double* from;  // members of the structs of two stages
+    double* to;
     double low, high;  // closed
     const FieldInfo* target;
   };

@@ -18,7 +18,7 @@ const std::vector<Case>& cases() {
         {&entry_of<ErlangC>(), {0.5, 1}, {40, 60}, {}},
         {&entry_of<TiledStep>(), {1, 1, 1, 1e-6, 1e12, 1e11}, {8192, 8192, 132, 1e-5, 1e15, 4e12}, {}}};
     for (auto& one : c)
-      for (const auto& f : one.law->inputs) one.counts.push_back(f.whole);
+      for (const auto& f : one.law->inputs) one.counts.push_back(f.integral);
     return c;
   }();
   return all;

@@ -71,7 +71,7 @@ struct Collective {
     T efficiency = 0.9;
     static constexpr auto fields() {
       return rows(field(&Inputs::message, key::message).positive(),
-                        field(&Inputs::ranks, key::ranks).within(1, 1e6).count(),
+                        field(&Inputs::ranks, key::ranks).within(1, 1e6).counted(),
                         field(&Inputs::alpha, key::alpha).non_negative(),
                         field(&Inputs::bandwidth, key::bandwidth).positive(),
                         field(&Inputs::efficiency, key::efficiency).within(0.01, 1).defaulted("test"));
@@ -107,7 +107,7 @@ struct ErlangC {
     T servers;
     static constexpr auto fields() {
       return rows(field(&Inputs::load, "load", "", "offered load in servers").non_negative(),
-                        field(&Inputs::servers, "servers", "", "parallel servers").within(1, 1000).count());
+                        field(&Inputs::servers, "servers", "", "parallel servers").within(1, 1000).counted());
     }
   };
   template <class T>
@@ -134,8 +134,8 @@ struct TiledStep {
   struct Shape {
     T rows, columns;
     static constexpr auto fields() {
-      return rows(field(&Shape::rows, "rows", "", "rows of the product").at_least(1).count(),
-                        field(&Shape::columns, "columns", "", "columns of the product").at_least(1).count());
+      return rows(field(&Shape::rows, "rows", "", "rows of the product").at_least(1).counted(),
+                        field(&Shape::columns, "columns", "", "columns of the product").at_least(1).counted());
     }
   };
   template <class T>
@@ -147,7 +147,7 @@ struct TiledStep {
     Bandwidth<T> bandwidth;
     static constexpr auto fields() {
       return rows(field(&Inputs::shape, "shape", "", "extents"),
-                        field(&Inputs::cores, "cores", "", "cores of the device").at_least(1).count(),
+                        field(&Inputs::cores, "cores", "", "cores of the device").at_least(1).counted(),
                         field(&Inputs::alpha, key::alpha).non_negative(), field(&Inputs::peak, key::peak).positive(),
                         field(&Inputs::bandwidth, key::bandwidth).positive());
     }

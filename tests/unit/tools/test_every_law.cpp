@@ -134,7 +134,7 @@ TEST_CASE("inversion finds an input that gives the result back", "[tools]") {
           if (value[r] == 0) continue;
           InverseQuery q{.free = i, .result = r, .target = value[r], .low = c.low[i] / 2, .high = c.high[i] * 2};
           if (c.counts[i]) q.low = c.low[i];
-          if (!c.law->inputs[i].whole && c.law->inputs[i].high < 1e300) q.high = c.high[i];
+          if (!c.law->inputs[i].integral && c.law->inputs[i].high < 1e300) q.high = c.high[i];
           const auto found = invert(*c.law, at, q);
           CAPTURE(c.law->info.id, p, i, r, at[i], value[r]);
           REQUIRE(found.outcome != InverseOutcome::undefined);

@@ -96,7 +96,7 @@ TEST_CASE("equality that a count jumps over is no solution but is shown", "[tool
 TEST_CASE("a jump of a continuous input is told from a root", "[tools]") {
   // Waves are whole numbers: 2.5 of them never happen. Rows are searched as if they were no count.
   LawEntry rows = law(4);
-  rows.inputs[0].whole = false;
+  rows.inputs[0].integral = false;
   const std::vector<double> at{256, 256, 4, 1e-5, 1e15, 1e12};
   const auto r = invert(rows, at, {.free = 0, .result = 1, .target = 2.5, .low = 1, .high = 4096});
   CHECK(r.outcome == InverseOutcome::none);

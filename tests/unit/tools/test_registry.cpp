@@ -23,8 +23,8 @@ TEST_CASE("an entry knows its fields, nested ones with dots", "[tools]") {
   CHECK(law.input("shape.columns") == 1);
   CHECK(law.result("waves") == 1);
   CHECK_THROWS_WITH(law.input("shape.column"), ContainsSubstring("did you mean 'shape.columns'"));
-  CHECK(law.inputs[0].whole);
-  CHECK_FALSE(law.inputs[5].whole);
+  CHECK(law.inputs[0].integral);
+  CHECK_FALSE(law.inputs[5].integral);
 }
 
 TEST_CASE("ranges of fields are known in base units", "[tools]") {
