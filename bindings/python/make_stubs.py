@@ -9,6 +9,9 @@ Each stub has a part written by hand, up to the marker; what follows comes from 
 import sys
 from pathlib import Path
 
+# This folder holds the sources of the package, without its compiled part: not what is to be imported.
+sys.path = [p for p in sys.path if Path(p or ".").resolve() != Path(__file__).resolve().parent]
+
 import mlsysim
 from mlsysim import laws, resolvers, specs
 

@@ -170,7 +170,7 @@ class Reader {
   }
 
   void unknown(const std::string& section, const std::string& path, const YamlValue& key) {
-    std::vector<std::string> here, elsewhere;
+    std::vector<std::string> here;
     std::string other;
     for (const auto& k : kKeys) {
       if (k.section == section) here.emplace_back(k.key);

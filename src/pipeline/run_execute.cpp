@@ -153,12 +153,47 @@ void Run::State::observed(std::size_t i, SolveContext& ctx, const RunOptions& op
   tell_end(i, seconds, options);
 }
 
+std::size_t Run::State::sweep(std::size_t i) {
+  Slot* const slot = slots.data();
+  const std::uint32_t* const list = indices.data();
+  std::size_t done = 0;
+  try {
+    for (; i < slots.size(); ++i) {
+      Slot& s = slot[i];
+      const Hot& h = hot[i];
+      if (!s.dirty) continue;
+      if (!h.plain || s.loose || s.status != StageStatus::ok) break;
+      bool good = true;
+      for (const Copy *c = copies.data() + h.copies, *end = copies.data() + h.copies_end; c != end; ++c) {
+        const double x = *c->from;
+        good = good && x >= c->low && x <= c->high;
+        *c->to = x;
+      }
+      if (!good || h.resolver->solve(s.in, s.out, context) != Status::ok) break;
+      for (auto n = h.numbers; n < h.numbers_end; ++n) {
+        const double x = *reinterpret_cast<const double*>(s.out + list[n]);
+        good = good && x == x;
+      }
+      if (!good) break;
+      s.dirty = false;
+      for (auto c = h.consumers; c < h.consumers_end; ++c) slot[list[c]].dirty = true;
+      ++done;
+    }
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the stage is still dirty, and `attempt` reports what is wrong with it
+  }
+  report.executed += done;
+  return i;
+}
+
 void Run::State::run_in_order(const RunOptions& options) {
   const bool watched = !options.callbacks.empty();
   SearchOptions search;
   search.cancel = options.cancel;
   context.search = options.cancel != nullptr ? &search : nullptr;
+  const bool warm = !watched && options.cancel == nullptr;
   for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (warm && not_ok == 0) i = sweep(i);
+    if (i == slots.size()) break;
     if (!slots[i].dirty) continue;
     if (options.cancel != nullptr && options.cancel->requested()) {
       cancelled = true;

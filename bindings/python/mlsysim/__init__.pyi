@@ -25,3 +25,10 @@ from . import results as results, systems as systems, units as units, zoo as zoo
 __version__: str
 
 # Generated below by bindings/python/make_stubs.py.
+
+from .resolvers import SingleNodeModel as SingleNodeModel
+from .resolvers import ServingModel as ServingModel
+from .resolvers import TrainingMemoryModel as TrainingMemoryModel
+from .resolvers import DistributedModel as DistributedModel
+from .resolvers import SustainabilityModel as SustainabilityModel
+from .resolvers import EconomicsModel as EconomicsModel

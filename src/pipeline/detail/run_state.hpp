@@ -61,6 +61,9 @@ struct Run::State {
   StageStatus attempt(std::size_t i, SolveContext& context);
   // The last upstream stage that has no result, or kNone.
   [[nodiscard]] std::size_t blocker(std::size_t i) const;
+  // Runs warm stages from `i` on, as long as nothing but numbers has to be moved and all goes well; gives the first
+  // stage that wants care. That stage is done again by `attempt`: stages are deterministic.
+  std::size_t sweep(std::size_t i);
   void copy_edges(const detail::PipelineStage& stage, Slot& slot);
   void heat();  // fills `hot`
   void set_status(Slot& slot, StageStatus status);

@@ -127,7 +127,7 @@ struct StepModel : Model<StepModel> {
   };
   Result solve(const Inputs& in) const {
     ++calls;
-    if (in.hfu < 0) throw DomainError({.id = "test", .message = "negative"});
+    if (in.hfu < 0 || in.hfu > 1000) throw DomainError({.id = "test", .message = "not in [0, 1000]"});
     return {in.hfu + 1};
   }
 };

@@ -148,6 +148,22 @@ TEST_CASE("an error keeps its type, names its stage, and spares the rest", "[pip
   CHECK_NOTHROW(run.set("hfu", 1).execute());
 }
 
+TEST_CASE("a warm chain that fails in the middle says so, and recovers", "[pipeline]") {
+  Run run(chain(4));
+  run.set("S0.hfu", 1).execute();
+  run.set("S0.hfu", 2).execute();
+  run.set("S0.hfu", 999.5);
+  CHECK_THROWS_WITH(run.execute(), ContainsSubstring("in stage 'S1'"));
+  CHECK(run["S0"].ok());
+  CHECK(run["S1"].status() == StageStatus::failed);
+  CHECK(run["S3"].status() == StageStatus::skipped);
+  CHECK(run.report().executed == 2);
+  run.set("S0.hfu", 3).execute();
+  CHECK(run.report().executed == 4);
+  CHECK(run.value("S3.mfu") == DynamicValue(7));
+  CHECK(run.execute().report().executed == 0);
+}
+
 TEST_CASE("a callback that throws is named and changes nothing", "[pipeline]") {
   const World world;
   Recorder calm, angry;

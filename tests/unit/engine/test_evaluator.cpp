@@ -1,0 +1,170 @@
+// The three-level scorecard, remedies, sweeps and derivations.
+
+#include <support/catch.hpp>
+
+#include <mlsysim/engine/engine.hpp>
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/engine/explain.hpp>
+#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/units/unit.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+using namespace mlsysim;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+const Workload* model(const char* name) { return &standard_zoo().at<Workload>(name); }
+const HardwareNode* device(const char* name) { return &standard_zoo().at<HardwareNode>(name); }
+
+Scenario serving_70b() {
+  return {.workload = model("Llama3_70B"), .hardware = device("H100"), .batch_size = 16, .output_tokens = 512,
+          .precision = Precision::bf16, .accelerators = 8};
+}
+
+double number(const SystemEvaluation& e, const char* path) {
+  const Metric* m = e.find(path);
+  REQUIRE(m != nullptr);
+  return m->number();
+}
+
+}  // namespace
+
+TEST_CASE("Llama-3.1-70B on eight H100: fits, and is bound by memory while decoding", "[engine]") {
+  const auto e = SystemEvaluator::evaluate(serving_70b());
+  CHECK(e.passed_all());
+  CHECK(e.mode == "serve");
+  CHECK(e.fidelity == "operator");
+  // A decode step reads 141 GB / 8 of weights at 0.887 * 3.35 TB/s: nothing is faster than that.
+  const double floor_ms = 141.1e9 / 8 / (0.887 * 3.35e12) * 1e3;
+  CHECK(number(e, "performance.itl") > floor_ms);
+  CHECK(number(e, "performance.itl") < 2 * floor_ms);
+  CHECK(e.find("performance.bottleneck")->text() == "memory");
+  CHECK(e.find("performance.prefill_bottleneck")->text() == "compute");
+  double parts = 0;
+  for (const auto& m : e.memory) parts += m.number();
+  CHECK_THAT(parts, WithinRel(number(e, "feasibility.memory_used"), 1e-12));
+}
+
+TEST_CASE("halving the bytes of a weight nearly halves the decode step", "[engine]") {
+  auto s = serving_70b();
+  const double bf16 = number(SystemEvaluator::evaluate(s), "performance.itl");
+  s.precision = Precision::fp8;
+  const double fp8 = number(SystemEvaluator::evaluate(s), "performance.itl");
+  CHECK(fp8 < 0.75 * bf16);
+  CHECK(fp8 > 0.5 * bf16);
+}
+
+TEST_CASE("a model that does not fit comes with changes that do", "[engine]") {
+  Scenario s{.workload = model("Llama3_70B"), .hardware = device("H100"), .batch_size = 4};
+  const auto e = SystemEvaluator::evaluate(s);
+  CHECK_FALSE(e.passed_all());
+  CHECK(e.feasibility.status == EvaluationLevel::Status::fail);
+  CHECK(number(e, "feasibility.memory_missing") > 55);
+  REQUIRE(e.remedies.size() >= 2);
+  CHECK_THAT(e.remedies[0].change, Catch::Contains("fp8"));
+  CHECK_THAT(e.remedies[1].change, Catch::Contains("2 accelerators"));
+  // Each remedy is true.
+  s.precision = Precision::fp8;
+  CHECK(SystemEvaluator::evaluate(s).passed_all());
+  s.precision.reset();
+  s.accelerators = 2;
+  CHECK(SystemEvaluator::evaluate(s).passed_all());
+}
+
+TEST_CASE("the largest batch that fits is offered, and one more does not fit", "[engine]") {
+  Scenario s{.workload = model("Llama3_8B"), .hardware = device("H100"), .batch_size = 100000, .seq_len = 8192};
+  const auto e = SystemEvaluator::evaluate(s);
+  REQUIRE_FALSE(e.remedies.empty());
+  CHECK_THAT(e.remedies[0].change, Catch::StartsWith("batch_size "));
+  const double batch = std::stod(e.remedies[0].change.substr(11));
+  s.batch_size = batch;
+  CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::pass);
+  s.batch_size = batch + 1;
+  CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::fail);
+}
+
+TEST_CASE("training Llama-3.1-8B on 32 DGX H100 nodes", "[engine]") {
+  Scenario s{.workload = model("Llama3_8B"), .fleet = &standard_zoo().at<Fleet>("Research_256"), .mode = Mode::train,
+             .batch_size = 1024, .seq_len = 4096, .zero_stage = 1};
+  const auto e = SystemEvaluator::evaluate(s);
+  CHECK(e.passed_all());
+  const double mfu = number(e, "performance.mfu");
+  CHECK(mfu > 0.3);
+  CHECK(mfu < 0.65);
+  // MFU, step time and tokens are one equation: 3 times the forward work over peak, devices and time.
+  CHECK_THAT(number(e, "performance.token_throughput") * number(e, "performance.step_latency") / 1e3,
+             WithinRel(1024.0 * 4096, 1e-9));
+  s.zero_stage = 0;
+  CHECK_FALSE(SystemEvaluator::evaluate(s).passed_all());
+}
+
+TEST_CASE("the region changes the carbon and nothing else", "[engine]") {
+  auto s = serving_70b();
+  const auto us = SystemEvaluator::evaluate(s);
+  s.grid = &standard_zoo().at<GridProfile>("Quebec");
+  const auto quebec = SystemEvaluator::evaluate(s);
+  CHECK(number(quebec, "macro.carbon_footprint") < 0.3 * number(us, "macro.carbon_footprint"));
+  CHECK(number(quebec, "macro.tco") == number(us, "macro.tco"));
+  CHECK(quebec.find("macro.region")->text() == "Quebec");
+}
+
+TEST_CASE("contradictions are refused with what to do", "[engine]") {
+  auto s = serving_70b();
+  s.accelerators = 12;
+  CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("contradict"));
+  s = serving_70b();
+  s.batch_size = 0;
+  CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("batch_size") && Catch::Contains("at least 1"));
+  s = serving_70b();
+  s.workload = model("ResNet50");
+  s.mode = Mode::serve;
+  CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("does not generate tokens"));
+  s = serving_70b();
+  s.tp_size = 3;
+  CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("divides"));
+}
+
+TEST_CASE("every default that was used is listed once", "[engine]") {
+  const auto e = SystemEvaluator::evaluate(serving_70b());
+  const auto has = [&](const char* name) {
+    int n = 0;
+    for (const auto& a : e.assumptions) n += a.name == name ? 1 : 0;
+    return n;
+  };
+  for (const char* name : {"mode", "tp_size", "seq_len", "kernel_launch", "memory_reserve", "grid", "pue", "kwh_price"}) {
+    INFO(name);
+    CHECK(has(name) == 1);
+  }
+  CHECK(has("batch_size") == 0);  // was given
+}
+
+TEST_CASE("a sweep nests hardware, batch and precision, and says why a point is skipped", "[engine]") {
+  const HardwareNode* devices[] = {device("H100"), device("A100")};
+  const double batches[] = {1, 8};
+  const Precision precisions[] = {Precision::fp16, Precision::fp8};
+  const auto points = Engine::sweep({.workload = model("Llama3_8B")}, devices, batches, precisions);
+  REQUIRE(points.size() == 8);
+  CHECK(points[0].hardware->name == "H100");
+  CHECK(points[1].precision == Precision::fp8);
+  CHECK(points[2].batch_size == 8);
+  CHECK_FALSE(points[3].skipped);
+  CHECK(points[5].skipped);
+  CHECK_THAT(points[5].reason, Catch::Contains("A100") && Catch::Contains("fp8"));
+  CHECK(points[2].profile.latency > points[0].profile.latency);
+}
+
+TEST_CASE("a derivation names the largest term, its law and its figures", "[engine]") {
+  const std::string text = explain(serving_70b(), "itl");
+  for (const char* part : {"ffn_up", "SoftRoofline", "williams2009roofline", "H100.memory.bandwidth", "3.35 TB/s",
+                           "assumptions", "zoo/defaults.yaml"}) {
+    INFO(part);
+    CHECK_THAT(text, Catch::Contains(part));
+  }
+  CHECK_THROWS_WITH(explain(serving_70b(), "itll"), Catch::Contains("did you mean 'itl'?"));
+  const auto rows = operator_table(serving_70b(), "itl");
+  REQUIRE_FALSE(rows.empty());
+  double share = 0;
+  for (const auto& row : rows) share += row.share;
+  CHECK_THAT(share, WithinRel(1.0, 1e-9));
+}
