@@ -89,7 +89,9 @@ def fix_room(root, room):
     if not found:
         sys.exit(f"{path}: expected 'mlsysim_room({room} PART <part> ...)', found none")
     kernels = (re.sub(r"#.*", "", found[2]).split("KERNELS") + [""])[1].split("HEADERS")[0].split("SOURCES")[0].split()
-    sources = [n for n in names_below(root / "src" / room, {".cpp", ".c"}) if n not in kernels]
+    # A program of the room lies in its folder `tool` and has a target of its own.
+    sources = [n for n in names_below(root / "src" / room, {".cpp", ".c"})
+               if n not in kernels and not n.startswith("tool/")]
     new = f"mlsysim_room({room} PART {found[1]}"
     for word, names in (("HEADERS", names_below(root / "include/mlsysim" / room, {".hpp", ".h"})),
                         ("SOURCES", sources), ("KERNELS", kernels)):
