@@ -7,6 +7,7 @@ Each stub has a part written by hand, up to the marker; what follows comes from 
 """
 
 import sys
+import textwrap
 from pathlib import Path
 
 # This folder holds the sources of the package, without its compiled part: not what is to be imported.
@@ -49,7 +50,13 @@ def signature(core):
     if model:
         parts = ["workload: Workload = ...", *(f"{p} = ..." for p in parts), "model: Workload = ..."]
     parts += [f"{r['name']}: {given_type(r)} | None = ..." for r in rest]
-    return ", ".join(parts)
+    return parts
+
+
+def solve_stub(cls, base):
+    """The class of a resolver with its solve."""
+    solve = wrapped("def solve(", signature(cls._resolver), f") -> {cls.produces.__name__}: ...", "    ")
+    return f"class {cls.__name__}({base}):\n    @staticmethod\n{solve}"
 
 
 def result_classes(cls, out):
@@ -92,7 +99,7 @@ def generated_specs():
         extra = {n for n in vars(cls) if isinstance(vars(cls)[n], property) and not n.startswith("_")} - set(members)
         keywords = [f"{n}: {given(k)}{'' if n in required else ' = ...'}" for n, k in sorted(
             members.items(), key=lambda item: item[0] not in required) if n.isidentifier() and n not in ("in",)]
-        lines.append(f"    def __init__(self, *, {', '.join(keywords)}, **other_names: Any) -> None: ...")
+        lines.append(wrapped("def __init__(", ["self", "*", *keywords, "**other_names: Any"], ") -> None: ...", "    "))
         for n, k in members.items():
             if n != "in":
                 lines.append(f"    @property\n    def {n}(self) -> {k}: ...")
@@ -121,9 +128,7 @@ def generated_resolvers():
     out = []
     for name in resolvers.__all__:
         cls = resolvers.resolver_class(name)
-        base = cls.__mro__[1].__name__
-        out.append(f"class {name}({base}):\n    @staticmethod\n    def solve({signature(cls._resolver)}) -> "
-                   f"{cls.produces.__name__}: ...")
+        out.append(solve_stub(cls, cls.__mro__[1].__name__))
     return out
 
 
@@ -131,8 +136,7 @@ def generated_laws():
     out = []
     for name in laws.names():
         cls = resolvers.resolver_class(name)
-        out.append(f"class {name}(_Law):\n    @staticmethod\n    def solve({signature(cls._resolver)}) -> "
-                   f"{cls.produces.__name__}: ...")
+        out.append(solve_stub(cls, "_Law"))
     return out
 
 
@@ -145,8 +149,19 @@ def generated_results():
     return out
 
 
-def imports(lines, module):
-    return [f"from .{module} import {', '.join(sorted(lines))}"] if lines else []
+def imports(names, module):
+    """One import, wrapped."""
+    return [wrapped(f"from .{module} import (", sorted(names), ")")]
+
+
+def wrapped(head, parts, tail, indent=""):
+    """A list of parts in lines of at most 110 columns."""
+    line = f"{indent}{head}{', '.join(parts)}{tail}"
+    if len(line) <= 110:
+        return line
+    body = textwrap.fill(", ".join(parts) + ",", 110, initial_indent=indent + "    ", subsequent_indent=indent + "    ",
+                         break_long_words=False, break_on_hyphens=False)
+    return f"{indent}{head}\n{body}\n{indent}{tail}"
 
 
 def main():

@@ -248,7 +248,7 @@ std::vector<Member> make_members() {
     row.range.low = f.low;
     row.range.high = f.high;
     row.range.open_low = f.open_low;
-    row.range.whole = f.whole || f.integral;
+    row.range.integral = f.integral || f.integral;
     using Inner = typename mlsysim::detail::unwrap<M>::type;
     if constexpr (is_quantity_v<Inner>) row.range.exps = AnyQuantity(Inner{}).exponents();
     else if constexpr (is_vector_v<Inner>) {
@@ -361,9 +361,9 @@ class SpecClass {
           for (const auto& a : self.entry->aliases) out.append(a);
         return py::tuple(out);
       }, "other names of the zoo's entry");
-      const auto aliases = aliases_of();
-      type_.def("_provenance", [aliases](const T& self, const std::string& figure) {
-        const Alias* alias = alias_named(aliases, figure);
+      const auto known = aliases_of();
+      type_.def("_provenance", [known](const T& self, const std::string& figure) {
+        const Alias* alias = alias_named(known, figure);
         return provenance_of(self.entry, alias != nullptr ? std::string(alias->path) : figure, self.name);
       }, py::arg("figure") = "");
     }

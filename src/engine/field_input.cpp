@@ -54,7 +54,7 @@ DynamicValue number(const FieldInfo& field, std::string_view text, const Locatio
                           .where = where});
   }
   if (!BaseRange::of(field).holds(q.base())) refuse_word("is out of range");
-  if ((field.whole || field.integral) && std::floor(q.base()) != q.base())
+  if (field.integral && std::floor(q.base()) != q.base())
     refuse_word("must be a whole number");
   return q;
 }

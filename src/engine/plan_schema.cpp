@@ -24,7 +24,7 @@ Json schema_of(const FieldInfo& f) {
       out = {{"type", "string"}, {"pattern", R"(^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*[^\s0-9].*$)"}};
       break;
     case ValueKind::number:
-      out["type"] = f.whole || f.integral ? "integer" : "number";
+      out["type"] = f.integral ? "integer" : "number";
       if (f.low > -kUnbounded) out[f.open_low ? "exclusiveMinimum" : "minimum"] = f.low;
       if (f.high < kUnbounded) out["maximum"] = f.high;
       break;

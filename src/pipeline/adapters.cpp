@@ -9,8 +9,7 @@ namespace mlsysim {
 
 namespace {
 
-template <class From, auto Member>
-const void* follow(const void* object) {
+template <class From, auto Member> const void* follow(const void* object) {
   return static_cast<const From*>(object)->*Member;
 }
 
@@ -42,14 +41,16 @@ std::vector<std::vector<const Adapter*>> AdapterTable::chains_to(std::string_vie
   for (std::size_t i = 0; i < chains.size(); ++i) {
     for (const auto& a : adapters_) {
       if (a.to != chains[i].front()->from || a.from == key) continue;
-      const bool seen = std::any_of(chains[i].begin(), chains[i].end(), [&](const Adapter* b) { return b->from == a.from; });
+      const bool seen = std::any_of(chains[i].begin(), chains[i].end(),
+                                    [&](const Adapter* b) { return b->from == a.from; });
       if (seen) continue;
       auto longer = chains[i];
       longer.insert(longer.begin(), &a);
       chains.push_back(std::move(longer));
     }
   }
-  std::stable_sort(chains.begin(), chains.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  std::stable_sort(chains.begin(), chains.end(),
+                   [](const auto& a, const auto& b) { return a.size() < b.size(); });
   return chains;
 }
 

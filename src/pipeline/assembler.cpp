@@ -45,12 +45,14 @@ void PipelineAssembler::name_stages() {
   for (const auto& s : builder_.stages_) {
     if (!s.resolver) {
       if (builder_.registry_ == nullptr) {
-        problem("003", fmt::format("stage '{}' is given by name", s.wanted), s.wanted, "no registry to look it up in",
-                "a registry", "call .registry(ResolverRegistry::standard()) or pass the resolver itself");
+        problem("003", fmt::format("stage '{}' is given by name", s.wanted), s.wanted,
+                "no registry to look it up in", "a registry",
+                "call .registry(ResolverRegistry::standard()) or pass the resolver itself");
       } else {
         const auto names = builder_.registry_->names();
-        problem("004", fmt::format("there is no resolver '{}'", s.wanted), s.wanted, fmt::format("'{}'", s.wanted),
-                fmt::format("one of {} registered resolvers", names.size()), did_you_mean(s.wanted, names));
+        problem("004", fmt::format("there is no resolver '{}'", s.wanted), s.wanted,
+                fmt::format("'{}'", s.wanted), fmt::format("one of {} registered resolvers", names.size()),
+                did_you_mean(s.wanted, names));
       }
       continue;
     }
@@ -60,18 +62,23 @@ void PipelineAssembler::name_stages() {
     const auto clash = [&](const std::string& name) { return graph_->find_stage(name) != kNone; };
     if (stage.name.empty()) {
       stage.name = s.resolver->info().name;
-      const auto own = [&](const std::string& name) { return std::find(taken.begin(), taken.end(), name) != taken.end(); };
-      for (int n = 2; clash(stage.name) || own(stage.name); ++n) stage.name = fmt::format("{}_{}", s.resolver->info().name, n);
+      const auto own = [&](const std::string& name) {
+        return std::find(taken.begin(), taken.end(), name) != taken.end();
+      };
+      for (int n = 2; clash(stage.name) || own(stage.name); ++n)
+        stage.name = fmt::format("{}_{}", s.resolver->info().name, n);
     } else if (clash(stage.name)) {
       problem("005", fmt::format("two stages are called '{}'", stage.name), stage.name, "the name twice",
-              "a name for each", fmt::format("leave the names out, or write .stage(..., \"{}_2\")", stage.name));
+              "a name for each",
+              fmt::format("leave the names out, or write .stage(..., \"{}_2\")", stage.name));
       continue;
     }
     stage.inputs.resize(s.resolver->inputs().size());
     for (std::size_t f = 0; f < stage.inputs.size(); ++f) {
       stage.inputs[f].field = f;
       const auto& info = s.resolver->inputs()[f];
-      if (info.kind == ValueKind::number || info.kind == ValueKind::quantity) stage.inputs[f].range = BaseRange::of(info);
+      if (info.kind == ValueKind::number || info.kind == ValueKind::quantity)
+        stage.inputs[f].range = BaseRange::of(info);
     }
     linked_.emplace_back(stage.inputs.size(), false);
     graph_->stages.push_back(std::move(stage));
@@ -82,8 +89,10 @@ void PipelineAssembler::declare_givens() {
   for (const auto& g : builder_.givens_) {
     const std::string key(canonical_key(g.key));
     const auto known = graph_->find_given(key);
-    if (known == kNone) graph_->givens.push_back({key, g.value, {}});
-    else problem("006", fmt::format("'{}' is given twice", key), key, "two values", "one", "remove one of them");
+    if (known == kNone)
+      graph_->givens.push_back({key, g.value, {}});
+    else
+      problem("006", fmt::format("'{}' is given twice", key), key, "two values", "one", "remove one of them");
   }
 }
 
@@ -101,8 +110,8 @@ PipelineAssembler::Pin PipelineAssembler::pin_of(const std::string& text, bool i
     pin.stage = kNone;
     auto hint = did_you_mean(stage, names);
     if (dot == text.npos && hint.empty()) hint = "write \"Stage.field\"";
-    problem("007", fmt::format("the end '{}' of a link names no stage", text), text, fmt::format("'{}'", stage),
-            fmt::format("one of {}", fmt::join(names, ", ")), hint);
+    problem("007", fmt::format("the end '{}' of a link names no stage", text), text,
+            fmt::format("'{}'", stage), fmt::format("one of {}", fmt::join(names, ", ")), hint);
     return pin;
   }
   const auto& r = *graph_->stages[pin.stage].resolver;
@@ -114,8 +123,9 @@ PipelineAssembler::Pin PipelineAssembler::pin_of(const std::string& text, bool i
     if (fields[f].name == name || (!is_source && fields[f].name == canonical_key(name))) pin.field = f;
   }
   if (pin.field == kNone) {
-    problem("008", fmt::format("stage '{}' has no {} '{}'", stage, is_source ? "result" : "input", name), text,
-            fmt::format("'{}'", name), fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(name, known));
+    problem("008", fmt::format("stage '{}' has no {} '{}'", stage, is_source ? "result" : "input", name),
+            text, fmt::format("'{}'", name), fmt::format("one of {}", fmt::join(known, ", ")),
+            did_you_mean(name, known));
     pin.stage = kNone;
   }
   return pin;
@@ -131,7 +141,8 @@ void PipelineAssembler::connect_links() {
       continue;
     }
     if (linked_[to.stage][to.field]) {
-      problem("009", fmt::format("'{}' is linked twice", l.to), l.to, "two links", "one", "remove one of them");
+      problem("009", fmt::format("'{}' is linked twice", l.to), l.to, "two links", "one",
+              "remove one of them");
       continue;
     }
     linked_[to.stage][to.field] = true;
@@ -147,7 +158,8 @@ void PipelineAssembler::connect_by_key() {
       if (!linked_[s][f]) meet(s, f);
 }
 
-std::vector<detail::PipelineSource> PipelineAssembler::direct_sources(std::size_t stage, const FieldInfo& field) const {
+std::vector<detail::PipelineSource> PipelineAssembler::direct_sources(std::size_t stage,
+                                                                      const FieldInfo& field) const {
   std::vector<Source> found;
   if (field.shared) {
     for (std::size_t p = 0; p < graph_->stages.size(); ++p) {
@@ -157,12 +169,13 @@ std::vector<detail::PipelineSource> PipelineAssembler::direct_sources(std::size_
         if (outputs[o].shared && outputs[o].name == field.name) found.push_back({p, o, kNone, {}});
     }
   }
-  if (const auto g = graph_->find_given(canonical_key(field.name)); g != kNone) found.push_back({kNone, kNone, g, {}});
+  if (const auto g = graph_->find_given(canonical_key(field.name)); g != kNone)
+    found.push_back({kNone, kNone, g, {}});
   return found;
 }
 
-std::vector<detail::PipelineSource> PipelineAssembler::implied_sources(std::size_t stage, std::string_view key,
-                                                               std::vector<std::string>& doubtful) const {
+std::vector<detail::PipelineSource> PipelineAssembler::implied_sources(
+    std::size_t stage, std::string_view key, std::vector<std::string>& doubtful) const {
   std::vector<Source> found;
   for (const auto& chain : builder_.adapters_->chains_to(key)) {
     FieldInfo wanted;
@@ -173,7 +186,8 @@ std::vector<detail::PipelineSource> PipelineAssembler::implied_sources(std::size
     if (starts.size() != 1) continue;
     // The builder's table may go away before the pipeline does: point into the graph's copy.
     for (const auto* a : chain)
-      starts[0].chain.push_back(&graph_->adapters[static_cast<std::size_t>(a - builder_.adapters_->all().data())]);
+      starts[0].chain.push_back(
+          &graph_->adapters[static_cast<std::size_t>(a - builder_.adapters_->all().data())]);
     found.push_back(std::move(starts[0]));
   }
   return found;
@@ -196,7 +210,8 @@ void PipelineAssembler::meet(std::size_t stage, std::size_t field) {
     problem("010", fmt::format("input '{}' of stage '{}' has several producers", info.name, name), info.name,
             fmt::format("{}", fmt::join(texts, " and ")), "exactly one",
             fmt::format("choose one with .link(\"{}\", \"{}.{}\")",
-                        found[0].stage == kNone ? graph_->givens[found[0].given].key : texts[0], name, info.name));
+                        found[0].stage == kNone ? graph_->givens[found[0].given].key : texts[0], name,
+                        info.name));
     return;
   }
   if (found.size() == 1) {
@@ -209,8 +224,8 @@ void PipelineAssembler::meet(std::size_t stage, std::size_t field) {
     sources = implied_sources(stage, info.name, doubtful);
     if (!sources.empty()) return;
     if (!doubtful.empty()) {
-      problem("010", fmt::format("input '{}' of stage '{}' has several producers", info.name, name), info.name,
-              fmt::format("more than one '{}' that implies it", doubtful[0]), "exactly one",
+      problem("010", fmt::format("input '{}' of stage '{}' has several producers", info.name, name),
+              info.name, fmt::format("more than one '{}' that implies it", doubtful[0]), "exactly one",
               fmt::format("choose with .link(..., \"{}.{}\")", name, info.name));
       return;
     }
@@ -218,7 +233,8 @@ void PipelineAssembler::meet(std::size_t stage, std::size_t field) {
   if (info.required) report_missing(stage, info);
 }
 
-void PipelineAssembler::check_fit(const Source& source, std::size_t stage, std::size_t field, std::string_view how) {
+void PipelineAssembler::check_fit(const Source& source, std::size_t stage, std::size_t field,
+                                  std::string_view how) {
   const auto& to = graph_->stages[stage].resolver->inputs()[field];
   const auto& name = graph_->stages[stage].name;
   const auto from_text = detail::describe_source(*graph_, source);
@@ -232,17 +248,21 @@ void PipelineAssembler::check_fit(const Source& source, std::size_t stage, std::
     from.exps = value->exps;
   }
   if (from.kind == ValueKind::any || to.kind == ValueKind::any) return;
-  const auto numeric = [](const FieldInfo& f) { return f.kind == ValueKind::number || f.kind == ValueKind::quantity; };
+  const auto numeric = [](const FieldInfo& f) {
+    return f.kind == ValueKind::number || f.kind == ValueKind::quantity;
+  };
   const auto shown = [&](const FieldInfo& f) {
     if (numeric(f)) return dimension_name(f.exps);
-    return f.kind == ValueKind::object ? "a " + std::string(f.object_type) : "a " + std::string(name_of(f.kind));
+    return f.kind == ValueKind::object ? "a " + std::string(f.object_type)
+                                       : "a " + std::string(name_of(f.kind));
   };
-  const bool fits = numeric(from) ? numeric(to) && from.exps == to.exps
-                                  : from.kind == to.kind && from.object_type == to.object_type &&
-                                        (from.kind != ValueKind::choice || std::ranges::equal(from.choices, to.choices));
+  const bool fits =
+      numeric(from) ? numeric(to) && from.exps == to.exps
+                    : from.kind == to.kind && from.object_type == to.object_type &&
+                          (from.kind != ValueKind::choice || std::ranges::equal(from.choices, to.choices));
   if (fits) return;
-  problem("011", fmt::format("{} cannot be {} input '{}' of stage '{}'", from_text, how, to.name, name), to.name, shown(from),
-          shown(to), "link another result, or convert it in a stage of its own");
+  problem("011", fmt::format("{} cannot be {} input '{}' of stage '{}'", from_text, how, to.name, name),
+          to.name, shown(from), shown(to), "link another result, or convert it in a stage of its own");
 }
 
 std::vector<std::string> PipelineAssembler::all_names() const {
@@ -266,13 +286,14 @@ void PipelineAssembler::report_missing(std::size_t stage, const FieldInfo& field
   if (!makers.empty()) advice.push_back(fmt::format("{} could produce it", fmt::join(makers, ", ")));
   for (const auto& chain : builder_.adapters_->chains_to(field.name))
     if (chain.size() == 1) advice.push_back(fmt::format("a {} would imply it", chain[0]->from));
-  advice.push_back(fmt::format("supply it with .given(\"{}\")", field.shared ? field.name : name + "." + field.name));
+  advice.push_back(
+      fmt::format("supply it with .given(\"{}\")", field.shared ? field.name : name + "." + field.name));
   std::string wanted = field.kind == ValueKind::object     ? "a " + std::string(field.object_type)
                        : field.kind == ValueKind::quantity ? dimension_name(field.exps)
                                                            : "a " + std::string(name_of(field.kind));
   if (!field.meaning.empty()) wanted += fmt::format(" ({})", field.meaning);
-  problem("012", fmt::format("stage '{}' misses its input '{}'", name, field.name), field.name, "nothing that gives it", wanted,
-          fmt::format("{}", fmt::join(advice, "; ")));
+  problem("012", fmt::format("stage '{}' misses its input '{}'", name, field.name), field.name,
+          "nothing that gives it", wanted, fmt::format("{}", fmt::join(advice, "; ")));
 }
 
 void PipelineAssembler::report_unused_givens() {
@@ -288,7 +309,8 @@ void PipelineAssembler::report_unused_givens() {
   // An input with several producers was reported; the given among them is not to be called unused as well.
   for (std::size_t g = 0; g < used.size(); ++g) {
     const auto& key = graph_->givens[g].key;
-    const bool in_doubt = std::any_of(problems_.begin(), problems_.end(), [&](const auto& p) { return p.key == key; });
+    const bool in_doubt =
+        std::any_of(problems_.begin(), problems_.end(), [&](const auto& p) { return p.key == key; });
     if (used[g] || in_doubt) continue;
     problem("013", fmt::format("no stage uses the given '{}'", key), key, fmt::format("'{}'", key),
             "the name of an input, or of an object that implies one", did_you_mean(key, inputs));

@@ -58,11 +58,12 @@ void PipelineAssembler::report_cycle(const std::vector<bool>& placed) {
       break;
     }
     for (const auto& input : stages[at].inputs) {
-      const auto blocked = std::find_if(input.sources.begin(), input.sources.end(), [&](const detail::PipelineSource& s) {
-        return s.stage != kNone && !placed[s.stage];
-      });
+      const auto blocked =
+          std::find_if(input.sources.begin(), input.sources.end(),
+                       [&](const detail::PipelineSource& s) { return s.stage != kNone && !placed[s.stage]; });
       if (blocked == input.sources.end()) continue;
-      walk.push_back({at, fmt::format("{}.{}", stages[at].name, stages[at].resolver->inputs()[input.field].name)});
+      walk.push_back(
+          {at, fmt::format("{}.{}", stages[at].name, stages[at].resolver->inputs()[input.field].name)});
       walk.back().text = detail::describe_source(*graph_, *blocked) + " -> " + walk.back().text;
       at = blocked->stage;
       break;
@@ -90,7 +91,8 @@ void PipelineAssembler::finish() {
       if (is_bare_number(output)) stage.result_numbers.push_back(output.offset);
     for (const auto& input : stage.inputs) {
       const auto& to = stage.resolver->inputs()[input.field];
-      const bool plain = input.sources.size() == 1 && input.sources[0].stage != kNone && input.sources[0].chain.empty();
+      const bool plain =
+          input.sources.size() == 1 && input.sources[0].stage != kNone && input.sources[0].chain.empty();
       if (!plain && !input.sources.empty()) stage.loose.push_back(input.field);
       for (const auto& source : input.sources) {
         if (source.stage == kNone) {
@@ -103,15 +105,19 @@ void PipelineAssembler::finish() {
         stage.level = std::max(stage.level, producer.level + 1);
         if (!plain) continue;
         const auto& from = producer.resolver->outputs()[source.field];
-        const bool static_memory = !is_dynamic(from) && !is_dynamic(to) && from.size == to.size && from.kind != ValueKind::any;
+        const bool static_memory =
+            !is_dynamic(from) && !is_dynamic(to) && from.size == to.size && from.kind != ValueKind::any;
         auto kind = detail::PipelineEdge::Kind::general;
-        if (is_bare_number(from) && is_bare_number(to)) kind = detail::PipelineEdge::Kind::number;
+        if (is_bare_number(from) && is_bare_number(to))
+          kind = detail::PipelineEdge::Kind::number;
         else if (static_memory && from.kind == to.kind && from.set == to.set) {
           const bool bare = (to.kind == ValueKind::flag && to.size == sizeof(bool)) ||
                             (to.kind == ValueKind::object && to.size == sizeof(void*)) ||
                             (to.kind == ValueKind::choice && to.size <= sizeof(int) && !to.nullable);
-          if (bare) kind = detail::PipelineEdge::Kind::bytes;
-          else if (to.kind == ValueKind::text && to.size == sizeof(std::string)) kind = detail::PipelineEdge::Kind::text;
+          if (bare)
+            kind = detail::PipelineEdge::Kind::bytes;
+          else if (to.kind == ValueKind::text && to.size == sizeof(std::string))
+            kind = detail::PipelineEdge::Kind::text;
         }
         stage.edges.push_back({source.stage, from.offset, to.offset, to.size, kind, input.range, &from, &to});
       }

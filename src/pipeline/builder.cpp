@@ -10,8 +10,8 @@ namespace {
 
 ErrorFacts joined(const std::string& pipeline, const std::vector<ErrorFacts>& problems) {
   ErrorFacts facts{.id = "mlsysim.pipeline.015",
-                   .message = fmt::format("pipeline '{}' cannot be built: {} problem{}", pipeline, problems.size(),
-                                          problems.size() == 1 ? "" : "s")};
+                   .message = fmt::format("pipeline '{}' cannot be built: {} problem{}", pipeline,
+                                          problems.size(), problems.size() == 1 ? "" : "s")};
   for (const auto& p : problems) facts.message += "\n  - " + render(p);
   return facts;
 }
@@ -38,7 +38,8 @@ PipelineBuilder& PipelineBuilder::stage(std::shared_ptr<const Resolver> resolver
 }
 
 PipelineBuilder& PipelineBuilder::stage(std::string_view resolver, std::string instance) {
-  auto found = registry_ != nullptr && registry_->find(resolver) != nullptr ? registry_->share(resolver) : nullptr;
+  auto found =
+      registry_ != nullptr && registry_->find(resolver) != nullptr ? registry_->share(resolver) : nullptr;
   stages_.push_back({std::move(found), std::string(resolver), std::move(instance)});
   return *this;
 }

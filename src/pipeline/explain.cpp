@@ -28,22 +28,23 @@ struct Place {
   std::size_t stage = kNone, field = kNone, given = kNone;
 };
 
-template <class T>
-std::string spec_name(const ObjectRef& o) {
+template <class T> std::string spec_name(const ObjectRef& o) {
   return o.type == ObjectType<T>::name ? static_cast<const T*>(o.object)->name : std::string();
 }
 
 std::string text_of(const DynamicValue& value) {
   const auto* o = std::get_if<ObjectRef>(&value.value);
   if (o == nullptr || o->object == nullptr) return value.text();
-  for (const auto& name : {spec_name<HardwareNode>(*o), spec_name<Workload>(*o), spec_name<Node>(*o), spec_name<NetworkFabric>(*o),
-                           spec_name<Fleet>(*o), spec_name<GridProfile>(*o), spec_name<Datacenter>(*o)})
+  for (const auto& name : {spec_name<HardwareNode>(*o), spec_name<Workload>(*o), spec_name<Node>(*o),
+                           spec_name<NetworkFabric>(*o), spec_name<Fleet>(*o), spec_name<GridProfile>(*o),
+                           spec_name<Datacenter>(*o)})
     if (!name.empty()) return fmt::format("{} '{}'", o->type, name);
   return value.text();
 }
 
 std::string text_of(const FieldInfo& field, const DynamicValue& value) {
-  if (field.kind == ValueKind::quantity && std::holds_alternative<double>(value.value)) return field_text(field, value.value);
+  if (field.kind == ValueKind::quantity && std::holds_alternative<double>(value.value))
+    return field_text(field, value.value);
   return text_of(value);
 }
 
@@ -82,12 +83,13 @@ Place find(const detail::PipelineGraph& graph, std::string_view key) {
     }
   }
   if (owners.size() == 1) return place;
-  throw LookupError({.id = "mlsysim.pipeline.025",
-                     .message = fmt::format("pipeline '{}' has no single value '{}'", graph.name, key),
-                     .key = std::string(key),
-                     .found = owners.empty() ? fmt::format("'{}'", key) : fmt::format("{}", fmt::join(owners, " and ")),
-                     .expected = "a given key, a result that one stage has, or \"Stage.field\"",
-                     .hint = owners.empty() ? did_you_mean(key, known) : "write the stage before it"});
+  throw LookupError(
+      {.id = "mlsysim.pipeline.025",
+       .message = fmt::format("pipeline '{}' has no single value '{}'", graph.name, key),
+       .key = std::string(key),
+       .found = owners.empty() ? fmt::format("'{}'", key) : fmt::format("{}", fmt::join(owners, " and ")),
+       .expected = "a given key, a result that one stage has, or \"Stage.field\"",
+       .hint = owners.empty() ? did_you_mean(key, known) : "write the stage before it"});
 }
 
 // Prints a value and, below it, what it was made of. A stage is opened once.
@@ -102,7 +104,8 @@ class Derivation {
     const auto& info = stage.resolver->info();
     const auto& field = stage.resolver->outputs()[place.field];
     const auto view = run_[stage.name];
-    line(depth, fmt::format("{} = {}", field.name, view.ok() ? text_of(field, view[field.name]) : "(no result)"));
+    line(depth,
+         fmt::format("{} = {}", field.name, view.ok() ? text_of(field, view[field.name]) : "(no result)"));
     auto from = fmt::format("from stage '{}' ({} {})", stage.name, name_of(info.tier), info.name);
     if (seen_[place.stage]) {
       line(depth + 1, from + ", shown above");
@@ -111,7 +114,9 @@ class Derivation {
     seen_[place.stage] = true;
     if (!info.source.empty()) from += fmt::format(", source {}", info.source);
     line(depth + 1, from);
-    if (!view.ok()) line(depth + 1, fmt::format("{}{}{}", name_of(view.status()), view.reason().empty() ? "" : ": ", view.reason()));
+    if (!view.ok())
+      line(depth + 1,
+           fmt::format("{}{}{}", name_of(view.status()), view.reason().empty() ? "" : ": ", view.reason()));
     if (!info.law.empty()) line(depth + 1, "law: " + info.law);
     for (const auto& input : stage.inputs) this->input(stage, view, input, depth + 1);
     for (const auto& a : run_.assumptions(stage.name)) {
@@ -122,7 +127,8 @@ class Derivation {
   }
 
   void given(std::size_t g, std::size_t depth) {
-    line(depth, fmt::format("{} = {} (given)", graph_.givens[g].key, text_of(run_.value(graph_.givens[g].key))));
+    line(depth,
+         fmt::format("{} = {} (given)", graph_.givens[g].key, text_of(run_.value(graph_.givens[g].key))));
   }
 
   std::string text;
@@ -130,11 +136,13 @@ class Derivation {
  private:
   void line(std::size_t depth, const std::string& what) { text += std::string(2 * depth, ' ') + what + "\n"; }
 
-  void input(const detail::PipelineStage& stage, const StageView& view, const detail::PipelineInput& input, std::size_t depth) {
+  void input(const detail::PipelineStage& stage, const StageView& view, const detail::PipelineInput& input,
+             std::size_t depth) {
     const auto& field = stage.resolver->inputs()[input.field];
     const auto value = text_of(field, view.input(field.name));
     if (input.sources.empty()) {
-      line(depth, fmt::format("{} = {} (default{}{})", field.name, value, field.default_source.empty() ? "" : ": ", field.default_source));
+      line(depth, fmt::format("{} = {} (default{}{})", field.name, value,
+                              field.default_source.empty() ? "" : ": ", field.default_source));
       return;
     }
     const auto& source = input.sources[0];
@@ -148,9 +156,10 @@ class Derivation {
     for (const auto& s : input.sources)
       if (origin.empty() && used_(s)) origin = detail::describe_source(graph_, s);
     if (origin.empty())
-      origin = fmt::format("default{}{}: {} has none", field.default_source.empty() ? "" : " ", field.default_source,
-                           detail::describe_source(graph_, source));
-    const bool plain = input.sources.size() == 1 && source.chain.empty() && graph_.givens[source.given].key == field.name;
+      origin = fmt::format("default{}{}: {} has none", field.default_source.empty() ? "" : " ",
+                           field.default_source, detail::describe_source(graph_, source));
+    const bool plain =
+        input.sources.size() == 1 && source.chain.empty() && graph_.givens[source.given].key == field.name;
     line(depth, fmt::format("{} = {} ({})", field.name, value, plain ? "given" : origin));
   }
 
@@ -172,11 +181,14 @@ DynamicValue Run::value(std::string_view key) const {
 std::string Run::explain(std::string_view key) const {
   const auto place = find(state_->graph, key);
   Derivation derivation(*this, state_->graph, [&](const detail::PipelineSource& source) {
-    const bool there = source.stage == kNone ? state_->values[source.given].set : state_->slots[source.stage].status == StageStatus::ok;
+    const bool there = source.stage == kNone ? state_->values[source.given].set
+                                             : state_->slots[source.stage].status == StageStatus::ok;
     return there && !std::holds_alternative<std::monostate>(state_->fetch(source).value);
   });
-  if (place.stage == kNone) derivation.given(place.given, 0);
-  else derivation.result(place, 0);
+  if (place.stage == kNone)
+    derivation.given(place.given, 0);
+  else
+    derivation.result(place, 0);
   return std::move(derivation.text);
 }
 
@@ -188,17 +200,23 @@ std::string Run::show() const {
     if (view.why() != nullptr && !view.why()->smallest_change.empty())
       out += fmt::format("  smallest change: {}\n", view.why()->smallest_change);
     if (!view.ok()) continue;
-    for (const auto& f : view.resolver().outputs()) out += fmt::format("  {} = {}\n", f.name, text_of(f, view[f.name]));
+    for (const auto& f : view.resolver().outputs())
+      out += fmt::format("  {} = {}\n", f.name, text_of(f, view[f.name]));
   }
   return out;
 }
 
 std::string Run::to_json() const {
-  Json json{{"schema", "mlsysim.run/1"}, {"pipeline", state_->graph.name}, {"given", Json::object()}, {"stages", Json::array()}};
+  Json json{{"schema", "mlsysim.run/1"},
+            {"pipeline", state_->graph.name},
+            {"given", Json::object()},
+            {"stages", Json::array()}};
   for (std::size_t g = 0; g < state_->values.size(); ++g)
     json["given"][state_->graph.givens[g].key] = json_of(nullptr, state_->values[g].value);
   for (const auto& view : stages()) {
-    Json stage{{"name", view.name()}, {"resolver", view.resolver().info().name}, {"status", std::string(name_of(view.status()))}};
+    Json stage{{"name", view.name()},
+               {"resolver", view.resolver().info().name},
+               {"status", std::string(name_of(view.status()))}};
     if (!view.ok() && !view.reason().empty()) stage["reason"] = view.reason();
     if (const auto* why = view.why(); why != nullptr) {
       if (!why->smallest_change.empty()) stage["smallest_change"] = why->smallest_change;

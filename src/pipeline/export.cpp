@@ -17,26 +17,33 @@ using Json = nlohmann::ordered_json;
 std::string quoted(std::string_view text, std::string_view quote) {
   std::string out;
   for (const char c : text) {
-    if (c == '"') out += quote;
-    else if (c == '\n') out += ' ';
-    else out += c;
+    if (c == '"')
+      out += quote;
+    else if (c == '\n')
+      out += ' ';
+    else
+      out += c;
   }
   return out;
 }
 
-std::string origin(const detail::PipelineGraph& graph, const detail::PipelineInput& input, const FieldInfo& field) {
+std::string origin(const detail::PipelineGraph& graph, const detail::PipelineInput& input,
+                   const FieldInfo& field) {
   if (input.sources.empty())
     return field.nullable && !field.required && std::holds_alternative<std::monostate>(field.default_value)
                ? "absent"
-               : fmt::format("default ({})", field.default_source.empty() ? "initialiser" : field.default_source);
+               : fmt::format("default ({})",
+                             field.default_source.empty() ? "initialiser" : field.default_source);
   std::string text;
-  for (const auto& s : input.sources) text += (text.empty() ? "" : ", else ") + detail::describe_source(graph, s);
+  for (const auto& s : input.sources)
+    text += (text.empty() ? "" : ", else ") + detail::describe_source(graph, s);
   return text;
 }
 
 std::string key_of(const detail::PipelineGraph& graph, const detail::PipelineSource& source) {
-  std::string text = source.stage == kNone ? graph.givens[source.given].key
-                                           : graph.stages[source.stage].resolver->outputs()[source.field].name;
+  std::string text = source.stage == kNone
+                         ? graph.givens[source.given].key
+                         : graph.stages[source.stage].resolver->outputs()[source.field].name;
   for (const auto* a : source.chain) text += " -> " + a->to;
   return text;
 }
@@ -72,27 +79,32 @@ std::string Pipeline::to_dot() const {
   for (std::size_t i = 0; i < g.stages.size(); ++i)
     for (const auto& input : g.stages[i].inputs)
       for (const auto& s : input.sources)
-        out += fmt::format("  {}{} -> s{} [label=\"{}\"];\n", s.stage == kNone ? "g" : "s", s.stage == kNone ? s.given : s.stage,
-                           i, quoted(key_of(g, s), "\\\""));
+        out += fmt::format("  {}{} -> s{} [label=\"{}\"];\n", s.stage == kNone ? "g" : "s",
+                           s.stage == kNone ? s.given : s.stage, i, quoted(key_of(g, s), "\\\""));
   return out + "}\n";
 }
 
 std::string Pipeline::to_mermaid() const {
   const auto& g = *graph_;
   std::string out = "flowchart LR\n";
-  for (std::size_t i = 0; i < g.givens.size(); ++i) out += fmt::format("  g{}([\"{}\"])\n", i, quoted(g.givens[i].key, "#quot;"));
-  for (std::size_t i = 0; i < g.stages.size(); ++i) out += fmt::format("  s{}[\"{}\"]\n", i, quoted(g.stages[i].name, "#quot;"));
+  for (std::size_t i = 0; i < g.givens.size(); ++i)
+    out += fmt::format("  g{}([\"{}\"])\n", i, quoted(g.givens[i].key, "#quot;"));
+  for (std::size_t i = 0; i < g.stages.size(); ++i)
+    out += fmt::format("  s{}[\"{}\"]\n", i, quoted(g.stages[i].name, "#quot;"));
   for (std::size_t i = 0; i < g.stages.size(); ++i)
     for (const auto& input : g.stages[i].inputs)
       for (const auto& s : input.sources)
-        out += fmt::format("  {}{} -- \"{}\" --> s{}\n", s.stage == kNone ? "g" : "s", s.stage == kNone ? s.given : s.stage,
-                           quoted(key_of(g, s), "#quot;"), i);
+        out += fmt::format("  {}{} -- \"{}\" --> s{}\n", s.stage == kNone ? "g" : "s",
+                           s.stage == kNone ? s.given : s.stage, quoted(key_of(g, s), "#quot;"), i);
   return out;
 }
 
 std::string Pipeline::to_json() const {
   const auto& g = *graph_;
-  Json json{{"schema", "mlsysim.pipeline/1"}, {"name", g.name}, {"given", Json::array()}, {"stages", Json::array()}};
+  Json json{{"schema", "mlsysim.pipeline/1"},
+            {"name", g.name},
+            {"given", Json::array()},
+            {"stages", Json::array()}};
   for (const auto& given : g.givens) json["given"].push_back(given.key);
   const auto field_json = [](const FieldInfo& f) {
     Json j{{"name", f.name}, {"kind", std::string(mlsysim::name_of(f.kind))}};
@@ -103,15 +115,19 @@ std::string Pipeline::to_json() const {
   };
   for (const auto& s : g.stages) {
     const auto& info = s.resolver->info();
-    Json stage{{"name", s.name}, {"resolver", info.name}, {"tier", std::string(mlsysim::name_of(info.tier))},
-               {"walls", info.walls}, {"inputs", Json::array()}, {"outputs", Json::array()}};
+    Json stage{
+        {"name", s.name},      {"resolver", info.name},   {"tier", std::string(mlsysim::name_of(info.tier))},
+        {"walls", info.walls}, {"inputs", Json::array()}, {"outputs", Json::array()}};
     for (const auto& input : s.inputs) {
       auto j = field_json(s.resolver->inputs()[input.field]);
       j["from"] = Json::array();
       for (const auto& source : input.sources) {
         Json from;
-        if (source.stage == kNone) from["given"] = g.givens[source.given].key;
-        else from = {{"stage", g.stages[source.stage].name}, {"field", g.stages[source.stage].resolver->outputs()[source.field].name}};
+        if (source.stage == kNone)
+          from["given"] = g.givens[source.given].key;
+        else
+          from = {{"stage", g.stages[source.stage].name},
+                  {"field", g.stages[source.stage].resolver->outputs()[source.field].name}};
         for (const auto* a : source.chain) from["implies"].push_back(a->to);
         j["from"].push_back(std::move(from));
       }

@@ -9,7 +9,9 @@ namespace mlsysim {
 const std::string& Pipeline::name() const { return graph_->name; }
 std::size_t Pipeline::size() const { return graph_->stages.size(); }
 std::vector<std::string> Pipeline::stages() const { return graph_->stage_names(); }
-const Resolver& Pipeline::resolver(std::string_view stage) const { return *graph_->stages[graph_->stage_at(stage)].resolver; }
+const Resolver& Pipeline::resolver(std::string_view stage) const {
+  return *graph_->stages[graph_->stage_at(stage)].resolver;
+}
 
 std::vector<std::string> Pipeline::given() const {
   std::vector<std::string> keys;

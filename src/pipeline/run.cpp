@@ -24,12 +24,13 @@ std::size_t Run::index_of(std::string_view key) const {
   if (i != kNone) return i;
   std::vector<std::string> names;
   for (const auto& g : graph.givens) names.push_back(g.key);
-  throw LookupError({.id = "mlsysim.pipeline.020",
-                     .message = fmt::format("pipeline '{}' was not told that '{}' would be given", graph.name, key),
-                     .key = std::string(key),
-                     .found = fmt::format("'{}'", key),
-                     .expected = names.empty() ? "no given values" : fmt::format("one of {}", fmt::join(names, ", ")),
-                     .hint = did_you_mean(key, names)});
+  throw LookupError(
+      {.id = "mlsysim.pipeline.020",
+       .message = fmt::format("pipeline '{}' was not told that '{}' would be given", graph.name, key),
+       .key = std::string(key),
+       .found = fmt::format("'{}'", key),
+       .expected = names.empty() ? "no given values" : fmt::format("one of {}", fmt::join(names, ", ")),
+       .hint = did_you_mean(key, names)});
 }
 
 Run& Run::set(std::string_view key, const DynamicValue& value) { return set(index_of(key), value); }
@@ -37,11 +38,13 @@ Run& Run::set(std::string_view key, const DynamicValue& value) { return set(inde
 Run& Run::set(std::size_t index, const DynamicValue& value) {
   auto& v = state_->values.at(index);
   // The same object may have been changed by its owner, so setting one always counts as a change.
-  const bool object = std::holds_alternative<ObjectRef>(value.value) || std::holds_alternative<HostRef>(value.value);
+  const bool object =
+      std::holds_alternative<ObjectRef>(value.value) || std::holds_alternative<HostRef>(value.value);
   if (v.set && !object && v.value == value) return *this;
   v.value = value;
   v.set = true;
-  for (const auto c : state_->graph.givens[index].consumers) state_->slots[c].dirty = state_->slots[c].loose = true;
+  for (const auto c : state_->graph.givens[index].consumers)
+    state_->slots[c].dirty = state_->slots[c].loose = true;
   return *this;
 }
 
@@ -50,7 +53,8 @@ Run& Run::set_number(std::size_t index, double base) {
   if (auto* x = std::get_if<double>(&v.value.value); x != nullptr && v.set) {
     if (*x == base) return *this;
     *x = base;
-    for (const auto c : state_->graph.givens[index].consumers) state_->slots[c].dirty = state_->slots[c].loose = true;
+    for (const auto c : state_->graph.givens[index].consumers)
+      state_->slots[c].dirty = state_->slots[c].loose = true;
     return *this;
   }
   // The first time, the dimension is that of whoever reads it.
@@ -117,12 +121,13 @@ std::size_t field_at(std::span<const FieldInfo> fields, std::string_view owner, 
 
 const void* StageView::result() const {
   if (ok()) return out_;
-  throw SolverError({.id = "mlsysim.pipeline.022",
-                     .message = fmt::format("stage '{}' has no result", name_),
-                     .key = std::string(name_),
-                     .found = fmt::format("{}{}{}", mlsysim::name_of(status_), reason_.empty() ? "" : ": ", reason_),
-                     .expected = "a stage that is ok",
-                     .hint = "test ok() before reading"});
+  throw SolverError(
+      {.id = "mlsysim.pipeline.022",
+       .message = fmt::format("stage '{}' has no result", name_),
+       .key = std::string(name_),
+       .found = fmt::format("{}{}{}", mlsysim::name_of(status_), reason_.empty() ? "" : ": ", reason_),
+       .expected = "a stage that is ok",
+       .hint = "test ok() before reading"});
 }
 
 DynamicValue StageView::operator[](std::string_view field) const {
@@ -156,12 +161,13 @@ const void* Run::typed_result(const void* tag, std::string_view type, std::strin
     names.push_back(stages[i].name);
   }
   if (names.size() != 1)
-    throw LookupError({.id = "mlsysim.pipeline.024",
-                       .message = fmt::format("the result of a {} is not one thing", type),
-                       .key = std::string(type),
-                       .found = names.empty() ? "no stage of this type" : fmt::format("stages {}", fmt::join(names, ", ")),
-                       .expected = "exactly one stage of this type",
-                       .hint = names.empty() ? "" : "name the stage: get<R>(\"name\")"});
+    throw LookupError(
+        {.id = "mlsysim.pipeline.024",
+         .message = fmt::format("the result of a {} is not one thing", type),
+         .key = std::string(type),
+         .found = names.empty() ? "no stage of this type" : fmt::format("stages {}", fmt::join(names, ", ")),
+         .expected = "exactly one stage of this type",
+         .hint = names.empty() ? "" : "name the stage: get<R>(\"name\")"});
   return (*this)[stages[found].name].result();
 }
 

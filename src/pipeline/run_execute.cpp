@@ -11,12 +11,13 @@ using detail::kNone;
 
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace
 
-template <class F>
-void Run::State::tell(const RunOptions& options, const char* event, F&& call) {
+template <class F> void Run::State::tell(const RunOptions& options, const char* event, F&& call) {
   for (Callback* callback : options.callbacks) {
     std::string what;
     try {
@@ -32,8 +33,13 @@ void Run::State::tell(const RunOptions& options, const char* event, F&& call) {
 }
 
 StageEvent Run::State::event_of(std::size_t i) const {
-  return {.run = *self, .stage = graph.stages[i].name, .resolver = *graph.stages[i].resolver, .inputs = slots[i].in,
-          .result = slots[i].out, .status = slots[i].status, .reason = trouble[i].reason};
+  return {.run = *self,
+          .stage = graph.stages[i].name,
+          .resolver = *graph.stages[i].resolver,
+          .inputs = slots[i].in,
+          .result = slots[i].out,
+          .status = slots[i].status,
+          .reason = trouble[i].reason};
 }
 
 void Run::State::tell_end(std::size_t i, double seconds, const RunOptions& options) {
@@ -64,14 +70,16 @@ StageStatus Run::State::attempt(std::size_t i, SolveContext& ctx) {
     for (auto c = h.copies; c < h.copies_end; ++c) {
       const Copy& copy = copies[c];
       const double x = *copy.from;
-      if (!(x >= copy.low && x <= copy.high)) [[unlikely]] check_range(*copy.target, x);
+      if (!(x >= copy.low && x <= copy.high)) [[unlikely]]
+        check_range(*copy.target, x);
       *copy.to = x;
     }
     if (!h.plain) copy_edges(graph.stages[i], slot);
     if (h.resolver->solve(slot.in, slot.out, ctx) == Status::ok) {
       for (auto n = h.numbers; n < h.numbers_end; ++n) {
         const double x = *reinterpret_cast<const double*>(slot.out + indices[n]);
-        if (x != x) [[unlikely]] check_result(h.resolver->outputs(), slot.out, graph.stages[i].name);
+        if (x != x) [[unlikely]]
+          check_result(h.resolver->outputs(), slot.out, graph.stages[i].name);
       }
       return StageStatus::ok;
     }
@@ -123,7 +131,8 @@ void Run::State::skip(std::size_t i, std::size_t because, const RunOptions& opti
     const char* what = slots[because].status == StageStatus::skipped      ? "was skipped"
                        : slots[because].status == StageStatus::infeasible ? "is infeasible"
                                                                           : "failed";
-    trouble[i].reason = fmt::format("'{}' {}: {}", name, what, cause.reason.substr(0, cause.reason.find('\n')));
+    trouble[i].reason =
+        fmt::format("'{}' {}: {}", name, what, cause.reason.substr(0, cause.reason.find('\n')));
   }
   settle(i, StageStatus::skipped);
   if (options.callbacks.empty()) return;
@@ -179,7 +188,8 @@ std::size_t Run::State::sweep(std::size_t i) {
       for (auto c = h.consumers; c < h.consumers_end; ++c) slot[list[c]].dirty = true;
       ++done;
     }
-  } catch (...) {  // NOLINT(bugprone-empty-catch): the stage is still dirty, and `attempt` reports what is wrong with it
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the stage is still dirty, and `attempt` reports what is
+                   // wrong with it
   }
   report.executed += done;
   return i;
@@ -210,7 +220,8 @@ void Run::State::run_in_order(const RunOptions& options) {
       observed(i, context, options);
       continue;
     }
-    if (slots[i].status != StageStatus::ok) [[unlikely]] trouble[i] = {};
+    if (slots[i].status != StageStatus::ok) [[unlikely]]
+      trouble[i] = {};
     ++report.executed;
     settle(i, attempt(i, context));
   }
@@ -226,8 +237,10 @@ void Run::State::run_in_waves(const RunOptions& options) {
       if (graph.stages[i].level != level || !slots[i].dirty) continue;
       const bool stop = options.cancel != nullptr && options.cancel->requested();
       const auto b = blocker(i);
-      if (stop || b != kNone) skip(i, stop ? kNone : b, options);
-      else (graph.stages[i].resolver->info().thread_safe ? together : alone).push_back(i);
+      if (stop || b != kNone)
+        skip(i, stop ? kNone : b, options);
+      else
+        (graph.stages[i].resolver->info().thread_safe ? together : alone).push_back(i);
     }
     for (const auto i : together) {
       trouble[i] = {};
@@ -272,8 +285,10 @@ void Run::State::execute(const RunOptions& options) {
   const bool watched = !options.callbacks.empty();
   const double start = watched ? now() : 0;
   if (watched) tell(options, "on_pipeline_start", [&](Callback& c) { c.on_pipeline_start(*self); });
-  if (options.threads > 1) run_in_waves(options);
-  else run_in_order(options);
+  if (options.threads > 1)
+    run_in_waves(options);
+  else
+    run_in_order(options);
   if (watched) {
     report.seconds = now() - start;
     tell(options, "on_pipeline_end", [&](Callback& c) { c.on_pipeline_end(*self, report.seconds); });
@@ -281,12 +296,13 @@ void Run::State::execute(const RunOptions& options) {
   if (failed != kNone) std::rethrow_exception(trouble[failed].error);
   if (options.callback_faults == CallbackFaults::raise && !report.callback_failures.empty()) {
     const auto& f = report.callback_failures.front();
-    throw PipelineError({.id = "mlsysim.pipeline.019",
-                         .message = fmt::format("callback '{}' threw in {}", f.who, f.event),
-                         .key = f.who,
-                         .found = f.what,
-                         .expected = "callbacks that do not throw",
-                         .hint = "the results of the run are complete; CallbackFaults::record only notes it"});
+    throw PipelineError(
+        {.id = "mlsysim.pipeline.019",
+         .message = fmt::format("callback '{}' threw in {}", f.who, f.event),
+         .key = f.who,
+         .found = f.what,
+         .expected = "callbacks that do not throw",
+         .hint = "the results of the run are complete; CallbackFaults::record only notes it"});
   }
 }
 

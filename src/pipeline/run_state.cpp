@@ -13,7 +13,9 @@ using detail::kNone;
 
 namespace {
 
-std::size_t aligned(std::size_t at, std::size_t alignment) { return (at + alignment - 1) / alignment * alignment; }
+std::size_t aligned(std::size_t at, std::size_t alignment) {
+  return (at + alignment - 1) / alignment * alignment;
+}
 
 }  // namespace
 
@@ -35,7 +37,8 @@ Run::State::State(const Pipeline& p) : pipeline(p), graph(pipeline.graph()) {
     size = out + s.resolver->output_size();
     places.emplace_back(in, out);
   }
-  memory = static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), std::align_val_t{memory_alignment}));
+  memory = static_cast<std::byte*>(
+      ::operator new (std::max<std::size_t>(size, 1), std::align_val_t{memory_alignment}));
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i].in = memory + places[i].first;
     slots[i].out = memory + places[i].second;
@@ -84,7 +87,7 @@ Run::State::~State() {
     graph.stages[constructed].resolver->destroy_outputs(slots[constructed].out);
     graph.stages[constructed].resolver->destroy_inputs(slots[constructed].in);
   }
-  ::operator delete(memory, std::align_val_t{memory_alignment});
+  ::operator delete (memory, std::align_val_t{memory_alignment});
 }
 
 std::size_t Run::State::blocker(std::size_t i) const {
@@ -99,10 +102,17 @@ void Run::State::copy_edges(const detail::PipelineStage& stage, Slot& slot) {
     const std::byte* from = slots[e.stage].out + e.from;
     std::byte* to = slot.in + e.to;
     switch (e.kind) {
-      case Kind::number: break;  // in `copies`
-      case Kind::bytes: std::memcpy(to, from, e.size); break;
-      case Kind::text: *reinterpret_cast<std::string*>(to) = *reinterpret_cast<const std::string*>(from); break;
-      case Kind::general: write_checked(*e.target, slot.in, read_dynamic(*e.source, slots[e.stage].out)); break;
+      case Kind::number:
+        break;  // in `copies`
+      case Kind::bytes:
+        std::memcpy(to, from, e.size);
+        break;
+      case Kind::text:
+        *reinterpret_cast<std::string*>(to) = *reinterpret_cast<const std::string*>(from);
+        break;
+      case Kind::general:
+        write_checked(*e.target, slot.in, read_dynamic(*e.source, slots[e.stage].out));
+        break;
     }
   }
 }
@@ -110,7 +120,8 @@ void Run::State::copy_edges(const detail::PipelineStage& stage, Slot& slot) {
 DynamicValue Run::State::fetch(const detail::PipelineSource& source) const {
   DynamicValue value = source.stage == kNone
                            ? values[source.given].value
-                           : read_dynamic(graph.stages[source.stage].resolver->outputs()[source.field], slots[source.stage].out);
+                           : read_dynamic(graph.stages[source.stage].resolver->outputs()[source.field],
+                                          slots[source.stage].out);
   for (const auto* adapter : source.chain) {
     const auto* object = std::get_if<ObjectRef>(&value.value);
     if (object == nullptr || object->object == nullptr) return {};
@@ -127,7 +138,8 @@ DynamicValue Run::State::fetch(const detail::PipelineSource& source) const {
   return value;
 }
 
-void Run::State::write_one(const detail::PipelineStage& stage, Slot& slot, const detail::PipelineInput& input) {
+void Run::State::write_one(const detail::PipelineStage& stage, Slot& slot,
+                           const detail::PipelineInput& input) {
   const auto& field = stage.resolver->inputs()[input.field];
   // The common case: a given number, without a copy of the value.
   if (input.sources.size() == 1 && input.sources[0].stage == kNone && input.sources[0].chain.empty()) {
@@ -146,17 +158,21 @@ void Run::State::write_one(const detail::PipelineStage& stage, Slot& slot, const
   }
   if (field.required) {
     std::string tried;
-    for (const auto& source : input.sources) tried += (tried.empty() ? "" : ", ") + detail::describe_source(graph, source);
+    for (const auto& source : input.sources)
+      tried += (tried.empty() ? "" : ", ") + detail::describe_source(graph, source);
     throw InputError({.id = "mlsysim.pipeline.017",
                       .message = fmt::format("input '{}' is absent", field.name),
                       .key = field.name,
                       .found = fmt::format("nothing behind {}", tried),
-                      .expected = field.object_type.empty() ? std::string(field.meaning) : fmt::format("a {}", field.object_type),
+                      .expected = field.object_type.empty() ? std::string(field.meaning)
+                                                            : fmt::format("a {}", field.object_type),
                       .hint = fmt::format("supply '{}', or an object that has one", field.name)});
   }
   const bool pointer = field.kind == ValueKind::object && field.size == sizeof(void*);
-  if (pointer) std::memset(slot.in + field.offset, 0, sizeof(void*));
-  else field.write(slot.in, field.default_value);
+  if (pointer)
+    std::memset(slot.in + field.offset, 0, sizeof(void*));
+  else
+    field.write(slot.in, field.default_value);
 }
 
 void Run::State::write_loose(const detail::PipelineStage& stage, Slot& slot) {

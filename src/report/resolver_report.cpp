@@ -17,7 +17,7 @@ std::string type_of(const FieldInfo& f) {
     case ValueKind::quantity: return f.unit.empty() ? canonical_unit(f.exps) : std::string(f.unit);
     case ValueKind::object: return std::string(f.object_type);
     case ValueKind::choice: return fmt::format("{}", fmt::join(f.choices, "|"));
-    case ValueKind::number: return f.whole || f.integral ? "count" : "number";
+    case ValueKind::number: return f.integral ? "count" : "number";
     case ValueKind::flag:
     case ValueKind::text:
     case ValueKind::any: break;

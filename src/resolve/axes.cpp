@@ -56,11 +56,12 @@ void detail::check_axes(std::span<const FieldInfo> fields, std::span<const Axis>
                         .found = std::string(name_of(fields[i].kind)),
                         .expected = "a number or a quantity"});
     if (!(axes[i].exponents() == fields[i].exps))
-      throw DimensionError({.id = "mlsysim.resolve.010",
-                            .message = fmt::format("the axis of member '{}' has another dimension", fields[i].name),
-                            .key = fields[i].name,
-                            .found = dimension_name(axes[i].exponents()),
-                            .expected = dimension_name(fields[i].exps)});
+      throw DimensionError(
+          {.id = "mlsysim.resolve.010",
+           .message = fmt::format("the axis of member '{}' has another dimension", fields[i].name),
+           .key = fields[i].name,
+           .found = dimension_name(axes[i].exponents()),
+           .expected = dimension_name(fields[i].exps)});
   }
 }
 

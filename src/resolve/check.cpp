@@ -17,16 +17,17 @@ Check::Check(CheckKind kind, std::string_view name, const AnyQuantity& target, c
   if (want != 0) residual_ /= std::abs(want);
   // A NaN residual must not pass, so the comparison is written this way round.
   passed_ = target.exponents() == found.exponents() && residual_ <= tolerance;
-  detail_ = fmt::format("{} {}, {} found, residual {:.2g}", pretty(target, 6),
-                        kind == CheckKind::gradient ? "by differences" : "asked", pretty(found, 6), residual_);
+  detail_ =
+      fmt::format("{} {}, {} found, residual {:.2g}", pretty(target, 6),
+                  kind == CheckKind::gradient ? "by differences" : "asked", pretty(found, 6), residual_);
 }
 
 Check Check::threshold(std::string_view name, double n, bool n_meets, bool one_less_meets) {
   Check check(CheckKind::integer_threshold, name, AnyQuantity(n), AnyQuantity(n), 0);
   check.passed_ = n_meets && !one_less_meets;
   check.residual_ = check.passed_ ? 0 : 1;
-  check.detail_ = fmt::format("{} {}, {} {}", pretty(n, 12), n_meets ? "meets" : "does not meet", pretty(n - 1, 12),
-                              one_less_meets ? "meets too" : "does not");
+  check.detail_ = fmt::format("{} {}, {} {}", pretty(n, 12), n_meets ? "meets" : "does not meet",
+                              pretty(n - 1, 12), one_less_meets ? "meets too" : "does not");
   return check;
 }
 

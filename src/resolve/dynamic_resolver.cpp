@@ -20,9 +20,15 @@ void set_cell(void* member, const Value& value, const FieldInfo& info) {
   bool fits = info.kind == ValueKind::any || (absent && info.nullable);
   switch (info.kind) {
     case ValueKind::quantity:
-    case ValueKind::number: fits = fits || std::holds_alternative<double>(value); break;
-    case ValueKind::flag: fits = fits || std::holds_alternative<bool>(value); break;
-    case ValueKind::text: fits = fits || std::holds_alternative<std::string>(value); break;
+    case ValueKind::number:
+      fits = fits || std::holds_alternative<double>(value);
+      break;
+    case ValueKind::flag:
+      fits = fits || std::holds_alternative<bool>(value);
+      break;
+    case ValueKind::text:
+      fits = fits || std::holds_alternative<std::string>(value);
+      break;
     case ValueKind::choice:
       if (const auto* name = std::get_if<std::string>(&value)) {
         if (std::find(info.choices.begin(), info.choices.end(), *name) == info.choices.end())
@@ -35,7 +41,8 @@ void set_cell(void* member, const Value& value, const FieldInfo& info) {
       fits = fits || (o != nullptr && o->type == info.object_type) || std::holds_alternative<HostRef>(value);
       break;
     }
-    case ValueKind::any: break;
+    case ValueKind::any:
+      break;
   }
   if (!fits) detail::wrong_kind(info, value);
   cell(member) = {value, info.exps};
@@ -67,8 +74,8 @@ DynamicField DynamicField::like(const FieldInfo& f) {
   return d;
 }
 
-DynamicResolver::DynamicResolver(ResolverInfo info, std::vector<DynamicField> inputs, std::vector<DynamicField> outputs,
-                                 DynamicSolve solve)
+DynamicResolver::DynamicResolver(ResolverInfo info, std::vector<DynamicField> inputs,
+                                 std::vector<DynamicField> outputs, DynamicSolve solve)
     : Resolver(std::move(info)),
       inputs_{std::move(inputs), {}},
       outputs_{std::move(outputs), {}},
@@ -114,7 +121,8 @@ std::size_t DynamicResolver::size(const Side& side) {
 
 void DynamicResolver::construct(const Side& side, void* memory) {
   auto* cells = static_cast<DynamicValue*>(memory);
-  for (std::size_t i = 0; i < side.fields.size(); ++i) ::new (cells + i) DynamicValue(side.fields[i].default_value);
+  for (std::size_t i = 0; i < side.fields.size(); ++i)
+    ::new (cells + i) DynamicValue(side.fields[i].default_value);
 }
 
 void DynamicResolver::destroy(const Side& side, void* memory) {
@@ -123,19 +131,19 @@ void DynamicResolver::destroy(const Side& side, void* memory) {
 }
 
 Status DynamicResolver::solve(const void* in, void* out, SolveContext& context) const {
-  DynamicAnswer answer =
-      solve_({static_cast<const DynamicValue*>(in), input_fields_.size()}, context);
+  DynamicAnswer answer = solve_({static_cast<const DynamicValue*>(in), input_fields_.size()}, context);
   if (auto* why = std::get_if<Infeasible>(&answer)) {
     context.why = std::move(*why);
     return Status::infeasible;
   }
   auto& values = std::get<0>(answer);
   if (values.size() != output_fields_.size())
-    throw SolverError({.id = "mlsysim.resolve.016",
-                       .message = fmt::format("{} gave another number of results than it declares", info().name),
-                       .key = info().name,
-                       .found = fmt::format("{}", values.size()),
-                       .expected = fmt::format("{}", output_fields_.size())});
+    throw SolverError(
+        {.id = "mlsysim.resolve.016",
+         .message = fmt::format("{} gave another number of results than it declares", info().name),
+         .key = info().name,
+         .found = fmt::format("{}", values.size()),
+         .expected = fmt::format("{}", output_fields_.size())});
   for (std::size_t i = 0; i < values.size(); ++i) write_checked(output_fields_[i], out, values[i]);
   return Status::ok;
 }

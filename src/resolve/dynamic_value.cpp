@@ -28,12 +28,15 @@ void write_checked(const FieldInfo& field, void* object, const DynamicValue& val
       throw DimensionError({.id = "mlsysim.resolve.014",
                             .message = fmt::format("'{}' has the wrong dimension", field.name),
                             .key = field.name,
-                            .found = value.exps.dimensionless() ? fmt::format("the bare number {}", *x)
-                                                                : fmt::format("{}, {}", value.text(), dimension_name(value.exps)),
-                            .expected = field.exps.dimensionless() ? "a bare number"
-                                                                   : fmt::format("a quantity of {}", dimension_name(field.exps)),
-                            .hint = field.exps.dimensionless() ? ""
-                                                               : fmt::format("write it with a unit, e.g. in {}", field.unit)});
+                            .found = value.exps.dimensionless()
+                                         ? fmt::format("the bare number {}", *x)
+                                         : fmt::format("{}, {}", value.text(), dimension_name(value.exps)),
+                            .expected = field.exps.dimensionless()
+                                            ? "a bare number"
+                                            : fmt::format("a quantity of {}", dimension_name(field.exps)),
+                            .hint = field.exps.dimensionless()
+                                        ? ""
+                                        : fmt::format("write it with a unit, e.g. in {}", field.unit)});
     if (number && !BaseRange::of(field).holds(*x)) check_range(field, *x);
   }
   field.write(object, value.value);

@@ -15,7 +15,8 @@ namespace {
 
 const FieldInfo* numeric(std::span<const FieldInfo> fields, std::string_view name) {
   const auto* f = find_field(fields, name);
-  return f != nullptr && (f->kind == ValueKind::number || f->kind == ValueKind::quantity || f->kind == ValueKind::flag)
+  return f != nullptr && (f->kind == ValueKind::number || f->kind == ValueKind::quantity ||
+                          f->kind == ValueKind::flag)
              ? f
              : nullptr;
 }
@@ -31,11 +32,13 @@ Verification verify_by_law(const LawEntry& law, std::span<const FieldInfo> input
     const auto* answer = numeric(outputs, wanted.name);
     const auto* field = answer != nullptr ? answer : numeric(inputs, wanted.name);
     if (field == nullptr)
-      return {{}, fmt::format("{} needs '{}', which is neither an input nor a result", law.info.id, wanted.name)};
+      return {{},
+              fmt::format("{} needs '{}', which is neither an input nor a result", law.info.id, wanted.name)};
     if (!(field->exps == wanted.exps))
       return {{}, fmt::format("'{}' has another dimension in {}", wanted.name, law.info.id)};
     const auto value = field->read(answer != nullptr ? out : in);
-    if (std::holds_alternative<std::monostate>(value)) return {{}, fmt::format("'{}' is absent", wanted.name)};
+    if (std::holds_alternative<std::monostate>(value))
+      return {{}, fmt::format("'{}' is absent", wanted.name)};
     point[i] = read_number(*field, answer != nullptr ? out : in);
     if (answer != nullptr && (answer->integral || wanted.integral)) count_at = i;
   }
@@ -52,7 +55,8 @@ Verification verify_by_law(const LawEntry& law, std::span<const FieldInfo> input
                                          AnyQuantity::from_base(found[i], result.exps)));
       continue;
     }
-    // The smallest count that will do: whether more raises or lowers the result says which side is the good one.
+    // The smallest count that will do: whether more raises or lowers the result says which side is the good
+    // one.
     const auto at = [&](double n) {
       auto moved = point;
       moved[count_at] = n;

@@ -15,14 +15,17 @@ BaseRange BaseRange::of(const FieldInfo& field) {
 }
 
 bool is_bare_number(const FieldInfo& field) {
-  return (field.kind == ValueKind::number || field.kind == ValueKind::quantity) && field.size == sizeof(double);
+  return (field.kind == ValueKind::number || field.kind == ValueKind::quantity) &&
+         field.size == sizeof(double);
 }
 
 InputGuard::InputGuard(std::span<const FieldInfo> inputs) {
   for (const auto& f : inputs) {
     const bool number = f.kind == ValueKind::number || f.kind == ValueKind::quantity;
-    if (is_bare_number(f)) numbers_.push_back({f.offset, BaseRange::of(f), &f});
-    else if (number || (f.kind == ValueKind::object && f.required)) others_.push_back(&f);
+    if (is_bare_number(f))
+      numbers_.push_back({f.offset, BaseRange::of(f), &f});
+    else if (number || (f.kind == ValueKind::object && f.required))
+      others_.push_back(&f);
   }
 }
 
@@ -53,8 +56,9 @@ void InputGuard::check_others(const void* inputs, std::string_view resolver) con
                         .message = fmt::format("input '{}' of {} is missing", f->name, resolver),
                         .key = f->name,
                         .found = "nothing",
-                        .expected = f->kind == ValueKind::object ? fmt::format("a {} ({})", f->object_type, f->meaning)
-                                                                 : std::string(f->meaning)});
+                        .expected = f->kind == ValueKind::object
+                                        ? fmt::format("a {} ({})", f->object_type, f->meaning)
+                                        : std::string(f->meaning)});
     }
   }
 }

@@ -17,8 +17,10 @@ Record::Record(const Resolver& resolver, Side side)
   const std::align_val_t alignment{resolver.alignment()};
   void* raw = ::operator new(size, alignment);
   try {
-    if (side == Side::inputs) resolver.construct_inputs(raw);
-    else resolver.construct_outputs(raw);
+    if (side == Side::inputs)
+      resolver.construct_inputs(raw);
+    else
+      resolver.construct_outputs(raw);
   } catch (...) {
     ::operator delete(raw, alignment);
     throw;
@@ -27,9 +29,11 @@ Record::Record(const Resolver& resolver, Side side)
 }
 
 void Record::Release::operator()(void* memory) const {
-  if (side == Side::inputs) resolver->destroy_inputs(memory);
-  else resolver->destroy_outputs(memory);
-  ::operator delete(memory, std::align_val_t{resolver->alignment()});
+  if (side == Side::inputs)
+    resolver->destroy_inputs(memory);
+  else
+    resolver->destroy_outputs(memory);
+  ::operator delete (memory, std::align_val_t{resolver->alignment()});
 }
 
 std::size_t Record::index(std::string_view name) const {
@@ -53,9 +57,12 @@ Record& Record::set(std::string_view name, const DynamicValue& value) {
   return *this;
 }
 
-DynamicValue Record::get(std::string_view name) const { return read_dynamic(fields_[index(name)], memory_.get()); }
+DynamicValue Record::get(std::string_view name) const {
+  return read_dynamic(fields_[index(name)], memory_.get());
+}
 
-ErasedAnswer evaluate(const Resolver& resolver, const Record& inputs, const SearchOptions& search, double (*clock)()) {
+ErasedAnswer evaluate(const Resolver& resolver, const Record& inputs, const SearchOptions& search,
+                      double (*clock)()) {
   const auto& name = resolver.info().name;
   const auto fields = resolver.inputs();
   for (std::size_t i = 0; i < fields.size() && i < inputs.supplied().size(); ++i)

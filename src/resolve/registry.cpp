@@ -60,7 +60,8 @@ std::vector<std::string> ResolverRegistry::names(Tier tier) const {
 std::vector<std::string> ResolverRegistry::producers_of(std::string_view key) const {
   std::vector<std::string> out;
   for (const auto& r : resolvers_)
-    if (const auto* f = find_field(r->outputs(), key); f != nullptr && f->shared) out.push_back(r->info().name);
+    if (const auto* f = find_field(r->outputs(), key); f != nullptr && f->shared)
+      out.push_back(r->info().name);
   return out;
 }
 

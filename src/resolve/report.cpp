@@ -28,7 +28,8 @@ std::string RunReport::text() const {
   if (!fidelity.empty()) out += fmt::format(" at {} fidelity", fidelity);
   if (seconds) out += fmt::format(", {:.3g} s", *seconds);
   out += "\n  " + verification.text();
-  for (const auto& a : assumptions()) out += fmt::format("\n  assumed {} = {} ({})", a.name, a.value, a.source);
+  for (const auto& a : assumptions())
+    out += fmt::format("\n  assumed {} = {} ({})", a.name, a.value, a.source);
   for (const auto& w : notes.warnings) out += "\n  warning: " + w;
   return out;
 }

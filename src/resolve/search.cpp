@@ -11,7 +11,9 @@ namespace detail {
 
 std::string index_name(std::size_t index) { return fmt::format("#{}", index); }
 std::string number_name(double number) { return pretty(number, 12); }
-std::string point_name(std::span<const FieldInfo> fields, const void* point) { return struct_text(fields, point, 12); }
+std::string point_name(std::span<const FieldInfo> fields, const void* point) {
+  return struct_text(fields, point, 12);
+}
 
 void add_candidate(Error& error, const Namer& name) {
   error.add_context(fmt::format("while scoring candidate '{}'", name()));

@@ -17,7 +17,8 @@ void detail::too_many_scores(std::size_t most) {
 AnyQuantity SearchSummary::objective() const { return AnyQuantity::from_base(objective_value_, exps_); }
 
 std::string SearchSummary::text() const {
-  auto out = fmt::format("{} candidates: {} feasible, {} infeasible, {} skipped", total_, feasible_, infeasible_, skipped_);
+  auto out = fmt::format("{} candidates: {} feasible, {} infeasible, {} skipped", total_, feasible_,
+                         infeasible_, skipped_);
   for (std::size_t i = 0; i < reasons_.size(); ++i)
     out += fmt::format("{}{}: {}", i == 0 ? " (" : ", ", reasons_[i].reason, reasons_[i].count);
   if (!reasons_.empty()) out += ")";
@@ -28,14 +29,18 @@ std::string SearchSummary::text() const {
 
 Infeasible SearchSummary::why_infeasible() const {
   Infeasible why;
-  if (total_ == 0) why.reason = "there are no candidates to search";
-  else if (skipped_ == total_) why.reason = fmt::format("none of {} candidates can be judged", total_);
-  else why.reason = fmt::format("none of {} candidates meets every constraint", total_);
+  if (total_ == 0)
+    why.reason = "there are no candidates to search";
+  else if (skipped_ == total_)
+    why.reason = fmt::format("none of {} candidates can be judged", total_);
+  else
+    why.reason = fmt::format("none of {} candidates meets every constraint", total_);
   if (!binding_.empty()) why.reason += fmt::format("; binding: {}", binding_);
   why.smallest_change = relaxation_;
   why.facts.push_back({"total_searched", fmt::format("{}", total_)});
   why.facts.push_back({"infeasible", fmt::format("{}", infeasible_)});
-  for (const auto& [reason, count] : reasons_) why.facts.push_back({"skipped: " + reason, fmt::format("{}", count)});
+  for (const auto& [reason, count] : reasons_)
+    why.facts.push_back({"skipped: " + reason, fmt::format("{}", count)});
   why.facts.push_back({"exactness", std::string(name_of(exactness_))});
   return why;
 }

@@ -13,7 +13,8 @@ namespace {
 
 std::string shown(const FieldInfo& field, double base) { return field_text(field, base); }
 
-std::string question(const LawEntry& law, const FieldInfo& free, const FieldInfo& output, const Target& target) {
+std::string question(const LawEntry& law, const FieldInfo& free, const FieldInfo& output,
+                     const Target& target) {
   static constexpr std::string_view words[] = {"is", "is at most", "is at least"};
   return fmt::format("{} at which {} of {} {} {}", free.name, output.name, law.info.id,
                      words[static_cast<std::size_t>(target.relation)], shown(output, target.value.base()));
@@ -24,22 +25,27 @@ Infeasible refusal(const LawEntry& law, const FieldInfo& free, const FieldInfo& 
   Infeasible why;
   why.reason = fmt::format("there is no {}", question(law, free, output, target));
   if (found.outcome == InverseOutcome::undefined) {
-    why.smallest_change = fmt::format("{} is no finite number for any {}; change the other inputs", output.name, free.name);
+    why.smallest_change =
+        fmt::format("{} is no finite number for any {}; change the other inputs", output.name, free.name);
   } else {
     // The reachable end that is nearer to the target.
     const double t = target.value.base();
     const bool low = std::abs(found.reachable_low - t) < std::abs(found.reachable_high - t);
-    why.smallest_change = fmt::format("ask for {} = {}", output.name, shown(output, low ? found.reachable_low : found.reachable_high));
-    why.facts.push_back({"reachable", fmt::format("{} to {}", shown(output, found.reachable_low), shown(output, found.reachable_high))});
+    why.smallest_change = fmt::format("ask for {} = {}", output.name,
+                                      shown(output, low ? found.reachable_low : found.reachable_high));
+    why.facts.push_back({"reachable", fmt::format("{} to {}", shown(output, found.reachable_low),
+                                                  shown(output, found.reachable_high))});
   }
-  why.facts.push_back({"searched", fmt::format("{} from {} to {}", free.name, shown(free, found.low), shown(free, found.high))});
+  why.facts.push_back({"searched", fmt::format("{} from {} to {}", free.name, shown(free, found.low),
+                                               shown(free, found.high))});
   why.facts.push_back({"method", std::string(describe_method(found.method))});
   return why;
 }
 
 }  // namespace
 
-Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in, std::string_view free, const Target& target) {
+Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in, std::string_view free,
+                                const Target& target) {
   InverseQuery query;
   query.free = law.input(free);
   query.result = law.result(target.output);
@@ -61,11 +67,16 @@ Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in, std
   const Solution* first = nullptr;
   for (const auto& s : found.solutions)
     if (!s.jump && first == nullptr) first = &s;
-  if (found.outcome == InverseOutcome::everywhere) solved.value = found.low;
-  else if (first == nullptr) return refusal(law, field, output, target, found);
-  else if (target.relation == Relation::equals) solved.value = first->low;
-  // Of a range, the end where the target stops being met is the answer; the other is only the edge of the domain.
-  else solved.value = first->low > found.low ? first->low : first->high;
+  if (found.outcome == InverseOutcome::everywhere)
+    solved.value = found.low;
+  else if (first == nullptr)
+    return refusal(law, field, output, target, found);
+  else if (target.relation == Relation::equals)
+    solved.value = first->low;
+  // Of a range, the end where the target stops being met is the answer; the other is only the edge of the
+  // domain.
+  else
+    solved.value = first->low > found.low ? first->low : first->high;
   in[query.free] = solved.value;
   const auto at = [&](double x) {
     auto moved = in;
@@ -82,8 +93,8 @@ Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in, std
     solved.verification.checks.push_back(
         Check::threshold(output.name, solved.value, meets(at(solved.value)), !outside && meets(at(next))));
   } else if (target.relation == Relation::equals) {
-    solved.verification.checks.push_back(Check::equal(output.name, target.value,
-                                                      AnyQuantity::from_base(at(solved.value), output.exps)));
+    solved.verification.checks.push_back(
+        Check::equal(output.name, target.value, AnyQuantity::from_base(at(solved.value), output.exps)));
   } else {
     solved.verification.not_checked = "a limit is met with a margin, not hit";
   }

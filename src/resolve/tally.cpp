@@ -20,7 +20,9 @@ namespace {
                      .hint = "return {.skip = \"reason\"} for a candidate that cannot be judged"});
 }
 
-std::string shown(double base, const Exponents& exps) { return pretty(AnyQuantity::from_base(base, exps), 6); }
+std::string shown(double base, const Exponents& exps) {
+  return pretty(AnyQuantity::from_base(base, exps), 6);
+}
 
 }  // namespace
 
@@ -29,9 +31,12 @@ bool Tally::admit(double objective, const InlineList<Constraint, 8>& constraints
   ++total_;
   if (!skip.empty()) {
     ++skipped_;
-    const auto known = std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& r) { return r.reason == skip; });
-    if (known == reasons_.end()) reasons_.push_back({std::string(skip), 1});
-    else known->count += 1;
+    const auto known =
+        std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& r) { return r.reason == skip; });
+    if (known == reasons_.end())
+      reasons_.push_back({std::string(skip), 1});
+    else
+      known->count += 1;
     return false;
   }
   std::size_t missed = 0, which = 0;
@@ -47,8 +52,10 @@ bool Tally::admit(double objective, const InlineList<Constraint, 8>& constraints
     return true;
   }
   ++infeasible_;
-  if (missed == 1) miss_one(objective, constraints[which], name);
-  else miss_many(constraints, name);
+  if (missed == 1)
+    miss_one(objective, constraints[which], name);
+  else
+    miss_many(constraints, name);
   return false;
 }
 
@@ -78,7 +85,8 @@ void Tally::miss_many(const InlineList<Constraint, 8>& constraints, const Namer&
 }
 
 std::string Tally::relaxation(const Limit& limit, const Miss& miss) {
-  auto text = fmt::format("{} {} {} instead of {}", limit.name, limit.sense == Sense::at_least ? "at least" : "at most",
+  auto text = fmt::format("{} {} {} instead of {}", limit.name,
+                          limit.sense == Sense::at_least ? "at least" : "at most",
                           shown(miss.value, limit.exps), shown(miss.limit, limit.exps));
   if (!miss.candidate.empty()) text += fmt::format(" admits '{}'", miss.candidate);
   return text;
@@ -87,13 +95,16 @@ std::string Tally::relaxation(const Limit& limit, const Miss& miss) {
 bool Tally::count(const Score& score, const Namer& name) {
   if (score.skip.empty()) {
     if (!std::isfinite(score.objective.base)) not_finite("objective", score.objective.base, name);
-    if (feasible_ + infeasible_ == 0) exps_ = score.objective.exps;
+    if (feasible_ + infeasible_ == 0)
+      exps_ = score.objective.exps;
     else if (!(exps_ == score.objective.exps))
-      throw DimensionError({.id = "mlsysim.resolve.004",
-                            .message = fmt::format("the objective of candidate '{}' has another dimension than those before", name()),
-                            .key = "objective",
-                            .found = dimension_name(score.objective.exps),
-                            .expected = dimension_name(exps_)});
+      throw DimensionError(
+          {.id = "mlsysim.resolve.004",
+           .message =
+               fmt::format("the objective of candidate '{}' has another dimension than those before", name()),
+           .key = "objective",
+           .found = dimension_name(score.objective.exps),
+           .expected = dimension_name(exps_)});
   }
   const double objective = sign_ * score.objective.base;
   if (!admit(objective, score.constraints, score.skip, name)) return false;
@@ -124,14 +135,15 @@ SearchSummary Tally::summary() const {
     s.objective_value_ = sign_ * best_;
     s.best_ = best_name_;
   }
-  // With a feasible candidate, a constraint binds when its relaxation alone admits a better one; the one that admits
-  // the best counts. Without any, the one that has to move least.
+  // With a feasible candidate, a constraint binds when its relaxation alone admits a better one; the one that
+  // admits the best counts. Without any, the one that has to move least.
   const Limit* binding = nullptr;
   const Miss* miss = nullptr;
   for (const auto& limit : limits_) {
     const Miss& m = feasible_ > 0 ? limit.best : limit.nearest;
     if (feasible_ > 0 && !(m.objective < best_)) continue;
-    const bool better = miss == nullptr || (feasible_ > 0 ? m.objective < miss->objective : m.excess < miss->excess);
+    const bool better =
+        miss == nullptr || (feasible_ > 0 ? m.objective < miss->objective : m.excess < miss->excess);
     if (!better) continue;
     binding = &limit;
     miss = &m;

@@ -45,7 +45,7 @@ def test_mistakes_are_named():
         HardwareNode()
     with pytest.raises(InputError, match="memory"):
         make_device(memroy={})
-    with pytest.raises(DimensionError, match="80 GB"):
+    with pytest.raises(DimensionError, match="80 GiB"):
         MemoryHierarchy(capacity=80)
     with pytest.raises(DimensionError):
         MemoryHierarchy(capacity="80 GB/s")

@@ -64,7 +64,7 @@ def test_provenance_of_a_figure():
     said = Hardware.H100.provenance("memory.bandwidth")
     assert said.kind == "datasheet" and said.authored == "3.35 TB/s" and said.citation
     assert "H100.memory.bandwidth" in str(said)
-    assert Hardware.H100.provenance("tdp").figure == "tdp"
+    assert Hardware.H100.provenance("tdp").figure == "power.tdp"
     with pytest.raises(LookupError, match="memory.bandwidth"):
         Hardware.H100.provenance("memory.bandwith")
     assert HardwareNode(name="X").provenance() is None
@@ -77,7 +77,7 @@ def test_own_files(tmp_path):
         "entries:\n"
         "- name: MyChip\n"
         "  title: My chip\n"
-        "  source: {kind: illustrative, ref: nvidia-h100-datasheet, recorded: 2026-11-21, note: Made up.}\n"
+        "  source: {kind: illustrative, ref: nvidia-a100-datasheet, recorded: 2026-11-21, note: Made up.}\n"
         "  category: cloud\n"
         "  compute: {dense: {fp16: 50 TFLOP/s}, default_precision: fp16}\n"
         "  memory: {capacity: 16 GB, bandwidth: 500 GB/s}\n")

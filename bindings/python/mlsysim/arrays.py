@@ -194,7 +194,7 @@ def _as_array(value):
     if isinstance(value, QuantityArray):
         return value
     if isinstance(value, Quantity):
-        return QuantityArray(value.base, str(value.to_base().units))
+        return QuantityArray(value.magnitude, str(value.units))
     return QuantityArray(value, "")
 
 

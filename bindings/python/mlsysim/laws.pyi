@@ -36,85 +36,157 @@ class _Law(ForwardModel):
 
 # Generated below by bindings/python/make_stubs.py.
 
-from .results import AllToAllResult, AttainableRateResult, AttentionWorkResult, BubbleFractionResult, BubbleOverheadResult, BusBandwidthResult, CapitalCostResult, CarbonFootprintResult, CheckpointGoodputResult, ChinchillaOptimalResult, ClusterMtbfResult, CostPerTokenResult, DecodeWorkResult, DoubleBinaryTreeAllReduceResult, EmbodiedCarbonResult, EnergyCostResult, EnergyPerOperationResult, EnergyProportionalResult, ExpectedAcceptedTokensResult, FacilityEnergyResult, FailureProbabilityResult, HardwareFlopsUtilisationResult, HierarchicalAllReduceResult, KvBytesPerTokenResult, KvCacheResult, MaintenanceCostResult, MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult, MlaKvCacheResult, ModelFlopsUtilisationResult, OperationalCarbonResult, PagedKvResult, PointToPointResult, RidgePointResult, RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult, RooflineResult, SoftRooflineResult, SpeculativeTokenTimeResult, TextbookDecodeResult, TextbookPassResult, TextbookPrefillWorkResult, TileWaveResult, TotalCostResult, TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult, TransformerActivationsResult, TreeAllReduceResult, WaterUseResult, WindowedAttentionPairsResult, YoungIntervalResult
+from .results import (
+    AllToAllResult, AttainableRateResult, AttentionWorkResult, BubbleFractionResult, BubbleOverheadResult,
+    BusBandwidthResult, CapitalCostResult, CarbonFootprintResult, CheckpointGoodputResult,
+    ChinchillaOptimalResult, ClusterMtbfResult, CostPerTokenResult, DecodeWorkResult,
+    DoubleBinaryTreeAllReduceResult, EmbodiedCarbonResult, EnergyCostResult, EnergyPerOperationResult,
+    EnergyProportionalResult, ExpectedAcceptedTokensResult, FacilityEnergyResult, FailureProbabilityResult,
+    HardwareFlopsUtilisationResult, HierarchicalAllReduceResult, KvBytesPerTokenResult, KvCacheResult,
+    MaintenanceCostResult, MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult, MlaKvCacheResult,
+    ModelFlopsUtilisationResult, OperationalCarbonResult, PagedKvResult, PointToPointResult, RidgePointResult,
+    RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult, RooflineResult, SoftRooflineResult,
+    SpeculativeTokenTimeResult, TextbookDecodeResult, TextbookPassResult, TextbookPrefillWorkResult,
+    TileWaveResult, TotalCostResult, TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult,
+    TransformerActivationsResult, TreeAllReduceResult, WaterUseResult, WindowedAttentionPairsResult,
+    YoungIntervalResult,
+)
 class Roofline(_Law):
     @staticmethod
-    def solve(work: Quantity | str, traffic: Quantity | str, peak: Quantity | str, bandwidth: Quantity | str) -> RooflineResult: ...
+    def solve(
+        work: Quantity | str, traffic: Quantity | str, peak: Quantity | str, bandwidth: Quantity | str,
+    ) -> RooflineResult: ...
 class RidgePoint(_Law):
     @staticmethod
     def solve(peak: Quantity | str, bandwidth: Quantity | str) -> RidgePointResult: ...
 class AttainableRate(_Law):
     @staticmethod
-    def solve(peak: Quantity | str, bandwidth: Quantity | str, arithmetic_intensity: Quantity | str) -> AttainableRateResult: ...
+    def solve(
+        peak: Quantity | str, bandwidth: Quantity | str, arithmetic_intensity: Quantity | str,
+    ) -> AttainableRateResult: ...
 class SoftRoofline(_Law):
     @staticmethod
-    def solve(work: Quantity | str, traffic: Quantity | str, peak: Quantity | str, bandwidth: Quantity | str) -> SoftRooflineResult: ...
+    def solve(
+        work: Quantity | str, traffic: Quantity | str, peak: Quantity | str, bandwidth: Quantity | str,
+    ) -> SoftRooflineResult: ...
 class MatmulWork(_Law):
     @staticmethod
-    def solve(m: float, n: float, k: float, count: float, a_bytes: Quantity | str, b_bytes: Quantity | str, c_bytes: Quantity | str) -> MatmulWorkResult: ...
+    def solve(
+        m: float, n: float, k: float, count: float, a_bytes: Quantity | str, b_bytes: Quantity | str, c_bytes:
+        Quantity | str,
+    ) -> MatmulWorkResult: ...
 class TileWave(_Law):
     @staticmethod
-    def solve(m: float, n: float, count: float, tile_m: float, tile_n: float, units: float) -> TileWaveResult: ...
+    def solve(
+        m: float, n: float, count: float, tile_m: float, tile_n: float, units: float,
+    ) -> TileWaveResult: ...
 class MatmulTime(_Law):
     @staticmethod
-    def solve(m: float, n: float, k: float, count: float, a_bytes: Quantity | str, b_bytes: Quantity | str, c_bytes: Quantity | str, tile_m: float, tile_n: float, units: float, peak: Quantity | str, bandwidth: Quantity | str, launch: Quantity | str) -> MatmulTimeResult: ...
+    def solve(
+        m: float, n: float, k: float, count: float, a_bytes: Quantity | str, b_bytes: Quantity | str, c_bytes:
+        Quantity | str, tile_m: float, tile_n: float, units: float, peak: Quantity | str, bandwidth: Quantity
+        | str, launch: Quantity | str,
+    ) -> MatmulTimeResult: ...
 class AttentionWork(_Law):
     @staticmethod
-    def solve(batch: float, heads: float, kv_heads: float, qk_dim: float, v_dim: float, new_tokens: float, past_tokens: float, causal: float, io_bytes: Quantity | str, kv_bytes: Quantity | str) -> AttentionWorkResult: ...
+    def solve(
+        batch: float, heads: float, kv_heads: float, qk_dim: float, v_dim: float, new_tokens: float,
+        past_tokens: float, causal: float, io_bytes: Quantity | str, kv_bytes: Quantity | str,
+    ) -> AttentionWorkResult: ...
 class WindowedAttentionPairs(_Law):
     @staticmethod
     def solve(new_tokens: float, past_tokens: float, window: float) -> WindowedAttentionPairsResult: ...
 class KvBytesPerToken(_Law):
     @staticmethod
-    def solve(layers: float, kv_heads: float, head_dim: float, element_bytes: Quantity | str) -> KvBytesPerTokenResult: ...
+    def solve(
+        layers: float, kv_heads: float, head_dim: float, element_bytes: Quantity | str,
+    ) -> KvBytesPerTokenResult: ...
 class KvCache(_Law):
     @staticmethod
-    def solve(layers: float, kv_heads: float, head_dim: float, element_bytes: Quantity | str, seq_len: float, batch_size: float) -> KvCacheResult: ...
+    def solve(
+        layers: float, kv_heads: float, head_dim: float, element_bytes: Quantity | str, seq_len: float,
+        batch_size: float,
+    ) -> KvCacheResult: ...
 class MlaKvCache(_Law):
     @staticmethod
-    def solve(layers: float, kv_lora_rank: float, rope_head_dim: float, element_bytes: Quantity | str, seq_len: float, batch_size: float) -> MlaKvCacheResult: ...
+    def solve(
+        layers: float, kv_lora_rank: float, rope_head_dim: float, element_bytes: Quantity | str, seq_len:
+        float, batch_size: float,
+    ) -> MlaKvCacheResult: ...
 class PagedKv(_Law):
     @staticmethod
-    def solve(kv_per_token: Quantity | str, seq_len: float, batch_size: float, page_tokens: float) -> PagedKvResult: ...
+    def solve(
+        kv_per_token: Quantity | str, seq_len: float, batch_size: float, page_tokens: float,
+    ) -> PagedKvResult: ...
 class PointToPoint(_Law):
     @staticmethod
-    def solve(message: Quantity | str, bandwidth: Quantity | str, alpha: Quantity | str) -> PointToPointResult: ...
+    def solve(
+        message: Quantity | str, bandwidth: Quantity | str, alpha: Quantity | str,
+    ) -> PointToPointResult: ...
 class RingAllGather(_Law):
     @staticmethod
-    def solve(message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str) -> RingAllGatherResult: ...
+    def solve(
+        message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str,
+    ) -> RingAllGatherResult: ...
 class RingReduceScatter(_Law):
     @staticmethod
-    def solve(message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str) -> RingReduceScatterResult: ...
+    def solve(
+        message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str,
+    ) -> RingReduceScatterResult: ...
 class RingAllReduce(_Law):
     @staticmethod
-    def solve(message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str) -> RingAllReduceResult: ...
+    def solve(
+        message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str,
+    ) -> RingAllReduceResult: ...
 class TreeAllReduce(_Law):
     @staticmethod
-    def solve(message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str) -> TreeAllReduceResult: ...
+    def solve(
+        message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str,
+    ) -> TreeAllReduceResult: ...
 class DoubleBinaryTreeAllReduce(_Law):
     @staticmethod
-    def solve(message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str, latency_factor: float | None = ..., bandwidth_factor: float | None = ...) -> DoubleBinaryTreeAllReduceResult: ...
+    def solve(
+        message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str,
+        latency_factor: float | None = ..., bandwidth_factor: float | None = ...,
+    ) -> DoubleBinaryTreeAllReduceResult: ...
 class AllToAll(_Law):
     @staticmethod
-    def solve(message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str) -> AllToAllResult: ...
+    def solve(
+        message: Quantity | str, ranks: float, bandwidth: Quantity | str, alpha: Quantity | str,
+    ) -> AllToAllResult: ...
 class HierarchicalAllReduce(_Law):
     @staticmethod
-    def solve(message: Quantity | str, ranks_per_node: float, nodes: float, bandwidth_intra: Quantity | str, bandwidth_inter: Quantity | str, alpha_intra: Quantity | str, alpha_inter: Quantity | str) -> HierarchicalAllReduceResult: ...
+    def solve(
+        message: Quantity | str, ranks_per_node: float, nodes: float, bandwidth_intra: Quantity | str,
+        bandwidth_inter: Quantity | str, alpha_intra: Quantity | str, alpha_inter: Quantity | str,
+    ) -> HierarchicalAllReduceResult: ...
 class BusBandwidth(_Law):
     @staticmethod
-    def solve(message: Quantity | str, ranks: float, passes: float, time: Quantity | str) -> BusBandwidthResult: ...
+    def solve(
+        message: Quantity | str, ranks: float, passes: float, time: Quantity | str,
+    ) -> BusBandwidthResult: ...
 class BubbleOverhead(_Law):
     @staticmethod
-    def solve(pp_size: float, microbatch_count: float, v_stages: float | None = ...) -> BubbleOverheadResult: ...
+    def solve(
+        pp_size: float, microbatch_count: float, v_stages: float | None = ...,
+    ) -> BubbleOverheadResult: ...
 class BubbleFraction(_Law):
     @staticmethod
-    def solve(pp_size: float, microbatch_count: float, v_stages: float | None = ...) -> BubbleFractionResult: ...
+    def solve(
+        pp_size: float, microbatch_count: float, v_stages: float | None = ...,
+    ) -> BubbleFractionResult: ...
 class TransformerActivations(_Law):
     @staticmethod
-    def solve(seq_len: float, batch_size: float, hidden: float, heads: float, element_bytes: Quantity | str, tp_size: float | None = ..., sequence_parallel: float | None = ...) -> TransformerActivationsResult: ...
+    def solve(
+        seq_len: float, batch_size: float, hidden: float, heads: float, element_bytes: Quantity | str,
+        tp_size: float | None = ..., sequence_parallel: float | None = ...,
+    ) -> TransformerActivationsResult: ...
 class TrainingStateBytes(_Law):
     @staticmethod
-    def solve(params: Quantity | str, weight_bytes: Quantity | str, gradient_bytes: Quantity | str, optimizer_bytes: Quantity | str, dp_size: float | None = ..., zero_stage: float | None = ...) -> TrainingStateBytesResult: ...
+    def solve(
+        params: Quantity | str, weight_bytes: Quantity | str, gradient_bytes: Quantity | str, optimizer_bytes:
+        Quantity | str, dp_size: float | None = ..., zero_stage: float | None = ...,
+    ) -> TrainingStateBytesResult: ...
 class MixedPrecisionAdam(_Law):
     @staticmethod
     def solve(params: Quantity | str) -> MixedPrecisionAdamResult: ...
@@ -126,58 +198,93 @@ class DecodeWork(_Law):
     def solve(params: Quantity | str, tokens: Quantity | str) -> DecodeWorkResult: ...
 class ChinchillaOptimal(_Law):
     @staticmethod
-    def solve(work: Quantity | str, tokens_per_param: Quantity | str | None = ...) -> ChinchillaOptimalResult: ...
+    def solve(
+        work: Quantity | str, tokens_per_param: Quantity | str | None = ...,
+    ) -> ChinchillaOptimalResult: ...
 class TrainingTime(_Law):
     @staticmethod
-    def solve(work: Quantity | str, devices: float, peak: Quantity | str, mfu: float) -> TrainingTimeResult: ...
+    def solve(
+        work: Quantity | str, devices: float, peak: Quantity | str, mfu: float,
+    ) -> TrainingTimeResult: ...
 class ModelFlopsUtilisation(_Law):
     @staticmethod
-    def solve(work: Quantity | str, devices: float, peak: Quantity | str, time: Quantity | str) -> ModelFlopsUtilisationResult: ...
+    def solve(
+        work: Quantity | str, devices: float, peak: Quantity | str, time: Quantity | str,
+    ) -> ModelFlopsUtilisationResult: ...
 class HardwareFlopsUtilisation(_Law):
     @staticmethod
-    def solve(work: Quantity | str, recomputed: Quantity | str, devices: float, peak: Quantity | str, time: Quantity | str) -> HardwareFlopsUtilisationResult: ...
+    def solve(
+        work: Quantity | str, recomputed: Quantity | str, devices: float, peak: Quantity | str, time: Quantity
+        | str,
+    ) -> HardwareFlopsUtilisationResult: ...
 class ExpectedAcceptedTokens(_Law):
     @staticmethod
     def solve(draft_acceptance_rate: float, draft_tokens: float) -> ExpectedAcceptedTokensResult: ...
 class SpeculativeTokenTime(_Law):
     @staticmethod
-    def solve(draft_time: Quantity | str, verify_time: Quantity | str, draft_acceptance_rate: float, draft_tokens: float) -> SpeculativeTokenTimeResult: ...
+    def solve(
+        draft_time: Quantity | str, verify_time: Quantity | str, draft_acceptance_rate: float, draft_tokens:
+        float,
+    ) -> SpeculativeTokenTimeResult: ...
 class EnergyProportional(_Law):
     @staticmethod
-    def solve(tdp: Quantity | str, utilization: float, time: Quantity | str, idle_fraction: float | None = ...) -> EnergyProportionalResult: ...
+    def solve(
+        tdp: Quantity | str, utilization: float, time: Quantity | str, idle_fraction: float | None = ...,
+    ) -> EnergyProportionalResult: ...
 class EnergyPerOperation(_Law):
     @staticmethod
-    def solve(work: Quantity | str, traffic: Quantity | str, energy_per_work: Quantity | str, energy_per_data: Quantity | str, static_power: Quantity | str, time: Quantity | str) -> EnergyPerOperationResult: ...
+    def solve(
+        work: Quantity | str, traffic: Quantity | str, energy_per_work: Quantity | str, energy_per_data:
+        Quantity | str, static_power: Quantity | str, time: Quantity | str,
+    ) -> EnergyPerOperationResult: ...
 class FacilityEnergy(_Law):
     @staticmethod
     def solve(energy: Quantity | str, pue: float) -> FacilityEnergyResult: ...
 class OperationalCarbon(_Law):
     @staticmethod
-    def solve(facility_energy: Quantity | str, carbon_intensity: Quantity | str) -> OperationalCarbonResult: ...
+    def solve(
+        facility_energy: Quantity | str, carbon_intensity: Quantity | str,
+    ) -> OperationalCarbonResult: ...
 class EmbodiedCarbon(_Law):
     @staticmethod
-    def solve(device_carbon: Quantity | str, devices: float, used_time: Quantity | str, lifetime: Quantity | str) -> EmbodiedCarbonResult: ...
+    def solve(
+        device_carbon: Quantity | str, devices: float, used_time: Quantity | str, lifetime: Quantity | str,
+    ) -> EmbodiedCarbonResult: ...
 class CarbonFootprint(_Law):
     @staticmethod
-    def solve(energy: Quantity | str, pue: float, carbon_intensity: Quantity | str, device_carbon: Quantity | str, devices: float, used_time: Quantity | str, lifetime: Quantity | str) -> CarbonFootprintResult: ...
+    def solve(
+        energy: Quantity | str, pue: float, carbon_intensity: Quantity | str, device_carbon: Quantity | str,
+        devices: float, used_time: Quantity | str, lifetime: Quantity | str,
+    ) -> CarbonFootprintResult: ...
 class WaterUse(_Law):
     @staticmethod
     def solve(energy: Quantity | str, wue: Quantity | str) -> WaterUseResult: ...
 class CapitalCost(_Law):
     @staticmethod
-    def solve(unit_cost: Quantity | str, devices: float, used_time: Quantity | str, lifetime: Quantity | str, infrastructure: float | None = ...) -> CapitalCostResult: ...
+    def solve(
+        unit_cost: Quantity | str, devices: float, used_time: Quantity | str, lifetime: Quantity | str,
+        infrastructure: float | None = ...,
+    ) -> CapitalCostResult: ...
 class EnergyCost(_Law):
     @staticmethod
     def solve(facility_energy: Quantity | str, energy_price: Quantity | str) -> EnergyCostResult: ...
 class MaintenanceCost(_Law):
     @staticmethod
-    def solve(purchase: Quantity | str, used_time: Quantity | str, annual_maintenance: float | None = ...) -> MaintenanceCostResult: ...
+    def solve(
+        purchase: Quantity | str, used_time: Quantity | str, annual_maintenance: float | None = ...,
+    ) -> MaintenanceCostResult: ...
 class TotalCost(_Law):
     @staticmethod
-    def solve(unit_cost: Quantity | str, devices: float, used_time: Quantity | str, lifetime: Quantity | str, facility_energy: Quantity | str, energy_price: Quantity | str, infrastructure: float | None = ..., annual_maintenance: float | None = ...) -> TotalCostResult: ...
+    def solve(
+        unit_cost: Quantity | str, devices: float, used_time: Quantity | str, lifetime: Quantity | str,
+        facility_energy: Quantity | str, energy_price: Quantity | str, infrastructure: float | None = ...,
+        annual_maintenance: float | None = ...,
+    ) -> TotalCostResult: ...
 class CostPerToken(_Law):
     @staticmethod
-    def solve(cost_rate: Quantity | str, token_throughput: Quantity | str, utilization: float | None = ...) -> CostPerTokenResult: ...
+    def solve(
+        cost_rate: Quantity | str, token_throughput: Quantity | str, utilization: float | None = ...,
+    ) -> CostPerTokenResult: ...
 class ClusterMtbf(_Law):
     @staticmethod
     def solve(part_mtbf: Quantity | str, parts: float) -> ClusterMtbfResult: ...
@@ -189,13 +296,26 @@ class YoungInterval(_Law):
     def solve(checkpoint_time: Quantity | str, mtbf: Quantity | str) -> YoungIntervalResult: ...
 class CheckpointGoodput(_Law):
     @staticmethod
-    def solve(interval: Quantity | str, checkpoint_time: Quantity | str, restart_time: Quantity | str, mtbf: Quantity | str) -> CheckpointGoodputResult: ...
+    def solve(
+        interval: Quantity | str, checkpoint_time: Quantity | str, restart_time: Quantity | str, mtbf:
+        Quantity | str,
+    ) -> CheckpointGoodputResult: ...
 class TextbookPass(_Law):
     @staticmethod
-    def solve(work: Quantity | str, weights: Quantity | str, efficiency: float, activation_share: float, peak: Quantity | str, bandwidth: Quantity | str, layer_overhead: Quantity | str, dispatch: Quantity | str, batch_size: float | None = ..., layers: float | None = ..., passes: float | None = ...) -> TextbookPassResult: ...
+    def solve(
+        work: Quantity | str, weights: Quantity | str, efficiency: float, activation_share: float, peak:
+        Quantity | str, bandwidth: Quantity | str, layer_overhead: Quantity | str, dispatch: Quantity | str,
+        batch_size: float | None = ..., layers: float | None = ..., passes: float | None = ...,
+    ) -> TextbookPassResult: ...
 class TextbookPrefillWork(_Law):
     @staticmethod
-    def solve(params: Quantity | str, layers: float, width: float, new_tokens: float, context: float, batch_size: float | None = ...) -> TextbookPrefillWorkResult: ...
+    def solve(
+        params: Quantity | str, layers: float, width: float, new_tokens: float, context: float, batch_size:
+        float | None = ...,
+    ) -> TextbookPrefillWorkResult: ...
 class TextbookDecode(_Law):
     @staticmethod
-    def solve(weights: Quantity | str, kv_cache: Quantity | str, bandwidth: Quantity | str, layer_overhead: Quantity | str, layers: float) -> TextbookDecodeResult: ...
+    def solve(
+        weights: Quantity | str, kv_cache: Quantity | str, bandwidth: Quantity | str, layer_overhead: Quantity
+        | str, layers: float,
+    ) -> TextbookDecodeResult: ...

@@ -28,7 +28,12 @@ class _Spec:
 # Generated below by bindings/python/make_stubs.py.
 
 class AttentionShape(_Spec):
-    def __init__(self, *, kind: str = ..., q_lora_rank: int | None = ..., kv_lora_rank: int | None = ..., nope_head_dim: int | None = ..., rope_head_dim: int | None = ..., value_head_dim: int | None = ..., sliding_window: int | None = ..., full_attention_layers: int | None = ..., chunk: int | None = ..., pattern: str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, kind: str = ..., q_lora_rank: int | None = ..., kv_lora_rank: int | None = ...,
+        nope_head_dim: int | None = ..., rope_head_dim: int | None = ..., value_head_dim: int | None = ...,
+        sliding_window: int | None = ..., full_attention_layers: int | None = ..., chunk: int | None = ...,
+        pattern: str | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def kind(self) -> str: ...
     @property
@@ -50,7 +55,12 @@ class AttentionShape(_Spec):
     @property
     def pattern(self) -> str | None: ...
 class ComputeCore(_Spec):
-    def __init__(self, *, dense: Mapping[str, Quantity | str] = ..., sparse: Mapping[str, Quantity | str] = ..., vector: Mapping[str, Quantity | str] = ..., dense_fp16_accumulate: Mapping[str, Quantity | str] = ..., default_precision: str = ..., units: int | None = ..., clock: Quantity | str | None = ..., matrix_clock: Quantity | str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, dense: Mapping[str, Quantity | str] = ..., sparse: Mapping[str, Quantity | str] = ...,
+        vector: Mapping[str, Quantity | str] = ..., dense_fp16_accumulate: Mapping[str, Quantity | str] = ...,
+        default_precision: str = ..., units: int | None = ..., clock: Quantity | str | None = ...,
+        matrix_clock: Quantity | str | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def dense(self) -> Mapping[str, Quantity]: ...
     @property
@@ -74,7 +84,16 @@ class ComputeCore(_Spec):
     @property
     def sm_count(self) -> Any: ...
 class Conventions(_Spec):
-    def __init__(self, *, textbook_efficiency: float, textbook_activation_share: float, textbook_layer_overhead: Quantity | str, matrix_share: float, attention_share: float, vector_share: float, memory_share: float, link_share: float, vector_rate_ratio: float, tile_m: int, tile_n: int, units: int, kernel_launch: Quantity | str, dispatch_overhead: Quantity | str, host_bandwidth: Quantity | str, fabric_bandwidth: Quantity | str, intra_latency: Quantity | str, inter_latency: Quantity | str, memory_reserve: Quantity | str, memory_fragmentation: float, gradient_bucket: float, overlap: float, idle_fraction: float, pue: float, wue: Quantity | str, electricity_price: Quantity | str, maintenance_share: float, amortization_years: float, draft_tokens: int, **other_names: Any) -> None: ...
+    def __init__(
+        self, *, textbook_efficiency: float, textbook_activation_share: float, textbook_layer_overhead:
+        Quantity | str, matrix_share: float, attention_share: float, vector_share: float, memory_share: float,
+        link_share: float, vector_rate_ratio: float, tile_m: int, tile_n: int, units: int, kernel_launch:
+        Quantity | str, dispatch_overhead: Quantity | str, host_bandwidth: Quantity | str, fabric_bandwidth:
+        Quantity | str, intra_latency: Quantity | str, inter_latency: Quantity | str, memory_reserve: Quantity
+        | str, memory_fragmentation: float, gradient_bucket: float, overlap: float, idle_fraction: float, pue:
+        float, wue: Quantity | str, electricity_price: Quantity | str, maintenance_share: float,
+        amortization_years: float, draft_tokens: int, **other_names: Any,
+    ) -> None: ...
     @property
     def textbook_efficiency(self) -> float: ...
     @property
@@ -134,7 +153,13 @@ class Conventions(_Spec):
     @property
     def draft_tokens(self) -> int: ...
 class ConvLayer(_Spec):
-    def __init__(self, *, op: str, out: int | None = ..., channels: int | None = ..., kernel: int | None = ..., kernel_h: int | None = ..., kernel_w: int | None = ..., stride: int | None = ..., size: int | None = ..., size_h: int | None = ..., size_w: int | None = ..., groups: int | None = ..., times: int | None = ..., bias: bool = ..., batch_norm: bool = ..., unit_bias: bool = ..., padding: str = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, op: str, out: int | None = ..., channels: int | None = ..., kernel: int | None = ...,
+        kernel_h: int | None = ..., kernel_w: int | None = ..., stride: int | None = ..., size: int | None =
+        ..., size_h: int | None = ..., size_w: int | None = ..., groups: int | None = ..., times: int | None =
+        ..., bias: bool = ..., batch_norm: bool = ..., unit_bias: bool = ..., padding: str = ...,
+        **other_names: Any,
+    ) -> None: ...
     @property
     def op(self) -> str: ...
     @property
@@ -168,7 +193,9 @@ class ConvLayer(_Spec):
     @property
     def padding(self) -> str: ...
 class CoolingProfile(_Spec):
-    def __init__(self, *, name: str, pue: float, wue: Quantity | str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, pue: float, wue: Quantity | str | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -180,7 +207,10 @@ class CoolingProfile(_Spec):
     @property
     def title(self) -> Any: ...
 class Datacenter(_Spec):
-    def __init__(self, *, name: str, grid: GridProfile | None, pue: float, cooling: CoolingProfile | None = ..., wue: Quantity | str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, grid: GridProfile | None, pue: float, cooling: CoolingProfile | None = ..., wue:
+        Quantity | str | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -196,7 +226,10 @@ class Datacenter(_Spec):
     @property
     def title(self) -> Any: ...
 class DiffusionShape(_Spec):
-    def __init__(self, *, denoising_steps: int | None = ..., resolution: int | None = ..., evaluations_per_step: int | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, denoising_steps: int | None = ..., resolution: int | None = ..., evaluations_per_step: int |
+        None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def denoising_steps(self) -> int | None: ...
     @property
@@ -204,7 +237,11 @@ class DiffusionShape(_Spec):
     @property
     def evaluations_per_step(self) -> int | None: ...
 class Fleet(_Spec):
-    def __init__(self, *, name: str, node: Node | None, fabric: NetworkFabric | None, node_count: int = ..., grid: GridProfile | None = ..., datacenter: Datacenter | None = ..., total_accelerators: int | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, node: Node | None, fabric: NetworkFabric | None, node_count: int = ..., grid:
+        GridProfile | None = ..., datacenter: Datacenter | None = ..., total_accelerators: int | None = ...,
+        **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -230,7 +267,11 @@ class Fleet(_Spec):
     @property
     def title(self) -> Any: ...
 class GridProfile(_Spec):
-    def __init__(self, *, name: str, carbon_intensity: Quantity | str, basis: str | None = ..., year: int | None = ..., primary_source: str | None = ..., renewable_share: float | None = ..., latitude: float | None = ..., longitude: float | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, carbon_intensity: Quantity | str, basis: str | None = ..., year: int | None = ...,
+        primary_source: str | None = ..., renewable_share: float | None = ..., latitude: float | None = ...,
+        longitude: float | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -260,7 +301,15 @@ class GridProfile(_Spec):
     @property
     def title(self) -> Any: ...
 class HardwareNode(_Spec):
-    def __init__(self, *, name: str, category: str | None = ..., vendor: str | None = ..., release_year: int | None = ..., accelerator_count: int = ..., compute: ComputeCore = ..., memory: MemoryHierarchy = ..., storage: StorageHierarchy = ..., host_link: IOInterconnect = ..., device_link: IOInterconnect = ..., power: PowerEnvelope = ..., unit_cost: Quantity | str | None = ..., unit_cost_max: Quantity | str | None = ..., embodied_carbon: Quantity | str | None = ..., die_area_mm2: float | None = ..., dispatch_overhead: Quantity | str | None = ..., efficiency: SustainedShare = ..., partition_profiles: tuple[PartitionProfile, ...] = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, category: str | None = ..., vendor: str | None = ..., release_year: int | None =
+        ..., accelerator_count: int = ..., compute: ComputeCore = ..., memory: MemoryHierarchy = ..., storage:
+        StorageHierarchy = ..., host_link: IOInterconnect = ..., device_link: IOInterconnect = ..., power:
+        PowerEnvelope = ..., unit_cost: Quantity | str | None = ..., unit_cost_max: Quantity | str | None =
+        ..., embodied_carbon: Quantity | str | None = ..., die_area_mm2: float | None = ...,
+        dispatch_overhead: Quantity | str | None = ..., efficiency: SustainedShare = ..., partition_profiles:
+        tuple[PartitionProfile, ...] = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -318,7 +367,10 @@ class HardwareNode(_Spec):
     def rate_at(self, precision: str | None = ...) -> Quantity: ...
     def ridge_point(self, precision: str | None = ...) -> Quantity: ...
 class IOInterconnect(_Spec):
-    def __init__(self, *, name: str = ..., bandwidth: Quantity | str | None = ..., latency: Quantity | str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str = ..., bandwidth: Quantity | str | None = ..., latency: Quantity | str | None =
+        ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -328,7 +380,10 @@ class IOInterconnect(_Spec):
     @property
     def bandwidth_per_direction(self) -> Any: ...
 class InferenceTotals(_Spec):
-    def __init__(self, *, work: Quantity | str | None = ..., per: str = ..., sequence_length: int | None = ..., energy: Quantity | str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, work: Quantity | str | None = ..., per: str = ..., sequence_length: int | None = ..., energy:
+        Quantity | str | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def work(self) -> Quantity | None: ...
     @property
@@ -338,7 +393,10 @@ class InferenceTotals(_Spec):
     @property
     def energy(self) -> Quantity | None: ...
 class LinearAttentionShape(_Spec):
-    def __init__(self, *, kind: str | None = ..., layers: int | None = ..., key_heads: int | None = ..., value_heads: int | None = ..., head_dim: int | None = ..., conv_width: int | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, kind: str | None = ..., layers: int | None = ..., key_heads: int | None = ..., value_heads:
+        int | None = ..., head_dim: int | None = ..., conv_width: int | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def kind(self) -> str | None: ...
     @property
@@ -352,7 +410,14 @@ class LinearAttentionShape(_Spec):
     @property
     def conv_width(self) -> int | None: ...
 class MemoryHierarchy(_Spec):
-    def __init__(self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ..., type: str | None = ..., sram_capacity: Quantity | str | None = ..., sram_bandwidth: Quantity | str | None = ..., flash_capacity: Quantity | str | None = ..., flash_bandwidth: Quantity | str | None = ..., l2_cache: Quantity | str | None = ..., shared_memory_per_unit: Quantity | str | None = ..., register_file_per_unit: Quantity | str | None = ..., last_level_cache: Quantity | str | None = ..., usable_capacity: Quantity | str | None = ..., second_tier: SecondMemoryTier = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ..., type: str |
+        None = ..., sram_capacity: Quantity | str | None = ..., sram_bandwidth: Quantity | str | None = ...,
+        flash_capacity: Quantity | str | None = ..., flash_bandwidth: Quantity | str | None = ..., l2_cache:
+        Quantity | str | None = ..., shared_memory_per_unit: Quantity | str | None = ...,
+        register_file_per_unit: Quantity | str | None = ..., last_level_cache: Quantity | str | None = ...,
+        usable_capacity: Quantity | str | None = ..., second_tier: SecondMemoryTier = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def capacity(self) -> Quantity | None: ...
     @property
@@ -384,7 +449,11 @@ class MemoryHierarchy(_Spec):
     @property
     def shared_memory_per_sm(self) -> Any: ...
 class MoeShape(_Spec):
-    def __init__(self, *, experts: int | None = ..., top_k: int | None = ..., shared_experts: int | None = ..., expert_ffn: int | None = ..., shared_expert_ffn: int | None = ..., dense_layers: int | None = ..., moe_every: int | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, experts: int | None = ..., top_k: int | None = ..., shared_experts: int | None = ...,
+        expert_ffn: int | None = ..., shared_expert_ffn: int | None = ..., dense_layers: int | None = ...,
+        moe_every: int | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def experts(self) -> int | None: ...
     @property
@@ -400,7 +469,10 @@ class MoeShape(_Spec):
     @property
     def moe_every(self) -> int | None: ...
 class NetworkFabric(_Spec):
-    def __init__(self, *, name: str, topology: str | None = ..., bandwidth: Quantity | str | None = ..., latency: Quantity | str | None = ..., oversubscription: float = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, topology: str | None = ..., bandwidth: Quantity | str | None = ..., latency:
+        Quantity | str | None = ..., oversubscription: float = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -418,7 +490,14 @@ class NetworkFabric(_Spec):
     @property
     def title(self) -> Any: ...
 class Node(_Spec):
-    def __init__(self, *, name: str, accelerator: HardwareNode | None, accelerators_per_node: int = ..., intra_node_bandwidth: Quantity | str | None = ..., intra_node_topology: str | None = ..., nics_per_node: int | None = ..., nic_bandwidth: Quantity | str | None = ..., psus_per_node: int | None = ..., host_cpu: str | None = ..., host_memory: Quantity | str | None = ..., local_storage: str | None = ..., domain_accelerators: int | None = ..., pair_bandwidth: Quantity | str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, accelerator: HardwareNode | None, accelerators_per_node: int = ...,
+        intra_node_bandwidth: Quantity | str | None = ..., intra_node_topology: str | None = ...,
+        nics_per_node: int | None = ..., nic_bandwidth: Quantity | str | None = ..., psus_per_node: int | None
+        = ..., host_cpu: str | None = ..., host_memory: Quantity | str | None = ..., local_storage: str | None
+        = ..., domain_accelerators: int | None = ..., pair_bandwidth: Quantity | str | None = ...,
+        **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -452,7 +531,9 @@ class Node(_Spec):
     @property
     def title(self) -> Any: ...
 class PartitionProfile(_Spec):
-    def __init__(self, *, name: str, memory: Quantity | str | None = ..., units: int | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, memory: Quantity | str | None = ..., units: int | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -460,7 +541,10 @@ class PartitionProfile(_Spec):
     @property
     def units(self) -> int | None: ...
 class Pod(_Spec):
-    def __init__(self, *, name: str, accelerator: HardwareNode | None, chips: int, memory: Quantity | str | None = ..., power: Quantity | str | None = ..., topology: str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, accelerator: HardwareNode | None, chips: int, memory: Quantity | str | None = ...,
+        power: Quantity | str | None = ..., topology: str | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -478,7 +562,12 @@ class Pod(_Spec):
     @property
     def title(self) -> Any: ...
 class PowerEnvelope(_Spec):
-    def __init__(self, *, tdp: Quantity | str | None = ..., tdp_min: Quantity | str | None = ..., tdp_max: Quantity | str | None = ..., battery_capacity: Quantity | str | None = ..., measured_min: Quantity | str | None = ..., measured_mean: Quantity | str | None = ..., measured_max: Quantity | str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, tdp: Quantity | str | None = ..., tdp_min: Quantity | str | None = ..., tdp_max: Quantity |
+        str | None = ..., battery_capacity: Quantity | str | None = ..., measured_min: Quantity | str | None =
+        ..., measured_mean: Quantity | str | None = ..., measured_max: Quantity | str | None = ...,
+        **other_names: Any,
+    ) -> None: ...
     @property
     def tdp(self) -> Quantity | None: ...
     @property
@@ -494,7 +583,11 @@ class PowerEnvelope(_Spec):
     @property
     def measured_max(self) -> Quantity | None: ...
 class Rack(_Spec):
-    def __init__(self, *, name: str, node: Node | None = ..., nodes_per_rack: int | None = ..., accelerators: int | None = ..., power: Quantity | str | None = ..., non_accelerator_power: Quantity | str | None = ..., cooling: str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, node: Node | None = ..., nodes_per_rack: int | None = ..., accelerators: int |
+        None = ..., power: Quantity | str | None = ..., non_accelerator_power: Quantity | str | None = ...,
+        cooling: str | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -514,7 +607,13 @@ class Rack(_Spec):
     @property
     def title(self) -> Any: ...
 class RecommendationShape(_Spec):
-    def __init__(self, *, parameter_range: Iterable[Quantity | str], bottom_mlp: tuple[int, ...], top_mlp: tuple[int, ...], table_rows: tuple[int, ...], table_pooling: tuple[float, ...], model_size: Quantity | str | None = ..., embedding_entries: int | None = ..., dense_features: int | None = ..., embedding_dim: int | None = ..., cross_layers: int | None = ..., cross_rank: int | None = ..., rows_per_sample: int | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, parameter_range: Iterable[Quantity | str], bottom_mlp: tuple[int, ...], top_mlp: tuple[int,
+        ...], table_rows: tuple[int, ...], table_pooling: tuple[float, ...], model_size: Quantity | str | None
+        = ..., embedding_entries: int | None = ..., dense_features: int | None = ..., embedding_dim: int |
+        None = ..., cross_layers: int | None = ..., cross_rank: int | None = ..., rows_per_sample: int | None
+        = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def model_size(self) -> Quantity | None: ...
     @property
@@ -540,7 +639,11 @@ class RecommendationShape(_Spec):
     @property
     def table_pooling(self) -> tuple[float, ...]: ...
 class ScalarFigure(_Spec):
-    def __init__(self, *, name: str, value: Quantity | str, low: Quantity | str | None = ..., high: Quantity | str | None = ..., region: str | None = ..., per: str | None = ..., detail: str | None = ..., year: int | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, value: Quantity | str, low: Quantity | str | None = ..., high: Quantity | str |
+        None = ..., region: str | None = ..., per: str | None = ..., detail: str | None = ..., year: int |
+        None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -564,7 +667,10 @@ class ScalarFigure(_Spec):
     @property
     def title(self) -> Any: ...
 class SecondMemoryTier(_Spec):
-    def __init__(self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ..., type: str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ..., type: str |
+        None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def capacity(self) -> Quantity | None: ...
     @property
@@ -572,7 +678,10 @@ class SecondMemoryTier(_Spec):
     @property
     def type(self) -> str | None: ...
 class StateSpaceShape(_Spec):
-    def __init__(self, *, state_size: int | None = ..., expand: float | None = ..., conv_width: int | None = ..., dt_rank: int | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, state_size: int | None = ..., expand: float | None = ..., conv_width: int | None = ...,
+        dt_rank: int | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def state_size(self) -> int | None: ...
     @property
@@ -582,7 +691,10 @@ class StateSpaceShape(_Spec):
     @property
     def dt_rank(self) -> int | None: ...
 class StorageHierarchy(_Spec):
-    def __init__(self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ..., latency: Quantity | str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ..., latency:
+        Quantity | str | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def capacity(self) -> Quantity | None: ...
     @property
@@ -590,7 +702,11 @@ class StorageHierarchy(_Spec):
     @property
     def latency(self) -> Quantity | None: ...
 class StorageTier(_Spec):
-    def __init__(self, *, name: str, bandwidth: Quantity | str | None = ..., latency: Quantity | str | None = ..., iops: float | None = ..., drives: int | None = ..., media: str | None = ..., interface: str | None = ..., durability: str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, bandwidth: Quantity | str | None = ..., latency: Quantity | str | None = ...,
+        iops: float | None = ..., drives: int | None = ..., media: str | None = ..., interface: str | None =
+        ..., durability: str | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -612,7 +728,10 @@ class StorageTier(_Spec):
     @property
     def title(self) -> Any: ...
 class SustainedShare(_Spec):
-    def __init__(self, *, matrix: float | None = ..., memory: float | None = ..., link: float | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, matrix: float | None = ..., memory: float | None = ..., link: float | None = ...,
+        **other_names: Any,
+    ) -> None: ...
     @property
     def matrix(self) -> float | None: ...
     @property
@@ -620,7 +739,12 @@ class SustainedShare(_Spec):
     @property
     def link(self) -> float | None: ...
 class TrainingTotals(_Spec):
-    def __init__(self, *, tokens: Quantity | str | None = ..., work: Quantity | str | None = ..., dataset_size: Quantity | str | None = ..., accelerators: int | None = ..., days: Quantity | str | None = ..., gpu_days: Quantity | str | None = ..., pretraining_gpu_days: Quantity | str | None = ..., energy: Quantity | str | None = ..., hardware: str | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, tokens: Quantity | str | None = ..., work: Quantity | str | None = ..., dataset_size:
+        Quantity | str | None = ..., accelerators: int | None = ..., days: Quantity | str | None = ...,
+        gpu_days: Quantity | str | None = ..., pretraining_gpu_days: Quantity | str | None = ..., energy:
+        Quantity | str | None = ..., hardware: str | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def tokens(self) -> Quantity | None: ...
     @property
@@ -640,7 +764,16 @@ class TrainingTotals(_Spec):
     @property
     def hardware(self) -> str | None: ...
 class TransformerShape(_Spec):
-    def __init__(self, *, layers: int | None = ..., hidden: int | None = ..., ffn: int | None = ..., heads: int | None = ..., kv_heads: int | None = ..., head_dim: int | None = ..., vocab: int | None = ..., gated_ffn: bool = ..., tied_embeddings: bool = ..., learned_positions: bool = ..., biases: bool = ..., norm_biases: bool = ..., qkv_biases: bool = ..., attention_biases: bool = ..., expert_biases: bool = ..., router_biases: bool = ..., head_bias: bool = ..., attention_sinks: bool = ..., shared_expert_gate: bool = ..., embedding_norm: bool = ..., final_norm: bool = ..., qk_norm: str = ..., pooler: bool = ..., norms_per_layer: int = ..., token_types: int | None = ..., classes: int | None = ..., image_size: int | None = ..., patch_size: int | None = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, layers: int | None = ..., hidden: int | None = ..., ffn: int | None = ..., heads: int | None
+        = ..., kv_heads: int | None = ..., head_dim: int | None = ..., vocab: int | None = ..., gated_ffn:
+        bool = ..., tied_embeddings: bool = ..., learned_positions: bool = ..., biases: bool = ...,
+        norm_biases: bool = ..., qkv_biases: bool = ..., attention_biases: bool = ..., expert_biases: bool =
+        ..., router_biases: bool = ..., head_bias: bool = ..., attention_sinks: bool = ...,
+        shared_expert_gate: bool = ..., embedding_norm: bool = ..., final_norm: bool = ..., qk_norm: str =
+        ..., pooler: bool = ..., norms_per_layer: int = ..., token_types: int | None = ..., classes: int |
+        None = ..., image_size: int | None = ..., patch_size: int | None = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def layers(self) -> int | None: ...
     @property
@@ -700,7 +833,15 @@ class TransformerShape(_Spec):
     @property
     def hidden_dim(self) -> Any: ...
 class Workload(_Spec):
-    def __init__(self, *, name: str, category: str | None = ..., architecture: str = ..., release_year: int | None = ..., parameters: Quantity | str | None = ..., active_parameters: Quantity | str | None = ..., max_positions: int | None = ..., shape: TransformerShape = ..., attention: AttentionShape = ..., moe: MoeShape = ..., linear_attention: LinearAttentionShape = ..., convolution: tuple[ConvLayer, ...] = ..., state_space: StateSpaceShape = ..., diffusion: DiffusionShape = ..., recommendation: RecommendationShape = ..., inference: InferenceTotals = ..., training: TrainingTotals = ..., model_size: Quantity | str | None = ..., extra: Mapping[str, float] = ..., **other_names: Any) -> None: ...
+    def __init__(
+        self, *, name: str, category: str | None = ..., architecture: str = ..., release_year: int | None =
+        ..., parameters: Quantity | str | None = ..., active_parameters: Quantity | str | None = ...,
+        max_positions: int | None = ..., shape: TransformerShape = ..., attention: AttentionShape = ..., moe:
+        MoeShape = ..., linear_attention: LinearAttentionShape = ..., convolution: tuple[ConvLayer, ...] =
+        ..., state_space: StateSpaceShape = ..., diffusion: DiffusionShape = ..., recommendation:
+        RecommendationShape = ..., inference: InferenceTotals = ..., training: TrainingTotals = ...,
+        model_size: Quantity | str | None = ..., extra: Mapping[str, float] = ..., **other_names: Any,
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property

@@ -17,7 +17,7 @@ struct PowerEfficiencyModel : Model<PowerEfficiencyModel> {
     bool is_efficient;
     static constexpr auto fields() {
       return rows(field(&Result::flops_per_watt, "flops_per_watt", "TFLOP/s/W", "peak rate per watt"),
-                        field(&Result::is_efficient, "is_efficient", "", "above 1 TFLOP/s/W"));
+                  field(&Result::is_efficient, "is_efficient", "", "above 1 TFLOP/s/W"));
     }
   };
   Result solve(const Inputs& in) const {

@@ -21,26 +21,23 @@ struct RequiredBandwidthSolver : Solver<RequiredBandwidthSolver> {
     }
   };
   Result solve(const Inputs& in) const { return {in.workload->size() / in.target_latency}; }
-  Check verify(const Inputs& in, const Result& r) const { return {in.target_latency, in.workload->size() / r.required_bw}; }
+  Check verify(const Inputs& in, const Result& r) const {
+    return {in.target_latency, in.workload->size() / r.required_bw};
+  }
 };
 
 // A law: a Model whose structs and solve are templates. It can be asked for any of its inputs.
 struct StreamModel {
-  template <class T>
-  struct Inputs {
+  template <class T> struct Inputs {
     Data<T> weights;
     Bandwidth<T> hbm;
     MLSYSIM_FIELDS(Inputs, weights, hbm)
   };
-  template <class T>
-  struct Result {
+  template <class T> struct Result {
     Time<T> time;
     MLSYSIM_FIELDS(Result, time)
   };
-  template <class T = double>
-  static Result<T> solve(const Inputs<T>& in) {
-    return {in.weights / in.hbm};
-  }
+  template <class T = double> static Result<T> solve(const Inputs<T>& in) { return {in.weights / in.hbm}; }
 };
 
 int main() {
@@ -48,8 +45,10 @@ int main() {
   llama.name = "Llama3_8B";
   llama.parameters = 8.03 * unit::Gparam;
   const auto r = evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency = 10 * unit::ms});
-  std::printf("%.1f GB/s\n%s\n", r->required_bw.in(unit::GB / unit::s), r.report().verification.text().c_str());
+  std::printf("%.1f GB/s\n%s\n", r->required_bw.in(unit::GB / unit::s),
+              r.report().verification.text().c_str());
 
-  const auto asked = solve_for(StreamModel{}, {llama.size(), 1 * unit::TB / unit::s}, "hbm", equals("time", 10 * unit::ms));
+  const auto asked =
+      solve_for(StreamModel{}, {llama.size(), 1 * unit::TB / unit::s}, "hbm", equals("time", 10 * unit::ms));
   std::printf("%.1f GB/s by asking the law\n", asked->value.in("GB/s"));
 }

@@ -19,8 +19,8 @@ struct CheapestHardwareOptimizer : Optimizer<CheapestHardwareOptimizer> {
     std::string hardware_name;
     static constexpr auto fields() {
       return rows(field(&Result::search, "search", "", "what was tried"),
-                        field(&Result::cheapest_cost, "cheapest_cost", "USD", "price of one device"),
-                        field(&Result::hardware_name, "hardware_name", "", "the device"));
+                  field(&Result::cheapest_cost, "cheapest_cost", "USD", "price of one device"),
+                  field(&Result::hardware_name, "hardware_name", "", "the device"));
     }
   };
   std::optional<Result> solve(const Inputs& in, Search& search) const {
@@ -46,9 +46,11 @@ int main() {
   add("Large", 989, 30000 * unit::USD);
   add("Unpriced", 2000, {});
 
-  const auto best = evaluate(CheapestHardwareOptimizer{}, {.zoo = &zoo, .min_rate = 100 * unit::TFLOP / unit::s});
+  const auto best =
+      evaluate(CheapestHardwareOptimizer{}, {.zoo = &zoo, .min_rate = 100 * unit::TFLOP / unit::s});
   std::printf("%s for %.0f USD\n%s\n", best->hardware_name.c_str(), best->cheapest_cost.in(unit::USD),
               best->search.text().c_str());
-  const auto none = evaluate(CheapestHardwareOptimizer{}, {.zoo = &zoo, .min_rate = 5 * unit::PFLOP / unit::s});
+  const auto none =
+      evaluate(CheapestHardwareOptimizer{}, {.zoo = &zoo, .min_rate = 5 * unit::PFLOP / unit::s});
   if (!none) std::printf("%s\n", none.why()->text().c_str());
 }

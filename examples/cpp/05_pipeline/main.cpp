@@ -20,7 +20,8 @@ struct PowerModel : Model<PowerModel> {
     MLSYSIM_FIELDS(Result, power)
   };
   Outcome<Result> solve(const Inputs& in) const {
-    if (!in.hardware->power.tdp) return Infeasible{in.hardware->name + " has no TDP", "a device with a TDP", {}};
+    if (!in.hardware->power.tdp)
+      return Infeasible{in.hardware->name + " has no TDP", "a device with a TDP", {}};
     return Result{*in.hardware->power.tdp * in.fleet->total_accelerators()};
   }
 };
@@ -33,8 +34,8 @@ struct EnergyModel : Model<EnergyModel> {
     double pue = 1.1;
     static constexpr auto fields() {
       return rows(field(&Inputs::power, key::power).positive(),
-                        field(&Inputs::duration_days, key::duration_days).positive(),
-                        field(&Inputs::pue, key::pue).at_least(1).defaulted("example"));
+                  field(&Inputs::duration_days, key::duration_days).positive(),
+                  field(&Inputs::pue, key::pue).at_least(1).defaulted("example"));
     }
   };
   struct Result {
@@ -91,8 +92,8 @@ int main() {
   std::printf("%s", run.explain("carbon_footprint").c_str());
 
   run.set("duration_days", 60).execute();
-  std::printf("60 days: %.0f kgCO2e, %zu stages ran\n", run.get<CarbonModel>().carbon_footprint.in(unit::kgCO2e),
-              run.report().executed);
+  std::printf("60 days: %.0f kgCO2e, %zu stages ran\n",
+              run.get<CarbonModel>().carbon_footprint.in(unit::kgCO2e), run.report().executed);
   h100.power.tdp.reset();
   run.set("fleet", &fleet).execute();
   std::printf("%s", run.show().c_str());

@@ -25,9 +25,10 @@ class PipelineBuildError : public PipelineError {
 
 /// Collects stages, links and given keys; `build()` checks the whole and makes the Pipeline.
 ///
-/// An input is met by an explicit link, by a given value of its name, by exactly one result of another stage under the
-/// same key, or by what a given or produced object implies (a fleet supplies its hardware). An input with a default
-/// that nothing meets keeps the default. The order of stages follows the links; listing order only breaks ties.
+/// An input is met by an explicit link, by a given value of its name, by exactly one result of another stage
+/// under the same key, or by what a given or produced object implies (a fleet supplies its hardware). An
+/// input with a default that nothing meets keeps the default. The order of stages follows the links; listing
+/// order only breaks ties.
 class PipelineBuilder {
  public:
   explicit PipelineBuilder(std::string name = "Pipeline") : name_(std::move(name)) {}

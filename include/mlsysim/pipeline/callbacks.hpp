@@ -15,8 +15,7 @@ class Run;
 
 /// How a stage of a run stands.
 enum class StageStatus : std::uint8_t { waiting, ok, infeasible, skipped, failed };
-template <>
-struct Choices<StageStatus> {
+template <> struct Choices<StageStatus> {
   static constexpr std::string_view what = "stage status";
   static constexpr std::array<std::string_view, 5> names{"waiting", "ok", "infeasible", "skipped", "failed"};
 };
@@ -42,8 +41,9 @@ struct ProgressEvent {
   const SearchProgress* search = nullptr;  ///< while the stage searches
 };
 
-/// Base of all observers; override what you want to see. One that throws is named in the report of the run and does
-/// not change it. Calls come from the thread that executes the run, end events exactly once, also after errors.
+/// Base of all observers; override what you want to see. One that throws is named in the report of the run
+/// and does not change it. Calls come from the thread that executes the run, end events exactly once, also
+/// after errors.
 class Callback {
  public:
   Callback() = default;

@@ -22,7 +22,8 @@ struct PipelineGraph;
 /// A value under its key: `{"workload", &llama}`.
 using Supplied = std::pair<std::string_view, DynamicValue>;
 
-/// A typed graph of resolvers, made by PipelineBuilder. Copies share the graph; safe to use from several threads.
+/// A typed graph of resolvers, made by PipelineBuilder. Copies share the graph; safe to use from several
+/// threads.
 class Pipeline {
  public:
   explicit Pipeline(std::shared_ptr<const detail::PipelineGraph> graph) : graph_(std::move(graph)) {}

@@ -21,7 +21,8 @@ struct RunOptions {
   std::vector<Callback*> callbacks{};  ///< called in this order; they outlive the execution
   CallbackFaults callback_faults = CallbackFaults::record;
   const CancelToken* cancel = nullptr;  ///< stops searches and skips the stages that have not started
-  unsigned threads = 1;  ///< above 1, stages that are thread_safe and do not depend on each other run side by side
+  unsigned threads =
+      1;  ///< above 1, stages that are thread_safe and do not depend on each other run side by side
 };
 
 /// What is to be told about a run beside its results.
@@ -64,9 +65,11 @@ class StageView {
   const void *in_ = nullptr, *out_ = nullptr;
 };
 
-/// Values and results of one run. Set values, execute, read; set some again and only what lies downstream runs again.
+/// Values and results of one run. Set values, execute, read; set some again and only what lies downstream
+/// runs again.
 ///
-/// Once warm, executing neither allocates nor looks up names. Not for use by several threads at once; movable.
+/// Once warm, executing neither allocates nor looks up names. Not for use by several threads at once;
+/// movable.
 class Run {
  public:
   explicit Run(const Pipeline& pipeline);
@@ -74,7 +77,8 @@ class Run {
   Run& operator=(Run&&) noexcept;
   ~Run();
 
-  /// Supplies a value; "model" means "workload". An equal value changes nothing; an object always counts as changed.
+  /// Supplies a value; "model" means "workload". An equal value changes nothing; an object always counts as
+  /// changed.
   /// @throws LookupError for a key that the pipeline was not told about
   Run& set(std::string_view key, const DynamicValue& value);
   /// Place of a key for `set(index, value)`, for callers that set it often.
@@ -85,8 +89,9 @@ class Run {
 
   /// Runs every stage whose inputs changed, in order.
   ///
-  /// An infeasible stage is a result: what needs it is skipped with the reason. A stage that throws does not keep
-  /// independent stages from running; the first error is rethrown at the end, unchanged in type, with its stage as context.
+  /// An infeasible stage is a result: what needs it is skipped with the reason. A stage that throws does not
+  /// keep independent stages from running; the first error is rethrown at the end, unchanged in type, with
+  /// its stage as context.
   /// @throws InputError for missing values; what stages throw
   Run& execute();
   Run& execute(const RunOptions& options);
@@ -101,8 +106,7 @@ class Run {
   [[nodiscard]] DynamicValue value(std::string_view key) const;
   /// The result of the only stage of a resolver type, or of the one of this name.
   /// @throws LookupError when there is none or several, SolverError when it has no result
-  template <class R>
-  [[nodiscard]] const result_of<R>& get(std::string_view stage = {}) const {
+  template <class R> [[nodiscard]] const result_of<R>& get(std::string_view stage = {}) const {
     return *static_cast<const result_of<R>*>(typed_result(&detail::type_tag_v<R>, detail::id_of<R>(), stage));
   }
 
@@ -120,7 +124,8 @@ class Run {
   [[nodiscard]] std::string show() const;
 
  private:
-  [[nodiscard]] const void* typed_result(const void* tag, std::string_view type, std::string_view stage) const;
+  [[nodiscard]] const void* typed_result(const void* tag, std::string_view type,
+                                         std::string_view stage) const;
   struct State;
   std::unique_ptr<State> state_;
 };

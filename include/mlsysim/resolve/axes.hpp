@@ -28,13 +28,11 @@ class Axis {
 
 /// These numbers.
 template <class... N>
-  requires(std::is_arithmetic_v<N> && ...)
-[[nodiscard]] Axis choices(N... numbers) {
-  return {{static_cast<double>(numbers)...}, Exponents{}};
-}
+  requires(std::is_arithmetic_v<N>&&...)
+[[nodiscard]] Axis choices(N... numbers) { return {{static_cast<double>(numbers)...}, Exponents{}}; }
 /// These quantities, all of one dimension.
 template <class D, class... Q>
-  requires(std::is_same_v<Q, Quantity<D, double>> && ...)
+  requires(std::is_same_v<Q, Quantity<D, double>>&&...)
 [[nodiscard]] Axis choices(const Quantity<D, double>& first, const Q&... more) {
   return {{first.base(), more.base()...}, D::exps};
 }
@@ -47,11 +45,12 @@ namespace detail {
 void check_axes(std::span<const FieldInfo> fields, std::span<const Axis> axes);
 }
 
-/// All combinations of axes, as table structs `P` over double; the last member runs fastest. A point is its index.
-template <class P>
-class Grid {
+/// All combinations of axes, as table structs `P` over double; the last member runs fastest. A point is its
+/// index.
+template <class P> class Grid {
  public:
-  /// One axis per member of `P`, in the order of its table. @throws InputError or DimensionError where they do not fit
+  /// One axis per member of `P`, in the order of its table. @throws InputError or DimensionError where they
+  /// do not fit
   Grid(std::initializer_list<Axis> axes) : axes_(axes) {
     static_assert(TableStruct<P>);
     detail::check_axes(describe<P>(), axes_);

@@ -13,8 +13,7 @@ namespace mlsysim {
 
 /// How an answer was checked.
 enum class CheckKind : std::uint8_t { equality, integer_threshold, gradient };
-template <>
-struct Choices<CheckKind> {
+template <> struct Choices<CheckKind> {
   static constexpr std::string_view what = "check";
   static constexpr std::array<std::string_view, 3> names{"equality", "integer threshold", "gradient"};
 };
@@ -42,7 +41,8 @@ class [[nodiscard]] Check {
   template <class F>
   static Check gradient(std::string_view name, double claimed, F&& f, double x, double tolerance = 1e-5) {
     const double h = step(x);
-    return {CheckKind::gradient, name, AnyQuantity((f(x + h) - f(x - h)) / (2 * h)), AnyQuantity(claimed), tolerance};
+    return {CheckKind::gradient, name, AnyQuantity((f(x + h) - f(x - h)) / (2 * h)), AnyQuantity(claimed),
+            tolerance};
   }
 
   [[nodiscard]] CheckKind kind() const { return kind_; }
@@ -54,7 +54,8 @@ class [[nodiscard]] Check {
   [[nodiscard]] std::string text() const;
 
  private:
-  Check(CheckKind kind, std::string_view name, const AnyQuantity& target, const AnyQuantity& found, double tolerance);
+  Check(CheckKind kind, std::string_view name, const AnyQuantity& target, const AnyQuantity& found,
+        double tolerance);
   static double step(double x);
 
   CheckKind kind_ = CheckKind::equality;

@@ -19,13 +19,13 @@ struct DynamicField {
   ValueKind kind = ValueKind::any;  ///< `any`: takes what comes, and says its dimension with the value
   std::string unit{};               ///< of a quantity, for display; fixes its dimension
   std::string meaning{};
-  std::string object_type{};                 ///< of an object
-  std::vector<std::string> choices{};        ///< of a choice
-  bool required = true;                      ///< of an input: must be met in a pipeline
-  DynamicValue default_value{};              ///< of an input that is not required
+  std::string object_type{};           ///< of an object
+  std::vector<std::string> choices{};  ///< of a choice
+  bool required = true;                ///< of an input: must be met in a pipeline
+  DynamicValue default_value{};        ///< of an input that is not required
   std::string default_source{};
   double low = -kUnbounded, high = kUnbounded;  ///< display unit
-  bool shared = true;                        ///< linked by its name, as a key of the vocabulary is
+  bool shared = true;                           ///< linked by its name, as a key of the vocabulary is
 
   /// The same field as that of another resolver: kind, unit, meaning, range, choices.
   [[nodiscard]] static DynamicField like(const FieldInfo& field);
@@ -34,7 +34,8 @@ struct DynamicField {
 /// What a resolver made at run time answers: one value per output, in order, or the reason why there is none.
 using DynamicAnswer = std::variant<std::vector<DynamicValue>, Infeasible>;
 /// Receives one value per input, in order. Exceptions pass through unchanged.
-using DynamicSolve = std::function<DynamicAnswer(std::span<const DynamicValue> inputs, SolveContext& context)>;
+using DynamicSolve =
+    std::function<DynamicAnswer(std::span<const DynamicValue> inputs, SolveContext& context)>;
 
 /// A resolver over values that are described at run time. Not thread-safe unless its info says so.
 class DynamicResolver final : public Resolver {

@@ -18,10 +18,9 @@ struct DynamicValue {
 
   DynamicValue() = default;
   /// Any bare value; a number has no dimension.
-  DynamicValue(Value v, Exponents e = {}) : value(std::move(v)), exps(e) {}            // NOLINT: values pass the border
-  DynamicValue(const AnyQuantity& q) : value(q.base()), exps(q.exponents()) {}         // NOLINT
-  template <class D>
-  DynamicValue(const Quantity<D, double>& q) : value(q.base()), exps(D::exps) {}       // NOLINT
+  DynamicValue(Value v, Exponents e = {}) : value(std::move(v)), exps(e) {}  // NOLINT: values pass the border
+  DynamicValue(const AnyQuantity& q) : value(q.base()), exps(q.exponents()) {}                       // NOLINT
+  template <class D> DynamicValue(const Quantity<D, double>& q) : value(q.base()), exps(D::exps) {}  // NOLINT
   template <class N>
     requires(std::is_arithmetic_v<N> && !std::is_same_v<N, bool>)
   DynamicValue(N number) : value(static_cast<double>(number)) {}                       // NOLINT
@@ -29,12 +28,11 @@ struct DynamicValue {
   DynamicValue(const char* text) : value(std::string(text)) {}                         // NOLINT
   DynamicValue(std::string text) : value(std::move(text)) {}                           // NOLINT
   DynamicValue(HostRef host) : value(std::move(host)) {}                               // NOLINT
-  template <Choice E>
-  DynamicValue(E choice) : value(std::string(name_of(choice))) {}                      // NOLINT
+  template <Choice E> DynamicValue(E choice) : value(std::string(name_of(choice))) {}  // NOLINT
   /// A spec; it must outlive the use of the value.
   template <class O>
     requires requires { ObjectType<O>::name; }
-  DynamicValue(const O* object) : value(ObjectRef{object, ObjectType<O>::name}) {}     // NOLINT
+  DynamicValue(const O* object) : value(ObjectRef{object, ObjectType<O>::name}) {}  // NOLINT
 
   friend bool operator==(const DynamicValue&, const DynamicValue&) = default;
   [[nodiscard]] std::string text() const;

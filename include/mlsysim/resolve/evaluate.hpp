@@ -20,10 +20,10 @@ struct EvaluateOptions {
 };
 
 /// A result or the reason why there is none, with its report.
-template <class Result>
-class [[nodiscard]] Answer : public Outcome<Result> {
+template <class Result> class [[nodiscard]] Answer : public Outcome<Result> {
  public:
-  Answer(Outcome<Result> outcome, RunReport report) : Outcome<Result>(std::move(outcome)), report_(std::move(report)) {}
+  Answer(Outcome<Result> outcome, RunReport report)
+      : Outcome<Result>(std::move(outcome)), report_(std::move(report)) {}
   [[nodiscard]] const RunReport& report() const { return report_; }
 
  private:
@@ -33,8 +33,7 @@ class [[nodiscard]] Answer : public Outcome<Result> {
 namespace detail {
 
 /// Bits of the fields that differ from their defaults or have none: a direct call cannot know more.
-template <class In>
-FieldMask supplied_mask(const In& in) {
+template <class In> FieldMask supplied_mask(const In& in) {
   FieldMask mask;
   const In defaults = Blank<In>::make();
   std::size_t index = 0;
@@ -56,8 +55,7 @@ FieldMask supplied_mask(const In& in) {
 }
 
 /// The name of the `fidelity` field of a struct; empty where there is none.
-template <class S>
-std::string_view fidelity_of(const S& s) {
+template <class S> std::string_view fidelity_of(const S& s) {
   std::string_view found;
   for_each_field<S>([&](const auto& row) {
     using M = std::remove_cvref_t<decltype(s.*row.member)>;
@@ -73,7 +71,8 @@ std::string_view fidelity_of(const S& s) {
 
 /// Runs `solve` and stores the result; false when infeasible, with the reason in `why`.
 template <class R>
-bool solve_into(const R& r, const inputs_of<R>& in, result_of<R>& out, Search* search, Notes& notes, Infeasible& why) {
+bool solve_into(const R& r, const inputs_of<R>& in, result_of<R>& out, Search* search, Notes& notes,
+                Infeasible& why) {
   using Given = std::remove_cvref_t<decltype(call_solve<R>(r, in, search, notes))>;
   if constexpr (std::is_same_v<Given, result_of<R>>) {
     out = call_solve<R>(r, in, search, notes);
@@ -84,29 +83,38 @@ bool solve_into(const R& r, const inputs_of<R>& in, result_of<R>& out, Search* s
       out = std::move(given).value();
       return true;
     }
-    if constexpr (std::is_same_v<Given, Outcome<result_of<R>>>) why = *given.why();
-    else why = no_answer(id_of<R>(), search);
+    if constexpr (std::is_same_v<Given, Outcome<result_of<R>>>)
+      why = *given.why();
+    else
+      why = no_answer(id_of<R>(), search);
     return false;
   }
 }
 
 /// Puts an answer back into the law that it inverts: fields are matched by name.
-[[nodiscard]] Verification verify_by_law(const LawEntry& law, std::span<const FieldInfo> inputs, const void* in,
-                                         std::span<const FieldInfo> outputs, const void* out);
+[[nodiscard]] Verification verify_by_law(const LawEntry& law, std::span<const FieldInfo> inputs,
+                                         const void* in, std::span<const FieldInfo> outputs, const void* out);
 
-template <class R>
-Verification verification_of(const R& r, const inputs_of<R>& in, const result_of<R>& out) {
-  if constexpr (requires { { r.verify(in, out) } -> std::convertible_to<Check>; }) {
+template <class R> Verification verification_of(const R& r, const inputs_of<R>& in, const result_of<R>& out) {
+  if constexpr (requires {
+                  { r.verify(in, out) } -> std::convertible_to<Check>;
+                }) {
     return {{r.verify(in, out)}, {}};
-  } else if constexpr (requires { { r.verify(in, out) } -> std::convertible_to<std::vector<Check>>; }) {
+  } else if constexpr (requires {
+                         { r.verify(in, out) } -> std::convertible_to<std::vector<Check>>;
+                       }) {
     return {r.verify(in, out), "verify gave no checks"};
   } else if constexpr (requires { typename R::inverts; }) {
-    static_assert(Law<typename R::inverts>, "'inverts' names a law: a struct with info and templates Inputs, Result, solve");
-    return verify_by_law(entry_of<typename R::inverts>(), describe<inputs_of<R>>(), &in, describe<result_of<R>>(), &out);
+    static_assert(Law<typename R::inverts>,
+                  "'inverts' names a law: a struct with info and templates Inputs, Result, solve");
+    return verify_by_law(entry_of<typename R::inverts>(), describe<inputs_of<R>>(), &in,
+                         describe<result_of<R>>(), &out);
   } else {
     if constexpr (tier_of<R>() == Tier::solver)
-      return {{}, std::string(id_of<R>()) + " has no verify(inputs, result) and names no law that it inverts"};
-    else return {{}, "only answers of solvers are put back into an equation"};
+      return {{},
+              std::string(id_of<R>()) + " has no verify(inputs, result) and names no law that it inverts"};
+    else
+      return {{}, "only answers of solvers are put back into an equation"};
   }
 }
 
@@ -114,8 +122,10 @@ Verification verification_of(const R& r, const inputs_of<R>& in, const result_of
 
 /// Checks the inputs, solves, and checks the answer of a solver.
 ///
-/// Inputs are written in place: `evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency = 10_ms})`.
-/// @throws DomainError, InputError for inputs that are out of range or missing; SolverError for a result with NaN
+/// Inputs are written in place: `evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency =
+/// 10_ms})`.
+/// @throws DomainError, InputError for inputs that are out of range or missing; SolverError for a result with
+/// NaN
 template <class R>
 Answer<result_of<R>> evaluate(const R& resolver, const std::type_identity_t<inputs_of<R>>& inputs,
                               const EvaluateOptions& options = {}) {

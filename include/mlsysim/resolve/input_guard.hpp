@@ -26,11 +26,13 @@ class InputGuard {
  public:
   explicit InputGuard(std::span<const FieldInfo> inputs);
 
-  /// @throws DomainError for a number out of its range or not finite, InputError for a missing required object
+  /// @throws DomainError for a number out of its range or not finite, InputError for a missing required
+  /// object
   void check(const void* inputs, std::string_view resolver) const {
     for (const auto& n : numbers_) {
       const double x = *reinterpret_cast<const double*>(static_cast<const std::byte*>(inputs) + n.offset);
-      if (!n.range.holds(x)) [[unlikely]] refuse(*n.field, inputs, resolver);
+      if (!n.range.holds(x)) [[unlikely]]
+        refuse(*n.field, inputs, resolver);
     }
     if (!others_.empty()) check_others(inputs, resolver);
   }

@@ -50,8 +50,7 @@ class Notes {
     if (wanted()) put(name, AnyQuantity(value), source);
   }
   /// The text is made only when somebody listens.
-  template <std::invocable F>
-  void assume(std::string_view name, F&& text, std::string_view source) {
+  template <std::invocable F> void assume(std::string_view name, F&& text, std::string_view source) {
     if (wanted()) put(name, std::string(text()), source);
   }
 
@@ -59,8 +58,7 @@ class Notes {
   void warn(std::string_view text) {
     if (wanted()) book_->warnings.emplace_back(text);
   }
-  template <std::invocable F>
-  void warn(F&& text) {
+  template <std::invocable F> void warn(F&& text) {
     if (wanted()) book_->warnings.emplace_back(text());
   }
 

@@ -31,12 +31,11 @@ namespace detail {
 }
 
 /// A result of type `R` or an `Infeasible`.
-template <class R>
-class [[nodiscard]] Outcome {
+template <class R> class [[nodiscard]] Outcome {
  public:
   using result_type = R;
 
-  Outcome(R result) : state_(std::in_place_index<0>, std::move(result)) {}             // NOLINT: both are answers
+  Outcome(R result) : state_(std::in_place_index<0>, std::move(result)) {}     // NOLINT: both are answers
   Outcome(Infeasible why) : state_(std::in_place_index<1>, std::move(why)) {}  // NOLINT: both are answers
 
   [[nodiscard]] bool feasible() const { return state_.index() == 0; }

@@ -50,7 +50,7 @@ struct ErasedAnswer {
 
 /// The checked way to run an erased resolver: ranges and required inputs before, verification after.
 /// @throws InputError for a required input that was not set, and what the resolver throws
-[[nodiscard]] ErasedAnswer evaluate(const Resolver& resolver, const Record& inputs, const SearchOptions& search = {},
-                                    double (*clock)() = nullptr);
+[[nodiscard]] ErasedAnswer evaluate(const Resolver& resolver, const Record& inputs,
+                                    const SearchOptions& search = {}, double (*clock)() = nullptr);
 
 }  // namespace mlsysim

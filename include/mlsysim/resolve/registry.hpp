@@ -23,8 +23,7 @@ class ResolverRegistry {
   [[nodiscard]] static const ResolverRegistry& standard();
 
   /// Adds a resolver type; a law is instantiated for every scalar at once.
-  template <class R>
-  const Resolver& add(R resolver = R{}) {
+  template <class R> const Resolver& add(R resolver = R{}) {
     auto erased = make_resolver(std::move(resolver));
     (void)erased->law();
     return add(std::shared_ptr<const Resolver>(std::move(erased)));

@@ -23,9 +23,9 @@ class RunReport {
   std::span<const FieldInfo> inputs;  ///< static, or owned by a resolver that outlives the report
   FieldMask supplied;
   NoteBook notes;
-  std::string_view fidelity;        ///< "textbook" or "operator"; empty where the resolver has none
-  Verification verification;        ///< of solvers
-  std::optional<double> seconds;    ///< when a clock was given
+  std::string_view fidelity;      ///< "textbook" or "operator"; empty where the resolver has none
+  Verification verification;      ///< of solvers
+  std::optional<double> seconds;  ///< when a clock was given
 
   /// Every default that was used and every assumption that was noted.
   [[nodiscard]] std::vector<Assumption> assumptions() const;
@@ -35,6 +35,7 @@ class RunReport {
 };
 
 /// Fields that were left at their defaults, with the source of each default.
-[[nodiscard]] std::vector<Assumption> defaults_used(std::span<const FieldInfo> inputs, const FieldMask& supplied);
+[[nodiscard]] std::vector<Assumption> defaults_used(std::span<const FieldInfo> inputs,
+                                                    const FieldMask& supplied);
 
 }  // namespace mlsysim

@@ -1,5 +1,6 @@
 #pragma once
-/// A resolver whose type is known at run time only: what pipelines, the command line, Python and plugins hold.
+/// A resolver whose type is known at run time only: what pipelines, the command line, Python and plugins
+/// hold.
 
 #include <mlsysim/resolve/check.hpp>
 #include <mlsysim/resolve/notes.hpp>
@@ -26,10 +27,12 @@ struct SolveContext {
   Infeasible why;                         ///< filled by a run that ends infeasible
 };
 
-/// A resolver behind an interface. Immutable; `info().thread_safe` says whether `solve` may run on several threads.
+/// A resolver behind an interface. Immutable; `info().thread_safe` says whether `solve` may run on several
+/// threads.
 ///
-/// Inputs and result are structs in memory that the caller owns: `construct_inputs` on `input_size()` bytes, write the
-/// fields of `inputs()`, `solve`, read the fields of `outputs()`, `destroy_inputs`. Record does this.
+/// Inputs and result are structs in memory that the caller owns: `construct_inputs` on `input_size()` bytes,
+/// write the fields of `inputs()`, `solve`, read the fields of `outputs()`, `destroy_inputs`. Record does
+/// this.
 class Resolver {
  public:
   explicit Resolver(ResolverInfo info) : info_(std::move(info)) {}
@@ -65,8 +68,7 @@ class Resolver {
 
 namespace detail {
 /// One address per type.
-template <class R>
-inline constexpr char type_tag_v = 0;
+template <class R> inline constexpr char type_tag_v = 0;
 }  // namespace detail
 
 }  // namespace mlsysim

@@ -12,8 +12,7 @@ namespace mlsysim {
 
 /// The three tiers: Y = f(X); X = f^-1(Y) or the gradient of f; max f(x) subject to g(x) <= c.
 enum class Tier : std::uint8_t { model, solver, optimizer };
-template <>
-struct Choices<Tier> {
+template <> struct Choices<Tier> {
   static constexpr std::string_view what = "tier";
   static constexpr std::array<std::string_view, 3> names{"model", "solver", "optimizer"};
 };
@@ -31,11 +30,11 @@ struct ResolverInfo {
     std::string correction;
   };
 
-  std::string name;    ///< unique in a registry; the default name of its pipeline stage
+  std::string name;  ///< unique in a registry; the default name of its pipeline stage
   Tier tier = Tier::model;
-  std::string about;   ///< one line
-  std::string law;     ///< the equation, where the resolver is one
-  std::string source;  ///< key of zoo/references.yaml
+  std::string about;           ///< one line
+  std::string law;             ///< the equation, where the resolver is one
+  std::string source;          ///< key of zoo/references.yaml
   std::string origin = "C++";  ///< who provides it: "C++", "Python", or a plugin's name
   std::vector<int> walls;      ///< numbers of the walls that it covers
   std::vector<Misconception> fallacies;

@@ -14,8 +14,7 @@
 namespace mlsysim {
 
 /// A few values without allocation. @throws InputError when there are more than N
-template <class T, std::size_t N>
-class InlineList {
+template <class T, std::size_t N> class InlineList {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
@@ -43,10 +42,7 @@ class InlineList {
 namespace detail {
 [[noreturn]] void too_many_scores(std::size_t most);
 }
-template <class T, std::size_t N>
-void InlineList<T, N>::refuse() {
-  detail::too_many_scores(N);
-}
+template <class T, std::size_t N> void InlineList<T, N>::refuse() { detail::too_many_scores(N); }
 
 /// A number to be made small or large, with its dimension.
 struct Objective {
@@ -55,10 +51,11 @@ struct Objective {
 
   Objective() = default;
   template <class N>
-    requires std::is_arithmetic_v<N>
-  Objective(N number) : base(static_cast<double>(number)) {}  // NOLINT(google-explicit-constructor)
-  template <class D>
-  Objective(const Quantity<D, double>& q) : base(q.base()), exps(D::exps) {}  // NOLINT(google-explicit-constructor)
+    requires std::is_arithmetic_v<N> Objective(N number)
+        : base(static_cast<double>(number)) {}  // NOLINT(google-explicit-constructor)
+    template <class D>
+    Objective(const Quantity<D, double>& q)
+        : base(q.base()), exps(D::exps) {}  // NOLINT(google-explicit-constructor)
 };
 
 /// Which side of a limit is admissible.

@@ -1,15 +1,15 @@
 #pragma once
 /// The search that an Optimizer receives: it evaluates, counts, reports progress and can be cancelled.
 ///
-/// `search.minimize(candidates, score)` takes any range of objects or pointers, or a `Grid` of axes. Candidates are
-/// visited in order; ties go to the earlier one, so the same inputs give the same answer.
+/// `search.minimize(candidates, score)` takes any range of objects or pointers, or a `Grid` of axes.
+/// Candidates are visited in order; ties go to the earlier one, so the same inputs give the same answer.
 
 #include <mlsysim/resolve/tally.hpp>
 
 #include <atomic>
 #include <functional>
-#include <optional>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -49,8 +49,7 @@ concept CandidateRange = requires(C& c) {
 };
 
 /// The best candidate, when there is one, and the summary in either case.
-template <class Item>
-class [[nodiscard]] Found {
+template <class Item> class [[nodiscard]] Found {
  public:
   SearchSummary summary;
 
@@ -67,8 +66,7 @@ class [[nodiscard]] Found {
 };
 
 /// The candidates that no other beats in every objective, in order of their index.
-template <class Item>
-struct [[nodiscard]] Front {
+template <class Item> struct [[nodiscard]] Front {
   struct Point {
     Item item;
     std::vector<double> objectives;  ///< base units
@@ -79,37 +77,41 @@ struct [[nodiscard]] Front {
 
 namespace detail {
 /// The object behind a candidate: pointers are followed.
-template <class T>
-const auto& candidate(const T& item) {
-  if constexpr (std::is_pointer_v<T> || requires { item.get(); *item; }) return *item;
-  else return item;
+template <class T> const auto& candidate(const T& item) {
+  if constexpr (std::is_pointer_v<T> || requires {
+                  item.get();
+                  *item;
+                })
+    return *item;
+  else
+    return item;
 }
-template <class T>
-using candidate_t = std::remove_cvref_t<decltype(candidate(std::declval<const T&>()))>;
-template <class C>
-using element_ref_t = decltype(*std::begin(std::declval<C&>()));
-template <class C>
-inline constexpr bool is_span_v = false;
-template <class T, std::size_t N>
-inline constexpr bool is_span_v<std::span<T, N>> = true;
+template <class T> using candidate_t = std::remove_cvref_t<decltype(candidate(std::declval<const T&>()))>;
+template <class C> using element_ref_t = decltype(*std::begin(std::declval<C&>()));
+template <class C> inline constexpr bool is_span_v = false;
+template <class T, std::size_t N> inline constexpr bool is_span_v<std::span<T, N>> = true;
 /// True where the range hands out things that outlive the call.
 template <class C, class T>
-inline constexpr bool lives_on_v =
-    std::is_pointer_v<T> || (std::is_lvalue_reference_v<element_ref_t<C>> &&
-                             (std::is_lvalue_reference_v<C> || is_span_v<std::remove_cvref_t<C>>));
+inline constexpr bool lives_on_v = std::is_pointer_v<T> ||
+                                   (std::is_lvalue_reference_v<element_ref_t<C>> &&
+                                    (std::is_lvalue_reference_v<C> || is_span_v<std::remove_cvref_t<C>>));
 
 [[nodiscard]] std::string index_name(std::size_t index);
 [[nodiscard]] std::string number_name(double number);
 [[nodiscard]] std::string point_name(std::span<const FieldInfo> fields, const void* point);
 
-template <class Item>
-std::string candidate_name(const void* raw, std::size_t index) {
+template <class Item> std::string candidate_name(const void* raw, std::size_t index) {
   const auto& item = *static_cast<const Item*>(raw);
-  if constexpr (requires { std::string(item.name); }) return std::string(item.name);
-  else if constexpr (std::is_convertible_v<const Item&, std::string>) return item;
-  else if constexpr (std::is_arithmetic_v<Item>) return number_name(static_cast<double>(item));
-  else if constexpr (HasFields<Item>) return point_name(describe<Item>(), raw);
-  else return index_name(index);
+  if constexpr (requires { std::string(item.name); })
+    return std::string(item.name);
+  else if constexpr (std::is_convertible_v<const Item&, std::string>)
+    return item;
+  else if constexpr (std::is_arithmetic_v<Item>)
+    return number_name(static_cast<double>(item));
+  else if constexpr (HasFields<Item>)
+    return point_name(describe<Item>(), raw);
+  else
+    return index_name(index);
 }
 void add_candidate(Error& error, const Namer& name);
 bool dominates(const InlineList<Objective, 4>& a, std::span<const double> b);
@@ -126,26 +128,22 @@ class Search {
   /// The candidate with the smallest objective among those that meet every constraint.
   /// @param candidates range of objects or pointers, or a Grid
   /// @param score      called with each candidate, returns a Score
-  template <CandidateRange C, class F>
-  auto minimize(C&& candidates, F&& score) {
+  template <CandidateRange C, class F> auto minimize(C&& candidates, F&& score) {
     return best<C>(candidates, score, detail::Aim::minimize);
   }
   /// The candidate with the largest objective among those that meet every constraint.
-  template <CandidateRange C, class F>
-  auto maximize(C&& candidates, F&& score) {
+  template <CandidateRange C, class F> auto maximize(C&& candidates, F&& score) {
     return best<C>(candidates, score, detail::Aim::maximize);
   }
   /// The candidates that meet every constraint and that no other beats; every objective is made small.
   /// @param score called with each candidate, returns a ParetoScore
-  template <CandidateRange C, class F>
-  auto pareto(C&& candidates, F&& score);
+  template <CandidateRange C, class F> auto pareto(C&& candidates, F&& score);
 
   /// The summary of the last search, or null before the first.
   [[nodiscard]] const SearchSummary* last() const { return last_ ? &*last_ : nullptr; }
 
  private:
-  template <class C, class F>
-  auto best(C& candidates, F& score, detail::Aim aim);
+  template <class C, class F> auto best(C& candidates, F& score, detail::Aim aim);
   template <class S, class C, class F, class Keep>
   void visit(C& candidates, F& score, detail::Tally& tally, Keep&& keep);
   void report(const detail::Tally& tally) const;
@@ -164,8 +162,9 @@ void Search::visit(C& candidates, F& score, detail::Tally& tally, Keep&& keep) {
     }
     const auto& item = detail::candidate(element);
     using Item = std::remove_cvref_t<decltype(item)>;
-    static_assert(std::is_invocable_r_v<S, F&, const Item&>,
-                  "the score of a candidate is a function from const Candidate& to Score (ParetoScore for pareto)");
+    static_assert(
+        std::is_invocable_r_v<S, F&, const Item&>,
+        "the score of a candidate is a function from const Candidate& to Score (ParetoScore for pareto)");
     const detail::Namer name{&item, index, &detail::candidate_name<Item>};
     try {
       const S s = score(item);
@@ -180,24 +179,24 @@ void Search::visit(C& candidates, F& score, detail::Tally& tally, Keep&& keep) {
   if (options_.progress) report(tally);
 }
 
-template <class C, class F>
-auto Search::best(C& candidates, F& score, detail::Aim aim) {
+template <class C, class F> auto Search::best(C& candidates, F& score, detail::Aim aim) {
   using Element = std::remove_cvref_t<detail::element_ref_t<C>>;
   using Item = detail::candidate_t<Element>;
   detail::Tally tally(aim);
   Found<Item> found{SearchSummary()};
   visit<Score>(candidates, score, tally, [&](const Score&, const Item& item, bool is_best) {
     if (!is_best) return;
-    if constexpr (detail::lives_on_v<C, Element>) found.at_ = &item;
-    else found.own_.emplace(item);
+    if constexpr (detail::lives_on_v<C, Element>)
+      found.at_ = &item;
+    else
+      found.own_.emplace(item);
   });
   found.summary = tally.summary();
   last_ = found.summary;
   return found;
 }
 
-template <CandidateRange C, class F>
-auto Search::pareto(C&& candidates, F&& score) {
+template <CandidateRange C, class F> auto Search::pareto(C&& candidates, F&& score) {
   using Element = std::remove_cvref_t<detail::element_ref_t<C>>;
   using Item = detail::candidate_t<Element>;
   constexpr bool lives_on = detail::lives_on_v<C, Element>;
@@ -206,14 +205,17 @@ auto Search::pareto(C&& candidates, F&& score) {
   Front<Kept> front{{}, SearchSummary()};
   visit<ParetoScore>(candidates, score, tally, [&](const ParetoScore& s, const Item& item, bool feasible) {
     if (!feasible) return;
-    detail::check_objectives(s.objectives, front.points.empty() ? s.objectives.size() : front.points[0].objectives.size());
+    detail::check_objectives(s.objectives,
+                             front.points.empty() ? s.objectives.size() : front.points[0].objectives.size());
     for (const auto& p : front.points)
       if (detail::dominates(p.objectives, s.objectives)) return;
     std::erase_if(front.points, [&](const auto& p) { return detail::dominates(s.objectives, p.objectives); });
     std::vector<double> numbers(s.objectives.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = s.objectives[i].base;
-    if constexpr (lives_on) front.points.push_back({&item, std::move(numbers)});
-    else front.points.push_back({item, std::move(numbers)});
+    if constexpr (lives_on)
+      front.points.push_back({&item, std::move(numbers)});
+    else
+      front.points.push_back({item, std::move(numbers)});
   });
   front.summary = tally.summary();
   last_ = front.summary;

@@ -14,8 +14,7 @@ namespace mlsysim {
 
 /// How far the answer is the best of its space.
 enum class Exactness : std::uint8_t { enumerated, proven, heuristic };
-template <>
-struct Choices<Exactness> {
+template <> struct Choices<Exactness> {
   static constexpr std::string_view what = "exactness";
   static constexpr std::array<std::string_view, 3> names{"enumerated", "proven", "heuristic"};
 };
@@ -24,7 +23,8 @@ namespace detail {
 class Tally;
 }
 
-/// Only a Search makes a SearchSummary: call search.minimize, search.maximize or search.pareto and keep its summary.
+/// Only a Search makes a SearchSummary: call search.minimize, search.maximize or search.pareto and keep its
+/// summary.
 struct only_a_Search_makes_a_SearchSummary {};
 
 /// Objective, best candidate, counts, the constraint that binds, and exactness of one search.
@@ -40,7 +40,8 @@ class SearchSummary {
   [[nodiscard]] double skipped() const { return skipped_; }
   /// The constraint whose relaxation would admit a better candidate (or any); empty where none binds.
   [[nodiscard]] const std::string& binding_constraint() const { return binding_; }
-  /// What relaxing it takes, and what it admits: "peak at least 250 TFLOP/s instead of 300 TFLOP/s admits 'A30'".
+  /// What relaxing it takes, and what it admits: "peak at least 250 TFLOP/s instead of 300 TFLOP/s admits
+  /// 'A30'".
   [[nodiscard]] const std::string& relaxation() const { return relaxation_; }
   [[nodiscard]] Exactness exactness() const { return exactness_; }
   /// True when a cancel token stopped the search early.
@@ -60,23 +61,22 @@ class SearchSummary {
 
   static constexpr auto fields() {
     using S = SearchSummary;
-    return rows(
-        field(&S::objective_value_, "objective_value", "", "objective of the best candidate, in objective_unit"),
-        field(&S::objective_unit_, "objective_unit", "", "canonical base unit of the objective"),
-        field(&S::best_, "best", "", "name of the best candidate"),
-        field(&S::total_, "total_searched", "", "candidates that were looked at").counted(),
-        field(&S::feasible_, "feasible", "", "candidates that meet every constraint").counted(),
-        field(&S::infeasible_, "infeasible", "", "candidates that miss a constraint").counted(),
-        field(&S::skipped_, "skipped", "", "candidates that could not be judged").counted(),
-        field(&S::binding_, "binding_constraint", "", "constraint whose relaxation would help"),
-        field(&S::exactness_, "exactness", "", "enumerated, proven or heuristic"));
+    return rows(field(&S::objective_value_, "objective_value", "",
+                      "objective of the best candidate, in objective_unit"),
+                field(&S::objective_unit_, "objective_unit", "", "canonical base unit of the objective"),
+                field(&S::best_, "best", "", "name of the best candidate"),
+                field(&S::total_, "total_searched", "", "candidates that were looked at").counted(),
+                field(&S::feasible_, "feasible", "", "candidates that meet every constraint").counted(),
+                field(&S::infeasible_, "infeasible", "", "candidates that miss a constraint").counted(),
+                field(&S::skipped_, "skipped", "", "candidates that could not be judged").counted(),
+                field(&S::binding_, "binding_constraint", "", "constraint whose relaxation would help"),
+                field(&S::exactness_, "exactness", "", "enumerated, proven or heuristic"));
   }
 
  private:
   friend class Search;
   friend class detail::Tally;
-  template <class>
-  friend struct detail::Blank;
+  template <class> friend struct detail::Blank;
   SearchSummary(only_a_Search_makes_a_SearchSummary = {}) {}  // NOLINT(google-explicit-constructor)
 
   double objective_value_ = 0;

@@ -19,22 +19,19 @@ struct Target {
   AnyQuantity value;
 };
 
-template <class D>
-[[nodiscard]] Target equals(std::string_view output, const Quantity<D, double>& value) {
+template <class D> [[nodiscard]] Target equals(std::string_view output, const Quantity<D, double>& value) {
   return {output, Relation::equals, value};
 }
 [[nodiscard]] inline Target equals(std::string_view output, double value) {
   return {output, Relation::equals, AnyQuantity(value)};
 }
-template <class D>
-[[nodiscard]] Target at_least(std::string_view output, const Quantity<D, double>& limit) {
+template <class D> [[nodiscard]] Target at_least(std::string_view output, const Quantity<D, double>& limit) {
   return {output, Relation::at_least, limit};
 }
 [[nodiscard]] inline Target at_least(std::string_view output, double limit) {
   return {output, Relation::at_least, AnyQuantity(limit)};
 }
-template <class D>
-[[nodiscard]] Target at_most(std::string_view output, const Quantity<D, double>& limit) {
+template <class D> [[nodiscard]] Target at_most(std::string_view output, const Quantity<D, double>& limit) {
   return {output, Relation::at_most, limit};
 }
 [[nodiscard]] inline Target at_most(std::string_view output, double limit) {
@@ -42,8 +39,7 @@ template <class D>
 }
 
 /// An input that meets the target, with everything that follows from it.
-template <class R>
-struct SolvedFor {
+template <class R> struct SolvedFor {
   AnyQuantity value;          ///< of the free input; the first where there are several
   inputs_of<R> inputs;        ///< with the free input set
   result_of<R> result;        ///< at these inputs
@@ -59,30 +55,34 @@ struct Solved {
   Verification verification;
 };
 /// @throws LookupError for names that are none, DimensionError for a target of another dimension
-[[nodiscard]] Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in, std::string_view free,
-                                              const Target& target);
+[[nodiscard]] Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in,
+                                              std::string_view free, const Target& target);
 }  // namespace detail
 
 /// Finds the value of input `free` at which the target is met, the other inputs being as given.
 ///
-/// "No solution in the domain" is an answer that says what can be reached. A resolver that is not a law is inverted by
-/// finite differences, and the inversion says so. The domain is the range of the field; see tools/invert.hpp.
+/// "No solution in the domain" is an answer that says what can be reached. A resolver that is not a law is
+/// inverted by finite differences, and the inversion says so. The domain is the range of the field; see
+/// tools/invert.hpp.
 /// @throws LookupError for names that are none, DimensionError for a target of another dimension
 template <class R>
-[[nodiscard]] Outcome<SolvedFor<R>> solve_for(const R& resolver, const std::type_identity_t<inputs_of<R>>& inputs,
+[[nodiscard]] Outcome<SolvedFor<R>> solve_for(const R& resolver,
+                                              const std::type_identity_t<inputs_of<R>>& inputs,
                                               std::string_view free, const Target& target) {
   static_assert(detail::shape_is_right<R>());
   const auto entry = [&] {
-    if constexpr (TemplateResolver<R>) return entry_of<typename detail::law_of<R>::type>();
-    else return plain_entry(resolver, inputs, LawInfo{.id = detail::id_of<R>(), .equation = "", .source = ""});
+    if constexpr (TemplateResolver<R>)
+      return entry_of<typename detail::law_of<R>::type>();
+    else
+      return plain_entry(resolver, inputs, LawInfo{.id = detail::id_of<R>(), .equation = "", .source = ""});
   }();
   std::vector<double> point;
   for (const auto& f : entry.inputs) point.push_back(detail::read_number(f, &inputs));
   auto solved = detail::solve_backwards(entry, std::move(point), free, target);
   if (!solved) return *solved.why();
   const auto& field = entry.inputs[solved->free];
-  SolvedFor<R> out{AnyQuantity::from_base(solved->value, field.exps), inputs, detail::Blank<result_of<R>>::make(),
-                   solved->inversion, solved->verification};
+  SolvedFor<R> out{AnyQuantity::from_base(solved->value, field.exps), inputs,
+                   detail::Blank<result_of<R>>::make(), solved->inversion, solved->verification};
   detail::write_number(field, &out.inputs, solved->value);
   Notes silent;
   Infeasible why;

@@ -55,7 +55,8 @@ class Tally {
   };
 
   /// Counts a skip or a miss; true when neither.
-  bool admit(double objective, const InlineList<Constraint, 8>& constraints, std::string_view skip, const Namer& name);
+  bool admit(double objective, const InlineList<Constraint, 8>& constraints, std::string_view skip,
+             const Namer& name);
   void miss_one(double objective, const Constraint& c, const Namer& name);
   void miss_many(const InlineList<Constraint, 8>& constraints, const Namer& name);
   static std::string relaxation(const Limit& limit, const Miss& miss);

@@ -14,32 +14,31 @@ namespace mlsysim {
 namespace detail {
 
 /// A template resolver in the shape of a law, also when it has no `info` of its own.
-template <class R>
-struct AsLaw {
-  template <class T>
-  using Inputs = typename R::template Inputs<T>;
-  template <class T>
-  using Result = typename R::template Result<T>;
+template <class R> struct AsLaw {
+  template <class T> using Inputs = typename R::template Inputs<T>;
+  template <class T> using Result = typename R::template Result<T>;
   static constexpr LawInfo info{.id = id_of<R>(),
-                                .equation = [] {
-                                  if constexpr (requires { std::string_view(R::law); }) return std::string_view(R::law);
-                                  else return std::string_view();
-                                }(),
-                                .source = [] {
-                                  if constexpr (requires { std::string_view(R::source); }) return std::string_view(R::source);
-                                  else return std::string_view();
-                                }()};
-  template <class T>
-  static Result<T> solve(const Inputs<T>& in) {
-    return R::template solve<T>(in);
+                                .equation =
+                                    [] {
+                                      if constexpr (requires { std::string_view(R::law); })
+                                        return std::string_view(R::law);
+                                      else
+                                        return std::string_view();
+                                    }(),
+                                .source =
+                                    [] {
+                                      if constexpr (requires { std::string_view(R::source); })
+                                        return std::string_view(R::source);
+                                      else
+                                        return std::string_view();
+                                    }()};
+  template <class T> static Result<T> solve(const Inputs<T>& in) { return R::template solve<T>(in); }
+};
+template <class R> struct law_of { using type = AsLaw<R>; };
+template <class R>
+  requires requires {
+    { R::info } -> std::convertible_to<const LawInfo&>;
   }
-};
-template <class R>
-struct law_of {
-  using type = AsLaw<R>;
-};
-template <class R>
-  requires requires { { R::info } -> std::convertible_to<const LawInfo&>; }
 struct law_of<R> {
   using type = R;
 };
@@ -47,8 +46,7 @@ struct law_of<R> {
 }  // namespace detail
 
 /// The erased form of `R`. For a law this instantiates every scalar, so that a mistake shows at registration.
-template <class R>
-class TypedResolver final : public Resolver {
+template <class R> class TypedResolver final : public Resolver {
   static_assert(detail::shape_is_right<R>());
   using In = inputs_of<R>;
   using Out = result_of<R>;
@@ -72,8 +70,9 @@ class TypedResolver final : public Resolver {
     const In& inputs = *static_cast<const In*>(in);
     Out& result = *static_cast<Out*>(out);
     const auto run = [&](Search* search) {
-      return detail::solve_into(resolver_, inputs, result, search, context.notes, context.why) ? Status::ok
-                                                                                              : Status::infeasible;
+      return detail::solve_into(resolver_, inputs, result, search, context.notes, context.why)
+                 ? Status::ok
+                 : Status::infeasible;
     };
     if constexpr (detail::takes_search_v<R>) {
       Search search(context.search != nullptr ? *context.search : SearchOptions{});
@@ -86,8 +85,10 @@ class TypedResolver final : public Resolver {
     return detail::verification_of(resolver_, *static_cast<const In*>(in), *static_cast<const Out*>(out));
   }
   [[nodiscard]] const LawEntry* law() const override {
-    if constexpr (TemplateResolver<R>) return &entry_of<typename detail::law_of<R>::type>();
-    else return nullptr;
+    if constexpr (TemplateResolver<R>)
+      return &entry_of<typename detail::law_of<R>::type>();
+    else
+      return nullptr;
   }
   [[nodiscard]] const void* type_tag() const override { return &detail::type_tag_v<R>; }
 
@@ -96,8 +97,7 @@ class TypedResolver final : public Resolver {
 };
 
 /// The erased form of a resolver.
-template <class R>
-[[nodiscard]] std::unique_ptr<Resolver> make_resolver(R resolver = R{}) {
+template <class R> [[nodiscard]] std::unique_ptr<Resolver> make_resolver(R resolver = R{}) {
   return std::make_unique<TypedResolver<R>>(std::move(resolver));
 }
 

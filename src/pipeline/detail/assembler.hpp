@@ -14,7 +14,8 @@ namespace mlsysim {
 
 class PipelineAssembler {
  public:
-  explicit PipelineAssembler(const PipelineBuilder& builder) : builder_(builder), graph_(std::make_shared<detail::PipelineGraph>()) {}
+  explicit PipelineAssembler(const PipelineBuilder& builder)
+      : builder_(builder), graph_(std::make_shared<detail::PipelineGraph>()) {}
   /// @throws PipelineBuildError
   [[nodiscard]] std::shared_ptr<const detail::PipelineGraph> assemble();
 
@@ -30,7 +31,8 @@ class PipelineAssembler {
   void connect_by_key();
   void meet(std::size_t stage, std::size_t field);
   [[nodiscard]] std::vector<Source> direct_sources(std::size_t stage, const FieldInfo& field) const;
-  [[nodiscard]] std::vector<Source> implied_sources(std::size_t stage, std::string_view key, std::vector<std::string>& doubtful) const;
+  [[nodiscard]] std::vector<Source> implied_sources(std::size_t stage, std::string_view key,
+                                                    std::vector<std::string>& doubtful) const;
   void check_fit(const Source& source, std::size_t stage, std::size_t field, std::string_view how);
   void report_missing(std::size_t stage, const FieldInfo& field);
   void report_unused_givens();
@@ -40,7 +42,8 @@ class PipelineAssembler {
 
   [[nodiscard]] Pin pin_of(const std::string& text, bool is_source);
   [[nodiscard]] std::vector<std::string> all_names() const;
-  void problem(std::string id, std::string message, std::string key, std::string found, std::string expected, std::string hint);
+  void problem(std::string id, std::string message, std::string key, std::string found, std::string expected,
+               std::string hint);
 
   const PipelineBuilder& builder_;
   std::shared_ptr<detail::PipelineGraph> graph_;

@@ -24,9 +24,10 @@ struct PipelineSource {
   std::vector<const Adapter*> chain;
 };
 
-/// How one input of a stage is met. Several sources are tried in order: an object may lack what it could imply.
+/// How one input of a stage is met. Several sources are tried in order: an object may lack what it could
+/// imply.
 struct PipelineInput {
-  std::size_t field = kNone;    ///< of the stage's inputs
+  std::size_t field = kNone;            ///< of the stage's inputs
   std::vector<PipelineSource> sources;  ///< empty: the default stands
   BaseRange range;
 };
@@ -34,7 +35,7 @@ struct PipelineInput {
 /// A plain copy from one stage's result to another's input: what a warm run does.
 struct PipelineEdge {
   enum class Kind : std::uint8_t { number, bytes, text, general };
-  std::size_t stage;  ///< that produces
+  std::size_t stage;           ///< that produces
   std::size_t from, to, size;  ///< offsets and size [byte]
   Kind kind;
   BaseRange range;
@@ -47,12 +48,12 @@ struct PipelineStage {
   std::shared_ptr<const Resolver> resolver;
   std::vector<PipelineInput> inputs;  ///< one per field of the inputs
   std::vector<PipelineEdge> edges;
-  std::vector<std::size_t> loose;      ///< inputs that are met by given values or followed objects
-  std::vector<std::size_t> upstream;   ///< stages that must be ok
-  std::vector<std::size_t> consumers;  ///< stages that read a result of this one ...
+  std::vector<std::size_t> loose;            ///< inputs that are met by given values or followed objects
+  std::vector<std::size_t> upstream;         ///< stages that must be ok
+  std::vector<std::size_t> consumers;        ///< stages that read a result of this one ...
   std::vector<std::size_t> loose_consumers;  ///< ... and those that follow an object from it
   std::vector<std::size_t> result_numbers;   ///< offsets of bare numbers in the result, which must not be NaN
-  std::size_t level = 0;  ///< stages of one level do not depend on each other
+  std::size_t level = 0;                     ///< stages of one level do not depend on each other
 };
 
 struct PipelineGiven {

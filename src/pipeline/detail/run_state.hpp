@@ -27,7 +27,8 @@ struct Run::State {
     bool dirty = true;
     bool loose = true;  // given values or followed objects must be written again
   };
-  // What a warm run reads: the graph's facts with the addresses of this run, packed. `Copy` moves one bare number.
+  // What a warm run reads: the graph's facts with the addresses of this run, packed. `Copy` moves one bare
+  // number.
   struct Copy {
     const double* from;  // members of the structs of two stages
     double* to;
@@ -39,7 +40,7 @@ struct Run::State {
     std::uint32_t copies, copies_end;        // in `copies`
     std::uint32_t consumers, consumers_end;  // in `indices`
     std::uint32_t numbers, numbers_end;      // in `indices`: offsets of result numbers
-    bool plain;                              // nothing but bare numbers comes in, and nobody follows objects from it
+    bool plain;  // nothing but bare numbers comes in, and nobody follows objects from it
   };
   struct Value {
     DynamicValue value;
@@ -61,8 +62,8 @@ struct Run::State {
   StageStatus attempt(std::size_t i, SolveContext& context);
   // The last upstream stage that has no result, or kNone.
   [[nodiscard]] std::size_t blocker(std::size_t i) const;
-  // Runs warm stages from `i` on, as long as nothing but numbers has to be moved and all goes well; gives the first
-  // stage that wants care. That stage is done again by `attempt`: stages are deterministic.
+  // Runs warm stages from `i` on, as long as nothing but numbers has to be moved and all goes well; gives the
+  // first stage that wants care. That stage is done again by `attempt`: stages are deterministic.
   std::size_t sweep(std::size_t i);
   void copy_edges(const detail::PipelineStage& stage, Slot& slot);
   void heat();  // fills `hot`
@@ -73,8 +74,7 @@ struct Run::State {
   void settle(std::size_t i, StageStatus status);
   void skip(std::size_t i, std::size_t because, const RunOptions& options);
   void observed(std::size_t i, SolveContext& context, const RunOptions& options);
-  template <class F>
-  void tell(const RunOptions& options, const char* event, F&& call);
+  template <class F> void tell(const RunOptions& options, const char* event, F&& call);
   void tell_end(std::size_t i, double seconds, const RunOptions& options);
   [[nodiscard]] StageEvent event_of(std::size_t i) const;
 

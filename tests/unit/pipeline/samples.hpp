@@ -26,7 +26,9 @@ struct BandwidthSolver : Solver<BandwidthSolver> {
     MLSYSIM_FIELDS(Result, bandwidth)
   };
   Result solve(const Inputs& in) const { return {in.workload->size() / in.target_latency}; }
-  Check verify(const Inputs& in, const Result& r) const { return {in.target_latency, in.workload->size() / r.bandwidth}; }
+  Check verify(const Inputs& in, const Result& r) const {
+    return {in.target_latency, in.workload->size() / r.bandwidth};
+  }
 };
 
 /// hardware -> power; no TDP is an answer
@@ -41,7 +43,8 @@ struct PowerModel : Model<PowerModel> {
     MLSYSIM_FIELDS(Result, power)
   };
   Outcome<Result> solve(const Inputs& in) const {
-    if (!in.hardware->power.tdp) return Infeasible{in.hardware->name + " has no TDP", "a device with a TDP", {}};
+    if (!in.hardware->power.tdp)
+      return Infeasible{in.hardware->name + " has no TDP", "a device with a TDP", {}};
     return Result{*in.hardware->power.tdp};
   }
 };
@@ -56,8 +59,8 @@ struct EnergyModel : Model<EnergyModel> {
     double pue = 1.1;
     static constexpr auto fields() {
       return rows(field(&Inputs::power, key::power).positive(),
-                        field(&Inputs::duration_days, key::duration_days).within(0, 3650),
-                        field(&Inputs::pue, key::pue).defaulted("hyperscale average").at_least(1));
+                  field(&Inputs::duration_days, key::duration_days).within(0, 3650),
+                  field(&Inputs::pue, key::pue).defaulted("hyperscale average").at_least(1));
     }
   };
   struct Result {
@@ -76,7 +79,8 @@ struct CarbonModel : Model<CarbonModel> {
     Energy<> energy;
     const GridProfile* grid = nullptr;
     static constexpr auto fields() {
-      return rows(field(&Inputs::energy, key::energy), field(&Inputs::grid, key::grid).defaulted("world average"));
+      return rows(field(&Inputs::energy, key::energy),
+                  field(&Inputs::grid, key::grid).defaulted("world average"));
     }
   };
   struct Result {

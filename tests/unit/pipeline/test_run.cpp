@@ -12,7 +12,13 @@ using namespace sample;
 namespace {
 
 Pipeline carbon_pipeline() {
-  return PipelineBuilder("carbon").stage(PowerModel{}).stage(EnergyModel{}).stage(CarbonModel{}).given("fleet").given("duration_days", 30).build();
+  return PipelineBuilder("carbon")
+      .stage(PowerModel{})
+      .stage(EnergyModel{})
+      .stage(CarbonModel{})
+      .given("fleet")
+      .given("duration_days", 30)
+      .build();
 }
 
 /// 700 W for 30 days at PUE 1.1
@@ -30,11 +36,18 @@ struct Recorder : Callback {
   void on_pipeline_end(const Run&, double) override { note("end"); }
   void on_stage_start(const StageEvent& e) override { note("> " + std::string(e.stage)); }
   void on_stage_end(const StageEvent& e) override {
-    note("< " + std::string(e.stage) + " " + std::to_string(e.resolver.outputs().size()) + (e.seconds > 0 ? " timed" : ""));
+    note("< " + std::string(e.stage) + " " + std::to_string(e.resolver.outputs().size()) +
+         (e.seconds > 0 ? " timed" : ""));
   }
-  void on_skip(const StageEvent& e) override { note("skip " + std::string(e.stage) + " because " + std::string(e.reason)); }
-  void on_error(const StageEvent& e) override { note("error " + std::string(e.stage) + (e.error ? " held" : "")); }
-  void on_infeasible(const StageEvent& e) override { note("infeasible " + std::string(e.stage) + ": " + e.why->reason); }
+  void on_skip(const StageEvent& e) override {
+    note("skip " + std::string(e.stage) + " because " + std::string(e.reason));
+  }
+  void on_error(const StageEvent& e) override {
+    note("error " + std::string(e.stage) + (e.error ? " held" : ""));
+  }
+  void on_infeasible(const StageEvent& e) override {
+    note("infeasible " + std::string(e.stage) + ": " + e.why->reason);
+  }
 };
 
 }  // namespace
@@ -45,7 +58,8 @@ TEST_CASE("a run gives typed results, by stage and by key", "[pipeline]") {
   CHECK_THAT(results.get<EnergyModel>().energy.base(), WithinRel(kJoule, 1e-12));
   CHECK(results["EnergyModel"]["energy"] == DynamicValue(results.get<EnergyModel>().energy));
   CHECK(results.value("EnergyModel.energy") == results.value("energy"));
-  CHECK_THAT(results.get<CarbonModel>().carbon_footprint.in(unit::kgCO2e), WithinRel(kJoule / 3.6e6 * 0.02, 1e-12));
+  CHECK_THAT(results.get<CarbonModel>().carbon_footprint.in(unit::kgCO2e),
+             WithinRel(kJoule / 3.6e6 * 0.02, 1e-12));
   CHECK(results.value("duration_days") == DynamicValue(30));
   CHECK_THROWS_WITH(results["EnergyModl"], ContainsSubstring("did you mean 'EnergyModel'?"));
   CHECK_THROWS_WITH(results["EnergyModel"]["enrgy"], ContainsSubstring("did you mean 'energy'?"));
@@ -64,12 +78,14 @@ TEST_CASE("implied objects: the nearest that is there", "[pipeline]") {
   CHECK_THAT(run.get<CarbonModel>().carbon_footprint.base() / clean, WithinRel(45.0, 1e-12));
   Fleet nowhere = world.fleet;
   nowhere.datacenter = nullptr;
-  run.set("fleet", &nowhere).execute();  // an optional input falls back to its default, which the model states
+  run.set("fleet", &nowhere)
+      .execute();  // an optional input falls back to its default, which the model states
   CHECK_THAT(run.get<CarbonModel>().carbon_footprint.base() / clean, WithinRel(24.0, 1e-12));
   Fleet empty = world.fleet;
   empty.node = nullptr;
   run.set("fleet", &empty);
-  CHECK_THROWS_WITH(run.execute(), ContainsSubstring("input 'hardware' is absent") && ContainsSubstring("in stage 'PowerModel'"));
+  CHECK_THROWS_WITH(run.execute(), ContainsSubstring("input 'hardware' is absent") &&
+                                       ContainsSubstring("in stage 'PowerModel'"));
   run.set("fleet", &world.fleet).execute();
   CHECK(run.get<CarbonModel>().carbon_footprint.base() == clean);
 }
@@ -107,7 +123,8 @@ TEST_CASE("values are checked where they enter", "[pipeline]") {
   World cold;
   cold.hardware.power.tdp = -5 * unit::W;
   run.set("fleet", &cold.fleet);
-  CHECK_THROWS_WITH(run.execute(), ContainsSubstring("input 'power'") && ContainsSubstring("in stage 'EnergyModel'"));
+  CHECK_THROWS_WITH(run.execute(),
+                    ContainsSubstring("input 'power'") && ContainsSubstring("in stage 'EnergyModel'"));
 }
 
 TEST_CASE("infeasible is a value; what needs it is skipped with the reason", "[pipeline]") {
@@ -121,10 +138,12 @@ TEST_CASE("infeasible is a value; what needs it is skipped with the reason", "[p
   CHECK(run["EnergyModel"].status() == StageStatus::skipped);
   CHECK(run["CarbonModel"].reason() == "'EnergyModel' was skipped: 'PowerModel' is infeasible: H has no TDP");
   CHECK_THROWS_WITH(run.get<CarbonModel>(), ContainsSubstring("H has no TDP"));
-  CHECK(recorder.seen == std::vector<std::string>{"start carbon", "> PowerModel", "infeasible PowerModel: H has no TDP",
-                                                  "skip EnergyModel because 'PowerModel' is infeasible: H has no TDP",
-                                                  "skip CarbonModel because 'EnergyModel' was skipped: 'PowerModel' is infeasible: H has no TDP",
-                                                  "end"});
+  CHECK(recorder.seen ==
+        std::vector<std::string>{
+            "start carbon", "> PowerModel", "infeasible PowerModel: H has no TDP",
+            "skip EnergyModel because 'PowerModel' is infeasible: H has no TDP",
+            "skip CarbonModel because 'EnergyModel' was skipped: 'PowerModel' is infeasible: H has no TDP",
+            "end"});
   World good;
   run.set("fleet", &good.fleet).execute();
   CHECK(run["CarbonModel"].ok());
@@ -132,7 +151,14 @@ TEST_CASE("infeasible is a value; what needs it is skipped with the reason", "[p
 }
 
 TEST_CASE("an error keeps its type, names its stage, and spares the rest", "[pipeline]") {
-  const auto p = PipelineBuilder().stage(StepModel{}).stage(PowerModel{}).stage(EnergyModel{}).given("hfu").given("hardware").given("duration_days", 1).build();
+  const auto p = PipelineBuilder()
+                     .stage(StepModel{})
+                     .stage(PowerModel{})
+                     .stage(EnergyModel{})
+                     .given("hfu")
+                     .given("hardware")
+                     .given("duration_days", 1)
+                     .build();
   const World world;
   Recorder recorder;
   Run run(p);
@@ -178,7 +204,9 @@ TEST_CASE("a callback that throws is named and changes nothing", "[pipeline]") {
   CHECK(with.report().callback_failures[1].what == "callback is angry");
   CHECK(calm.seen == angry.seen);
   CHECK(calm.seen[2] == "< PowerModel 1 timed");
-  CHECK_THROWS_AS(carbon_pipeline().run(values, {.callbacks = {&angry}, .callback_faults = CallbackFaults::raise}), PipelineError);
+  CHECK_THROWS_AS(
+      carbon_pipeline().run(values, {.callbacks = {&angry}, .callback_faults = CallbackFaults::raise}),
+      PipelineError);
 }
 
 TEST_CASE("threads give the same answer in the same order", "[pipeline]") {
@@ -213,8 +241,10 @@ TEST_CASE("explain shows where a number came from", "[pipeline]") {
   const World world;
   const auto run = carbon_pipeline().run({{"fleet", &world.fleet}});
   const auto text = run.explain("carbon_footprint");
-  CHECK_THAT(text, ContainsSubstring("from stage 'CarbonModel' (model CarbonModel)") && ContainsSubstring("\n  energy = "));
-  CHECK_THAT(text, ContainsSubstring("law: energy = power * pue * duration") && ContainsSubstring("duration_days = 30 (given)") &&
+  CHECK_THAT(text, ContainsSubstring("from stage 'CarbonModel' (model CarbonModel)") &&
+                       ContainsSubstring("\n  energy = "));
+  CHECK_THAT(text, ContainsSubstring("law: energy = power * pue * duration") &&
+                       ContainsSubstring("duration_days = 30 (given)") &&
                        ContainsSubstring("pue = 1.1 (default: hyperscale average)") &&
                        ContainsSubstring("hardware = hardware 'H' (given 'fleet' -> node -> hardware)") &&
                        ContainsSubstring("assumed load = 1 (full load all day)"));
@@ -230,7 +260,8 @@ TEST_CASE("resolvers made at run time are stages like any other", "[pipeline]") 
   info.name = "Doubler";
   info.origin = "Python";
   auto doubler = std::make_shared<DynamicResolver>(
-      info, std::vector<DynamicField>{{.name = "energy"}}, std::vector<DynamicField>{{.name = "facility_energy"}},
+      info, std::vector<DynamicField>{{.name = "energy"}},
+      std::vector<DynamicField>{{.name = "facility_energy"}},
       [](std::span<const DynamicValue> in, SolveContext&) -> DynamicAnswer {
         return std::vector<DynamicValue>{{std::get<double>(in[0].value) * 2, in[0].exps}};
       });
@@ -246,19 +277,29 @@ TEST_CASE("resolvers made at run time are stages like any other", "[pipeline]") 
     Result solve(const Inputs& in) const { return {in.facility_energy}; }
   };
   const World world;
-  const auto p = PipelineBuilder().stage(Tail{}).stage(doubler).stage(EnergyModel{}).stage(PowerModel{}).given("node").given("duration_days", 30).build();
+  const auto p = PipelineBuilder()
+                     .stage(Tail{})
+                     .stage(doubler)
+                     .stage(EnergyModel{})
+                     .stage(PowerModel{})
+                     .given("node")
+                     .given("duration_days", 30)
+                     .build();
   const auto run = p.run({{"node", &world.node}});
   CHECK_THAT(run.get<Tail>().best.base(), WithinRel(2 * kJoule, 1e-12));
   // A dimension that turns out wrong is an error of the stage that receives it.
   auto liar = std::make_shared<DynamicResolver>(
       info, std::vector<DynamicField>{}, std::vector<DynamicField>{{.name = "facility_energy"}},
-      [](std::span<const DynamicValue>, SolveContext&) -> DynamicAnswer { return std::vector<DynamicValue>{DynamicValue(3 * unit::s)}; });
+      [](std::span<const DynamicValue>, SolveContext&) -> DynamicAnswer {
+        return std::vector<DynamicValue>{DynamicValue(3 * unit::s)};
+      });
   const auto wrong = PipelineBuilder().stage(Tail{}).stage(liar).build();
   CHECK_THROWS_WITH(wrong.run({}), ContainsSubstring("time [s]") && ContainsSubstring("in stage 'Tail'"));
   // Exceptions of the host arrive unchanged.
-  auto thrower = std::make_shared<DynamicResolver>(info, std::vector<DynamicField>{}, std::vector<DynamicField>{{.name = "x"}},
-                                                   [](std::span<const DynamicValue>, SolveContext&) -> DynamicAnswer {
-                                                     throw std::out_of_range("host error");
-                                                   });
+  auto thrower = std::make_shared<DynamicResolver>(
+      info, std::vector<DynamicField>{}, std::vector<DynamicField>{{.name = "x"}},
+      [](std::span<const DynamicValue>, SolveContext&) -> DynamicAnswer {
+        throw std::out_of_range("host error");
+      });
   CHECK_THROWS_AS(PipelineBuilder().stage(thrower).build().run({}), std::out_of_range);
 }

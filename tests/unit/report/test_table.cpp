@@ -2,7 +2,7 @@
 
 #include <mlsysim/report/table.hpp>
 
-#include <mlsysim/units/quantity.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <limits>
 

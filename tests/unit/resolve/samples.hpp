@@ -12,20 +12,17 @@ using namespace mlsysim;
 
 /// A law without any base class and without info of its own.
 struct OffloadModel {
-  template <class T>
-  struct Inputs {
+  template <class T> struct Inputs {
     Data<T> weights, capacity;
     Bandwidth<T> hbm, host;
     MLSYSIM_FIELDS(Inputs, weights, capacity, hbm, host)
   };
-  template <class T>
-  struct Result {
+  template <class T> struct Result {
     Data<T> spill;
     Time<T> time;
     MLSYSIM_FIELDS(Result, spill, time)
   };
-  template <class T = double>
-  static Result<T> solve(const Inputs<T>& in) {
+  template <class T = double> static Result<T> solve(const Inputs<T>& in) {
     const auto spill = max(in.weights - in.capacity, Data<T>());
     return {spill, max((in.weights - spill) / in.hbm, spill / in.host)};
   }
@@ -33,7 +30,8 @@ struct OffloadModel {
 
 /// A Solver with a residual.
 struct RequiredBandwidthSolver : Solver<RequiredBandwidthSolver> {
-  static constexpr std::string_view about = "Memory bandwidth that meets a latency when all weights are read once.";
+  static constexpr std::string_view about =
+      "Memory bandwidth that meets a latency when all weights are read once.";
   static constexpr std::array walls{3};
   static constexpr std::array fallacies{Fallacy{"peak rate decides", "a decoder waits for memory"}};
   struct Inputs {
@@ -41,7 +39,7 @@ struct RequiredBandwidthSolver : Solver<RequiredBandwidthSolver> {
     Time<> target_latency;
     static constexpr auto fields() {
       return rows(field(&Inputs::workload, key::workload),
-                        field(&Inputs::target_latency, key::target_latency).positive());
+                  field(&Inputs::target_latency, key::target_latency).positive());
     }
   };
   struct Result {
@@ -69,8 +67,8 @@ struct CheapestHardwareOptimizer : Optimizer<CheapestHardwareOptimizer> {
     std::string hardware_name;
     static constexpr auto fields() {
       return rows(field(&Result::search, "search", "", "what was tried"),
-                        field(&Result::cheapest_cost, "cheapest_cost", "USD", "price of one device"),
-                        field(&Result::hardware_name, "hardware_name", "", "the device"));
+                  field(&Result::cheapest_cost, "cheapest_cost", "USD", "price of one device"),
+                  field(&Result::hardware_name, "hardware_name", "", "the device"));
     }
   };
   std::optional<Result> solve(const Inputs& in, Search& search) const {
@@ -89,8 +87,9 @@ struct FitModel : Model<FitModel> {
     Data<> weights, capacity;
     double batch_size = 1;
     static constexpr auto fields() {
-      return rows(field(&Inputs::weights, key::weights).positive(), field(&Inputs::capacity, key::capacity).positive(),
-                        field(&Inputs::batch_size, key::batch_size).defaulted("one request at a time").at_least(1));
+      return rows(field(&Inputs::weights, key::weights).positive(),
+                  field(&Inputs::capacity, key::capacity).positive(),
+                  field(&Inputs::batch_size, key::batch_size).defaulted("one request at a time").at_least(1));
     }
   };
   struct Result {

@@ -24,11 +24,17 @@ DynamicResolver halver() {
   return DynamicResolver(
       info,
       {{.name = "time", .kind = ValueKind::quantity, .unit = "ms", .meaning = "what is halved", .low = 0},
-       {.name = "mode", .kind = ValueKind::choice, .choices = {"fast", "exact"}, .required = false, .default_value = "fast", .default_source = "habit"},
+       {.name = "mode",
+        .kind = ValueKind::choice,
+        .choices = {"fast", "exact"},
+        .required = false,
+        .default_value = "fast",
+        .default_source = "habit"},
        {.name = "extra", .required = false}},
       {{.name = "half", .kind = ValueKind::quantity, .unit = "ms"}, {.name = "note"}},
       [](std::span<const DynamicValue> in, SolveContext&) -> DynamicAnswer {
-        if (std::get<std::string>(in[1].value) == "exact") return Infeasible{"nobody is exact", "mode = fast", {}};
+        if (std::get<std::string>(in[1].value) == "exact")
+          return Infeasible{"nobody is exact", "mode = fast", {}};
         return std::vector<DynamicValue>{{std::get<double>(in[0].value) / 2, in[0].exps}, in[2]};
       });
 }
@@ -77,7 +83,9 @@ TEST_CASE("values are checked on their way in and out", "[resolve]") {
 }
 
 TEST_CASE("fields that cannot be are refused", "[resolve]") {
-  const auto make = [](std::vector<DynamicField> in) { return DynamicResolver({.name = "R"}, std::move(in), {}, {}).inputs().size(); };
+  const auto make = [](std::vector<DynamicField> in) {
+    return DynamicResolver({.name = "R"}, std::move(in), {}, {}).inputs().size();
+  };
   CHECK(make({{.name = "a"}, {.name = "b"}}) == 2);
   CHECK_THROWS_WITH(make({{.name = "a"}, {.name = "a"}}), ContainsSubstring("the name twice"));
   CHECK_THROWS_AS(make({{.name = ""}}), InputError);

@@ -24,31 +24,28 @@ double tick() {
 
 /// How many devices keep a step below a target: a law over a count, and solvers that invert it.
 struct Sharded {
-  static constexpr LawInfo info{.id = "Sharded", .equation = "time = weights / (devices * hbm)", .source = "test"};
-  template <class T>
-  struct Inputs {
+  static constexpr LawInfo info{
+      .id = "Sharded", .equation = "time = weights / (devices * hbm)", .source = "test"};
+  template <class T> struct Inputs {
     Data<T> weights;
     Bandwidth<T> hbm;
     T devices;
     static constexpr auto fields() {
       return rows(field(&Inputs::weights, key::weights), field(&Inputs::hbm, key::hbm),
-                        field(&Inputs::devices, key::devices).at_least(1).counted());
+                  field(&Inputs::devices, key::devices).at_least(1).counted());
     }
   };
-  template <class T>
-  struct Result {
+  template <class T> struct Result {
     Time<T> time;
     MLSYSIM_FIELDS(Result, time)
   };
-  template <class T>
-  static Result<T> solve(const Inputs<T>& in) {
+  template <class T> static Result<T> solve(const Inputs<T>& in) {
     return {in.weights / (in.hbm * in.devices)};
   }
 };
 
 /// `Extra` spoils the answer on purpose.
-template <int Extra>
-struct DevicesSolver : Solver<DevicesSolver<Extra>> {
+template <int Extra> struct DevicesSolver : Solver<DevicesSolver<Extra>> {
   using inverts = Sharded;
   struct Inputs {
     Data<> weights;
@@ -81,7 +78,8 @@ TEST_CASE("a resolver is called directly or checked", "[resolve]") {
   const auto llama = eight_billion();
   const auto direct = RequiredBandwidthSolver{}.solve({.workload = &llama, .target_latency = 10 * unit::ms});
   CHECK_THAT(direct.required_bw.in(unit::GB / unit::s), WithinRel(1606.0, 1e-12));
-  const auto answer = evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency = 10 * unit::ms});
+  const auto answer =
+      evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency = 10 * unit::ms});
   REQUIRE(answer);
   CHECK(answer->required_bw == direct.required_bw);
   CHECK(answer.report().resolver == "RequiredBandwidthSolver");
@@ -92,12 +90,15 @@ TEST_CASE("a resolver is called directly or checked", "[resolve]") {
 
 TEST_CASE("inputs are checked once, at the border", "[resolve]") {
   const auto llama = eight_billion();
-  CHECK_THROWS_AS(evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency = 0 * unit::ms}), DomainError);
-  CHECK_THROWS_WITH(evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency = -1 * unit::ms}),
-                    ContainsSubstring("more than 0") && ContainsSubstring("in the inputs of RequiredBandwidthSolver"));
+  CHECK_THROWS_AS(evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency = 0 * unit::ms}),
+                  DomainError);
+  CHECK_THROWS_WITH(
+      evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency = -1 * unit::ms}),
+      ContainsSubstring("more than 0") && ContainsSubstring("in the inputs of RequiredBandwidthSolver"));
   const double nan = std::nan("");
-  CHECK_THROWS_WITH(evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency = nan * unit::ms}),
-                    ContainsSubstring("finite"));
+  CHECK_THROWS_WITH(
+      evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency = nan * unit::ms}),
+      ContainsSubstring("finite"));
   CHECK_THROWS_WITH(evaluate(RequiredBandwidthSolver{}, {.target_latency = 1 * unit::ms}),
                     ContainsSubstring("input 'workload' of RequiredBandwidthSolver is missing"));
   CHECK_THROWS_WITH(evaluate(NoNumberModel{}, {}), ContainsSubstring("mfu = nan"));
@@ -114,7 +115,8 @@ TEST_CASE("infeasible is a value, with notes and defaults in the report", "[reso
   CHECK(assumed[0].source == "one request at a time");
   CHECK(assumed[1].name == "activations");
   CHECK_THAT(fits.report().seconds.value(), WithinRel(0.25, 1e-12));
-  CHECK(fits.report().verification.text() == "not checked: only answers of solvers are put back into an equation");
+  CHECK(fits.report().verification.text() ==
+        "not checked: only answers of solvers are put back into an equation");
 
   const auto supplied = evaluate(FitModel{}, {.weights = 40_GB, .capacity = 80_GB, .batch_size = 128});
   CHECK(supplied.report().assumptions().size() == 1);
@@ -129,35 +131,41 @@ TEST_CASE("infeasible is a value, with notes and defaults in the report", "[reso
 TEST_CASE("nobody listens: notes cost nothing and keep nothing", "[resolve]") {
   Notes silent;
   int made = 0;
-  silent.assume("x", [&] { return ++made, std::string("text"); }, "nowhere");
+  silent.assume(
+      "x", [&] { return ++made, std::string("text"); }, "nowhere");
   silent.warn([&] { return ++made, std::string("text"); });
   CHECK(made == 0);
   NoteBook book;
   Notes heard(book);
-  heard.assume("x", [&] { return ++made, std::string("text"); }, "nowhere");
+  heard.assume(
+      "x", [&] { return ++made, std::string("text"); }, "nowhere");
   heard.assume("y", 3 * unit::ms, "measured");
   CHECK(made == 1);
   CHECK(book.assumptions.at(1).value == "3 ms");
 }
 
 TEST_CASE("an answer is put back into the law that it inverts", "[resolve]") {
-  const auto right = evaluate(DevicesSolver<0>{}, {.weights = 140_GB, .hbm = 1 * unit::TB / unit::s, .time = 50_ms});
+  const auto right =
+      evaluate(DevicesSolver<0>{}, {.weights = 140_GB, .hbm = 1 * unit::TB / unit::s, .time = 50_ms});
   CHECK(right->devices == 3);
   REQUIRE(right.report().verification.checks.size() == 1);
   CHECK(right.report().verification.checks[0].kind() == CheckKind::integer_threshold);
   CHECK(right.report().verification.passed());
-  for (const auto& text : {evaluate(DevicesSolver<1>{}, {.weights = 140_GB, .hbm = 1 * unit::TB / unit::s, .time = 50_ms})
-                               .report()
-                               .verification,
-                           evaluate(DevicesSolver<-1>{}, {.weights = 140_GB, .hbm = 1 * unit::TB / unit::s, .time = 50_ms})
-                               .report()
-                               .verification}) {
+  for (const auto& text :
+       {evaluate(DevicesSolver<1>{}, {.weights = 140_GB, .hbm = 1 * unit::TB / unit::s, .time = 50_ms})
+            .report()
+            .verification,
+        evaluate(DevicesSolver<-1>{}, {.weights = 140_GB, .hbm = 1 * unit::TB / unit::s, .time = 50_ms})
+            .report()
+            .verification}) {
     CHECK(text.checked());
     CHECK_FALSE(text.passed());
     CHECK_THAT(text.text(), ContainsSubstring("FAILED"));
   }
   // One device already meets a long target, and there is no count below one.
-  CHECK(evaluate(DevicesSolver<0>{}, {.weights = 140_GB, .hbm = 1 * unit::TB / unit::s, .time = 1_s}).report().verification.passed());
+  CHECK(evaluate(DevicesSolver<0>{}, {.weights = 140_GB, .hbm = 1 * unit::TB / unit::s, .time = 1_s})
+            .report()
+            .verification.passed());
 }
 
 TEST_CASE("checks tell right from wrong", "[resolve]") {
@@ -174,7 +182,9 @@ TEST_CASE("checks tell right from wrong", "[resolve]") {
 }
 
 TEST_CASE("a law needs neither base class nor name", "[resolve]") {
-  const auto answer = evaluate(OffloadModel{}, {.weights = 100_GB, .capacity = 80_GB, .hbm = 1 * unit::TB / unit::s,
+  const auto answer = evaluate(OffloadModel{}, {.weights = 100_GB,
+                                                .capacity = 80_GB,
+                                                .hbm = 1 * unit::TB / unit::s,
                                                 .host = 0.05 * unit::TB / unit::s});
   CHECK_THAT(answer->spill.in(unit::GB), WithinRel(20.0, 1e-12));
   CHECK_THAT(answer->time.in(unit::ms), WithinRel(400.0, 1e-12));

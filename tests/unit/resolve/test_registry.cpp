@@ -15,11 +15,13 @@ TEST_CASE("a registry knows its resolvers by name and tier", "[resolve]") {
   registry.add<CheapestHardwareOptimizer>();
   registry.add<OffloadModel>();
   registry.add<FitModel>();
-  CHECK(registry.names() == std::vector<std::string>{"RequiredBandwidthSolver", "CheapestHardwareOptimizer", "OffloadModel", "FitModel"});
+  CHECK(registry.names() == std::vector<std::string>{"RequiredBandwidthSolver", "CheapestHardwareOptimizer",
+                                                     "OffloadModel", "FitModel"});
   CHECK(registry.names(Tier::model) == std::vector<std::string>{"OffloadModel", "FitModel"});
   CHECK(registry.at("FitModel").info().tier == Tier::model);
   CHECK(registry.find("Nobody") == nullptr);
-  CHECK_THROWS_WITH(registry.at("RequiredBandwithSolver"), ContainsSubstring("did you mean 'RequiredBandwidthSolver'?"));
+  CHECK_THROWS_WITH(registry.at("RequiredBandwithSolver"),
+                    ContainsSubstring("did you mean 'RequiredBandwidthSolver'?"));
   CHECK_THROWS_WITH(registry.add<FitModel>(), ContainsSubstring("there is already a resolver 'FitModel'"));
   CHECK(registry.size() == 4);
   CHECK(registry.producers_of("memory_utilization") == std::vector<std::string>{"FitModel"});
@@ -35,7 +37,7 @@ TEST_CASE("info comes from the static members", "[resolve]") {
   CHECK_FALSE(info.about.empty());
   REQUIRE(info.fallacies.size() == 1);
   CHECK(info.fallacies[0].correction == "a decoder waits for memory");
-  CHECK_FALSE(info.thread_safe);             // never assumed ...
+  CHECK_FALSE(info.thread_safe);               // never assumed ...
   CHECK(info_of<OffloadModel>().thread_safe);  // ... but a law is pure
 }
 
@@ -57,7 +59,8 @@ TEST_CASE("an erased resolver runs on records", "[resolve]") {
   llama.parameters = 8.03_Gparam;
   Record in(*erased, Side::inputs);
   in.set("workload", &llama);
-  CHECK_THROWS_WITH(evaluate(*erased, in), ContainsSubstring("input 'target_latency' of RequiredBandwidthSolver is missing"));
+  CHECK_THROWS_WITH(evaluate(*erased, in),
+                    ContainsSubstring("input 'target_latency' of RequiredBandwidthSolver is missing"));
   in.set("target_latency", AnyQuantity::parse("10 ms"));
   const auto answer = evaluate(*erased, in);
   REQUIRE(answer.outcome.feasible());
@@ -66,11 +69,13 @@ TEST_CASE("an erased resolver runs on records", "[resolve]") {
   CHECK(bw.exps == dim::bandwidth::exps);
   CHECK(answer.report.verification.passed());
   CHECK_THROWS_WITH(in.set("target_latncy", 1), ContainsSubstring("did you mean 'target_latency'?"));
-  CHECK_THROWS_WITH(in.set("target_latency", 10), ContainsSubstring("the bare number 10") && ContainsSubstring("time [s]"));
+  CHECK_THROWS_WITH(in.set("target_latency", 10),
+                    ContainsSubstring("the bare number 10") && ContainsSubstring("time [s]"));
   CHECK_THROWS_AS(in.set("target_latency", -1 * unit::ms), DomainError);
   CHECK_THROWS_AS(in.set("workload", 3), InputError);
   HardwareNode hardware;
-  CHECK_THROWS_WITH(in.set("workload", &hardware), ContainsSubstring("a hardware") && ContainsSubstring("a workload"));
+  CHECK_THROWS_WITH(in.set("workload", &hardware),
+                    ContainsSubstring("a hardware") && ContainsSubstring("a workload"));
 }
 
 TEST_CASE("defaults and infeasible answers of erased resolvers", "[resolve]") {

@@ -47,7 +47,8 @@ struct Wait {
 
 TEST_CASE("the search counts, and names what binds", "[resolve]") {
   const auto zoo = small_zoo();
-  const auto answer = evaluate(CheapestHardwareOptimizer{}, {.zoo = &zoo, .min_rate = 300 * unit::TFLOP / unit::s});
+  const auto answer =
+      evaluate(CheapestHardwareOptimizer{}, {.zoo = &zoo, .min_rate = 300 * unit::TFLOP / unit::s});
   REQUIRE(answer);
   CHECK(answer->hardware_name == "Large");
   CHECK(answer->cheapest_cost == 30000 * unit::USD);
@@ -66,13 +67,15 @@ TEST_CASE("the search counts, and names what binds", "[resolve]") {
 
 TEST_CASE("an empty search says what to relax", "[resolve]") {
   const auto zoo = small_zoo();
-  const auto answer = evaluate(CheapestHardwareOptimizer{}, {.zoo = &zoo, .min_rate = 5 * unit::PFLOP / unit::s});
+  const auto answer =
+      evaluate(CheapestHardwareOptimizer{}, {.zoo = &zoo, .min_rate = 5 * unit::PFLOP / unit::s});
   CHECK_FALSE(answer);
   CHECK(answer.why()->reason == "none of 5 candidates meets every constraint; binding: peak");
   CHECK(answer.why()->smallest_change == "peak at least 990 TFLOP/s instead of 5 PFLOP/s admits 'Dear'");
   const Zoo empty;
-  CHECK(evaluate(CheapestHardwareOptimizer{}, {.zoo = &empty, .min_rate = 1 * unit::TFLOP / unit::s}).why()->reason ==
-        "there are no candidates to search");
+  CHECK(evaluate(CheapestHardwareOptimizer{}, {.zoo = &empty, .min_rate = 1 * unit::TFLOP / unit::s})
+            .why()
+            ->reason == "there are no candidates to search");
 }
 
 TEST_CASE("several constraints: the one that admits the best binds", "[resolve]") {
@@ -83,10 +86,14 @@ TEST_CASE("several constraints: the one that admits the best binds", "[resolve]"
   CHECK(*least == 3);
   CHECK(least.summary.binding_constraint() == "low");
   CHECK(search.maximize(sizes, score).summary.binding_constraint() == "high");
-  const auto none = search.minimize(sizes, [](double x) -> Score { return {x, {at_least("low", x, 5), at_most("high", x, 0.5)}}; });
+  const auto none = search.minimize(sizes, [](double x) -> Score {
+    return {x, {at_least("low", x, 5), at_most("high", x, 0.5)}};
+  });
   CHECK_FALSE(none);
   CHECK(none.summary.binding_constraint() == "high");
-  const auto both = search.minimize(sizes, [](double x) -> Score { return {x, {at_least("low", x, 7), at_most("high", x, 0.5)}}; });
+  const auto both = search.minimize(sizes, [](double x) -> Score {
+    return {x, {at_least("low", x, 7), at_most("high", x, 0.5)}};
+  });
   CHECK(both.summary.binding_constraint() == "low and high");
 }
 
@@ -156,8 +163,9 @@ TEST_CASE("a search can be watched and stopped", "[resolve]") {
 TEST_CASE("mistakes in a score are named with their candidate", "[resolve]") {
   const auto zoo = small_zoo();
   Search search;
-  CHECK_THROWS_WITH(search.minimize(zoo.all<HardwareNode>(), [](const HardwareNode&) -> Score { return {std::nan("")}; }),
-                    ContainsSubstring("while scoring candidate 'Small'"));
+  CHECK_THROWS_WITH(
+      search.minimize(zoo.all<HardwareNode>(), [](const HardwareNode&) -> Score { return {std::nan("")}; }),
+      ContainsSubstring("while scoring candidate 'Small'"));
   CHECK_THROWS_AS(search.minimize(std::vector<double>{1, 2},
                                   [](double x) -> Score {
                                     if (x > 1) return {1 * unit::s};

@@ -10,24 +10,22 @@ using namespace mlsysim::literals;
 namespace {
 
 struct Sharded {
-  static constexpr LawInfo info{.id = "Sharded", .equation = "time = weights / (devices * hbm)", .source = "test"};
-  template <class T>
-  struct Inputs {
+  static constexpr LawInfo info{
+      .id = "Sharded", .equation = "time = weights / (devices * hbm)", .source = "test"};
+  template <class T> struct Inputs {
     Data<T> weights;
     Bandwidth<T> hbm;
     T devices;
     static constexpr auto fields() {
       return rows(field(&Inputs::weights, key::weights).positive(), field(&Inputs::hbm, key::hbm).positive(),
-                        field(&Inputs::devices, key::devices).within(1, 64).counted());
+                  field(&Inputs::devices, key::devices).within(1, 64).counted());
     }
   };
-  template <class T>
-  struct Result {
+  template <class T> struct Result {
     Time<T> time;
     MLSYSIM_FIELDS(Result, time)
   };
-  template <class T>
-  static Result<T> solve(const Inputs<T>& in) {
+  template <class T> static Result<T> solve(const Inputs<T>& in) {
     return {in.weights / (in.hbm * in.devices)};
   }
 };
@@ -76,12 +74,14 @@ TEST_CASE("counts: n meets, one less does not", "[resolve]") {
 TEST_CASE("no solution is an answer that says what can be reached", "[resolve]") {
   const auto none = solve_for(Sharded{}, start, "devices", at_most("time", 1 * unit::ms));
   REQUIRE_FALSE(none);
-  CHECK_THAT(none.why()->reason, ContainsSubstring("there is no devices at which time of Sharded is at most 1 ms"));
+  CHECK_THAT(none.why()->reason,
+             ContainsSubstring("there is no devices at which time of Sharded is at most 1 ms"));
   CHECK_THAT(none.why()->smallest_change, ContainsSubstring("2.1875 ms"));
 }
 
 TEST_CASE("mistakes in the question are errors", "[resolve]") {
-  CHECK_THROWS_WITH(solve_for(Sharded{}, start, "hmb", equals("time", 1 * unit::ms)), ContainsSubstring("did you mean 'hbm'?"));
+  CHECK_THROWS_WITH(solve_for(Sharded{}, start, "hmb", equals("time", 1 * unit::ms)),
+                    ContainsSubstring("did you mean 'hbm'?"));
   CHECK_THROWS_AS(solve_for(Sharded{}, start, "hbm", equals("tim", 1 * unit::ms)), LookupError);
   CHECK_THROWS_AS(solve_for(Sharded{}, start, "hbm", equals("time", 1 * unit::GB)), DimensionError);
 }
