@@ -20,7 +20,8 @@ function(mlsysim_target_defaults target)
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${MLSYSIM_WERROR}>>:-Werror>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # g++ 12 sees overlapping copies in std::string::insert that are not there (gcc bug 105651).
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+    # ... and optional members that are not read before they are set.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized>)
   endif()
   if(MLSYSIM_SANITIZE)
     target_compile_options(${target} PRIVATE

@@ -112,7 +112,7 @@ py::dict field_dict(const FieldInfo& f) {
   d["default_source"] = f.default_source;
   d["low"] = f.low > -kUnbounded ? py::object(py::float_(f.low)) : py::object(py::none());
   d["high"] = f.high < kUnbounded ? py::object(py::float_(f.high)) : py::object(py::none());
-  d["whole"] = f.integral || f.integral;
+  d["whole"] = f.integral;
   d["object_type"] = f.object_type;
   py::list choices;
   for (const auto c : f.choices) choices.append(py::str(c.data(), c.size()));

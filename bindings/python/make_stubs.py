@@ -7,7 +7,6 @@ Each stub has a part written by hand, up to the marker; what follows comes from 
 """
 
 import sys
-import textwrap
 from pathlib import Path
 
 # This folder holds the sources of the package, without its compiled part: not what is to be imported.
@@ -159,9 +158,13 @@ def wrapped(head, parts, tail, indent=""):
     line = f"{indent}{head}{', '.join(parts)}{tail}"
     if len(line) <= 110:
         return line
-    body = textwrap.fill(", ".join(parts) + ",", 110, initial_indent=indent + "    ", subsequent_indent=indent + "    ",
-                         break_long_words=False, break_on_hyphens=False)
-    return f"{indent}{head}\n{body}\n{indent}{tail}"
+    lines, line = [], indent + "    "
+    for part in parts:
+        if len(line) + len(part) + 1 > 110:
+            lines.append(line.rstrip())
+            line = indent + "    "
+        line += part + ", "
+    return "\n".join([indent + head, *lines, line.rstrip(), indent + tail])
 
 
 def main():

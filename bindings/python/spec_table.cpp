@@ -28,7 +28,7 @@ constexpr auto kCounts = std::to_array<std::string_view>(
 }  // namespace
 
 bool counts_something(const Member& row) {
-  return row.range.whole || std::find(kCounts.begin(), kCounts.end(), std::string_view(row.name)) != kCounts.end();
+  return row.range.integral || std::find(kCounts.begin(), kCounts.end(), std::string_view(row.name)) != kCounts.end();
 }
 
 py::object number_to_python(double x, const Member& row) {

@@ -248,7 +248,7 @@ std::vector<Member> make_members() {
     row.range.low = f.low;
     row.range.high = f.high;
     row.range.open_low = f.open_low;
-    row.range.integral = f.integral || f.integral;
+    row.range.integral = f.integral;
     using Inner = typename mlsysim::detail::unwrap<M>::type;
     if constexpr (is_quantity_v<Inner>) row.range.exps = AnyQuantity(Inner{}).exponents();
     else if constexpr (is_vector_v<Inner>) {

@@ -113,7 +113,7 @@ py::object to_python(const DynamicValue& value) {
 py::object to_python(const FieldInfo& field, const DynamicValue& value) {
   if (const auto* x = std::get_if<double>(&value.value)) {
     if (field.kind == ValueKind::quantity) return to_python(AnyQuantity::from_base(*x, field.exps), field.unit);
-    if (field.kind == ValueKind::number && (field.whole || field.integral) && *x == std::floor(*x) && std::abs(*x) < 9e15)
+    if (field.kind == ValueKind::number && field.integral && *x == std::floor(*x) && std::abs(*x) < 9e15)
       return py::int_(static_cast<long long>(*x));
   }
   return to_python(value);

@@ -26,6 +26,9 @@ Paint paint_of(Status status) {
 /// For readers; a value below one that is named a share is a percentage to them.
 std::string shown(const Metric& m, int digits) { return m.text(digits); }
 
+/// "1 assumption", "26 assumptions".
+std::string counted(std::size_t n) { return fmt::format("{} assumption{}", n, n == 1 ? "" : "s"); }
+
 std::string bound_words(const AssertionResult& a) {
   return fmt::format("{} {} {}", a.metric, a.bound == AssertionResult::Bound::max ? "<=" : ">=", a.limit);
 }
@@ -42,7 +45,7 @@ void write_memory(detail::Box& box, const SystemEvaluation& e, const RenderOptio
   if (used != nullptr && capacity != nullptr && share != nullptr) {
     const double full = share->number();
     const Paint paint = full > 1 ? Paint::bad : full > 0.9 ? Paint::warn : Paint::good;
-    box.raw(fmt::format("  memory  {}  {:.1f} %   {} of {}", detail::painted(detail::bar(full, 30), paint, o.colour),
+    box.raw(fmt::format("  memory  {}  {:.1f} %   {} of {}", detail::painted(detail::bar(full, std::min<std::size_t>(30, box.inner() - 46)), paint, o.colour),
                         100 * full, shown(*used, o.digits), shown(*capacity, o.digits)));
   }
   std::string parts;
@@ -64,7 +67,6 @@ void write_memory(detail::Box& box, const SystemEvaluation& e, const RenderOptio
 }
 
 void write_level(detail::Box& box, const EvaluationLevel& level, const RenderOptions& o) {
-  const auto head = fmt::format("{:<12} {}", level.level_name, name_of(level.status));
   const auto lines = detail::wrapped(level.summary, box.inner() - 22);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto left = i > 0 ? std::string(22, ' ')
@@ -82,11 +84,15 @@ void write_metrics(detail::Box& box, const EvaluationLevel& level, const RenderO
   }
   for (const auto& m : level.metrics) {
     const auto left = fmt::format("  {}  {}", detail::padded(m.name, names), detail::padded_left(shown(m, o.digits), values));
-    const std::size_t room = box.inner() - detail::shown_width(left) - 2;
-    const auto meaning = detail::wrapped(m.meaning, room);
+    const std::size_t used = detail::shown_width(left) + 2;
+    if (used + 8 > box.inner()) {  // a narrow terminal shows names and values alone
+      box.raw(left);
+      continue;
+    }
+    const auto meaning = detail::wrapped(m.meaning, box.inner() - used);
     box.raw(left + "  " + detail::painted(meaning.front(), Paint::dim, o.colour));
     for (std::size_t i = 1; i < meaning.size(); ++i)
-      box.raw(std::string(detail::shown_width(left) + 2, ' ') + detail::painted(meaning[i], Paint::dim, o.colour));
+      box.raw(std::string(used, ' ') + detail::painted(meaning[i], Paint::dim, o.colour));
   }
 }
 
@@ -109,8 +115,8 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o, std::span
     box.rule();
     box.line("assertions of the plan");
     for (const auto& a : assertions) {
-      box.raw(fmt::format("  {}  {}, found {}", detail::painted(a.passed ? "PASS" : "FAIL", a.passed ? Paint::good : Paint::bad, o.colour),
-                          bound_words(a), a.found));
+      box.line(fmt::format("  {}  {}, found {}", detail::painted(a.passed ? "PASS" : "FAIL", a.passed ? Paint::good : Paint::bad, o.colour),
+                           bound_words(a), a.found), 8);
       if (!a.note.empty()) box.line("        " + a.note, 8);
     }
   }
@@ -121,7 +127,7 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o, std::span
       first = false;
     }
   if (o.verbosity == Verbosity::verbose) {
-    out += fmt::format("{} assumptions\n", e.assumptions.size());
+    out += counted(e.assumptions.size()) + "\n";
     std::size_t names = 0, values = 0;
     for (const auto& a : e.assumptions) {
       names = std::max(names, a.name.size());
@@ -131,7 +137,7 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o, std::span
       out += fmt::format("  {}  {}  {}\n", detail::padded(a.name, names), detail::padded(a.value, values),
                          detail::painted(a.source, Paint::dim, o.colour));
   } else if (!e.assumptions.empty()) {
-    out += fmt::format("{} assumptions, with their sources: --verbose\n", e.assumptions.size());
+    out += counted(e.assumptions.size()) + ", with their sources: --verbose\n";
   }
   return out;
 }
@@ -159,7 +165,7 @@ std::string markdown_of(const SystemEvaluation& e, const RenderOptions& o, std::
     for (const auto& a : e.assumptions)
       out += fmt::format("| {} | {} | {} |\n", detail::markdown_cell(a.name), detail::markdown_cell(a.value), detail::markdown_cell(a.source));
   } else {
-    out += fmt::format("\n{} assumptions.\n", e.assumptions.size());
+    out += "\n" + counted(e.assumptions.size()) + ".\n";
   }
   return out;
 }

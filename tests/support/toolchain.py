@@ -35,4 +35,5 @@ class Toolchain:
         env["LC_ALL"] = "C.UTF-8"
         env["PATH"] = f"{self.binary_dir / 'bin'}:{env['PATH']}"
         env["PYTHONPATH"] = str(self.binary_dir / "python")
+        env["MLSYSIM_ZOO_PATH"] = str(self.binary_dir / "share/mlsysim/zoo")  # programs of a snippet lie elsewhere
         return env

@@ -55,6 +55,8 @@ _ERRORS = (
 )
 _SUBMODULES = ("errors", "units", "arrays", "laws", "resolvers", "zoo", "results", "base", "core", "hardware", "models",
                "systems", "infrastructure")
+# What a star brings: no errors, because one of them has the name of a builtin.
+__all__ = ["Quantity", *_HOME]
 
 
 def __getattr__(name):

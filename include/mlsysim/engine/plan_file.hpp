@@ -3,11 +3,11 @@
 ///
 /// Every key feeds a field of the table of Scenario; docs/reference/plan-file.md lists them.
 
+#include <mlsysim/engine/plan_assertion.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
-#include <mlsysim/engine/scorecard.hpp>
 
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,24 +16,6 @@
 namespace mlsysim {
 
 class YamlDocument;
-
-/// A bound on a metric of the scorecard.
-struct PlanAssertion {
-  std::string metric;             ///< "performance.ttft"
-  std::string min_text, max_text; ///< as written; empty where there is no such bound
-  Location where;
-};
-
-/// How an assertion ended.
-struct AssertionResult {
-  enum class Bound : std::uint8_t { min, max };
-  std::string metric;
-  Bound bound = Bound::max;
-  std::string limit;   ///< "50 ms"
-  std::string found;   ///< "81.3 ms"
-  bool passed = false;
-  std::string note;    ///< how a bare number was read; empty otherwise
-};
 
 /// A plan that was read. Its builder takes further texts, which replace those of the file.
 struct PlanFile {
@@ -60,15 +42,6 @@ struct PlanKey {
 [[nodiscard]] PlanFile read_plan(const std::filesystem::path& file, const Zoo& zoo);
 /// The same for a text; `name` stands for it in messages.
 [[nodiscard]] PlanFile parse_plan(std::string text, std::string name, const Zoo& zoo);
-/// Whether a file looks like a plan: a map with `workload` and `hardware` and without a schema line.
-/// @throws InputError, ErrorList as `read_plan`
-[[nodiscard]] bool is_plan(const std::filesystem::path& file);
-
-/// Compares bounds with the scorecard; both ends are inclusive.
-/// @throws LookupError for a metric that there is not, DimensionError for a bound in another dimension
-[[nodiscard]] std::vector<AssertionResult> check_assertions(std::span<const PlanAssertion> assertions,
-                                                            const SystemEvaluation& evaluation);
-
 /// JSON Schema (draft-07) of plan files.
 [[nodiscard]] std::string plan_schema();
 

@@ -32,11 +32,11 @@ struct TextbookPass {
     static constexpr auto fields() {
       return rows(field(&Inputs::work, "work", "GFLOP", "arithmetic of one sample").non_negative(),
                         field(&Inputs::weights, key::weights).non_negative(),
-                        field(&Inputs::batch_size, key::batch_size).at_least(1),
+                        field(&Inputs::batch_size, key::batch_size).at_least(1).defaulted("one sample"),
                         field(&Inputs::efficiency, key::efficiency).within(1e-9, 1),
                         field(&Inputs::activation_share, "activation_share", "", "activation traffic of a sample over weights").non_negative(),
-                        field(&Inputs::layers, "layers", "", "layers").non_negative(),
-                        field(&Inputs::passes, "passes", "", "1 for inference, 3 for a training step").at_least(1),
+                        field(&Inputs::layers, "layers", "", "layers").non_negative().defaulted("one"),
+                        field(&Inputs::passes, "passes", "", "1 for inference, 3 for a training step").at_least(1).defaulted("inference"),
                         field(&Inputs::peak, key::peak).positive(),
                         field(&Inputs::bandwidth, key::bandwidth).positive(),
                         field(&Inputs::layer_overhead, "layer_overhead", "us", "software time of one layer").non_negative(),
@@ -82,7 +82,7 @@ struct TextbookPrefillWork {
                         field(&Inputs::width, "width", "", "query heads times head width").non_negative(),
                         field(&Inputs::new_tokens, "new_tokens", "", "new tokens per sequence").non_negative(),
                         field(&Inputs::context, "context", "", "tokens per sequence after the pass").non_negative(),
-                        field(&Inputs::batch_size, key::batch_size).at_least(1));
+                        field(&Inputs::batch_size, key::batch_size).at_least(1).defaulted("one sequence"));
     }
   };
   template <class T>

@@ -1,7 +1,7 @@
 #pragma once
 /// The scorecard of a scenario, for readers and programs.
 
-#include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/engine/plan_assertion.hpp>
 #include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/report/render_options.hpp>
 

@@ -66,6 +66,9 @@ template <Law L>
   return derive(entry_of<L>(), numbers_of(in), std::vector<std::string>(open));
 }
 
+/// Goals of the typed `solve_for` below; apart from the targets of resolve/solve_for.hpp, which work on any resolver.
+namespace goal {
+
 /// `result == target`, for `solve_for`; likewise `at_most` and `at_least`.
 template <class D>
 struct Goal {
@@ -95,7 +98,9 @@ template <class D>
   return {result, Relation::at_least, Quantity<dim::none>::from_base(target)};
 }
 
-/// Which value of input `free` meets the goal: `solve_for<Roofline>(in, "bandwidth", equals("time", 3 * unit::ms))`.
+}  // namespace goal
+
+/// Which value of input `free` meets the goal: `solve_for<Roofline>(in, "bandwidth", goal::equals("time", 3 * unit::ms))`.
 /// @throws LookupError, DimensionError, InputError
 template <Law L, class D>
 [[nodiscard]] Inversion solve_for(const typename L::template Inputs<double>& in, std::string_view free,

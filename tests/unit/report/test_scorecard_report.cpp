@@ -54,7 +54,7 @@ TEST_CASE("the box keeps its width and holds every level", "[report]") {
 TEST_CASE("small parts of the memory and assumptions are collapsed unless verbose", "[report]") {
   const auto brief = render(sample(), {});
   CHECK_THAT(brief, Catch::Contains("1 more 100 MB") && !Catch::Contains("reserve") && !Catch::Contains("a source"));
-  CHECK_THAT(brief, Catch::Contains("1 assumptions"));
+  CHECK_THAT(brief, Catch::Contains("1 assumption,"));
   const auto verbose = render(sample(), {.verbosity = Verbosity::verbose});
   CHECK_THAT(verbose, Catch::Contains("reserve 100 MB") && Catch::Contains("a source"));
 }

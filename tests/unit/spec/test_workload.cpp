@@ -37,7 +37,7 @@ TEST_CASE("a model has a shape when its operators can be made from it", "[spec]"
   w.architecture = Architecture::ssm;
   CHECK_FALSE(w.has_shape());
   w.state_space.state_size = 16;
-  CHECK(w.has_shape());
+  CHECK_FALSE(w.has_shape());  // the lowering has no rules for state-space layers
   w.architecture = Architecture::cnn;
   CHECK_FALSE(w.has_shape());
   w.convolution.emplace_back();

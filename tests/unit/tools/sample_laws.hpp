@@ -134,7 +134,7 @@ struct TiledStep {
   struct Shape {
     T rows, columns;
     static constexpr auto fields() {
-      return rows(field(&Shape::rows, "rows", "", "rows of the product").at_least(1).counted(),
+      return mlsysim::rows(field(&Shape::rows, "rows", "", "rows of the product").at_least(1).counted(),
                         field(&Shape::columns, "columns", "", "columns of the product").at_least(1).counted());
     }
   };

@@ -18,7 +18,7 @@ const Roofline::Inputs<double> kIn{.work = 1 * unit::PFLOP,
 TEST_CASE("tools take a law's own structs", "[tools]") {
   CHECK(evaluate<Roofline>(kIn).time.in(unit::ms) == Approx(1000).epsilon(1e-15));
   CHECK(*gradient<Roofline>(kIn).elasticity(0, 0) == Approx(1.0));
-  const auto r = solve_for<Roofline>(kIn, "bandwidth", equals("time", 4 * unit::s));
+  const auto r = solve_for<Roofline>(kIn, "bandwidth", goal::equals("time", 4 * unit::s));
   REQUIRE(r.outcome == InverseOutcome::unique);
   CHECK(r.solutions[0].low == Approx(2.5e11).epsilon(1e-12));
   auto box = lift<Interval>(kIn);
@@ -40,8 +40,8 @@ TEST_CASE("the checked entry refuses what the law would swallow", "[tools]") {
 }
 
 TEST_CASE("a goal in another dimension, or on an unknown result, is refused", "[tools]") {
-  CHECK_THROWS_AS(solve_for<Roofline>(kIn, "bandwidth", equals("time", 4 * unit::GB)), DimensionError);
-  CHECK_THROWS_AS(solve_for<Roofline>(kIn, "bandwith", equals("time", 4 * unit::s)), LookupError);
+  CHECK_THROWS_AS(solve_for<Roofline>(kIn, "bandwidth", goal::equals("time", 4 * unit::GB)), DimensionError);
+  CHECK_THROWS_AS(solve_for<Roofline>(kIn, "bandwith", goal::equals("time", 4 * unit::s)), LookupError);
 }
 
 TEST_CASE("lift keeps numbers and leaf_count counts through nested tables", "[tools]") {

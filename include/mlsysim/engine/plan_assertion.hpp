@@ -1,0 +1,36 @@
+#pragma once
+/// What must hold of a scorecard, and whether it does.
+
+#include <mlsysim/engine/scorecard.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+/// A bound on a metric of the scorecard.
+struct PlanAssertion {
+  std::string metric;             ///< "performance.ttft"
+  std::string min_text, max_text; ///< as written; empty where there is no such bound
+  Location where;
+};
+
+/// How an assertion ended.
+struct AssertionResult {
+  enum class Bound : std::uint8_t { min, max };
+  std::string metric;
+  Bound bound = Bound::max;
+  std::string limit;   ///< "50 ms"
+  std::string found;   ///< "81.3 ms"
+  bool passed = false;
+  std::string note;    ///< how a bare number was read; empty otherwise
+};
+
+/// Compares bounds with the scorecard; both ends are inclusive.
+/// @throws LookupError for a metric that there is not, DimensionError for a bound in another dimension
+[[nodiscard]] std::vector<AssertionResult> check_assertions(std::span<const PlanAssertion> assertions,
+                                                            const SystemEvaluation& evaluation);
+
+}  // namespace mlsysim

@@ -1,0 +1,71 @@
+#include <mlsysim/engine/plan_assertion.hpp>
+
+#include <mlsysim/units/format.hpp>
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+
+namespace mlsysim {
+namespace {
+
+/// A bound in the dimension of the metric; a bare number counts in the unit that the metric is documented in.
+AnyQuantity bound_of(const Metric& metric, const std::string& text, const PlanAssertion& a, AssertionResult& result) {
+  const auto q = AnyQuantity::parse(text, a.where);
+  if (q.exponents() == metric.exps) return q;
+  if (q.dimensionless() && !metric.unit.empty()) {
+    result.note = fmt::format("the bare number {} was read in {}, the unit of {}", text, metric.unit, a.metric);
+    return AnyQuantity::parse(fmt::format("{} {}", format_exact(q.base()), metric.unit), a.where);
+  }
+  throw DimensionError({.id = "mlsysim.engine.049",
+                        .message = fmt::format("the bound on '{}' has the wrong unit", a.metric),
+                        .key = a.metric,
+                        .found = fmt::format("'{}', {}", text, dimension_name(q.exponents())),
+                        .expected = dimension_name(metric.exps),
+                        .hint = metric.unit.empty() ? std::string("leave the unit out")
+                                                    : fmt::format("write it in {} or a compatible unit", metric.unit),
+                        .where = a.where});
+}
+
+}  // namespace
+
+std::vector<AssertionResult> check_assertions(std::span<const PlanAssertion> assertions,
+                                              const SystemEvaluation& evaluation) {
+  std::vector<AssertionResult> out;
+  for (const auto& a : assertions) {
+    const Metric* metric = evaluation.find(a.metric);
+    const bool number = metric != nullptr && std::holds_alternative<double>(metric->value);
+    if (!number) {
+      std::vector<std::string> names;
+      std::string skipped;
+      for (const auto* level : {&evaluation.feasibility, &evaluation.performance, &evaluation.macro}) {
+        const auto prefix = level->level_name + ".";
+        if (level->status == EvaluationLevel::Status::skipped && a.metric.starts_with(prefix))
+          skipped = fmt::format("the level {} was skipped: {}", level->level_name, level->summary);
+        for (const auto& m : level->metrics)
+          if (std::holds_alternative<double>(m.value)) names.push_back(prefix + m.name);
+      }
+      throw LookupError({.id = "mlsysim.engine.050",
+                         .message = metric != nullptr ? fmt::format("the metric '{}' is not a number", a.metric)
+                                                      : fmt::format("the scorecard has no metric '{}'", a.metric),
+                         .key = a.metric,
+                         .found = metric != nullptr ? fmt::format("'{}'", metric->text()) : fmt::format("'{}'", a.metric),
+                         .expected = skipped.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : skipped,
+                         .hint = did_you_mean(a.metric, names),
+                         .where = a.where});
+    }
+    const auto found = AnyQuantity::from_base(std::get<double>(metric->value), metric->exps);
+    for (const auto bound : {AssertionResult::Bound::min, AssertionResult::Bound::max}) {
+      const auto& text = bound == AssertionResult::Bound::min ? a.min_text : a.max_text;
+      if (text.empty()) continue;
+      AssertionResult result{.metric = a.metric, .bound = bound};
+      const auto limit = bound_of(*metric, text, a, result);
+      result.limit = limit.dimensionless() ? pretty(limit.base()) : pretty(limit);
+      result.found = metric->text();
+      result.passed = bound == AssertionResult::Bound::min ? found >= limit : found <= limit;
+      out.push_back(std::move(result));
+    }
+  }
+  return out;
+}
+
+}  // namespace mlsysim
