@@ -72,8 +72,8 @@ class SoftRoofline(_Law):
 class MatmulWork(_Law):
     @staticmethod
     def solve(
-        m: float, n: float, k: float, count: float, a_bytes: Quantity | str, b_bytes: Quantity | str, c_bytes:
-        Quantity | str,
+        m: float, n: float, k: float, count: float, a_bytes: Quantity | str, b_bytes: Quantity | str,
+        c_bytes: Quantity | str,
     ) -> MatmulWorkResult: ...
 class TileWave(_Law):
     @staticmethod
@@ -83,9 +83,9 @@ class TileWave(_Law):
 class MatmulTime(_Law):
     @staticmethod
     def solve(
-        m: float, n: float, k: float, count: float, a_bytes: Quantity | str, b_bytes: Quantity | str, c_bytes:
-        Quantity | str, tile_m: float, tile_n: float, units: float, peak: Quantity | str, bandwidth: Quantity
-        | str, launch: Quantity | str,
+        m: float, n: float, k: float, count: float, a_bytes: Quantity | str, b_bytes: Quantity | str,
+        c_bytes: Quantity | str, tile_m: float, tile_n: float, units: float, peak: Quantity | str,
+        bandwidth: Quantity | str, launch: Quantity | str,
     ) -> MatmulTimeResult: ...
 class AttentionWork(_Law):
     @staticmethod
@@ -110,8 +110,8 @@ class KvCache(_Law):
 class MlaKvCache(_Law):
     @staticmethod
     def solve(
-        layers: float, kv_lora_rank: float, rope_head_dim: float, element_bytes: Quantity | str, seq_len:
-        float, batch_size: float,
+        layers: float, kv_lora_rank: float, rope_head_dim: float, element_bytes: Quantity | str,
+        seq_len: float, batch_size: float,
     ) -> MlaKvCacheResult: ...
 class PagedKv(_Law):
     @staticmethod
@@ -184,8 +184,8 @@ class TransformerActivations(_Law):
 class TrainingStateBytes(_Law):
     @staticmethod
     def solve(
-        params: Quantity | str, weight_bytes: Quantity | str, gradient_bytes: Quantity | str, optimizer_bytes:
-        Quantity | str, dp_size: float | None = ..., zero_stage: float | None = ...,
+        params: Quantity | str, weight_bytes: Quantity | str, gradient_bytes: Quantity | str,
+        optimizer_bytes: Quantity | str, dp_size: float | None = ..., zero_stage: float | None = ...,
     ) -> TrainingStateBytesResult: ...
 class MixedPrecisionAdam(_Law):
     @staticmethod
@@ -214,8 +214,8 @@ class ModelFlopsUtilisation(_Law):
 class HardwareFlopsUtilisation(_Law):
     @staticmethod
     def solve(
-        work: Quantity | str, recomputed: Quantity | str, devices: float, peak: Quantity | str, time: Quantity
-        | str,
+        work: Quantity | str, recomputed: Quantity | str, devices: float, peak: Quantity | str,
+        time: Quantity | str,
     ) -> HardwareFlopsUtilisationResult: ...
 class ExpectedAcceptedTokens(_Law):
     @staticmethod
@@ -223,8 +223,8 @@ class ExpectedAcceptedTokens(_Law):
 class SpeculativeTokenTime(_Law):
     @staticmethod
     def solve(
-        draft_time: Quantity | str, verify_time: Quantity | str, draft_acceptance_rate: float, draft_tokens:
-        float,
+        draft_time: Quantity | str, verify_time: Quantity | str, draft_acceptance_rate: float,
+        draft_tokens: float,
     ) -> SpeculativeTokenTimeResult: ...
 class EnergyProportional(_Law):
     @staticmethod
@@ -234,8 +234,8 @@ class EnergyProportional(_Law):
 class EnergyPerOperation(_Law):
     @staticmethod
     def solve(
-        work: Quantity | str, traffic: Quantity | str, energy_per_work: Quantity | str, energy_per_data:
-        Quantity | str, static_power: Quantity | str, time: Quantity | str,
+        work: Quantity | str, traffic: Quantity | str, energy_per_work: Quantity | str,
+        energy_per_data: Quantity | str, static_power: Quantity | str, time: Quantity | str,
     ) -> EnergyPerOperationResult: ...
 class FacilityEnergy(_Law):
     @staticmethod
@@ -297,25 +297,26 @@ class YoungInterval(_Law):
 class CheckpointGoodput(_Law):
     @staticmethod
     def solve(
-        interval: Quantity | str, checkpoint_time: Quantity | str, restart_time: Quantity | str, mtbf:
-        Quantity | str,
+        interval: Quantity | str, checkpoint_time: Quantity | str, restart_time: Quantity | str,
+        mtbf: Quantity | str,
     ) -> CheckpointGoodputResult: ...
 class TextbookPass(_Law):
     @staticmethod
     def solve(
-        work: Quantity | str, weights: Quantity | str, efficiency: float, activation_share: float, peak:
-        Quantity | str, bandwidth: Quantity | str, layer_overhead: Quantity | str, dispatch: Quantity | str,
-        batch_size: float | None = ..., layers: float | None = ..., passes: float | None = ...,
+        work: Quantity | str, weights: Quantity | str, efficiency: float, activation_share: float,
+        peak: Quantity | str, bandwidth: Quantity | str, layer_overhead: Quantity | str,
+        dispatch: Quantity | str, batch_size: float | None = ..., layers: float | None = ...,
+        passes: float | None = ...,
     ) -> TextbookPassResult: ...
 class TextbookPrefillWork(_Law):
     @staticmethod
     def solve(
-        params: Quantity | str, layers: float, width: float, new_tokens: float, context: float, batch_size:
-        float | None = ...,
+        params: Quantity | str, layers: float, width: float, new_tokens: float, context: float,
+        batch_size: float | None = ...,
     ) -> TextbookPrefillWorkResult: ...
 class TextbookDecode(_Law):
     @staticmethod
     def solve(
-        weights: Quantity | str, kv_cache: Quantity | str, bandwidth: Quantity | str, layer_overhead: Quantity
-        | str, layers: float,
+        weights: Quantity | str, kv_cache: Quantity | str, bandwidth: Quantity | str,
+        layer_overhead: Quantity | str, layers: float,
     ) -> TextbookDecodeResult: ...

@@ -85,14 +85,15 @@ class ComputeCore(_Spec):
     def sm_count(self) -> Any: ...
 class Conventions(_Spec):
     def __init__(
-        self, *, textbook_efficiency: float, textbook_activation_share: float, textbook_layer_overhead:
-        Quantity | str, matrix_share: float, attention_share: float, vector_share: float, memory_share: float,
-        link_share: float, vector_rate_ratio: float, tile_m: int, tile_n: int, units: int, kernel_launch:
-        Quantity | str, dispatch_overhead: Quantity | str, host_bandwidth: Quantity | str, fabric_bandwidth:
-        Quantity | str, intra_latency: Quantity | str, inter_latency: Quantity | str, memory_reserve: Quantity
-        | str, memory_fragmentation: float, gradient_bucket: float, overlap: float, idle_fraction: float, pue:
-        float, wue: Quantity | str, electricity_price: Quantity | str, maintenance_share: float,
-        amortization_years: float, draft_tokens: int, **other_names: Any,
+        self, *, textbook_efficiency: float, textbook_activation_share: float,
+        textbook_layer_overhead: Quantity | str, matrix_share: float, attention_share: float,
+        vector_share: float, memory_share: float, link_share: float, vector_rate_ratio: float, tile_m: int,
+        tile_n: int, units: int, kernel_launch: Quantity | str, dispatch_overhead: Quantity | str,
+        host_bandwidth: Quantity | str, fabric_bandwidth: Quantity | str, intra_latency: Quantity | str,
+        inter_latency: Quantity | str, memory_reserve: Quantity | str, memory_fragmentation: float,
+        gradient_bucket: float, overlap: float, idle_fraction: float, pue: float, wue: Quantity | str,
+        electricity_price: Quantity | str, maintenance_share: float, amortization_years: float,
+        draft_tokens: int, **other_names: Any,
     ) -> None: ...
     @property
     def textbook_efficiency(self) -> float: ...
@@ -155,10 +156,10 @@ class Conventions(_Spec):
 class ConvLayer(_Spec):
     def __init__(
         self, *, op: str, out: int | None = ..., channels: int | None = ..., kernel: int | None = ...,
-        kernel_h: int | None = ..., kernel_w: int | None = ..., stride: int | None = ..., size: int | None =
-        ..., size_h: int | None = ..., size_w: int | None = ..., groups: int | None = ..., times: int | None =
-        ..., bias: bool = ..., batch_norm: bool = ..., unit_bias: bool = ..., padding: str = ...,
-        **other_names: Any,
+        kernel_h: int | None = ..., kernel_w: int | None = ..., stride: int | None = ...,
+        size: int | None = ..., size_h: int | None = ..., size_w: int | None = ..., groups: int | None = ...,
+        times: int | None = ..., bias: bool = ..., batch_norm: bool = ..., unit_bias: bool = ...,
+        padding: str = ..., **other_names: Any,
     ) -> None: ...
     @property
     def op(self) -> str: ...
@@ -208,8 +209,8 @@ class CoolingProfile(_Spec):
     def title(self) -> Any: ...
 class Datacenter(_Spec):
     def __init__(
-        self, *, name: str, grid: GridProfile | None, pue: float, cooling: CoolingProfile | None = ..., wue:
-        Quantity | str | None = ..., **other_names: Any,
+        self, *, name: str, grid: GridProfile | None, pue: float, cooling: CoolingProfile | None = ...,
+        wue: Quantity | str | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -227,8 +228,8 @@ class Datacenter(_Spec):
     def title(self) -> Any: ...
 class DiffusionShape(_Spec):
     def __init__(
-        self, *, denoising_steps: int | None = ..., resolution: int | None = ..., evaluations_per_step: int |
-        None = ..., **other_names: Any,
+        self, *, denoising_steps: int | None = ..., resolution: int | None = ...,
+        evaluations_per_step: int | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def denoising_steps(self) -> int | None: ...
@@ -238,9 +239,9 @@ class DiffusionShape(_Spec):
     def evaluations_per_step(self) -> int | None: ...
 class Fleet(_Spec):
     def __init__(
-        self, *, name: str, node: Node | None, fabric: NetworkFabric | None, node_count: int = ..., grid:
-        GridProfile | None = ..., datacenter: Datacenter | None = ..., total_accelerators: int | None = ...,
-        **other_names: Any,
+        self, *, name: str, node: Node | None, fabric: NetworkFabric | None, node_count: int = ...,
+        grid: GridProfile | None = ..., datacenter: Datacenter | None = ...,
+        total_accelerators: int | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -302,13 +303,14 @@ class GridProfile(_Spec):
     def title(self) -> Any: ...
 class HardwareNode(_Spec):
     def __init__(
-        self, *, name: str, category: str | None = ..., vendor: str | None = ..., release_year: int | None =
-        ..., accelerator_count: int = ..., compute: ComputeCore = ..., memory: MemoryHierarchy = ..., storage:
-        StorageHierarchy = ..., host_link: IOInterconnect = ..., device_link: IOInterconnect = ..., power:
-        PowerEnvelope = ..., unit_cost: Quantity | str | None = ..., unit_cost_max: Quantity | str | None =
-        ..., embodied_carbon: Quantity | str | None = ..., die_area_mm2: float | None = ...,
-        dispatch_overhead: Quantity | str | None = ..., efficiency: SustainedShare = ..., partition_profiles:
-        tuple[PartitionProfile, ...] = ..., **other_names: Any,
+        self, *, name: str, category: str | None = ..., vendor: str | None = ...,
+        release_year: int | None = ..., accelerator_count: int = ..., compute: ComputeCore = ...,
+        memory: MemoryHierarchy = ..., storage: StorageHierarchy = ..., host_link: IOInterconnect = ...,
+        device_link: IOInterconnect = ..., power: PowerEnvelope = ..., unit_cost: Quantity | str | None = ...,
+        unit_cost_max: Quantity | str | None = ..., embodied_carbon: Quantity | str | None = ...,
+        die_area_mm2: float | None = ..., dispatch_overhead: Quantity | str | None = ...,
+        efficiency: SustainedShare = ..., partition_profiles: tuple[PartitionProfile, ...] = ...,
+        **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -368,8 +370,8 @@ class HardwareNode(_Spec):
     def ridge_point(self, precision: str | None = ...) -> Quantity: ...
 class IOInterconnect(_Spec):
     def __init__(
-        self, *, name: str = ..., bandwidth: Quantity | str | None = ..., latency: Quantity | str | None =
-        ..., **other_names: Any,
+        self, *, name: str = ..., bandwidth: Quantity | str | None = ...,
+        latency: Quantity | str | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -381,8 +383,8 @@ class IOInterconnect(_Spec):
     def bandwidth_per_direction(self) -> Any: ...
 class InferenceTotals(_Spec):
     def __init__(
-        self, *, work: Quantity | str | None = ..., per: str = ..., sequence_length: int | None = ..., energy:
-        Quantity | str | None = ..., **other_names: Any,
+        self, *, work: Quantity | str | None = ..., per: str = ..., sequence_length: int | None = ...,
+        energy: Quantity | str | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def work(self) -> Quantity | None: ...
@@ -394,8 +396,9 @@ class InferenceTotals(_Spec):
     def energy(self) -> Quantity | None: ...
 class LinearAttentionShape(_Spec):
     def __init__(
-        self, *, kind: str | None = ..., layers: int | None = ..., key_heads: int | None = ..., value_heads:
-        int | None = ..., head_dim: int | None = ..., conv_width: int | None = ..., **other_names: Any,
+        self, *, kind: str | None = ..., layers: int | None = ..., key_heads: int | None = ...,
+        value_heads: int | None = ..., head_dim: int | None = ..., conv_width: int | None = ...,
+        **other_names: Any,
     ) -> None: ...
     @property
     def kind(self) -> str | None: ...
@@ -411,10 +414,11 @@ class LinearAttentionShape(_Spec):
     def conv_width(self) -> int | None: ...
 class MemoryHierarchy(_Spec):
     def __init__(
-        self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ..., type: str |
-        None = ..., sram_capacity: Quantity | str | None = ..., sram_bandwidth: Quantity | str | None = ...,
-        flash_capacity: Quantity | str | None = ..., flash_bandwidth: Quantity | str | None = ..., l2_cache:
-        Quantity | str | None = ..., shared_memory_per_unit: Quantity | str | None = ...,
+        self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ...,
+        type: str | None = ..., sram_capacity: Quantity | str | None = ...,
+        sram_bandwidth: Quantity | str | None = ..., flash_capacity: Quantity | str | None = ...,
+        flash_bandwidth: Quantity | str | None = ..., l2_cache: Quantity | str | None = ...,
+        shared_memory_per_unit: Quantity | str | None = ...,
         register_file_per_unit: Quantity | str | None = ..., last_level_cache: Quantity | str | None = ...,
         usable_capacity: Quantity | str | None = ..., second_tier: SecondMemoryTier = ..., **other_names: Any,
     ) -> None: ...
@@ -470,8 +474,8 @@ class MoeShape(_Spec):
     def moe_every(self) -> int | None: ...
 class NetworkFabric(_Spec):
     def __init__(
-        self, *, name: str, topology: str | None = ..., bandwidth: Quantity | str | None = ..., latency:
-        Quantity | str | None = ..., oversubscription: float = ..., **other_names: Any,
+        self, *, name: str, topology: str | None = ..., bandwidth: Quantity | str | None = ...,
+        latency: Quantity | str | None = ..., oversubscription: float = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -493,10 +497,10 @@ class Node(_Spec):
     def __init__(
         self, *, name: str, accelerator: HardwareNode | None, accelerators_per_node: int = ...,
         intra_node_bandwidth: Quantity | str | None = ..., intra_node_topology: str | None = ...,
-        nics_per_node: int | None = ..., nic_bandwidth: Quantity | str | None = ..., psus_per_node: int | None
-        = ..., host_cpu: str | None = ..., host_memory: Quantity | str | None = ..., local_storage: str | None
-        = ..., domain_accelerators: int | None = ..., pair_bandwidth: Quantity | str | None = ...,
-        **other_names: Any,
+        nics_per_node: int | None = ..., nic_bandwidth: Quantity | str | None = ...,
+        psus_per_node: int | None = ..., host_cpu: str | None = ..., host_memory: Quantity | str | None = ...,
+        local_storage: str | None = ..., domain_accelerators: int | None = ...,
+        pair_bandwidth: Quantity | str | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -563,10 +567,10 @@ class Pod(_Spec):
     def title(self) -> Any: ...
 class PowerEnvelope(_Spec):
     def __init__(
-        self, *, tdp: Quantity | str | None = ..., tdp_min: Quantity | str | None = ..., tdp_max: Quantity |
-        str | None = ..., battery_capacity: Quantity | str | None = ..., measured_min: Quantity | str | None =
-        ..., measured_mean: Quantity | str | None = ..., measured_max: Quantity | str | None = ...,
-        **other_names: Any,
+        self, *, tdp: Quantity | str | None = ..., tdp_min: Quantity | str | None = ...,
+        tdp_max: Quantity | str | None = ..., battery_capacity: Quantity | str | None = ...,
+        measured_min: Quantity | str | None = ..., measured_mean: Quantity | str | None = ...,
+        measured_max: Quantity | str | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def tdp(self) -> Quantity | None: ...
@@ -584,9 +588,9 @@ class PowerEnvelope(_Spec):
     def measured_max(self) -> Quantity | None: ...
 class Rack(_Spec):
     def __init__(
-        self, *, name: str, node: Node | None = ..., nodes_per_rack: int | None = ..., accelerators: int |
-        None = ..., power: Quantity | str | None = ..., non_accelerator_power: Quantity | str | None = ...,
-        cooling: str | None = ..., **other_names: Any,
+        self, *, name: str, node: Node | None = ..., nodes_per_rack: int | None = ...,
+        accelerators: int | None = ..., power: Quantity | str | None = ...,
+        non_accelerator_power: Quantity | str | None = ..., cooling: str | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -608,11 +612,11 @@ class Rack(_Spec):
     def title(self) -> Any: ...
 class RecommendationShape(_Spec):
     def __init__(
-        self, *, parameter_range: Iterable[Quantity | str], bottom_mlp: tuple[int, ...], top_mlp: tuple[int,
-        ...], table_rows: tuple[int, ...], table_pooling: tuple[float, ...], model_size: Quantity | str | None
-        = ..., embedding_entries: int | None = ..., dense_features: int | None = ..., embedding_dim: int |
-        None = ..., cross_layers: int | None = ..., cross_rank: int | None = ..., rows_per_sample: int | None
-        = ..., **other_names: Any,
+        self, *, parameter_range: Iterable[Quantity | str], bottom_mlp: tuple[int, ...],
+        top_mlp: tuple[int, ...], table_rows: tuple[int, ...], table_pooling: tuple[float, ...],
+        model_size: Quantity | str | None = ..., embedding_entries: int | None = ...,
+        dense_features: int | None = ..., embedding_dim: int | None = ..., cross_layers: int | None = ...,
+        cross_rank: int | None = ..., rows_per_sample: int | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def model_size(self) -> Quantity | None: ...
@@ -640,9 +644,9 @@ class RecommendationShape(_Spec):
     def table_pooling(self) -> tuple[float, ...]: ...
 class ScalarFigure(_Spec):
     def __init__(
-        self, *, name: str, value: Quantity | str, low: Quantity | str | None = ..., high: Quantity | str |
-        None = ..., region: str | None = ..., per: str | None = ..., detail: str | None = ..., year: int |
-        None = ..., **other_names: Any,
+        self, *, name: str, value: Quantity | str, low: Quantity | str | None = ...,
+        high: Quantity | str | None = ..., region: str | None = ..., per: str | None = ...,
+        detail: str | None = ..., year: int | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -668,8 +672,8 @@ class ScalarFigure(_Spec):
     def title(self) -> Any: ...
 class SecondMemoryTier(_Spec):
     def __init__(
-        self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ..., type: str |
-        None = ..., **other_names: Any,
+        self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ...,
+        type: str | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def capacity(self) -> Quantity | None: ...
@@ -692,8 +696,8 @@ class StateSpaceShape(_Spec):
     def dt_rank(self) -> int | None: ...
 class StorageHierarchy(_Spec):
     def __init__(
-        self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ..., latency:
-        Quantity | str | None = ..., **other_names: Any,
+        self, *, capacity: Quantity | str | None = ..., bandwidth: Quantity | str | None = ...,
+        latency: Quantity | str | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def capacity(self) -> Quantity | None: ...
@@ -704,8 +708,8 @@ class StorageHierarchy(_Spec):
 class StorageTier(_Spec):
     def __init__(
         self, *, name: str, bandwidth: Quantity | str | None = ..., latency: Quantity | str | None = ...,
-        iops: float | None = ..., drives: int | None = ..., media: str | None = ..., interface: str | None =
-        ..., durability: str | None = ..., **other_names: Any,
+        iops: float | None = ..., drives: int | None = ..., media: str | None = ...,
+        interface: str | None = ..., durability: str | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -740,10 +744,11 @@ class SustainedShare(_Spec):
     def link(self) -> float | None: ...
 class TrainingTotals(_Spec):
     def __init__(
-        self, *, tokens: Quantity | str | None = ..., work: Quantity | str | None = ..., dataset_size:
-        Quantity | str | None = ..., accelerators: int | None = ..., days: Quantity | str | None = ...,
-        gpu_days: Quantity | str | None = ..., pretraining_gpu_days: Quantity | str | None = ..., energy:
-        Quantity | str | None = ..., hardware: str | None = ..., **other_names: Any,
+        self, *, tokens: Quantity | str | None = ..., work: Quantity | str | None = ...,
+        dataset_size: Quantity | str | None = ..., accelerators: int | None = ...,
+        days: Quantity | str | None = ..., gpu_days: Quantity | str | None = ...,
+        pretraining_gpu_days: Quantity | str | None = ..., energy: Quantity | str | None = ...,
+        hardware: str | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def tokens(self) -> Quantity | None: ...
@@ -765,14 +770,15 @@ class TrainingTotals(_Spec):
     def hardware(self) -> str | None: ...
 class TransformerShape(_Spec):
     def __init__(
-        self, *, layers: int | None = ..., hidden: int | None = ..., ffn: int | None = ..., heads: int | None
-        = ..., kv_heads: int | None = ..., head_dim: int | None = ..., vocab: int | None = ..., gated_ffn:
-        bool = ..., tied_embeddings: bool = ..., learned_positions: bool = ..., biases: bool = ...,
-        norm_biases: bool = ..., qkv_biases: bool = ..., attention_biases: bool = ..., expert_biases: bool =
-        ..., router_biases: bool = ..., head_bias: bool = ..., attention_sinks: bool = ...,
-        shared_expert_gate: bool = ..., embedding_norm: bool = ..., final_norm: bool = ..., qk_norm: str =
-        ..., pooler: bool = ..., norms_per_layer: int = ..., token_types: int | None = ..., classes: int |
-        None = ..., image_size: int | None = ..., patch_size: int | None = ..., **other_names: Any,
+        self, *, layers: int | None = ..., hidden: int | None = ..., ffn: int | None = ...,
+        heads: int | None = ..., kv_heads: int | None = ..., head_dim: int | None = ...,
+        vocab: int | None = ..., gated_ffn: bool = ..., tied_embeddings: bool = ...,
+        learned_positions: bool = ..., biases: bool = ..., norm_biases: bool = ..., qkv_biases: bool = ...,
+        attention_biases: bool = ..., expert_biases: bool = ..., router_biases: bool = ...,
+        head_bias: bool = ..., attention_sinks: bool = ..., shared_expert_gate: bool = ...,
+        embedding_norm: bool = ..., final_norm: bool = ..., qk_norm: str = ..., pooler: bool = ...,
+        norms_per_layer: int = ..., token_types: int | None = ..., classes: int | None = ...,
+        image_size: int | None = ..., patch_size: int | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def layers(self) -> int | None: ...
@@ -834,13 +840,15 @@ class TransformerShape(_Spec):
     def hidden_dim(self) -> Any: ...
 class Workload(_Spec):
     def __init__(
-        self, *, name: str, category: str | None = ..., architecture: str = ..., release_year: int | None =
-        ..., parameters: Quantity | str | None = ..., active_parameters: Quantity | str | None = ...,
-        max_positions: int | None = ..., shape: TransformerShape = ..., attention: AttentionShape = ..., moe:
-        MoeShape = ..., linear_attention: LinearAttentionShape = ..., convolution: tuple[ConvLayer, ...] =
-        ..., state_space: StateSpaceShape = ..., diffusion: DiffusionShape = ..., recommendation:
-        RecommendationShape = ..., inference: InferenceTotals = ..., training: TrainingTotals = ...,
-        model_size: Quantity | str | None = ..., extra: Mapping[str, float] = ..., **other_names: Any,
+        self, *, name: str, category: str | None = ..., architecture: str = ...,
+        release_year: int | None = ..., parameters: Quantity | str | None = ...,
+        active_parameters: Quantity | str | None = ..., max_positions: int | None = ...,
+        shape: TransformerShape = ..., attention: AttentionShape = ..., moe: MoeShape = ...,
+        linear_attention: LinearAttentionShape = ..., convolution: tuple[ConvLayer, ...] = ...,
+        state_space: StateSpaceShape = ..., diffusion: DiffusionShape = ...,
+        recommendation: RecommendationShape = ..., inference: InferenceTotals = ...,
+        training: TrainingTotals = ..., model_size: Quantity | str | None = ...,
+        extra: Mapping[str, float] = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
