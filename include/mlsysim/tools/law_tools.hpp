@@ -104,13 +104,13 @@ template <class D>
 /// @throws LookupError, DimensionError, InputError
 template <Law L, class D>
 [[nodiscard]] Inversion solve_for(const typename L::template Inputs<double>& in, std::string_view free,
-                                  const Goal<D>& goal, InverseQuery query = {}) {
+                                  const goal::Goal<D>& wanted, InverseQuery query = {}) {
   const LawEntry& law = entry_of<L>();
   query.free = law.input(free);
-  query.result = law.result(goal.result);
+  query.result = law.result(wanted.result);
   detail::check_goal(law.results[query.result], D::exps);
-  query.relation = goal.relation;
-  query.target = goal.target.base();
+  query.relation = wanted.relation;
+  query.target = wanted.target.base();
   return invert(law, numbers_of(in), query);
 }
 
