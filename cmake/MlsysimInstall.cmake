@@ -13,6 +13,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/mlsysimConfigVersion.cmak
 install(FILES
   ${PROJECT_BINARY_DIR}/mlsysimConfig.cmake
   ${PROJECT_BINARY_DIR}/mlsysimConfigVersion.cmake
+  cmake/MlsysimPlugin.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mlsysim
   COMPONENT dev)
 

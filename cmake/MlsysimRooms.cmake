@@ -3,7 +3,7 @@
 #
 #   core     units scalars table tools physics spec lowering resolve     no threads, files, dlopen or clock
 #   zoo      zoo                                                         yaml-cpp inside
-#   mlsysim  catalogue pipeline engine plugin report
+#   mlsysim  catalogue pipeline engine explore plugin report validation
 #
 # The lists are collected first and the libraries made afterwards, so that a part without a source yet is an
 # interface library and everything configures.

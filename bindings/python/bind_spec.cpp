@@ -61,6 +61,8 @@ void bind_spec(py::module_& m) {
                             {{"bandwidth_per_direction", "bandwidth"}});
   SpecClass<PowerEnvelope>(m, "PowerEnvelope", "Power limits.");
   SpecClass<SustainedShare>(m, "SustainedShare", "Shares of the data-sheet peak that well-tuned kernels sustain.");
+  SpecClass<KernelTimes>(m, "KernelTimes", "Fixed times of kernels.");
+  SpecClass<CollectiveTimes>(m, "CollectiveTimes", "What collectives of the library take inside a node.");
   SpecClass<PartitionProfile>(m, "PartitionProfile", "A slice into which a device can be divided.");
   SpecClass<HardwareNode>(m, "HardwareNode", "One accelerator or processor.",
                           {{"tdp", "power.tdp"},

@@ -43,7 +43,7 @@ std::optional<double> number_of(py::handle value) {
 const AnyQuantity* quantity_in(py::handle value) {
   static const py::detail::type_info* type = py::detail::get_type_info(typeid(AnyQuantity));
   if (type == nullptr || !PyObject_TypeCheck(value.ptr(), type->type)) return nullptr;
-  return value.cast<const AnyQuantity*>();
+  return reinterpret_cast<py::detail::instance*>(value.ptr())->get_value_and_holder().value_ptr<AnyQuantity>();
 }
 
 py::object to_python(const AnyQuantity& q, std::string_view unit) {

@@ -20,5 +20,8 @@ void bind_resolve(py::module_& m);
 void bind_tools(py::module_& m);
 void bind_pipeline(py::module_& m);
 void bind_engine(py::module_& m);
+void bind_validation(py::module_& m);
+void bind_explore(py::module_& m);
+void bind_plugin(py::module_& m);
 
 }  // namespace mlsysim::python

@@ -1,5 +1,6 @@
 #include "keywords.hpp"
 
+#include "quantities.hpp"
 #include "values.hpp"
 
 #include <mlsysim/pipeline/adapters.hpp>
@@ -13,6 +14,8 @@ namespace mlsysim::python {
 Keywords::Keywords(std::span<const FieldInfo> fields, std::string_view owner) : fields_(fields), owner_(owner) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     names_.push_back(PyUnicode_InternFromString(fields[i].name.c_str()));
+    const bool number = fields[i].kind == ValueKind::quantity || fields[i].kind == ValueKind::number;
+    ranges_.push_back(number ? BaseRange::of(fields[i]) : BaseRange{});
     if (fields[i].required) required_.set(i);
   }
 }
@@ -43,6 +46,17 @@ void Keywords::write(std::size_t index, void* object, PyObject* value, FieldMask
                      std::vector<py::object>& keeps) const {
   const FieldInfo& field = fields_[index];
   if (value == Py_None && !field.required) return;
+  if (field.kind == ValueKind::quantity || field.kind == ValueKind::number) {
+    // What is right goes straight in; everything else takes the long way, which knows what to say.
+    const AnyQuantity* q = quantity_in(value);
+    const bool fits = q != nullptr ? q->exponents() == field.exps : PyFloat_Check(value) && field.exps.dimensionless();
+    const double x = q != nullptr ? q->base() : fits ? PyFloat_AS_DOUBLE(value) : 0.0;
+    if (fits && ranges_[index].holds(x)) {
+      field.write(object, Value(x));
+      supplied.set(index);
+      return;
+    }
+  }
   const DynamicValue v = to_dynamic(field, value);
   write_checked(field, object, v);
   if (std::holds_alternative<ObjectRef>(v.value)) keeps.push_back(py::reinterpret_borrow<py::object>(value));

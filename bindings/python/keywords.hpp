@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 
+#include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/resolve/report.hpp>
 #include <mlsysim/table/describe.hpp>
 
@@ -34,6 +35,7 @@ class Keywords {
   std::span<const FieldInfo> fields_;
   std::string_view owner_;
   std::vector<PyObject*> names_;  ///< interned: a keyword of a call site is the same object
+  std::vector<BaseRange> ranges_;  ///< of numbers, in base units
   FieldMask required_;
 };
 

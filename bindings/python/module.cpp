@@ -16,4 +16,7 @@ PYBIND11_MODULE(_mlsysim, m) {
   bind_tools(m);
   bind_pipeline(m);
   bind_engine(m);
+  bind_validation(m);
+  bind_explore(m);
+  bind_plugin(m);
 }

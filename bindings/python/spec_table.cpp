@@ -23,7 +23,8 @@ constexpr auto kCounts = std::to_array<std::string_view>(
      "conv_width", "state_size", "dt_rank", "denoising_steps", "resolution", "evaluations_per_step",
      "embedding_entries", "dense_features", "embedding_dim", "cross_layers", "cross_rank", "rows_per_sample",
      "bottom_mlp", "top_mlp", "table_rows", "in", "out", "channels", "kernel", "kernel_h", "kernel_w", "stride",
-     "size", "size_h", "size_w", "groups", "times", "sequence_length", "tile_m", "tile_n", "draft_tokens"});
+     "size", "size_h", "size_w", "groups", "times", "sequence_length", "tile_m", "tile_n", "matrix_rows", "split_depth",
+     "attention_tile", "peers", "draft_tokens"});
 
 }  // namespace
 

@@ -64,11 +64,13 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   ServingViews<> v;
   v.prefill = model_view(*in.workload, Phase::prefill);
   v.decode = model_view(*in.workload, Phase::decode);
-  v.prefill_device = device_view(*in.hardware, precision, c, notes);
+  v.prefill_device = device_view(*in.hardware, precision, c, notes, Phase::prefill);
   v.decode_device = in.decode_hardware != nullptr ? device_view(decoder, precision, c, notes) : v.prefill_device;
-  if (in.efficiency) v.prefill_device.matrix_share = v.decode_device.matrix_share = *in.efficiency;
+  set_matrix_share(v.prefill_device, in.efficiency);
+  set_matrix_share(v.decode_device, in.efficiency);
   const double devices = in.tp_size * in.pp_size * in.ep_size;
-  v.links = in.fleet != nullptr ? links_view(*in.fleet, c, notes) : links_view(decoder, devices, c, notes);
+  v.links = in.fleet != nullptr ? links_view(*in.fleet, c, notes, Phase::decode)
+                               : links_view(decoder, devices, c, notes, Phase::decode);
   v.plan.tp = in.tp_size;
   v.plan.pp = in.pp_size;
   v.plan.ep = in.ep_size;

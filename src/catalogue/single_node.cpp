@@ -110,7 +110,7 @@ Out operators(const In& in, const Conventions& c, Notes& notes) {
   Work<> model_work;
   if (in.is_training) {
     const auto step = step_time(model, plan, device, links, ops);
-    cost = step.stage.forward + step.stage.recompute + step.stage.backward + step.stage.update;
+    cost = step.stage.passes() + step.stage.update;
     memory = step.memory;
     out.latency = step.total;
     model_work = 3.0 * step.stage.forward.work;
@@ -153,14 +153,15 @@ PassViews<> prepare_single_node(const In& in, Notes& notes) {
   const Phase phase = in.is_training ? Phase::training : decoder ? Phase::decode : Phase::inference;
   PassViews<> v;
   v.model = model_view(*in.workload, phase);
-  v.model.structure.recomputation = in.recomputation;
+  v.model.structure.recomputed = parts_of(in.recomputation);
   v.model.structure.zero_stage = static_cast<int>(in.zero_stage);
-  v.device = device_view(*in.hardware, precision, c, notes);
-  if (in.efficiency) v.device.matrix_share = *in.efficiency;
-  v.links = links_view(*in.hardware, in.dp_size, c, notes);
+  v.device = device_view(*in.hardware, precision, c, notes, phase);
+  set_matrix_share(v.device, in.efficiency);
+  v.links = links_view(*in.hardware, in.dp_size, c, notes, phase);
   v.plan.batch = in.batch_size;
   v.plan.dp = in.dp_size;
   v.plan.overlap = c.overlap;
+  v.plan.steal = c.overlap_slowdown;
   const bool sequences = in.workload->architecture != Architecture::cnn;
   v.plan.context = sequences ? in.seq_len : 1;
   v.plan.new_tokens = phase == Phase::decode ? 1 : v.plan.context;

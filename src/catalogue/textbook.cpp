@@ -62,9 +62,10 @@ MemoryBreakdown<> textbook_training_memory(const Workload& w, const TextbookTota
                                                               .element_bytes = b * unit::B,
                                                               .tp_size = run.tp,
                                                               .sequence_parallel = run.sequence_parallel ? 1.0 : 0.0});
-    const Data<> each = run.recomputation == Recomputation::none        ? layer.none
+    // The closed forms know these three; recomputing one module is counted like none.
+    const Data<> each = run.recomputation == Recomputation::full        ? layer.full
                         : run.recomputation == Recomputation::selective ? layer.selective
-                                                                        : layer.full;
+                                                                        : layer.none;
     demand.activations = each * std::max(1.0, std::ceil(t.layers / run.pp)) * run.in_flight;
     if (run.pp > 1) demand.buffers = 2.0 * run.microbatch * run.seq_len * t.hidden * b * unit::B;
   } else if (w.architecture == Architecture::cnn && !w.convolution.empty()) {

@@ -9,8 +9,6 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::string_view kDefaults = "zoo/defaults.yaml";
-
 [[noreturn]] void incomplete(const Workload& workload, std::string_view what) {
   throw InputError({.id = "mlsysim.catalogue.001",
                     .message = fmt::format("the shape of '{}' is not known well enough for operator fidelity", workload.name),
@@ -30,25 +28,6 @@ double flag(bool on) { return on ? 1.0 : 0.0; }
 double extra(const Workload& workload, const char* name) {
   const auto found = workload.extra.find(name);
   return found == workload.extra.end() ? 0.0 : found->second;
-}
-
-/// The value, or the convention (noted).
-template <class V>
-V or_convention(const std::optional<V>& value, const V& convention, std::string_view name, Notes& notes) {
-  if (value) return *value;
-  notes.assume(name, convention, kDefaults);
-  return convention;
-}
-
-ComputeRate<> vector_rate(const HardwareNode& hardware, const Conventions& conventions, Notes& notes) {
-  const auto& core = hardware.compute;
-  for (const Precision p : {Precision::fp32, Precision::fp16, Precision::int8})
-    if (core.vector[p]) return *core.vector[p];
-  // fp32 outside the matrix engine: a dense fp32 rate well below the half-precision one is the vector rate.
-  const ComputeRate<> peak = core.peak_flops();
-  if (core.dense[Precision::fp32] && *core.dense[Precision::fp32] < 0.5 * peak) return *core.dense[Precision::fp32];
-  notes.assume("vector_rate_ratio", conventions.vector_rate_ratio, kDefaults);
-  return peak * conventions.vector_rate_ratio;
 }
 
 }  // namespace
@@ -77,36 +56,6 @@ Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& w
   return chosen;
 }
 
-Device<> device_view(const HardwareNode& hardware, Precision precision, const Conventions& c, Notes& notes) {
-  Device<> d;
-  d.matrix_rate = rate_at(hardware, precision);
-  d.vector_rate = vector_rate(hardware, c, notes);
-  d.matrix_share = or_convention(hardware.efficiency.matrix, c.matrix_share, "matrix_share", notes);
-  d.memory_share = or_convention(hardware.efficiency.memory, c.memory_share, "memory_share", notes);
-  d.attention_share = c.attention_share;
-  d.vector_share = c.vector_share;
-  notes.assume("attention_share", c.attention_share, kDefaults);
-  notes.assume("vector_share", c.vector_share, kDefaults);
-  const MemoryLevel level = memory_level(hardware, Data<>());
-  d.memory_bandwidth = hardware.memory.bandwidth.value_or(level.bandwidth);
-  d.memory_capacity = hardware.memory.capacity.value_or(level.capacity);
-  // The context of a framework is a habit of big machines: it never takes more than a twentieth of a small one.
-  d.reserve = min(c.memory_reserve, d.memory_capacity * 0.05);
-  d.fragmentation = c.memory_fragmentation;
-  notes.assume("memory_reserve", d.reserve, kDefaults);
-  notes.assume("memory_fragmentation", d.fragmentation, kDefaults);
-  d.units = or_convention(hardware.compute.units, c.units, "units", notes);
-  d.tile_m = c.tile_m;
-  d.tile_n = c.tile_n;
-  d.launch = c.kernel_launch;
-  notes.assume("kernel_launch", c.kernel_launch, kDefaults);
-  d.dispatch = or_convention(hardware.dispatch_overhead, c.dispatch_overhead, "dispatch_overhead", notes);
-  d.host_bandwidth = or_convention(hardware.host_link.bandwidth, c.host_bandwidth, "host_bandwidth", notes);
-  d.tdp = hardware.power.tdp.value_or(Power<>());
-  d.idle_fraction = c.idle_fraction;
-  return d;
-}
-
 MemoryLevel memory_level(const HardwareNode& hardware, Data<> weights) {
   const auto& m = hardware.memory;
   const Data<> capacity = m.capacity.value_or(m.sram_capacity.value_or(m.flash_capacity.value_or(Data<>())));
@@ -120,49 +69,6 @@ MemoryLevel memory_level(const HardwareNode& hardware, Data<> weights) {
                     .key = hardware.name,
                     .expected = "memory.bandwidth, or sram_bandwidth or flash_bandwidth",
                     .hint = "give the device a memory bandwidth"});
-}
-
-Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& c, Notes& notes) {
-  Links<> l;
-  l.per_node = devices;
-  std::optional<Bandwidth<>> link = hardware.device_link.bandwidth;
-  if (!link) link = hardware.host_link.bandwidth;
-  l.intra_bandwidth = or_convention(link, c.host_bandwidth, "intra_bandwidth", notes);
-  l.intra_latency = or_convention(hardware.device_link.latency, c.intra_latency, "intra_latency", notes);
-  l.inter_bandwidth = c.fabric_bandwidth;
-  l.inter_latency = c.inter_latency;
-  l.share = or_convention(hardware.efficiency.link, c.link_share, "link_share", notes);
-  if (devices > 1) notes.assume("per_node", devices, "all devices taken to share one node");
-  return l;
-}
-
-Links<> links_view(const Fleet& fleet, const Conventions& c, Notes& notes) {
-  const Node& node = *fleet.node;
-  const HardwareNode& hardware = *node.accelerator;
-  Links<> l;
-  l.per_node = node.accelerators_per_node;
-  std::optional<Bandwidth<>> inside = node.intra_node_bandwidth;
-  if (!inside) inside = hardware.device_link.bandwidth;
-  if (!inside) inside = hardware.host_link.bandwidth;
-  l.intra_bandwidth = or_convention(inside, c.host_bandwidth, "intra_bandwidth", notes);
-  l.intra_latency = or_convention(hardware.device_link.latency, c.intra_latency, "intra_latency", notes);
-  std::optional<Bandwidth<>> port;
-  std::optional<Time<>> latency;
-  double oversubscription = 1;
-  if (fleet.fabric != nullptr) {
-    port = fleet.fabric->bandwidth;
-    latency = fleet.fabric->latency;
-    oversubscription = fleet.fabric->oversubscription;
-  }
-  const Bandwidth<> per_port = or_convention(port, c.fabric_bandwidth, "fabric_bandwidth", notes);
-  const double ports = node.nics_per_node ? *node.nics_per_node / node.accelerators_per_node : 1.0;
-  if (!node.nics_per_node) notes.assume("nics_per_node", node.accelerators_per_node, "one adapter for each device");
-  // The slower of adapter and fabric port; a device's share of the node's adapters.
-  const Bandwidth<> adapter = node.nic_bandwidth ? min(*node.nic_bandwidth, per_port) : per_port;
-  l.inter_bandwidth = adapter * ports / oversubscription;
-  l.inter_latency = or_convention(latency, c.inter_latency, "inter_latency", notes);
-  l.share = or_convention(hardware.efficiency.link, c.link_share, "link_share", notes);
-  return l;
 }
 
 ModelView<> model_view(const Workload& w, Phase phase) {

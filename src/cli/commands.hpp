@@ -2,6 +2,7 @@
 /// The commands of the program, apart from how their arguments are read.
 
 #include <mlsysim/engine/scenario_builder.hpp>
+#include <mlsysim/explore/space.hpp>
 #include <mlsysim/report/render_options.hpp>
 
 #include <map>
@@ -36,12 +37,60 @@ struct ScenarioRequest {
 /// The last target is the metric, where there is one.
 [[nodiscard]] Answer explain_metric(ScenarioRequest request, const RenderOptions& options);
 
+/// The scenario that a request describes. @throws as eval
+[[nodiscard]] BuiltScenario scenario_of(const ScenarioRequest& request);
+
+struct SensitivityRequest {
+  std::vector<std::string> inputs;
+  double step = 0.1;
+};
+/// The last target is the result.
+[[nodiscard]] Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked, const RenderOptions& options);
+struct SolveRequest {
+  std::string low, high;  ///< of the free input; empty for its range
+};
+/// The last two targets are the condition and the free input.
+[[nodiscard]] Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const RenderOptions& options);
+
+/// `with` and `against` are changes to the scenario or resolver, key=value each; the last target is the result.
+struct CompareRequest {
+  std::vector<std::string> with, against;
+};
+[[nodiscard]] Answer compare_question(ScenarioRequest request, const CompareRequest& asked, const RenderOptions& options);
+
+struct UncertaintyRequest {
+  std::vector<std::string> uncertain, with;
+  std::size_t samples = 4096;
+  std::uint64_t seed = 1;
+  double coverage = 0.9;
+};
+/// The last target is the result, or several separated by commas.
+[[nodiscard]] Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked, const RenderOptions& options);
+
+/// A law, model or solver by name with its inputs as key=value, as something to lay a space over.
+[[nodiscard]] std::shared_ptr<const Problem> resolver_problem(const std::vector<std::string>& words);
+
+/// A space with objectives and constraints.
+struct SearchRequest {
+  std::string command;  ///< "sweep", "optimize" or "pareto"
+  std::vector<std::string> axes, minimize, maximize, constraints, show;
+  std::size_t top = 1;
+  std::string histogram, strategy = "automatic", shard, state, rows;
+  unsigned threads = 0;
+  bool resume = false, overwrite = false;
+  bool anything = false;  ///< also what does not fit in memory
+};
+[[nodiscard]] Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options);
+[[nodiscard]] Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& options);
+
 struct SweepRequest {
   std::string model;
   std::vector<std::string> hardware, batch_sizes, precisions;
   std::map<std::string, std::string> fields;  ///< of the table of SingleNodeModel::Inputs
 };
 [[nodiscard]] Answer sweep(const SweepRequest& request, const RenderOptions& options);
+/// The same lists as axes of a space of scenarios, beside the other axes.
+[[nodiscard]] Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked, const RenderOptions& options);
 
 [[nodiscard]] Answer zoo_list(const std::string& kind, const RenderOptions& options);
 /// As YAML rather than in the format of the options.
@@ -62,6 +111,28 @@ struct PipelineRequest {
 };
 [[nodiscard]] Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options);
 [[nodiscard]] Answer pipeline_show(const PipelineRequest& request, const std::string& form);
+
+struct ValidateRequest {
+  std::vector<std::string> tables;  ///< names or topics; all where empty
+  std::string folder;               ///< of the tables; the shipped ones where empty
+  std::string html;                 ///< file for a page with plots
+  std::string page;                 ///< file for the page of the documentation
+  std::string record;               ///< committed record; beside the tables where empty
+  bool list = false, check = false, write_record = false;
+};
+[[nodiscard]] Answer validate_tables(const ValidateRequest& request, const RenderOptions& options);
+struct CalibrateRequest {
+  std::string device;
+  std::vector<std::string> tables;     ///< names, or files of definitions
+  std::vector<std::string> constants;  ///< fields of the device; all that matter where empty
+  std::string write, date;             ///< file for the overlay, and the date that it states
+};
+[[nodiscard]] Answer calibrate_device(const CalibrateRequest& request, const RenderOptions& options);
+struct CompareMeasuredRequest {
+  std::string against;    ///< CSV file of measurements, or the definition of a table
+  std::string measurand;  ///< what the CSV file measures
+};
+[[nodiscard]] Answer compare_measured(const CompareMeasuredRequest& request, const RenderOptions& options);
 
 /// What may stand at a place of the command line.
 enum class Place : std::uint8_t { none, model, machine, device, grid, datacenter, entry, kind, resolver, schema_type, shell, unit, metric };

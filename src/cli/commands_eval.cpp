@@ -55,6 +55,8 @@ Asked ask(const ScenarioRequest& request) {
 
 }  // namespace
 
+BuiltScenario scenario_of(const ScenarioRequest& request) { return ask(request).built; }
+
 Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
   const Asked asked = ask(request);
   auto evaluation = SystemEvaluator::evaluate(asked.built.scenario);

@@ -1,4 +1,4 @@
-#include "commands.hpp"
+#include "plugins.hpp"
 
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
@@ -105,7 +105,7 @@ Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options
     if (field != nullptr) run.set(key, reader.read(*field, text));
     else run.set(key, implied_object(reader, name, text));
   }
-  run.execute();
+  run.execute({.callbacks = plugins().callbacks(), .callback_faults = CallbackFaults::raise});
   Answer out{render(run, options)};
   for (const auto& stage : run.stages())
     if (stage.status() == StageStatus::infeasible) out.exit = Exit::infeasible;

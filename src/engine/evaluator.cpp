@@ -1,6 +1,6 @@
 #include <mlsysim/engine/evaluator.hpp>
 
-#include "detail/requests.hpp"
+#include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/catalogue/views.hpp>
 #include <mlsysim/physics/cost.hpp>

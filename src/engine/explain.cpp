@@ -1,6 +1,6 @@
 #include <mlsysim/engine/explain.hpp>
 
-#include "detail/requests.hpp"
+#include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/engine/scorecard.hpp>
@@ -99,8 +99,9 @@ std::string figures_of(const HardwareNode& hardware, Precision precision) {
   line("compute.dense." + std::string(name_of(precision)));
   line("memory.bandwidth");
   line("memory.capacity");
-  line("efficiency.matrix");
-  line("efficiency.memory");
+  for (const char* share : {"matrix", "matrix_narrow", "burst", "attention", "memory", "link"})
+    line(std::string("efficiency.") + share);
+  for (const char* time : {"launch", "wave", "split", "attention_launch"}) line(std::string("kernels.") + time);
   line("device_link.bandwidth");
   return out;
 }
@@ -205,7 +206,7 @@ Answer training_answer(const ResolvedScenario& r, std::string_view metric, Notes
   }
   Subject s;
   s.views = prepare_distributed(in, notes);
-  s.passes = {Pass::forward, Pass::recompute, Pass::backward};
+  s.passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient};
   s.total = total;
   s.repeats_words = fmt::format("one of {} micro-batches on the slowest pipeline stage:", s.views.plan.microbatches);
   s.besides = {{"pipeline bubble", result.pipeline_bubble_latency},
@@ -285,7 +286,7 @@ std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_vi
     s.passes = {Pass::forward};
   } else if (r.mode() == Mode::train) {
     s.views = prepare_distributed(detail::train_request(r), quiet);
-    s.passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::update};
+    s.passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient, Pass::update};
   } else {
     s.views = prepare_single_node(detail::infer_request(r), quiet);
     s.passes = {Pass::forward};

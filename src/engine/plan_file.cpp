@@ -11,7 +11,7 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::array<PlanKey, 37> kKeys{{
+constexpr auto kKeys = std::to_array<PlanKey>({
     {"", "name", "name"},
     {"", "mode", "mode"},
     {"", "fidelity", "fidelity"},
@@ -35,6 +35,18 @@ constexpr std::array<PlanKey, 37> kKeys{{
     {"parallelism", "tp_size", "tp_size"},
     {"parallelism", "pp_size", "pp_size"},
     {"parallelism", "ep_size", "ep_size"},
+    {"parallelism", "cp_size", "cp_size"},
+    {"parallelism", "schedule", "schedule"},
+    {"parallelism", "microbatch_size", "microbatch_size"},
+    {"parallelism", "shard_size", "shard_size"},
+    {"parallelism", "recomputed_share", "recomputed_share"},
+    {"parallelism", "gradient_precision", "gradient_precision"},
+    {"parallelism", "attention_kernel", "attention_kernel"},
+    {"parallelism", "overlap_efficiency", "overlap_efficiency"},
+    {"parallelism", "tp_overlap", "tp_overlap"},
+    {"parallelism", "offload_weights", "offload_weights"},
+    {"parallelism", "offload_activations", "offload_activations"},
+    {"parallelism", "offload_states", "offload_states"},
     {"parallelism", "v_stages", "v_stages"},
     {"parallelism", "microbatch_count", "microbatch_count"},
     {"parallelism", "gradient_accumulation_steps", "gradient_accumulation_steps"},
@@ -50,7 +62,7 @@ constexpr std::array<PlanKey, 37> kKeys{{
     // Keys that plans share with no field of Scenario.
     {"", "version", ""},
     {"constraints", "assert", ""},
-}};
+});
 
 constexpr std::array<std::string_view, 5> kSections{"workload", "hardware", "parallelism", "ops", "constraints"};
 

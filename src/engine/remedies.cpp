@@ -1,4 +1,4 @@
-#include "detail/requests.hpp"
+#include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/units/format.hpp>
 

@@ -1,4 +1,4 @@
-#include "detail/requests.hpp"
+#include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/catalogue/views.hpp>
 
@@ -165,14 +165,26 @@ DistributedModel::Inputs train_request(const ResolvedScenario& r) {
           .tp_size = r.tp_size(),
           .pp_size = s.pp_size,
           .ep_size = s.ep_size,
+          .cp_size = s.cp_size,
+          .schedule = s.schedule,
           .v_stages = s.v_stages,
+          .microbatch_size = s.microbatch_size,
           .microbatch_count = s.microbatch_count,
           .gradient_accumulation_steps = s.gradient_accumulation_steps,
           .zero_stage = s.zero_stage,
+          .shard_size = s.shard_size,
           .recomputation = s.recomputation.value_or(Recomputation::selective),
+          .recomputed_share = s.recomputed_share,
           .sequence_parallel = s.sequence_parallel,
+          .attention_kernel = s.attention_kernel,
+          .gradient_precision = s.gradient_precision,
           .seq_len = s.seq_len,
           .optimizer = s.optimizer,
+          .overlap_efficiency = s.overlap_efficiency,
+          .tp_overlap = s.tp_overlap,
+          .offload_weights = s.offload_weights,
+          .offload_activations = s.offload_activations,
+          .offload_states = s.offload_states,
           .fidelity = s.fidelity,
           .conventions = s.conventions};
 }

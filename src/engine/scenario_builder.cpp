@@ -119,9 +119,6 @@ constexpr std::array kAlways{"name", "workload", "hardware", "fleet", "mode", "b
                              "conventions"};
 constexpr std::array kTogether{"intra_node_bw", "fabric_bandwidth", "tp_size", "pp_size", "ep_size"};
 constexpr std::array kServe{"output_tokens", "kv_precision", "cached_prefix_len", "prefill_chunk_tokens"};
-constexpr std::array kTrain{"v_stages", "microbatch_count", "gradient_accumulation_steps", "zero_stage",
-                            "recomputation", "optimizer", "sequence_parallel"};
-
 template <std::size_t N>
 bool holds(const std::array<const char*, N>& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -130,7 +127,7 @@ bool holds(const std::array<const char*, N>& list, std::string_view name) {
 bool used_in(Mode mode, std::string_view field) {
   if (holds(kAlways, field)) return true;
   if (mode == Mode::infer) return false;
-  return holds(kTogether, field) || (mode == Mode::serve ? holds(kServe, field) : holds(kTrain, field));
+  return holds(kTogether, field) || (holds(kServe, field) == (mode == Mode::serve));  // what remains is a training plan
 }
 
 }  // namespace

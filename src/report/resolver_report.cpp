@@ -3,6 +3,7 @@
 #include "detail/json_value.hpp"
 #include "detail/text_layout.hpp"
 
+#include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/resolve/field_text.hpp>
 
 #include <fmt/format.h>
@@ -67,8 +68,9 @@ Json field_json(const FieldInfo& f) {
 std::string json_of(const Resolver& r) {
   const auto& i = r.info();
   Json out{{"schema", "mlsysim/resolver@1"}, {"name", i.name}, {"tier", name_of(i.tier)}, {"about", i.about}, {"law", i.law},
-           {"source", i.source}, {"origin", i.origin}, {"walls", i.walls}, {"thread_safe", i.thread_safe},
+           {"source", i.source}, {"origin", i.origin}, {"walls", i.walls}, {"laws", Json::array()}, {"thread_safe", i.thread_safe},
            {"is_law", r.law() != nullptr}, {"requires", Json::array()}, {"produces", Json::array()}, {"fallacies", Json::array()}};
+  for (const auto law : laws_of(i.name)) out["laws"].push_back(law);
   for (const auto& f : r.inputs()) {
     auto one = field_json(f);
     one["required"] = f.required;
@@ -111,7 +113,10 @@ std::string render(const Resolver& resolver, const RenderOptions& options) {
   fact("about", i.about);
   fact("law", i.law);
   fact("source", i.source);
-  fact("walls", fmt::format("{}", fmt::join(i.walls, ", ")));
+  std::string named_walls;
+  for (const int n : i.walls) named_walls += fmt::format("{}{} {}", named_walls.empty() ? "" : ", ", n, n >= 1 && n <= kWalls ? wall(n).name : "");
+  fact("walls", named_walls);
+  fact("laws", fmt::format("{}", fmt::join(laws_of(i.name), ", ")));
   fact("from", i.origin);
   fact("gives", resolver.law() != nullptr ? "values, derivatives, bounds, sweeps and derivations (a law)" : "values");
   out += "\n" + render(inputs_table(resolver), options) + "\n" + render(outputs_table(resolver), options);

@@ -13,7 +13,8 @@ const Resolver& ResolverRegistry::add(std::shared_ptr<const Resolver> resolver) 
                       .message = "a resolver needs a name",
                       .found = "an empty name",
                       .expected = "a name such as 'SingleNodeModel'"});
-  if (const auto* known = find(info.name))
+  const auto* known = find(info.name);
+  if (known != nullptr && known->info().name == info.name)
     throw InputError({.id = "mlsysim.resolve.019",
                       .message = fmt::format("there is already a resolver '{}'", info.name),
                       .key = info.name,
@@ -24,9 +25,33 @@ const Resolver& ResolverRegistry::add(std::shared_ptr<const Resolver> resolver) 
   return *resolvers_.back();
 }
 
+namespace {
+
+/// Whether `name` is the bare form of "namespace/name".
+bool is_bare_form(std::string_view name, std::string_view full) {
+  return full.size() > name.size() && full.ends_with(name) && full[full.size() - name.size() - 1] == '/';
+}
+
+}  // namespace
+
 std::shared_ptr<const Resolver> ResolverRegistry::share(std::string_view name) const {
   for (const auto& r : resolvers_)
     if (r->info().name == name) return r;
+  std::vector<std::string> candidates;
+  std::shared_ptr<const Resolver> bare;
+  for (const auto& r : resolvers_)
+    if (is_bare_form(name, r->info().name)) {
+      candidates.push_back(r->info().name);
+      bare = r;
+    }
+  if (candidates.size() == 1) return bare;
+  if (candidates.size() > 1)
+    throw LookupError({.id = "mlsysim.resolve.041",
+                       .message = fmt::format("several resolvers are called '{}'", name),
+                       .key = std::string(name),
+                       .found = fmt::format("{}", fmt::join(candidates, ", ")),
+                       .expected = "a name that means one of them",
+                       .hint = "write the name with its namespace"});
   const auto known = names();
   throw LookupError({.id = "mlsysim.resolve.020",
                      .message = fmt::format("there is no resolver '{}'", name),
@@ -37,9 +62,16 @@ std::shared_ptr<const Resolver> ResolverRegistry::share(std::string_view name) c
 }
 
 const Resolver* ResolverRegistry::find(std::string_view name) const {
-  for (const auto& r : resolvers_)
+  const Resolver* bare = nullptr;
+  std::size_t bare_count = 0;
+  for (const auto& r : resolvers_) {
     if (r->info().name == name) return r.get();
-  return nullptr;
+    if (is_bare_form(name, r->info().name)) {
+      bare = r.get();
+      ++bare_count;
+    }
+  }
+  return bare_count == 1 ? bare : nullptr;
 }
 
 const Resolver& ResolverRegistry::at(std::string_view name) const { return *share(name); }

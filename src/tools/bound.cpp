@@ -62,7 +62,7 @@ Bounds bound(const LawEntry& law, std::span<const Interval> box) {
   if (!law.is_law) return sampled(law, box);
   Bounds b;
   b.results.resize(law.results.size());
-  law.interval(box.data(), b.results.data());
+  law.interval(law.self.get(), box.data(), b.results.data());
   return b;
 }
 

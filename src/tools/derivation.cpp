@@ -115,7 +115,7 @@ Derivation read_trace(const Trace& trace) {
 }
 
 Derivation derive(const LawEntry& law, std::span<const double> in, std::span<const std::string> open) {
-  if (!law.is_law) {
+  if (law.traced == nullptr) {
     throw SolverError({.id = "mlsysim.tools.015",
                        .message = fmt::format("'{}' cannot be traced", law.info.id),
                        .found = "a resolver that is not a law",
@@ -127,7 +127,7 @@ Derivation derive(const LawEntry& law, std::span<const double> in, std::span<con
   for (const auto& id : open) trace.open(id);
   const TraceScope recording(trace);
   std::vector<Traced> given(in.begin(), in.end()), found(law.results.size());
-  law.traced(given.data(), found.data());
+  law.traced(law.self.get(), given.data(), found.data());
   return read_trace(trace);
 }
 

@@ -30,12 +30,12 @@ class Differ {
     return law_(at);
   }
 
-  /// Runs the law with up to eight seeds, from input `first` on, moving in `direction`.
-  [[nodiscard]] std::vector<Dual<>> duals(std::size_t first, double direction) const {
+  /// Runs the law with up to eight seeds, moving in `direction`.
+  [[nodiscard]] std::vector<Dual<>> duals(std::span<const std::size_t> inputs, double direction) const {
     std::vector<Dual<>> given(in_.begin(), in_.end()), found(law_.results.size());
-    for (std::size_t i = first; i < std::min(first + kSeeds, in_.size()); ++i)
-      given[i] = Dual<>::variable(in_[i], static_cast<int>(i - first), direction);
-    law_.dual(given.data(), found.data());
+    for (std::size_t seed = 0; seed < inputs.size(); ++seed)
+      given[inputs[seed]] = Dual<>::variable(in_[inputs[seed]], static_cast<int>(seed), direction);
+    law_.dual(law_.self.get(), given.data(), found.data());
     return found;
   }
 
@@ -69,7 +69,7 @@ class Differ {
     given[input] = Dual<>::variable(x, 0);
     detail::StepProbe probe;
     const detail::StepProbeScope watching(probe);
-    law_.dual(given.data(), found.data());
+    law_.dual(law_.self.get(), given.data(), found.data());
     return probe;
   }
 
@@ -94,13 +94,15 @@ double next_count(const FieldRange& range, double n) {
   return admissible(range, up) ? up : std::ceil(n) - 1.0;
 }
 
-void exact_gradient(const LawEntry& law, const Differ& at, Gradient& g) {
+void exact_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted, Gradient& g) {
   const std::size_t n_in = g.in.size(), n_out = g.values.size();
-  for (std::size_t first = 0; first < n_in; first += kSeeds) {
-    const auto forward = at.duals(first, 1.0);
-    const auto backward = at.duals(first, -1.0);
-    for (std::size_t i = first; i < std::min(first + kSeeds, n_in); ++i) {
-      const int seed = static_cast<int>(i - first);
+  for (std::size_t first = 0; first < wanted.size(); first += kSeeds) {
+    const auto seeded = wanted.subspan(first, std::min(kSeeds, wanted.size() - first));
+    const auto forward = at.duals(seeded, 1.0);
+    const auto backward = at.duals(seeded, -1.0);
+    for (std::size_t seed_at = 0; seed_at < seeded.size(); ++seed_at) {
+      const int seed = static_cast<int>(seed_at);
+      const std::size_t i = seeded[seed_at];
       const FieldRange range = base_range(law.inputs[i]);
       std::vector<bool> steps(n_out);
       bool any = false;
@@ -129,9 +131,9 @@ void exact_gradient(const LawEntry& law, const Differ& at, Gradient& g) {
 }
 
 /// Central differences with the step that balances rounding and curvature; one-sided at the end of the range.
-void numeric_gradient(const LawEntry& law, const Differ& at, Gradient& g) {
-  const std::size_t n_in = g.in.size(), n_out = g.values.size();
-  for (std::size_t i = 0; i < n_in; ++i) {
+void numeric_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted, Gradient& g) {
+  const std::size_t n_out = g.values.size();
+  for (const std::size_t i : wanted) {
     const FieldRange range = base_range(law.inputs[i]);
     const double x = g.in[i];
     if (law.inputs[i].integral || law.inputs[i].kind == ValueKind::flag) {
@@ -143,7 +145,7 @@ void numeric_gradient(const LawEntry& law, const Differ& at, Gradient& g) {
     const bool right = admissible(range, x + h), left = admissible(range, x - h);
     const auto above = right ? at.moved(i, x + h) : g.values, below = left ? at.moved(i, x - h) : g.values;
     for (std::size_t r = 0; r < n_out; ++r) {
-      Sensitivity& s = g.entries[r * n_in + i];
+      Sensitivity& s = g.entries[r * g.in.size() + i];
       const double up = (above[r] - g.values[r]) / h, down = (g.values[r] - below[r]) / h;
       const double centre = right && left ? (above[r] - below[r]) / (2 * h) : right ? up : down;
       s.right = s.left = centre;
@@ -165,8 +167,13 @@ std::optional<double> Gradient::elasticity(std::size_t result, std::size_t input
   return *slope * in[input] / values[result];
 }
 
-Gradient gradient(const LawEntry& law, std::span<const double> in) {
+Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted) {
   check_inputs(law, in);
+  std::vector<std::size_t> all;
+  if (wanted.empty()) {
+    for (std::size_t i = 0; i < in.size(); ++i) all.push_back(i);
+    wanted = all;
+  }
   const Differ at(law, in);
   Gradient g;
   g.method = law.is_law ? Method::exact : Method::central_differences;
@@ -174,9 +181,9 @@ Gradient gradient(const LawEntry& law, std::span<const double> in) {
   g.values = at.values();
   g.entries.resize(g.in.size() * g.values.size());
   if (law.is_law)
-    exact_gradient(law, at, g);
+    exact_gradient(law, at, wanted, g);
   else
-    numeric_gradient(law, at, g);
+    numeric_gradient(law, at, wanted, g);
   return g;
 }
 

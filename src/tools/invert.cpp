@@ -44,7 +44,7 @@ class Slice {
     if (!law_.is_law) return std::numeric_limits<double>::quiet_NaN();
     std::vector<Dual<>> found(law_.results.size());
     duals_[q_.free] = Dual<>::variable(x, 0);
-    law_.dual(duals_.data(), found.data());
+    law_.dual(law_.self.get(), duals_.data(), found.data());
     return found[q_.result].partial[0];
   }
   /// Range of the result over [a, b]; the whole line for a resolver that is not a law.
@@ -52,7 +52,7 @@ class Slice {
     if (!law_.is_law) return Interval::whole();
     std::vector<Interval> found(law_.results.size());
     boxes_[q_.free] = Interval(a, b);
-    law_.interval(boxes_.data(), found.data());
+    law_.interval(law_.self.get(), boxes_.data(), found.data());
     return found[q_.result];
   }
 

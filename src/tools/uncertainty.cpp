@@ -26,6 +26,23 @@ double draw(const UncertainInput& u, double value, double p) {
   return p * width < rise ? u.low + std::sqrt(p * width * rise) : u.high - std::sqrt((1.0 - p) * width * fall);
 }
 
+/// Probability that the input stays below `x`, before its range cuts it.
+double probability_below(const UncertainInput& u, double value, double x) {
+  const auto normal = [](double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); };
+  switch (u.distribution) {
+    case Distribution::normal: return u.spread > 0 ? normal((x - value) / u.spread) : (x < value ? 0.0 : 1.0);
+    case Distribution::lognormal:
+      if (x <= 0) return value > 0 ? 0.0 : 1.0;
+      return u.spread > 0 ? normal(std::log(x / value) / u.spread) : (x < value ? 0.0 : 1.0);
+    case Distribution::uniform: return u.high > u.low ? std::clamp((x - u.low) / (u.high - u.low), 0.0, 1.0) : (x < u.low ? 0.0 : 1.0);
+    case Distribution::triangular: break;
+  }
+  if (x <= u.low) return 0;
+  if (x >= u.high) return 1;
+  const double width = u.high - u.low;
+  return x < value ? (x - u.low) * (x - u.low) / (width * (value - u.low)) : 1 - (u.high - x) * (u.high - x) / (width * (u.high - value));
+}
+
 /// Standard deviation of an input before its range cuts it.
 double standard_deviation(const UncertainInput& u, double value) {
   const double a = u.low, b = u.high, c = value;
@@ -104,6 +121,28 @@ void statistics(std::vector<double> values, double coverage, UncertainResult& ou
 }
 
 }  // namespace
+
+double input_quantile(const LawEntry& law, const UncertainInput& spec, double value, double p) {
+  check_spec(law, spec, value);
+  const FieldInfo& field = law.inputs[spec.input];
+  const FieldRange range = base_range(field);
+  const double below = range.low > -kUnbounded ? probability_below(spec, value, range.low) : 0.0;
+  const double up_to = range.high < kUnbounded ? probability_below(spec, value, range.high) : 1.0;
+  if (!(up_to - below > 1e-12))
+    throw SolverError({.id = "mlsysim.tools.011",
+                       .message = fmt::format("draws of '{}' do not fall into its range", field.name),
+                       .key = field.name,
+                       .found = fmt::format("a probability of {:g} inside", up_to - below),
+                       .expected = fmt::format("values in [{}, {}]", range.low, range.high),
+                       .hint = "check the spread and the unit of the uncertainty"});
+  const double at = below + p * (up_to - below);
+  double x = spec.spread == 0 && (spec.distribution == Distribution::normal || spec.distribution == Distribution::lognormal)
+                 ? value
+                 : draw(spec, value, std::clamp(at, 1e-300, 1 - 1e-16));
+  if (field.integral) x = std::round(x);
+  x = std::clamp(x, range.low, range.high);
+  return range.open_low && x == range.low ? std::nextafter(x, HUGE_VAL) : x;
+}
 
 std::size_t draw_input(const LawEntry& law, const UncertainInput& spec, double value, std::uint64_t seed,
                        std::uint64_t first, std::span<double> out) {

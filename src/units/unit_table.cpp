@@ -1,6 +1,10 @@
 /// The shipped units, aliases and refusals. `unit::` constants are tested against this table.
 
-#include <mlsysim/units/unit_registry.hpp>
+#include <mlsysim/units/standard_units.hpp>
+
+#include <atomic>
+#include <deque>
+#include <utility>
 
 namespace mlsysim {
 namespace {
@@ -9,7 +13,7 @@ namespace {
 // byte.
 // clang-format off
 // Functions, not globals: another file may ask for the table while it initialises its own globals.
-std::vector<UnitDef> shipped_units() {
+std::vector<UnitDef> unit_rows() {
   return {
       {"s", {.time = 1}, 1, 1, "num", "", "second"},
       {"min", {.time = 1}, 60, 1, "", "", "minute"},
@@ -127,17 +131,30 @@ std::vector<UnitRefusal> shipped_refusals() {
 
 UnitRegistry shipped() {
   UnitRegistry registry;
-  for (const auto& unit : shipped_units()) registry.add(unit);
+  for (const auto& unit : unit_rows()) registry.add(unit);
   for (const auto& alias : shipped_aliases()) registry.add_alias(alias);
   for (const auto& refusal : shipped_refusals()) registry.add_refusal(refusal);
   return registry;
 }
 
+std::atomic<const UnitRegistry*> published{nullptr};
+
 }  // namespace
 
-const UnitRegistry& UnitRegistry::standard() {
+const UnitRegistry& shipped_units() {
   static const UnitRegistry registry = shipped();
   return registry;
+}
+
+const UnitRegistry& UnitRegistry::standard() {
+  const auto* units = published.load(std::memory_order_acquire);
+  return units != nullptr ? *units : shipped_units();
+}
+
+void publish_units(UnitRegistry units) {
+  // Readers may hold references to any table there ever was, so none is freed.
+  static auto& kept = *new std::deque<UnitRegistry>;
+  published.store(&kept.emplace_back(std::move(units)), std::memory_order_release);
 }
 
 }  // namespace mlsysim

@@ -25,7 +25,7 @@ void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Pro
   Entry entry;
   entry.kind = doc.kind;
   const auto first_link = links.size();
-  ReadContext ctx{doc.source, problems, zoo, base, doc.authorship, entry, links};
+  ReadContext ctx{doc.source, problems, zoo, base, doc.authorship, entry, links, doc.origin};
   if (!read_entry_head(ctx, map)) return;
   static constexpr auto also = [] {
     std::array<std::string_view, std::size(kEntryKeys) + 1> keys{};

@@ -146,7 +146,9 @@ bool read_entry_head(ReadContext& ctx, NodeRef map) {
       aliases->for_each_item([&](NodeRef item) {
         if (auto t = read_text(ctx, item, fmt::format("aliases[{}]", e.aliases.size()))) e.aliases.push_back(std::move(*t));
       });
-  if (const auto origin = map.find("origin")) {
+  if (!ctx.origin.empty()) {
+    e.origin = ctx.origin;
+  } else if (const auto origin = map.find("origin")) {
     if (auto t = read_text(ctx, *origin, "origin")) e.origin = std::move(*t);
   } else {
     e.origin = ctx.authorship == Authorship::shipped ? "added" : "user";

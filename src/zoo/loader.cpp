@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
 #include <system_error>
 
 namespace mlsysim {
@@ -52,7 +55,8 @@ void read_all(const std::vector<Document>& documents, Zoo& zoo, const Zoo* base,
 
 }  // namespace
 
-Gathered gather(const LoadOptions& options, MigrationTable migrations) {
+Gathered gather(const LoadOptions& options, MigrationTable migrations,
+                std::span<const ZooContribution> contributed) {
   Gathered out;
   std::vector<Document> documents;
   const auto shipped = options.directory.empty() ? zoo_directory() : options.directory;
@@ -72,6 +76,13 @@ Gathered gather(const LoadOptions& options, MigrationTable migrations) {
       read_folder(path, Authorship::user, options, migrations, documents, out.problems);
     else
       read_document(path, "", none, Authorship::user, migrations, documents, out.problems);
+  }
+  for (const auto& c : contributed) {
+    auto source = std::make_shared<SourceText>(SourceText{c.name, c.text});
+    auto tree = parse_yaml(*source, out.problems);
+    if (!tree) continue;
+    Document document{std::move(source), std::move(*tree), {}, Authorship::shipped, c.origin};
+    if (settle_schema(document, migrations, out.problems)) documents.push_back(std::move(document));
   }
   read_all(documents, out.zoo, nullptr, out.problems);
   return out;
@@ -96,9 +107,37 @@ Zoo load_zoo(const LoadOptions& options) {
   return std::move(gathered.zoo);
 }
 
+Zoo load_zoo(const LoadOptions& options, std::span<const ZooContribution> contributed) {
+  auto gathered = detail::gather(options, detail::shipped_migrations(), contributed);
+  gathered.problems.raise("the zoo cannot be loaded");
+  return std::move(gathered.zoo);
+}
+
+namespace {
+
+std::atomic<const Zoo*> published{nullptr};
+std::mutex publishing;
+
+/// Readers may hold references into any zoo there ever was, so none is freed.
+const Zoo& publish(Zoo zoo) {
+  static auto& kept = *new std::deque<Zoo>;
+  const Zoo& last = kept.emplace_back(std::move(zoo));
+  published.store(&last, std::memory_order_release);
+  return last;
+}
+
+}  // namespace
+
 const Zoo& standard_zoo() {
-  static const Zoo zoo = load_zoo();
-  return zoo;
+  if (const auto* zoo = published.load(std::memory_order_acquire)) return *zoo;
+  const std::lock_guard lock(publishing);
+  if (const auto* zoo = published.load(std::memory_order_acquire)) return *zoo;
+  return publish(load_zoo());
+}
+
+void publish_contributions(std::vector<ZooContribution> contributed) {
+  const std::lock_guard lock(publishing);
+  (void)publish(load_zoo({}, contributed));
 }
 
 Zoo load_file(const std::filesystem::path& file, const Zoo& base) {

@@ -95,7 +95,19 @@ KEYS_TRAIN = [
     ("parallelism.microbatch_count", "microbatch_count: 8", "microbatch_count: 16"),
     ("parallelism.gradient_accumulation_steps", "gradient_accumulation_steps: 1", "gradient_accumulation_steps: 2"),
     ("parallelism.zero_stage", "zero_stage: 1", "zero_stage: 2"),
-    ("parallelism.recomputation", "recomputation: selective", "recomputation: full"),
+    ("parallelism.recomputation", "recomputation: norm", "recomputation: full"),
+    ("parallelism.recomputed_share", "recomputed_share: 1", "recomputed_share: 0.5"),
+    ("parallelism.cp_size", "cp_size: 1", "cp_size: 2"),
+    ("parallelism.schedule", "schedule: 1f1b", "schedule: gpipe"),
+    ("parallelism.microbatch_size", "microbatch_count: 8", "microbatch_size: 2"),
+    ("parallelism.shard_size", "shard_size: 4", "shard_size: 2"),
+    ("parallelism.gradient_precision", "gradient_precision: bf16", "gradient_precision: fp32"),
+    ("parallelism.attention_kernel", "attention_kernel: fused", "attention_kernel: unfused"),
+    ("parallelism.overlap_efficiency", "overlap_efficiency: 0.8", "overlap_efficiency: 0"),
+    ("parallelism.tp_overlap", "tp_overlap: 0", "tp_overlap: 0.5"),
+    ("parallelism.offload_weights", "offload_weights: 0", "offload_weights: 0.5"),
+    ("parallelism.offload_activations", "offload_activations: 0", "offload_activations: 0.5"),
+    ("parallelism.offload_states", "offload_states: 0", "offload_states: 0.5"),
     ("parallelism.optimizer", "optimizer: adam", "optimizer: sgd"),
     ("parallelism.sequence_parallel", "sequence_parallel: true", "sequence_parallel: false"),
 ]
@@ -105,7 +117,9 @@ mode: train
 workload: {name: Llama3_8B, batch_size: 128, seq_len: 2048}
 hardware: {name: DGX_H100, node_count: 4, precision: bf16}
 parallelism: {tp_size: 2, pp_size: 4, v_stages: 1, microbatch_count: 8, gradient_accumulation_steps: 1,
-  zero_stage: 1, recomputation: selective, optimizer: adam, sequence_parallel: true}
+  zero_stage: 1, shard_size: 4, recomputation: norm, recomputed_share: 1, optimizer: adam, sequence_parallel: true,
+  cp_size: 1, schedule: 1f1b, gradient_precision: bf16, attention_kernel: fused, overlap_efficiency: 0.8, tp_overlap: 0,
+  offload_weights: 0, offload_activations: 0, offload_states: 0}
 """
 
 

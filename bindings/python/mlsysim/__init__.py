@@ -48,13 +48,15 @@ _HOME = {
     "Engine": "engine",
     "SystemEvaluator": "engine",
     "SystemEvaluation": "engine",
+    "ask": "explore",
+    "Subject": "explore",
 }
 _ERRORS = (
     "Error", "UnitError", "DimensionError", "InputError", "LookupError", "DomainError", "PipelineError",
     "PipelineBuildError", "SolverError", "PluginError", "ErrorList",
 )
 _SUBMODULES = ("errors", "units", "arrays", "laws", "resolvers", "zoo", "results", "base", "core", "hardware", "models",
-               "systems", "infrastructure")
+               "systems", "infrastructure", "validation", "plugins")
 # What a star brings: no errors, because one of them has the name of a builtin.
 __all__ = ["Quantity", *_HOME]
 

@@ -7,6 +7,7 @@ from .errors import DimensionError as DimensionError, DomainError as DomainError
 from .errors import InputError as InputError, LookupError as LookupError, PipelineBuildError as PipelineBuildError
 from .errors import PipelineError as PipelineError, PluginError as PluginError, SolverError as SolverError
 from .errors import UnitError as UnitError
+from .explore import Subject as Subject, ask as ask
 from .factory import ResolverFactory as ResolverFactory
 from .pipelines import Pipeline as Pipeline
 from .registries import Hardware as Hardware, Infrastructure as Infrastructure, Models as Models, Systems as Systems
@@ -19,8 +20,8 @@ from .specs import IOInterconnect as IOInterconnect, MemoryHierarchy as MemoryHi
 from .specs import Node as Node, PowerEnvelope as PowerEnvelope, StorageHierarchy as StorageHierarchy, Workload as Workload
 from .units import Q_ as Q_, Unit as Unit, q as q
 from . import arrays as arrays, base as base, core as core, errors as errors, hardware as hardware
-from . import infrastructure as infrastructure, laws as laws, models as models, resolvers as resolvers
-from . import results as results, systems as systems, units as units, zoo as zoo
+from . import infrastructure as infrastructure, laws as laws, models as models, plugins as plugins, resolvers as resolvers
+from . import results as results, systems as systems, units as units, validation as validation, zoo as zoo
 
 __version__: str
 
@@ -32,3 +33,26 @@ from .resolvers import TrainingMemoryModel as TrainingMemoryModel
 from .resolvers import DistributedModel as DistributedModel
 from .resolvers import SustainabilityModel as SustainabilityModel
 from .resolvers import EconomicsModel as EconomicsModel
+from .resolvers import NetworkRooflineModel as NetworkRooflineModel
+from .resolvers import EfficiencyModel as EfficiencyModel
+from .resolvers import ContinuousBatchingModel as ContinuousBatchingModel
+from .resolvers import TailLatencyModel as TailLatencyModel
+from .resolvers import ServingCapacityModel as ServingCapacityModel
+from .resolvers import DataModel as DataModel
+from .resolvers import TransformationModel as TransformationModel
+from .resolvers import TopologyModel as TopologyModel
+from .resolvers import ScalingModel as ScalingModel
+from .resolvers import ReliabilityModel as ReliabilityModel
+from .resolvers import OrchestrationModel as OrchestrationModel
+from .resolvers import CheckpointModel as CheckpointModel
+from .resolvers import InferencePassModel as InferencePassModel
+from .resolvers import WeightStreamingModel as WeightStreamingModel
+from .resolvers import InferenceScalingModel as InferenceScalingModel
+from .resolvers import CompressionModel as CompressionModel
+from .resolvers import MoERoutingModel as MoERoutingModel
+from .resolvers import ResponsibleEngineeringModel as ResponsibleEngineeringModel
+from .resolvers import SynthesisSolver as SynthesisSolver
+from .resolvers import ParallelismOptimizer as ParallelismOptimizer
+from .resolvers import BatchingOptimizer as BatchingOptimizer
+from .resolvers import PlacementOptimizer as PlacementOptimizer
+from .resolvers import CompressionOptimizer as CompressionOptimizer

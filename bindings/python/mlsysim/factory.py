@@ -4,7 +4,6 @@ from . import _mlsysim as _core
 
 __all__ = ["ResolverFactory"]
 
-_GROUP = "mlsysim.solvers"
 _loaded = None
 
 
@@ -12,26 +11,9 @@ def _from_packages():
     """Resolvers of the entry points of installed packages, by class name; read once."""
     global _loaded
     if _loaded is None:
-        import warnings
-        from importlib.metadata import entry_points
+        from .plugins import resolvers
 
-        from .base import BaseResolver
-
-        _loaded = {}
-        found = entry_points()
-        points = found.select(group=_GROUP) if hasattr(found, "select") else found.get(_GROUP, ())
-        for point in points:
-            try:
-                cls = point.load()
-            except Exception as error:
-                warnings.warn(f"the resolver '{point.name}' of {_GROUP} ({point.value}) cannot be loaded: "
-                              f"{type(error).__name__}: {error}", stacklevel=3)
-                continue
-            if not (isinstance(cls, type) and issubclass(cls, BaseResolver)):
-                warnings.warn(f"'{point.name}' of {_GROUP} ({point.value}) is no resolver: it does not derive from "
-                              "BaseModel, BaseSolver or BaseOptimizer", stacklevel=3)
-                continue
-            _loaded[cls.__name__] = cls
+        _loaded = resolvers()
     return _loaded
 
 

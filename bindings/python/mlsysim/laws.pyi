@@ -37,19 +37,26 @@ class _Law(ForwardModel):
 # Generated below by bindings/python/make_stubs.py.
 
 from .results import (
-    AllToAllResult, AttainableRateResult, AttentionWorkResult, BubbleFractionResult, BubbleOverheadResult,
-    BusBandwidthResult, CapitalCostResult, CarbonFootprintResult, CheckpointGoodputResult,
-    ChinchillaOptimalResult, ClusterMtbfResult, CostPerTokenResult, DecodeWorkResult,
-    DoubleBinaryTreeAllReduceResult, EmbodiedCarbonResult, EnergyCostResult, EnergyPerOperationResult,
-    EnergyProportionalResult, ExpectedAcceptedTokensResult, FacilityEnergyResult, FailureProbabilityResult,
-    HardwareFlopsUtilisationResult, HierarchicalAllReduceResult, KvBytesPerTokenResult, KvCacheResult,
-    MaintenanceCostResult, MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult, MlaKvCacheResult,
-    ModelFlopsUtilisationResult, OperationalCarbonResult, PagedKvResult, PointToPointResult, RidgePointResult,
+    AllToAllResult, AttainableRateResult, AttentionTimeResult, AttentionWorkResult, BatchedDecodeRateResult,
+    BubbleFractionResult, BubbleOverheadResult, BurstRateResult, BusBandwidthResult, CachedSupplyResult,
+    CapitalCostResult, CarbonFootprintResult, CheckpointCostResult, CheckpointGoodputResult,
+    ChinchillaAllocationResult, ChinchillaLossResult, ChinchillaOptimalResult, ClosBisectionResult,
+    ClusterMtbfResult, CompressedWeightsResult, CostPerTokenResult, DalyIntervalResult,
+    DataParallelRooflineResult, DecodeWorkResult, DirectAllReduceResult, DoubleBinaryTreeAllReduceResult,
+    DragonflyBisectionResult, EmbodiedCarbonResult, EnergyCostResult, EnergyPerOperationResult,
+    EnergyProportionalResult, ErlangCResult, ExpectedAcceptedTokensResult, ExpertLoadResult,
+    FacilityEnergyResult, FailureProbabilityResult, FirstOrderGoodputResult, GaussianPrivacyResult,
+    HardwareFlopsUtilisationResult, HierarchicalAllReduceResult, InputStallResult, KvBytesPerTokenResult,
+    KvCacheResult, LifetimeWorkResult, MaintenanceCostResult, MatmulTimeResult, MatmulWorkResult,
+    MixedPrecisionAdamResult, MlaKvCacheResult, ModelFlopsUtilisationResult, NodeMtbfResult,
+    OperationalCarbonResult, PagedKvResult, PagedTokensResult, PointToPointResult, ProtocolAllToAllResult,
+    ProtocolRingResult, QueueWaitResult, RequiredRatesResult, ResponseTailResult, RidgePointResult,
     RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult, RooflineResult, SoftRooflineResult,
-    SpeculativeTokenTimeResult, TextbookDecodeResult, TextbookPassResult, TextbookPrefillWorkResult,
-    TileWaveResult, TotalCostResult, TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult,
-    TransformerActivationsResult, TreeAllReduceResult, WaterUseResult, WindowedAttentionPairsResult,
-    YoungIntervalResult,
+    SpareCoverageResult, SpeculativeTokenTimeResult, SwitchAllReduceResult, TextbookDecodeResult,
+    TextbookPassResult, TextbookPrefillWorkResult, TileWaveResult, TorusBisectionResult, TotalCostResult,
+    TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult, TransformerActivationsResult,
+    TreeAllReduceResult, WaitQuantileResult, WaterUseResult, WeightStreamLayerResult,
+    WindowedAttentionPairsResult, YoungIntervalResult,
 )
 class Roofline(_Law):
     @staticmethod
@@ -80,12 +87,17 @@ class TileWave(_Law):
     def solve(
         m: float, n: float, count: float, tile_m: float, tile_n: float, units: float,
     ) -> TileWaveResult: ...
+class BurstRate(_Law):
+    @staticmethod
+    def solve(
+        work: Quantity | str, peak: Quantity | str, burst: float, burst_time: Quantity | str,
+    ) -> BurstRateResult: ...
 class MatmulTime(_Law):
     @staticmethod
     def solve(
-        m: float, n: float, k: float, count: float, a_bytes: Quantity | str, b_bytes: Quantity | str,
-        c_bytes: Quantity | str, tile_m: float, tile_n: float, units: float, peak: Quantity | str,
-        bandwidth: Quantity | str, launch: Quantity | str,
+        m: float, n: float, k: float, count: float, traffic: Quantity | str, tile_m: float, tile_n: float,
+        units: float, split_depth: float, peak: Quantity | str, bandwidth: Quantity | str,
+        launch: Quantity | str, wave: Quantity | str, split: Quantity | str,
     ) -> MatmulTimeResult: ...
 class AttentionWork(_Law):
     @staticmethod
@@ -96,6 +108,14 @@ class AttentionWork(_Law):
 class WindowedAttentionPairs(_Law):
     @staticmethod
     def solve(new_tokens: float, past_tokens: float, window: float) -> WindowedAttentionPairsResult: ...
+class AttentionTime(_Law):
+    @staticmethod
+    def solve(
+        copies: float, group: float, new_tokens: float, keys: float, reach: float, pair_work: Quantity | str,
+        pair_softmax: Quantity | str, traffic: Quantity | str, tile: float, units: float,
+        peak: Quantity | str, bandwidth: Quantity | str, launch: Quantity | str, block: Quantity | str,
+        block_rows: Quantity | str, split: Quantity | str,
+    ) -> AttentionTimeResult: ...
 class KvBytesPerToken(_Law):
     @staticmethod
     def solve(
@@ -165,6 +185,30 @@ class BusBandwidth(_Law):
     def solve(
         message: Quantity | str, ranks: float, passes: float, time: Quantity | str,
     ) -> BusBandwidthResult: ...
+class ProtocolRing(_Law):
+    @staticmethod
+    def solve(
+        message: Quantity | str, ranks: float, passes: float, bandwidth: Quantity | str,
+        launch: Quantity | str, hop: Quantity | str, sync: Quantity | str, low_latency_share: float,
+        share: float, copy_ratio: float,
+    ) -> ProtocolRingResult: ...
+class SwitchAllReduce(_Law):
+    @staticmethod
+    def solve(
+        message: Quantity | str, ranks: float, bandwidth: Quantity | str, start: Quantity | str, share: float,
+    ) -> SwitchAllReduceResult: ...
+class DirectAllReduce(_Law):
+    @staticmethod
+    def solve(
+        message: Quantity | str, ranks: float, bandwidth: Quantity | str, start: Quantity | str,
+        hop: Quantity | str, second: Quantity | str, share: float,
+    ) -> DirectAllReduceResult: ...
+class ProtocolAllToAll(_Law):
+    @staticmethod
+    def solve(
+        message: Quantity | str, ranks: float, bandwidth: Quantity | str, launch: Quantity | str,
+        hop: Quantity | str, sync: Quantity | str, pair_share: float, share: float, copy_ratio: float,
+    ) -> ProtocolAllToAllResult: ...
 class BubbleOverhead(_Law):
     @staticmethod
     def solve(
@@ -320,3 +364,127 @@ class TextbookDecode(_Law):
         weights: Quantity | str, kv_cache: Quantity | str, bandwidth: Quantity | str,
         layer_overhead: Quantity | str, layers: float,
     ) -> TextbookDecodeResult: ...
+class ErlangC(_Law):
+    @staticmethod
+    def solve(servers: float, load: float) -> ErlangCResult: ...
+class QueueWait(_Law):
+    @staticmethod
+    def solve(
+        servers: float, utilization: float, service_time: Quantity | str, arrival_cv: float | None = ...,
+        service_cv: float | None = ...,
+    ) -> QueueWaitResult: ...
+class WaitQuantile(_Law):
+    @staticmethod
+    def solve(wait_probability: float, wait_given: Quantity | str, quantile: float) -> WaitQuantileResult: ...
+class ResponseTail(_Law):
+    @staticmethod
+    def solve(
+        time: Quantity | str, wait_probability: float, wait_given: Quantity | str,
+        service_time: Quantity | str, service_cv: float | None = ...,
+    ) -> ResponseTailResult: ...
+class ChinchillaLoss(_Law):
+    @staticmethod
+    def solve(
+        params: Quantity | str, tokens: Quantity | str, irreducible: float, params_coefficient: float,
+        tokens_coefficient: float, params_exponent: float, tokens_exponent: float,
+    ) -> ChinchillaLossResult: ...
+class ChinchillaAllocation(_Law):
+    @staticmethod
+    def solve(
+        work: Quantity | str, params_coefficient: float, tokens_coefficient: float, params_exponent: float,
+        tokens_exponent: float,
+    ) -> ChinchillaAllocationResult: ...
+class LifetimeWork(_Law):
+    @staticmethod
+    def solve(
+        params: Quantity | str, tokens: Quantity | str, served_tokens: Quantity | str,
+    ) -> LifetimeWorkResult: ...
+class PagedTokens(_Law):
+    @staticmethod
+    def solve(scale: float, page_tokens: float, max_tokens: float) -> PagedTokensResult: ...
+class BatchedDecodeRate(_Law):
+    @staticmethod
+    def solve(
+        batch_size: float, weights: Quantity | str, kv_per_request: Quantity | str, bandwidth: Quantity | str,
+    ) -> BatchedDecodeRateResult: ...
+class WeightStreamLayer(_Law):
+    @staticmethod
+    def solve(
+        layer_weights: Quantity | str, bandwidth: Quantity | str, work_per_sample: Quantity | str,
+        batch_size: float, peak: Quantity | str, efficiency: float, dispatch: Quantity | str,
+    ) -> WeightStreamLayerResult: ...
+class ClosBisection(_Law):
+    @staticmethod
+    def solve(
+        bandwidth: Quantity | str, nodes: float, oversubscription: float | None = ...,
+    ) -> ClosBisectionResult: ...
+class TorusBisection(_Law):
+    @staticmethod
+    def solve(
+        bandwidth: Quantity | str, nodes: float, dimensions: float, rows_cut: float | None = ...,
+    ) -> TorusBisectionResult: ...
+class DragonflyBisection(_Law):
+    @staticmethod
+    def solve(bandwidth: Quantity | str, nodes: float) -> DragonflyBisectionResult: ...
+class CachedSupply(_Law):
+    @staticmethod
+    def solve(
+        cache_bandwidth: Quantity | str, remote_bandwidth: Quantity | str, host_bandwidth: Quantity | str,
+        hit_ratio: float,
+    ) -> CachedSupplyResult: ...
+class InputStall(_Law):
+    @staticmethod
+    def solve(
+        batch_size: float, sample_size: Quantity | str, worker_rate: Quantity | str, step: Quantity | str,
+        workers: float | None = ..., overlap: float | None = ...,
+    ) -> InputStallResult: ...
+class CompressedWeights(_Law):
+    @staticmethod
+    def solve(
+        params: Quantity | str, bits: float, sparsity: float | None = ..., index_bits: float | None = ...,
+        scale_bits: float | None = ..., group: float | None = ...,
+    ) -> CompressedWeightsResult: ...
+class ExpertLoad(_Law):
+    @staticmethod
+    def solve(experts: float, top_k: float, tokens: float) -> ExpertLoadResult: ...
+class NodeMtbf(_Law):
+    @staticmethod
+    def solve(
+        accelerators: float, accelerator_mtbf: Quantity | str, nics: float, nic_mtbf: Quantity | str,
+        psus: float, psu_mtbf: Quantity | str, other_rate: Quantity | str,
+    ) -> NodeMtbfResult: ...
+class DalyInterval(_Law):
+    @staticmethod
+    def solve(checkpoint_time: Quantity | str, mtbf: Quantity | str) -> DalyIntervalResult: ...
+class FirstOrderGoodput(_Law):
+    @staticmethod
+    def solve(
+        interval: Quantity | str, checkpoint_time: Quantity | str, restart_time: Quantity | str,
+        mtbf: Quantity | str, lost_share: float | None = ...,
+    ) -> FirstOrderGoodputResult: ...
+class SpareCoverage(_Law):
+    @staticmethod
+    def solve(
+        nodes: float, node_mtbf: Quantity | str, repair_time: Quantity | str, spares: float,
+    ) -> SpareCoverageResult: ...
+class CheckpointCost(_Law):
+    @staticmethod
+    def solve(
+        size: Quantity | str, writers: float, writer_bandwidth: Quantity | str, shared_limit: Quantity | str,
+        snapshot: Quantity | str, interval: Quantity | str, asynchronous: float,
+    ) -> CheckpointCostResult: ...
+class RequiredRates(_Law):
+    @staticmethod
+    def solve(
+        work: Quantity | str, traffic: Quantity | str, time: Quantity | str, efficiency: float,
+        memory_share: float | None = ...,
+    ) -> RequiredRatesResult: ...
+class DataParallelRoofline(_Law):
+    @staticmethod
+    def solve(
+        params: Quantity | str, tokens: Quantity | str, element_bytes: Quantity | str, devices: float,
+        peak: Quantity | str, efficiency: float, bandwidth: Quantity | str,
+    ) -> DataParallelRooflineResult: ...
+class GaussianPrivacy(_Law):
+    @staticmethod
+    def solve(sampling_rate: float, steps: float, noise_multiplier: float) -> GaussianPrivacyResult: ...

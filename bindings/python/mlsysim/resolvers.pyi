@@ -11,8 +11,12 @@ def resolver_class(name: str) -> type[BaseResolver]: ...
 # Generated below by bindings/python/make_stubs.py.
 
 from .results import (
-    DistributedResult, EconomicsResult, PerformanceProfile, ServingResult, SustainabilityResult,
-    TrainingMemoryResult,
+    BatchingResult, CheckpointResult, CompressionResult, CompressionResult, ContinuousBatchingResult,
+    DataResult, DistributedResult, EconomicsResult, EfficiencyResult, InferencePassResult,
+    InferenceScalingResult, MoERoutingResult, NetworkRooflineResult, OrchestrationResult, ParallelismResult,
+    PerformanceProfile, PlacementResult, ReliabilityResult, ResponsibleEngineeringResult, ScalingResult,
+    ServingCapacityResult, ServingResult, SustainabilityResult, SynthesisResult, TailLatencyResult,
+    TopologyResult, TrainingMemoryResult, TransformationResult, WeightStreamingResult,
 )
 class SingleNodeModel(ForwardModel):
     @staticmethod
@@ -41,10 +45,14 @@ class TrainingMemoryModel(ForwardModel):
     def solve(
         workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
         batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
-        optimizer: str | None = ..., recomputation: str | None = ..., tp_size: float | None = ...,
-        pp_size: float | None = ..., dp_size: float | None = ..., ep_size: float | None = ...,
-        zero_stage: float | None = ..., gradient_accumulation_steps: float | None = ...,
-        trainable_fraction: float | None = ..., sequence_parallel: bool | None = ...,
+        optimizer: str | None = ..., recomputation: str | None = ..., recomputed_share: float | None = ...,
+        tp_size: float | None = ..., pp_size: float | None = ..., dp_size: float | None = ...,
+        ep_size: float | None = ..., cp_size: float | None = ..., schedule: str | None = ...,
+        v_stages: float | None = ..., zero_stage: float | None = ..., shard_size: float | None = ...,
+        gradient_accumulation_steps: float | None = ..., trainable_fraction: float | None = ...,
+        sequence_parallel: bool | None = ..., attention_kernel: str | None = ..., dropout: bool | None = ...,
+        gradient_precision: str | None = ..., offload_weights: float | None = ...,
+        offload_activations: float | None = ..., offload_states: float | None = ...,
         fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> TrainingMemoryResult: ...
 class DistributedModel(ForwardModel):
@@ -52,13 +60,18 @@ class DistributedModel(ForwardModel):
     def solve(
         workload: Workload = ..., fleet: Fleet = ..., model: Workload = ..., batch_size: float | None = ...,
         precision: str | None = ..., efficiency: float | None = ..., tp_size: float | None = ...,
-        pp_size: float | None = ..., ep_size: float | None = ..., v_stages: float | None = ...,
+        pp_size: float | None = ..., ep_size: float | None = ..., cp_size: float | None = ...,
+        schedule: str | None = ..., v_stages: float | None = ..., microbatch_size: float | None = ...,
         microbatch_count: float | None = ..., gradient_accumulation_steps: float | None = ...,
-        zero_stage: float | None = ..., recomputation: str | None = ..., sequence_parallel: bool | None = ...,
+        zero_stage: float | None = ..., shard_size: float | None = ..., recomputation: str | None = ...,
+        recomputed_share: float | None = ..., sequence_parallel: bool | None = ...,
+        attention_kernel: str | None = ..., dropout: bool | None = ..., gradient_precision: str | None = ...,
         seq_len: float | None = ..., optimizer: str | None = ..., trainable_fraction: float | None = ...,
-        overlap_efficiency: float | None = ..., congestion_factor: float | None = ...,
-        straggler_factor: float | None = ..., fidelity: str | None = ...,
-        conventions: Conventions | None = ...,
+        overlap_efficiency: float | None = ..., overlap_slowdown: float | None = ...,
+        tp_overlap: float | None = ..., offload_weights: float | None = ...,
+        offload_activations: float | None = ..., offload_states: float | None = ...,
+        congestion_factor: float | None = ..., straggler_factor: float | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> DistributedResult: ...
 class SustainabilityModel(ForwardModel):
     @staticmethod
@@ -77,3 +90,195 @@ class EconomicsModel(ForwardModel):
         amortization_years: float | None = ..., infrastructure_multiplier: float | None = ...,
         conventions: Conventions | None = ...,
     ) -> EconomicsResult: ...
+class NetworkRooflineModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., fleet: Fleet = ..., model: Workload = ..., batch_size: float | None = ...,
+        seq_len: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
+    ) -> NetworkRooflineResult: ...
+class EfficiencyModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        workload_type: str | None = ..., use_flash_attention: bool | None = ...,
+        batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
+        efficiency: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
+    ) -> EfficiencyResult: ...
+class ContinuousBatchingModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., max_seq_len: float = ...,
+        model: Workload = ..., mean_request_tokens: float | None = ..., output_tokens: float | None = ...,
+        max_batch_size: float | None = ..., page_tokens: float | None = ..., precision: str | None = ...,
+        efficiency: float | None = ..., tp_size: float | None = ..., pp_size: float | None = ...,
+        ep_size: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
+    ) -> ContinuousBatchingResult: ...
+class TailLatencyModel(ForwardModel):
+    @staticmethod
+    def solve(
+        arrival_rate: Quantity | str, service_latency: Quantity | str, num_replicas: float | None = ...,
+        service_time_cv: float | None = ..., arrival_cv: float | None = ...,
+        target_latency: Quantity | str | None = ..., fidelity: str | None = ...,
+    ) -> TailLatencyResult: ...
+class ServingCapacityModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., arrival_rate: Quantity | str = ...,
+        target_p99_latency: Quantity | str = ..., model: Workload = ..., max_seq_len: float | None = ...,
+        mean_request_tokens: float | None = ..., output_tokens: float | None = ...,
+        max_batch_size: float | None = ..., page_tokens: float | None = ..., precision: str | None = ...,
+        efficiency: float | None = ..., tp_size: float | None = ..., max_replicas: float | None = ...,
+        service_time_cv: float | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
+    ) -> ServingCapacityResult: ...
+class DataModel(ForwardModel):
+    @staticmethod
+    def solve(
+        data_rate: Quantity | str, hardware: HardwareNode, fleet: Fleet | None = ...,
+        dataset_size: Quantity | str | None = ..., cache_capacity: Quantity | str | None = ...,
+        cache_bandwidth: Quantity | str | None = ..., shared_bandwidth: Quantity | str | None = ...,
+        fidelity: str | None = ...,
+    ) -> DataResult: ...
+class TransformationModel(ForwardModel):
+    @staticmethod
+    def solve(
+        sample_size: Quantity | str, cpu_throughput: Quantity | str, accelerator_step_time: Quantity | str,
+        batch_size: float | None = ..., workers: float | None = ..., overlap: float | None = ...,
+    ) -> TransformationResult: ...
+class TopologyModel(ForwardModel):
+    @staticmethod
+    def solve(
+        fabric: NetworkFabric, topology: str | None = ..., num_nodes: float | None = ...,
+        switch_ports: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
+    ) -> TopologyResult: ...
+class ScalingModel(ForwardModel):
+    @staticmethod
+    def solve(
+        compute_budget: Quantity | str | None = ..., device_time: Quantity | str | None = ...,
+        target_model_size: Quantity | str | None = ..., served_tokens: Quantity | str | None = ...,
+        fit: str | None = ..., fidelity: str | None = ...,
+    ) -> ScalingResult: ...
+class ReliabilityModel(ForwardModel):
+    @staticmethod
+    def solve(
+        fleet: Fleet, job_duration: Quantity | str, checkpoint_time: Quantity | str | None = ...,
+        recovery_time: Quantity | str | None = ..., checkpoint_interval: Quantity | str | None = ...,
+        accelerator_mtbf: Quantity | str | None = ..., nic_mtbf: Quantity | str | None = ...,
+        psu_mtbf: Quantity | str | None = ..., spare_nodes: float | None = ...,
+        repair_time: Quantity | str | None = ..., fidelity: str | None = ...,
+    ) -> ReliabilityResult: ...
+class OrchestrationModel(ForwardModel):
+    @staticmethod
+    def solve(
+        fleet: Fleet, arrival_rate_jobs_per_day: float, avg_job_duration: Quantity | str,
+        accelerators_per_job: float | None = ..., duration_cv: float | None = ..., fidelity: str | None = ...,
+    ) -> OrchestrationResult: ...
+class CheckpointModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        fleet: Fleet | None = ..., optimizer: str | None = ..., precision: str | None = ...,
+        checkpoint_interval: Quantity | str | None = ..., writers: float | None = ...,
+        writer_bandwidth: Quantity | str | None = ..., shared_limit: Quantity | str | None = ...,
+        asynchronous: bool | None = ..., fleet_mtbf: Quantity | str | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
+    ) -> CheckpointResult: ...
+class InferencePassModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        batch_size: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
+        denoising_steps: float | None = ..., conventions: Conventions | None = ...,
+    ) -> InferencePassResult: ...
+class WeightStreamingModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        seq_len: float | None = ..., batch_size: float | None = ..., phase: str | None = ...,
+        precision: str | None = ..., efficiency: float | None = ...,
+        injection_bandwidth: Quantity | str | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
+    ) -> WeightStreamingResult: ...
+class InferenceScalingModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        reasoning_steps: float | None = ..., context_length: float | None = ...,
+        tokens_per_step: float | None = ..., samples: float | None = ..., tp_size: float | None = ...,
+        precision: str | None = ..., efficiency: float | None = ...,
+        device_price: Quantity | str | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
+    ) -> InferenceScalingResult: ...
+class CompressionModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        method: str | None = ..., target_bitwidth: float | None = ..., sparsity: float | None = ...,
+        sparsity_type: str | None = ..., baseline_precision: str | None = ..., weight_only: bool | None = ...,
+        group_size: float | None = ..., student_share: float | None = ..., batch_size: float | None = ...,
+        seq_len: float | None = ..., efficiency: float | None = ..., size_limit: Quantity | str | None = ...,
+        max_accuracy_drop: float | None = ..., min_speedup: float | None = ...,
+        require_hardware_support: bool | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
+    ) -> CompressionResult: ...
+class MoERoutingModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., model: Workload = ..., batch_size: float | None = ...,
+        seq_len: float | None = ..., precision: str | None = ..., ep_size: float | None = ...,
+        routing_imbalance_factor: float | None = ..., fleet: Fleet | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
+    ) -> MoERoutingResult: ...
+class ResponsibleEngineeringModel(ForwardModel):
+    @staticmethod
+    def solve(
+        base_training_time: Quantity | str, epsilon: float | None = ..., delta: float | None = ...,
+        min_subgroup_prevalence: float | None = ..., method: str | None = ..., microbatch: float | None = ...,
+        device_batch: float | None = ..., seq_len: float | None = ..., workload: Workload | None = ...,
+        hardware: HardwareNode | None = ..., precision: str | None = ..., sampling_rate: float | None = ...,
+        steps: float | None = ..., error_rate: float | None = ..., detectable_gap: float | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
+    ) -> ResponsibleEngineeringResult: ...
+class SynthesisSolver(BaseSolver):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., target_latency: Quantity | str = ..., model: Workload = ...,
+        batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
+        efficiency: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
+    ) -> SynthesisResult: ...
+class ParallelismOptimizer(BaseOptimizer):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., fleet: Fleet = ..., model: Workload = ..., batch_size: float | None = ...,
+        seq_len: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
+        max_tp: float | None = ..., max_pp: float | None = ..., ep_size: float | None = ...,
+        max_zero_stage: float | None = ..., recomputation: str | None = ..., optimizer: str | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
+    ) -> ParallelismResult: ...
+class BatchingOptimizer(BaseOptimizer):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., arrival_rate: Quantity | str = ...,
+        target_latency: Quantity | str = ..., model: Workload = ..., seq_len: float | None = ...,
+        output_tokens: float | None = ..., num_replicas: float | None = ..., tp_size: float | None = ...,
+        service_time_cv: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
+        max_search_batch: float | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
+    ) -> BatchingResult: ...
+class PlacementOptimizer(BaseOptimizer):
+    @staticmethod
+    def solve(
+        fleet: Fleet, duration_days: float, regions: str | None = ...,
+        carbon_price: Quantity | str | None = ..., mfu: float | None = ..., utilization: float | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
+    ) -> PlacementResult: ...
+class CompressionOptimizer(BaseOptimizer):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        baseline_precision: str | None = ..., batch_size: float | None = ..., seq_len: float | None = ...,
+        size_limit: Quantity | str | None = ..., max_accuracy_drop: float | None = ...,
+        min_speedup: float | None = ..., require_hardware_support: bool | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
+    ) -> CompressionResult: ...

@@ -6,24 +6,26 @@ copy, which no longer is an entry of the zoo.
 
 from . import _mlsysim as _core
 from ._mlsysim import (
-    AttentionShape, ComputeCore, Conventions, ConvLayer, CoolingProfile, Datacenter, DiffusionShape, Fleet, GridProfile,
-    HardwareNode, IOInterconnect, InferenceTotals, LinearAttentionShape, MemoryHierarchy, MoeShape, NetworkFabric, Node,
-    PartitionProfile, Pod, PowerEnvelope, Rack, RecommendationShape, ScalarFigure, SecondMemoryTier, StateSpaceShape,
-    StorageHierarchy, StorageTier, SustainedShare, TrainingTotals, TransformerShape, Workload,
+    AttentionShape, CollectiveTimes, ComputeCore, Conventions, ConvLayer, CoolingProfile, Datacenter, DiffusionShape,
+    Fleet, GridProfile, HardwareNode, IOInterconnect, InferenceTotals, KernelTimes, LinearAttentionShape,
+    MemoryHierarchy, MoeShape, NetworkFabric, Node, PartitionProfile, Pod, PowerEnvelope, Rack, RecommendationShape,
+    ScalarFigure, SecondMemoryTier, StateSpaceShape, StorageHierarchy, StorageTier, SustainedShare, TrainingTotals,
+    TransformerShape, Workload,
 )
 
 __all__ = [
-    "AttentionShape", "ComputeCore", "Conventions", "ConvLayer", "CoolingProfile", "Datacenter", "DiffusionShape", "Fleet",
-    "GridProfile", "HardwareNode", "IOInterconnect", "InferenceTotals", "LinearAttentionShape", "MemoryHierarchy",
-    "MoeShape", "NetworkFabric", "Node", "PartitionProfile", "Pod", "PowerEnvelope", "Provenance", "Rack",
-    "RecommendationShape", "ScalarFigure", "SecondMemoryTier", "StateSpaceShape", "StorageHierarchy", "StorageTier",
-    "SustainedShare", "TrainingTotals", "TransformerShape", "Workload",
+    "AttentionShape", "CollectiveTimes", "ComputeCore", "Conventions", "ConvLayer", "CoolingProfile", "Datacenter",
+    "DiffusionShape", "Fleet", "GridProfile", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelTimes",
+    "LinearAttentionShape", "MemoryHierarchy", "MoeShape", "NetworkFabric", "Node", "PartitionProfile", "Pod",
+    "PowerEnvelope", "Provenance", "Rack", "RecommendationShape", "ScalarFigure", "SecondMemoryTier",
+    "StateSpaceShape", "StorageHierarchy", "StorageTier", "SustainedShare", "TrainingTotals", "TransformerShape",
+    "Workload",
 ]
 
 _PARTS = (
     ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
-    PartitionProfile, TransformerShape, AttentionShape, MoeShape, LinearAttentionShape, StateSpaceShape, DiffusionShape,
-    RecommendationShape, ConvLayer, InferenceTotals, TrainingTotals, Conventions,
+    KernelTimes, CollectiveTimes, PartitionProfile, TransformerShape, AttentionShape, MoeShape, LinearAttentionShape,
+    StateSpaceShape, DiffusionShape, RecommendationShape, ConvLayer, InferenceTotals, TrainingTotals, Conventions,
 )
 # Type name of the zoo for each class that has entries.
 _ZOO_TYPES = {

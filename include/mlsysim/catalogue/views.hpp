@@ -23,9 +23,15 @@ namespace mlsysim {
 [[nodiscard]] Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes);
 
 /// The numbers of a device at one precision; every convention that fills a gap is noted.
+///
+/// The phase decides what is not asked for: training launches kernels one by one (`Execution::eager`) and runs for ever,
+/// so that nothing is left of the gain of a short burst; the other phases replay a captured graph.
 /// @throws LookupError when the device has no rate at this precision; InputError when it has no memory figures
 [[nodiscard]] Device<> device_view(const HardwareNode& hardware, Precision precision, const Conventions& conventions,
-                                   Notes& notes);
+                                   Notes& notes, Phase phase = Phase::decode,
+                                   std::optional<Execution> execution = std::nullopt);
+/// Replaces the sustained share of the matrix rate, and the burst above it, by the caller's.
+void set_matrix_share(Device<>& device, std::optional<double> share);
 
 /// Memory that a model of `weights` bytes works from: on-chip SRAM where it fits, else flash where there is one, else
 /// main memory.
@@ -36,10 +42,13 @@ struct MemoryLevel {
 };
 [[nodiscard]] MemoryLevel memory_level(const HardwareNode& hardware, Data<> weights);
 
-/// Devices of one kind joined by the device link alone, all in one node.
-[[nodiscard]] Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& conventions, Notes& notes);
+/// Devices of one kind joined by the device link alone, all in one node. In serving, the engine brings all-reduce kernels
+/// of its own; training and plain inference use the library's.
+[[nodiscard]] Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& conventions, Notes& notes,
+                                 Phase phase = Phase::training);
 /// The two levels of a fleet.
-[[nodiscard]] Links<> links_view(const Fleet& fleet, const Conventions& conventions, Notes& notes);
+[[nodiscard]] Links<> links_view(const Fleet& fleet, const Conventions& conventions, Notes& notes,
+                                 Phase phase = Phase::training);
 
 /// Structure and sizes of a workload for one phase.
 /// @throws InputError naming what is missing from the shape

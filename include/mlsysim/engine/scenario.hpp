@@ -47,13 +47,21 @@ struct Scenario {
   std::optional<double> accelerators{}, node_count{}, accelerators_per_node{};
   std::optional<Bandwidth<>> intra_node_bw{}, fabric_bandwidth{};
   std::optional<double> tp_size{};
-  double pp_size = 1, ep_size = 1, v_stages = 1;
-  std::optional<double> microbatch_count{};
+  double pp_size = 1, ep_size = 1, cp_size = 1, v_stages = 1;
+  Schedule schedule = Schedule::one_forward_one_backward;
+  std::optional<double> microbatch_size{}, microbatch_count{};
   double gradient_accumulation_steps = 1;
   double zero_stage = 0;
+  std::optional<double> shard_size{};
   std::optional<Recomputation> recomputation{};
+  double recomputed_share = 1;
   OptimizerKind optimizer = OptimizerKind::adam;
+  std::optional<Precision> gradient_precision{};
   bool sequence_parallel = true;
+  AttentionKernel attention_kernel = AttentionKernel::fused;
+  std::optional<double> overlap_efficiency{};
+  double tp_overlap = 0;
+  double offload_weights = 0, offload_activations = 0, offload_states = 0;
   double cached_prefix_len = 0;
   std::optional<double> prefill_chunk_tokens{};
   const GridProfile* grid = nullptr;
@@ -87,13 +95,25 @@ struct Scenario {
         field(&S::tp_size, key::tp_size).at_least(1).counted().defaulted("all devices of the node (serve), 1 (train)"),
         field(&S::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
         field(&S::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
+        field(&S::cp_size, key::cp_size).at_least(1).counted().defaulted("sequences not divided"),
+        field(&S::schedule, "schedule", "", "order of the micro-batches in a pipeline").defaulted("1F1B"),
         field(&S::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"),
+        field(&S::microbatch_size, "microbatch_size", "", "sequences of one micro-batch").at_least(1).counted().defaulted("from microbatch_count"),
         field(&S::microbatch_count, key::microbatch_count).at_least(1).counted().defaulted("micro-batches of one sequence (operator)"),
         field(&S::gradient_accumulation_steps, key::gradient_accumulation_steps).at_least(1).counted().defaulted("no accumulation"),
         field(&S::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
+        field(&S::shard_size, "shard_size", "", "ranks over which ZeRO divides (hybrid sharding)").at_least(1).counted().defaulted("all replicas"),
         field(&S::recomputation, key::recomputation).defaulted("selective in training"),
+        field(&S::recomputed_share, "recomputed_share", "", "share of the layers that recompute").within(0, 1).defaulted("all layers"),
         field(&S::optimizer, key::optimizer).defaulted("Adam"),
+        field(&S::gradient_precision, "gradient_precision", "", "format in which gradients are kept and exchanged").defaulted("that of the weights"),
         field(&S::sequence_parallel, key::sequence_parallel).defaulted("on with tensor parallelism"),
+        field(&S::attention_kernel, "attention_kernel", "", "whether attention scores stay on chip").defaulted("fused"),
+        field(&S::overlap_efficiency, key::overlap_efficiency).within(0, 1).defaulted("none (textbook) or zoo/defaults.yaml (operator)"),
+        field(&S::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products").within(0, 1).defaulted("none"),
+        field(&S::offload_weights, "offload_weights", "", "share of the weights in host memory").within(0, 1).defaulted("none"),
+        field(&S::offload_activations, "offload_activations", "", "share of the activations in host memory").within(0, 1).defaulted("none"),
+        field(&S::offload_states, "offload_states", "", "share of the optimizer states in host memory").within(0, 1).defaulted("none"),
         field(&S::cached_prefix_len, key::cached_prefix_len).non_negative().counted().defaulted("nothing cached"),
         field(&S::prefill_chunk_tokens, key::prefill_chunk_tokens).at_least(1).counted().defaulted("whole prompt at once"),
         field(&S::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),

@@ -21,43 +21,67 @@ template <class T>
   return f.plan.kv_bytes * (f.sequences * min(f.plan.context, window) * cached_width);
 }
 
-/// The attention core: scores, softmax, weighted sum over `context` cached tokens.
+/// Rotates queries and keys, and writes keys and values to the cache when serving.
+template <class T>
+void rotary_and_cache(const Frame<T>& f, const T& count, const T& rotated, const T& cached_width) {
+  auto& op = elementwise(f, "rotary_and_cache", OpGroup::attention, count, f.tokens * rotated, 1, 1, 6);
+  op.traffic += f.plan.kv_bytes * (f.tokens * cached_width);
+}
+
+/// The attention core: scores, softmax, weighted sum over `window` tokens at most.
 /// @param heads, kv_heads heads on this device
-/// @param context tokens that each sequence may attend to in this layer
+/// @param window tokens that each sequence may attend to in this layer
 template <class T>
 void attention_core(const Frame<T>& f, std::string_view name, const T& count, const T& heads, const T& kv_heads,
                     const T& qk, const T& v, const T& cached_width, const T& window) {
+  const T head_copies = f.sequences * heads;
+  const Data<T> inputs = f.activations(f.tokens * (heads * qk + kv_heads * (qk + v)));
+  const bool cached = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
+  // A windowed layer keeps its window; what it read while the window moved on is gone.
+  const Data<T> state = cached ? plan_state(f, window, cached_width) : Data<T>();
+  if (f.structure.kernel == AttentionKernel::unfused) {
+    // Each step reads and writes the whole square of scores; a mask zeroes what is not attended to.
+    const T rows = f.plan.new_tokens / f.plan.cp, keys = min(f.plan.context, window), square = head_copies * rows * keys;
+    const Parts core = part::core;
+    auto& scores = activation_product(f, "attention_scores", OpGroup::attention, count, rows, keys, qk, head_copies, core);
+    scores.kept = f.training() ? inputs : Data<T>();
+    scores.remade = part::attention | part::block;
+    scores.state = state;
+    const double passes = f.structure.dropout && f.training() ? 2.0 : 1.0;
+    auto& softmax = elementwise(f, "softmax", OpGroup::attention, count, square, passes, passes, 6, core);
+    softmax.kept = f.activations(passes * square);
+    dropout_mask(f, softmax, square);
+    activation_product(f, "attention_values", OpGroup::attention, count, rows, v, keys, head_copies, core);
+    return;
+  }
   const auto seen = attended(f.structure, f.plan, window);
-  Op<T> op;
-  op.kind = OpKind::attention;
-  op.group = OpGroup::attention;
-  op.name = name;
-  op.count = count;
-  op.m = f.plan.new_tokens;
+  Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, name, count);
+  op.m = f.plan.new_tokens / f.plan.cp;
   op.n = seen.keys;
   op.k = qk;
-  op.copies = f.sequences * heads;
-  op.work = flops<T>(2.0 * f.sequences * heads * seen.pairs * (qk + v));
-  const bool cached = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
+  op.copies = head_copies;
+  op.work = flops<T>(2.0 * head_copies * (seen.pairs / f.plan.cp) * (qk + v));
+  op.state = state;
+  op.reach = seen.pairs / f.plan.new_tokens;
+  op.group_heads = heads / kv_heads;
   // Outside serving nothing is cached: keys and values are activations like any other.
   const Data<T> keys = cached ? f.plan.kv_bytes * (f.sequences * op.n * cached_width)
                               : f.activations(f.sequences * op.n * cached_width);
-  // A windowed layer keeps its window; what it read while the window moved on is gone.
-  if (cached) op.state = plan_state(f, window, cached_width);
-  const Data<T> queries = f.activations(f.tokens * heads * (qk + v));
-  op.live = queries;
-  op.traffic = keys + queries;
-  // An unfused kernel writes and reads the scores and the probabilities.
-  const T scores = seen.pairs * heads * f.sequences;
-  op.unfused_traffic = op.traffic + f.activations(4.0 * scores);
-  if (f.structure.kernel == AttentionKernel::unfused) {
-    op.traffic = op.unfused_traffic;
-    const T square = f.sequences * heads * f.plan.new_tokens * op.n;
-    op.kept = f.activations(square * (f.structure.dropout ? 2.0 : 1.0));
-    dropout_mask(f, op, square);
-  }
-  if (f.training()) op.kept += f.activations(f.tokens * (heads * qk + kv_heads * (qk + v)));
-  f.ops.push(op);
+  op.live = f.activations(f.tokens * heads * (qk + v));
+  op.traffic = keys + op.live;
+  op.unfused_traffic = op.traffic + f.activations(4.0 * (seen.pairs / f.plan.cp) * head_copies);
+  if (f.training()) op.kept = inputs;
+}
+
+/// Context-parallel ranks hold a part of each sequence and pass keys and values around, beside the attention of the
+/// part at hand.
+template <class T>
+void exchange_context(const Frame<T>& f, const T& count, const T& width) {
+  if (f.structure.phase == Phase::decode) return;
+  auto& op = collective(f.ops, "context_exchange", Collective::all_gather, Traffic::context, count,
+                        f.activations(f.sequences * f.plan.new_tokens * width), f.plan.cp, f.plan.tp);
+  op.parts = op.parts | part::attention;
+  op.beside = Beside::pass;
 }
 
 /// Multi-head, grouped-query or multi-query attention of `count` layers.
@@ -73,18 +97,16 @@ void grouped_attention(const Frame<T>& f, const T& count, const T& window) {
                       query_width * (1.0 + h.output_gate) + kv_width, h.hidden);
     op.params += params<T>(h.qkv_bias * (query_width + kv_width) + h.qk_norm_head * 2.0 * h.qk_dim +
                            h.qk_norm_full * (query_width + kv_heads * h.qk_dim) + h.sinks * heads);
-    op.kept = op.kept / f.sp;
+    op.kept *= f.split;
+    op.remade = part::norm | part::block;
   }
-  {
-    auto& op = elementwise(f, "rotary_and_cache", OpGroup::attention, count,
-                           f.tokens * (query_width + kv_heads * h.qk_dim), 1, 1, 6);
-    op.traffic += f.plan.kv_bytes * (f.tokens * kv_width);
-  }
+  rotary_and_cache(f, count, query_width + kv_heads * h.qk_dim, kv_width);
+  exchange_context(f, count, kv_width);
   attention_core(f, "attention", count, heads, kv_heads, h.qk_dim, h.v_dim, kv_width, window);
   auto& out = matmul(f, "output_projection", OpGroup::attention, count, f.tokens, h.hidden, heads * h.v_dim);
   out.params += params<T>(h.output_bias * h.hidden);
-  dropout_mask(f, out, f.tokens * h.hidden / f.sp);
-  join_tensor_parallel(f, "attention_join", count);
+  dropout_mask(f, out, f.tokens * h.hidden * f.split);
+  join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 
 /// Scores of every cached entry against light-weight index heads, to choose the ones that attention reads
@@ -98,11 +120,7 @@ void block_index(const Frame<T>& f, const T& count, const T& query_inputs, const
   auto& key = matmul(f, "index_key", OpGroup::attention, count, f.tokens,
                      h.index_dim * (compressed ? 4.0 : 1.0) + h.index_heads, h.hidden);
   key.params += params<T>(h.index_dim * (compressed ? 9.0 : 2.0));
-  Op<T> op;
-  op.kind = OpKind::attention;
-  op.group = OpGroup::attention;
-  op.name = "index_scores";
-  op.count = count;
+  Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, "index_scores", count);
   op.m = f.plan.new_tokens;
   op.n = entries;
   op.k = h.index_dim;
@@ -112,7 +130,6 @@ void block_index(const Frame<T>& f, const T& count, const T& query_inputs, const
   op.live = f.activations(f.tokens * width);
   op.traffic = op.state + op.live;
   op.unfused_traffic = op.traffic;
-  f.ops.push(op);
 }
 
 /// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
@@ -126,12 +143,10 @@ void latent_attention(const Frame<T>& f, const T& count) {
   // The down projections are small and are held by every device of the group.
   auto& down = matmul(f, "latent_down_projection", OpGroup::attention, count, f.tokens, h.q_lora + latent, h.hidden);
   down.params += params<T>(h.q_lora + h.kv_lora);  // norms of the two latents
-  down.kept = down.kept / f.sp;
+  down.kept *= f.split;
   matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.rope), query_inputs);
-  {
-    auto& op = elementwise(f, "rotary_and_cache", OpGroup::attention, count, f.tokens * (heads + 1.0) * h.rope, 1, 1, 6);
-    op.traffic += f.plan.kv_bytes * (f.tokens * latent);
-  }
+  rotary_and_cache(f, count, (heads + 1.0) * h.rope, latent);
+  exchange_context(f, count, latent);
   if (f.structure.phase == Phase::decode) {
     matmul(f, "absorbed_key_projection", OpGroup::attention, count, f.tokens, h.kv_lora, h.nope, heads);
     attention_core(f, "latent_attention", count, heads, T{1.0}, latent, h.kv_lora, latent, f.plan.context);
@@ -143,7 +158,7 @@ void latent_attention(const Frame<T>& f, const T& count) {
   if (f.structure.indexed) block_index(f, count, query_inputs, f.plan.context);
   matmul(f, "output_gate", OpGroup::attention, count * h.output_gate, f.tokens, heads * h.v_dim, h.hidden);
   matmul(f, "output_projection", OpGroup::attention, count, f.tokens, h.hidden, heads * h.v_dim);
-  join_tensor_parallel(f, "attention_join", count);
+  join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 
 /// Compressed attention: a sliding window, and the past as one vector for each block of `block` tokens, of which the
@@ -165,11 +180,7 @@ void compressed_attention(const Frame<T>& f, const T& count, double block, const
   const T seen = min(f.plan.context, h.window) + min(blocks, selected);
   if (block > 1 && block < 8) block_index(f, count, h.q_lora, blocks);
 
-  Op<T> op;
-  op.kind = OpKind::attention;
-  op.group = OpGroup::attention;
-  op.name = "compressed_attention";
-  op.count = count;
+  Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, "compressed_attention", count);
   op.m = f.plan.new_tokens;
   op.n = seen;
   op.k = h.qk_dim;
@@ -182,12 +193,11 @@ void compressed_attention(const Frame<T>& f, const T& count, double block, const
   op.traffic = op.live + f.plan.kv_bytes * (f.sequences * seen * h.qk_dim);
   op.unfused_traffic = op.traffic;
   if (f.training()) op.kept = f.activations(f.tokens * (heads + 1.0) * h.qk_dim);
-  f.ops.push(op);
 
   matmul(f, "grouped_output_down", OpGroup::attention, count, f.tokens, h.output_rank,
          heads * h.qk_dim / h.output_groups, h.output_groups);
   matmul(f, "grouped_output_up", OpGroup::attention, count, f.tokens, h.hidden, h.output_groups * h.output_rank / f.plan.tp);
-  join_tensor_parallel(f, "attention_join", count);
+  join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 
 /// Gated linear attention with a recurrent state per value head (delta rule).
@@ -201,7 +211,7 @@ void linear_attention(const Frame<T>& f, const T& count) {
   // low rank instead of a number.
   auto& in = matmul(f, "linear_attention_input", OpGroup::attention, count, f.tokens,
                     mixed + width + values * (f.structure.delta_attention ? 1.0 : 2.0), h.hidden);
-  in.kept = in.kept / f.sp;
+  in.kept *= f.split;
   if (f.structure.delta_attention) {
     matmul(f, "decay_down", OpGroup::attention, count, f.tokens, h.linear_head_dim, h.hidden);
     auto& up = matmul(f, "decay_up", OpGroup::attention, count, f.tokens, width, h.linear_head_dim);
@@ -211,11 +221,7 @@ void linear_attention(const Frame<T>& f, const T& count) {
   conv.params = params<T>(h.conv_width * mixed + 2.0 * values + h.linear_head_dim);
   conv.kept = f.activations(f.tokens * mixed);
 
-  Op<T> op;
-  op.kind = OpKind::recurrence;
-  op.group = OpGroup::attention;
-  op.name = "recurrent_state";
-  op.count = count;
+  Op<T>& op = emit(f.ops, OpKind::recurrence, OpGroup::attention, "recurrent_state", count);
   const T cells = values * h.linear_head_dim * h.linear_head_dim;
   // Decay (1), rank-one read (2), rank-one write (2), query (2): seven FLOP a state cell and token.
   op.work = flops<T>(7.0 * cells * f.tokens);
@@ -224,10 +230,9 @@ void linear_attention(const Frame<T>& f, const T& count) {
   op.traffic = 2.0 * op.state + op.live;
   op.unfused_traffic = op.traffic;
   op.kept = f.activations(f.tokens * mixed);
-  f.ops.push(op);
 
   matmul(f, "linear_attention_output", OpGroup::attention, count, f.tokens, h.hidden, values * h.linear_head_dim);
-  join_tensor_parallel(f, "attention_join", count);
+  join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 
 }  // namespace mlsysim::detail

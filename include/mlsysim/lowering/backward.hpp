@@ -5,69 +5,86 @@
 
 namespace mlsysim::detail {
 
-/// Repeats what recomputation does not keep: whole blocks (full) or the attention core (selective).
+/// Repeats the parts that recomputation names, in `plan.recomputed` of the blocks, and drops what need not be kept.
+/// A fused attention kernel forms its scores again in any case, so there is no core to repeat.
 template <class T>
-void recompute(const Structure& structure, OpList<T>& ops, std::size_t forward_end) {
-  if (structure.recomputation == Recomputation::none) return;
+void recompute(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
+  if (structure.recomputed == part::none) return;
+  const T kept_share = 1.0 - plan.recomputed;
   for (std::size_t i = 0; i < forward_end; ++i) {
-    const bool core = ops[i].kind == OpKind::attention;
-    if (!ops[i].per_layer || (structure.recomputation == Recomputation::selective && !core)) continue;
-    Op<T> again = ops[i];
+    Op<T>& op = ops[i];
+    if (op.place != Place::block) continue;
+    if (op.remade & structure.recomputed) {
+      op.made_again = op.kept * plan.recomputed;
+      op.kept *= kept_share;
+    }
+    if (!(op.parts & structure.recomputed)) continue;
+    Op<T>& again = ops.push(op);
     again.pass = Pass::recompute;
+    again.count = op.count * plan.recomputed;
     again.params = {};
-    again.kept = {};
-    ops.push(again);
+    again.kept = again.made_again = {};
   }
 }
 
 /// Appends the backward pass of the forward operators [0, forward_end), last first.
 template <class T>
-void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
-  for (std::size_t i = forward_end; i-- > 0;) {
-    const Op<T> forward = ops[i];
-    Op<T> op = forward;
-    op.pass = Pass::backward;
+void backward(const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
+  const T trains = select(plan.trainable > T{0.0}, T{1.0}, T{0.0});
+  const auto mirror = [&](const Op<T>& forward, Pass pass) -> Op<T>& {
+    Op<T>& op = ops.push(forward);
+    op.pass = pass;
     op.params = {};
-    op.kept = {};
-    op.state = {};
+    op.kept = op.made_again = op.state = {};
+    return op;
+  };
+  for (std::size_t i = forward_end; i-- > 0;) {
+    const Op<T>& forward = ops[i];
+    Op<T>& op = mirror(forward, Pass::backward);
     switch (forward.kind) {
       case OpKind::matmul:
       case OpKind::convolution: {
         // Gradient of the input: the product with the transposed weights.
         op.n = forward.k;
         op.k = forward.n;
-        ops.push(op);
         // Gradient of the weights: activations transposed times output gradient; the gradient is read and written.
-        op.m = forward.k;
-        op.n = forward.n;
-        op.k = forward.m;
-        op.traffic = forward.live + 2.0 * (plan.gradient_bytes * forward.params) * plan.trainable;
-        op.unfused_traffic = op.traffic;
-        op.count = forward.count * select(plan.trainable > T{0.0}, T{1.0}, T{0.0});
-        ops.push(op);
+        // A product of two activations has a second input instead of weights, and its gradient cannot wait.
+        const bool weights = !(forward.parts & part::core);
+        Op<T>& gradient = mirror(forward, weights ? Pass::weight_gradient : Pass::backward);
+        gradient.m = forward.k;
+        gradient.k = forward.m;
+        if (!weights) break;
+        gradient.traffic = forward.live + 2.0 * (plan.gradient_bytes * forward.params) * plan.trainable;
+        gradient.unfused_traffic = gradient.traffic;
+        gradient.count = forward.count * trains;
         break;
       }
       case OpKind::attention:
-        // Four products instead of two; a fused kernel also forms the scores again.
-        op.work = forward.work * (structure.kernel == AttentionKernel::fused ? 2.5 : 2.0);
+        // Four products instead of two; the kernel also forms the scores again.
+        op.work = forward.work * 2.5;
         op.traffic = 2.0 * forward.traffic;
         op.unfused_traffic = 2.0 * forward.unfused_traffic;
-        ops.push(op);
         break;
       case OpKind::elementwise:
       case OpKind::gather:
       case OpKind::recurrence:
+        // A function of one array reads it and the gradient and writes one. A norm reads both twice, once for the
+        // gradients of its weights, and the residual's gradients are summed: ten arrays for five.
         op.work = 2.0 * forward.work;
-        op.traffic = 1.5 * forward.traffic;
-        op.unfused_traffic = 1.5 * forward.unfused_traffic;
-        ops.push(op);
+        op.traffic = (forward.group == OpGroup::norm ? 2.0 : 1.5) * forward.traffic;
+        op.unfused_traffic = (forward.group == OpGroup::norm ? 2.0 : 1.5) * forward.unfused_traffic;
         break;
       case OpKind::collective:
         // The transpose of an all-gather is a reduce-scatter; the others are their own transposes.
-        if (forward.collective == Collective::all_gather) op.collective = Collective::reduce_scatter;
-        else if (forward.collective == Collective::reduce_scatter) op.collective = Collective::all_gather;
-        ops.push(op);
+        if (forward.collective == Collective::reduce_scatter) {
+          op.collective = Collective::all_gather;
+        } else if (forward.collective == Collective::all_gather) {
+          op.collective = Collective::reduce_scatter;
+          // With sequence parallelism the input of the products is kept divided: their weight gradients gather it again.
+          if (forward.beside == Beside::product) mirror(forward, Pass::backward).beside = Beside::pass;
+        }
         break;
+      case OpKind::host_transfer: break;  // what went out comes back
     }
   }
 }

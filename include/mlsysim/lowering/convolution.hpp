@@ -35,16 +35,14 @@ void forward_convolution(std::span<const ConvLayer> layers, const Plan<T>& plan,
   const T images = plan.batch;
   for (const auto& layer : layers) {
     const ConvExtents e = extents_of(layer);
-    Op<T> op;
-    op.group = OpGroup::convolution;
-    op.name = name_of(layer.op);
-    op.count = T{e.times};
+    const OpKind kind = layer.op == LayerOp::pool     ? OpKind::elementwise
+                        : layer.op == LayerOp::linear ? OpKind::matmul
+                                                      : OpKind::convolution;
+    Op<T>& op = emit(ops, kind, OpGroup::convolution, name_of(layer.op), T{e.times});
     const T inputs = images * (e.in * e.in_h * e.in_w), outputs = images * (e.out * e.out_h * e.out_w);
     if (layer.op == LayerOp::pool) {
-      op.kind = OpKind::elementwise;
       op.work = flops<T>(outputs * (e.kernel_h * e.kernel_w));
     } else {
-      op.kind = layer.op == LayerOp::linear ? OpKind::matmul : OpKind::convolution;
       op.m = images * (e.out_h * e.out_w);
       op.n = T{e.out / e.groups};
       op.k = T{e.in / e.groups * e.kernel_h * e.kernel_w};
@@ -59,7 +57,6 @@ void forward_convolution(std::span<const ConvLayer> layers, const Plan<T>& plan,
     op.traffic = op.live + plan.weight_bytes * op.params;
     // Batch normalisation and activation read and write the output once more when they are not fused.
     op.unfused_traffic = op.traffic + plan.activation_bytes * (2.0 * outputs);
-    ops.push(op);
   }
 }
 

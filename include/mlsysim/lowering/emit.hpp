@@ -17,14 +17,14 @@ struct Frame {
   OpList<T>& ops;
   T sequences;  ///< sequences on this device
   T tokens;     ///< tokens that this device adds in this pass
-  T sp;         ///< devices over which activations outside the matrices are split
+  T split;      ///< 1 / devices over which activations outside the matrices are split
   T stage;      ///< share of all layers that the fullest pipeline stage holds
 
   Frame(const Structure& s, const Shape<T>& h, const Plan<T>& p, OpList<T>& o)
       : structure(s), shape(h), plan(p), ops(o),
-        // Expert-parallel ranks share the replica's sequences between them.
-        sequences(p.batch / p.ep), tokens(p.batch / p.ep * p.new_tokens),
-        sp(s.sequence_parallel ? p.tp : T{1.0}), stage(ceil_div(h.layers, p.pp) / h.layers) {}
+        // Expert-parallel ranks share the replica's sequences between them, context-parallel ranks each sequence.
+        sequences(p.batch / p.ep), tokens(sequences * p.new_tokens / p.cp),
+        split(s.sequence_parallel ? 1.0 / p.tp : T{1.0}), stage(ceil_div(h.layers, p.pp) / h.layers) {}
 
   [[nodiscard]] bool training() const { return structure.phase == Phase::training; }
   /// Bytes of `values` activations.
@@ -40,78 +40,123 @@ template <class T>
   return Work<T>::from_base(n);
 }
 
-/// A dense product: `copies` x (m x k)(k x n), weights (k x n) read once per copy.
+/// The part of a block that a group of operators is.
+[[nodiscard]] constexpr Parts part_of(OpGroup group) {
+  switch (group) {
+    case OpGroup::attention: return part::attention;
+    case OpGroup::feed_forward:
+    case OpGroup::experts: return part::feed_forward;
+    case OpGroup::norm: return part::norm;
+    default: return part::none;
+  }
+}
+
+/// Appends an empty operator of the blocks; `parts` beside those of its group.
 template <class T>
-Op<T>& matmul(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& m, const T& n,
-              const T& k, const T& copies = T{1.0}) {
-  Op<T> op;
-  op.kind = OpKind::matmul;
+Op<T>& emit(OpList<T>& ops, OpKind kind, OpGroup group, std::string_view name, const T& count, Parts parts = part::none) {
+  Op<T>& op = ops.push();
+  op.kind = kind;
   op.group = group;
   op.name = name;
   op.count = count;
+  op.parts = parts | part_of(group) | part::block;
+  op.remade = op.parts;
+  return op;
+}
+
+/// A product without weights: `copies` x (m x k)(k x n), both operands activations.
+template <class T>
+Op<T>& activation_product(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& m, const T& n,
+               const T& k, const T& copies, Parts parts = part::none) {
+  Op<T>& op = emit(f.ops, OpKind::matmul, group, name, count, parts);
   op.m = m;
   op.n = n;
   op.k = k;
   op.copies = copies;
   op.work = flops<T>(2.0 * m * n * k * copies);
-  op.params = params<T>(n * k * copies + f.shape.bias * n * copies);
   op.live = f.activations((m * k + m * n) * copies);
+  op.traffic = op.live + f.activations(n * k * copies);
+  op.unfused_traffic = op.traffic;
+  return op;
+}
+
+template <class T>
+Op<T>& elementwise(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& values,
+                   double reads, double writes, double flops_per_value, Parts parts = part::none);
+
+/// A dense product: `copies` x (m x k)(k x n), weights (k x n) read once per copy. In narrow training its left factor is
+/// cast first: read at 16 bits, written at 8 in both layouts that the backward pass needs.
+template <class T>
+Op<T>& matmul(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& m, const T& n,
+              const T& k, const T& copies = T{1.0}, Parts parts = part::none) {
+  if (f.structure.narrow) elementwise(f, "cast", group, count, m * k * copies, 1, 1, 2, parts);
+  Op<T>& op = emit(f.ops, OpKind::matmul, group, name, count, parts);
+  op.m = m;
+  op.n = n;
+  op.k = k;
+  op.copies = copies;
+  const T depth = k * copies, width = n * copies;
+  op.work = flops<T>(2.0 * m * n * depth);
+  op.params = params<T>(n * depth + f.shape.bias * width);
+  op.kept = f.activations(m * depth);
+  op.live = op.kept + f.activations(m * width);
   op.traffic = op.live + f.plan.weight_bytes * op.params;
   op.unfused_traffic = op.traffic;
-  op.kept = f.activations(m * k * copies);
-  return f.ops.push(op);
+  return op;
 }
 
 /// A pass over `values` activations that reads `reads` and writes `writes` arrays of that size.
 template <class T>
 Op<T>& elementwise(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& values,
-                   double reads, double writes, double flops_per_value) {
-  Op<T> op;
-  op.kind = OpKind::elementwise;
-  op.group = group;
-  op.name = name;
-  op.count = count;
+                   double reads, double writes, double flops_per_value, Parts parts) {
+  Op<T>& op = emit(f.ops, OpKind::elementwise, group, name, count, parts);
   op.work = flops<T>(flops_per_value * values);
   op.live = f.activations((reads + writes) * values);
   op.traffic = op.live;
   op.unfused_traffic = op.traffic;
-  return f.ops.push(op);
+  return op;
 }
 
 /// A collective of `ranks` devices that are `stride` apart.
 template <class T>
-Op<T>& collective(OpList<T>& ops, std::string_view name, Collective pattern, const T& count, const Data<T>& message,
-                  const T& ranks, const T& stride) {
-  Op<T> op;
-  op.kind = OpKind::collective;
-  op.group = OpGroup::communication;
+Op<T>& collective(OpList<T>& ops, std::string_view name, Collective pattern, Traffic between, const T& count,
+                  const Data<T>& message, const T& ranks, const T& stride) {
+  Op<T>& op = emit(ops, OpKind::collective, OpGroup::communication, name, count);
   op.collective = pattern;
-  op.name = name;
-  op.count = count;
+  op.between = between;
   op.message = message;
   op.ranks = ranks;
   op.stride = stride;
-  return ops.push(op);
+  return op;
 }
 
 /// Joins the partial sums of a row-parallel product over the tensor-parallel group.
 template <class T>
-void join_tensor_parallel(const Frame<T>& f, std::string_view name, const T& count) {
+void join_tensor_parallel(const Frame<T>& f, std::string_view name, const T& count, Parts parts) {
   const Data<T> message = f.activations(f.tokens * f.shape.hidden);
+  const auto join = [&](Collective pattern) {
+    auto& op = collective(f.ops, name, pattern, Traffic::tensor, count, message, f.plan.tp, T{1.0});
+    op.parts = parts | part::block;
+    op.beside = Beside::product;
+  };
   if (f.structure.sequence_parallel) {
-    collective(f.ops, name, Collective::reduce_scatter, count, message, f.plan.tp, T{1.0});
-    collective(f.ops, name, Collective::all_gather, count, message, f.plan.tp, T{1.0});
+    join(Collective::reduce_scatter);
+    join(Collective::all_gather);
   } else {
-    collective(f.ops, name, Collective::all_reduce, count, message, f.plan.tp, T{1.0});
+    join(Collective::all_reduce);
   }
 }
 
+/// Residual sum and normalisation. Serving fuses the two: reads the sum and the branch, writes the new sum and its norm.
+/// Training runs them one after the other and reads the sum again.
 template <class T>
-void norm(const Frame<T>& f, std::string_view name, const T& count) {  // count may be 0
-  const T values = f.tokens * f.shape.hidden / f.sp;
-  Op<T>& op = elementwise(f, name, OpGroup::norm, count, values, 1, 1, 5);
+Op<T>& norm(const Frame<T>& f, std::string_view name, const T& count) {  // count may be 0
+  const T values = f.tokens * f.shape.hidden * f.split;
+  Op<T>& op = elementwise(f, name, OpGroup::norm, count, values, f.training() ? 3 : 2, 2, 6);
   op.params = params<T>(f.shape.norm_vectors * f.shape.hidden);
   op.kept = f.activations(values);
+  op.remade = part::block;
+  return op;
 }
 
 /// The mask of a dropout layer: one byte a value, kept for the backward pass.

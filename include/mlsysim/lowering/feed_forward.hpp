@@ -12,19 +12,23 @@ void feed_forward_pair(const Frame<T>& f, OpGroup group, std::string_view up_nam
                        const T& outer) {
   const T matrices_up = f.shape.ffn_matrices - 1.0;
   auto& up = matmul(f, up_name, group, count, rows, matrices_up * width, outer, copies);
-  up.kept = up.kept / f.sp;
-  auto& act = elementwise(f, act_name, group, count, rows * width * copies, 1, 1, 8);
-  act.traffic += f.activations((matrices_up - 1.0) * rows * width * copies);
-  act.kept = f.activations(matrices_up * rows * width * copies);
+  up.kept *= f.split;
+  up.remade = part::norm | part::block;
+  const T values = rows * width * copies;
+  auto& act = elementwise(f, act_name, group, count, values, 1, 1, 8, part::activation);
+  act.traffic += f.activations((matrices_up - 1.0) * values);
+  act.kept = f.activations(matrices_up * values);
+  act.remade = part::feed_forward | part::block;
   auto& down = matmul(f, down_name, group, count, rows, outer, width, copies);
-  dropout_mask(f, down, rows * outer / f.sp);
+  down.remade = down.remade | part::activation;
+  dropout_mask(f, down, rows * outer * f.split);
 }
 
 template <class T>
 void dense_feed_forward(const Frame<T>& f, const T& count) {
   feed_forward_pair(f, OpGroup::feed_forward, "ffn_up", "ffn_activation", "ffn_down", count, f.tokens,
                     f.shape.ffn / f.plan.tp, T{1.0}, f.shape.hidden);
-  join_tensor_parallel(f, "ffn_join", count);
+  join_tensor_parallel(f, "ffn_join", count, part::feed_forward);
 }
 
 /// Routed and shared experts. Routing is taken as balanced; a token's `top_k` experts are distinct.
@@ -33,6 +37,7 @@ template <class T>
 void expert_feed_forward(const Frame<T>& f, const T& count) {
   const auto& h = f.shape;
   auto& router = matmul(f, "router", OpGroup::experts, count, f.tokens, h.experts, h.hidden);
+  router.remade = part::norm | part::block;
   router.params += params<T>(h.router_bias * h.experts + h.shared_gate * h.hidden);
   // Experts that work at another width share a projection down and one up.
   const T resized = select(h.routed_hidden < h.hidden, T{1.0}, T{0.0});
@@ -40,7 +45,12 @@ void expert_feed_forward(const Frame<T>& f, const T& count) {
 
   const T routed = f.tokens * h.top_k;  // rows that leave and, balanced, rows that arrive
   const Data<T> dispatched = f.activations(routed * h.routed_hidden);
-  collective(f.ops, "expert_dispatch", Collective::all_to_all, count, dispatched, f.plan.ep, f.plan.tp);
+  const auto exchange = [&](std::string_view name) {
+    auto& op = collective(f.ops, name, Collective::all_to_all, Traffic::experts, count, dispatched, f.plan.ep,
+                          f.plan.tp * f.plan.cp);
+    op.parts = part::feed_forward | part::block;
+  };
+  exchange("expert_dispatch");
 
   const T local = h.experts / f.plan.ep;
   const T everyone = f.tokens * f.plan.ep;  // tokens of the whole expert-parallel group
@@ -48,17 +58,21 @@ void expert_feed_forward(const Frame<T>& f, const T& count) {
   const std::size_t first = f.ops.size();
   feed_forward_pair(f, OpGroup::experts, "expert_up", "expert_activation", "expert_down", count, routed / touched,
                     h.expert_ffn / f.plan.tp, touched, h.routed_hidden);
-  for (std::size_t i = first; i < f.ops.size(); ++i)
-    if (f.ops[i].kind == OpKind::matmul) f.ops[i].params += params<T>(h.expert_bias * f.ops[i].n * touched);
   // Stored are all local experts, also those that this batch does not touch.
-  for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].params = f.ops[i].params * (local / touched);
+  const T stored = local / touched;
+  for (std::size_t i = first; i < f.ops.size(); ++i) {
+    Op<T>& op = f.ops[i];
+    if (op.kind == OpKind::matmul) op.params += params<T>(h.expert_bias * op.n * touched);
+    op.params = op.params * stored;
+    op.parts = op.parts | part::routed;
+  }
 
-  collective(f.ops, "expert_combine", Collective::all_to_all, count, dispatched, f.plan.ep, f.plan.tp);
+  exchange("expert_combine");
   matmul(f, "routed_width_up", OpGroup::experts, count * resized, f.tokens, h.hidden, h.routed_hidden);
   feed_forward_pair(f, OpGroup::experts, "shared_expert_up", "shared_expert_activation", "shared_expert_down",
                     count * select(h.shared_experts > T{0.0}, T{1.0}, T{0.0}), f.tokens,
                     h.shared_experts * h.shared_ffn / f.plan.tp, T{1.0}, h.hidden);
-  join_tensor_parallel(f, "experts_join", count);
+  join_tensor_parallel(f, "experts_join", count, part::feed_forward);
 }
 
 }  // namespace mlsysim::detail

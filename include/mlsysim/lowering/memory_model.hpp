@@ -1,6 +1,7 @@
 #pragma once
 /// The memory model: the one answer to "does it fit", for every entry point, plan and fidelity.
 
+#include <mlsysim/lowering/holders.hpp>
 #include <mlsysim/lowering/structure.hpp>
 #include <mlsysim/lowering/totals.hpp>
 #include <mlsysim/spec/views.hpp>
@@ -30,6 +31,17 @@ struct MemoryBreakdown {
   }
 };
 
+/// The larger of two by total.
+template <class T>
+[[nodiscard]] MemoryBreakdown<T> larger(const MemoryBreakdown<T>& a, const MemoryBreakdown<T>& b) {
+  MemoryBreakdown<T> out;
+  const auto condition = a.total > b.total;
+  for_each_field<MemoryBreakdown<T>>([&](const auto& row) {
+    out.*(row.member) = select(condition, a.*(row.member), b.*(row.member));
+  });
+  return out;
+}
+
 /// What the memory model needs to know about a pass on one device.
 template <class T = double>
 struct MemoryDemand {
@@ -42,23 +54,25 @@ struct MemoryDemand {
 
 /// Memory of one device [B].
 ///
-/// Weights, gradients and optimizer states are divided by the data-parallel ranks from ZeRO stage 3, 2 and 1 on
-/// (experts by `dp`, everything else by `dp * ep`). Fragmentation is a share of what is allocated.
+/// Weights, gradients and optimizer states are divided by the ranks that hold the same ones (or by the group that
+/// hybrid sharding names) from ZeRO stage 3, 2 and 1 on. What is offloaded is not counted, except two blocks of weights
+/// and one of activations that are on their way. Fragmentation is a share of what is allocated.
 /// @cite rajbhandari2020zero, section 3
 template <class T>
 [[nodiscard]] MemoryBreakdown<T> memory_of(const Structure& structure, const Plan<T>& plan, const Device<T>& device,
                                            const MemoryDemand<T>& demand) {
   MemoryBreakdown<T> m;
   const Params<T> whole = demand.dense_params + demand.expert_params;
-  const Params<T> shard = demand.dense_params / (plan.dp * plan.ep) + demand.expert_params / plan.dp;
+  const Params<T> shard = demand.dense_params / Holders<T>(plan, false).shards +
+                          demand.expert_params / Holders<T>(plan, true).shards;
   const auto divided = [&](int from_stage) { return structure.zero_stage >= from_stage ? shard : whole; };
   const bool training = structure.phase == Phase::training;
-  m.weights = plan.weight_bytes * (training ? divided(3) : whole);
+  m.weights = plan.weight_bytes * (training ? divided(3) : whole) * (1.0 - plan.offload_weights);
   m.kv_cache = demand.kv_cache;
   m.activations = demand.activations;
   if (training) {
     m.gradients = plan.gradient_bytes * divided(2) * plan.trainable;
-    m.optimizer_states = plan.state_bytes * divided(1) * plan.trainable;
+    m.optimizer_states = plan.state_bytes * divided(1) * plan.trainable * (1.0 - plan.offload_states);
     m.communication_buffers = m.gradients * demand.bucket;
   }
   m.communication_buffers += demand.buffers;
@@ -71,30 +85,27 @@ template <class T>
   return m;
 }
 
-/// The demand of an operator list on one device.
+/// The demand of a pipeline stage.
 ///
 /// Inference holds the largest working set of one operator (in and out, twice for the buffers that alternate).
-/// Training holds what the backward pass needs of every micro-batch in flight; with full recomputation only each
-/// block's input, and one block's activations while it is recomputed.
+/// Training holds what the backward pass needs of every micro-batch in flight, and one block's activations while they
+/// are recomputed.
+/// @param totals    of the stage's forward operators
+/// @param in_flight micro-batches whose activations the stage holds
 /// @cite korthikanti2022recomputation, section 4.1
 template <class T>
 [[nodiscard]] MemoryDemand<T> demand_of(const Structure& structure, const Shape<T>& shape, const Plan<T>& plan,
-                                        const ListTotals<T>& totals) {
+                                        const ListTotals<T>& totals, const T& in_flight = T{1.0}) {
   MemoryDemand<T> d{totals.dense_params, totals.expert_params, totals.state, {}, {}, T{0.0}};
-  if (structure.phase != Phase::training) {
-    d.activations = 2.0 * totals.live;
-    return d;
-  }
-  Data<T> kept = totals.kept;
-  if (structure.recomputation == Recomputation::full && structure.architecture != Architecture::cnn) {
-    const T values = plan.batch / plan.ep * plan.new_tokens * shape.hidden / (structure.sequence_parallel ? plan.tp : T{1.0});
-    kept = plan.activation_bytes * (values * ceil_div(shape.layers, plan.pp));
-    d.activations = totals.layer_kept;
-  }
-  d.activations += kept * plan.in_flight;
-  // ZeRO-3 holds the gathered weights of the block at work and of the next one.
-  if (structure.zero_stage >= 3)
-    d.buffers = 2.0 * (plan.weight_bytes * (totals.dense_params + totals.expert_params)) / max(ceil_div(shape.layers, plan.pp), T{1.0});
+  const T blocks = max(ceil_div(shape.layers, plan.pp), T{1.0});
+  const bool training = structure.phase == Phase::training;
+  d.activations = training ? totals.block_again + totals.kept * in_flight * (1.0 - plan.offload_activations)
+                           : 2.0 * totals.live;
+  // Gathered or fetched: the weights of the block at work and of the next one.
+  const Data<T> two_blocks = 2.0 * (plan.weight_bytes * totals.params()) / blocks;
+  if (training && structure.zero_stage >= 3) d.buffers += two_blocks;
+  if (structure.offloads)
+    d.buffers += two_blocks * plan.offload_weights + totals.kept * plan.offload_activations / blocks;
   return d;
 }
 

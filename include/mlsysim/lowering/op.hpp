@@ -1,6 +1,7 @@
 #pragma once
 /// The operator list: what a model does, as plain records in the caller's memory.
 
+#include <mlsysim/lowering/structure.hpp>
 #include <mlsysim/table/choice.hpp>
 #include <mlsysim/units/quantity.hpp>
 
@@ -15,12 +16,14 @@
 namespace mlsysim {
 
 /// What prices an operator.
-enum class OpKind : std::uint8_t { matmul, attention, elementwise, gather, convolution, recurrence, collective };
+enum class OpKind : std::uint8_t {
+  matmul, attention, elementwise, gather, convolution, recurrence, collective, host_transfer
+};
 template <>
 struct Choices<OpKind> {
   static constexpr std::string_view what = "kind of operator";
-  static constexpr std::array<std::string_view, 7> names{"matmul",      "attention",  "elementwise", "gather",
-                                                         "convolution", "recurrence", "collective"};
+  static constexpr std::array<std::string_view, 8> names{"matmul",      "attention",  "elementwise", "gather",
+                                                         "convolution", "recurrence", "collective",  "host_transfer"};
 };
 
 /// The part of the model that an operator belongs to; reports group by it.
@@ -32,12 +35,26 @@ struct Choices<OpGroup> {
                                                          "head",      "convolution", "communication", "optimizer"};
 };
 
-/// When an operator runs.
-enum class Pass : std::uint8_t { forward, recompute, backward, update };
+/// When an operator runs. The gradients of weights are apart from the rest of the backward pass, because nothing waits
+/// for them but the optimizer.
+enum class Pass : std::uint8_t { forward, recompute, backward, weight_gradient, update };
+inline constexpr std::size_t kPasses = 5;
 template <>
 struct Choices<Pass> {
   static constexpr std::string_view what = "pass";
-  static constexpr std::array<std::string_view, 4> names{"forward", "recompute", "backward", "update"};
+  static constexpr std::array<std::string_view, kPasses> names{"forward", "recompute", "backward", "weight_gradient",
+                                                               "update"};
+};
+
+/// Where in a pipeline an operator runs: in each block, once on the first or the last stage, or once on every stage.
+enum class Place : std::uint8_t { block, first, last, stage };
+inline constexpr std::size_t kPlaces = 4;
+
+/// What a collective or transfer can run beside.
+enum class Beside : std::uint8_t {
+  nothing,  ///< what follows waits for it
+  pass,     ///< the other blocks of its pass: it was issued ahead
+  product   ///< the product that makes or takes its message, piece by piece
 };
 
 /// Pattern of a collective.
@@ -49,6 +66,16 @@ struct Choices<Collective> {
                                                          "reduce_scatter", "all_to_all", "point_to_point"};
 };
 
+/// Between whom a collective or transfer runs; results report the network by it.
+enum class Traffic : std::uint8_t { none, tensor, context, experts, pipeline, replicas, host };
+inline constexpr std::size_t kTraffics = 7;
+template <>
+struct Choices<Traffic> {
+  static constexpr std::string_view what = "traffic";
+  static constexpr std::array<std::string_view, kTraffics> names{"none",     "tensor",   "context", "experts",
+                                                                 "pipeline", "replicas", "host"};
+};
+
 /// One operator on one device. Amounts are those of one execution; `count` executions make one pass.
 template <class T = double>
 struct Op {
@@ -56,16 +83,22 @@ struct Op {
   OpGroup group = OpGroup::norm;
   Pass pass = Pass::forward;
   Collective collective = Collective::none;
-  bool per_layer = true;         ///< belongs to the repeated blocks (recomputation repeats these)
-  bool hidable = false;          ///< a collective that can run under the arithmetic of its pass
+  Traffic between = Traffic::none;
+  Place place = Place::block;
+  Beside beside = Beside::nothing;
+  Parts parts{};                 ///< what this operator belongs to
+  Parts remade{};                ///< what recomputation must repeat so that `kept` need not be kept
   std::string_view name{};       ///< static text, e.g. "qkv_projection"
   T count{1.0};
   T m{0.0}, n{0.0}, k{0.0}, copies{1.0};  ///< extents of a product: copies x (m x k) (k x n)
+  T reach{0.0};                  ///< attention: keys that a query sees, mean; 0: all n
+  T group_heads{1.0};            ///< attention: query heads that share a key-value head
   Work<T> work;                  ///< multiplies and adds
   Data<T> traffic;               ///< bytes to and from memory, intermediates on chip
   Data<T> unfused_traffic;       ///< bytes when intermediates go to memory
   Params<T> params;              ///< weights stored for it on this device
   Data<T> kept;                  ///< activations kept for the backward pass
+  Data<T> made_again;            ///< activations that recomputation restores, one execution
   Data<T> live;                  ///< activations in and out
   Data<T> state;                 ///< KV or recurrent state held
   Data<T> message;               ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
@@ -85,8 +118,14 @@ class OpList {
 
   void clear() { size_ = 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Appends a fresh record and returns it. The list of every shipped model fits; a longer one is refused by the
-  /// caller that knows the model's name (see `lower`), so overflow here is a programming error.
+  /// Appends an empty record and returns it, to be filled in place: a record is two cache lines, and copying one that
+  /// was just written costs more than writing it. The list of every shipped model fits, so overflow here is a
+  /// programming error.
+  Op<T>& push() {
+    if (size_ == capacity) throw_full();
+    return *std::construct_at(data() + size_++);
+  }
+  /// Appends a copy.
   Op<T>& push(const Op<T>& op) {
     if (size_ == capacity) throw_full();
     return *std::construct_at(data() + size_++, op);

@@ -1,12 +1,12 @@
 #pragma once
-/// Pricing: how long each operator of a list takes on a device, and the sums over a pass.
+/// Pricing: how long each operator of a list takes on a device.
 
 #include <mlsysim/lowering/op.hpp>
+#include <mlsysim/physics/attention.hpp>
 #include <mlsysim/physics/collectives.hpp>
 #include <mlsysim/physics/matmul.hpp>
+#include <mlsysim/physics/protocols.hpp>
 #include <mlsysim/spec/views.hpp>
-
-#include <span>
 
 namespace mlsysim {
 
@@ -16,36 +16,36 @@ struct OpCost {
   Time<T> total, compute, memory, network, overhead;
 };
 
-/// Sums over a set of operators.
-template <class T = double>
-struct PassCost {
-  Time<T> total;          ///< operators one after the other
-  Time<T> compute_bound;  ///< time of operators whose arithmetic is the slower side
-  Time<T> memory_bound;   ///< time of operators whose traffic is the slower side
-  Time<T> network;        ///< time of collectives
-  Time<T> hidable;        ///< part of it that can run under the pass's arithmetic
-  Time<T> overhead;       ///< launches
-  Work<T> work;
-  Data<T> traffic;
+/// Inner bandwidth of a device in a group of `ranks`: behind a switch all of it, in a full mesh the links to the others.
+template <class T>
+[[nodiscard]] Bandwidth<T> group_bandwidth(const T& ranks, const Links<T>& l) {
+  return l.intra_bandwidth * (clamp(T(ranks - 1.0), T{1.0}, l.peers) / l.peers);
+}
 
-  friend PassCost operator+(const PassCost& a, const PassCost& b) {
-    return {a.total + b.total,       a.compute_bound + b.compute_bound, a.memory_bound + b.memory_bound,
-            a.network + b.network,   a.hidable + b.hidable,             a.overhead + b.overhead,
-            a.work + b.work,         a.traffic + b.traffic};
-  }
-  friend PassCost operator*(const PassCost& a, const T& n) {
-    return {a.total * n,    a.compute_bound * n, a.memory_bound * n, a.network * n,
-            a.hidable * n,  a.overhead * n,      a.work * n,         a.traffic * n};
-  }
+/// All-reduce of a group inside one node: the fastest of ring, switch and an engine's own kernel.
+template <class T>
+[[nodiscard]] Time<T> all_reduce_time(const Data<T>& message, const T& ranks, const Links<T>& l) {
+  const Bandwidth<T> bandwidth = group_bandwidth(ranks, l);
+  const Time<T> ring = apply<ProtocolRing, T>({.message = message, .ranks = ranks, .passes = T{2.0}, .bandwidth = bandwidth,
+                                               .launch = l.launch, .hop = l.hop, .sync = l.sync,
+                                               .low_latency_share = l.low_latency_share, .share = l.share,
+                                               .copy_ratio = l.copy_ratio}).time;
+  const Time<T> in_switch = apply<SwitchAllReduce, T>({.message = message, .ranks = ranks, .bandwidth = bandwidth,
+                                                       .start = l.launch + l.switch_start, .share = l.switch_share}).time;
+  const Time<T> library = min(ring, select(l.switch_share > T{0.0}, in_switch, ring));
+  const Time<T> direct = apply<DirectAllReduce, T>({.message = message, .ranks = ranks, .bandwidth = bandwidth,
+                                                    .start = l.direct_start, .hop = l.direct_hop,
+                                                    .second = l.direct_second, .share = l.direct_share}).time;
+  return select(l.direct > T{0.5}, min(library, direct), library);
+}
 
-  /// Time with hidable collectives under `overlap` of the pass's own kernels [s].
-  [[nodiscard]] Time<T> exposed(const T& overlap) const {
-    const Time<T> kernels = compute_bound + memory_bound;
-    return total - min(hidable, kernels * overlap);
-  }
-};
-
-namespace detail {
+/// Gather or scatter of a group inside one node.
+template <class T>
+[[nodiscard]] Time<T> gather_time(const Data<T>& message, const T& ranks, const Links<T>& l) {
+  return apply<ProtocolRing, T>({.message = message, .ranks = ranks, .passes = T{1.0}, .bandwidth = group_bandwidth(ranks, l),
+                                 .launch = l.launch, .hop = l.hop, .sync = l.sync,
+                                 .low_latency_share = l.low_latency_share, .share = l.share, .copy_ratio = l.copy_ratio}).time;
+}
 
 /// Time of one collective. A group of `ranks` devices, `stride` apart, spans nodes when it does not fit in one:
 /// `inner` of them share a node, and `ranks / inner` nodes take part.
@@ -53,30 +53,35 @@ template <class T>
 [[nodiscard]] Time<T> collective_time(const Op<T>& op, const Links<T>& links) {
   const T inner = clamp(floor(links.per_node / op.stride), T{1.0}, op.ranks);
   const T nodes = ceil_div(op.ranks, inner);
-  const Bandwidth<T> intra = links.intra_bandwidth * links.share, inter = links.inter_bandwidth * links.share;
+  const Bandwidth<T> inter = links.inter_bandwidth * links.share;
   switch (op.collective) {
-    case Collective::all_reduce:
-      return apply<HierarchicalAllReduce, T>({.message = op.message, .ranks_per_node = inner, .nodes = nodes,
-                                              .bandwidth_intra = intra, .bandwidth_inter = inter,
-                                              .alpha_intra = links.intra_latency, .alpha_inter = links.inter_latency}).time;
+    case Collective::all_reduce: {
+      // Reduce inside, between the nodes each device with its part, then spread inside.
+      const Time<T> between = apply<RingAllReduce, T>({.message = op.message / inner, .ranks = nodes, .bandwidth = inter,
+                                                       .alpha = links.inter_latency}).time;
+      return all_reduce_time(op.message, inner, links) + between;
+    }
     case Collective::all_gather:
     case Collective::reduce_scatter: {
       // First between the nodes, each rank with its part, then inside; a reduce-scatter runs the other way round.
-      const Time<T> inside = apply<RingAllGather, T>({.message = op.message, .ranks = inner, .bandwidth = intra, .alpha = links.intra_latency}).time;
       const Time<T> between = apply<RingAllGather, T>({.message = op.message / inner, .ranks = nodes, .bandwidth = inter, .alpha = links.inter_latency}).time;
-      return inside + between;
+      return gather_time(op.message, inner, links) + between;
     }
     case Collective::all_to_all: {
       // The part for the own node and the part for the others leave over different links at once.
       const T away = 1.0 - 1.0 / nodes;
-      const Time<T> inside = apply<AllToAll, T>({.message = op.message * (1.0 - away), .ranks = inner, .bandwidth = intra, .alpha = links.intra_latency}).time;
+      const Time<T> inside = apply<ProtocolAllToAll, T>({.message = op.message * (1.0 - away), .ranks = inner,
+                                                         .bandwidth = group_bandwidth(inner, links), .launch = links.launch,
+                                                         .hop = links.hop, .sync = links.sync, .pair_share = links.pair_share,
+                                                         .share = links.share, .copy_ratio = links.copy_ratio}).time;
       const Time<T> between = op.message * away / inter + links.inter_latency * (nodes - 1.0);
       return max(inside, between);
     }
     case Collective::point_to_point: {
       const auto crosses = op.stride >= links.per_node;
+      const Bandwidth<T> intra = group_bandwidth(T{2.0}, links) * links.share;
       const Time<T> time = apply<PointToPoint, T>({.message = op.message, .bandwidth = select(crosses, inter, intra),
-                                                   .alpha = select(crosses, links.inter_latency, links.intra_latency)}).time;
+                                                   .alpha = links.launch + select(crosses, links.inter_latency, links.hop)}).time;
       return select(op.ranks > T{1.0}, time, Time<T>());
     }
     case Collective::none: break;
@@ -84,66 +89,70 @@ template <class T>
   return {};
 }
 
-}  // namespace detail
+/// One execution of a product or convolution: whole tiles and waves or a split depth, at the rate that the power limit leaves for the work
+/// of all executions.
+template <class T>
+[[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const Device<T>& d) {
+  const ComputeRate<T> rate = apply<BurstRate, T>({.work = op.work * op.count, .peak = d.matrix_rate * d.matrix_share,
+                                                   .burst = d.burst, .burst_time = d.burst_time}).rate;
+  const auto r = apply<MatmulTime, T>({.m = op.m, .n = op.n, .k = op.k, .count = op.copies, .traffic = op.traffic,
+                                       // A narrower product is padded to whole matrix instructions only.
+                                       .tile_m = min(d.matrix_rows * ceil_div(max(op.m, T{1.0}), d.matrix_rows), d.tile_m),
+                                       .tile_n = min(d.matrix_rows * ceil_div(max(op.n, T{1.0}), d.matrix_rows), d.tile_n),
+                                       .units = d.units, .split_depth = d.split_depth, .peak = rate,
+                                       .bandwidth = d.memory_bandwidth * d.memory_share, .launch = d.launch,
+                                       .wave = d.wave, .split = d.split});
+  return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = d.launch};
+}
 
-/// Prices one operator, all its executions.
-///
-/// Products, convolutions and attention: launch + soft maximum of arithmetic at the sustained matrix rate and traffic
-/// at the sustained memory rate; products also pay whole tiles and whole waves. Everything else uses the vector rate.
-/// A collective takes its alpha-beta time and overlaps with nothing here.
+/// One execution of fused attention.
+template <class T>
+[[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const Device<T>& d) {
+  const T rows = max(op.m, T{1.0}), keys = max(op.n, T{1.0});
+  const T reach = max(select(op.reach > T{0.0}, op.reach, op.n), T{1.0});
+  const T pairs = max(op.copies * rows * reach, T{1.0});
+  const auto r = apply<AttentionTime, T>({.copies = op.copies, .group = op.group_heads, .new_tokens = rows, .keys = keys,
+                                          .reach = reach, .pair_work = op.work / pairs,
+                                          .pair_softmax = d.softmax_work / (d.vector_rate * d.vector_share),
+                                          .traffic = op.traffic, .tile = d.attention_tile, .units = d.units,
+                                          .peak = d.matrix_rate * d.attention_share,
+                                          .bandwidth = d.memory_bandwidth * d.memory_share,
+                                          .launch = d.attention_launch, .block = d.attention_block,
+                                          .block_rows = d.attention_rows, .split = d.attention_split});
+  return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = d.attention_launch};
+}
+
+/// One execution of anything else, which streams: launch + soft maximum of arithmetic outside the matrix engine and traffic.
+template <class T>
+[[nodiscard]] OpCost<T> stream_cost(const Op<T>& op, const Device<T>& d) {
+  const auto r = apply<SoftRoofline, T>({.work = op.work, .traffic = op.traffic, .peak = d.vector_rate * d.vector_share,
+                                         .bandwidth = d.memory_bandwidth * d.memory_share});
+  return {.total = r.time + d.launch, .compute = r.compute, .memory = r.memory, .overhead = d.launch};
+}
+
+/// Prices one operator, all its executions: MatmulTime, AttentionTime, a stream, or the fastest collective. A collective
+/// overlaps with nothing here.
 template <class T>
 [[nodiscard]] OpCost<T> price(const Op<T>& op, const Device<T>& device, const Links<T>& links) {
   OpCost<T> cost;
-  if (op.kind == OpKind::collective) {
-    cost.network = detail::collective_time(op, links) * op.count;
-    cost.total = cost.network;
-    return cost;
+  switch (op.kind) {
+    case OpKind::collective:
+      cost.network = collective_time(op, links) * op.count;
+      cost.total = cost.network;
+      return cost;
+    case OpKind::host_transfer:
+      cost.network = op.message / device.host_bandwidth * op.count;
+      cost.total = cost.network;
+      return cost;
+    case OpKind::matmul:
+    case OpKind::convolution: cost = matmul_cost(op, device); break;
+    case OpKind::attention: cost = attention_cost(op, device); break;
+    case OpKind::elementwise:
+    case OpKind::gather:
+    case OpKind::recurrence: cost = stream_cost(op, device); break;
   }
-  ComputeRate<T> rate = device.vector_rate * device.vector_share;
-  Work<T> work = op.work;
-  if (op.kind == OpKind::matmul || op.kind == OpKind::convolution) {
-    // Kernels come with smaller tiles for narrow products, down to the 16 rows or columns of one instruction.
-    const T tile_m = clamp(16.0 * ceil_div(op.m, T{16.0}), T{16.0}, device.tile_m);
-    const T tile_n = clamp(16.0 * ceil_div(op.n, T{16.0}), T{16.0}, device.tile_n);
-    const auto grid = apply<TileWave, T>({.m = op.m, .n = op.n, .count = op.copies, .tile_m = tile_m,
-                                          .tile_n = tile_n, .units = device.units});
-    // Fewer tiles than units: the depth is split so that all units work. More: a last wave costs a whole one.
-    const T tiles = select(grid.tiles < device.units, grid.tiles, grid.waves * device.units);
-    // Occupied arithmetic instead of work / efficiency, so that an empty product has no 0 / 0.
-    work = tiles * tile_m * tile_n * op.k * (2.0 * unit::FLOP);
-    rate = device.matrix_rate * device.matrix_share;
-  } else if (op.kind == OpKind::attention) {
-    rate = device.matrix_rate * device.attention_share;
-  }
-  const auto roof = apply<SoftRoofline, T>({.work = work, .traffic = op.traffic, .peak = rate,
-                                            .bandwidth = device.memory_bandwidth * device.memory_share});
-  cost.compute = roof.compute * op.count;
-  cost.memory = roof.memory * op.count;
-  cost.overhead = device.launch * op.count;
-  cost.total = roof.time * op.count + cost.overhead;
-  return cost;
-}
-
-/// Prices the operators [begin, end) of one kind of pass and adds them up.
-template <class T>
-[[nodiscard]] PassCost<T> price_pass(std::span<const Op<T>> ops, Pass pass, const Device<T>& device,
-                                     const Links<T>& links) {
-  PassCost<T> sum;
-  for (const Op<T>& op : ops) {
-    if (op.pass != pass) continue;
-    const OpCost<T> cost = price(op, device, links);
-    const Time<T> kernel = cost.total - cost.overhead - cost.network;
-    const auto by_compute = cost.compute > cost.memory;
-    sum.total += cost.total;
-    sum.compute_bound += select(by_compute, kernel, Time<T>());
-    sum.memory_bound += select(by_compute, Time<T>(), kernel);
-    sum.network += cost.network;
-    if (op.hidable) sum.hidable += cost.network;
-    sum.overhead += cost.overhead;
-    sum.work += op.work * op.count;
-    sum.traffic += op.traffic * op.count;
-  }
-  return sum;
+  return {.total = cost.total * op.count, .compute = cost.compute * op.count, .memory = cost.memory * op.count,
+          .network = {}, .overhead = cost.overhead * op.count};
 }
 
 }  // namespace mlsysim

@@ -3,7 +3,7 @@
 
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
-#include <mlsysim/lowering/price.hpp>
+#include <mlsysim/lowering/pass_cost.hpp>
 #include <mlsysim/physics/pipeline_bubble.hpp>
 
 namespace mlsysim {
@@ -16,49 +16,59 @@ struct ModelView {
   std::span<const ConvLayer> layers;  ///< of a convolutional network; lives in the workload
 };
 
-/// One pipeline stage, one micro-batch.
-template <class T = double>
-struct StageCost {
-  PassCost<T> forward, recompute, backward, update;
-  MemoryBreakdown<T> memory;
-  ListTotals<T> totals;
-};
-
-/// Lowers, prices and sizes one pipeline stage. `ops` is the caller's workspace and afterwards holds the list.
-template <class T>
-[[nodiscard]] StageCost<T> stage_cost(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
-                                      const Links<T>& links, OpList<T>& ops) {
-  const auto range = lower(model.structure, model.shape, model.layers, plan, ops);
-  StageCost<T> cost;
-  cost.totals = totals_of(ops, range.forward_end);
-  cost.memory = memory_of(model.structure, plan, device, demand_of(model.structure, model.shape, plan, cost.totals));
-  cost.forward = price_pass<T>(ops.span(), Pass::forward, device, links);
-  if (model.structure.phase == Phase::training) {
-    cost.recompute = price_pass<T>(ops.span(), Pass::recompute, device, links);
-    cost.backward = price_pass<T>(ops.span(), Pass::backward, device, links);
-    cost.update = price_pass<T>(ops.span(), Pass::update, device, links);
-  }
-  return cost;
-}
-
 /// Time of one pass over the whole model, all pipeline stages one after the other.
 template <class T = double>
 struct PassTime {
   Time<T> total;
-  PassCost<T> cost;           ///< of the fullest stage
+  PassCost<T> cost;           ///< of all stages
   MemoryBreakdown<T> memory;  ///< of the fullest stage
 };
 
 /// One serving or inference pass.
 ///
-/// A token crosses all pipeline stages in turn, so a pass takes `pp` times the fullest stage; the stage's rate is
-/// 1/stage. The model's dispatch is paid once a pass.
+/// A token crosses all pipeline stages in turn: blocks count once for every stage, the ends of the model once. The
+/// model's dispatch is paid once a pass. `ops` is the caller's workspace and afterwards holds the list.
 template <class T>
 [[nodiscard]] PassTime<T> pass_time(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
                                     const Links<T>& links, OpList<T>& ops) {
-  const auto stage = stage_cost(model, plan, device, links, ops);
-  return {stage.forward.total * plan.pp + device.dispatch, stage.forward, stage.memory};
+  const auto lowered = lower(model.structure, model.shape, model.layers, plan, ops);
+  const auto costs = price_list<T>(ops.span(), device, links);
+  const auto& forward = costs.at[static_cast<std::size_t>(Pass::forward)];
+  PassTime<T> pass;
+  pass.cost.add(forward[static_cast<std::size_t>(Place::block)], plan.pp);
+  pass.cost.add(forward[static_cast<std::size_t>(Place::stage)], plan.pp);
+  pass.cost.add(forward[static_cast<std::size_t>(Place::first)], T{1.0});
+  pass.cost.add(forward[static_cast<std::size_t>(Place::last)], T{1.0});
+  const T blocks = max(model.shape.layers, T{1.0});
+  pass.total = pass.cost.exposed(plan, blocks) + device.dispatch;
+  pass.cost.overhead += pass.cost.launch_wait(plan, blocks);
+  // The fullest stage of several holds the blocks and the larger end; one stage holds everything.
+  const T alone = select(plan.pp > T{1.0}, T{0.0}, T{1.0});
+  const auto memory = [&](const T& first, const T& last) {
+    return memory_of(model.structure, plan, device,
+                     demand_of(model.structure, model.shape, plan, lowered.totals.stage(first, last)));
+  };
+  pass.memory = larger(memory(T{1.0}, alone), memory(alone, T{1.0}));
+  return pass;
 }
+
+/// One pipeline stage of a training step, one micro-batch.
+template <class T = double>
+struct StageCost {
+  PassCost<T> forward, recompute, backward, weight_gradient, update;
+  T blocks{1.0};  ///< blocks that it holds
+
+  /// All passes of one micro-batch, collectives included, nothing overlapped.
+  [[nodiscard]] PassCost<T> passes() const { return forward + recompute + backward + weight_gradient; }
+  /// Time of one micro-batch. Recomputation and both parts of the backward pass run under one roof of overlap.
+  [[nodiscard]] Time<T> slot(const Plan<T>& plan) const {
+    return forward.exposed(plan, blocks) + (recompute + backward + weight_gradient).exposed(plan, blocks);
+  }
+  /// Part of it in which the device waits for the host.
+  [[nodiscard]] Time<T> launch_wait(const Plan<T>& plan) const {
+    return forward.launch_wait(plan, blocks) + (recompute + backward + weight_gradient).launch_wait(plan, blocks);
+  }
+};
 
 /// One optimizer step of all replicas.
 template <class T = double>
@@ -67,71 +77,94 @@ struct StepTime {
   Time<T> slots;       ///< micro-batches, one after the other on the slowest stage
   Time<T> bubble;      ///< idle time at the start and end of the pipeline
   Time<T> update;      ///< exposed gradient exchange and optimizer
-  Time<T> exchange;    ///< gradient exchange before overlap
-  Time<T> tensor_parallel;  ///< collectives inside the passes, all micro-batches
+  Time<T> exchange;    ///< exchange of gradients and weights over the replicas before overlap, one step
+  Time<T> tensor_parallel;   ///< collectives inside the blocks before overlap, one step
+  Time<T> expert_parallel;   ///< all-to-all of the experts before overlap, one step
+  Time<T> context_parallel;  ///< exchange of keys and values before overlap, one step
+  Time<T> pipeline_parallel; ///< transfers between stages before overlap, one step
   StageCost<T> stage;  ///< the slowest stage
   MemoryBreakdown<T> memory;  ///< the fullest stage
-  Work<T> hardware_work;  ///< arithmetic of all passes on the slowest stage's device, one step
+  Time<T> launch_wait;    ///< time in which the slowest stage waits for the host to issue kernels, one step
 };
 
-namespace detail {
-/// Member-wise choice between two memory breakdowns.
-template <class C, class T>
-[[nodiscard]] MemoryBreakdown<T> select_memory(const C& condition, const MemoryBreakdown<T>& a,
-                                               const MemoryBreakdown<T>& b) {
-  MemoryBreakdown<T> out;
-  for_each_field<MemoryBreakdown<T>>([&](const auto& row) {
-    out.*(row.member) = select(condition, a.*(row.member), b.*(row.member));
-  });
-  return out;
+/// Micro-batches whose activations the first pipeline stage holds.
+///
+/// 1F1B: as many as there are stages; interleaving adds a part of a model chunk each (Narayanan et al. 2021, section
+/// 2.2). The zero-bubble schedule without extra memory (ZB-H1) holds as many. GPipe holds all of them.
+template <class T>
+[[nodiscard]] T micro_batches_in_flight(const Structure& structure, const Plan<T>& plan) {
+  if (structure.schedule == Schedule::gpipe) return plan.microbatches;
+  return min(plan.microbatches, plan.pp * (1.0 + (1.0 - 1.0 / plan.pp) * (1.0 - 1.0 / plan.virtual_stages)));
 }
-}  // namespace detail
 
 /// One optimizer step.
 ///
-/// Every stage runs its micro-batches one after the other; the slowest stage sets the pace, and a pipeline of `pp`
-/// stages with `v` chunks per device idles for (pp - 1)/(v M) of that time (Narayanan et al. 2021, section 2.2).
-/// The gradient exchange hides under `plan.overlap` of one backward pass. First and last stage are both priced: the
-/// first holds the embedding and most activations, the last the output head.
+/// The slowest stage runs its micro-batches one after the other. Every other stage must have had the first micro-batch
+/// before and the last one after: a pipeline adds one micro-batch of each other stage, divided by `virtual_stages`
+/// chunks (Narayanan et al. 2021, section 2.2; equal stages give the bubble (pp - 1)/(v M)). The zero-bubble schedule
+/// fills two of three parts of a wait with weight gradients (Qi et al. 2023, section 2: ZB-H1, (F + B - W) for F + B + W).
+/// Layers that do not divide evenly leave one less for the last stage, which holds the output head.
 template <class T>
 [[nodiscard]] StepTime<T> step_time(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
                                     const Links<T>& links, OpList<T>& ops) {
-  const auto stage_at = [&](const T& first, const T& last, const T& in_flight) {
-    Plan<T> p = plan;
-    p.first_stage = first;
-    p.last_stage = last;
-    p.in_flight = in_flight;
-    return stage_cost(model, p, device, links, ops);
+  const auto lowered = lower(model.structure, model.shape, model.layers, plan, ops);
+  const auto costs = price_list<T>(ops.span(), device, links);
+  const T one{1.0}, none{0.0};
+  const T full = max(ceil_div(model.shape.layers, plan.pp), one), least = max(floor(model.shape.layers / plan.pp), one);
+  const auto piped = plan.pp > one;
+  const T alone = select(piped, none, one), last_share = select(piped, least / full, one);
+  const auto stage_at = [&](const T& first, const T& last, const T& share) {
+    return StageCost<T>{costs.stage(Pass::forward, first, last, share),
+                        costs.stage(Pass::recompute, first, last, share),
+                        costs.stage(Pass::backward, first, last, share),
+                        costs.stage(Pass::weight_gradient, first, last, share),
+                        costs.stage(Pass::update, first, last, share), full * share};
   };
-  const T alone = select(plan.pp > T{1.0}, T{0.0}, T{1.0});
-  // 1F1B: the first stage has as many micro-batches in flight as there are stages, interleaving adds a part of a
-  // model chunk each (Narayanan et al. 2021, section 2.2); GPipe holds all of them.
-  const T deep = model.structure.schedule == Schedule::gpipe
-                     ? plan.microbatches
-                     : min(plan.microbatches, plan.pp * (1.0 + (1.0 - 1.0 / plan.pp) * (1.0 - 1.0 / plan.virtual_stages)));
-  const StageCost<T> first = stage_at(T{1.0}, alone, deep);
-  const StageCost<T> last = model.structure.schedule == Schedule::gpipe ? stage_at(alone, T{1.0}, plan.microbatches)
-                                                                        : stage_at(alone, T{1.0}, T{1.0});
-  const auto slot = [&](const StageCost<T>& s) {
-    return s.forward.exposed(plan.overlap) + s.recompute.total + s.backward.exposed(plan.overlap);
-  };
-  const Time<T> slot_first = slot(first), slot_last = slot(last);
+  const StageCost<T> first = stage_at(one, alone, one), last = stage_at(alone, one, last_share);
+  const Time<T> slot_first = first.slot(plan), slot_last = last.slot(plan);
+  const auto first_slower = slot_first > slot_last;
 
   StepTime<T> step;
-  step.slots = max(slot_first, slot_last) * plan.microbatches + device.dispatch;
-  step.bubble = step.slots * apply<BubbleOverhead, T>({.pp_size = plan.pp, .microbatch_count = plan.microbatches,
-                                                       .v_stages = plan.virtual_stages}).bubble_overhead;
-  step.stage = last;
-  const PassCost<T>& update = last.update;
-  step.exchange = update.network;
-  const Time<T> exposed = max(update.network - last.backward.total * plan.overlap, Time<T>());
-  step.update = update.total - update.network + exposed;
+  const Time<T> slowest = max(slot_first, slot_last);
+  step.slots = slowest * plan.microbatches + device.dispatch;
+  // Every stage but the slowest once; the inner ones have blocks alone, so they are taken like the faster end.
+  const Time<T> wait = model.structure.schedule == Schedule::zero_bubble
+                           ? max(min(slot_first, slot_last) - 2.0 * first.weight_gradient.kernels(), Time<T>())
+                           : min(slot_first, slot_last);
+  step.bubble = wait * ((plan.pp - 1.0) / plan.virtual_stages);
+  step.stage = {select_cost(first_slower, first.forward, last.forward),
+                select_cost(first_slower, first.recompute, last.recompute),
+                select_cost(first_slower, first.backward, last.backward),
+                select_cost(first_slower, first.weight_gradient, last.weight_gradient),
+                select_cost(first_slower, first.update, last.update), select(first_slower, first.blocks, last.blocks)};
+  const StageCost<T>& s = step.stage;
+  // The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the next step.
+  const Time<T> beside = (s.forward.kernels() + s.backward.kernels() + s.weight_gradient.kernels()) * plan.overlap;
+  const Time<T> hidden = min(s.update.beside_pass * (1.0 - 1.0 / s.blocks), beside);
+  step.update = s.update.total - hidden * (1.0 - plan.steal);
   step.total = step.slots + step.bubble + step.update;
-  const PassCost<T> passes = last.forward + last.recompute + last.backward;
-  step.tensor_parallel = (passes.network - passes.hidable) * plan.microbatches;
-  step.hardware_work = passes.work * plan.microbatches;
-  step.memory = detail::select_memory(first.memory.total > last.memory.total, first.memory, last.memory);
+
+  step.launch_wait = s.launch_wait(plan) * plan.microbatches;
+  step.exchange = s.update.network + costs.between(Traffic::replicas) * plan.microbatches;
+  step.tensor_parallel = costs.between(Traffic::tensor) * plan.microbatches;
+  step.expert_parallel = costs.between(Traffic::experts) * plan.microbatches;
+  step.context_parallel = costs.between(Traffic::context) * plan.microbatches;
+  step.pipeline_parallel = costs.between(Traffic::pipeline) * plan.microbatches;
+
+  const T in_flight = micro_batches_in_flight(model.structure, plan);
+  const auto memory = [&](const T& is_first, const T& is_last, const T& share, const T& held) {
+    return memory_of(model.structure, plan, device,
+                     demand_of(model.structure, model.shape, plan, lowered.totals.stage(is_first, is_last, share), held));
+  };
+  step.memory = larger(memory(one, alone, one, in_flight),
+                       memory(alone, one, last_share, model.structure.schedule == Schedule::gpipe ? in_flight : one));
   return step;
 }
+
+// Of the plain number there is one compiled copy for each instruction set; calls find these first.
+[[nodiscard]] PassTime<> pass_time(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
+                                   const Links<>& links, OpList<>& ops);
+[[nodiscard]] StepTime<> step_time(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
+                                   const Links<>& links, OpList<>& ops);
 
 }  // namespace mlsysim

@@ -13,16 +13,35 @@ struct Choices<Phase> {
   static constexpr std::array<std::string_view, 4> names{"prefill", "decode", "training", "inference"};
 };
 
-/// Order in which micro-batches pass a pipeline; fixes how many are in flight.
-enum class Schedule : std::uint8_t { one_forward_one_backward, gpipe };
-template <>
-struct Choices<Schedule> {
-  static constexpr std::string_view what = "schedule";
-  static constexpr std::array<std::string_view, 2> names{"1f1b", "gpipe"};
+/// Parts of a block, as bits: an operator belongs to some, and recomputation names some.
+struct Parts {
+  std::uint8_t bits = 0;
+  friend constexpr Parts operator|(Parts a, Parts b) { return {static_cast<std::uint8_t>(a.bits | b.bits)}; }
+  /// Do the two have a part in common?
+  [[nodiscard]] friend constexpr bool operator&(Parts a, Parts b) { return (a.bits & b.bits) != 0; }
+  friend constexpr bool operator==(Parts, Parts) = default;
 };
+namespace part {
+inline constexpr Parts none{0}, core{1}, attention{2}, norm{4}, activation{8}, feed_forward{16}, block{32};
+inline constexpr Parts all{63};
+/// Of a routed expert: stored once per expert-parallel group. Not a part that recomputation names.
+inline constexpr Parts routed{64};
+}  // namespace part
 
-/// Whether attention materialises its score matrix.
-enum class AttentionKernel : std::uint8_t { fused, unfused };
+/// The parts that a choice of recomputation repeats.
+[[nodiscard]] constexpr Parts parts_of(Recomputation r) {
+  switch (r) {
+    case Recomputation::none: return part::none;
+    case Recomputation::selective: return part::core;
+    case Recomputation::full: return part::all;
+    case Recomputation::norm: return part::norm;
+    case Recomputation::activation: return part::activation;
+    case Recomputation::pointwise: return part::norm | part::activation;
+    case Recomputation::feed_forward: return part::feed_forward;
+    case Recomputation::attention: return part::attention;
+  }
+  return part::none;
+}
 
 /// Categories of a lowering.
 struct Structure {
@@ -30,7 +49,7 @@ struct Structure {
   AttentionKind attention = AttentionKind::mha;
   AttentionKernel kernel = AttentionKernel::fused;
   Phase phase = Phase::decode;
-  Recomputation recomputation = Recomputation::none;
+  Parts recomputed = part::none;  ///< parts whose activations the backward pass makes again
   Schedule schedule = Schedule::one_forward_one_backward;
   int zero_stage = 0;
   bool causal = true;
@@ -40,6 +59,8 @@ struct Structure {
   bool indexed = false;      ///< attention reads the cached tokens that an index selects
   bool windowed = false;     ///< some layers see a window only
   bool sequence_parallel = false;
+  bool offloads = false;     ///< some of the weights, activations or optimizer states are in host memory
+  bool narrow = false;       ///< training casts the factors of its products to fewer than 16 bits
   bool dropout = false;      ///< dropout masks are kept (GPT-3 and earlier)
 };
 

@@ -5,38 +5,75 @@
 
 namespace mlsysim {
 
-/// Totals of the forward operators on one device.
+/// Totals of forward operators on one device.
 template <class T = double>
 struct ListTotals {
   Params<T> dense_params, expert_params;  ///< weights stored, outside and inside the routed experts
   Work<T> work;                           ///< products, convolutions, attention and the rest, one forward pass
   Data<T> traffic;
-  Data<T> kept;       ///< activations kept for the backward pass, one micro-batch
-  Data<T> layer_kept; ///< the same of one block
-  Data<T> live;       ///< largest working set of one operator
-  Data<T> state;      ///< KV cache and recurrent states
+  Data<T> kept;        ///< activations kept for the backward pass, one micro-batch
+  Data<T> block_again; ///< activations of one block that recomputation restores
+  Data<T> live;        ///< largest working set of one operator
+  Data<T> state;       ///< KV cache and recurrent states
 
   [[nodiscard]] Params<T> params() const { return dense_params + expert_params; }
+
+  ListTotals& operator+=(const Op<T>& op) {
+    (op.parts & part::routed ? expert_params : dense_params) += op.params * op.count;
+    work += op.work * op.count;
+    traffic += op.traffic * op.count;
+    kept += op.kept * op.count;
+    state += op.state * op.count;
+    // A block holds each of its operators once where the operator occurs at all.
+    const T once = min(op.count, T{1.0});
+    block_again += op.made_again * once;
+    live = max(live, op.live * once);
+    return *this;
+  }
+  /// The two together on one device, the second `share` times (0 or 1).
+  ListTotals& add(const ListTotals& other, const T& share) {
+    dense_params += other.dense_params * share;
+    expert_params += other.expert_params * share;
+    work += other.work * share;
+    traffic += other.traffic * share;
+    kept += other.kept * share;
+    block_again += other.block_again * share;
+    live = max(live, other.live * share);
+    state += other.state * share;
+    return *this;
+  }
 };
 
-/// Sums the forward operators [0, end) of the list.
+/// Totals of the forward operators by the place where they run.
+template <class T = double>
+struct PlaceTotals {
+  std::array<ListTotals<T>, kPlaces> at{};
+
+  [[nodiscard]] const ListTotals<T>& operator[](Place p) const { return at[static_cast<std::size_t>(p)]; }
+  /// Totals of a pipeline stage with `blocks` of the fullest stage's blocks.
+  /// @param first, last 1 where it is the first or the last stage
+  [[nodiscard]] ListTotals<T> stage(const T& first, const T& last, const T& blocks = T{1.0}) const {
+    ListTotals<T> t;
+    t.add((*this)[Place::block], blocks);
+    t.add((*this)[Place::first], first);
+    t.add((*this)[Place::last], last);
+    return t;
+  }
+};
+
+/// Sums the forward operators of [0, end) by place.
+template <class T>
+[[nodiscard]] PlaceTotals<T> place_totals_of(const OpList<T>& ops, std::size_t end) {
+  PlaceTotals<T> t;
+  for (std::size_t i = 0; i < end; ++i)
+    if (ops[i].pass == Pass::forward) t.at[static_cast<std::size_t>(ops[i].place)] += ops[i];
+  return t;
+}
+
+/// Sums the forward operators of [0, end): a device that holds both ends of the model.
 template <class T>
 [[nodiscard]] ListTotals<T> totals_of(const OpList<T>& ops, std::size_t end) {
-  ListTotals<T> t;
-  for (std::size_t i = 0; i < end; ++i) {
-    const Op<T>& op = ops[i];
-    if (op.pass != Pass::forward) continue;
-    const bool routed = op.group == OpGroup::experts && op.name.starts_with("expert_");
-    (routed ? t.expert_params : t.dense_params) += op.params * op.count;
-    t.work += op.work * op.count;
-    t.traffic += op.traffic * op.count;
-    t.kept += op.kept * op.count;
-    t.state += op.state * op.count;
-    // A block holds each of its operators once where the operator occurs at all.
-    if (op.per_layer) t.layer_kept += op.kept * min(op.count, T{1.0});
-    t.live = max(t.live, op.live * min(op.count, T{1.0}));
-  }
-  return t;
+  return place_totals_of(ops, end).stage(T{1.0}, T{1.0});
 }
 
 }  // namespace mlsysim

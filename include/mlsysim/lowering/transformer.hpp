@@ -9,54 +9,57 @@ namespace mlsysim::detail {
 template <class T>
 void input_embedding(const Frame<T>& f) {
   const auto& h = f.shape;
-  Op<T> op;
-  op.kind = OpKind::gather;
-  op.group = OpGroup::embedding;
-  op.per_layer = false;
-  op.name = "embedding";
-  op.count = f.plan.first_stage;
   const T values = f.tokens * h.hidden;
+  Op<T>& op = emit(f.ops, OpKind::gather, OpGroup::embedding, "embedding", T{1.0});
+  op.place = Place::first;
   op.params = params<T>(h.vocab * h.hidden / f.plan.tp + h.position_rows * h.hidden);
   op.live = f.activations(values);
   op.traffic = op.live + f.plan.weight_bytes * params<T>(values);
   op.unfused_traffic = op.traffic;
-  dropout_mask(f, op, values / f.sp);
-  f.ops.push(op);
+  dropout_mask(f, op, values * f.split);
   if (f.structure.architecture == Architecture::encoder) {
-    auto& patch = matmul(f, "patch_embedding", OpGroup::embedding,
-                         f.plan.first_stage * select(h.patch_inputs > T{0.0}, T{1.0}, T{0.0}), f.tokens, h.hidden,
-                         h.patch_inputs);
-    patch.per_layer = false;
+    auto& patch = matmul(f, "patch_embedding", OpGroup::embedding, select(h.patch_inputs > T{0.0}, T{1.0}, T{0.0}),
+                         f.tokens, h.hidden, h.patch_inputs);
+    patch.place = Place::first;
     patch.params = patch.params + params<T>(2.0 * h.hidden);  // bias and class token
   }
-  auto& join = collective(f.ops, "embedding_join", Collective::all_reduce, f.plan.first_stage,
-                          f.activations(values), f.plan.tp, T{1.0});
-  join.per_layer = false;
+  collective(f.ops, "embedding_join", f.structure.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce,
+             Traffic::tensor, T{1.0}, f.activations(values), f.plan.tp, T{1.0}).place = Place::first;
+}
+
+/// Cross entropy over logits that are divided over the tensor-parallel ranks: in fp32, several passes.
+template <class T>
+void loss(const Frame<T>& f, const T& rows) {
+  const T logits = rows * f.shape.vocab / f.plan.tp;
+  auto& op = elementwise(f, "loss", OpGroup::head, T{1.0}, logits, 1, 0, 6);
+  // To fp32 (write), maximum (read), exponential and sum (read, write): 16 B a logit beside the read above.
+  op.traffic += (16.0 * unit::B) * logits;
+  op.unfused_traffic = op.traffic;
+  op.kept = (4.0 * unit::B) * logits;
 }
 
 template <class T>
 void output_head(const Frame<T>& f) {
   const auto& h = f.shape;
-  const auto& p = f.plan;
   const std::size_t first = f.ops.size();
-  norm(f, "edge_norm", p.last_stage * h.edge_norms);
+  norm(f, "edge_norm", h.edge_norms);
   // Serving needs the logits of the last token of each sequence only.
   const T rows = f.training() ? f.tokens : f.sequences;
   if (f.structure.architecture == Architecture::decoder) {
-    auto& logits = matmul(f, "logits", OpGroup::head, p.last_stage, rows, h.vocab / p.tp, h.hidden);
+    if (f.structure.sequence_parallel)
+      collective(f.ops, "logits_gather", Collective::all_gather, Traffic::tensor, T{1.0}, f.activations(rows * h.hidden),
+                 f.plan.tp, T{1.0});
+    auto& logits = matmul(f, "logits", OpGroup::head, T{1.0}, rows, h.vocab / f.plan.tp, h.hidden);
     // A tied matrix is the embedding itself where both live on one stage, and a copy of it elsewhere.
-    logits.params = params<T>(h.vocab * h.hidden / p.tp * max(h.head_params, 1.0 - p.first_stage));
-    if (f.training()) {
-      auto& loss = elementwise(f, "loss", OpGroup::head, p.last_stage, rows * h.vocab / p.tp, 2, 1, 6);
-      loss.kept = (4.0 * unit::B) * (rows * h.vocab / p.tp);  // logits in fp32 for the softmax
-    }
+    const T copied = select(f.plan.pp > T{1.0}, T{1.0}, T{0.0});
+    logits.params = params<T>(h.vocab * h.hidden / f.plan.tp * max(h.head_params, copied));
+    if (f.training()) loss(f, rows);
   } else {
-    matmul(f, "pooler", OpGroup::head, p.last_stage * h.pooler, f.sequences, h.hidden, h.hidden);
-    matmul(f, "classifier", OpGroup::head, p.last_stage * select(h.outputs > T{0.0}, T{1.0}, T{0.0}), f.sequences,
-           h.outputs, h.hidden)
+    matmul(f, "pooler", OpGroup::head, h.pooler, f.sequences, h.hidden, h.hidden);
+    matmul(f, "classifier", OpGroup::head, select(h.outputs > T{0.0}, T{1.0}, T{0.0}), f.sequences, h.outputs, h.hidden)
         .params += params<T>(h.outputs * (1.0 - h.bias));
   }
-  for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].per_layer = false;
+  for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].place = Place::last;
 }
 
 /// Appends the forward pass of one micro-batch on the fullest pipeline stage.
@@ -67,7 +70,7 @@ void forward_transformer(const Structure& structure, const Shape<T>& h, const Pl
 
   const T layers = h.layers * f.stage;
   const T norms = layers * (0.5 * h.norms_per_layer);
-  norm(f, "attention_norm", norms);
+  norm(f, "attention_norm", norms).remade = part::none;  // its input is the block's, which is always kept
   const T global = (h.layers - h.window_layers - h.linear_layers) * f.stage;
   if (structure.attention == AttentionKind::compressed) {
     const T every = plan.context;  // no selection: all blocks are read

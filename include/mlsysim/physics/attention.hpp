@@ -1,8 +1,7 @@
 #pragma once
 /// Attention: query-key pairs, arithmetic, and the bytes of queries, outputs, keys and values.
 
-#include <mlsysim/table/law.hpp>
-#include <mlsysim/units/unit.hpp>
+#include <mlsysim/physics/roofline.hpp>
 
 namespace mlsysim {
 
@@ -108,6 +107,80 @@ struct WindowedAttentionPairs {
     const T middle = min(T(in.past_tokens + 0.5 * (in.new_tokens + 1.0)), in.window);
     return {.pairs = clamp(pairs, T(in.new_tokens * (0.5 * ends)), T(in.new_tokens * middle)),
             .keys = in.new_tokens + min(in.past_tokens, T(in.window - 1.0))};
+  }
+};
+
+/// Time of one fused attention kernel, new tokens against the tokens they see [s].
+///
+/// Each unit takes blocks of `tile` query rows of one head; the `group` query heads that share a key-value head may
+/// fill one block together. A block costs a fixed time, the reading and writing of its rows, and a step for each
+/// `tile` keys: the products of its rows, padded to an eighth of a tile, and the softmax, which runs beside the matrix
+/// engine but not faster with narrower formats. The mean query sees `reach` keys, and the block on the diagonal is
+/// done whole. Few blocks leave units idle, and the longest block decides; or the keys are split over the units, at
+/// the fixed price `split`, and the library takes the faster way. With memory as in MatmulTime:
+///     time = launch + min(overlap(max(all / units, longest), memory), overlap(max(all / units, shortest), memory)
+///            + split)
+/// Ranges: all counts >= 0 and integral, tile and units >= 1, rates > 0. copies 0 costs exactly 0.
+/// @cite dao2024flashattention2, section 3.2 (blocks of rows over units); flashdecoding2023 (split keys)
+struct AttentionTime {
+  static constexpr LawInfo info{
+      "AttentionTime", "time = launch + min(blocks over units, keys split over units + split), each with memory",
+      "dao2024flashattention2", "section 3.2, with the split of Flash-Decoding",
+      "one fused kernel; sequences of equal length; the diagonal block is not skipped in part"};
+  template <class T> struct Inputs {
+    T copies, group, new_tokens, keys, reach;
+    Work<T> pair_work;
+    Time<T> pair_softmax;
+    Data<T> traffic;
+    T tile, units;
+    ComputeRate<T> peak;
+    Bandwidth<T> bandwidth;
+    Time<T> launch, block, block_rows, split;
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::copies, "copies", "", "sequences times query heads").non_negative().counted(),
+          field(&Inputs::group, "group", "", "query heads that share one key-value head").at_least(1).counted(),
+          field(&Inputs::new_tokens, "new_tokens", "", "query tokens per sequence").at_least(1).counted(),
+          field(&Inputs::keys, "keys", "", "distinct keys per sequence").at_least(1).counted(),
+          field(&Inputs::reach, "reach", "", "keys that one query sees, mean").non_negative(),
+          field(&Inputs::pair_work, "pair_work", "FLOP", "products of one query-key pair").non_negative(),
+          field(&Inputs::pair_softmax, "pair_softmax", "ns", "softmax of one pair, whole device").non_negative(),
+          field(&Inputs::traffic, key::traffic).non_negative(),
+          field(&Inputs::tile, "tile", "", "query rows, and keys, of one step").at_least(1).counted(),
+          field(&Inputs::units, "units", "", "blocks in flight on the device").at_least(1).counted(),
+          field(&Inputs::peak, key::peak).positive(),
+          field(&Inputs::bandwidth, key::bandwidth).positive(),
+          field(&Inputs::launch, key::launch).non_negative(),
+          field(&Inputs::block, "block", "us", "fixed time of one block").non_negative(),
+          field(&Inputs::block_rows, "block_rows", "us", "rows of a full block, in and out").non_negative(),
+          field(&Inputs::split, "split", "us", "adding up the parts of split keys").non_negative());
+    }
+  };
+  template <class T> struct Result {
+    Time<T> time, compute, memory;
+    static constexpr auto fields() {
+      return rows(field(&Result::time, key::time),
+                  field(&Result::compute, "compute", "ms", "time of the blocks, the faster way"),
+                  field(&Result::memory, "memory", "ms", "time that memory traffic alone needs"));
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T packed = in.new_tokens * in.group;
+    const T blocks = named("blocks", in.copies * min(T(ceil_div(packed, in.tile) / in.group), ceil_div(in.new_tokens, in.tile)));
+    const T rows_used = min(packed, in.tile);
+    const T grain = 0.125 * in.tile;  // rows of one matrix instruction
+    const T padded = grain * ceil_div(rows_used, grain);
+    const T last = ceil_div(min(in.keys, T(2.0 * in.reach)), in.tile);
+    const T mean = min(T(in.reach / in.tile + 0.5), last);
+    const Time<T> step = padded * in.tile * in.units * (in.pair_work / in.peak + in.pair_softmax);
+    const Time<T> fixed = in.block + in.block_rows * (rows_used / in.tile);
+    const auto all = named("all", blocks / in.units * (fixed + mean * step));
+    const T present = min(in.copies, T(1.0));
+    const Time<T> longest = (fixed + last * step) * present, shortest = (fixed + 0.5 * step) * present;
+    const auto memory = named("memory", in.traffic / in.bandwidth);
+    const Time<T> whole = max(all, longest), spread = max(all, shortest);
+    const Time<T> busy = min(detail::overlapped(whole, memory), detail::overlapped(spread, memory) + in.split);
+    return {.time = in.launch * present + busy, .compute = min(whole, spread + in.split), .memory = memory};
   }
 };
 

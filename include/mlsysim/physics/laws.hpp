@@ -3,18 +3,28 @@
 
 #include <mlsysim/physics/activations.hpp>
 #include <mlsysim/physics/attention.hpp>
+#include <mlsysim/physics/batching.hpp>
 #include <mlsysim/physics/carbon.hpp>
 #include <mlsysim/physics/collectives.hpp>
+#include <mlsysim/physics/compression.hpp>
 #include <mlsysim/physics/cost.hpp>
+#include <mlsysim/physics/data_path.hpp>
 #include <mlsysim/physics/energy.hpp>
 #include <mlsysim/physics/kv_cache.hpp>
 #include <mlsysim/physics/matmul.hpp>
 #include <mlsysim/physics/memory.hpp>
 #include <mlsysim/physics/pipeline_bubble.hpp>
+#include <mlsysim/physics/protocols.hpp>
+#include <mlsysim/physics/queueing.hpp>
 #include <mlsysim/physics/reliability.hpp>
+#include <mlsysim/physics/requirements.hpp>
+#include <mlsysim/physics/resilience.hpp>
 #include <mlsysim/physics/roofline.hpp>
+#include <mlsysim/physics/routing.hpp>
+#include <mlsysim/physics/scaling_laws.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/physics/textbook.hpp>
+#include <mlsysim/physics/topology.hpp>
 #include <mlsysim/physics/training.hpp>
 #include <mlsysim/physics/utilisation.hpp>
 
@@ -27,17 +37,21 @@ template <Law... L> struct LawList { static constexpr std::size_t size = sizeof.
 
 /// The laws that ship. A new law is one more name here: the identity tests then run on it.
 using AllLaws =
-    LawList<Roofline, RidgePoint, AttainableRate, SoftRoofline, MatmulWork, TileWave, MatmulTime,
-            AttentionWork, WindowedAttentionPairs, KvBytesPerToken, KvCache, MlaKvCache, PagedKv,
+    LawList<Roofline, RidgePoint, AttainableRate, SoftRoofline, MatmulWork, TileWave, BurstRate, MatmulTime,
+            AttentionWork, WindowedAttentionPairs, AttentionTime, KvBytesPerToken, KvCache, MlaKvCache, PagedKv,
             PointToPoint, RingAllGather, RingReduceScatter, RingAllReduce, TreeAllReduce,
-            DoubleBinaryTreeAllReduce, AllToAll, HierarchicalAllReduce, BusBandwidth, BubbleOverhead,
+            DoubleBinaryTreeAllReduce, AllToAll, HierarchicalAllReduce, BusBandwidth, ProtocolRing,
+            SwitchAllReduce, DirectAllReduce, ProtocolAllToAll, BubbleOverhead,
             BubbleFraction, TransformerActivations, TrainingStateBytes, MixedPrecisionAdam, TrainingWork,
             DecodeWork, ChinchillaOptimal, TrainingTime, ModelFlopsUtilisation, HardwareFlopsUtilisation,
             ExpectedAcceptedTokens, SpeculativeTokenTime, EnergyProportional, EnergyPerOperation,
             FacilityEnergy, OperationalCarbon, EmbodiedCarbon, CarbonFootprint, WaterUse, CapitalCost,
             EnergyCost, MaintenanceCost, TotalCost, CostPerToken, ClusterMtbf, FailureProbability,
             YoungInterval, CheckpointGoodput, TextbookPass, TextbookPrefillWork,
-            TextbookDecode>;
+            TextbookDecode, ErlangC, QueueWait, WaitQuantile, ResponseTail, ChinchillaLoss, ChinchillaAllocation,
+            LifetimeWork, PagedTokens, BatchedDecodeRate, WeightStreamLayer, ClosBisection, TorusBisection,
+            DragonflyBisection, CachedSupply, InputStall, CompressedWeights, ExpertLoad, NodeMtbf, DalyInterval,
+            FirstOrderGoodput, SpareCoverage, CheckpointCost, RequiredRates, DataParallelRoofline, GaussianPrivacy>;
 
 /// Calls `f.template operator()<L>()` for each law of a list, in order.
 template <class F, Law... L> constexpr void for_each_law(LawList<L...> /*list*/, F&& f) {

@@ -83,39 +83,82 @@ struct TileWave {
   }
 };
 
+/// Rate of the matrix engine under a power limit [FLOP/s].
+///
+/// A short burst runs at a higher clock than the power limit sustains: rate = peak (1 + burst / (1 + work /
+/// (peak burst_time))), so `peak` for ever and peak (1 + burst) for an instant. peak is the sustained rate; work
+/// is what runs back to back; burst_time is how much of it, in time, halves the gain. Ranges: work >= 0; burst
+/// in [0, 1]; peak, burst_time > 0. The shape is a convention of this library.
+/// @cite aiconfigurator-gemm-h100, rate of large products against their duration
+struct BurstRate {
+  static constexpr LawInfo info{"BurstRate", "rate = peak (1 + burst / (1 + work / (peak burst_time)))",
+                                "aiconfigurator-gemm-h100", "rate of large products against their duration",
+                                "one steady kind of work; starts from a cool device"};
+  template <class T> struct Inputs {
+    Work<T> work;
+    ComputeRate<T> peak;
+    T burst;
+    Time<T> burst_time;
+    static constexpr auto fields() {
+      return rows(field(&Inputs::work, key::work).non_negative(),
+                  field(&Inputs::peak, key::peak).positive(),
+                  field(&Inputs::burst, "burst", "", "gain of a short burst over the sustained rate").within(0, 1),
+                  field(&Inputs::burst_time, "burst_time", "ms", "work, as time, after which half of it is left")
+                      .positive());
+    }
+  };
+  template <class T> struct Result {
+    ComputeRate<T> rate;
+    static constexpr auto fields() {
+      return rows(field(&Result::rate, "rate", "TFLOP/s", "mean rate over the work"));
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T settled = in.work / (in.peak * in.burst_time);
+    return {.rate = in.peak * (1.0 + in.burst / (1.0 + settled))};
+  }
+};
+
 /// Time of one launch of `count` equal products on a tiled device [s].
 ///
-/// time = launch + soft maximum of (arithmetic of all occupied tiles / peak) and (traffic / bandwidth), from
-/// MatmulWork, TileWave and SoftRoofline. peak and bandwidth are the sustained rates of the whole device. A
-/// product that vanishes (count 0) costs exactly 0, launch included. Ranges as for the composed laws.
-/// @cite nvidia2023matmul
+/// A kernel deals output tiles to the units (TileWave), and every wave runs through the whole depth k; or it
+/// spreads the depth as well, so that all units finish together ("split-k", "stream-k"), at the fixed price
+/// `split` of a second pass that adds the parts. No part is shorter than split_depth. The library takes the
+/// faster way:
+///     time = launch + min(overlap(waves (k step + wave), memory), overlap(max(k tiles / units, split_depth) step
+///            + wave, memory) + split)
+/// with step = 2 tile_m tile_n units / peak, memory = traffic / bandwidth, overlap(a, b) = sqrt(a^2 + b^2).
+/// peak and bandwidth are the sustained rates of the whole device. A product that vanishes (count 0) costs
+/// exactly 0, launch included. Ranges as for the composed laws.
+/// @cite nvidia2023matmul, sections "Tile Quantization" and "Wave Quantization"; osama2023streamk, section 4
 struct MatmulTime {
   static constexpr LawInfo info{
-      "MatmulTime", "time = launch + softmax4(2 k tile_m tile_n units waves / peak, traffic / bandwidth)",
-      "nvidia2023matmul", "composition of MatmulWork, TileWave and SoftRoofline",
-      "one kernel; a partly filled wave costs a full one"};
+      "MatmulTime", "time = launch + min(whole waves, depth spread over all units + split), each with memory",
+      "osama2023streamk", "section 4, with TileWave",
+      "one kernel of one tile shape; the faster of the two ways is known to the library"};
   template <class T> struct Inputs {
     T m, n, k, count;
-    Data<T> a_bytes, b_bytes, c_bytes;
-    T tile_m, tile_n, units;
+    Data<T> traffic;
+    T tile_m, tile_n, units, split_depth;
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
-    Time<T> launch;
+    Time<T> launch, wave, split;
     static constexpr auto fields() {
       return rows(
           field(&Inputs::m, "m", "", "rows of A and C").non_negative().counted(),
           field(&Inputs::n, "n", "", "columns of B and C").non_negative().counted(),
           field(&Inputs::k, "k", "", "columns of A, rows of B").non_negative().counted(),
           field(&Inputs::count, "count", "", "products of this shape in one launch").non_negative().counted(),
-          field(&Inputs::a_bytes, "a_bytes", "B", "storage of one element of A").non_negative(),
-          field(&Inputs::b_bytes, "b_bytes", "B", "storage of one element of B").non_negative(),
-          field(&Inputs::c_bytes, "c_bytes", "B", "storage of one element of C").non_negative(),
+          field(&Inputs::traffic, key::traffic).non_negative(),
           field(&Inputs::tile_m, "tile_m", "", "rows of one tile").at_least(1).counted(),
           field(&Inputs::tile_n, "tile_n", "", "columns of one tile").at_least(1).counted(),
           field(&Inputs::units, "units", "", "tiles in flight on the device").at_least(1).counted(),
+          field(&Inputs::split_depth, "split_depth", "", "least depth of a part").at_least(1).counted(),
           field(&Inputs::peak, key::peak).positive(),
           field(&Inputs::bandwidth, key::bandwidth).positive(),
-          field(&Inputs::launch, key::launch).non_negative());
+          field(&Inputs::launch, key::launch).non_negative(),
+          field(&Inputs::wave, "wave", "us", "start and end of a tile, once per wave").non_negative(),
+          field(&Inputs::split, "split", "us", "adding up the parts of a split depth").non_negative());
     }
   };
   template <class T> struct Result {
@@ -124,32 +167,26 @@ struct MatmulTime {
     static constexpr auto fields() {
       return rows(
           field(&Result::time, key::time),
-          field(&Result::compute, "compute", "ms", "time of the occupied tiles at peak rate"),
+          field(&Result::compute, "compute", "ms", "time of the occupied tiles, the faster way"),
           field(&Result::memory, "memory", "ms", "time that memory traffic alone needs"),
-          field(&Result::tile_efficiency, "tile_efficiency", "", "useful share of the occupied arithmetic"));
+          field(&Result::tile_efficiency, "tile_efficiency", "", "useful share of the arithmetic of whole waves"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
-    const auto need = apply<MatmulWork, T>({.m = in.m,
-                                            .n = in.n,
-                                            .k = in.k,
-                                            .count = in.count,
-                                            .a_bytes = in.a_bytes,
-                                            .b_bytes = in.b_bytes,
-                                            .c_bytes = in.c_bytes});
     const auto grid = apply<TileWave, T>({.m = in.m,
                                           .n = in.n,
                                           .count = in.count,
                                           .tile_m = in.tile_m,
                                           .tile_n = in.tile_n,
                                           .units = in.units});
-    // Occupied arithmetic, not work / efficiency: an empty product then has no 0 / 0.
-    const auto occupied = grid.waves * in.units * in.tile_m * in.tile_n * in.k * (2.0 * unit::FLOP);
-    const auto roof = apply<SoftRoofline, T>(
-        {.work = occupied, .traffic = need.traffic, .peak = in.peak, .bandwidth = in.bandwidth});
-    return {.time = in.launch * min(in.count, T(1.0)) + roof.time,
-            .compute = roof.compute,
-            .memory = roof.memory,
+    const Time<T> step = in.tile_m * in.tile_n * in.units * (2.0 * unit::FLOP) / in.peak;
+    const auto memory = named("memory", in.traffic / in.bandwidth);
+    const auto whole = named("whole", grid.waves * (in.k * step + in.wave));
+    const auto spread = named("spread", max(T(in.k * grid.tiles / in.units), in.split_depth) * step + in.wave);
+    const Time<T> busy = min(detail::overlapped(whole, memory), detail::overlapped(spread, memory) + in.split);
+    return {.time = in.launch * min(in.count, T(1.0)) + busy,
+            .compute = min(whole, spread + in.split),
+            .memory = memory,
             .tile_efficiency = grid.efficiency};
   }
 };

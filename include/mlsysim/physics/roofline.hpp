@@ -7,6 +7,18 @@
 
 namespace mlsysim {
 
+namespace detail {
+/// sqrt(a^2 + b^2): two sides of one kernel that overlap imperfectly. At most sqrt(2) times the larger one.
+/// Written as hi sqrt(1 + (lo / hi)^2), so that nothing overflows and 0 and 0 give 0 with finite derivatives.
+template <class T> [[nodiscard]] constexpr Time<T> overlapped(const Time<T>& a, const Time<T>& b) {
+  const Time<T> high = max(a, b);
+  // 1e-100 s is below any time; it keeps 0 / 0 away from a step that costs nothing.
+  const T part = min(a, b) / max(high, Time<T>(1e-100 * unit::s));
+  const T ratio = min(part, T(1.0));  // at most 1 anyway; says so to an interval
+  return high * sqrt(1.0 + ratio * ratio);
+}
+}  // namespace detail
+
 /// Time of a piece of work when arithmetic and memory traffic overlap fully [s].
 ///
 /// time = max(work / peak, traffic / bandwidth). One memory level, no start-up time, full overlap.

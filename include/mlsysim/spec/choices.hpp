@@ -18,11 +18,23 @@ enum class Fidelity : std::uint8_t { textbook, operator_level };
 /// What limits a time.
 enum class Bottleneck : std::uint8_t { compute, memory, network, overhead, capacity };
 
+/// How kernels reach the device: one launch at a time by the host, or as a captured graph.
+enum class Execution : std::uint8_t { eager, graph };
+
 /// Optimizers whose states are held in memory during training.
 enum class OptimizerKind : std::uint8_t { none, sgd, adam, adamw };
 
-/// Activations that are recomputed in the backward pass instead of kept.
-enum class Recomputation : std::uint8_t { none, selective, full };
+/// Activations that are recomputed in the backward pass instead of kept: the attention core (selective), whole blocks
+/// (full), or single modules.
+enum class Recomputation : std::uint8_t { none, selective, full, norm, activation, pointwise, feed_forward, attention };
+
+/// Order in which micro-batches pass a pipeline; fixes how long stages wait and how many micro-batches are in flight.
+/// Interleaving (several model chunks per device) is a number, v_stages, beside it.
+enum class Schedule : std::uint8_t { one_forward_one_backward, gpipe, zero_bubble };
+
+/// Whether an attention kernel keeps its score matrix on chip (fused; flash1 is its first generation of 2022, which
+/// reaches about half the rate) or writes it to memory.
+enum class AttentionKernel : std::uint8_t { fused, unfused, flash1 };
 
 /// What a model is made of; fixes which operators exist.
 enum class Architecture : std::uint8_t {
@@ -37,7 +49,8 @@ enum class WorkUnit : std::uint8_t { token, sequence, image, sample, step };
 
 /// How well a figure is founded.
 enum class SourceKind : std::uint8_t {
-  datasheet, literature, measured, industry_report, convention, estimate, derived, illustrative, heuristic, secondary
+  datasheet, literature, measured, industry_report, convention, estimate, derived, illustrative, heuristic, secondary,
+  fit
 };
 
 /// How a doubt about a figure was settled.
@@ -60,6 +73,11 @@ struct Choices<Bottleneck> {
   static constexpr std::array<std::string_view, 5> names{"compute", "memory", "network", "overhead", "capacity"};
 };
 template <>
+struct Choices<Execution> {
+  static constexpr std::string_view what = "execution";
+  static constexpr std::array<std::string_view, 2> names{"eager", "graph"};
+};
+template <>
 struct Choices<OptimizerKind> {
   static constexpr std::string_view what = "optimizer";
   static constexpr std::array<std::string_view, 4> names{"none", "sgd", "adam", "adamw"};
@@ -67,7 +85,18 @@ struct Choices<OptimizerKind> {
 template <>
 struct Choices<Recomputation> {
   static constexpr std::string_view what = "recomputation";
-  static constexpr std::array<std::string_view, 3> names{"none", "selective", "full"};
+  static constexpr std::array<std::string_view, 8> names{"none",       "selective", "full",         "norm",
+                                                         "activation", "pointwise", "feed_forward", "attention"};
+};
+template <>
+struct Choices<Schedule> {
+  static constexpr std::string_view what = "schedule";
+  static constexpr std::array<std::string_view, 3> names{"1f1b", "gpipe", "zero_bubble"};
+};
+template <>
+struct Choices<AttentionKernel> {
+  static constexpr std::string_view what = "attention kernel";
+  static constexpr std::array<std::string_view, 3> names{"fused", "unfused", "flash1"};
 };
 template <>
 struct Choices<Architecture> {
@@ -88,9 +117,9 @@ struct Choices<WorkUnit> {
 template <>
 struct Choices<SourceKind> {
   static constexpr std::string_view what = "kind of source";
-  static constexpr std::array<std::string_view, 10> names{"datasheet",  "literature", "measured",     "industry_report",
+  static constexpr std::array<std::string_view, 11> names{"datasheet",  "literature", "measured",     "industry_report",
                                                           "convention", "estimate",   "derived",      "illustrative",
-                                                          "heuristic",  "secondary"};
+                                                          "heuristic",  "secondary",  "fit"};
 };
 template <>
 struct Choices<Settled> {

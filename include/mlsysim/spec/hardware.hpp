@@ -2,6 +2,7 @@
 /// One accelerator or processor, as its data sheet describes it.
 
 #include <mlsysim/spec/choices.hpp>
+#include <mlsysim/spec/efficiency.hpp>
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/units/quantity.hpp>
 
@@ -37,6 +38,7 @@ struct ComputeCore {
   std::optional<double> units;        ///< SMs, compute units or cores
   std::optional<Frequency<>> clock;  ///< boost clock
   std::optional<Frequency<>> matrix_clock;  ///< clock of the matrix engine where it differs
+  std::optional<double> matrix_rows;  ///< rows of one matrix instruction: 1 without a matrix engine
 
   /// Dense rate at the default precision [FLOP/s]. @throws InputError when the core has no rate at all
   [[nodiscard]] ComputeRate<> peak_flops() const;
@@ -52,7 +54,8 @@ struct ComputeCore {
         field(&C::default_precision, "default_precision", "", "precision meant when none is named").defaulted("fp16"),
         field(&C::units, "units", "", "streaming multiprocessors, compute units or cores").positive(),
         field(&C::clock, "clock", "GHz", "boost clock").positive(),
-        field(&C::matrix_clock, "matrix_clock", "GHz", "clock of the matrix engine, if another").positive());
+        field(&C::matrix_clock, "matrix_clock", "GHz", "clock of the matrix engine, if another").positive(),
+        field(&C::matrix_rows, "matrix_rows", "", "rows of one matrix instruction").at_least(1));
   }
 };
 
@@ -124,12 +127,14 @@ struct IOInterconnect {
   std::string name;
   std::optional<Bandwidth<>> bandwidth;
   std::optional<Time<>> latency;
+  std::optional<double> peers;  ///< devices among which the links are divided, one each; absent behind a switch
 
   static constexpr auto fields() {
     using I = IOInterconnect;
     return rows(field(&I::name, "name", "", "name of the link").defaulted("unstated"),
                       field(&I::bandwidth, "bandwidth", "GB/s", "one-way bandwidth").positive(),
-                      field(&I::latency, "latency", "us", "one-way latency").non_negative());
+                      field(&I::latency, "latency", "us", "one-way latency").non_negative(),
+                      field(&I::peers, "peers", "", "peers of a full mesh without a switch").at_least(1));
   }
 };
 
@@ -147,18 +152,6 @@ struct PowerEnvelope {
                       field(&P::measured_min, "measured_min", "W", "lowest power measured").positive(),
                       field(&P::measured_mean, "measured_mean", "W", "mean power measured").positive(),
                       field(&P::measured_max, "measured_max", "W", "highest power measured").positive());
-  }
-};
-
-/// Shares of the data-sheet peak that well-tuned kernels sustain; measured, or absent.
-struct SustainedShare {
-  std::optional<double> matrix, memory, link;
-
-  static constexpr auto fields() {
-    using E = SustainedShare;
-    return rows(field(&E::matrix, "matrix", "", "share of the dense matrix rate").within(0.01, 1),
-                      field(&E::memory, "memory", "", "share of the memory bandwidth").within(0.01, 1),
-                      field(&E::link, "link", "", "share of the link bandwidth").within(0.01, 1));
   }
 };
 
@@ -194,6 +187,8 @@ struct HardwareNode {
   std::optional<double> die_area_mm2;
   std::optional<Time<>> dispatch_overhead;
   SustainedShare efficiency;
+  KernelTimes kernels;
+  CollectiveTimes collectives;
   std::vector<PartitionProfile> partition_profiles;
   const Entry* entry = nullptr;  ///< the zoo's entry, null for a device made by hand
 
@@ -217,6 +212,8 @@ struct HardwareNode {
         field(&H::die_area_mm2, "die_area_mm2", "", "die area in square millimetres").positive(),
         field(&H::dispatch_overhead, "dispatch_overhead", "us", "fixed time of one invocation").non_negative(),
         field(&H::efficiency, "efficiency", "", "sustained shares, measured").defaulted("absent"),
+        field(&H::kernels, "kernels", "", "fixed times of kernels, measured").defaulted("absent"),
+        field(&H::collectives, "collectives", "", "collectives inside a node, measured").defaulted("absent"),
         field(&H::partition_profiles, "partition_profiles", "", "slices of the device").defaulted("absent"));
   }
 };

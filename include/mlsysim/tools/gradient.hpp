@@ -51,7 +51,8 @@ struct Gradient {
 };
 
 /// Derivatives at a point that is within the ranges of the law.
+/// @param wanted indices of inputs; the entries of the others stay zero. All by default
 /// @throws InputError, DomainError for inputs that are not admissible
-[[nodiscard]] Gradient gradient(const LawEntry& law, std::span<const double> in);
+[[nodiscard]] Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted = {});
 
 }  // namespace mlsysim

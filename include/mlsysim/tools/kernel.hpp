@@ -1,30 +1,11 @@
 #pragma once
 /// The batch kernel of a law: columns of numbers in, columns out, at the speed of the machine.
-///
-/// One copy is compiled per instruction set and the loader picks one, so the binary runs on any machine of its
-/// architecture. Never compile a file of laws with -march: the linker keeps one copy of each inline function, and it
-/// may be the one that older machines cannot run.
 
 #include <mlsysim/scalars/batch.hpp>
+#include <mlsysim/scalars/clones.hpp>
 #include <mlsysim/tools/leaves.hpp>
 
 #include <cstddef>
-
-// The attribute carries the flags that the loop needs, so that a law registered in any file, at any -O level,
-// gets a fast kernel; values stay those of IEEE arithmetic (no fast-math, no fused multiply-add). Sanitizer builds
-// get a plain function: inlining everything there costs minutes.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(MLSYSIM_PLAIN_KERNELS) || \
-    !defined(__OPTIMIZE__)
-#define MLSYSIM_KERNEL __attribute__((noinline))
-#elif defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define MLSYSIM_KERNEL                                                              \
-  __attribute__((noinline, flatten, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), \
-                 optimize("O3,no-math-errno,no-trapping-math,fp-contract=off")))
-#elif defined(__GNUC__)
-#define MLSYSIM_KERNEL __attribute__((noinline, flatten))
-#else
-#define MLSYSIM_KERNEL
-#endif
 
 namespace mlsysim {
 

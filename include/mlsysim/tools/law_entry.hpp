@@ -30,13 +30,13 @@ struct LawEntry {
   std::vector<FieldInfo> inputs;
   std::vector<FieldInfo> results;
   bool is_law = false;                ///< every scalar is there; else only `evaluate` and `batch`
-  std::shared_ptr<const void> self;   ///< state of a plain resolver
+  std::shared_ptr<const void> self;   ///< what is fixed: a plain resolver, or the categories of a scenario
 
   void (*evaluate)(const void* self, const double* in, double* out) = nullptr;
   void (*batch)(const void* self, const double* const* in, double* const* out, std::size_t points) = nullptr;
-  void (*dual)(const Dual<8>* in, Dual<8>* out) = nullptr;
-  void (*interval)(const Interval* in, Interval* out) = nullptr;
-  void (*traced)(const Traced* in, Traced* out) = nullptr;
+  void (*dual)(const void* self, const Dual<8>* in, Dual<8>* out) = nullptr;
+  void (*interval)(const void* self, const Interval* in, Interval* out) = nullptr;
+  void (*traced)(const void* self, const Traced* in, Traced* out) = nullptr;  ///< null: no derivation
 
   /// Index of an input. @throws LookupError naming near misses
   [[nodiscard]] std::size_t input(std::string_view name) const;

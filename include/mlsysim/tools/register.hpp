@@ -19,14 +19,10 @@ namespace detail {
 
 /// A law on arrays of one scalar.
 template <class L, class T>
-void call_law(const T* in, T* out) {
+void call_law(const void*, const T* in, T* out) {
   typename L::template Inputs<T> inputs{};
   write_leaves(inputs, [&](std::size_t i) -> const T& { return in[i]; });
   read_leaves(apply<L, T>(inputs), [&](std::size_t i, const T& x) { out[i] = x; });
-}
-template <class L>
-void call_law_double(const void*, const double* in, double* out) {
-  call_law<L, double>(in, out);
 }
 
 /// Fields that hold numbers (flags count as 0 and 1), which is what tools can vary.
@@ -60,7 +56,7 @@ template <Law L>
   e.inputs.assign(inputs.begin(), inputs.end());
   e.results.assign(results.begin(), results.end());
   e.is_law = true;
-  e.evaluate = &detail::call_law_double<L>;
+  e.evaluate = &detail::call_law<L, double>;
   e.batch = &detail::batch_kernel<L>;
   e.dual = &detail::call_law<L, Dual<8>>;
   e.interval = &detail::call_law<L, Interval>;

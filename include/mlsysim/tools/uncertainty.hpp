@@ -57,6 +57,10 @@ struct Uncertainty {
 [[nodiscard]] Uncertainty propagate(const LawEntry& law, std::span<const double> in,
                                     std::span<const UncertainInput> uncertain, const UncertaintyOptions& options = {});
 
+/// The value that the input stays below with probability `p` in (0, 1), its distribution cut to the range of the field;
+/// a count is rounded. @throws InputError for a distribution that is none, SolverError where the range has no probability
+[[nodiscard]] double input_quantile(const LawEntry& law, const UncertainInput& spec, double value, double p);
+
 /// Draws [first, first + out.size()) of one input under `seed`, as `propagate` uses them; returns how many were redrawn.
 std::size_t draw_input(const LawEntry& law, const UncertainInput& spec, double value, std::uint64_t seed,
                        std::uint64_t first, std::span<double> out);

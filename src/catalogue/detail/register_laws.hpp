@@ -17,7 +17,7 @@ struct law_at<0, LawList<First, Rest...>> {
   using type = First;
 };
 
-inline constexpr std::size_t kLawParts = 4;
+inline constexpr std::size_t kLawParts = 6;
 
 /// Adds the laws of one part, in the order of AllLaws.
 template <std::size_t Part>
@@ -32,5 +32,7 @@ void add_laws_1(ResolverRegistry& registry);
 void add_laws_2(ResolverRegistry& registry);
 void add_laws_3(ResolverRegistry& registry);
 void add_laws_4(ResolverRegistry& registry);
+void add_laws_5(ResolverRegistry& registry);
+void add_laws_6(ResolverRegistry& registry);
 
 }  // namespace mlsysim::detail

@@ -16,6 +16,7 @@ struct Document {
   YamlTree tree;
   std::string kind;  ///< "hardware"; of the schema line
   Authorship authorship = Authorship::shipped;
+  std::string origin{};  ///< of a plugin's file: the plugin
 
   [[nodiscard]] NodeRef root() const { return {tree, 0}; }
 };

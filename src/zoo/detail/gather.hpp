@@ -3,7 +3,7 @@
 
 #include "documents.hpp"
 
-#include <mlsysim/zoo/loader.hpp>
+#include <mlsysim/zoo/contribution.hpp>
 
 namespace mlsysim::detail {
 
@@ -13,7 +13,8 @@ struct Gathered {
 };
 
 /// Reads everything that the options name. `migrations` is the shipped table but in tests.
-[[nodiscard]] Gathered gather(const LoadOptions& options, MigrationTable migrations = shipped_migrations());
+[[nodiscard]] Gathered gather(const LoadOptions& options, MigrationTable migrations = shipped_migrations(),
+                              std::span<const ZooContribution> contributed = {});
 /// Reads one text as a file of the user.
 [[nodiscard]] Gathered gather_text(SourceText source, const Zoo* base, MigrationTable migrations = shipped_migrations());
 

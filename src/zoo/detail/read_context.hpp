@@ -37,6 +37,7 @@ struct ReadContext {
   Authorship authorship;
   Entry& entry;
   std::vector<PendingLink>& links;
+  std::string_view origin{};  ///< of entries of a plugin
 
   void fault(ZooFault id, NodeRef at, ErrorFacts facts) const;
   [[nodiscard]] const Reference* find_reference(std::string_view key) const;

@@ -132,7 +132,7 @@ TEST_CASE("every default that was used is listed once", "[engine]") {
     for (const auto& a : e.assumptions) n += a.name == name ? 1 : 0;
     return n;
   };
-  for (const char* name : {"mode", "tp_size", "seq_len", "kernel_launch", "memory_reserve", "grid", "pue", "kwh_price"}) {
+  for (const char* name : {"mode", "tp_size", "seq_len", "softmax_work", "memory_reserve", "grid", "pue", "kwh_price"}) {
     INFO(name);
     CHECK(has(name) == 1);
   }
@@ -156,7 +156,7 @@ TEST_CASE("a sweep nests hardware, batch and precision, and says why a point is 
 
 TEST_CASE("a derivation names the largest term, its law and its figures", "[engine]") {
   const std::string text = explain(serving_70b(), "itl");
-  for (const char* part : {"ffn_up", "SoftRoofline", "williams2009roofline", "H100.memory.bandwidth", "3.35 TB/s",
+  for (const char* part : {"ffn_up", "MatmulTime", "osama2023streamk", "H100.memory.bandwidth", "3.35 TB/s",
                            "assumptions", "zoo/defaults.yaml"}) {
     INFO(part);
     CHECK_THAT(text, Catch::Contains(part));

@@ -108,13 +108,20 @@ TEST_CASE("activations of a GPT layer are Korthikanti's 34 s b h", "[lowering][g
   structure.dropout = true;
   OpList<> ops;
   const auto range = lower(structure, v.shape, v.layers, plan_of(1, 2048, 2048), ops);
-  const auto t = totals_of(ops, range.forward_end);
-  CHECK_THAT(t.layer_kept.base(), WithinRel(34.0 * 2048 * 12288, 0.001));
+  const double layers = 96;
+  const auto layer_kept = [&](const Lowered<>& made) { return made.totals[Place::block].kept.base() / layers; };
+  CHECK_THAT(layer_kept(range), WithinRel(34.0 * 2048 * 12288, 0.001));
   // Unfused attention keeps 5 a s^2 b more.
   structure.kernel = AttentionKernel::unfused;
   const auto again = lower(structure, v.shape, v.layers, plan_of(1, 2048, 2048), ops);
-  CHECK_THAT(totals_of(ops, again.forward_end).layer_kept.base(),
-             WithinRel(34.0 * 2048 * 12288 + 5.0 * 96 * 2048 * 2048, 0.001));
+  CHECK_THAT(layer_kept(again), WithinRel(34.0 * 2048 * 12288 + 5.0 * 96 * 2048 * 2048, 0.001));
+  // Recomputing the attention core leaves the 34 again; whole blocks leave their input.
+  structure.recomputed = parts_of(Recomputation::selective);
+  CHECK_THAT(layer_kept(lower(structure, v.shape, v.layers, plan_of(1, 2048, 2048), ops)),
+             WithinRel(34.0 * 2048 * 12288, 0.001));
+  structure.recomputed = parts_of(Recomputation::full);
+  CHECK_THAT(layer_kept(lower(structure, v.shape, v.layers, plan_of(1, 2048, 2048), ops)),
+             WithinRel(2.0 * 2048 * 12288, 0.001));
 }
 
 TEST_CASE("dividing a model over devices divides its weights and its work", "[lowering]") {
@@ -130,8 +137,9 @@ TEST_CASE("dividing a model over devices divides its weights and its work", "[lo
 
   auto stages = plan_of(1, 2048, 2048);
   stages.pp = 4;
-  stages.first_stage = stages.last_stage = 0;
-  const auto middle = forward(w, Phase::prefill, stages);
+  const auto v = model_view(w, Phase::prefill);
+  OpList<> ops;
+  const auto middle = lower(v.structure, v.shape, v.layers, stages, ops).totals.stage(0, 0);
   CHECK_THAT(middle.params().base() * 4, WithinRel(whole.params().base() - 2 * 128256.0 * 8192, 1e-4));
 }
 
@@ -184,7 +192,7 @@ TEST_CASE("recomputation trades time for memory", "[lowering]") {
   auto v = model_view(model("Llama3_8B"), Phase::training);
   const auto plan = plan_of(1, 4096, 4096);
   const auto run = [&](Recomputation r) {
-    v.structure.recomputation = r;
+    v.structure.recomputed = parts_of(r);
     OpList<> ops;
     const auto range = lower(v.structure, v.shape, v.layers, plan, ops);
     Work<> work;
@@ -222,10 +230,17 @@ TEST_CASE("every model with a shape lowers in every phase it has", "[lowering][z
       const auto v = model_view(*w, phase);
       const double tokens = phase == Phase::decode ? 1 : 64;
       OpList<> ops;
-      const auto stage = stage_cost(v, plan_of(2, tokens, 64), device, links, ops);
-      CHECK(std::isfinite(stage.forward.total.base()));
-      CHECK(stage.forward.total > Time<>());
-      CHECK(stage.memory.total > Data<>());
+      if (phase == Phase::training) {
+        const auto step = step_time(v, plan_of(2, tokens, 64), device, links, ops);
+        CHECK(std::isfinite(step.total.base()));
+        CHECK(step.total > Time<>());
+        CHECK(step.memory.total > Data<>());
+      } else {
+        const auto pass = pass_time(v, plan_of(2, tokens, 64), device, links, ops);
+        CHECK(std::isfinite(pass.total.base()));
+        CHECK(pass.total > Time<>());
+        CHECK(pass.memory.total > Data<>());
+      }
       CHECK(ops.size() < OpList<>::capacity);
     }
   }

@@ -1,9 +1,9 @@
 """Types of devices and their parts."""
 
 from ..specs import (
-    ComputeCore, HardwareNode, IOInterconnect, MemoryHierarchy, PartitionProfile, PowerEnvelope, SecondMemoryTier,
-    StorageHierarchy, SustainedShare,
+    CollectiveTimes, ComputeCore, HardwareNode, IOInterconnect, KernelTimes, MemoryHierarchy, PartitionProfile,
+    PowerEnvelope, SecondMemoryTier, StorageHierarchy, SustainedShare,
 )
 
-__all__ = ["ComputeCore", "HardwareNode", "IOInterconnect", "MemoryHierarchy", "PartitionProfile", "PowerEnvelope",
-           "SecondMemoryTier", "StorageHierarchy", "SustainedShare"]
+__all__ = ["CollectiveTimes", "ComputeCore", "HardwareNode", "IOInterconnect", "KernelTimes", "MemoryHierarchy",
+           "PartitionProfile", "PowerEnvelope", "SecondMemoryTier", "StorageHierarchy", "SustainedShare"]

@@ -11,11 +11,12 @@ namespace mlsysim {
 
 /// Time, memory and throughput of one optimizer step.
 ///
-/// dp = accelerators / (tp pp ep) replicas share a global batch of `batch_size` sequences. Operator fidelity prices one
-/// micro-batch on the first and last pipeline stage from the operator list, the bubble, and the exposed part of the
-/// gradient exchange. Textbook fidelity works from totals (see textbook_step_core). One memory model answers whether a
-/// device holds its part.
-/// @cite narayanan2021megatron, sections 2 and 3; patarasuk2009allreduce
+/// dp = accelerators / (tp pp ep cp) replicas share a global batch of `batch_size` sequences. Operator fidelity prices one
+/// micro-batch on the first and last pipeline stage from the operator list, the bubble of the schedule, and the exposed
+/// part of what is exchanged over the replicas. Textbook fidelity works from totals (see textbook_step_core) and knows tp,
+/// pp, dp, ep and full recomputation only. One memory model answers whether a device holds its part.
+/// @cite narayanan2021megatron, sections 2 and 3; korthikanti2022recomputation, section 4 (sequence parallelism);
+/// rajbhandari2020zero, section 5; liu2023ringattention (context parallelism); qi2023zerobubble, section 2
 struct DistributedModel : Model<DistributedModel> {
   static constexpr std::string_view id = "DistributedModel";
   static constexpr std::string_view about = "time, memory and throughput of a training step on a fleet";
@@ -35,17 +36,25 @@ struct DistributedModel : Model<DistributedModel> {
     double batch_size = 1;
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
-    double tp_size = 1, pp_size = 1, ep_size = 1;
+    double tp_size = 1, pp_size = 1, ep_size = 1, cp_size = 1;
+    Schedule schedule = Schedule::one_forward_one_backward;
     double v_stages = 1;
-    std::optional<double> microbatch_count{};
+    std::optional<double> microbatch_size{}, microbatch_count{};
     double gradient_accumulation_steps = 1;
     double zero_stage = 0;
+    std::optional<double> shard_size{};
     Recomputation recomputation = Recomputation::selective;
+    double recomputed_share = 1;
     bool sequence_parallel = true;
+    AttentionKernel attention_kernel = AttentionKernel::fused;
+    bool dropout = false;
+    std::optional<Precision> gradient_precision{};
     double seq_len = 2048;
     OptimizerKind optimizer = OptimizerKind::adam;
     double trainable_fraction = 1;
-    std::optional<double> overlap_efficiency{};
+    std::optional<double> overlap_efficiency{}, overlap_slowdown{};
+    double tp_overlap = 0;
+    double offload_weights = 0, offload_activations = 0, offload_states = 0;
     double congestion_factor = 1, straggler_factor = 1;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
@@ -60,16 +69,29 @@ struct DistributedModel : Model<DistributedModel> {
           field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
           field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
           field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
+          field(&I::cp_size, key::cp_size).at_least(1).counted().defaulted("sequences not divided"),
+          field(&I::schedule, "schedule", "", "order of the micro-batches in a pipeline").defaulted("1F1B"),
           field(&I::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"),
+          field(&I::microbatch_size, "microbatch_size", "", "sequences of one micro-batch").at_least(1).counted().defaulted("from microbatch_count"),
           field(&I::microbatch_count, key::microbatch_count).at_least(1).counted().defaulted("1 (textbook) or micro-batches of one sequence (operator)"),
           field(&I::gradient_accumulation_steps, key::gradient_accumulation_steps).at_least(1).counted().defaulted("no accumulation"),
           field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
+          field(&I::shard_size, "shard_size", "", "ranks over which ZeRO divides (hybrid sharding)").at_least(1).counted().defaulted("all replicas"),
           field(&I::recomputation, key::recomputation).defaulted("selective, convention of MLSys-im"),
+          field(&I::recomputed_share, "recomputed_share", "", "share of the layers that recompute").within(0, 1).defaulted("all layers"),
           field(&I::sequence_parallel, key::sequence_parallel).defaulted("on with tensor parallelism"),
+          field(&I::attention_kernel, "attention_kernel", "", "whether scores stay on chip").defaulted("fused"),
+          field(&I::dropout, "dropout", "", "dropout masks are made and kept").defaulted("none"),
+          field(&I::gradient_precision, "gradient_precision", "", "format in which gradients are kept and exchanged").defaulted("that of the weights"),
           field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
           field(&I::optimizer, key::optimizer).defaulted("Adam"),
           field(&I::trainable_fraction, key::trainable_fraction).within(0, 1).defaulted("all weights"),
           field(&I::overlap_efficiency, key::overlap_efficiency).within(0, 1).defaulted("none (textbook) or zoo/defaults.yaml (operator)"),
+          field(&I::overlap_slowdown, "overlap_slowdown", "", "slowdown of kernels beside communication").within(0, 1).defaulted("zoo/defaults.yaml"),
+          field(&I::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products").within(0, 1).defaulted("none"),
+          field(&I::offload_weights, "offload_weights", "", "share of the weights in host memory").within(0, 1).defaulted("none"),
+          field(&I::offload_activations, "offload_activations", "", "share of the activations in host memory").within(0, 1).defaulted("none"),
+          field(&I::offload_states, "offload_states", "", "share of the optimizer states in host memory").within(0, 1).defaulted("none"),
           field(&I::congestion_factor, key::congestion_factor).at_least(1).defaulted("an uncontended network"),
           field(&I::straggler_factor, key::straggler_factor).at_least(1).defaulted("equal devices"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
@@ -79,14 +101,17 @@ struct DistributedModel : Model<DistributedModel> {
   struct Result {
     bool feasible = false;
     Time<> step_latency_total, latency_compute, latency_memory, latency_overhead;
-    Time<> dp_communication_latency, tp_communication_latency, ep_communication_latency, communication_latency;
+    Time<> dp_communication_latency, tp_communication_latency, ep_communication_latency, cp_communication_latency,
+        pp_communication_latency, communication_latency;
+    Time<> exposed_communication_latency;
     Time<> pipeline_bubble_latency;
     double bubble_fraction = 0, scaling_efficiency = 0;
     SampleRate<> effective_throughput;
     TokenRate<> token_throughput;
     double mfu = 0, hfu = 0, utilization = 0;
     Bottleneck bottleneck = Bottleneck::compute;
-    double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1, microbatch_count = 1, accelerators = 1;
+    double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1, cp_size = 1, microbatch_size = 1, microbatch_count = 1,
+           accelerators = 1;
     Data<> memory_footprint;
     double memory_utilization = 0;
     MemoryBreakdown<> memory;
@@ -101,7 +126,10 @@ struct DistributedModel : Model<DistributedModel> {
           field(&R::dp_communication_latency, key::dp_communication_latency),
           field(&R::tp_communication_latency, key::tp_communication_latency),
           field(&R::ep_communication_latency, key::ep_communication_latency),
+          field(&R::cp_communication_latency, "cp_communication_latency", "ms", "exchange of keys and values, before overlap"),
+          field(&R::pp_communication_latency, "pp_communication_latency", "ms", "transfers between pipeline stages, before overlap"),
           field(&R::communication_latency, key::communication_latency),
+          field(&R::exposed_communication_latency, "exposed_communication_latency", "ms", "communication that the step waits for"),
           field(&R::pipeline_bubble_latency, key::pipeline_bubble_latency),
           field(&R::bubble_fraction, key::bubble_fraction), field(&R::scaling_efficiency, key::scaling_efficiency),
           field(&R::effective_throughput, key::effective_throughput),
@@ -112,6 +140,8 @@ struct DistributedModel : Model<DistributedModel> {
           field(&R::pp_size, "pp_size", "", "pipeline-parallel degree"),
           field(&R::dp_size, "dp_size", "", "data-parallel degree"),
           field(&R::ep_size, "ep_size", "", "expert-parallel degree"),
+          field(&R::cp_size, "cp_size", "", "context-parallel degree"),
+          field(&R::microbatch_size, "microbatch_size", "", "sequences of one micro-batch"),
           field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
           field(&R::accelerators, key::accelerators),
           field(&R::memory_footprint, key::memory_footprint), field(&R::memory_utilization, key::memory_utilization),

@@ -1,0 +1,63 @@
+// The resolvers of the catalogue: how long one answer takes, from specs to result.
+
+#include <benchmark/benchmark.h>
+
+#include <mlsysim/catalogue/models/compression.hpp>
+#include <mlsysim/catalogue/models/continuous_batching.hpp>
+#include <mlsysim/catalogue/models/reliability.hpp>
+#include <mlsysim/catalogue/models/serving_capacity.hpp>
+#include <mlsysim/catalogue/models/tail_latency.hpp>
+#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/units/unit.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+using namespace mlsysim;
+
+namespace {
+
+const Workload& llama() { return standard_zoo().at<Workload>("Llama3_8B"); }
+const HardwareNode& h100() { return standard_zoo().at<HardwareNode>("H100"); }
+
+template <class R> void answer(benchmark::State& state, const typename R::Inputs& in) {
+  for (auto _ : state) benchmark::DoNotOptimize(R{}.solve(in));
+}
+
+void tail_latency(benchmark::State& state) {
+  answer<TailLatencyModel>(state, {.arrival_rate = 300.0 * unit::request / unit::s,
+                                   .service_latency = 10.0 * unit::ms,
+                                   .num_replicas = 4});
+}
+BENCHMARK(tail_latency);
+
+void reliability(benchmark::State& state) {
+  answer<ReliabilityModel>(
+      state,
+      {.fleet = &standard_zoo().at<Fleet>("Frontier_8K"), .job_duration = 100.0 * unit::h, .spare_nodes = 8});
+}
+BENCHMARK(reliability);
+
+void compression(benchmark::State& state) {
+  answer<CompressionModel>(
+      state, {.workload = &llama(), .hardware = &h100(), .target_bitwidth = 4, .batch_size = 8});
+}
+BENCHMARK(compression);
+
+void continuous_batching(benchmark::State& state) {
+  answer<ContinuousBatchingModel>(state, {.workload = &llama(),
+                                          .hardware = &h100(),
+                                          .max_seq_len = 8192,
+                                          .mean_request_tokens = 2048,
+                                          .max_batch_size = 256});
+}
+BENCHMARK(continuous_batching);
+
+void serving_capacity(benchmark::State& state) {
+  answer<ServingCapacityModel>(state, {.workload = &llama(),
+                                       .hardware = &h100(),
+                                       .arrival_rate = 20.0 * unit::request / unit::s,
+                                       .target_p99_latency = 20.0 * unit::s,
+                                       .max_seq_len = 1024});
+}
+BENCHMARK(serving_capacity);
+
+}  // namespace

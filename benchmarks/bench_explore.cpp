@@ -1,0 +1,165 @@
+// The tools on a whole scenario, sweeps with reduction, and the exact search of a large space of plans.
+
+#include <benchmark/benchmark.h>
+
+#include <mlsysim/explore/explore.hpp>
+#include <mlsysim/explore/sensitivity.hpp>
+#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolve/typed_resolver.hpp>
+#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/tools/batch.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <chrono>
+
+using namespace mlsysim;
+
+namespace {
+
+Scenario scenario(const char* model, const char* device, double devices, Mode mode, double batch) {
+  const Zoo& zoo = standard_zoo();
+  Scenario s;
+  s.workload = &zoo.at<Workload>(model);
+  s.hardware = &zoo.at<HardwareNode>(device);
+  s.accelerators = devices;
+  s.accelerators_per_node = std::min(devices, 8.0);
+  s.mode = mode;
+  s.batch_size = batch;
+  if (mode == Mode::serve) s.output_tokens = 512;
+  return s;
+}
+Subject subject(int mode) {
+  return subject_of(mode == 0 ? scenario("Llama3_70B", "H100", 8, Mode::serve, 16) : scenario("GPT3", "A100", 64, Mode::train, 64));
+}
+
+void scenario_point(benchmark::State& state) {
+  auto s = subject(static_cast<int>(state.range(0)));
+  std::vector<double> out(s.entry.results.size());
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(s.point.data());
+    s.entry.evaluate(s.entry.self.get(), s.point.data(), out.data());
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(scenario_point)->Arg(0)->Arg(1);
+
+void scenario_batch(benchmark::State& state) {
+  const auto s = subject(static_cast<int>(state.range(0)));
+  const std::vector<Column> in(s.point.begin(), s.point.end());
+  std::vector<std::vector<double>> out(s.entry.results.size(), std::vector<double>(BatchKernel::kBlock));
+  const std::vector<std::span<double>> spans(out.begin(), out.end());
+  BatchKernel kernel(s.entry);
+  for (auto _ : state) kernel.run(in, spans, BatchKernel::kBlock);
+  state.SetItemsProcessed(state.iterations() * static_cast<long>(BatchKernel::kBlock));
+}
+BENCHMARK(scenario_batch)->Arg(0)->Arg(1);
+
+void gradient_24(benchmark::State& state) {
+  const auto s = subject(static_cast<int>(state.range(0)));
+  std::vector<std::size_t> wanted;
+  for (std::size_t i = 0; i < s.point.size() && wanted.size() < 24; ++i)
+    if (!s.entry.inputs[i].integral) wanted.push_back(i);
+  for (auto _ : state) {
+    auto g = gradient(s.entry, s.point, wanted);
+    benchmark::DoNotOptimize(g);
+  }
+}
+BENCHMARK(gradient_24)->Arg(0)->Arg(1);
+
+/// A law of about 100 operations: twelve roofs with their launches, added up.
+struct Hundred {
+  static constexpr LawInfo info{.id = "Hundred", .equation = "time = sum of twelve roofs", .source = "benchmark"};
+  template <class T> struct Inputs {
+    T work, traffic, peak, bandwidth, launch;
+    static constexpr auto fields() {
+      using I = Inputs;
+      return rows(field(&I::work, "work", "", ""), field(&I::traffic, "traffic", "", ""), field(&I::peak, "peak", "", "").positive(),
+                  field(&I::bandwidth, "bandwidth", "", "").positive(), field(&I::launch, "launch", "", ""));
+    }
+  };
+  template <class T> struct Result {
+    T time, energy;
+    static constexpr auto fields() { return rows(field(&Result::time, "time", "", ""), field(&Result::energy, "energy", "", "")); }
+  };
+  template <class T = double> static Result<T> solve(const Inputs<T>& in) {
+    const T per_peak = 1.0 / in.peak, per_byte = 1.0 / in.bandwidth;
+    T time = in.launch, energy = in.launch * 0.5;
+    for (int k = 1; k <= 12; ++k) {  // a fixed count: unrolled
+      const T roof = max(in.work * (0.9 * k) * per_peak, in.traffic * (1.0 / k) * per_byte);
+      time = time + roof + in.launch;
+      energy = energy + roof * 3.0;
+    }
+    return {time, energy};
+  }
+};
+
+Space hundred(double per_axis) {
+  const std::shared_ptr<const Resolver> law = make_resolver<Hundred>();
+  Record in(*law, Side::inputs);
+  in.set("work", 1.0).set("traffic", 1.0).set("peak", 1.0).set("bandwidth", 1.0).set("launch", 0.1);
+  const auto n = static_cast<std::size_t>(per_axis);
+  const auto axis = [n](const char* name) { return range_axis(name, AnyQuantity(1.0), AnyQuantity(9.0), n); };
+  return {problem_of(law, in.data()), {axis("work"), axis("traffic"), axis("peak"), axis("bandwidth")}};
+}
+
+/// Wall time counts: the threads together are what is asked for.
+void sweep_hundred(benchmark::State& state) {
+  const Space space = hundred(100);
+  Question q;
+  q.objectives = {{Goal::minimize, "time"}};
+  q.constraints = {"energy >= 4"};
+  ExploreOptions o;
+  o.strategy = Strategy::exhaustive;
+  o.threads = static_cast<unsigned>(state.range(0));
+  for (auto _ : state) {
+    const auto began = std::chrono::steady_clock::now();
+    auto a = explore(space, q, o);
+    benchmark::DoNotOptimize(a);
+    state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<long>(space.size()));
+}
+BENCHMARK(sweep_hundred)->Arg(1)->Arg(2)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+/// Training plans of GPT-3 175B on 64 A100: degrees, micro-batches, interleaving, recomputation, sharding, sequence
+/// parallelism, overlap.
+const Space& plans() {
+  static const Space space = [] {
+    const auto s = scenario("GPT3", "A100", 64, Mode::train, 64);
+    const auto choices = [](const char* name, std::initializer_list<DynamicValue> values) {
+      SpaceAxis a{{name}, {}, {}};
+      for (const auto& v : values) a.rows.push_back({v});
+      return a;
+    };
+    std::vector<double> counts;
+    for (int m = 1; m <= 64; ++m) counts.push_back(m);
+    return Space(problem_of(s), {choices("recomputation", {"none", "selective", "full"}), choices("zero_stage", {0.0, 1.0, 2.0, 3.0}),
+                                 choices("sequence_parallel", {true, false}), degrees_axis(64), numbers_axis("microbatch_count", counts),
+                                 divisors_axis("v_stages", 96), range_axis("overlap_efficiency", AnyQuantity(0.0), AnyQuantity(1.0), 6)});
+  }();
+  return space;
+}
+
+void search_plans(benchmark::State& state) {
+  Question q;
+  q.objectives = {{Goal::minimize, "step_latency"}};
+  ExploreOptions o;
+  o.strategy = state.range(0) == 0 ? Strategy::exhaustive : Strategy::branch_and_bound;
+  double points = 0, best = 0, index = 0;
+  for (auto _ : state) {
+    const auto began = std::chrono::steady_clock::now();
+    const auto a = explore(plans(), q, o);
+    state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    points = a.evaluated;
+    best = a.best.at(0).objectives[0];
+    index = static_cast<double>(a.best[0].index);
+  }
+  state.SetItemsProcessed(state.iterations());
+  state.counters["points"] = points;
+  state.counters["best_s"] = best;
+  state.counters["index"] = index;
+  state.counters["space"] = static_cast<double>(plans().size());
+}
+BENCHMARK(search_plans)->Arg(0)->Arg(1)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace

@@ -1,0 +1,280 @@
+/// Questions about a scenario or a resolver. Answers come as the JSON of the command line; mlsysim/explore.py puts the
+/// units on.
+
+#include "keywords.hpp"
+#include "values.hpp"
+
+#include <mlsysim/engine/scenario.hpp>
+#include <mlsysim/explore/compare.hpp>
+#include <mlsysim/explore/explore.hpp>
+#include <mlsysim/explore/sensitivity.hpp>
+#include <mlsysim/explore/solve.hpp>
+#include <mlsysim/explore/uncertainty.hpp>
+#include <mlsysim/report/explore_report.hpp>
+#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolve/registry.hpp>
+
+#include <mlsysim/units/format.hpp>
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlsysim::python {
+namespace {
+
+constexpr RenderOptions kJson{.format = OutputFormat::json};
+constexpr RenderOptions kText{};
+
+/// What is asked, with everything that it points to.
+struct Asked {
+  Subject subject;
+  std::shared_ptr<const Problem> problem;
+  std::vector<FieldInfo> fields;  ///< of the scenario or resolver, for the values of axes
+  std::vector<py::object> keeps;
+};
+
+std::shared_ptr<Asked> ask_scenario(const py::dict& values) {
+  static const auto* keywords = new Keywords(describe<Scenario>(), "the scenario");
+  auto asked = std::make_shared<Asked>();
+  Scenario scenario;
+  FieldMask supplied;
+  keywords->write_all(values, &scenario, supplied, asked->keeps);
+  keywords->require(supplied);
+  asked->subject = subject_of(scenario);
+  asked->problem = problem_of(scenario);
+  const auto fields = describe<Scenario>();
+  asked->fields.assign(fields.begin(), fields.end());
+  return asked;
+}
+
+std::shared_ptr<Asked> ask_resolver(const std::string& name, const py::dict& values) {
+  auto asked = std::make_shared<Asked>();
+  auto resolver = ResolverRegistry::standard().share(name);
+  const Keywords keywords(resolver->inputs(), name);
+  Record in(*resolver, Side::inputs);
+  FieldMask supplied;
+  keywords.write_all(values, in.data(), supplied, asked->keeps);
+  keywords.require(supplied);
+  InputGuard(resolver->inputs()).check(in.data(), name);
+  const auto fields = resolver->inputs();
+  asked->fields.assign(fields.begin(), fields.end());
+  asked->problem = problem_of(resolver, in.data());
+  asked->subject = subject_of(std::move(resolver), in.data());
+  return asked;
+}
+
+py::list fields_of(const std::vector<FieldInfo>& fields, const std::vector<double>& values) {
+  py::list out;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    out.append(py::make_tuple(fields[i].name, to_python(fields[i], DynamicValue(Value(values[i]), fields[i].exps)), fields[i].unit, fields[i].meaning));
+  return out;
+}
+
+std::pair<std::string, std::string> solve_asked(const Asked& a, const std::string& condition, const std::string& free,
+                                                const std::optional<std::string>& low, const std::optional<std::string>& high) {
+  SolveDomain domain;
+  if (low) domain.low = AnyQuantity::parse(*low);
+  if (high) domain.high = AnyQuantity::parse(*high);
+  const py::gil_scoped_release unlocked;
+  const auto answer = solve(a.subject, condition, free, domain);
+  if (!answer) return {render(*answer.why(), kJson), answer.why()->text()};
+  return {render(*answer, kJson), render(*answer, kText)};
+}
+
+/// One value of an axis; a text is read as the field reads it, or as a quantity.
+DynamicValue axis_value(const Asked& a, const std::string& name, py::handle value) {
+  const FieldInfo* field = find_field(a.fields, name);
+  const bool fleet = name == "hardware" && object_in(value).type == ObjectType<Fleet>::name;
+  // A number may come as text, out of an axis that is written as on the command line.
+  const bool number = field == nullptr || field->kind == ValueKind::quantity || field->kind == ValueKind::number;
+  if (number && py::isinstance<py::str>(value)) return AnyQuantity::parse(value.cast<std::string>());
+  if (field != nullptr && !fleet) return to_dynamic(*field, value);
+  return to_dynamic(value);
+}
+
+/// [(names, rows or text)]: a text is an axis as on the command line, without its name.
+Space space_of(const Asked& a, const py::list& axes) {
+  std::vector<SpaceAxis> out;
+  for (const auto& item : axes) {
+    const auto pair = item.cast<py::tuple>();
+    SpaceAxis axis;
+    for (const auto& name : pair[0].cast<py::tuple>()) axis.names.push_back(name.cast<std::string>());
+    if (py::isinstance<py::str>(pair[1])) {
+      std::string text;
+      for (const auto& name : axis.names) text += (text.empty() ? "" : ",") + name;
+      out.push_back(parse_axis(text + "=" + pair[1].cast<std::string>(), [&](std::string_view name, std::string_view value) {
+        return axis_value(a, std::string(name), py::str(value.data(), value.size()));
+      }));
+      continue;
+    }
+    for (const auto& row : pair[1].cast<py::list>()) {
+      const auto parts = row.cast<py::tuple>();
+      if (parts.size() != axis.names.size())
+        throw InputError({.id = "mlsysim.python.170", .message = "a row of an axis has another number of values than names",
+                          .found = std::to_string(parts.size()), .expected = std::to_string(axis.names.size())});
+      std::vector<DynamicValue> values;
+      for (std::size_t k = 0; k < parts.size(); ++k) values.push_back(axis_value(a, axis.names[k], parts[k]));
+      axis.rows.push_back(std::move(values));
+      const py::object first = parts[0];
+      axis.labels.push_back(object_in(first).object != nullptr ? py::str(first.attr("name")).cast<std::string>() : axis.label(axis.rows.size() - 1));
+    }
+    out.push_back(std::move(axis));
+  }
+  return {a.problem, std::move(out)};
+}
+
+Question question_of(const py::list& objectives, const std::vector<std::string>& constraints, const std::vector<std::string>& show,
+                     std::size_t top, const std::optional<std::string>& histogram, bool anything) {
+  Question q;
+  for (const auto& o : objectives) {
+    const auto [goal, text] = o.cast<std::pair<std::string, std::string>>();
+    q.objectives.push_back({goal == "minimize" ? Goal::minimize : Goal::maximize, text});
+  }
+  q.constraints = constraints;
+  q.show = show;
+  q.top = top;
+  q.histogram = histogram;
+  q.implicit_constraints = !anything;
+  return q;
+}
+
+/// (JSON, text, seconds, state) of a search. Ctrl-C ends it with what it has.
+py::tuple run_search(const Asked& a, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
+                     const std::vector<std::string>& show, std::size_t top, const std::optional<std::string>& histogram, bool anything,
+                     const std::string& strategy, unsigned threads, std::uint64_t shard, std::uint64_t shards, const py::object& progress) {
+  const Space space = space_of(a, axes);
+  const Question question = question_of(objectives, constraints, show, top, histogram, anything);
+  ExploreOptions how;
+  const auto chosen = choice_of<Strategy>(strategy);
+  if (!chosen)
+    throw InputError({.id = "mlsysim.python.171", .message = "there is no such strategy", .key = "strategy", .found = "'" + strategy + "'",
+                      .expected = "automatic, exhaustive or branch-and-bound"});
+  how.strategy = *chosen;
+  how.threads = threads;
+  how.shard = shard;
+  how.shards = shards;
+  std::atomic<bool> cancel{false};
+  how.cancel = &cancel;
+  how.progress = [&](const Progress& p) {
+    const py::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals() != 0) {
+      PyErr_Clear();
+      cancel = true;
+    }
+    if (!progress.is_none()) progress(p.done, p.total, p.rate, p.seconds_left);
+  };
+  ExploreAnswer answer;
+  {
+    const py::gil_scoped_release unlocked;
+    answer = explore(space, question, how);
+  }
+  py::object why = py::none();
+  if (!question.objectives.empty() && answer.best.empty() && answer.front.empty()) why = py::str(answer.why_infeasible().text());
+  return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, why);
+}
+
+py::tuple merge_search(const Asked& a, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
+                       const std::vector<std::string>& show, std::size_t top, const std::optional<std::string>& histogram, bool anything,
+                       const std::vector<std::string>& states) {
+  const Space space = space_of(a, axes);
+  const auto answer = merge(space, question_of(objectives, constraints, show, top, histogram, anything), states);
+  return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, py::none());
+}
+
+/// Every row as columns: {name: (kind, values, unit)}; `show` as buffers of numbers.
+py::dict sweep_rows(const Asked& a, const py::list& axes, const std::vector<std::string>& constraints, const std::vector<std::string>& show,
+                    bool anything) {
+  const Space space = space_of(a, axes);
+  const Question question = question_of(py::list(), constraints, show, 1, std::nullopt, anything);
+  const std::size_t n = space.size();
+  std::vector<std::vector<double>> columns(show.size(), std::vector<double>(n, std::numeric_limits<double>::quiet_NaN()));
+  std::string feasible(n, 0);
+  std::vector<std::pair<std::uint64_t, std::string>> skipped;
+  {
+    const py::gil_scoped_release unlocked;
+    visit_points(space, question, 0, n, [&](const RowBlock& b) {
+      if (!b.skipped.empty()) skipped.emplace_back(b.first, std::string(b.skipped));
+      for (std::size_t k = 0; k < b.shown.size(); ++k) std::copy_n(b.shown[k], b.points, columns[k].begin() + static_cast<std::ptrdiff_t>(b.first));
+      for (std::size_t p = 0; p < b.points; ++p) feasible[b.first + p] = static_cast<char>(b.feasible[p]);
+    });
+  }
+  py::list axis_rows, shown, why;
+  std::uint64_t stride = n;
+  for (const auto& axis : space.axes()) {
+    stride /= axis.size();
+    py::list labels;
+    for (std::size_t r = 0; r < axis.size(); ++r) {
+      py::list values;
+      for (const auto& v : axis.rows[r]) values.append(std::holds_alternative<ObjectRef>(v.value) ? py::object(py::str(axis.label(r))) : to_python(v));
+      labels.append(py::tuple(values));
+    }
+    axis_rows.append(py::make_tuple(axis.names, labels, stride));
+  }
+  const ExpressionScope scope{space.sample().entry.inputs, space.sample().entry.results};
+  for (std::size_t k = 0; k < show.size(); ++k) {
+    const auto e = Expression::parse(show[k], scope);
+    const std::string unit = e.unit().empty() ? canonical_unit(e.exponents()) : std::string(e.unit());
+    const double scale = unit.empty() ? 1.0 : AnyQuantity::parse("1 " + unit).base();
+    for (auto& x : columns[k]) x /= scale;
+    shown.append(py::make_tuple(show[k], unit, py::bytes(reinterpret_cast<const char*>(columns[k].data()), n * sizeof(double))));
+  }
+  for (const auto& [first, reason] : skipped) why.append(py::make_tuple(first, reason));
+  py::dict out;
+  out["points"] = n;
+  out["axes"] = axis_rows;
+  out["shown"] = shown;
+  out["feasible"] = py::bytes(feasible);
+  out["skipped"] = why;
+  return out;
+}
+
+}  // namespace
+
+void bind_explore(py::module_& m) {
+  py::class_<Asked, std::shared_ptr<Asked>>(m, "_Asked")
+      .def_property_readonly("title", [](const Asked& a) { return a.subject.title; })
+      .def_property_readonly("exact", [](const Asked& a) { return a.subject.entry.is_law; })
+      .def_property_readonly("inputs", [](const Asked& a) { return fields_of(a.subject.entry.inputs, a.subject.point); })
+      .def_property_readonly("results", [](const Asked& a) {
+        return fields_of(a.subject.entry.results, a.subject.entry(a.subject.point));
+      })
+      .def("sensitivity", [](const Asked& a, const std::string& result, const std::vector<std::string>& inputs, double step) {
+        const py::gil_scoped_release unlocked;
+        const auto r = sensitivity(a.subject, result, {.inputs = inputs, .step = step});
+        return std::pair{render(r, kJson), render(r, kText)};
+      })
+      .def("solve", &solve_asked)
+      .def("uncertainty", [](const Asked& a, const std::vector<std::string>& figures, const std::vector<std::string>& results, std::size_t samples,
+                             std::uint64_t seed, double coverage) {
+        const py::gil_scoped_release unlocked;
+        UncertaintyQuestion q{.figures = {}, .results = results, .samples = samples, .seed = seed, .coverage = coverage};
+        for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
+        const auto r = uncertainty(a.subject, q);
+        return std::pair{render(r, kJson), render(r, kText)};
+      })
+      .def("probability_below", [](const Asked& a, const Asked& b, const std::string& result, const std::vector<std::string>& figures,
+                                   std::size_t samples, std::uint64_t seed) {
+        const py::gil_scoped_release unlocked;
+        UncertaintyQuestion q{.figures = {}, .results = {result}, .samples = samples, .seed = seed};
+        for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
+        return probability_below(a.subject, b.subject, result, q);
+      })
+      .def("compare", [](const Asked& a, const Asked& b, const std::string& result) {
+        const py::gil_scoped_release unlocked;
+        const auto r = compare(a.subject, b.subject, result);
+        return std::pair{render(r, kJson), render(r, kText)};
+      })
+      .def("search", &run_search)
+      .def("merge", &merge_search)
+      .def("rows", &sweep_rows);
+  m.def("_ask_scenario", &ask_scenario);
+  m.def("_ask_resolver", &ask_resolver);
+}
+
+}  // namespace mlsysim::python

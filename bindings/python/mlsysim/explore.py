@@ -1,0 +1,359 @@
+"""Questions about a scenario, a law or a model: what a number hangs on, and which input meets a condition.
+
+>>> import mlsysim
+>>> chat = mlsysim.ask(mlsysim.Models.Llama3_70B, mlsysim.Hardware.H100, accelerators=8)
+>>> chat.sensitivity("itl").levers[0].input
+>>> chat.solve("itl <= 30 ms", "batch_size").value
+"""
+
+import json
+
+from . import _mlsysim as _core
+from ._mlsysim import Quantity
+from .results import Infeasible
+
+__all__ = ["Difference", "Exploration", "FoundPoint", "Lever", "Sensitivity", "Solution", "Subject", "Sweep", "Uncertainty", "ask"]
+
+
+def ask(what, hardware=None, **options):
+    """A Subject: a workload on hardware (options are the fields of a scenario), or a resolver by name with its inputs.
+
+    ask(Models.Llama3_70B, Hardware.H100, accelerators=8, batch_size=16)
+    ask(Models.Llama3_8B, fleet=Systems.Clusters.Research_256, mode="train", batch_size=1024)
+    ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us")
+    """
+    if isinstance(what, str):
+        if hardware is not None:
+            options["hardware"] = hardware
+        return Subject(_core._ask_resolver(what, options))
+    asked = {"workload": what, "hardware": hardware, **options}
+    return Subject(_core._ask_scenario({k: v for k, v in asked.items() if v is not None}))
+
+
+def _valued(number, unit):
+    return Quantity(number, unit) if unit and number is not None else number
+
+
+class Lever:
+    """What one input does to a result.
+
+    input, meaning, unit, value, slope ("smooth", "kink", "step"), elasticity (None at a kink), elasticity_up,
+    elasticity_down, lower, upper (values of the input), at_lower, at_upper (relative change of the result there),
+    ceiling (relative change however far the input goes), matters_at (where an input without effect starts to have one),
+    words.
+    """
+
+    __slots__ = ("input", "meaning", "unit", "value", "slope", "elasticity", "elasticity_up", "elasticity_down", "lower",
+                 "upper", "at_lower", "at_upper", "ceiling", "matters_at", "words")
+
+    def __init__(self, row):
+        for name in self.__slots__:
+            value = row[name]
+            setattr(self, name, _valued(value, row["unit"]) if name in ("value", "lower", "upper", "matters_at") else value)
+
+    def __repr__(self):
+        return f"Lever({self.words!r})"
+
+
+class _Answer:
+    """Answer with the JSON of the command line behind it."""
+
+    def __init__(self, text, data):
+        self._text, self._data = text, data
+
+    def to_dict(self):
+        """The answer as plain data, ready for JSON."""
+        return self._data
+
+    def __str__(self):
+        return self._text
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(self._text)
+
+
+class Sensitivity(_Answer):
+    """What a result hangs on: result, value, method, binding (what limits it, in words), levers, largest effect first."""
+
+    def __init__(self, data, text):
+        super().__init__(text, data)
+        self.result, self.method, self.binding = data["result"], data["method"], data["binding"]
+        self.value = _valued(data["value"], data["unit"])
+        self.levers = [Lever(row) for row in data["levers"]]
+        self.assumptions = [(a["name"], a["value"], a["source"]) for a in data["assumptions"]]
+        self.warnings = data["warnings"]
+
+    def __getitem__(self, name):
+        for lever in self.levers:
+            if lever.input == name:
+                return lever
+        raise KeyError(name)
+
+    def tornado(self):
+        """[(input, relative change at the lower value, at the upper value)], longest bar first."""
+        return [(lever.input, lever.at_lower, lever.at_upper) for lever in self.levers]
+
+    def __repr__(self):
+        return f"Sensitivity({self.result!r}, binding={self.binding!r})"
+
+
+class Difference(_Answer):
+    """Difference of a result between two subjects: at_from, at_to, terms [(input, from, to, part, share)], largest first."""
+
+    def __init__(self, data, text):
+        super().__init__(text, data)
+        self.result = data["result"]
+        self.at_from, self.at_to = _valued(data["at_from"], data["unit"]), _valued(data["at_to"], data["unit"])
+        self.terms = [(t["input"], _valued(t["from"], t["unit"]), _valued(t["to"], t["unit"]), _valued(t["part"], data["unit"]), t["share"])
+                      for t in data["terms"]]
+
+    def __repr__(self):
+        return f"Difference({self.result!r}, {self.at_from} -> {self.at_to})"
+
+
+class Uncertainty(_Answer):
+    """Results under uncertainty: results {name: {value, mean, sd, low, median, high, linear_sd, outer_bounds, first_order {figure: share},
+    total {figure: share}}}, bottleneck, flips (share of the samples in which another part is the longest)."""
+
+    def __init__(self, data, text):
+        super().__init__(text, data)
+        self.figures, self.bottleneck, self.flips = data["figures"], data["bottleneck"], data["flips"]
+        self.results = {}
+        for row in data["results"]:
+            out = {k: _valued(row[k], row["unit"]) for k in ("value", "mean", "sd", "low", "median", "high", "linear_sd")}
+            bounds = row["outer_bounds"]
+            out["outer_bounds"] = bounds and tuple(_valued(b, row["unit"]) for b in bounds)
+            out["first_order"] = dict(zip(self.figures, row["first_order"]))
+            out["total"] = dict(zip(self.figures, row["total"]))
+            self.results[row["result"]] = out
+
+    def __getitem__(self, name):
+        return self.results[name]
+
+
+class Solution(_Answer):
+    """An input that meets a condition: free, value, at_value (the result there), ranges (low, high) of all solutions,
+    exhaustive (none was missed), verification."""
+
+    feasible = True
+
+    def __init__(self, data, text):
+        super().__init__(text, data)
+        self.free, self.condition, self.method = data["free"], data["condition"], data["method"]
+        self.value = _valued(data["value"], data["unit"])
+        self.at_value = _valued(data["at_value"], data["result_unit"])
+        self.ranges = [(_valued(s["low"], data["unit"]), _valued(s["high"], data["unit"])) for s in data["solutions"]]
+        self.exhaustive, self.verification = data["exhaustive"], data["verification"]
+
+    def __repr__(self):
+        return f"Solution({self.free}={self.value}, {self.condition!r})"
+
+
+class Subject:
+    """A scenario or resolver that questions are asked about; made by `ask`."""
+
+    def __init__(self, core):
+        self._core = core
+
+    @property
+    def title(self):
+        return self._core.title
+
+    @property
+    def exact(self):
+        """Whether derivatives and bounds are exact; otherwise they are differences, and answers say so."""
+        return self._core.exact
+
+    @property
+    def inputs(self):
+        """{name: value} of everything that may vary, the zoo's figures included."""
+        return {name: value for name, value, _, _ in self._core.inputs}
+
+    @property
+    def results(self):
+        """{name: value} at these inputs."""
+        return {name: value for name, value, _, _ in self._core.results}
+
+    def describe(self):
+        """{name: (unit, meaning)} of inputs and results."""
+        return {name: (unit, meaning) for name, _, unit, meaning in [*self._core.inputs, *self._core.results]}
+
+    def sensitivity(self, result, inputs=(), step=0.1):
+        """Exact elasticities, one-sided at kinks, of a result with respect to all inputs or some; a Sensitivity."""
+        data, text = self._core.sensitivity(result, list(inputs), step)
+        return Sensitivity(json.loads(data), text)
+
+    def solve(self, condition, free, low=None, high=None):
+        """The value of input `free` at which a condition such as "itl <= 30 ms" is met; a Solution or an Infeasible."""
+        data, text = self._core.solve(condition, free, _text(low), _text(high))
+        data = json.loads(data)
+        if not data["feasible"]:
+            return Infeasible(resolver="solve", reason=data["reason"], smallest_change=data["smallest_change"], facts=data["facts"])
+        return Solution(data, text)
+
+    def compare(self, other, result):
+        """Why a result differs from that of another Subject: a Difference, whose terms add up to the whole."""
+        data, text = self._core.compare(other._core, result)
+        return Difference(json.loads(data), text)
+
+    def uncertainty(self, figures, results=(), samples=4096, seed=1, coverage=0.9):
+        """Spread of results whose figures are uncertain; an Uncertainty.
+
+        `figures` maps names to texts: {"device.memory_share": "+-5 %", "kwh_price": "uniform 0.05 USD/kWh..0.2 USD/kWh"}.
+        Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular LOW..HIGH, +-N %.
+        """
+        data, text = self._core.uncertainty(_figures(figures), _texts(results), samples, seed, coverage)
+        return Uncertainty(json.loads(data), text)
+
+    def probability_below(self, other, result, figures, samples=4096, seed=1):
+        """Probability that a result stays below that of another Subject, figures of one name moving together."""
+        return self._core.probability_below(other._core, result, _figures(figures), samples, seed)
+
+    def optimize(self, axes, minimize=None, maximize=None, subject_to=(), show=(), top=1, **how):
+        """The best points of a space for one objective; an Exploration.
+
+        `axes` maps names to values: a list, a range, a text such as "1..64*2" or "1 TB/s..8 TB/s:64"; a tuple of names
+        maps to a list of tuples. Names are fields of the scenario (hardware, precision, tp_size, ...) or inputs of the
+        subject ("device.memory_bandwidth"). Constraints are texts: "ttft <= 500 ms".
+        Further keywords: strategy ("automatic", "exhaustive", "branch-and-bound"), threads, shard=(k, n), histogram,
+        anything (also what does not fit), progress (called with done, total, rate, seconds_left).
+        """
+        return self._search(axes, minimize, maximize, subject_to, show, top, **how)
+
+    def pareto(self, axes, minimize=(), maximize=(), subject_to=(), show=(), **how):
+        """The points of a space that nothing beats in all objectives at once; an Exploration with a `front`."""
+        return self._search(axes, minimize, maximize, subject_to, show, 1, **how)
+
+    def sweep(self, axes, show, subject_to=(), anything=True):
+        """Every point of a space, as a Sweep: columns of axis values and of the results in `show`."""
+        return Sweep(self._core.rows(_axes(axes), _texts(subject_to), _texts(show), anything))
+
+    def merge(self, parts):
+        """Joins the Explorations of all shards of one question into the answer of one run."""
+        question = parts[0]._question
+        return Exploration(self._core.merge(*question, [p.state for p in parts]), question)
+
+    def _search(self, axes, minimize, maximize, subject_to, show, top, strategy="automatic", threads=0, shard=(1, 1), histogram=None,
+                anything=False, progress=None):
+        objectives = [("minimize", t) for t in _texts(minimize)] + [("maximize", t) for t in _texts(maximize)]
+        question = (_axes(axes), objectives, _texts(subject_to), _texts(show), top, histogram, anything)
+        return Exploration(self._core.search(*question, strategy, threads, shard[0], shard[1], progress), question)
+
+    def __repr__(self):
+        return f"Subject({self.title!r})"
+
+
+class FoundPoint:
+    """One point of an answer: index, axes {name: label}, objectives and shown {text: value}."""
+
+    __slots__ = ("index", "axes", "objectives", "shown")
+
+    def __init__(self, row, units):
+        self.index, self.axes = row["index"], row["axes"]
+        self.objectives = {name: _valued(value, units[name]) for name, value in row["objectives"].items()}
+        self.shown = {name: _valued(value, units[name]) for name, value in row["shown"].items()}
+
+    def __repr__(self):
+        return f"FoundPoint({self.index}, {self.axes}, {self.objectives})"
+
+
+class Exploration(_Answer):
+    """Answer to a search: best (or front), counts of points, constraints with their smallest relaxation, certificate.
+
+    exactness is "enumerated" (every point), "proven" (bounds excluded the rest) or "heuristic" (it was stopped).
+    infeasible says in words why nothing is feasible, None where something is. state joins shards (Subject.merge).
+    """
+
+    def __init__(self, answer, question):
+        data, text, self.seconds, self.state, self.infeasible = answer
+        data = json.loads(data)
+        super().__init__(text, data)
+        self._question = question
+        units = {row["text"]: row["unit"] for row in [*data["objectives"], *data["show"]]}
+        self.best = [FoundPoint(row, units) for row in data["best"]]
+        self.front = [FoundPoint(row, units) for row in data["front"]]
+        for name in ("total", "evaluated", "feasible", "skipped", "exactness", "complete", "constraints", "skip_reasons"):
+            setattr(self, name, data[name])
+        self.not_feasible = data["infeasible"]
+        self.certificate = data.get("certificate")
+        self.histogram = data.get("histogram")
+
+    def __repr__(self):
+        return f"Exploration({self.total:.0f} points, {self.feasible:.0f} feasible, {self.exactness})"
+
+
+class Sweep:
+    """Every point of a space: `columns` {name: numpy array}, `units` {name: unit}, `feasible`, `skipped` [(first point, reason)]."""
+
+    def __init__(self, data):
+        import numpy as np
+
+        n = data["points"]
+        self.columns, self.units = {}, {}
+        index = np.arange(n)
+        for names, rows, stride in data["axes"]:
+            at = index // stride % len(rows)
+            for k, name in enumerate(names):
+                values = [row[k] for row in rows]
+                unit = str(values[0].units) if isinstance(values[0], Quantity) else ""
+                self.columns[name] = np.array([v.m_as(unit) if unit else v for v in values])[at]
+                self.units[name] = unit
+        for name, unit, raw in data["shown"]:
+            self.columns[name] = np.frombuffer(raw)
+            self.units[name] = unit
+        self.feasible = np.frombuffer(data["feasible"], dtype=bool)
+        self.skipped = data["skipped"]
+
+    def __len__(self):
+        return len(self.feasible)
+
+    def __getitem__(self, name):
+        """A column: a QuantityArray where it has a unit, else a numpy array."""
+        from .arrays import QuantityArray
+
+        unit = self.units[name]
+        return QuantityArray(self.columns[name], unit) if unit else self.columns[name]
+
+    def to_dict(self):
+        """{"name [unit]": numpy array}, ready for pandas.DataFrame, polars.DataFrame or pyarrow.table."""
+        out = {f"{name} [{self.units[name]}]" if self.units[name] else name: column for name, column in self.columns.items()}
+        out["feasible"] = self.feasible
+        return out
+
+    def to_pandas(self):
+        """A pandas DataFrame; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame(self.to_dict())
+
+    def to_polars(self):
+        """A polars DataFrame; needs polars."""
+        import polars
+
+        return polars.DataFrame(self.to_dict())
+
+    def __repr__(self):
+        return f"Sweep({len(self)} points, {int(self.feasible.sum())} feasible: {', '.join(self.columns)})"
+
+
+def _figures(figures):
+    return [f"{name} = {text}" for name, text in dict(figures).items()]
+
+
+def _texts(value):
+    return [] if value is None else [value] if isinstance(value, str) else list(value)
+
+
+def _axes(axes):
+    out = []
+    for names, values in dict(axes).items():
+        several = isinstance(names, tuple)
+        names = names if several else (names,)
+        if not isinstance(values, str):
+            values = [tuple(v) if several else (v,) for v in values]
+        out.append((names, values))
+    return out
+
+
+def _text(value):
+    return None if value is None else str(value)

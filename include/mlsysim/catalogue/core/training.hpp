@@ -1,0 +1,63 @@
+#pragma once
+/// One optimizer step of a fleet at operator fidelity, over any scalar: from views to what is reported.
+
+#include <mlsysim/lowering/step.hpp>
+
+namespace mlsysim {
+
+/// Micro-batches of one replica, and sequences in each.
+template <class T = double>
+struct ReplicaBatch {
+  T microbatches{1.0}, microbatch{1.0};
+};
+
+/// Divides a replica's sequences into `count` micro-batches, of one sequence at least.
+template <class T>
+[[nodiscard]] ReplicaBatch<T> divide_batch(const T& local, const T& count) {
+  const T microbatches = min(count, local);
+  return {microbatches, ceil(local / microbatches)};
+}
+
+/// What a training step comes to.
+template <class T = double>
+struct TrainingAnswer {
+  StepTime<T> step;
+  Time<T> latency_compute, latency_memory, latency_overhead;  ///< by what limits the kernels
+  Time<T> communication;          ///< all collectives and transfers, before overlap
+  Time<T> exposed_communication;  ///< what of them the step waits for
+  T scaling_efficiency{1.0}, mfu{0.0}, hfu{0.0}, utilization{0.0};
+};
+
+/// The step of a plan that `devices` devices share for a global batch of `batch` sequences.
+///
+/// MFU counts the forward pass of the undivided model and twice that for the backward pass; HFU adds what is recomputed.
+/// `ops` is workspace.
+template <class T>
+[[nodiscard]] TrainingAnswer<T> training_core(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
+                                              const Links<T>& links, const T& devices, const T& batch, OpList<T>& ops) {
+  TrainingAnswer<T> out;
+  out.step = step_time(model, plan, device, links, ops);
+  const StepTime<T>& step = out.step;
+  const T& m = plan.microbatches;
+  const PassCost<T> passes = step.stage.passes();
+  const PassCost<T>& update = step.stage.update;
+  out.latency_compute = passes.compute_bound * m + update.compute_bound;
+  out.latency_memory = passes.memory_bound * m + update.memory_bound;
+  out.latency_overhead = passes.overhead * m + update.overhead + step.launch_wait + device.dispatch;
+  out.communication = step.exchange + step.tensor_parallel + step.expert_parallel + step.context_parallel + step.pipeline_parallel;
+  const Time<T> kernels = passes.kernels() * m + update.kernels();
+  out.exposed_communication = max(step.total - kernels - out.latency_overhead - step.bubble, Time<T>());
+  out.scaling_efficiency = (passes.total - passes.network) * m / step.total;
+  out.utilization = min(T{1.0}, out.scaling_efficiency);  // kernels draw full power, waiting draws idle power
+
+  Plan<T> whole = plan;
+  whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.batch = T{1.0};
+  const auto lowered = lower(model.structure, model.shape, model.layers, whole, ops);
+  const Work<T> work = lowered.totals.stage(T{1.0}, T{1.0}).work * (3.0 * batch);
+  out.mfu = min(T{1.0}, work / (device.matrix_rate * devices * step.total));
+  const T again = passes.work / (passes.work - step.stage.recompute.work);
+  out.hfu = min(T{1.0}, out.mfu * max(T{1.0}, again));
+  return out;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,120 @@
+#pragma once
+/// Requests that decode together, with the KV cache in pages or reserved whole (wall 5).
+
+#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+namespace mlsysim {
+
+/// Concurrency and throughput of a replica in steady state: paged against static allocation of the cache.
+///
+/// Static allocation reserves max_seq_len tokens for every request; pages hold what a request has, rounded
+/// up, for lengths that are exponential with a cap and have the given mean. Textbook: bound by memory, cache
+/// beside the weights alone. Operator: the one memory model and the operator list; every request also costs a
+/// prefill, and its share of it is in the throughput.
+/// @cite kwon2023vllm, sections 3 and 4; yu et al. 2022 (ORCA) for iteration-level scheduling
+struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
+  static constexpr std::string_view id = "ContinuousBatchingModel";
+  static constexpr std::string_view about =
+      "concurrency and throughput of continuous batching with a paged KV cache";
+  static constexpr std::string_view law =
+      "requests = floor(free memory / (KV per token * held tokens)); rate = requests / itl";
+  static constexpr std::string_view source = "kwon2023vllm";
+  static constexpr std::array walls{5};
+  static constexpr std::array<std::string_view, 2> laws{"PagedTokens", "BatchedDecodeRate"};
+  static constexpr std::array fallacies{
+      Fallacy{"A larger batch is always faster.",
+              "Once the caches outweigh the weights, every further request slows all others."},
+      Fallacy{"Small pages waste nothing.",
+              "Half a page per request is lost on average, and a request of average length still varies."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    double max_seq_len = 0;
+    std::optional<double> mean_request_tokens{};
+    std::optional<double> output_tokens{};
+    double max_batch_size = 1, page_tokens = 16;
+    std::optional<Precision> precision{};
+    std::optional<double> efficiency{};
+    double tp_size = 1, pp_size = 1, ep_size = 1;
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+                  field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer")
+                      .at_least(1)
+                      .counted(),
+                  field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request")
+                      .at_least(1)
+                      .defaulted("every request has the full length"),
+                  field(&I::output_tokens, key::output_tokens)
+                      .at_least(1)
+                      .counted()
+                      .defaulted("an eighth of the mean request (operator)"),
+                  field(&I::max_batch_size, "max_batch_size", "", "most requests at a time")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("one request"),
+                  field(&I::page_tokens, "page_tokens", "", "tokens of a page of the cache")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("kwon2023vllm"),
+                  field(&I::precision, key::precision).defaulted("the device's default precision"),
+                  field(&I::efficiency, key::efficiency)
+                      .within(1e-9, 1)
+                      .defaulted("0.5 (textbook) or the device's share (operator)"),
+                  field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
+                  field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("one stage"),
+                  field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
+                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+    }
+  };
+  struct Result {
+    bool feasible = false;
+    TokenRate<> token_throughput, static_token_throughput;
+    double max_active_requests = 0, static_max_active_requests = 0, mean_request_tokens = 0;
+    double paged_internal_fragmentation = 0, static_internal_fragmentation = 0;
+    Data<> paged_kv_cache_size, static_kv_cache_size;
+    Time<> ttft, itl;
+    double speedup_vs_static = 1, prefill_share = 0;
+    Fidelity fidelity = Fidelity::textbook;
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(
+          field(&R::feasible, "feasible", "", "at least one request fits beside the weights"),
+          field(&R::token_throughput, key::token_throughput),
+          field(&R::static_token_throughput, "static_token_throughput", "token/s",
+                "the same with whole requests reserved"),
+          field(&R::max_active_requests, "max_active_requests", "", "requests that decode together, paged"),
+          field(&R::static_max_active_requests, "static_max_active_requests", "",
+                "the same with whole requests reserved"),
+          field(&R::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request"),
+          field(&R::paged_internal_fragmentation, "paged_internal_fragmentation", "",
+                "share of the held pages that is empty"),
+          field(&R::static_internal_fragmentation, "static_internal_fragmentation", "",
+                "share of the reserved room that is empty"),
+          field(&R::paged_kv_cache_size, "paged_kv_cache_size", "GB", "cache of all requests, in pages"),
+          field(&R::static_kv_cache_size, "static_kv_cache_size", "GB",
+                "cache of all requests, reserved whole"),
+          field(&R::ttft, key::ttft), field(&R::itl, key::itl),
+          field(&R::speedup_vs_static, "speedup_vs_static", "", "paged over static throughput"),
+          field(&R::prefill_share, "prefill_share", "", "share of the time that prefills take; textbook: 0"),
+          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  [[nodiscard]] Result solve(const Inputs& in) const {
+    Notes quiet;
+    return solve(in, quiet);
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,105 @@
+#pragma once
+/// Reasoning: many tokens for one answer (wall 12).
+
+#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+namespace mlsysim {
+
+/// Time, energy and cost of a query that reasons before it answers.
+///
+/// Textbook: a fixed number of tokens per step at the latency of the first, and full power. Operator: the
+/// cache grows while the chain is written, several chains may run side by side, power follows the load, and
+/// the device hour has a price.
+/// @cite snell2024testtime; wei et al. 2022 for chains of thought
+struct InferenceScalingModel : Model<InferenceScalingModel> {
+  static constexpr std::string_view id = "InferenceScalingModel";
+  static constexpr std::string_view about = "time, energy and cost of a query that reasons";
+  static constexpr std::string_view law = "total = ttft + steps tokens_per_step itl";
+  static constexpr std::string_view source = "snell2024testtime";
+  static constexpr std::array walls{12};
+  static constexpr std::array<std::string_view, 4> laws{"TextbookPrefillWork", "TextbookDecode",
+                                                        "EnergyProportional", "KvCache"};
+  static constexpr std::array fallacies{Fallacy{
+      "Thinking longer only costs time.",
+      "Every token of the chain keeps its keys and values: long chains crowd other requests out of memory."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    double reasoning_steps = 8, context_length = 2048;
+    std::optional<double> tokens_per_step{};
+    double samples = 1, tp_size = 1;
+    std::optional<Precision> precision{};
+    std::optional<double> efficiency{};
+    std::optional<MoneyRate<>> device_price{};
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+                  field(&I::reasoning_steps, "reasoning_steps", "", "steps of the chain")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("8, convention of MLSys-im"),
+                  field(&I::context_length, "context_length", "", "tokens of the prompt")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("2048, convention of MLSys-im"),
+                  field(&I::tokens_per_step, "tokens_per_step", "", "tokens of one step")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("the zoo: catalogue.reasoning.tokens_per_step"),
+                  field(&I::samples, "samples", "", "chains side by side (operator)")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("one"),
+                  field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
+                  field(&I::precision, key::precision).defaulted("the device's default precision"),
+                  field(&I::efficiency, key::efficiency)
+                      .within(1e-9, 1)
+                      .defaulted("0.5 (textbook) or the device's share (operator)"),
+                  field(&I::device_price, "device_price", "USD/h", "price of one device")
+                      .non_negative()
+                      .defaulted("the zoo: cloud.gpu_inference"),
+                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+    }
+  };
+  struct Result {
+    bool feasible = false;
+    Time<> total_reasoning_time, ttft, itl, time_per_step;
+    double tokens_generated = 0, reasoning_steps = 0;
+    Energy<> energy_per_query;
+    Money<> cost_per_query;
+    Data<> kv_cache_size;
+    Fidelity fidelity = Fidelity::textbook;
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(field(&R::feasible, "feasible", "", "weights and the longest cache fit in memory"),
+                  field(&R::total_reasoning_time, "total_reasoning_time", "ms",
+                        "from the question to the last token"),
+                  field(&R::ttft, key::ttft), field(&R::itl, key::itl),
+                  field(&R::time_per_step, "time_per_step", "ms", "one step of the chain"),
+                  field(&R::tokens_generated, "tokens_generated", "", "tokens of all chains"),
+                  field(&R::reasoning_steps, "reasoning_steps", "", "steps of the chain"),
+                  field(&R::energy_per_query, "energy_per_query", "J",
+                        "energy of the devices; 0 where they have no TDP"),
+                  field(&R::cost_per_query, "cost_per_query", "USD", "price of the devices for that time"),
+                  field(&R::kv_cache_size, key::kv_cache_size),
+                  field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  [[nodiscard]] Result solve(const Inputs& in) const {
+    Notes quiet;
+    return solve(in, quiet);
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,133 @@
+#pragma once
+/// Replicas that a request rate needs under a latency target (walls 4, 5, 7).
+
+#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/spec/choices.hpp>
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+namespace mlsysim {
+
+/// What decides a capacity plan.
+enum class CapacityLimit : std::uint8_t { none, memory, base_latency, queueing };
+template <> struct Choices<CapacityLimit> {
+  static constexpr std::string_view what = "capacity limit";
+  static constexpr std::array<std::string_view, 4> names{"none", "memory", "base_latency", "queueing"};
+};
+
+/// Fewest replicas that meet a P99 target.
+///
+/// Textbook: a replica is one server whose service is the mean time between its answers, and the P99 of the
+/// wait is added to the base latency. Operator: a replica serves max_batch_size requests at a time, so the
+/// line has that many servers per replica with the whole request as service, and the target holds for the P99
+/// of wait and service together.
+/// @cite kwon2023vllm; deanbarroso2013tail; gross2008queueing, section 3.3
+struct ServingCapacityModel : Model<ServingCapacityModel> {
+  static constexpr std::string_view id = "ServingCapacityModel";
+  static constexpr std::string_view about = "replicas that a request rate needs under a latency target";
+  static constexpr std::string_view law = "least replicas with estimated_p99_latency <= target_p99_latency";
+  static constexpr std::string_view source = "deanbarroso2013tail";
+  static constexpr std::array walls{4, 5, 7};
+  static constexpr std::array<std::string_view, 6> laws{"PagedTokens", "BatchedDecodeRate", "ErlangC",
+                                                        "QueueWait",   "WaitQuantile",      "ResponseTail"};
+  static constexpr std::array fallacies{
+      Fallacy{"Replicas are requests per second over requests per second of one.",
+              "At that number the utilization is one and the wait has no bound."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    RequestRate<> arrival_rate;
+    Time<> target_p99_latency;
+    double max_seq_len = 2048;
+    std::optional<double> mean_request_tokens{};
+    double output_tokens = 128, max_batch_size = 32, page_tokens = 16;
+    std::optional<Precision> precision{};
+    std::optional<double> efficiency{};
+    double tp_size = 1, max_replicas = 1024, service_time_cv = 1;
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+                  field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive").positive(),
+                  field(&I::target_p99_latency, "target_p99_latency", "ms",
+                        "99 % of the requests must take no longer")
+                      .positive(),
+                  field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("2048 tokens, convention of MLSys-im"),
+                  field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request")
+                      .at_least(1)
+                      .defaulted("every request has the full length"),
+                  field(&I::output_tokens, key::output_tokens)
+                      .at_least(1)
+                      .counted()
+                      .defaulted("128, convention of MLSys-im"),
+                  field(&I::max_batch_size, "max_batch_size", "", "most requests at a time and replica")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("32, convention of MLSys-im"),
+                  field(&I::page_tokens, "page_tokens", "", "tokens of a page of the cache")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("kwon2023vllm"),
+                  field(&I::precision, key::precision).defaulted("the device's default precision"),
+                  field(&I::efficiency, key::efficiency)
+                      .within(1e-9, 1)
+                      .defaulted("0.5 (textbook) or the device's share (operator)"),
+                  field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
+                  field(&I::max_replicas, "max_replicas", "", "most replicas to consider")
+                      .within(1, 65536)
+                      .counted()
+                      .defaulted("1024, convention of MLSys-im"),
+                  field(&I::service_time_cv, "service_time_cv", "",
+                        "standard deviation over mean of the service time")
+                      .within(0, 100)
+                      .defaulted("exponential service"),
+                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+    }
+  };
+  struct Result {
+    bool feasible = false;
+    CapacityLimit limit = CapacityLimit::none;
+    std::optional<double> required_replicas;
+    RequestRate<> capacity, per_replica_capacity;
+    std::optional<double> queue_utilization;
+    std::optional<Time<>> estimated_p99_latency, queue_wait_p99;
+    Time<> base_request_latency, ttft, itl;
+    double active_batch_size = 0, accelerators = 0;
+    Fidelity fidelity = Fidelity::textbook;
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(
+          field(&R::feasible, "feasible", "", "some number of replicas meets the target"),
+          field(&R::limit, "limit", "", "what stands in the way"),
+          field(&R::required_replicas, "required_replicas", "", "fewest replicas that meet the target"),
+          field(&R::capacity, "capacity", "request/s", "what these replicas can do"),
+          field(&R::per_replica_capacity, "per_replica_capacity", "request/s", "what one replica can do"),
+          field(&R::queue_utilization, "queue_utilization", "", "arrivals over capacity"),
+          field(&R::estimated_p99_latency, "estimated_p99_latency", "ms",
+                "99 % of the requests take no longer"),
+          field(&R::queue_wait_p99, "queue_wait_p99", "ms", "99 % of the requests wait no longer"),
+          field(&R::base_request_latency, "base_request_latency", "ms", "a request without waiting"),
+          field(&R::ttft, key::ttft), field(&R::itl, key::itl),
+          field(&R::active_batch_size, "active_batch_size", "", "requests at a time and replica"),
+          field(&R::accelerators, "accelerators", "", "devices of all replicas"),
+          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+    }
+  };
+  [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;
+  [[nodiscard]] Result solve(const Inputs& in) const {
+    Notes quiet;
+    return solve(in, quiet);
+  }
+};
+
+}  // namespace mlsysim

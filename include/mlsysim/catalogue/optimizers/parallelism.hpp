@@ -1,0 +1,101 @@
+#pragma once
+/// The parallel plan that trains fastest.
+
+#include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/system.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+namespace mlsysim {
+
+/// Fastest division of a training step over a fleet.
+///
+/// Tries every tensor and pipeline degree that divides the fleet, ZeRO stage and micro-batch that divides the
+/// work of a replica, each through DistributedModel; plans that do not fit in memory are infeasible, plans
+/// that do not divide are left out. The objective is the time of a step.
+/// @cite narayanan2021megatron, section 3
+struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
+  static constexpr std::string_view id = "ParallelismOptimizer";
+  static constexpr std::string_view about = "parallel plan that trains fastest on a fleet";
+  static constexpr std::string_view law = "min step_latency_total subject to memory_footprint <= capacity";
+  static constexpr std::string_view source = "narayanan2021megatron";
+  static constexpr std::array walls{14};
+  static constexpr std::array<std::string_view, 4> laws{"BubbleOverhead", "HierarchicalAllReduce",
+                                                        "TrainingStateBytes", "MatmulTime"};
+  static constexpr std::array fallacies{Fallacy{"The plan that fits with the fewest splits is the fastest.",
+                                                "A shard of the optimizer or a second stage often frees the "
+                                                "memory for larger, better filled products."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const Fleet* fleet = nullptr;
+    double batch_size = 1, seq_len = 2048;
+    std::optional<Precision> precision{};
+    std::optional<double> efficiency{};
+    std::optional<double> max_tp{}, max_pp{};
+    double ep_size = 1, max_zero_stage = 3;
+    Recomputation recomputation = Recomputation::selective;
+    OptimizerKind optimizer = OptimizerKind::adam;
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return rows(field(&I::workload, key::workload), field(&I::fleet, key::fleet),
+                  field(&I::batch_size, key::batch_size).at_least(1).counted(),
+                  field(&I::seq_len, key::seq_len)
+                      .at_least(1)
+                      .counted()
+                      .defaulted("2048 tokens, convention of MLSys-im"),
+                  field(&I::precision, key::precision).defaulted("the device's default precision"),
+                  field(&I::efficiency, key::efficiency)
+                      .within(1e-9, 1)
+                      .defaulted("0.5 (textbook) or the device's share (operator)"),
+                  field(&I::max_tp, "max_tp", "", "largest tensor-parallel degree")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("the devices of a node"),
+                  field(&I::max_pp, "max_pp", "", "most pipeline stages")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("the layers of the model"),
+                  field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
+                  field(&I::max_zero_stage, "max_zero_stage", "", "highest ZeRO stage to consider")
+                      .within(0, 3)
+                      .counted()
+                      .defaulted("3"),
+                  field(&I::recomputation, key::recomputation).defaulted("selective, convention of MLSys-im"),
+                  field(&I::optimizer, key::optimizer).defaulted("Adam"),
+                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+    }
+  };
+  struct Result {
+    SearchSummary search;
+    double tp_size = 1, pp_size = 1, dp_size = 1, zero_stage = 0, microbatch_count = 1;
+    Time<> best_step_time;
+    SampleRate<> best_throughput;
+    double best_mfu = 0, scaling_efficiency = 0, memory_utilization = 0;
+    Fidelity fidelity = Fidelity::textbook;
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(
+          field(&R::search, "search", "", "what was tried"),
+          field(&R::tp_size, "tp_size", "", "tensor-parallel degree"),
+          field(&R::pp_size, "pp_size", "", "pipeline stages"), field(&R::dp_size, "dp_size", "", "replicas"),
+          field(&R::zero_stage, "zero_stage", "", "ZeRO stage"),
+          field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
+          field(&R::best_step_time, "best_step_time", "ms", "time of a step"),
+          field(&R::best_throughput, "best_throughput", "sample/s", "sequences or samples per second"),
+          field(&R::best_mfu, "best_mfu", "", "model FLOPs utilisation"),
+          field(&R::scaling_efficiency, "scaling_efficiency", "", "compute time over step time"),
+          field(&R::memory_utilization, "memory_utilization", "", "fullest device over its capacity"),
+          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+    }
+  };
+  [[nodiscard]] std::optional<Result> solve(const Inputs& in, Search& search, Notes& notes) const;
+};
+
+}  // namespace mlsysim

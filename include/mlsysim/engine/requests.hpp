@@ -1,0 +1,26 @@
+#pragma once
+/// From a resolved scenario to the inputs of the resolvers that answer it.
+
+#include <mlsysim/catalogue/models/distributed.hpp>
+#include <mlsysim/catalogue/models/economics.hpp>
+#include <mlsysim/catalogue/models/serving.hpp>
+#include <mlsysim/catalogue/models/single_node.hpp>
+#include <mlsysim/engine/evaluator.hpp>
+
+namespace mlsysim::detail {
+
+[[nodiscard]] SingleNodeModel::Inputs infer_request(const ResolvedScenario& s);
+[[nodiscard]] ServingModel::Inputs serve_request(const ResolvedScenario& s);
+[[nodiscard]] DistributedModel::Inputs train_request(const ResolvedScenario& s);
+
+/// Memory of one device at these changes; used to look for remedies.
+struct Memory {
+  Data<> total, capacity;
+  [[nodiscard]] bool fits() const { return total <= capacity; }
+};
+[[nodiscard]] Memory memory_needed(const ResolvedScenario& s);
+
+/// Changes, one at a time, after which the scenario fits; nearest first.
+[[nodiscard]] std::vector<Remedy> remedies_for(const ResolvedScenario& s);
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,51 @@
+#pragma once
+/// What the tools are asked about: a scenario, a law, a model, a solver, all in the shape of a law at a point.
+
+#include <mlsysim/engine/scenario.hpp>
+#include <mlsysim/resolve/notes.hpp>
+#include <mlsysim/resolve/resolver.hpp>
+#include <mlsysim/tools/law_entry.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// A law with the point that questions start from.
+///
+/// `entry.is_law` tells whether derivatives and bounds are exact; if not, tools take differences and say so.
+struct Subject {
+  std::string title;          ///< "Llama3_70B on 8 x H100, serve"
+  LawEntry entry;
+  std::vector<double> point;  ///< canonical base units, one per input of the entry
+  std::vector<Assumption> assumptions;
+  std::vector<std::string> warnings;
+  bool thread_safe = true;    ///< whether points may be evaluated on several threads
+
+  /// Index of an input or result; also by its name in the scorecard ("performance.ttft").
+  /// @throws LookupError with near misses
+  [[nodiscard]] std::size_t input(std::string_view name) const;
+  [[nodiscard]] std::size_t result(std::string_view name) const;
+};
+
+/// A scenario as a law from its numbers, and every zoo figure behind it, to its scorecard.
+///
+/// Inputs: the numbers of Scenario that its mode uses ("batch_size", "tp_size"), the figures of device, network, facility
+/// and model as the views hold them ("device.memory_bandwidth", "links.intra_bandwidth", "facility.pue", "shape.ffn"),
+/// and the remaining members of the plan ("plan.weight_bytes"). Results: the metrics of the scorecard with their names and
+/// units, the times behind them, and `degrees_fit`, 1 where the parallel degrees divide the devices.
+/// At operator fidelity every scalar is exact. At textbook fidelity the scorecard itself is called, a number at a time.
+/// The number of devices varies at a fixed number per node.
+/// @param varied fields of Scenario that will vary: no default is derived from them
+/// @throws what SystemEvaluator::evaluate throws
+[[nodiscard]] Subject subject_of(const Scenario& scenario, std::span<const std::string> varied = {});
+
+/// A resolver at these inputs: its law where it is one, else calls of the resolver. Inputs and results are the numeric
+/// fields; an absent optional number is left as it is.
+/// @param inputs a live struct of the resolver; copied field by field
+[[nodiscard]] Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs);
+
+}  // namespace mlsysim

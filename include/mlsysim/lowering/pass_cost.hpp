@@ -1,0 +1,128 @@
+#pragma once
+/// Sums of priced operators over a pass, and what of them is waited for.
+
+#include <mlsysim/lowering/price.hpp>
+
+#include <array>
+#include <span>
+
+namespace mlsysim {
+
+/// Sums over a set of operators.
+template <class T = double>
+struct PassCost {
+  Time<T> total;          ///< operators one after the other
+  Time<T> compute_bound;  ///< time of operators whose arithmetic is the slower side
+  Time<T> memory_bound;   ///< time of operators whose traffic is the slower side
+  Time<T> network;        ///< time of collectives and host transfers
+  Time<T> beside_pass;    ///< part of it that was issued ahead and runs under the other kernels of the pass
+  Time<T> beside_product; ///< part of it that can run piece by piece beside its product
+  Time<T> overhead;       ///< launches
+  Time<T> issued;         ///< time in which the host issues the kernels one by one; 0 for a captured graph
+  Work<T> work;
+  Data<T> traffic;
+
+  /// Time in kernels.
+  [[nodiscard]] Time<T> kernels() const { return compute_bound + memory_bound; }
+
+  /// Adds `other`, `n` times.
+  PassCost& add(const PassCost& other, const T& n) {
+    total += other.total * n;
+    compute_bound += other.compute_bound * n;
+    memory_bound += other.memory_bound * n;
+    network += other.network * n;
+    beside_pass += other.beside_pass * n;
+    beside_product += other.beside_product * n;
+    overhead += other.overhead * n;
+    issued += other.issued * n;
+    work += other.work * n;
+    traffic += other.traffic * n;
+    return *this;
+  }
+  friend PassCost operator+(PassCost a, const PassCost& b) { return a.add(b, T{1.0}); }
+  friend PassCost operator*(const PassCost& a, const T& n) { return PassCost{}.add(a, n); }
+
+  /// Adds one priced operator.
+  void add(const Op<T>& op, const OpCost<T>& cost, const Time<T>& issue) {
+    const Time<T> kernel = cost.total - cost.overhead - cost.network;
+    const auto by_compute = cost.compute > cost.memory;
+    total += cost.total;
+    compute_bound += select(by_compute, kernel, Time<T>());
+    memory_bound += select(by_compute, Time<T>(), kernel);
+    network += cost.network;
+    if (op.beside == Beside::pass) beside_pass += cost.network;
+    if (op.beside == Beside::product) beside_product += cost.network;
+    overhead += cost.overhead;
+    issued += issue * op.count;
+    work += op.work * op.count;
+    traffic += op.traffic * op.count;
+  }
+
+  /// Time of the pass when communication runs beside its kernels [s].
+  ///
+  /// Prefetched traffic hides under `plan.overlap` of the kernels, except the first of `blocks` pieces, for which nothing
+  /// is there to hide under; pieces of tensor-parallel collectives hide under their products by `plan.tp_overlap`. What
+  /// hides slows the kernels beside it by `plan.steal` of its time. A pass cannot end before the host has issued it.
+  [[nodiscard]] Time<T> exposed(const Plan<T>& plan, const T& blocks) const { return max(on_device(plan, blocks), issued); }
+
+  /// Time in which the device waits for the host to issue kernels [s].
+  [[nodiscard]] Time<T> launch_wait(const Plan<T>& plan, const T& blocks) const {
+    return max(issued - on_device(plan, blocks), Time<T>());
+  }
+
+ private:
+  [[nodiscard]] Time<T> on_device(const Plan<T>& plan, const T& blocks) const {
+    const Time<T> ahead = min(beside_pass * (1.0 - 1.0 / blocks), kernels() * plan.overlap);
+    const Time<T> hidden = ahead + beside_product * plan.tp_overlap;
+    return total - hidden * (1.0 - plan.steal);
+  }
+};
+
+/// Member-wise choice.
+template <class C, class T>
+[[nodiscard]] PassCost<T> select_cost(const C& condition, const PassCost<T>& a, const PassCost<T>& b) {
+  return {select(condition, a.total, b.total),
+          select(condition, a.compute_bound, b.compute_bound),
+          select(condition, a.memory_bound, b.memory_bound),
+          select(condition, a.network, b.network),
+          select(condition, a.beside_pass, b.beside_pass),
+          select(condition, a.beside_product, b.beside_product),
+          select(condition, a.overhead, b.overhead),
+          select(condition, a.issued, b.issued),
+          select(condition, a.work, b.work),
+          select(condition, a.traffic, b.traffic)};
+}
+
+/// Sums of a list by pass and place.
+template <class T = double>
+struct ListCost {
+  std::array<std::array<PassCost<T>, kPlaces>, kPasses> at{};
+  std::array<Time<T>, kTraffics> network{};  ///< of the passes of one micro-batch, by whom it joins
+
+  [[nodiscard]] const Time<T>& between(Traffic t) const { return network[static_cast<std::size_t>(t)]; }
+
+  /// Of one pass on a pipeline stage; `first`, `last`: 1 where it is that stage; `blocks`: its share of the fullest
+  /// stage's blocks.
+  [[nodiscard]] PassCost<T> stage(Pass pass, const T& first, const T& last, const T& blocks = T{1.0}) const {
+    const auto& p = at[static_cast<std::size_t>(pass)];
+    PassCost<T> sum = p[static_cast<std::size_t>(Place::stage)];
+    sum.add(p[static_cast<std::size_t>(Place::block)], blocks);
+    sum.add(p[static_cast<std::size_t>(Place::first)], first);
+    sum.add(p[static_cast<std::size_t>(Place::last)], last);
+    return sum;
+  }
+};
+
+/// Prices a list.
+template <class T>
+[[nodiscard]] ListCost<T> price_list(std::span<const Op<T>> ops, const Device<T>& device, const Links<T>& links) {
+  ListCost<T> sums;
+  for (const Op<T>& op : ops) {
+    const OpCost<T> cost = price(op, device, links);
+    sums.at[static_cast<std::size_t>(op.pass)][static_cast<std::size_t>(op.place)].add(op, cost, device.issue);
+    if (op.pass != Pass::update) sums.network[static_cast<std::size_t>(op.between)] += cost.network;
+  }
+  return sums;
+}
+
+}  // namespace mlsysim

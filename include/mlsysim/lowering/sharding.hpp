@@ -1,0 +1,117 @@
+#pragma once
+/// Traffic of divided weights, gradients and optimizer states: over the replicas and to host memory.
+
+#include <mlsysim/lowering/emit.hpp>
+#include <mlsysim/lowering/holders.hpp>
+#include <mlsysim/lowering/totals.hpp>
+
+namespace mlsysim::detail {
+
+/// Sends the block's output to the next pipeline stage (and its gradient back, by the backward rule). Each tensor-parallel
+/// rank sends its part; ranks that need the whole gather it inside the node (Narayanan et al. 2021, section 4.1).
+template <class T>
+void pipeline_transfer(const Structure& structure, const Shape<T>& shape, const Plan<T>& plan, OpList<T>& ops) {
+  const T values = plan.batch / plan.ep * plan.new_tokens / plan.cp * shape.hidden;
+  const Data<T> whole = plan.activation_bytes * values;
+  const T sent = plan.virtual_stages * select(plan.pp > T{1.0}, T{1.0}, T{0.0});
+  collective(ops, "pipeline_transfer", Collective::point_to_point, Traffic::pipeline, sent, whole / plan.tp, plan.pp,
+             plan.tp * plan.cp * plan.ep * plan.dp).place = Place::stage;
+  if (!structure.sequence_parallel)
+    collective(ops, "pipeline_gather", Collective::all_gather, Traffic::pipeline, sent, whole, plan.tp, T{1.0}).place =
+        Place::stage;
+}
+
+/// A collective of one layer's weights or gradients, `layers` times a pass.
+template <class T>
+void shard_collective(OpList<T>& ops, std::string_view name, Collective pattern, Pass pass, Place place, const T& layers,
+                      const Data<T>& message, const T& ranks, const T& stride) {
+  auto& op = collective(ops, name, pattern, Traffic::replicas, layers, message, ranks, stride);
+  op.pass = pass;
+  op.place = place;
+  op.beside = Beside::pass;
+}
+
+/// Gradients: reduced over all holders. Up to stage 1 once a step; from stage 2 on with every micro-batch, because a
+/// device has no room for the sum of all gradients (FSDP does the same). Hybrid sharding reduces inside the group that
+/// shares one copy and then over the groups.
+template <class T>
+void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const T& layers,
+                        const Params<T>& weights, const Holders<T>& h) {
+  const Data<T> gradients = plan.gradient_bytes * weights * plan.trainable;
+  const Pass pass = structure.zero_stage >= 2 ? Pass::backward : Pass::update;
+  if (structure.zero_stage == 0) {
+    shard_collective(ops, "gradient_exchange", Collective::all_reduce, pass, place, layers, gradients, h.ranks, h.stride);
+    return;
+  }
+  shard_collective(ops, "gradient_scatter", Collective::reduce_scatter, pass, place, layers, gradients, h.shards, h.stride);
+  shard_collective(ops, "gradient_exchange", Collective::all_reduce, pass, place, layers, gradients / h.shards,
+                   h.ranks / h.shards, h.stride * h.shards);
+}
+
+/// Weights: gathered after the update (stages 1 and 2) or before each pass that uses them (stage 3).
+template <class T>
+void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const T& layers,
+                    const Params<T>& weights, const Holders<T>& h) {
+  const Data<T> message = plan.weight_bytes * weights;
+  const auto gather = [&](Pass pass, const Data<T>& bytes) {
+    shard_collective(ops, "weight_gather", Collective::all_gather, pass, place, layers, bytes, h.shards, h.stride);
+  };
+  if (structure.zero_stage >= 3) {
+    gather(Pass::forward, message);
+    gather(Pass::backward, message);
+  } else if (structure.zero_stage >= 1) {
+    gather(Pass::update, message * plan.trainable);
+  }
+}
+
+/// Bytes over the host link, one way; the other way is free to work at the same time.
+template <class T>
+void host_transfer(OpList<T>& ops, std::string_view name, Pass pass, Place place, const T& count, const Data<T>& bytes) {
+  auto& op = emit(ops, OpKind::host_transfer, OpGroup::communication, name, count);
+  op.pass = pass;
+  op.place = place;
+  op.between = Traffic::host;
+  op.beside = Beside::pass;
+  op.message = bytes;
+}
+
+/// The optimizer: reads gradients, reads and writes its states, writes the weights. States in host memory stream
+/// through the device.
+template <class T>
+void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const Params<T>& weights,
+               const Holders<T>& h) {
+  Op<T>& op = emit(ops, OpKind::elementwise, OpGroup::optimizer, "optimizer", T{1.0});
+  op.pass = Pass::update;
+  op.place = place;
+  const Params<T> mine = (structure.zero_stage >= 1 ? weights / h.shards : weights) * plan.trainable;
+  op.work = Work<T>::from_base(12.0 * mine.base());
+  op.traffic = (plan.gradient_bytes + 2.0 * plan.state_bytes + plan.weight_bytes) * mine;
+  op.unfused_traffic = op.traffic;
+  if (structure.offloads) host_transfer(ops, "state_transfer", Pass::update, place, T{1.0}, plan.state_bytes * mine * plan.offload_states);
+}
+
+/// Everything that happens to weights and activations of one place beside the passes themselves.
+template <class T>
+void shard(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const T& layers,
+           const ListTotals<T>& totals) {
+  const bool training = structure.phase == Phase::training;
+  const auto of = [&](const Params<T>& weights, const Holders<T>& holders) {
+    exchange_gradients(structure, plan, ops, place, layers, weights / layers, holders);
+    gather_weights(structure, plan, ops, place, layers, weights / layers, holders);
+    optimizer(structure, plan, ops, place, weights, holders);
+  };
+  if (training) {
+    of(totals.dense_params, Holders<T>(plan, false));
+    if (structure.moe && place == Place::block) of(totals.expert_params, Holders<T>(plan, true));
+  }
+  if (!structure.offloads) return;
+  const Data<T> weights = plan.weight_bytes * totals.params() * plan.offload_weights;
+  host_transfer(ops, "weight_fetch", Pass::forward, place, T{1.0}, weights);
+  if (!training) return;
+  host_transfer(ops, "weight_fetch", Pass::backward, place, T{1.0}, weights);
+  const Data<T> kept = totals.kept * plan.offload_activations;
+  host_transfer(ops, "activation_store", Pass::forward, place, T{1.0}, kept);
+  host_transfer(ops, "activation_fetch", Pass::backward, place, T{1.0}, kept);
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,208 @@
+#pragma once
+/// Waiting lines: how long a request waits before somebody serves it, and how the wait is distributed.
+
+#include <mlsysim/scalars/loops.hpp>
+#include <mlsysim/table/law.hpp>
+#include <mlsysim/units/unit.hpp>
+
+namespace mlsysim {
+
+/// Probability that an arrival finds all servers busy and has to wait [probability].
+///
+/// wait_probability = 1 / (1 + (1 - load / servers)(I_c - 1)) with I_k = 1 + (k / load) I_{k-1}, I_0 = 1: the
+/// recursion of Erlang's loss formula for its reciprocal, which never overflows the answer. An overloaded
+/// system makes everybody wait: 1 for load >= servers. Ranges: servers in [1, 65536], whole; load > 0 (mean
+/// number of busy servers).
+/// @cite erlang1917, the delay formula (Erlang C)
+struct ErlangC {
+  static constexpr LawInfo info{
+      "ErlangC", "wait_probability = 1 / (1 + (1 - load / servers)(I - 1)), I_k = 1 + (k / load) I_{k-1}",
+      "erlang1917", "delay formula", "Poisson arrivals, exponential service, nobody gives up"};
+  template <class T> struct Inputs {
+    T servers, load;
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::servers, "servers", "", "requests that are served at the same time")
+              .within(1, 65536)
+              .counted(),
+          field(&Inputs::load, "load", "", "arrival rate times service time: mean number of busy servers")
+              .positive());
+    }
+  };
+  template <class T> struct Result {
+    T wait_probability;
+    static constexpr auto fields() {
+      return rows(
+          field(&Result::wait_probability, "wait_probability", "", "probability that an arrival waits"));
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    // 1e30 keeps the recursion finite for thousands of idle servers; the probability is then 1e-30: nobody
+    // waits.
+    const auto step = [&](const T& inverse, double k) {
+      return T(min(T(1.0 + (k + 1.0) / in.load * inverse), T(1e30)));
+    };
+    const T inverse = repeat<65536>(in.servers, T(1.0), step);
+    const T idle = named("idle", 1.0 - min(T(in.load / in.servers), T(1.0)));
+    return {.wait_probability = 1.0 / (1.0 + idle * (inverse - 1.0))};
+  }
+};
+
+/// Mean wait of a line with several equal servers, general arrivals and general service [s].
+///
+/// wait_mean = C(servers, load) service_time / (servers (1 - utilization)) (arrival_cv^2 + service_cv^2) / 2
+/// with load = utilization servers. Exact for M/M/c (both cv 1) and for one server with Poisson arrivals
+/// (Pollaczek and Khinchine, M/D/1 at service_cv 0); an interpolation elsewhere. wait_given is the mean over
+/// those who wait. Ranges: utilization in [1e-9, 0.999999]; above that a line has no steady state.
+/// @cite allencunneen1990, section 5.4; erlang1917
+struct QueueWait {
+  static constexpr LawInfo info{
+      "QueueWait",
+      "wait_mean = C service_time / (servers (1 - utilization)) (arrival_cv^2 + service_cv^2) / 2",
+      "allencunneen1990", "section 5.4",
+      "steady state; first come, first served; the two-moment interpolation of Allen and Cunneen"};
+  template <class T> struct Inputs {
+    T servers, utilization;
+    Time<T> service_time;
+    T arrival_cv{1.0}, service_cv{1.0};
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::servers, "servers", "", "requests that are served at the same time")
+              .within(1, 65536)
+              .counted(),
+          field(&Inputs::utilization, key::utilization).within(1e-9, 0.999999),
+          field(&Inputs::service_time, "service_time", "ms", "mean time of one service").positive(),
+          field(&Inputs::arrival_cv, "arrival_cv", "",
+                "standard deviation over mean of the time between arrivals")
+              .within(0, 100)
+              .defaulted("Poisson arrivals"),
+          field(&Inputs::service_cv, "service_cv", "", "standard deviation over mean of the service time")
+              .within(0, 100)
+              .defaulted("exponential service"));
+    }
+  };
+  template <class T> struct Result {
+    T wait_probability;
+    Time<T> wait_mean, wait_given;
+    T queue_length;
+    static constexpr auto fields() {
+      return rows(
+          field(&Result::wait_probability, "wait_probability", "", "probability that an arrival waits"),
+          field(&Result::wait_mean, "wait_mean", "ms", "mean wait of all arrivals"),
+          field(&Result::wait_given, "wait_given", "ms", "mean wait of those who wait"),
+          field(&Result::queue_length, "queue_length", "", "mean number of waiting requests"));
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T waits =
+        apply<ErlangC, T>({.servers = in.servers, .load = in.utilization * in.servers}).wait_probability;
+    const T variability =
+        named("variability", (in.arrival_cv * in.arrival_cv + in.service_cv * in.service_cv) / 2.0);
+    const auto given = in.service_time * (variability / (in.servers * (1.0 - in.utilization)));
+    // Little's law: arrivals per service time are utilization servers.
+    return {.wait_probability = waits,
+            .wait_mean = given * waits,
+            .wait_given = given,
+            .queue_length = waits * variability * (1.0 / (1.0 / in.utilization - 1.0))};
+  }
+};
+
+/// Wait that a given share of all arrivals does not exceed [s].
+///
+/// wait = wait_given max(0, log(wait_probability / (1 - quantile))): the waits of those who wait are
+/// exponential. Exact for M/M/c. Ranges: wait_probability in (0, 1]; quantile in [0, 0.999999].
+/// @cite gross2008queueing, section 3.3
+struct WaitQuantile {
+  static constexpr LawInfo info{"WaitQuantile",
+                                "wait = wait_given max(0, log(wait_probability / (1 - quantile)))",
+                                "gross2008queueing", "section 3.3", "exponential waits of those who wait"};
+  template <class T> struct Inputs {
+    T wait_probability;
+    Time<T> wait_given;
+    T quantile;
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::wait_probability, "wait_probability", "", "probability that an arrival waits")
+              .within(1e-300, 1),
+          field(&Inputs::wait_given, "wait_given", "ms", "mean wait of those who wait").non_negative(),
+          field(&Inputs::quantile, "quantile", "", "share of arrivals, 0.99 for P99").within(0, 0.999999));
+    }
+  };
+  template <class T> struct Result {
+    Time<T> wait;
+    static constexpr auto fields() {
+      return rows(field(&Result::wait, "wait", "ms", "wait at the quantile"));
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    return {.wait = in.wait_given * max(T(log(in.wait_probability / (1.0 - in.quantile))), T(0.0))};
+  }
+};
+
+namespace detail {
+/// Probability that the sum of two independent exponential times of means `a` and `b` exceeds `t`; stable for
+/// a = b.
+template <class T> [[nodiscard]] T two_exponentials_exceed(const T& a, const T& b, const T& t) {
+  const T slow = max(max(a, b), T(1e-12 * t)), fast = max(min(a, b), T(1e-12 * slow));
+  const T gap = t / fast - t / slow;  // >= 0
+  // (1 - exp(-gap)) / gap, by its series where the quotient loses its digits
+  const T small = min(gap, T(1e-3)), safe = max(gap, T(1e-3));
+  const T share = select(gap < 1e-3, T(1.0 - small * (0.5 - small * (1.0 / 6.0 - small / 24.0))),
+                         T((1.0 - exp(-safe)) / safe));
+  return min(T(exp(-(t / slow)) * (1.0 + t / slow * share)), T(1.0));
+}
+}  // namespace detail
+
+/// Probability that wait and service together take longer than a given time [probability].
+///
+/// The wait is 0 with probability 1 - wait_probability and else exponential with mean wait_given; the service
+/// has two moments: a fixed part and an exponential one for service_cv <= 1, a balanced mixture of two
+/// exponentials above. Wait and service are independent. Exact for M/M/c. Ranges: times > 0; service_cv in
+/// [0, 100].
+/// @cite gross2008queueing, section 3.3; whitt1983qna, eq. (36) for the mixture
+struct ResponseTail {
+  static constexpr LawInfo info{
+      "ResponseTail", "exceed = P(wait + service > time)", "gross2008queueing", "section 3.3",
+      "exponential waits of those who wait; service of two moments, independent of the wait"};
+  template <class T> struct Inputs {
+    Time<T> time;
+    T wait_probability;
+    Time<T> wait_given, service_time;
+    T service_cv{1.0};
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::time, key::time).positive(),
+          field(&Inputs::wait_probability, "wait_probability", "", "probability that an arrival waits")
+              .within(0, 1),
+          field(&Inputs::wait_given, "wait_given", "ms", "mean wait of those who wait").positive(),
+          field(&Inputs::service_time, "service_time", "ms", "mean time of one service").positive(),
+          field(&Inputs::service_cv, "service_cv", "", "standard deviation over mean of the service time")
+              .within(0, 100)
+              .defaulted("exponential service"));
+    }
+  };
+  template <class T> struct Result {
+    T exceed;
+    static constexpr auto fields() {
+      return rows(field(&Result::exceed, "exceed", "", "probability that it takes longer"));
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T steady = min(in.service_cv, T(1.0)),
+            wild = max(in.service_cv, T(1.0)) * max(in.service_cv, T(1.0));
+    const T mean = in.service_time.base();
+    const T rest = named("rest", max(T(in.time.base() - mean * (1.0 - steady)), T(0.0)));
+    const T split = 0.5 * (1.0 + sqrt((wild - 1.0) / (wild + 1.0)));
+    const T often = mean * steady / (2.0 * split), seldom = mean * steady / (2.0 * (1.0 - split));
+    const T waits = in.wait_given.base();
+    const auto part = [&](const T& m) {
+      const T alone = exp(-(rest / max(m, T(1e-12 * mean))));
+      const T after = detail::two_exponentials_exceed<T>(m, waits, rest);
+      return T(alone + in.wait_probability * (after - alone));
+    };
+    const T both = named("both", split * part(often) + (1.0 - split) * part(seldom));
+    return {.exceed = select(rest > 0.0, min(T(max(both, T(0.0))), T(1.0)), T(1.0))};
+  }
+};
+
+}  // namespace mlsysim

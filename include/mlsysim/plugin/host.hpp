@@ -1,0 +1,149 @@
+#pragma once
+/// Finds plugins, checks them, loads them, and puts what they register where everything else is.
+
+#include <mlsysim/plugin/description.hpp>
+#include <mlsysim/plugin/fault.hpp>
+#include <mlsysim/plugin/manifest.hpp>
+#include <mlsysim/plugin/support.hpp>
+#include <mlsysim/table/value.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+class Callback;
+}
+
+namespace mlsysim::plugin {
+
+/// How far a plugin has come.
+enum class PluginState : std::uint8_t { found, skipped, refused, vetted, loaded, initialised, shut_down };
+
+/// Where the code of plugins runs. `as_asked`: in this process, unless the manifest asks for one of its own.
+enum class Isolation : std::uint8_t { as_asked, never, always };
+
+/// Which of several plugins of one name is meant: the one that was found first, or that of the highest version.
+enum class Prefer : std::uint8_t { first, newest };
+
+/// Whether a source of plugins is looked at.
+enum class Look : std::uint8_t { no, yes };
+
+/// What a plugin may use up in a process of its own.
+struct IsolationLimits {
+  std::chrono::milliseconds timeout{10000};    ///< of one call, initialisation included
+  std::uint64_t memory = 2ULL << 30;           ///< address space [B]; 0: no limit
+};
+
+struct HostOptions {
+  std::vector<std::filesystem::path> paths{};  ///< libraries, manifests and folders that the caller names
+  Look environment = Look::yes;                ///< MLSYSIM_PLUGIN_PATH
+  Look project = Look::no;                     ///< ./.mlsysim/plugins
+  Look user = Look::yes;                       ///< $XDG_DATA_HOME/mlsysim/plugins
+  Look install = Look::yes;                    ///< lib/mlsysim/plugins of the installation
+  std::optional<std::string> allowed{};        ///< "none" or names with commas; without it MLSYSIM_PLUGINS
+  Isolation isolation = Isolation::as_asked;
+  IsolationLimits limits{};
+  Prefer prefer = Prefer::first;
+  Look insecure = Look::no;                    ///< also plugins that everybody can write to
+  std::function<void(std::int32_t level, std::string_view text)> log{};  ///< lines that plugins log
+};
+
+/// Why a plugin is not there.
+struct PluginFailure {
+  std::string stage;  ///< "manifest", "vet", "dlopen", "initialize", "register_all", "solve of acme/X", ...
+  MlsStatus code = MLS_UNKNOWN;
+  std::string message, hint;
+};
+
+/// One plugin as `mlsysim plugin list` shows it.
+struct PluginRecord {
+  std::string name, version, summary, license;
+  std::filesystem::path library, manifest;
+  std::string source;  ///< "named", "MLSYSIM_PLUGIN_PATH", "project", "user", "install"
+  PluginState state = PluginState::found;
+  bool isolated = false;
+  std::vector<std::pair<std::string, std::string>> provides;  ///< kind and name; from the manifest until it is loaded
+  std::optional<PluginFailure> failure;
+  std::string note;  ///< why it was skipped, or a warning
+  std::uint64_t instances = 0;
+};
+
+/// What came of loading everything.
+struct LoadReport {
+  std::vector<std::string> loaded;
+  std::vector<PluginRecord> failed;
+};
+
+struct ReloadReport {
+  std::string old_version, new_version;
+  bool same_interface = true;  ///< runs hold on to the old code, and new runs use the new one
+  std::string old_code;        ///< "is unloaded when its last run ends", or why it stays mapped
+};
+
+/// The plugins of a process. What they register is published: resolvers in ResolverRegistry::standard(), units in
+/// UnitRegistry::standard(), entries in standard_zoo(). One host at a time; its end withdraws what it published.
+///
+/// Thread-safe. Nothing is opened before `load`, and no instance is made before a resolver runs.
+class PluginHost {
+ public:
+  explicit PluginHost(HostOptions options = {});
+  PluginHost(const PluginHost&) = delete;
+  PluginHost& operator=(const PluginHost&) = delete;
+  ~PluginHost();
+
+  /// Looks at all sources and reads manifests. Failures become records.
+  void discover();
+  /// All plugins in order of their sources, and bytewise by name within one.
+  [[nodiscard]] std::vector<PluginRecord> records() const;
+
+  /// Loads one plugin by name or path; loading it again returns the same. @return its name @throws PluginFault
+  std::string load(const std::string& name_or_path);
+  /// Loads all that were found and may be loaded. A plugin that fails does not keep others from loading.
+  LoadReport load_all();
+  /// Withdraws what a plugin registered and shuts it down; runs that use it keep its code. @throws LookupError
+  void unload(const std::string& name);
+  /// Loads the file again, from a private copy, and switches new runs over. On failure the old one stays.
+  /// @throws PluginFault, LookupError
+  ReloadReport reload(const std::string& name);
+
+  /// Everything about a loaded plugin. @throws LookupError
+  [[nodiscard]] PluginDescription description(const std::string& name) const;
+  /// Whether a loaded plugin has a feature, asked by name; unknown ones are false. @throws LookupError
+  [[nodiscard]] bool has_feature(const std::string& name, std::string_view feature) const;
+  /// One value of an option with the place that it comes from, in order of the declarations.
+  struct OptionValue {
+    std::string resolver, option, value, origin;
+  };
+  [[nodiscard]] std::vector<OptionValue> options_of(const std::string& name) const;
+  /// Every backend that plugins registered.
+  [[nodiscard]] std::vector<BackendDescription> backends() const;
+  /// Asks a backend whether it runs a program on one of its devices; touches no device.
+  /// @param effort 0 names, 1 attributes, 2 types and shapes, 3 context, 4 trial rewrite
+  /// @throws LookupError, PluginFault
+  [[nodiscard]] SupportAnswer support(const std::string& backend, const Program& program, const std::string& device, int effort = MLS_EFFORT_TYPES,
+                                      SupportMode mode = SupportMode::conservative) const;
+  /// Every importer and exporter that plugins registered.
+  [[nodiscard]] std::vector<ConverterDescription> converters() const;
+  /// What an importer makes of a file: the text of a zoo file, checked as one of the user. @throws LookupError, PluginFault, ErrorList
+  [[nodiscard]] std::string import_text(const std::string& importer, const std::string& file, std::string_view bytes) const;
+  /// An object in the format of an exporter. @throws LookupError, PluginFault
+  [[nodiscard]] std::string export_text(const std::string& exporter, ObjectRef object) const;
+  /// Observers of pipelines that plugins registered, for RunOptions; valid while the host lives.
+  [[nodiscard]] std::vector<Callback*> callbacks() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// "found", ...
+[[nodiscard]] std::string_view name_of(PluginState state);
+
+}  // namespace mlsysim::plugin

@@ -1,0 +1,33 @@
+#pragma once
+/// Answers of the tools, for readers and programs.
+
+#include <mlsysim/explore/compare.hpp>
+#include <mlsysim/explore/explore.hpp>
+#include <mlsysim/explore/sensitivity.hpp>
+#include <mlsysim/explore/solve.hpp>
+#include <mlsysim/explore/uncertainty.hpp>
+#include <mlsysim/report/render_options.hpp>
+#include <mlsysim/report/table.hpp>
+
+#include <string>
+
+namespace mlsysim {
+
+/// Levers, largest effect first; those without effect are counted in the footer when brief.
+/// Text also gives what binds. JSON, schema "mlsysim/sensitivity@1": every number of the report.
+[[nodiscard]] std::string render(const SensitivityReport& report, const RenderOptions& options);
+/// The answer with all solutions. JSON, schema "mlsysim/solve@1". CSV: one line per solution.
+[[nodiscard]] std::string render(const SolveAnswer& answer, const RenderOptions& options);
+/// Results with their spread and what it is made of. JSON, schema "mlsysim/uncertainty@1".
+[[nodiscard]] std::string render(const UncertaintyReport& report, const RenderOptions& options);
+/// The terms of a difference, largest first. JSON, schema "mlsysim/difference@1".
+[[nodiscard]] std::string render(const DifferenceReport& report, const RenderOptions& options);
+/// The best points, or the front, as a table; its footer counts points and says what excludes them.
+[[nodiscard]] Table points_table(const ExploreAnswer& answer);
+/// The same in the format of the options. JSON, schema "mlsysim/exploration@1": counts, constraints with their smallest
+/// relaxation, points, certificate. It holds no time, so that equal answers have equal bytes.
+[[nodiscard]] std::string render(const ExploreAnswer& answer, const RenderOptions& options);
+/// Why there is none. JSON: {feasible: false, reason, smallest_change, facts}.
+[[nodiscard]] std::string render(const Infeasible& why, const RenderOptions& options);
+
+}  // namespace mlsysim

@@ -1,0 +1,94 @@
+#pragma once
+/// Fits the constants of a device to measurements: few, bounded, with their uncertainty, and checked on groups left out.
+
+#include <mlsysim/validation/validate.hpp>
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+/// Share of the probability between p10 and p90.
+inline constexpr double kIntervalShare = 0.8;
+
+/// A constant that may be fitted. All of them are positive and are fitted in their logarithm.
+struct FreeConstant {
+  std::string field;         ///< of the device: "efficiency.memory", "kernels.launch"
+  std::string unit;          ///< in which its range is written
+  double prior = 0;          ///< of the class of the device: the convention that stands in for it [base unit]
+  double prior_spread = 0;   ///< standard deviation of the prior's logarithm
+  double start = 0;          ///< the present value [base unit]
+  double low = 0, high = 0;  ///< physical bounds [base unit]
+};
+
+/// What came out for one constant.
+struct FittedConstant {
+  FreeConstant constant;
+  double value = 0;         ///< [base unit]; the present value where the data do not identify it
+  double spread = 0;        ///< standard deviation of its logarithm after the fit
+  bool identified = false;  ///< the data say more about it than half of what the prior leaves open
+  bool at_bound = false;
+};
+
+/// One group that was left out: errors of the model that has not seen it, beside those of the one that has.
+struct GroupError {
+  std::string group;
+  ErrorStatistics in_sample, left_out;
+};
+
+/// Range of an input over the rows of a fit: beyond it a prediction extrapolates.
+struct InputRange {
+  double low = 0, high = 0;
+};
+
+struct Calibration {
+  std::string device;
+  std::vector<std::string> tables, references;
+  std::vector<FittedConstant> constants;
+  std::vector<double> covariance;  ///< of the logarithms of all constants, row after row
+  std::size_t rows = 0, fitted_rows = 0;
+  double noise = 0;                ///< robust standard deviation of log(measured / predicted)
+  ErrorStatistics before, after, left_out;
+  std::vector<GroupError> groups;
+  double coverage = 0, coverage_left_out = 0;  ///< share of rows inside their 80 % interval
+  std::map<std::string, InputRange> domain;    ///< "matrix_product.rows" and its range
+
+  /// The constants as changes of the zoo's figures.
+  [[nodiscard]] std::vector<ConstantValue> changes() const;
+};
+
+struct CalibrationOptions {
+  std::vector<std::string> fields{};  ///< constants to fit; empty: every measured constant of a device that matters to a row
+  std::size_t most_rows = 2000;       ///< rows that take part in the fit, spread evenly over the tables
+  std::size_t most_folds = 8;         ///< groups are put together beyond this number
+  double robust_scale = 0.15;         ///< errors beyond it count linearly, not squared
+};
+
+/// Constants of a device that a fit may touch, with priors from zoo/defaults.yaml and bounds from the field tables.
+/// @throws LookupError for a field that is none of them
+[[nodiscard]] std::vector<FreeConstant> free_constants(const HardwareNode& device, const Zoo& zoo,
+                                                       std::span<const std::string> fields = {});
+
+/// Nonlinear least squares on log(predicted / measured) with a soft-l1 loss and the priors as further residuals.
+///
+/// A constant that the data do not identify is put back to its present value and the rest is fitted again. Cross-validation
+/// leaves out whole groups of the tables (model, device, software), never single rows.
+/// @throws InputError when no row of the tables is measured on this device
+[[nodiscard]] Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable> tables, const Zoo& zoo,
+                                    const CalibrationOptions& options = {});
+
+/// A prediction with its error bar.
+struct IntervalPrediction {
+  double p10 = 0, p50 = 0, p90 = 0;       ///< base unit of the measurand
+  std::vector<std::string> extrapolated;  ///< inputs beyond the data of the fit: "rows 65536 > 32768"
+};
+[[nodiscard]] IntervalPrediction predict_interval(const Calibration& calibration, const Measurand& measurand, const void* inputs,
+                                                  const Zoo& zoo);
+
+/// The device with its fitted constants as a zoo file with provenance; its name is `<device>_calibrated`.
+/// @param date of the fit, ISO
+[[nodiscard]] std::string overlay_of(const Calibration& calibration, const Zoo& zoo, const std::string& date);
+
+}  // namespace mlsysim

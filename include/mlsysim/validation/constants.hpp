@@ -1,0 +1,47 @@
+#pragma once
+/// Constants of devices and conventions as a vector of numbers: what ablations neutralise and calibration fits.
+
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/hardware.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+/// A value for one figure. `owner` is the key of a device, "*" for every device, or "default" for a convention of
+/// zoo/defaults.yaml; `field` is its dotted name in the table of that struct ("efficiency.memory", "kernel_launch").
+struct ConstantValue {
+  std::string owner;
+  std::string field;
+  double base = 0;  ///< canonical base unit
+};
+
+/// The figures of the zoo with some of them replaced. Reading is not thread-safe: devices are copied on first use.
+class Constants {
+ public:
+  explicit Constants(const Conventions& conventions, std::vector<ConstantValue> changes = {});
+
+  [[nodiscard]] const Conventions& conventions() const { return conventions_; }
+  /// The device with its changes; the device itself where nothing changes. Lives as long as this object.
+  [[nodiscard]] const HardwareNode& device(const HardwareNode& original) const;
+
+ private:
+  Conventions conventions_;
+  std::vector<ConstantValue> devices_;
+  mutable std::map<const HardwareNode*, std::unique_ptr<HardwareNode>> copies_;
+};
+
+/// A number of a spec, in the canonical base unit.
+struct ConstantFigure {
+  double base = 0;
+  Exponents exps{};
+};
+/// Value and dimension of a figure: of the device where it states one, else of the convention of the same meaning.
+/// @throws LookupError for a field that there is not, or that is absent
+[[nodiscard]] ConstantFigure constant_of(const HardwareNode& device, const Conventions& conventions, const std::string& owner,
+                                         const std::string& field);
+
+}  // namespace mlsysim

@@ -1,0 +1,51 @@
+#pragma once
+/// A strict reader of CSV files (RFC 4180): every value knows its place.
+
+#include <mlsysim/units/error.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// A CSV file with a header of unique names and records of equal length.
+///
+/// Quotes, doubled quotes and line breaks inside quotes are read; a quote inside a bare value, an empty line, a NUL and a
+/// record that is too short or too long are refused. LF and CRLF end a record; the last may end without one.
+class CsvTable {
+ public:
+  /// @throws InputError with file, line and column
+  [[nodiscard]] static CsvTable read(const std::filesystem::path& file);
+  /// `name` stands for the text in messages. @throws InputError with line and column
+  [[nodiscard]] static CsvTable parse(std::string text, std::string name);
+
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
+  [[nodiscard]] std::size_t rows() const { return columns_.empty() ? 0 : cells_.size() / columns_.size(); }
+  /// Position of a column. @throws LookupError with near misses
+  [[nodiscard]] std::size_t column(std::string_view name, const Location& asked_at = {}) const;
+  /// The text of a value; empty where the source states nothing.
+  [[nodiscard]] std::string_view text(std::size_t row, std::size_t column) const {
+    return cells_[row * columns_.size() + column].text;
+  }
+  /// The number of a value that is not empty. @throws InputError naming file, line and column when it is no number
+  [[nodiscard]] double number(std::size_t row, std::size_t column) const;
+  /// Where a value stands in the file.
+  [[nodiscard]] Location where(std::size_t row, std::size_t column) const;
+
+ private:
+  struct Cell {
+    std::string_view text;  // into `bytes_`; doubled quotes are reduced in place
+    int line = 0, column = 0;
+  };
+  friend class CsvReader;
+  std::string file_;
+  std::unique_ptr<std::string> bytes_;  // at one address while tables move
+  std::vector<std::string> columns_;
+  std::vector<Cell> cells_;
+};
+
+}  // namespace mlsysim

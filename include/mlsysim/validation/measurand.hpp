@@ -1,0 +1,69 @@
+#pragma once
+/// What a table measures, and how the library predicts it.
+
+#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/table/describe.hpp>
+#include <mlsysim/validation/constants.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// How far a comparison looks. `roofline` is the larger of work over peak rate and traffic over peak bandwidth, payload
+/// over link rate for collectives, with no efficiency, start-up or overlap: what a student writes on the back of an envelope.
+enum class Yardstick : std::uint8_t { operators, textbook, roofline };
+template <>
+struct Choices<Yardstick> {
+  static constexpr std::string_view what = "comparison";
+  static constexpr std::array<std::string_view, 3> names{"operator", "textbook", "roofline"};
+};
+
+/// Part of a prediction, for readers: "compute", 1.2 ms.
+struct PredictionTerm {
+  std::string_view name;
+  double base = 0;
+};
+
+/// A predicted value, or the reason why there is none.
+struct Prediction {
+  double base = 0;                      ///< base unit of the measurand
+  std::vector<PredictionTerm> terms{};  ///< parts, where they were asked for
+  std::string reason{};                 ///< why the library gives no answer; empty where it does
+
+  [[nodiscard]] bool answered() const { return reason.empty(); }
+};
+
+/// What a prediction starts from besides the row.
+struct PredictionContext {
+  const Zoo* zoo = nullptr;
+  const Constants* constants = nullptr;
+  Yardstick comparison = Yardstick::operators;
+  bool wants_terms = false;
+};
+
+/// A measured quantity that the library can predict from the inputs of a row.
+class Measurand {
+ public:
+  virtual ~Measurand() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual std::string_view about() const = 0;
+  /// Unit in which it is shown.
+  [[nodiscard]] virtual std::string_view unit() const = 0;
+  /// Inputs of a row.
+  [[nodiscard]] virtual std::span<const FieldInfo> inputs() const = 0;
+  /// Inputs with their defaults; to be filled through `inputs()`.
+  [[nodiscard]] virtual std::shared_ptr<void> blank() const = 0;
+  [[nodiscard]] virtual Prediction predict(const void* inputs, const PredictionContext& context) const = 0;
+};
+
+/// Every measurand, by name.
+[[nodiscard]] std::span<const Measurand* const> measurands();
+/// @throws LookupError with near misses
+[[nodiscard]] const Measurand& measurand(std::string_view name, const Location& where = {});
+
+}  // namespace mlsysim

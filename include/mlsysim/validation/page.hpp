@@ -1,0 +1,27 @@
+#pragma once
+/// The page of the documentation that states how accurate the library is.
+
+#include <mlsysim/validation/calibrate.hpp>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+/// A device and the tables on which its constants are checked by leaving groups out.
+struct CalibrationCheck {
+  std::string device;
+  std::vector<std::string> tables;
+};
+
+/// @param file empty for zoo/validation/calibrations.yaml of the shipped zoo
+/// @throws InputError, ErrorList with every fault of the file
+[[nodiscard]] std::vector<CalibrationCheck> read_calibration_checks(const std::filesystem::path& file = {});
+
+/// Markdown: every table with what was left out and its worst rows, how many constants of each device are fitted, and errors
+/// on groups that a fit has not seen beside those on the rows it has. The same inputs give the same bytes.
+[[nodiscard]] std::string accuracy_page(std::span<const TableResult> results, std::span<const Calibration> calibrations, const Zoo& zoo);
+
+}  // namespace mlsysim

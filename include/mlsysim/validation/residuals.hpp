@@ -1,0 +1,35 @@
+#pragma once
+/// What is wrong with predictions of somebody's own measurements: which term of the model explains the residuals.
+
+#include <mlsysim/validation/validate.hpp>
+
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+/// One explanation: the measured times are the predicted ones with one term scaled, or with a fixed time added.
+struct Explanation {
+  std::string term;        ///< "network", "launch", "fixed time", "everything"
+  std::string advice;      ///< what to look at when this one explains most
+  double factor = 1;       ///< by which the term would have to be multiplied; of "fixed time" the time [s]
+  double explained = 0;    ///< share of the squared residuals that it removes, at least 0
+  ErrorStatistics after;   ///< relative errors with it
+};
+
+struct ResidualAnalysis {
+  ErrorStatistics before;
+  std::vector<PredictedRow> rows;           ///< with their terms
+  std::vector<Explanation> explanations;    ///< best first
+};
+
+/// Explains log residuals one term at a time, by least squares on relative times.
+/// @throws InputError when no row was predicted
+[[nodiscard]] ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo);
+
+/// A table from a CSV file whose columns are named like the inputs of a measurand, beside one named `measured` or
+/// "measured [unit]" (the unit of the measurand where none is given). Other columns are labels.
+/// @throws LookupError, InputError naming file and column
+[[nodiscard]] MeasuredTable table_of_measurements(const std::filesystem::path& csv, const std::string& measurand);
+
+}  // namespace mlsysim

@@ -1,0 +1,21 @@
+#pragma once
+/// Statistics of relative errors.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace mlsysim {
+
+/// Relative errors e = (predicted - measured) / measured of a set of rows; |e| except for `bias`.
+struct ErrorStatistics {
+  std::size_t rows = 0;
+  double median = 0, mean = 0, p90 = 0, max = 0;
+  double bias = 0;  ///< signed mean
+};
+
+/// Quantile of sorted values by linear interpolation between order statistics. @pre not empty, 0 <= q <= 1
+[[nodiscard]] double quantile(std::span<const double> sorted, double q);
+[[nodiscard]] ErrorStatistics statistics_of(std::span<const double> signed_errors);
+
+}  // namespace mlsysim

@@ -1,0 +1,59 @@
+#pragma once
+/// Runs measured tables against the library.
+
+#include <mlsysim/validation/measured_table.hpp>
+#include <mlsysim/validation/statistics.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlsysim {
+
+/// A row with its prediction.
+struct PredictedRow {
+  std::size_t row = 0;  ///< of the file
+  std::string label, group;
+  double measured = 0, predicted = 0;  ///< base unit of the measurand
+  std::vector<PredictionTerm> terms{};
+
+  [[nodiscard]] double error() const { return (predicted - measured) / measured; }
+};
+
+/// One term of the model taken away: what it is worth.
+struct Ablation {
+  std::string_view name, meaning;
+  std::vector<ConstantValue> neutral;  ///< values at which the term vanishes
+};
+/// The ablations that are cheap: constants of devices and conventions set to the value where their term vanishes.
+[[nodiscard]] const std::vector<Ablation>& ablations();
+
+struct AblationResult {
+  std::string_view name;
+  ErrorStatistics errors;
+};
+
+/// A table under one set of constants.
+struct TableResult {
+  const MeasuredTable* table = nullptr;
+  std::size_t records = 0;              ///< of the file
+  std::vector<LeftOut> left_out;        ///< by rule, and rows to which the library gives no answer
+  std::vector<PredictedRow> rows;       ///< operator fidelity
+  ErrorStatistics errors, textbook, roofline;
+  std::vector<AblationResult> ablations;  ///< those that change the table
+  std::vector<PredictedRow> worst;      ///< up to five, with their terms
+};
+
+/// Whether a run also compares other fidelities and ablations.
+enum class Depth : std::uint8_t { ours, everything };
+
+/// Predicts every row of a table.
+/// @param constants the figures to predict with; those of the zoo where null
+/// @throws as `rows_of`; a row to which the library refuses an answer is left out with the message
+[[nodiscard]] TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth = Depth::everything,
+                                   const Constants* constants = nullptr);
+
+/// The prediction of one row. Errors of the library become the reason.
+[[nodiscard]] Prediction predict(const Measurand& measurand, const void* inputs, const PredictionContext& context);
+
+}  // namespace mlsysim

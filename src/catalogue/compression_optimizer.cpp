@@ -1,0 +1,86 @@
+#include <mlsysim/catalogue/optimizers/compression.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace mlsysim {
+namespace {
+
+/// A candidate with what CompressionModel says about it.
+struct Judged {
+  std::string name;
+  CompressionModel::Result result;
+};
+
+std::vector<Judged> candidates(const CompressionOptimizer::Inputs& in, Notes& notes) {
+  std::vector<Judged> out;
+  const auto add = [&](CompressionMethod method, double bits, double sparsity, SparsityType type) {
+    auto r = CompressionModel{}.solve({.workload = in.workload,
+                                       .hardware = in.hardware,
+                                       .method = method,
+                                       .target_bitwidth = bits,
+                                       .sparsity = sparsity,
+                                       .sparsity_type = type,
+                                       .baseline_precision = in.baseline_precision,
+                                       .batch_size = in.batch_size,
+                                       .seq_len = in.seq_len,
+                                       .fidelity = in.fidelity,
+                                       .conventions = in.conventions},
+                                      notes);
+    std::string name = r.label;
+    out.push_back({std::move(name), std::move(r)});
+  };
+  for (const double bits : {16.0, 8.0, 6.0, 4.0, 3.0, 2.0})
+    add(CompressionMethod::quantization, bits, 0, SparsityType::unstructured);
+  add(CompressionMethod::pruning, 16, 0.5, SparsityType::n_m);
+  for (const double share : {0.5, 0.75}) add(CompressionMethod::pruning, 16, share, SparsityType::structured);
+  for (const double share : {0.5, 0.9})
+    add(CompressionMethod::pruning, 16, share, SparsityType::unstructured);
+  return out;
+}
+
+}  // namespace
+
+std::optional<CompressionOptimizer::Result> CompressionOptimizer::solve(const Inputs& in, Search& search,
+                                                                        Notes& notes) const {
+  const auto all = candidates(in, notes);
+  const auto front = search.pareto(all, [&](const Judged& c) {
+    const auto& r = c.result;
+    ParetoScore score{.objectives = {r.compressed_size, 1.0 / std::max(r.inference_speedup, 1e-9),
+                                     std::abs(r.estimated_accuracy_delta)}};
+    if (in.size_limit) score.constraints.push_back(at_most("model_size", r.compressed_size, *in.size_limit));
+    if (in.max_accuracy_drop)
+      score.constraints.push_back(
+          at_most("quality", std::abs(r.estimated_accuracy_delta), *in.max_accuracy_drop));
+    if (in.min_speedup)
+      score.constraints.push_back(at_least("speedup", r.inference_speedup, *in.min_speedup));
+    if (in.require_hardware_support)
+      score.constraints.push_back(at_least("hardware_support", r.hardware_supported ? 1.0 : 0.0, 1.0));
+    return score;
+  });
+  if (front.points.empty()) return std::nullopt;
+  const auto rank = [](const Judged& c) {
+    return std::pair{std::abs(c.result.estimated_accuracy_delta),
+                     c.result.compressed_size.base() / std::max(c.result.inference_speedup, 1e-9)};
+  };
+  const Judged* best = front.points.front().item;
+  Result r{front.summary};
+  const auto append = [](std::string& text, const std::string& name) {
+    text += (text.empty() ? "" : ", ") + name;
+  };
+  for (const auto& p : front.points) {
+    append(r.frontier, p.item->name);
+    if (rank(*p.item) < rank(*best)) best = p.item;
+  }
+  for (const auto& c : all)
+    if (std::none_of(front.points.begin(), front.points.end(), [&](const auto& p) { return p.item == &c; }))
+      append(r.dominated, c.name);
+  r.best = best->name;
+  r.compressed_size = best->result.compressed_size;
+  r.inference_speedup = best->result.inference_speedup;
+  r.estimated_accuracy_delta = best->result.estimated_accuracy_delta;
+  return r;
+}
+
+}  // namespace mlsysim

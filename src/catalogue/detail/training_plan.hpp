@@ -1,0 +1,63 @@
+#pragma once
+// How a training step is laid out over devices, from the inputs of any resolver that trains.
+
+#include <mlsysim/catalogue/prepare.hpp>
+
+namespace mlsysim::detail {
+
+/// Degrees and batches of a request, checked against the devices.
+struct Layout {
+  double devices = 1, dp = 1, local_batch = 1, microbatches = 1, microbatch = 1;
+};
+
+/// The layout of a step on a fleet. @throws DomainError when the degrees do not fit the fleet, or the micro-batches
+/// not the batch
+[[nodiscard]] Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& notes);
+
+/// Model, plan and device of a step; `In` has the members of a training plan (see DistributedModel::Inputs).
+template <class In>
+[[nodiscard]] PassViews<> training_views(const In& in, const HardwareNode& hardware, const Layout& layout, Notes& notes) {
+  const Conventions& c = conventions_or_standard(in.conventions);
+  const Precision precision = precision_or_default(in.precision, hardware, notes);
+  PassViews<> v;
+  v.model = model_view(*in.workload, Phase::training);
+  auto& s = v.model.structure;
+  s.recomputed = parts_of(in.recomputation);
+  s.zero_stage = static_cast<int>(in.zero_stage);
+  s.sequence_parallel = in.sequence_parallel && in.tp_size > 1;
+  s.schedule = in.schedule;
+  s.kernel = in.attention_kernel;
+  s.dropout = in.dropout;
+  s.offloads = in.offload_weights > 0 || in.offload_activations > 0 || in.offload_states > 0;
+  v.device = device_view(hardware, precision, c, notes, Phase::training);
+  if (bytes_per_element(precision) < 2) {
+    // Narrow formats are for products with weights; attention stays at 16 bits.
+    s.narrow = true;
+    v.device.attention_share *= rate_at(hardware, Precision::bf16) / rate_at(hardware, precision);
+  }
+  if (in.attention_kernel == AttentionKernel::flash1) {
+    v.device.attention_share *= c.flash1_ratio;
+    notes.assume("flash1_ratio", c.flash1_ratio, "zoo/defaults.yaml");
+  }
+  auto& p = v.plan;
+  p.tp = in.tp_size;
+  p.pp = in.pp_size;
+  p.ep = in.ep_size;
+  p.cp = in.cp_size;
+  p.dp = layout.dp;
+  p.shards = in.shard_size.value_or(0);
+  p.virtual_stages = in.v_stages;
+  p.batch = layout.microbatch;
+  p.microbatches = layout.microbatches;
+  p.new_tokens = p.context = in.workload->architecture == Architecture::cnn ? 1 : in.seq_len;
+  p.trainable = in.trainable_fraction;
+  p.recomputed = in.recomputed_share;
+  p.offload_weights = in.offload_weights;
+  p.offload_activations = in.offload_activations;
+  p.offload_states = in.offload_states;
+  set_storage(p, training_storage(precision, in.optimizer));
+  if (in.gradient_precision) p.gradient_bytes = bytes_per_element(*in.gradient_precision) * unit::B / unit::param;
+  return v;
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,56 @@
+#include "detail/figures.hpp"
+
+#include <mlsysim/catalogue/models/inference_scaling.hpp>
+#include <mlsysim/catalogue/models/serving.hpp>
+#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/physics/energy.hpp>
+
+namespace mlsysim {
+
+InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& in, Notes& notes) const {
+  Result r;
+  r.fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
+  const bool textbook = r.fidelity == Fidelity::textbook;
+  const Conventions& c = conventions_or_standard(in.conventions);
+  const double per_step =
+      in.tokens_per_step ? *in.tokens_per_step : detail::number("catalogue.reasoning.tokens_per_step", notes);
+  const double chain = per_step * in.reasoning_steps, samples = textbook ? 1.0 : in.samples;
+  ServingModel::Inputs request{.workload = in.workload,
+                               .hardware = in.hardware,
+                               .seq_len = in.context_length,
+                               .batch_size = samples,
+                               .precision = in.precision,
+                               .efficiency = in.efficiency,
+                               .tp_size = in.tp_size,
+                               .fidelity = r.fidelity,
+                               .conventions = in.conventions};
+  if (!textbook) request.output_tokens = chain;
+  const auto serving = ServingModel{}.solve(request, notes);
+  r.feasible = serving.feasible;
+  r.ttft = serving.ttft;
+  if (samples > 1) {
+    // All chains start from one prompt: it is read once.
+    auto prompt = request;
+    prompt.batch_size = 1;
+    r.ttft = ServingModel{}.solve(prompt).ttft;
+  }
+  r.itl = serving.itl;
+  r.time_per_step = r.itl * per_step;
+  r.total_reasoning_time = r.ttft + r.time_per_step * in.reasoning_steps;
+  r.tokens_generated = chain * samples;
+  r.reasoning_steps = in.reasoning_steps;
+  r.kv_cache_size = serving.kv_cache_size;
+  const Power<> tdp = in.hardware->power.tdp.value_or(Power<>());
+  r.energy_per_query = EnergyProportional::solve<double>({.tdp = tdp * in.tp_size,
+                                                          .utilization = textbook ? 1.0 : serving.utilization,
+                                                          .time = r.total_reasoning_time,
+                                                          .idle_fraction = c.idle_fraction})
+                           .energy;
+  const MoneyRate<> price =
+      in.device_price ? *in.device_price : detail::figure<dim::money_rate>("cloud.gpu_inference", notes);
+  r.cost_per_query = price * in.tp_size * r.total_reasoning_time;
+  if (!in.hardware->power.tdp) notes.warn("the energy is zero because the device has no TDP");
+  return r;
+}
+
+}  // namespace mlsysim

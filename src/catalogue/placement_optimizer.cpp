@@ -1,0 +1,101 @@
+#include "detail/figures.hpp"
+
+#include <mlsysim/catalogue/models/economics.hpp>
+#include <mlsysim/catalogue/optimizers/placement.hpp>
+#include <mlsysim/catalogue/views.hpp>
+
+#include <algorithm>
+#include <cctype>
+
+namespace mlsysim {
+namespace {
+
+/// A grid with the facility and the price of electricity that belong to it.
+struct Region {
+  std::string name;
+  const GridProfile* grid = nullptr;
+  const Datacenter* facility = nullptr;
+  std::optional<MoneyPerEnergy<>> price;
+};
+
+std::vector<const GridProfile*> grids_of(const PlacementOptimizer::Inputs& in, bool textbook) {
+  const Zoo& zoo = standard_zoo();
+  std::vector<const GridProfile*> out;
+  std::string text = in.regions.empty() && textbook ? "US_Avg,Quebec,Iowa" : in.regions;
+  if (text.empty()) {
+    const auto all = zoo.all<GridProfile>();
+    return {all.begin(), all.end()};
+  }
+  text += ',';
+  std::string word;
+  for (const char letter : text) {
+    if (letter == ',') {
+      if (!word.empty()) out.push_back(&zoo.at<GridProfile>(word));
+      word.clear();
+    } else if (std::isspace(static_cast<unsigned char>(letter)) == 0) {
+      word += letter;
+    }
+  }
+  return out;
+}
+
+Region region_of(const GridProfile& grid, bool textbook) {
+  const Zoo& zoo = standard_zoo();
+  Region r{.name = grid.name, .grid = &grid};
+  // The Python package gives each grid a PUE; the facilities of these names keep those figures.
+  r.facility = zoo.find<Datacenter>(grid.name + "_Facility");
+  if (textbook) return r;
+  std::string lower = grid.name.substr(0, grid.name.find('_'));
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (const auto* price = zoo.find<ScalarFigure>("electricity." + lower + "_industrial"))
+    r.price = price->quantity<dim::money_per_energy>();
+  return r;
+}
+
+EconomicsModel::Result cost_in(const PlacementOptimizer::Inputs& in, const Region& region, Notes& notes) {
+  return EconomicsModel{}.solve({.fleet = in.fleet,
+                                 .duration_days = in.duration_days,
+                                 .kwh_price = region.price,
+                                 .datacenter = region.facility,
+                                 .grid = region.grid,
+                                 .mfu = in.mfu,
+                                 .utilization = in.utilization,
+                                 .conventions = in.conventions},
+                                notes);
+}
+
+}  // namespace
+
+std::optional<PlacementOptimizer::Result> PlacementOptimizer::solve(const Inputs& in, Search& search,
+                                                                    Notes& notes) const {
+  const Fidelity fidelity = detail::refined_by_default(in.fidelity);
+  const bool textbook = fidelity == Fidelity::textbook;
+  const auto tax = in.carbon_price ? *in.carbon_price
+                                   : detail::figure<dim::money_per_carbon>("catalogue.carbon.price", notes);
+  std::vector<Region> regions;
+  for (const auto* grid : grids_of(in, textbook)) regions.push_back(region_of(*grid, textbook));
+  Notes quiet;
+  // The textbook leaves the making of the devices out; it is the same in every region.
+  const auto gases = [&](const EconomicsModel::Result& cost, const Region& region) {
+    return textbook ? cost.total_energy * region.grid->carbon_intensity : cost.carbon_footprint;
+  };
+  const auto found = search.minimize(regions, [&](const Region& region) -> Score {
+    const auto cost = cost_in(in, region, quiet);
+    return {cost.tco + gases(cost, region) * tax, {}};
+  });
+  if (!found) return std::nullopt;
+  const auto cost = cost_in(in, *found, notes);
+  Result r{found.summary};
+  r.fidelity = fidelity;
+  r.best_region = found->name;
+  r.tco = cost.tco;
+  r.carbon_footprint = gases(cost, *found);
+  r.carbon_cost = r.carbon_footprint * tax;
+  r.total_cost = r.tco + r.carbon_cost;
+  r.kwh_price = found->price.value_or(conventions_or_standard(in.conventions).electricity_price);
+  r.pue = cost.pue;
+  return r;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,69 @@
+#include "detail/training_plan.hpp"
+
+#include <mlsysim/catalogue/core/training.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+[[noreturn]] void refuse_degrees(const DistributedModel::Inputs& in, double replica, double devices) {
+  throw DomainError(
+      {.id = "mlsysim.catalogue.030",
+       .message = "the parallel degrees do not fit the fleet",
+       .key = "tp_size, pp_size, ep_size, cp_size",
+       .found = fmt::format("tp {} x pp {} x ep {} x cp {} = {} devices per replica on {} accelerators", in.tp_size,
+                            in.pp_size, in.ep_size, in.cp_size, replica, devices),
+       .expected = "a product that divides the accelerators",
+       .hint = replica > devices ? "lower a degree or use a larger fleet"
+                                 : fmt::format("use a product that divides {}", devices)});
+}
+
+/// Micro-batches of one replica and step.
+double microbatches_of(const DistributedModel::Inputs& in, double local_batch, Fidelity fidelity, Notes& notes) {
+  if (in.microbatch_size) {
+    const double count = std::ceil(local_batch / *in.microbatch_size);
+    if (in.microbatch_count && *in.microbatch_count * in.gradient_accumulation_steps != count)
+      throw DomainError({.id = "mlsysim.catalogue.031",
+                         .message = "the micro-batches do not make up the batch of a replica",
+                         .key = "microbatch_size, microbatch_count",
+                         .found = fmt::format("{} micro-batches of {} sequences for {} sequences a replica",
+                                              *in.microbatch_count * in.gradient_accumulation_steps,
+                                              *in.microbatch_size, local_batch),
+                         .expected = fmt::format("{} micro-batches", count),
+                         .hint = "give one of the two"});
+    return count;
+  }
+  const double by_default =
+      fidelity == Fidelity::textbook ? 1.0 : std::max(1.0, std::floor(local_batch / in.gradient_accumulation_steps));
+  const double count = in.microbatch_count.value_or(by_default);
+  if (!in.microbatch_count)
+    notes.assume("microbatch_count", count, "micro-batches of one sequence (operator), one (textbook)");
+  return count * in.gradient_accumulation_steps;
+}
+
+}  // namespace
+
+Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& notes) {
+  Layout l;
+  l.devices = in.fleet->total_accelerators();
+  const double replica = in.tp_size * in.pp_size * in.ep_size * in.cp_size;
+  if (replica > l.devices || std::fmod(l.devices, replica) != 0) refuse_degrees(in, replica, l.devices);
+  l.dp = l.devices / replica;
+  if (in.batch_size < l.dp)
+    notes.warn([&] {
+      return fmt::format("the global batch of {} is smaller than the {} replicas: {} of them idle", in.batch_size, l.dp,
+                         l.dp - in.batch_size);
+    });
+  // Every replica that works has at least one sequence; a remainder makes some replicas slower than others.
+  l.local_batch = std::max(1.0, std::ceil(in.batch_size / l.dp));
+  const auto divided = divide_batch(l.local_batch, microbatches_of(in, l.local_batch, fidelity, notes));
+  l.microbatches = divided.microbatches;
+  l.microbatch = divided.microbatch;
+  return l;
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,103 @@
+// resolver run and resolver docs; list and show are in commands_pipeline.cpp.
+
+#include "command_resolver.hpp"
+
+#include <mlsysim/report/resolver_page.hpp>
+#include <mlsysim/resolve/registry.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace mlsysim::cli {
+namespace {
+
+[[noreturn]] void refuse(std::string message, std::string key, std::string found, std::string expected,
+                         std::string hint) {
+  throw InputError({.id = "mlsysim.cli.021",
+                    .message = std::move(message),
+                    .key = std::move(key),
+                    .found = std::move(found),
+                    .expected = std::move(expected),
+                    .hint = std::move(hint)});
+}
+
+/// `--key value`, `--key=value` and `key=value` as the words `key=value` of a pipeline.
+std::vector<std::string> inputs_of(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string word = words[i];
+    const bool option = word.starts_with("--");
+    if (option) word.erase(0, 2);
+    const auto equals = word.find('=');
+    auto key = word.substr(0, equals);
+    if (equals == std::string::npos) {
+      if (!option)
+        refuse("an input has a name", "resolver run", fmt::format("'{}'", words[i]), "--key value",
+               "e.g. --hardware H100");
+      if (i + 1 == words.size() || (words[i + 1].starts_with("--") && words[i + 1].size() > 2))
+        refuse(fmt::format("the input '{}' has no value", key), key, "nothing", "a value",
+               fmt::format("e.g. --{} VALUE", key));
+      word = key + "=" + words[++i];
+    }
+    std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(key.size()), '-', '_');
+    out.push_back(std::move(word));
+  }
+  return out;
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+Answer resolver_run(const ResolverRunRequest& request, const RenderOptions& options) {
+  (void)ResolverRegistry::standard().at(request.name);  // near misses first
+  PipelineRequest one;
+  one.words = inputs_of(request.words);
+  one.words.insert(one.words.begin(), request.name);
+  return pipeline_run(one, options);
+}
+
+Answer resolver_docs(const std::string& name, const std::string& write, const std::string& check) {
+  const auto& shipped = zoo();
+  if (!name.empty()) return {resolver_page(ResolverRegistry::standard().at(name), shipped)};
+  const auto pages = resolver_pages(shipped);
+  if (write.empty() && check.empty()) {
+    std::string all;
+    for (const auto& page : pages) all += page.file + "\n";
+    return {std::move(all)};
+  }
+  const std::filesystem::path folder = write.empty() ? check : write;
+  std::string stale;
+  for (const auto& page : pages) {
+    const auto path = folder / page.file;
+    if (text_of(path) == page.text) continue;
+    stale += path.generic_string() + "\n";
+    if (write.empty()) continue;
+    std::filesystem::create_directories(folder);
+    std::ofstream out(path, std::ios::binary);
+    out << page.text;
+    if (!out.flush())
+      refuse("a page cannot be written", "--write", path.generic_string(), "a folder that can be written to",
+             "choose another folder");
+  }
+  if (!write.empty())
+    return {fmt::format("{} pages in {}, {} of them new or changed\n", pages.size(), folder.generic_string(),
+                        std::count(stale.begin(), stale.end(), '\n'))};
+  if (stale.empty()) return {fmt::format("{} pages are current\n", pages.size())};
+  return {
+      "",
+      fmt::format("mlsysim: these pages are not current:\n{}write them: mlsysim resolver docs --write {}\n",
+                  stale, folder.generic_string()),
+      Exit::bad_input};
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,86 @@
+#include "commands.hpp"
+#include "output.hpp"
+
+#include <mlsysim/report/table.hpp>
+#include <mlsysim/validation/page.hpp>
+#include <mlsysim/validation/record.hpp>
+#include <mlsysim/validation/report.hpp>
+#include <mlsysim/validation/measurand.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mlsysim::cli {
+namespace {
+
+Answer list_tables(const ValidateRequest& request, const RenderOptions& options) {
+  Table t{.schema = "mlsysim/table@1", .title = "tables of measurements", .columns = {{"table"}, {"measurand"}, {"records"}, {"title"}, {"source"}}};
+  for (const auto& name : table_names(request.folder)) {
+    const auto table = load_table(name, request.folder);
+    t.rows.push_back({name, table.measurand != nullptr ? std::string(table.measurand->name()) : std::string("-"),
+                      static_cast<double>(table.data.rows()), table.title, table.reference});
+  }
+  return {render(t, options)};
+}
+
+/// Names of tables; "training" stands for all tables of the topic.
+std::vector<std::string> chosen(const ValidateRequest& request) {
+  const auto all = table_names(request.folder);
+  if (request.tables.empty()) return all;
+  std::vector<std::string> out;
+  for (const auto& name : request.tables) {
+    const auto before = out.size();
+    for (const auto& t : all)
+      if (t.starts_with(name + "/")) out.push_back(t);
+    if (out.size() == before) out.push_back(name);
+  }
+  return out;
+}
+
+}  // namespace
+
+Answer validate_tables(const ValidateRequest& request, const RenderOptions& options) {
+  if (request.list) return list_tables(request, options);
+  std::vector<MeasuredTable> tables;
+  for (const auto& name : chosen(request)) tables.push_back(load_table(name, request.folder));
+  std::vector<TableResult> results;
+  const bool shown = !request.check || !request.page.empty() || !request.html.empty();
+  for (const auto& table : tables) results.push_back(validate(table, zoo(), shown ? Depth::everything : Depth::ours));
+  if (!request.html.empty()) write_file(request.html, render_html(results));
+  if (!request.page.empty()) {
+    std::vector<Calibration> calibrations;
+    for (const auto& check : read_calibration_checks(request.folder.empty() ? "" : request.folder + "/calibrations.yaml")) {
+      std::vector<MeasuredTable> data;
+      for (const auto& name : check.tables) data.push_back(load_table(name, request.folder));
+      calibrations.push_back(calibrate(zoo().at<HardwareNode>(check.device), data, zoo()));
+    }
+    write_file(request.page, accuracy_page(results, calibrations, zoo()));
+  }
+  const auto record = request.record.empty() && !request.folder.empty() ? request.folder + "/record.yaml" : request.record;
+  if (request.write_record) {
+    // Tables that were not run keep their entry, those that are gone lose it.
+    auto all = record_of(results);
+    if (!request.tables.empty())
+      for (auto& [name, errors] : read_record(record)) all.try_emplace(name, errors);
+    const auto known = table_names(request.folder);
+    std::erase_if(all, [&](const auto& entry) { return !std::binary_search(known.begin(), known.end(), entry.first); });
+    if (record.empty())
+      throw InputError({.id = "mlsysim.cli.061", .message = "the record of the shipped tables is written by naming its file",
+                        .key = "--record", .found = "no file", .expected = "--record zoo/validation/record.yaml",
+                        .hint = "the copy beside the program is replaced by the next build"});
+    write_file(record, to_yaml(all));
+  }
+  Answer out{render(results, options)};
+  if (!request.check) return out;
+  for (const auto& r : regressions(read_record(record), results)) {
+    out.exit = Exit::assertion_failed;
+    out.diagnostics += r.what == "rows" || r.recorded == 0
+                           ? fmt::format("mlsysim: worse: {}: {}: recorded {}, found {}\n", r.table, r.what, r.recorded, r.found)
+                           : fmt::format("mlsysim: worse: {}: {} error: recorded {:.2f} %, found {:.2f} %, tolerance {:.2f} %\n", r.table, r.what,
+                                         100 * r.recorded, 100 * r.found, 100 * r.tolerance);
+  }
+  return out;
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,158 @@
+#include "commands.hpp"
+
+#include <mlsysim/report/explore_report.hpp>
+#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolve/registry.hpp>
+
+#include <fmt/format.h>
+
+namespace mlsysim::cli {
+namespace {
+
+struct NamedResolver {
+  std::shared_ptr<const Resolver> resolver;
+  std::unique_ptr<Record> inputs;
+};
+
+/// A law, model or solver by name with its inputs as key=value.
+NamedResolver resolver_of(const std::vector<std::string>& words) {
+  auto resolver = ResolverRegistry::standard().share(words[0]);
+  FieldReader reader(zoo());
+  auto record = std::make_unique<Record>(*resolver, Side::inputs);
+  Record& in = *record;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto equals = words[i].find('=');
+    if (equals == std::string::npos)
+      throw InputError({.id = "mlsysim.cli.060",
+                        .message = fmt::format("an input of {} has no value", words[0]),
+                        .found = fmt::format("'{}'", words[i]),
+                        .expected = "key=value",
+                        .hint = fmt::format("mlsysim resolver show {} lists its inputs", words[0])});
+    const auto key = words[i].substr(0, equals);
+    const FieldInfo* field = find_field(resolver->inputs(), key);
+    if (field == nullptr) in.set(key, DynamicValue());  // says what there is
+    else in.set(key, reader.read(*field, words[i].substr(equals + 1)));
+  }
+  for (const auto& f : resolver->inputs())
+    if (f.required && !in.supplied().test(static_cast<std::size_t>(&f - resolver->inputs().data())))
+      throw InputError({.id = "mlsysim.cli.061",
+                        .message = fmt::format("{} needs '{}' ({})", words[0], f.name, f.meaning),
+                        .key = f.name,
+                        .found = "nothing",
+                        .expected = fmt::format("{}=...", f.name),
+                        .hint = fmt::format("mlsysim resolver show {} lists its inputs", words[0])});
+  InputGuard(resolver->inputs()).check(in.data(), words[0]);
+  return {std::move(resolver), std::move(record)};
+}
+
+/// What the words before the question mean: MODEL HARDWARE, a plan file, or a resolver with its inputs.
+struct Question {
+  Subject subject;
+  BuiltScenario built;  ///< owns what a scenario points to
+};
+
+Question question_of(ScenarioRequest request) {
+  Question q;
+  if (!request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr) {
+    const auto named = resolver_of(request.targets);
+    q.subject = subject_of(named.resolver, named.inputs->data());
+    return q;
+  }
+  q.built = scenario_of(request);
+  q.subject = subject_of(q.built.scenario);
+  q.subject.assumptions.insert(q.subject.assumptions.end(), q.built.assumptions.begin(), q.built.assumptions.end());
+  return q;
+}
+
+std::string pop(ScenarioRequest& request, std::string_view what, std::string_view example) {
+  if (request.targets.size() < 2)
+    throw InputError({.id = "mlsysim.cli.062",
+                      .message = fmt::format("the question has no {}", what),
+                      .found = fmt::format("{} arguments", request.targets.size()),
+                      .expected = fmt::format("a subject, then {}", what),
+                      .hint = std::string(example)});
+  auto out = std::move(request.targets.back());
+  request.targets.pop_back();
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<const Problem> resolver_problem(const std::vector<std::string>& words) {
+  const auto named = resolver_of(words);
+  return problem_of(named.resolver, named.inputs->data());
+}
+
+Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked, const RenderOptions& options) {
+  const auto result = pop(request, "a result", "e.g. mlsysim sensitivity Llama3_70B H100 itl --accelerators 8");
+  const auto q = question_of(std::move(request));
+  return {render(sensitivity(q.subject, result, {.inputs = asked.inputs, .step = asked.step}), options)};
+}
+
+Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const RenderOptions& options) {
+  const auto free = pop(request, "an input", "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
+  const auto condition = pop(request, "a condition", "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
+  const auto q = question_of(std::move(request));
+  SolveDomain domain;
+  if (!asked.low.empty()) domain.low = AnyQuantity::parse(asked.low);
+  if (!asked.high.empty()) domain.high = AnyQuantity::parse(asked.high);
+  const auto answer = solve(q.subject, condition, free, domain);
+  if (!answer)
+    return {render(*answer.why(), options), fmt::format("mlsysim: infeasible: {}\n", answer.why()->reason), Exit::infeasible};
+  return {render(*answer, options)};
+}
+
+namespace {
+
+/// The question with changes put in.
+Question changed_question(ScenarioRequest request, const std::vector<std::string>& changes) {
+  const bool resolver = !request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr;
+  for (const auto& change : changes) {
+    const auto equals = change.find('=');
+    if (equals == std::string::npos)
+      throw InputError({.id = "mlsysim.cli.063", .message = "a change has no value", .found = fmt::format("'{}'", change), .expected = "NAME=VALUE, e.g. precision=fp8"});
+    const auto key = change.substr(0, equals), text = change.substr(equals + 1);
+    if (resolver) {
+      std::erase_if(request.targets, [&](const std::string& word) { return word.starts_with(key + "="); });
+      request.targets.push_back(change);
+    } else if (key == "hardware" && request.targets.size() == 2) {
+      request.targets[1] = text;
+    } else if (key == "workload" && request.targets.size() == 2) {
+      request.targets[0] = text;
+    } else {
+      request.fields.insert_or_assign(key, text);
+    }
+  }
+  return question_of(std::move(request));
+}
+
+}  // namespace
+
+Answer compare_question(ScenarioRequest request, const CompareRequest& asked, const RenderOptions& options) {
+  const auto result = pop(request, "a result", "e.g. mlsysim compare Llama3_70B H100 itl --accelerators 8 --with hardware=H200");
+  if (asked.with.empty())
+    throw InputError({.id = "mlsysim.cli.064", .message = "there is nothing to compare with", .expected = "--with NAME=VALUE", .hint = "e.g. --with hardware=H200"});
+  const auto from = changed_question(request, asked.against), to = changed_question(request, asked.with);
+  return {render(compare(from.subject, to.subject, result), options)};
+}
+
+Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked, const RenderOptions& options) {
+  const auto results = pop(request, "a result", "e.g. mlsysim uncertainty Llama3_70B H100 itl --uncertain 'device.memory_share = +-5 %'");
+  UncertaintyQuestion question{.figures = {}, .results = {}, .samples = asked.samples, .seed = asked.seed, .coverage = asked.coverage};
+  for (const auto& text : asked.uncertain) question.figures.push_back(UncertainFigure::parse(text));
+  for (std::size_t at = 0; at <= results.size();) {
+    const auto comma = std::min(results.find(',', at), results.size());
+    question.results.push_back(results.substr(at, comma - at));
+    at = comma + 1;
+  }
+  const auto q = question_of(request);
+  Answer out{render(uncertainty(q.subject, question), options)};
+  if (!asked.with.empty()) {
+    const auto other = changed_question(std::move(request), asked.with);
+    const double below = probability_below(q.subject, other.subject, question.results.front(), question);
+    out.diagnostics = fmt::format("mlsysim: {} stays below that of the changed configuration with probability {:.4g}\n", question.results.front(), below);
+  }
+  return out;
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,226 @@
+#include "plugins.hpp"
+
+#include <mlsysim/report/table.hpp>
+#include <mlsysim/resolve/registry.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <unistd.h>
+
+namespace mlsysim::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+PluginRequest& request() {
+  static PluginRequest r;
+  return r;
+}
+
+std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+std::string provides_text(const plugin::PluginRecord& r) {
+  std::string out;
+  for (const auto& [kind, name] : r.provides) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", kind, name);
+  return out;
+}
+
+std::string place_of(const plugin::PluginRecord& r) { return (r.library.empty() ? r.manifest : r.library).generic_string(); }
+
+std::string why(const plugin::PluginRecord& r) {
+  if (r.failure) return fmt::format("{}: {}", r.failure->stage, r.failure->message.substr(0, r.failure->message.find('\n')));
+  return r.note;
+}
+
+Json json_of(const plugin::PluginRecord& r) {
+  Json j{{"name", r.name}, {"version", r.version}, {"state", std::string(plugin::name_of(r.state))}, {"source", r.source}, {"library", r.library.generic_string()},
+         {"manifest", r.manifest.generic_string()}, {"summary", r.summary}, {"license", r.license}, {"isolated", r.isolated}, {"registers", Json::array()}, {"note", r.note}};
+  for (const auto& [kind, name] : r.provides) j["registers"].push_back({{"kind", kind}, {"name", name}});
+  if (r.failure)
+    j["failure"] = {{"path", place_of(r)}, {"stage", r.failure->stage}, {"code", std::string(plugin::status_name(r.failure->code))},
+                    {"message", r.failure->message}, {"hint", r.failure->hint}};
+  return j;
+}
+
+Json json_of(const plugin::OwnedValue& v) {
+  switch (v.kind) {
+    case MLS_NUMBER: return v.text.empty() ? Json(v.number) : Json{{"value", v.number}, {"unit", v.text}};
+    case MLS_FLAG: return v.flag;
+    case MLS_STRING: return v.text;
+    default: return nullptr;
+  }
+}
+
+std::string text_of(const plugin::OwnedValue& v) {
+  const auto j = json_of(v);
+  return j.is_string() ? j.get<std::string>() : j.is_object() ? fmt::format("{} {}", v.number, v.text) : j.dump();
+}
+
+/// The plugin of a name or path, loaded.
+std::string loaded(const std::string& name) { return plugins().load(name); }
+
+const plugin::PluginRecord& record_of(const std::vector<plugin::PluginRecord>& all, const std::string& name) {
+  for (const auto& r : all)
+    if (r.name == name && r.state == plugin::PluginState::initialised) return r;
+  for (const auto& r : all)
+    if (r.name == name) return r;
+  throw LookupError({.id = "mlsysim.cli.060", .message = fmt::format("there is no plugin '{}'", name), .key = name, .found = fmt::format("'{}'", name),
+                     .expected = "a name of mlsysim plugin list"});
+}
+
+Json fields_json(const std::vector<plugin::FieldDescription>& fields) {
+  Json out = Json::array();
+  for (const auto& f : fields)
+    out.push_back({{"name", f.name}, {"unit", f.unit}, {"object_type", f.object_type}, {"meaning", f.meaning}, {"optional", f.has(MLS_FIELD_OPTIONAL)}});
+  return out;
+}
+
+}  // namespace
+
+void set_plugin_request(PluginRequest r) { request() = std::move(r); }
+
+plugin::PluginHost& plugins() {
+  static auto& host = *new plugin::PluginHost([] {
+    plugin::HostOptions options;
+    for (const auto& path : request().paths) options.paths.emplace_back(path);
+    if (request().insecure) options.insecure = plugin::Look::yes;
+    if (request().project) options.project = plugin::Look::yes;
+    if (request().isolate) options.isolation = plugin::Isolation::always;
+    if (request().none) options.allowed = "none";
+    return options;
+  }());
+  return host;
+}
+
+Answer load_plugins() {
+  Answer out;
+  const auto report = plugins().load_all();
+  for (const auto& r : report.failed) {
+    if (r.source == "named" || r.source == "MLSYSIM_PLUGINS")
+      throw PluginError({.id = "mlsysim.cli.061", .message = fmt::format("the plugin '{}' cannot be used", r.name), .key = r.name,
+                         .found = r.failure->message, .expected = "a plugin that loads", .hint = r.failure->hint});
+    out.diagnostics += fmt::format("mlsysim: warning: plugin '{}' is left out: {}\n", r.name, why(r));
+  }
+  if (!report.failed.empty() && request().strict) {
+    out.diagnostics += "mlsysim: error: --strict-plugins: a plugin failed; mlsysim plugin list shows all of them\n";
+    out.exit = Exit::assertion_failed;
+  }
+  return out;
+}
+
+Answer plugin_list(const RenderOptions& options) {
+  auto& host = plugins();
+  host.discover();
+  // Plugins without a manifest say nothing until they are opened; those with one are not touched.
+  for (const auto& r : host.records()) {
+    if (r.state != plugin::PluginState::found || !r.manifest.empty()) continue;
+    try {
+      (void)host.load(r.name);
+    } catch (const PluginError&) {  // NOLINT(bugprone-empty-catch): it is in the list
+    }
+  }
+  const auto records = host.records();
+  Answer out;
+  std::size_t failed = 0;
+  for (const auto& r : records) failed += r.failure ? 1 : 0;
+  if (options.format == OutputFormat::json) {
+    Json all = Json::array();
+    for (const auto& r : records) all.push_back(json_of(r));
+    out.payload = dumped({{"schema", "mlsysim/plugins@1"}, {"plugins", all}});
+  } else {
+    Table t{.schema = "mlsysim/table@1", .title = "plugins", .columns = {{"name"}, {"version"}, {"state"}, {"source"}, {"registers"}, {"why"}}};
+    for (const auto& r : records) t.rows.push_back({r.name, r.version, plugin::name_of(r.state), r.source, provides_text(r), why(r)});
+    t.footer = records.empty() ? "no plugins; put them into ~/.local/share/mlsysim/plugins or name folders in MLSYSIM_PLUGIN_PATH" : "";
+    out.payload = render(t, options);
+  }
+  if (failed > 0 && request().strict) out.exit = Exit::assertion_failed;
+  return out;
+}
+
+Answer plugin_show(const std::string& name, const RenderOptions& options) {
+  const auto known = loaded(name);
+  const auto records = plugins().records();
+  const auto& r = record_of(records, known);
+  const auto d = plugins().description(known);
+  const auto values = plugins().options_of(known);
+  if (options.format == OutputFormat::json) {
+    auto j = json_of(r);
+    j["schema"] = "mlsysim/plugin-show@1";
+    j["abi"] = {{"major", d.abi_major}, {"minor", d.abi_minor}, {"needs_host_minor", d.needs_host_minor}};
+    j["options"] = Json::array();
+    for (const auto& v : values) j["options"].push_back({{"resolver", v.resolver}, {"option", v.option}, {"value", v.value}, {"origin", v.origin}});
+    return {dumped(j)};
+  }
+  std::string out = fmt::format("{} {}{}{}\n", d.name, d.version, d.summary.empty() ? "" : ": ", d.summary);
+  const auto fact = [&](std::string_view label, const std::string& text) {
+    if (!text.empty()) out += fmt::format("  {:<10} {}\n", label, text);
+  };
+  fact("library", r.library.generic_string());
+  fact("manifest", r.manifest.generic_string());
+  fact("source", r.source);
+  fact("state", std::string(plugin::name_of(r.state)) + (r.isolated ? ", in a process of its own" : ""));
+  fact("license", d.license);
+  if (d.abi_major != 0) fact("ABI", fmt::format("{}.{}, needs a host of {}.{} or newer", d.abi_major, d.abi_minor, d.abi_major, d.needs_host_minor));
+  for (const auto& [kind, what] : d.provides()) fact(kind, what);
+  for (const auto& v : values) fact("option", fmt::format("{}: {} = {} ({})", v.resolver, v.option, v.value, v.origin));
+  return {out};
+}
+
+Answer plugin_caps(const std::string& name, const RenderOptions& options) {
+  const auto known = loaded(name);
+  const auto d = plugins().description(known);
+  Json j{{"schema", "mlsysim/plugin-caps@1"},
+         {"plugin", d.name},
+         {"mlsysim.abi", fmt::format("{}.{}", d.abi_major, d.abi_minor)},
+         {"plugin.version", d.version},
+         {"plugin.license", d.license},
+         {"threads", d.threads == MLS_THREAD_SAFE ? "safe" : d.threads == MLS_THREAD_MAIN_ONLY ? "main thread only" : "serial"},
+         {"fork_safe", (d.flags & MLS_PLUGIN_FORK_SAFE) != 0},
+         {"unloadable", (d.flags & MLS_PLUGIN_UNLOADABLE) != 0},
+         {"attributes", Json::object()},
+         {"resolvers", Json::array()}};
+  for (const auto& [key, value] : d.attributes) j["attributes"][key] = json_of(value);
+  j["backends"] = Json::array();
+  for (const auto& b : d.backends) j["backends"].push_back({{"name", b.name}, {"devices", b.devices}, {"max_effort", b.max_effort}, {"predict", b.predict}});
+  j["converters"] = Json::array();
+  for (const auto& c : d.converters) j["converters"].push_back({{"name", c.name}, {"direction", c.direction == MLS_IMPORTER ? "import" : "export"}, {"format", c.format}});
+  for (const auto& r : d.resolvers)
+    j["resolvers"].push_back({{"name", r.name}, {"tier", std::string(name_of(r.tier))}, {"inputs", fields_json(r.inputs)}, {"outputs", fields_json(r.outputs)},
+                              {"options", fields_json(r.options)}});
+  if (options.format == OutputFormat::json) return {dumped(j)};
+  std::string out = fmt::format("{} {}\n", d.name, d.version);
+  for (const auto* key : {"mlsysim.abi", "plugin.license", "threads"}) out += fmt::format("  {:<16} {}\n", key, j[key].get<std::string>());
+  for (const auto* key : {"fork_safe", "unloadable"}) out += fmt::format("  {:<16} {}\n", key, j[key].get<bool>() ? "yes" : "no");
+  for (const auto& [key, value] : d.attributes) out += fmt::format("  {:<16} {}\n", key, text_of(value));
+  for (const auto& [kind, what] : d.provides()) out += fmt::format("  {:<16} {}\n", kind, what);
+  return {out};
+}
+
+Answer plugin_reload(const std::string& name, const RenderOptions& options) {
+  const auto known = loaded(name);
+  const auto r = plugins().reload(known);
+  if (options.format == OutputFormat::json)
+    return {dumped({{"schema", "mlsysim/plugin-reload@1"}, {"plugin", known}, {"old_version", r.old_version}, {"new_version", r.new_version},
+                    {"same_interface", r.same_interface}, {"old_code", r.old_code}})};
+  return {fmt::format("{}: {} -> {}; {}{}\n", known, r.old_version, r.new_version, r.old_code,
+                      r.same_interface ? "" : "; its interface changed, so pipelines that exist keep the old code")};
+}
+
+Answer plugin_check(const std::vector<std::string>& words) {
+  std::error_code failed;
+  const auto beside = fs::read_symlink("/proc/self/exe", failed).parent_path() / "mlsysim-plugin-check";
+  std::vector<std::string> all{beside.string()};
+  all.insert(all.end(), words.begin(), words.end());
+  std::vector<char*> argv;
+  for (auto& w : all) argv.push_back(w.data());
+  argv.push_back(nullptr);
+  ::execv(argv[0], argv.data());
+  throw PluginError({.id = "mlsysim.cli.062", .message = "the conformance kit cannot be started", .key = beside.string(), .found = "no such program",
+                     .expected = "mlsysim-plugin-check beside mlsysim", .hint = "install the whole package"});
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,149 @@
+#include "plugins.hpp"
+
+#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/lowering/lower.hpp>
+#include <mlsysim/report/table.hpp>
+#include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace mlsysim::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using plugin::SupportAnswer;
+
+/// The operators of one pass of a model over one sample, on one device.
+plugin::Program program_of(const Workload& workload, const HardwareNode& hardware) {
+  plugin::Program out;
+  out.name = workload.name;
+  const auto precision = hardware.compute.default_precision;
+  out.precision = name_of(precision);
+  SingleNodeModel::Inputs in;
+  in.workload = &workload;
+  in.hardware = &hardware;
+  in.precision = precision;
+  in.fidelity = Fidelity::operator_level;
+  Notes notes;
+  const auto views = prepare_single_node(in, notes);
+  OpList<> ops;
+  (void)lower(views.model.structure, views.model.shape, views.model.layers, views.plan, ops);
+  for (const auto& op : ops) out.ops.push_back({std::string(op.name), std::string(name_of(op.kind)), {}, {}, op.count, op.work.base(), op.traffic.base()});
+  out.memory = (parameter_count(workload) * views.plan.weight_bytes).base();
+  return out;
+}
+
+struct Row {
+  std::string program, backend, device;
+  SupportAnswer answer;
+};
+
+Row ask(const Workload& workload, const std::string& backend, const std::string& device, const SupportRequest& request) {
+  Row row{workload.name, backend, device, {}};
+  plugin::Program program;
+  try {
+    program = program_of(workload, zoo().at<HardwareNode>(device));
+  } catch (const InputError& error) {
+    // A model of which only totals are known: nobody can say more than maybe.
+    row.answer.reasons.push_back({plugin::ReasonCode::other, workload.name, 1, "", error.facts().message});
+    return row;
+  }
+  row.answer = plugins().support(backend, program, device, request.effort, request.aggressive ? plugin::SupportMode::aggressive : plugin::SupportMode::conservative);
+  return row;
+}
+
+std::string reasons_text(const SupportAnswer& a) {
+  std::string out;
+  for (const auto& r : a.reasons) out += fmt::format("{}{} {} ({:g})", out.empty() ? "" : "; ", name_of(r.code), r.op, r.count);
+  return out;
+}
+
+Json json_of(const Row& r) {
+  Json reasons = Json::array();
+  for (const auto& x : r.answer.reasons)
+    reasons.push_back({{"code", std::string(name_of(x.code))}, {"op", x.op}, {"count", x.count}, {"location", x.location}, {"hint", x.hint}});
+  return {{"program", r.program}, {"backend", r.backend}, {"hardware", r.device}, {"verdict", std::string(name_of(r.answer.verdict))},
+          {"effort", r.answer.effort_used}, {"mode", std::string(name_of(r.answer.mode))}, {"seconds", r.answer.seconds}, {"reasons", reasons}};
+}
+
+}  // namespace
+
+Answer support(const SupportRequest& request, const RenderOptions& options) {
+  const auto backends = plugins().backends();
+  std::vector<std::string> known;
+  for (const auto& b : backends) known.push_back(b.name);
+  const auto wanted = [&](const std::string& name) { return request.backend.empty() || name == request.backend || name.ends_with("/" + request.backend); };
+  if (backends.empty() || std::none_of(known.begin(), known.end(), wanted))
+    throw LookupError({.id = "mlsysim.cli.070", .message = backends.empty() ? "no plugin brings a backend" : fmt::format("there is no backend '{}'", request.backend),
+                       .key = "--backend", .found = backends.empty() ? "none" : fmt::format("'{}'", request.backend),
+                       .expected = known.empty() ? "a plugin with a backend" : fmt::format("one of {}", fmt::join(known, ", ")), .hint = did_you_mean(request.backend, known)});
+  std::vector<const Workload*> programs;
+  if (request.program.empty()) programs.assign(zoo().all<Workload>().begin(), zoo().all<Workload>().end());
+  else programs.push_back(&zoo().at<Workload>(request.program));
+  std::vector<Row> rows;
+  std::vector<std::string> devices;
+  for (const auto& b : backends) {
+    if (!wanted(b.name)) continue;
+    for (const auto& device : b.devices) {
+      devices.push_back(device);
+      if (!request.hardware.empty() && device != request.hardware) continue;
+      for (const auto* program : programs) rows.push_back(ask(*program, b.name, device, request));
+    }
+  }
+  if (rows.empty())
+    throw LookupError({.id = "mlsysim.cli.071", .message = fmt::format("no backend knows the hardware '{}'", request.hardware), .key = "--hardware",
+                       .found = fmt::format("'{}'", request.hardware), .expected = fmt::format("one of {}", fmt::join(devices, ", ")), .hint = did_you_mean(request.hardware, devices)});
+  Answer out;
+  if (options.format == OutputFormat::json) {
+    Json all = Json::array();
+    for (const auto& r : rows) all.push_back(json_of(r));
+    out.payload = Json{{"schema", "mlsysim/support@1"}, {"answers", all}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  } else {
+    Table t{.schema = "mlsysim/table@1", .title = "support", .columns = {{"program"}, {"backend"}, {"hardware"}, {"verdict"}, {"effort"}, {"reasons"}}};
+    std::size_t yes = 0;
+    for (const auto& r : rows) {
+      yes += r.answer.verdict == plugin::Verdict::yes ? 1 : 0;
+      t.rows.push_back({r.program, r.backend, r.device, name_of(r.answer.verdict), static_cast<double>(r.answer.effort_used), reasons_text(r.answer)});
+    }
+    t.footer = fmt::format("{} of {} run", yes, rows.size());
+    out.payload = render(t, options);
+  }
+  if (rows.size() == 1)
+    out.exit = rows[0].answer.verdict == plugin::Verdict::yes ? Exit::fine : rows[0].answer.verdict == plugin::Verdict::no ? Exit::bad_input : kMaybe;
+  return out;
+}
+
+Answer plugin_import(const std::string& importer, const std::string& file) {
+  (void)load_plugins();
+  std::ifstream in(file, std::ios::binary);
+  if (!in)
+    throw InputError({.id = "mlsysim.cli.072", .message = "a file cannot be read", .key = file, .found = "no readable file", .expected = "a file for the importer"});
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  return {plugins().import_text(importer, file, bytes)};
+}
+
+Answer plugin_export(const std::string& exporter, const std::string& entry) {
+  (void)load_plugins();
+  ObjectRef object;
+  const auto look = [&]<class T>() {
+    if (const T* found = zoo().find<T>(entry); found != nullptr && object.object == nullptr) object = {found, ObjectType<T>::name};
+  };
+  look.operator()<HardwareNode>();
+  look.operator()<Workload>();
+  look.operator()<Node>();
+  look.operator()<Fleet>();
+  look.operator()<GridProfile>();
+  look.operator()<Datacenter>();
+  if (object.object == nullptr)
+    throw LookupError({.id = "mlsysim.cli.073", .message = fmt::format("there is no entry '{}'", entry), .key = entry, .found = fmt::format("'{}'", entry),
+                       .expected = "a device, model, node, fleet, grid or datacenter", .hint = "mlsysim zoo search finds names"});
+  return {plugins().export_text(exporter, object)};
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,201 @@
+// Reading the command line, running the command, completing words.
+
+#include "program.hpp"
+
+#include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/version.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mlsysim::cli {
+namespace {
+
+std::vector<std::string> option_names(const CLI::App* at) {
+  std::vector<std::string> out;
+  for (; at != nullptr; at = at->get_parent())
+    for (const auto* option : at->get_options()) {
+      for (const auto& name : option->get_lnames()) out.push_back("--" + name);
+      for (const auto& name : option->get_snames()) out.push_back("-" + name);
+    }
+  return out;
+}
+
+/// Words of the command line that look like options and are none of `known`.
+std::vector<std::string> unknown_options(const std::vector<std::string>& words, const std::vector<std::string>& known) {
+  std::vector<std::string> out;
+  for (const auto& word : words) {
+    if (word == "--") break;
+    if (!word.starts_with("--")) continue;
+    const auto bare = word.substr(0, word.find('='));
+    if (std::find(known.begin(), known.end(), bare) == known.end()) out.push_back(bare);
+  }
+  return out;
+}
+
+}  // namespace
+
+Program::Program() {
+  app_.require_subcommand(1);
+  app_.fallthrough();
+  app_.get_formatter()->column_width(34);
+  app_.add_option("-o,--output", format_, "text, json, markdown or csv; before or after the command")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json", "markdown", "csv"}));
+  app_.add_flag("-v,--verbose", verbose_, "assumptions with their sources, every part of the memory");
+  app_.add_option("--zoo", zoo_paths_, "a YAML file or folder of your own, read beside the zoo; may be repeated")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
+  app_.add_option("--plugin", plugins_.paths, "a plugin: library, manifest or folder; may be repeated")
+      ->type_name("PATH")
+      ->allow_extra_args(false)
+      ->group("Plugins");
+  app_.add_flag("--no-plugins", plugins_.none, "load no plugin that is not named")->group("Plugins");
+  app_.add_flag("--strict-plugins", plugins_.strict, "exit code 3 when a plugin fails")->group("Plugins");
+  app_.add_flag("--isolate-plugins", plugins_.isolate, "run each plugin in a process of its own")->group("Plugins");
+  app_.add_flag("--project-plugins", plugins_.project, "also look in ./.mlsysim/plugins")->group("Plugins");
+  app_.add_flag("--allow-insecure-plugins", plugins_.insecure, "also plugins that everybody can write to")->group("Plugins");
+  app_.set_version_flag("--version", std::string(version_text), "print the version");
+  app_.footer(
+      "Examples:\n"
+      "  mlsysim eval Llama3_70B H100 --accelerators 8\n"
+      "  mlsysim explain Llama3_70B H100 itl --accelerators 8\n"
+      "  mlsysim zoo search llama\n"
+      "Every command has examples of its own: mlsysim COMMAND --help\n"
+      "Exit codes: 0 fine, 1 bad input, 2 does not fit, 3 an assertion of the plan failed.");
+  values_[app_.get_option("--output")].choices = {"text", "json", "markdown", "csv"};
+  eval_commands();
+  zoo_commands();
+  explore_commands();
+  search_commands();
+  pipeline_commands();
+  small_commands();
+  plugin_commands();
+  validation_commands();
+  calibration_commands();
+}
+
+CLI::App* Program::command(CLI::App& parent, const char* name, const char* about, const char* examples, Command run,
+                           std::vector<Place> places) {
+  auto* sub = parent.add_subcommand(name, about);
+  sub->footer(examples);
+  if (run) commands_[sub] = std::move(run);
+  else sub->require_subcommand(1);
+  places_[sub] = std::move(places);
+  return sub;
+}
+
+const CLI::App* Program::innermost() const {
+  const CLI::App* at = &app_;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  return at;
+}
+
+/// CLI11's complaint in our words: what is near, and where to look.
+std::string Program::explain_usage(const CLI::ParseError& error) const {
+  const CLI::App* at = innermost();
+  std::string path;
+  for (const CLI::App* a = at; a != nullptr; a = a->get_parent()) path = a->get_name() + (path.empty() ? "" : " " + path);
+  std::vector<std::string> commands;
+  for (const auto* sub : at->get_subcommands(nullptr)) commands.push_back(sub->get_name());
+  const auto options = option_names(at);
+  // An option that there is not may come out as something else: its value looks like one argument too many.
+  auto strange = unknown_options(words_, options);
+  if (strange.empty() && dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr)
+    for (const auto& word : app_.remaining(true)) strange.push_back(word);
+  std::string text;
+  for (const auto& word : strange) {
+    const bool option = word.starts_with("-");
+    if (!text.empty()) text += "\n";
+    text += fmt::format("{} '{}'", option ? "unknown option" : commands.empty() ? "unexpected argument" : "unknown command", word);
+    if (const auto near = did_you_mean(word, option ? options : commands); !near.empty()) text += "; " + near;
+    if (!commands.empty() && !option) break;  // the words after an unknown command mean nothing yet
+  }
+  if (text.empty() && !commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+    text = fmt::format("a command is missing; expected one of {}", fmt::join(commands, ", "));
+  if (text.empty()) text = error.what();
+  return fmt::format("mlsysim: error: {}\ntry: {} --help\n", text, path);
+}
+
+Answer Program::execute() {
+  render_.format = *choice_of<OutputFormat>(format_);
+  render_.verbosity = verbose_ ? Verbosity::verbose : Verbosity::brief;
+  render_.colour = colour_of_stdout();
+  render_.width = width_of_stdout();
+  add_zoo_paths(zoo_paths_);
+  set_plugin_request(plugins_);
+  const CLI::App* command = innermost();
+  const CLI::App* parent = command->get_parent();
+  const bool about_plugins = parent != nullptr && parent->get_name() == "plugin";
+  if (about_plugins || command->get_name() == "version" || command->get_name() == "completion") return commands_.at(command)();
+  auto plugins = load_plugins();
+  if (plugins.exit != Exit::fine) return plugins;
+  auto answer = commands_.at(command)();
+  answer.diagnostics.insert(0, plugins.diagnostics);
+  return answer;
+}
+
+int Program::run(int argc, char** argv) {
+  Answer answer;
+  words_.assign(argv + 1, argv + std::max(argc, 1));
+  try {
+    app_.parse(argc, argv);
+    answer = execute();
+  } catch (const CLI::CallForHelp&) {
+    answer = {app_.help()};
+  } catch (const CLI::CallForVersion&) {
+    answer = version(render_);
+  } catch (const CLI::ParseError& error) {
+    answer = {"", explain_usage(error), Exit::bad_input};
+  } catch (const std::exception& error) {
+    answer = {"", error_text(error), Exit::bad_input};
+  }
+  return put(answer);
+}
+
+Answer Program::complete(std::vector<std::string> words) {
+  if (words.empty()) words.emplace_back();
+  const std::string last = words.back();
+  words.pop_back();
+  CLI::App* at = &app_;
+  std::size_t position = 0;
+  const CLI::Option* open = nullptr;  // an option whose value is due
+  for (const auto& word : words) {
+    if (open != nullptr) {
+      open = nullptr;
+      continue;
+    }
+    if (word.starts_with("-") && word.size() > 1) {
+      for (CLI::App* a = at; a != nullptr && open == nullptr; a = a->get_parent())
+        if (const auto* option = a->get_option_no_throw(word); option != nullptr && option->get_items_expected_max() > 0) open = option;
+      continue;
+    }
+    CLI::App* sub = nullptr;
+    for (auto* s : at->get_subcommands(nullptr))
+      if (s->get_name() == word) sub = s;
+    if (sub != nullptr && position == 0) at = sub;
+    else ++position;
+  }
+  std::vector<std::string> found;
+  if (open != nullptr) {
+    if (const auto known = values_.find(open); known != values_.end())
+      found = known->second.choices.empty() ? candidates(known->second.place) : known->second.choices;
+  } else if (last.starts_with("-")) {
+    found = option_names(at);
+  } else {
+    for (const auto* s : at->get_subcommands(nullptr)) found.push_back(s->get_name());
+    if (const auto known = places_.find(at); known != places_.end() && !known->second.empty()) {
+      const auto& places = known->second;
+      const bool repeats = places.back() == Place::resolver || places.back() == Place::device;
+      if (position < places.size() || repeats)
+        for (auto& name : candidates(places[std::min(position, places.size() - 1)])) found.push_back(std::move(name));
+    }
+  }
+  Answer out;
+  for (const auto& name : found)
+    if (name.starts_with(last)) out.payload += name + "\n";
+  return out;
+}
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,88 @@
+#pragma once
+// The command line as CLI11 sees it. Only the files program*.cpp and main.cpp include this.
+
+#include "command_resolver.hpp"
+#include "commands.hpp"
+#include "output.hpp"
+#include "plugins.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlsysim::cli {
+
+/// What an option of the command line feeds, for completion.
+struct OptionValues {
+  Place place = Place::none;
+  std::vector<std::string> choices;
+};
+
+/// The command line as CLI11 sees it, and what to do once it was read.
+class Program {
+ public:
+  Program();
+  int run(int argc, char** argv);
+  /// Candidates for the last word.
+  Answer complete(std::vector<std::string> words);
+
+ private:
+  using Command = std::function<Answer()>;
+  CLI::App* command(CLI::App& parent, const char* name, const char* about, const char* examples, Command run,
+                    std::vector<Place> places = {});
+  void scenario_options(CLI::App& app, std::optional<Mode> fixed);
+  void eval_commands();
+  void zoo_commands();
+  void pipeline_commands();
+  void resolver_commands(CLI::App& r);
+  void small_commands();
+  void explore_commands();
+  void search_commands();
+  void search_options(CLI::App& app);
+  void plugin_commands();
+  void validation_commands();
+  void calibration_commands();
+  Answer compare();
+  Answer execute();
+  [[nodiscard]] std::string explain_usage(const CLI::ParseError& error) const;
+  [[nodiscard]] const CLI::App* innermost() const;
+
+  CLI::App app_{"Predicts in closed form what a machine-learning workload does on a machine or a fleet.", "mlsysim"};
+  RenderOptions render_;
+  std::string format_ = "text";
+  bool verbose_ = false;
+  std::vector<std::string> zoo_paths_, words_;
+  ScenarioRequest scenario_;
+  SweepRequest sweep_;
+  SensitivityRequest sensitivity_;
+  SolveRequest solve_;
+  SearchRequest search_;
+  UncertaintyRequest uncertainty_;
+  CompareRequest compare_;
+  PipelineRequest pipeline_;
+  ResolverRunRequest resolver_;
+  ValidateRequest validate_;
+  CalibrateRequest calibrate_;
+  CompareMeasuredRequest compare_measured_;
+  std::string first_, second_, form_ = "text", write_, check_;
+  std::vector<std::string> paths_;
+  bool yaml_ = false;
+  PluginRequest plugins_;
+  SupportRequest support_;
+  std::map<const CLI::App*, Command> commands_;
+  std::map<const CLI::App*, std::vector<Place>> places_;
+  std::map<const CLI::Option*, OptionValues> values_;
+};
+
+/// The name of a field as an option: batch_size is --batch-size.
+[[nodiscard]] std::string dashed(std::string_view name);
+/// Meaning, unit, choices and default of a field.
+[[nodiscard]] std::string help_of(const FieldInfo& f);
+/// What stands for the value of a field in a help text.
+[[nodiscard]] std::string type_word(const FieldInfo& f);
+
+}  // namespace mlsysim::cli

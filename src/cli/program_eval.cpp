@@ -1,0 +1,145 @@
+// Commands about one scenario: eval, serve, train, explain, sweep; and the options that describe one.
+
+#include "program.hpp"
+
+#include <mlsysim/catalogue/models/single_node.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mlsysim::cli {
+namespace {
+
+const char* short_form(std::string_view field) {
+  if (field == "batch_size") return "-b,";
+  if (field == "precision") return "-p,";
+  if (field == "efficiency") return "-e,";
+  if (field == "seq_len") return "-s,";
+  return "";
+}
+
+constexpr const char* kEvalExamples =
+    "Examples:\n"
+    "  mlsysim eval Llama3_70B H100 --accelerators 8 --precision fp8 --batch-size 16 --output-tokens 512\n"
+    "  mlsysim eval Llama3_8B Research_256 --mode train --batch-size 1024 --seq-len 4096 --zero-stage 1\n"
+    "  mlsysim eval plan.yaml --region Quebec -o json\n"
+    "HARDWARE is a device (H100), a node (DGX_H100), a pod or a cluster (Research_256) of the zoo, or a YAML file.\n"
+    "Quantities carry their unit: --intra-node-bw '450 GB/s'. Options replace what a plan says.\n"
+    "Exit codes: 0 fine, 1 bad input, 2 does not fit, 3 an assertion of the plan failed.";
+
+}  // namespace
+
+std::string dashed(std::string_view name) {
+  std::string out(name);
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
+}
+
+std::string help_of(const FieldInfo& f) {
+  std::string out(f.meaning);
+  if (!f.unit.empty()) out += fmt::format(" [{}]", f.unit);
+  if (!f.choices.empty() && f.name != "mode") out += fmt::format(": {}", fmt::join(f.choices, ", "));
+  if (!f.default_source.empty()) out += fmt::format(" (default: {})", f.default_source);
+  return out;
+}
+
+std::string type_word(const FieldInfo& f) {
+  if (f.kind == ValueKind::quantity) return "QUANTITY";
+  if (f.kind == ValueKind::object) return "NAME";
+  if (f.kind == ValueKind::choice) return "NAME";
+  return f.kind == ValueKind::flag ? "true|false" : f.kind == ValueKind::text ? "TEXT" : "N";
+}
+
+/// One option per field of the table of Scenario.
+void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed) {
+  for (const auto& f : describe<Scenario>()) {
+    if (f.name == "workload" || f.name == "hardware" || f.name == "fleet" || f.name == "conventions") continue;
+    if (fixed && f.name == "mode") continue;
+    if (fixed) {
+      const auto used = fields_used_in(*fixed);
+      if (std::find(used.begin(), used.end(), f.name) == used.end()) continue;
+    }
+    auto* option = app.add_option_function<std::string>(
+        fmt::format("{}--{}", short_form(f.name), dashed(f.name)),
+        [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; }, help_of(f));
+    option->type_name(type_word(f))->group("Scenario");
+    auto& values = values_[option];
+    values.choices.assign(f.choices.begin(), f.choices.end());
+    if (f.name == "grid") values.place = Place::grid;
+    if (f.name == "datacenter") values.place = Place::datacenter;
+  }
+  auto* region = app.add_option("--region", scenario_.region, "name of a grid or of a datacenter");
+  region->type_name("NAME")->group("Scenario");
+  values_[region].place = Place::grid;
+  if (fixed) app.preparse_callback([this, mode = *fixed](std::size_t) { scenario_.fields["mode"] = name_of(mode); });
+}
+
+void Program::eval_commands() {
+  const auto target = [this](CLI::App& app, const char* name, const char* about) {
+    return app.add_option_function<std::string>(name, [this](const std::string& text) { scenario_.targets.push_back(text); }, about)
+        ->type_name("");
+  };
+  const auto targets = [target](CLI::App& app, const char* machine) {
+    target(app, "MODEL", "a model of the zoo or a YAML file with one; or a plan file, alone")->required();
+    target(app, machine, "a device, node, pod or cluster of the zoo, or a YAML file with one");
+  };
+  const auto run = [this] { return eval(scenario_, render_); };
+  auto* e = command(app_, "eval", "scorecard of a model on hardware, or of a plan: does it fit, how fast, at what cost",
+                    kEvalExamples, run, {Place::model, Place::machine});
+  targets(*e, "HARDWARE");
+  scenario_options(*e, std::nullopt);
+  auto* s = command(app_, "serve", "the same as eval --mode serve",
+                    "Example:\n  mlsysim serve Llama3_8B H100 --batch-size 32 --seq-len 1024 --output-tokens 256", run,
+                    {Place::model, Place::machine});
+  targets(*s, "HARDWARE");
+  scenario_options(*s, Mode::serve);
+  auto* t = command(app_, "train", "the same as eval --mode train",
+                    "Example:\n  mlsysim train Llama3_8B Research_256 --batch-size 1024 --seq-len 4096 --zero-stage 1", run,
+                    {Place::model, Place::machine});
+  targets(*t, "FLEET");
+  scenario_options(*t, Mode::train);
+  auto* x = command(app_, "explain", "where a number of the scorecard comes from, law by law",
+                    "Examples:\n"
+                    "  mlsysim explain Llama3_70B H100 itl --accelerators 8\n"
+                    "  mlsysim explain plan.yaml ttft\n"
+                    "  mlsysim explain Llama3_70B H100          lists what can be explained",
+                    [this] { return explain_metric(scenario_, render_); }, {Place::model, Place::machine, Place::metric});
+  targets(*x, "HARDWARE");
+  target(*x, "METRIC", "name in the scorecard; without one, what can be explained is listed");
+  scenario_options(*x, std::nullopt);
+
+  auto* w = command(app_, "sweep", "one batch on several devices, batch sizes and precisions",
+                    "Examples:\n  mlsysim sweep Llama3_8B A100,H100,H200 --batch-size 1,8,64 --precision bf16 -o csv\n"
+                    "  mlsysim sweep Llama3_70B H100,H200 --accelerators 8 --axis batch_size=1..256 --axis seq_len=1024..8192*2 \\\n"
+                    "    --minimize cost_per_token --top 5 --show itl,ttft --shard 1/4 --state part1.json\n"
+                    "Without --axis or further options every point is one batch on one device.",
+                    [this] {
+                      search_.command = "sweep";
+                      return search_.axes.empty() && scenario_.fields.empty() ? sweep(sweep_, render_) : sweep(sweep_, scenario_, search_, render_);
+                    }, {Place::model, Place::device});
+  w->add_option("MODEL", sweep_.model, "a model of the zoo, or a YAML file")->required()->type_name("");
+  w->add_option("HARDWARE", sweep_.hardware, "devices of the zoo, separated by commas")->required()->delimiter(',')->type_name("");
+  w->add_option("-b,--batch-size", sweep_.batch_sizes, "samples of one batch, separated by commas (default: one)")
+      ->delimiter(',')->type_name("N,...")->allow_extra_args(false);
+  auto* p = w->add_option("-p,--precision", sweep_.precisions, "precisions, separated by commas (default: fp16, as in the Python package)")
+                ->delimiter(',')->type_name("NAME,...")->allow_extra_args(false);
+  values_[p].choices.assign(Choices<Precision>::names.begin(), Choices<Precision>::names.end());
+  for (const auto& f : describe<SingleNodeModel::Inputs>()) {
+    if (f.kind == ValueKind::object || f.name == "batch_size" || f.name == "precision") continue;
+    auto* option = w->add_option_function<std::string>(
+        fmt::format("{}--{}", short_form(f.name), dashed(f.name)),
+        [this, name = f.name](const std::string& text) { sweep_.fields[name] = text; }, help_of(f));
+    option->type_name(type_word(f))->group("Scenario");
+    values_[option].choices.assign(f.choices.begin(), f.choices.end());
+  }
+  search_options(*w);
+  const auto own = describe<SingleNodeModel::Inputs>();
+  for (const auto& f : describe<Scenario>()) {
+    if (find_field(own, f.name) != nullptr || f.kind == ValueKind::object || f.name == "name") continue;
+    w->add_option_function<std::string>("--" + dashed(f.name), [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; }, help_of(f))
+        ->type_name(type_word(f))->group("Scenario");
+  }
+}
+
+}  // namespace mlsysim::cli

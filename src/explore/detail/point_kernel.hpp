@@ -1,0 +1,74 @@
+#pragma once
+// Evaluates points of a space block by block: constants filled once per subject, axes by runs, expressions on top.
+
+#include <mlsysim/explore/explore.hpp>
+#include <mlsysim/tools/batch.hpp>
+
+#include <array>
+#include <vector>
+
+namespace mlsysim::detail {
+
+/// The expressions of a question over one subject.
+struct Compiled {
+  std::vector<Expression> objectives, show;
+  std::vector<double> signs;  ///< +1 minimise, -1 maximise
+  std::vector<ConstraintExpression> constraints;
+  std::optional<Expression> histogram;
+
+  Compiled() = default;
+  Compiled(const Question& question, const LawEntry& entry);
+};
+/// Texts of all constraints, implicit ones first.
+[[nodiscard]] std::vector<std::string> constraint_texts(const Question& question, const LawEntry& entry);
+
+/// One subject of a space with block buffers; not thread-safe.
+class PointKernel {
+ public:
+  static constexpr std::size_t kBlock = BatchKernel::kBlock;
+
+  PointKernel(const Space& space, const Question& question);
+  /// Makes points [outer * inner, ...) current. Returns the reason when there is no subject.
+  [[nodiscard]] std::string bind(std::uint64_t outer);
+  /// The same for a subject that is at hand, shared by threads.
+  void use(std::shared_ptr<const Subject> subject, std::shared_ptr<const Compiled> compiled);
+
+  /// Evaluates inner points [at, at + points), at most kBlock.
+  void run(std::uint64_t at, std::size_t points);
+  /// Evaluates these inner points, at most kBlock.
+  void run(std::span<const std::uint64_t> points);
+
+  [[nodiscard]] const Subject& subject() const { return *subject_; }
+  [[nodiscard]] const Compiled& compiled() const { return *compiled_; }
+  [[nodiscard]] const std::vector<Space::Column>& columns() const { return columns_; }
+  /// Values of an expression over the block; valid until the next call with the same slot of buffers.
+  [[nodiscard]] const double* value(const Expression& e, std::size_t buffer);
+  /// Marks points that miss a constraint or hold no number: bit c for constraint c (the last bit for all beyond 30),
+  /// bit 31 where a side is not finite. Zero: feasible.
+  [[nodiscard]] const std::uint32_t* misses();
+  /// Signed objective k (smaller is better).
+  [[nodiscard]] const double* objective(std::size_t k);
+  /// All slots of one point of the block.
+  [[nodiscard]] std::span<const double* const> slots() const { return pointers_; }
+  [[nodiscard]] std::size_t points() const { return points_; }
+
+ private:
+  void evaluate(std::size_t points);
+  void fill(const Space::Column& c, double* to, std::uint64_t at, std::size_t points);
+
+  const Space& space_;
+  const Question& question_;
+  std::shared_ptr<const Subject> subject_;
+  std::shared_ptr<const Compiled> compiled_;
+  std::vector<Space::Column> columns_;
+  std::vector<double> buffer_, work_;
+  std::vector<std::vector<double>> values_, objectives_;
+  std::vector<const double*> pointers_;
+  std::vector<const double*> in_;
+  std::vector<double*> out_;
+  std::vector<double> filled_;  ///< value that a whole column holds; NaN where it varies
+  std::array<std::uint32_t, kBlock> misses_{};
+  std::size_t points_ = 0;
+};
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,209 @@
+#pragma once
+// A scenario at operator fidelity over any scalar: what the resolvers of the catalogue do with doubles around the cores,
+// written once more over T. tests/unit/explore holds the two to the same numbers.
+
+#include "scenario_numbers.hpp"
+
+#include <mlsysim/catalogue/core/training.hpp>
+#include <mlsysim/physics/carbon.hpp>
+#include <mlsysim/physics/cost.hpp>
+#include <mlsysim/physics/energy.hpp>
+#include <mlsysim/tools/law_entry.hpp>
+
+namespace mlsysim::detail {
+
+/// Cost, energy and carbon of the period at this load.
+template <class T>
+void add_macro(const ScenarioInputs<T>& in, TokenRate<T> tokens, ScenarioResults<T>& out) {
+  const auto period = Time<T>::from_base(in.run.duration_days * 86400.0);
+  const auto& f = in.facility;
+  const auto it = apply<EnergyProportional, T>({.tdp = in.device.tdp, .utilization = out.utilization, .time = period,
+                                                .idle_fraction = in.device.idle_fraction}).energy * in.run.accelerators;
+  out.energy = apply<FacilityEnergy, T>({.energy = it, .pue = f.pue}).facility_energy;
+  out.carbon_footprint = apply<CarbonFootprint, T>({.energy = it, .pue = f.pue, .carbon_intensity = f.carbon_intensity,
+                                                    .device_carbon = f.embodied_carbon, .devices = in.run.accelerators,
+                                                    .used_time = period, .lifetime = f.lifetime}).carbon_footprint;
+  out.water = apply<WaterUse, T>({.energy = it, .wue = f.wue}).water;
+  const auto cost = apply<TotalCost, T>({.unit_cost = in.run.unit_cost, .devices = in.run.accelerators, .used_time = period,
+                                         .lifetime = f.lifetime, .facility_energy = out.energy,
+                                         .energy_price = in.run.kwh_price,
+                                         .infrastructure = in.run.infrastructure_multiplier,
+                                         .annual_maintenance = f.maintenance_share});
+  out.tco = cost.tco;
+  out.capex = cost.capital;
+  out.energy_cost = cost.energy_cost;
+  out.maintenance = cost.maintenance;
+  out.cost_per_token = apply<CostPerToken, T>({.cost_rate = out.tco / period, .token_throughput = tokens}).cost_per_token;
+  out.energy_per_token = out.energy / (tokens * period);
+  out.carbon_per_token = out.carbon_footprint / (tokens * period);
+}
+
+template <class T>
+void add_memory(const MemoryBreakdown<T>& m, ScenarioResults<T>& out) {
+  out.memory_used = m.total;
+  out.memory_capacity = m.capacity;
+  out.memory_missing = max(m.total - m.capacity, Data<T>());
+  out.memory_utilization = m.total / m.capacity;
+}
+
+/// 1 where `x` is a whole number of at least 1, else 0.
+template <class T>
+[[nodiscard]] T whole(const T& x) {
+  return select((floor(x) >= x) && (x >= T{1.0}), T{1.0}, T{0.0});
+}
+
+template <class T>
+void serve_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, OpList<T>& ops, ScenarioResults<T>& out) {
+  const auto& run = in.run;
+  const T devices = run.tp_size * run.pp_size * run.ep_size;
+  out.replicas = run.accelerators / devices;
+  out.degrees_fit = whole(out.replicas);
+  ServingViews<T> v;
+  v.prefill = {s.prefill, in.shape, s.layers};
+  v.decode = {s.decode, in.shape, s.layers};
+  v.prefill_device = v.decode_device = in.device;
+  v.links = in.links;
+  v.plan = in.plan;
+  v.plan.tp = run.tp_size;
+  v.plan.pp = run.pp_size;
+  v.plan.ep = run.ep_size;
+  v.plan.batch = ceil(run.batch_size / out.replicas);
+  v.prompt = run.seq_len;
+  v.cached = run.cached_prefix_len;
+  v.chunk = s.chunks > 1 ? T{s.chunk} : run.seq_len;
+  v.chunks = s.chunks;
+  const T generated = s.generates ? run.output_tokens : T{1.0};
+  v.decode_context = s.generates ? run.seq_len + (run.output_tokens + 1.0) / 2.0 : run.seq_len;
+  v.final_context = s.generates ? run.seq_len + run.output_tokens : run.seq_len;
+  const auto a = serving_core(v, ops);
+  add_memory(a.memory, out);
+  out.ttft = a.ttft;
+  out.itl = a.itl;
+  out.request_latency = a.ttft + a.itl * (generated - 1.0);
+  const auto batch = Tokens<T>::from_base(v.plan.batch);
+  const TokenRate<T> rate = s.generates ? batch * generated / (a.ttft + a.itl * generated) : batch / a.itl;
+  out.token_throughput = rate * out.replicas;
+  out.throughput_per_accelerator = out.token_throughput / run.accelerators;
+  out.prefill_mfu = min(T{1.0}, a.prefill.work / (in.device.matrix_rate * a.ttft));
+  out.mfu = min(T{1.0}, a.decode.work / (in.device.matrix_rate * a.itl));
+  out.prefill_compute = a.prefill.compute_bound;
+  out.prefill_memory = a.prefill.memory_bound;
+  out.prefill_network = a.prefill.network;
+  out.prefill_overhead = a.prefill.overhead + in.device.dispatch;
+  out.decode_compute = a.decode.compute_bound;
+  out.decode_memory = a.decode.memory_bound;
+  out.decode_network = a.decode.network;
+  out.decode_overhead = a.decode.overhead + in.device.dispatch;
+  const auto busy = [](const PassCost<T>& c) { return (c.compute_bound + c.memory_bound) / c.total; };
+  const Time<T> decoding = a.itl * generated;
+  const T share = s.generates ? decoding / (a.ttft + decoding) : T{1.0};
+  out.utilization = min(T{1.0}, share * busy(a.decode) + (1.0 - share) * busy(a.prefill));
+  add_macro(in, out.token_throughput, out);
+}
+
+template <class T>
+void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, OpList<T>& ops, ScenarioResults<T>& out) {
+  const auto& run = in.run;
+  const T dp = run.accelerators / (run.tp_size * run.pp_size * run.ep_size * run.cp_size);
+  out.degrees_fit = whole(dp);
+  // The same layout as of DistributedModel: replicas share the global batch, each has at least one sequence.
+  const T local = max(T{1.0}, ceil(run.batch_size / dp));
+  const T count = s.sized               ? ceil_div(local, run.microbatch_size)
+                  : s.one_sequence_each ? max(T{1.0}, floor(local / run.gradient_accumulation_steps)) *
+                                              run.gradient_accumulation_steps
+                                        : run.microbatch_count * run.gradient_accumulation_steps;
+  const auto divided = divide_batch(local, count);
+  const ModelView<T> model{s.prefill, in.shape, s.layers};
+  Plan<T> plan = in.plan;
+  plan.tp = run.tp_size;
+  plan.pp = run.pp_size;
+  plan.ep = run.ep_size;
+  plan.cp = run.cp_size;
+  plan.dp = dp;
+  plan.virtual_stages = run.v_stages;
+  plan.microbatches = divided.microbatches;
+  plan.batch = divided.microbatch;
+  plan.new_tokens = plan.context = s.sequences ? run.seq_len : T{1.0};
+  const auto answer = training_core(model, plan, in.device, in.links, run.accelerators, run.batch_size, ops);
+  const auto& step = answer.step;
+  add_memory(step.memory, out);
+  out.step_latency = step.total;
+  out.latency_compute = answer.latency_compute;
+  out.latency_memory = answer.latency_memory;
+  out.latency_overhead = answer.latency_overhead;
+  out.latency_network = answer.exposed_communication;
+  out.comm_overhead = answer.communication;
+  out.pipeline_bubble = step.bubble;
+  out.scaling_efficiency = answer.scaling_efficiency;
+  out.utilization = answer.utilization;
+  out.mfu = answer.mfu;
+  out.hfu = answer.hfu;
+  out.dp_size = dp;
+  out.microbatch_count = plan.microbatches;
+  out.fleet_throughput = Samples<T>::from_base(run.batch_size) / step.total;
+  out.token_throughput = Tokens<T>::from_base(run.batch_size * run.seq_len) / step.total;
+  out.training_time = Tokens<T>::from_base(T{s.training_tokens}) / out.token_throughput;
+  add_macro(in, out.token_throughput, out);
+}
+
+template <class T>
+void infer_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, OpList<T>& ops, ScenarioResults<T>& out) {
+  const auto& run = in.run;
+  Plan<T> plan = in.plan;
+  plan.batch = ceil(run.batch_size / run.accelerators);
+  plan.context = s.sequences ? run.seq_len : T{1.0};
+  plan.new_tokens = s.prefill.phase == Phase::decode ? T{1.0} : plan.context;
+  const auto pass = pass_time(ModelView<T>{s.prefill, in.shape, s.layers}, plan, in.device, in.links, ops);
+  add_memory(pass.memory, out);
+  // Bytes that do not fit come over the host link instead of from memory.
+  const Bandwidth<T> memory = in.device.memory_bandwidth * in.device.memory_share;
+  const Data<T> spilled = min(out.memory_missing, pass.memory.weights + pass.memory.kv_cache);
+  const Time<T> extra = select(in.device.host_bandwidth < memory, spilled / in.device.host_bandwidth - spilled / memory, Time<T>());
+  out.latency = pass.total + extra;
+  out.latency_compute = pass.cost.compute_bound;
+  out.latency_memory = pass.cost.memory_bound + extra;
+  out.latency_network = pass.cost.network;
+  out.latency_overhead = pass.cost.overhead + in.device.dispatch;
+  out.arithmetic_intensity = pass.cost.work / pass.cost.traffic;
+  out.throughput = Samples<T>::from_base(plan.batch) / out.latency * run.accelerators;
+  out.mfu = min(T{1.0}, pass.cost.work / (in.device.matrix_rate * out.latency));
+  out.utilization = min(T{1.0}, (pass.cost.compute_bound + pass.cost.memory_bound) / out.latency);
+  out.energy_per_batch = apply<EnergyProportional, T>({.tdp = in.device.tdp, .utilization = out.utilization, .time = out.latency,
+                                                       .idle_fraction = in.device.idle_fraction}).energy;
+  add_macro(in, TokenRate<T>::from_base(T{1.0}), out);
+}
+
+/// One point: `given(i)` is the i-th input of the entry, `take(i, x)` receives its i-th result.
+template <class T, class Given, class Take>
+void scenario_point(const ScenarioState& s, OpList<T>& ops, Given&& given, Take&& take) {
+  static_assert(sizeof(ScenarioInputs<T>) == kScenarioInputs * sizeof(T) && sizeof(ScenarioResults<T>) == kScenarioResults * sizeof(T),
+                "inputs and results of a scenario are numbers and quantities only, so that they are reached by position");
+  ScenarioInputs<T> in;
+  T* const to = reinterpret_cast<T*>(&in);
+  const double* const from = reinterpret_cast<const double*>(&s.base);
+  for (std::size_t i = 0; i < kScenarioInputs; ++i) to[i] = T{from[i]};
+  for (std::size_t i = 0; i < s.inputs.size(); ++i) to[s.inputs[i]] = given(i);
+  ScenarioResults<T> out;
+  switch (s.mode) {
+    case Mode::serve: serve_numbers(s, in, ops, out); break;
+    case Mode::train: train_numbers(s, in, ops, out); break;
+    case Mode::infer: infer_numbers(s, in, ops, out); break;
+  }
+  const T* const found = reinterpret_cast<const T*>(&out);
+  for (std::size_t i = 0; i < s.results.size(); ++i) take(i, found[s.results[i]]);
+}
+
+template <class T>
+void scenario_call(const void* self, const T* in, T* out) {
+  OpList<T> ops;
+  scenario_point<T>(*static_cast<const ScenarioState*>(self), ops, [&](std::size_t i) -> const T& { return in[i]; },
+                    [&](std::size_t i, const T& x) { out[i] = x; });
+}
+
+// One file each, because each is seconds of compilation.
+void scenario_double(const void* self, const double* in, double* out);
+void scenario_batch(const void* self, const double* const* in, double* const* out, std::size_t points);
+void scenario_dual(const void* self, const Dual<8>* in, Dual<8>* out);
+void scenario_interval(const void* self, const Interval* in, Interval* out);
+
+}  // namespace mlsysim::detail

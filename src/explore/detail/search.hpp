@@ -1,0 +1,36 @@
+#pragma once
+// The ways to search a space, and how an answer is written from what they kept.
+
+#include "reduction.hpp"
+
+namespace mlsysim::detail {
+
+/// Part of the index space.
+struct Range {
+  std::uint64_t first = 0, last = 0;
+};
+[[nodiscard]] Range shard_range(std::uint64_t size, std::uint64_t shard, std::uint64_t shards);
+
+struct SearchResult {
+  Reduction reduction;
+  Range range;
+  std::uint64_t next = 0;     ///< points before it are done
+  bool complete = true;
+  bool proven = false;        ///< branch and bound ran to its end
+  double boxes = 0, bound = 0;
+  unsigned threads = 1;
+  double seconds = 0;
+};
+
+/// Every point of the range.
+[[nodiscard]] SearchResult sweep_points(const Space& space, const Question& question, const ExploreOptions& options, Range range,
+                                        std::uint64_t from, Reduction start);
+/// Best first over boxes. Gives up after `most_boxes` boxes (then `proven` is false).
+[[nodiscard]] SearchResult branch_and_bound(const Space& space, const Question& question, const ExploreOptions& options, double most_boxes);
+/// Why the question cannot be answered by bounds; empty when it can.
+[[nodiscard]] std::string no_bounds(const Space& space, const Question& question, const ExploreOptions& options);
+
+[[nodiscard]] std::string state_text(const SearchResult& result, const std::string& digest, std::uint64_t shard, std::uint64_t shards);
+[[nodiscard]] ExploreAnswer write_answer(const Space& space, const Question& question, const SearchResult& result);
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,176 @@
+#include <mlsysim/explore/explore.hpp>
+
+#include "detail/search.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using detail::Reduction;
+using detail::SearchResult;
+
+constexpr double kSmall = 32768;     // points up to which every one is evaluated rather than bounded (measured break-even)
+constexpr double kRelaxable = 2e7;   // points up to which an infeasible space is swept again for relaxations
+constexpr std::string_view kState = "mlsysim/explore-state@1";
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t h = 14695981039346656037ull;  // FNV-1a
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  return h;
+}
+
+std::string question_text(const Question& q) {
+  std::string out = fmt::format("top {} implicit {}\n", q.top, q.implicit_constraints);
+  for (const auto& o : q.objectives) out += fmt::format("{} {}\n", o.goal == Goal::minimize ? "minimize" : "maximize", o.text);
+  for (const auto& c : q.constraints) out += fmt::format("constraint {}\n", c);
+  for (const auto& s : q.show) out += fmt::format("show {}\n", s);
+  if (q.histogram) out += fmt::format("histogram {}\n", *q.histogram);
+  return out;
+}
+
+void check_question(const Space& space, const Question& q) {
+  const auto& entry = space.sample().entry;
+  const detail::Compiled reads(q, entry);
+  const auto refuse = [](std::string message, std::string found, std::string expected) {
+    throw InputError({.id = "mlsysim.explore.050", .message = std::move(message), .found = std::move(found), .expected = std::move(expected)});
+  };
+  if (q.objectives.size() > 16) refuse("too many objectives", fmt::format("{}", q.objectives.size()), "at most 16");
+  if (reads.constraints.size() > 31) refuse("too many constraints", fmt::format("{}", reads.constraints.size()), "at most 31, the implicit ones included");
+  if (q.top < 1 || q.top > 1000000) refuse("the number of best points is out of range", fmt::format("{}", q.top), "1 to 1000000");
+  for (const auto& o : reads.objectives)
+    if (o.constant()) refuse(fmt::format("the objective '{}' is the same everywhere", o.text()), "a constant", "a result or input that varies");
+}
+
+Json read_state(const std::string& text, const std::string& digest, std::string_view what) {
+  Json j;
+  try {
+    j = Json::parse(text);
+  } catch (const Json::exception&) {
+    throw InputError({.id = "mlsysim.explore.051", .message = fmt::format("the state to {} is no state", what), .found = "text that is not JSON",
+                      .expected = std::string(kState), .hint = "it is written by a run with --checkpoint or --shard"});
+  }
+  if (!j.is_object() || j.value("schema", "") != kState)
+    throw InputError({.id = "mlsysim.explore.051", .message = fmt::format("the state to {} is no state", what),
+                      .found = j.is_object() ? j.value("schema", "another schema") : std::string("no object"), .expected = std::string(kState)});
+  if (j.value("digest", "") != digest)
+    throw InputError({.id = "mlsysim.explore.052",
+                      .message = fmt::format("the state to {} answers another question", what),
+                      .found = fmt::format("digest {}", j.value("digest", "")),
+                      .expected = fmt::format("digest {}", digest),
+                      .hint = "plan, axes, constraints, objectives, the zoo's figures and the version must be the same"});
+  return j;
+}
+
+SearchResult from_state(const Json& j, const Question& q, std::size_t constraints) {
+  SearchResult r;
+  r.reduction = Reduction::from_json(j.at("reduction"), q, constraints);
+  r.range = {j.at("first"), j.at("last")};
+  r.next = j.at("next");
+  r.complete = r.next >= r.range.last;
+  return r;
+}
+
+}  // namespace
+
+std::string digest_of(const Space& space, const Question& question) {
+  std::string text = space.fingerprint() + question_text(question);
+  // Every figure behind the first subject: a changed zoo is another question.
+  for (const double x : space.sample().point) text += fmt::format("{:a} ", x);
+  return fmt::format("{:016x}", hash_of(text));
+}
+
+ExploreAnswer explore(const Space& space, const Question& question, const ExploreOptions& options) {
+  check_question(space, question);
+  if (options.shards < 1 || options.shard < 1 || options.shard > options.shards)
+    throw InputError({.id = "mlsysim.explore.053", .message = "there is no such shard", .found = fmt::format("{}/{}", options.shard, options.shards),
+                      .expected = "k/n with 1 <= k <= n"});
+  const std::size_t constraints = detail::constraint_texts(question, space.sample().entry).size();
+  const std::string digest = digest_of(space, question);
+  const auto range = detail::shard_range(space.size(), options.shard, options.shards);
+  const std::string obstacle = detail::no_bounds(space, question, options);
+  if (options.strategy == Strategy::branch_and_bound && !obstacle.empty())
+    throw SolverError({.id = "mlsysim.explore.054", .message = "branch and bound cannot answer this", .found = obstacle,
+                       .expected = "one objective over a subject with bounds", .hint = "use the exhaustive strategy"});
+  const auto total = static_cast<double>(space.size());
+  const bool bounds = options.strategy == Strategy::branch_and_bound ||
+                      (options.strategy == Strategy::automatic && obstacle.empty() && options.resume.empty() && !options.checkpoint && total > kSmall);
+  SearchResult found;
+  bool done = false;
+  if (bounds) {
+    // A box costs about ten points: more boxes than that and evaluating everything is cheaper.
+    const double most = options.strategy == Strategy::branch_and_bound ? HUGE_VAL : std::max(10000.0, total / 10);
+    found = detail::branch_and_bound(space, question, options, most);
+    const bool cancelled = options.cancel != nullptr && options.cancel->load();
+    done = found.proven || cancelled || options.strategy == Strategy::branch_and_bound;
+    // Bounds prove that nothing is feasible but do not say what is missing.
+    if (found.proven && found.reduction.top.entries().empty() && total <= kRelaxable) done = false;
+  }
+  if (!done) {
+    Reduction start(question, constraints);
+    std::uint64_t from = range.first;
+    if (!options.resume.empty()) {
+      const Json j = read_state(options.resume, digest, "resume");
+      auto earlier = from_state(j, question, constraints);
+      if (earlier.range.first != range.first || earlier.range.last != range.last)
+        throw InputError({.id = "mlsysim.explore.055", .message = "the state to resume is of another shard",
+                          .found = fmt::format("shard {}/{}", j.value("shard", 0), j.value("shards", 0)),
+                          .expected = fmt::format("shard {}/{}", options.shard, options.shards)});
+      start = std::move(earlier.reduction);
+      from = earlier.next;
+    }
+    found = detail::sweep_points(space, question, options, range, from, std::move(start));
+  }
+  auto answer = detail::write_answer(space, question, found);
+  answer.state = detail::state_text(found, digest, options.shard, options.shards);
+  return answer;
+}
+
+ExploreAnswer merge(const Space& space, const Question& question, std::span<const std::string> states) {
+  check_question(space, question);
+  const std::string digest = digest_of(space, question);
+  const std::size_t constraints = detail::constraint_texts(question, space.sample().entry).size();
+  std::vector<SearchResult> parts;
+  for (const auto& text : states) {
+    parts.push_back(from_state(read_state(text, digest, "merge"), question, constraints));
+    const auto& p = parts.back();
+    if (!p.complete)
+      throw InputError({.id = "mlsysim.explore.056", .message = "a shard is not finished",
+                        .found = fmt::format("points {} to {} of {}", p.range.first, p.next, p.range.last), .expected = "a finished run",
+                        .hint = "finish it with --resume"});
+  }
+  std::sort(parts.begin(), parts.end(), [](const SearchResult& a, const SearchResult& b) { return a.range.first < b.range.first; });
+  std::uint64_t next = 0;
+  SearchResult whole{.reduction = Reduction(question, constraints), .range = {0, space.size()}};
+  for (const auto& p : parts) {
+    if (p.range.first == p.range.last) continue;
+    if (p.range.first != next)
+      throw InputError({.id = "mlsysim.explore.057",
+                        .message = p.range.first > next ? "a shard is missing" : "a shard is there twice",
+                        .found = fmt::format("a part that starts at point {}", p.range.first), .expected = fmt::format("one that starts at point {}", next)});
+    whole.reduction.merge(p.reduction);
+    next = p.range.last;
+  }
+  if (next != space.size())
+    throw InputError({.id = "mlsysim.explore.057", .message = "a shard is missing", .found = fmt::format("{} of {} points", next, space.size()),
+                      .expected = "all shards of the run"});
+  whole.next = next;
+  auto answer = detail::write_answer(space, question, whole);
+  answer.state = detail::state_text(whole, digest, 1, 1);
+  return answer;
+}
+
+namespace detail {
+
+std::string state_text(const SearchResult& r, const std::string& digest, std::uint64_t shard, std::uint64_t shards) {
+  return Json{{"schema", kState}, {"digest", digest}, {"shard", shard}, {"shards", shards}, {"first", r.range.first}, {"last", r.range.last},
+              {"next", r.next}, {"reduction", r.reduction.to_json()}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace detail
+}  // namespace mlsysim

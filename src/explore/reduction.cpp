@@ -1,0 +1,193 @@
+#include "detail/reduction.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+constexpr std::uint32_t kNotFinite = 1u << 31;
+
+/// 1 where a beats b in every objective or equals it with a lower index.
+bool beats(std::span<const double> a, std::uint64_t ia, std::span<const double> b, std::uint64_t ib) {
+  bool less = false;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (a[k] > b[k]) return false;
+    less = less || a[k] < b[k];
+  }
+  return less || ia < ib;
+}
+
+/// JSON has no infinity.
+nlohmann::ordered_json number(double x) { return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr); }
+double number(const nlohmann::ordered_json& j) { return j.is_null() ? HUGE_VAL : j.get<double>(); }
+
+}  // namespace
+
+void TopK::add(double value, std::uint64_t index) {
+  const Entry e{value, index};
+  if (entries_.size() == k_ && !(e < entries_.back())) return;
+  entries_.insert(std::lower_bound(entries_.begin(), entries_.end(), e), e);
+  if (entries_.size() > k_) entries_.pop_back();
+}
+
+void Front::add(std::span<const double> values, std::uint64_t index) {
+  // Only points that are no larger in the first objective can beat this one, and only later ones can be beaten.
+  const auto at = std::upper_bound(entries_.begin(), entries_.end(), values[0], [](double x, const Entry& e) { return x < e.values[0]; });
+  if (values.size() == 2 && at != entries_.begin()) {
+    // Two objectives: the neighbour before has the smallest second one.
+    const Entry& before = *(at - 1);
+    if (beats(before.values, before.index, values, index)) return;
+  } else {
+    for (auto e = entries_.begin(); e != at; ++e)
+      if (beats(e->values, e->index, values, index)) return;
+  }
+  const auto from = std::lower_bound(entries_.begin(), entries_.end(), values[0], [](const Entry& e, double x) { return e.values[0] < x; });
+  const auto first = from - entries_.begin();
+  entries_.erase(std::remove_if(from, entries_.end(), [&](const Entry& e) { return beats(values, index, e.values, e.index); }), entries_.end());
+  const auto place = std::upper_bound(entries_.begin() + first, entries_.end(), values[0], [](double x, const Entry& e) { return x < e.values[0]; });
+  entries_.insert(place, Entry{{values.begin(), values.end()}, index});
+}
+
+Reduction::Reduction(const Question& question, std::size_t constraints)
+    : misses(constraints), top(std::max<std::size_t>(question.top, 1)), objectives_(question.objectives.size()) {}
+
+void Reduction::skip(const std::string& reason, double points) {
+  skipped += points;
+  skip_reasons[reason] += points;
+}
+
+template <class IndexOf>
+void Reduction::add_block(PointKernel& kernel, IndexOf index_of) {
+  const std::size_t n = kernel.points();
+  const std::uint32_t* const missed = kernel.misses();
+  evaluated += static_cast<double>(n);
+  std::size_t good = 0;
+  for (std::size_t p = 0; p < n; ++p) good += missed[p] == 0 ? 1 : 0;
+  feasible += static_cast<double>(good);
+  if (good < n) {
+    for (std::size_t p = 0; p < n; ++p) {
+      const std::uint32_t constraints = missed[p] & ~kNotFinite;
+      if (missed[p] == 0) continue;
+      if (constraints == 0) {
+        ++not_finite;
+        continue;
+      }
+      ++infeasible;
+      const bool alone = std::has_single_bit(missed[p]);
+      for (std::uint32_t left = constraints; left != 0; left &= left - 1) {
+        const auto c = static_cast<std::size_t>(std::countr_zero(left));
+        ++misses[c].violated;
+        if (!alone) continue;
+        ++misses[c].alone;
+        const auto& constraint = kernel.compiled().constraints[c];
+        const std::size_t buffer = kernel.compiled().show.size() + 2 * c;
+        const double a = kernel.value(constraint.left(), buffer)[p], b = kernel.value(constraint.right(), buffer + 1)[p];
+        const double excess = std::fabs(a - b);
+        const std::uint64_t index = index_of(p);
+        if (excess < misses[c].excess || (excess == misses[c].excess && index < misses[c].index)) {
+          misses[c].excess = excess;
+          misses[c].left = a;
+          misses[c].index = index;
+        }
+      }
+    }
+  }
+  if (good == 0 || objectives_ == 0) return;
+  const double* const first = kernel.objective(0);
+  if (objectives_ == 1) {
+    double best = HUGE_VAL;
+    for (std::size_t p = 0; p < n; ++p) {
+      const double x = missed[p] == 0 ? first[p] : HUGE_VAL;
+      best = x < best ? x : best;
+    }
+    if (best <= top.threshold())
+      for (std::size_t p = 0; p < n; ++p)
+        if (missed[p] == 0 && first[p] <= top.threshold()) top.add(first[p], index_of(p));
+  } else {
+    std::array<const double*, 16> columns{};
+    for (std::size_t k = 0; k < objectives_; ++k) columns[k] = kernel.objective(k);
+    std::array<double, 16> point{};
+    for (std::size_t p = 0; p < n; ++p) {
+      if (missed[p] != 0) continue;
+      for (std::size_t k = 0; k < objectives_; ++k) point[k] = columns[k][p];
+      front.add(std::span(point).first(objectives_), index_of(p));
+    }
+  }
+  if (const auto& h = kernel.compiled().histogram) {
+    const double* const x = kernel.value(*h, kernel.compiled().show.size() + 2 * kernel.compiled().constraints.size() + objectives_);
+    for (std::size_t p = 0; p < n; ++p) {
+      if (missed[p] != 0) continue;
+      if (x[p] > 0) bins[static_cast<int>(std::floor(4 * std::log2(x[p])))] += 1;
+      else zero_or_less += 1;
+    }
+  }
+}
+
+void Reduction::add(PointKernel& kernel, std::uint64_t first) {
+  add_block(kernel, [first](std::size_t p) { return first + p; });
+}
+void Reduction::add(PointKernel& kernel, std::span<const std::uint64_t> indices) {
+  add_block(kernel, [indices](std::size_t p) { return indices[p]; });
+}
+
+void Reduction::merge(const Reduction& other) {
+  evaluated += other.evaluated;
+  feasible += other.feasible;
+  infeasible += other.infeasible;
+  not_finite += other.not_finite;
+  skipped += other.skipped;
+  zero_or_less += other.zero_or_less;
+  for (const auto& [reason, points] : other.skip_reasons) skip_reasons[reason] += points;
+  for (const auto& [bin, points] : other.bins) bins[bin] += points;
+  for (std::size_t c = 0; c < misses.size(); ++c) {
+    Miss& a = misses[c];
+    const Miss& b = other.misses[c];
+    a.violated += b.violated;
+    a.alone += b.alone;
+    if (b.excess < a.excess || (b.excess == a.excess && b.excess < HUGE_VAL && b.index < a.index)) {
+      a.excess = b.excess;
+      a.left = b.left;
+      a.index = b.index;
+    }
+  }
+  for (const auto& [value, index] : other.top.entries()) top.add(value, index);
+  for (const auto& e : other.front.entries()) front.add(e.values, e.index);
+}
+
+nlohmann::ordered_json Reduction::to_json() const {
+  using Json = nlohmann::ordered_json;
+  Json j{{"evaluated", evaluated}, {"feasible", feasible}, {"infeasible", infeasible}, {"not_finite", not_finite}, {"skipped", skipped},
+         {"skip_reasons", Json::object()}, {"misses", Json::array()}, {"top", Json::array()}, {"front", Json::array()},
+         {"bins", Json::array()}, {"zero_or_less", zero_or_less}};
+  for (const auto& [reason, points] : skip_reasons) j["skip_reasons"][reason] = points;
+  for (const auto& m : misses) j["misses"].push_back({m.violated, m.alone, number(m.excess), m.left, m.index});
+  for (const auto& [value, index] : top.entries()) j["top"].push_back({value, index});
+  for (const auto& e : front.entries()) j["front"].push_back({e.values, e.index});
+  for (const auto& [bin, points] : bins) j["bins"].push_back({bin, points});
+  return j;
+}
+
+Reduction Reduction::from_json(const nlohmann::ordered_json& j, const Question& question, std::size_t constraints) {
+  Reduction r(question, constraints);
+  r.evaluated = j.at("evaluated");
+  r.feasible = j.at("feasible");
+  r.infeasible = j.at("infeasible");
+  r.not_finite = j.at("not_finite");
+  r.skipped = j.at("skipped");
+  r.zero_or_less = j.at("zero_or_less");
+  for (const auto& [reason, points] : j.at("skip_reasons").items()) r.skip_reasons[reason] = points;
+  for (std::size_t c = 0; c < constraints; ++c) {
+    const auto& m = j.at("misses").at(c);
+    r.misses[c] = {m.at(0), m.at(1), number(m.at(2)), m.at(3), m.at(4)};
+  }
+  for (const auto& e : j.at("top")) r.top.add(e.at(0), e.at(1));
+  for (const auto& e : j.at("front")) r.front.add(e.at(0).get<std::vector<double>>(), e.at(1));
+  for (const auto& b : j.at("bins")) r.bins[b.at(0)] = b.at(1);
+  return r;
+}
+
+}  // namespace mlsysim::detail

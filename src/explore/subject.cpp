@@ -1,0 +1,111 @@
+#include <mlsysim/explore/subject.hpp>
+
+#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/tools/register.hpp>
+
+#include <limits>
+
+namespace mlsysim {
+namespace {
+
+std::string_view without_level(std::string_view name) {
+  for (const std::string_view level : {"feasibility.", "performance.", "macro."})
+    if (name.starts_with(level)) return name.substr(level.size());
+  return name;
+}
+
+bool absent(const DynamicValue& v) { return std::holds_alternative<std::monostate>(v.value); }
+
+/// A resolver that is no law, called a point at a time.
+struct Caller {
+  std::shared_ptr<const Resolver> resolver;
+  std::vector<FieldInfo> inputs, results;
+  std::vector<DynamicValue> fixed;  ///< every input as it was given
+
+  struct Memory {
+    const Resolver& r;
+    std::vector<std::max_align_t> in, out;
+    explicit Memory(const Resolver& resolver_)
+        : r(resolver_), in(r.input_size() / sizeof(std::max_align_t) + 1), out(r.output_size() / sizeof(std::max_align_t) + 1) {
+      r.construct_inputs(in.data());
+      r.construct_outputs(out.data());
+    }
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+    ~Memory() {
+      r.destroy_outputs(out.data());
+      r.destroy_inputs(in.data());
+    }
+  };
+
+  void run(const double* in, double* out) const {
+    Memory memory(*resolver);
+    const auto fields = resolver->inputs();
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (!absent(fixed[i])) write_checked(fields[i], memory.in.data(), fixed[i]);
+    for (std::size_t i = 0; i < inputs.size(); ++i) detail::write_number(inputs[i], memory.in.data(), in[i]);
+    SolveContext context;
+    const bool ok = resolver->solve(memory.in.data(), memory.out.data(), context) == Status::ok;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      out[i] = ok ? detail::read_number(results[i], memory.out.data()) : std::numeric_limits<double>::quiet_NaN();
+  }
+};
+
+bool has_number(const FieldInfo& field, const void* object) {
+  const Value v = field.read(object);
+  return std::holds_alternative<double>(v) || std::holds_alternative<bool>(v);
+}
+
+}  // namespace
+
+std::size_t Subject::input(std::string_view name) const { return entry.input(name); }
+std::size_t Subject::result(std::string_view name) const { return entry.result(without_level(name)); }
+
+Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs) {
+  Subject s;
+  s.title = resolver->info().name;
+  s.thread_safe = resolver->info().thread_safe;
+  if (const LawEntry* law = resolver->law(); law != nullptr) {
+    s.entry = *law;
+    for (const auto& f : law->inputs) s.point.push_back(detail::read_number(f, inputs));
+    check_inputs(s.entry, s.point);
+    return s;
+  }
+  auto caller = std::make_shared<Caller>();
+  caller->resolver = resolver;
+  for (const auto& f : resolver->inputs()) {
+    caller->fixed.push_back(read_dynamic(f, inputs));
+    if (f.kind != ValueKind::number && f.kind != ValueKind::quantity && f.kind != ValueKind::flag) continue;
+    if (!has_number(f, inputs)) continue;
+    caller->inputs.push_back(f);
+    s.point.push_back(detail::read_number(f, inputs));
+  }
+  // Results that may be absent are asked for only if they are there at this point.
+  {
+    Caller::Memory memory(*resolver);
+    const auto fields = resolver->inputs();
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (!absent(caller->fixed[i])) write_checked(fields[i], memory.in.data(), caller->fixed[i]);
+    SolveContext context;
+    const bool ok = resolver->solve(memory.in.data(), memory.out.data(), context) == Status::ok;
+    for (const auto& f : detail::numeric_fields(resolver->outputs()))
+      if (!f.nullable || (ok && has_number(f, memory.out.data()))) caller->results.push_back(f);
+  }
+  s.entry.info = {.id = resolver->info().name, .equation = resolver->info().law, .source = resolver->info().source};
+  s.entry.inputs = caller->inputs;
+  s.entry.results = caller->results;
+  s.entry.self = caller;
+  s.entry.evaluate = [](const void* self, const double* in, double* out) { static_cast<const Caller*>(self)->run(in, out); };
+  s.entry.batch = [](const void* self, const double* const* in, double* const* out, std::size_t points) {
+    const auto& c = *static_cast<const Caller*>(self);
+    std::vector<double> given(c.inputs.size()), found(c.results.size());
+    for (std::size_t p = 0; p < points; ++p) {
+      for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i][p];
+      c.run(given.data(), found.data());
+      for (std::size_t i = 0; i < found.size(); ++i) out[i][p] = found[i];
+    }
+  };
+  return s;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,445 @@
+#include <mlsysim/plugin/host.hpp>
+
+#include "detail/loaded.hpp"
+
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+
+namespace mlsysim::plugin {
+
+namespace fs = std::filesystem;
+using namespace detail;  // NOLINT: the private half of this room
+
+class PluginHost::Impl {
+ public:
+  explicit Impl(HostOptions options)
+      : options_(std::move(options)), services_(std::make_shared<LocalServices>(options_.log)) {}
+  ~Impl() {
+    std::vector<Loaded> none;
+    std::vector<std::pair<Loaded, PluginFailure>> refused;
+    try {
+      publish(none, services_->objects(), refused);
+    } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is left to be told
+    }
+    for (const auto& p : loaded_) retire(p);
+    loaded_.clear();
+  }
+
+  void discover() {
+    const std::lock_guard lock(mutex_);
+    look();
+  }
+
+  [[nodiscard]] std::vector<PluginRecord> records() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<PluginRecord> out;
+    for (const auto& c : candidates_) out.push_back(record_of(c));
+    for (const auto& p : loaded_)
+      if (std::none_of(out.begin(), out.end(), [&](const PluginRecord& r) { return same_file(r, p.candidate.record); })) out.push_back(p.candidate.record);
+    return out;
+  }
+  std::string load(const std::string& name_or_path) {
+    const std::lock_guard lock(mutex_);
+    if (!discovered_) look();
+    const bool path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".so") || name_or_path.ends_with(".yaml");
+    if (!path)
+      if (auto* known = find(name_or_path)) {
+        ++known->uses;
+        return known->name();
+      }
+    Candidate candidate = path ? candidate_at(name_or_path) : by_name(name_or_path);
+    for (auto& p : loaded_) {
+      if (same_file(p.candidate.record, candidate.record)) {
+        ++p.uses;
+        return p.name();
+      }
+    }
+    std::vector<Loaded> next;
+    try {
+      next.push_back(open(candidate));
+    } catch (const std::exception& error) {
+      candidate.record.failure = failure_of(error, "open");
+      candidate.record.state = PluginState::refused;
+      remember(candidate.record);
+      throw;
+    }
+    return take(std::move(next)).front();
+  }
+
+  LoadReport load_all() {
+    const std::lock_guard lock(mutex_);
+    if (!discovered_) look();
+    LoadReport report;
+    std::vector<Loaded> fresh;
+    auto order = candidates_;
+    std::stable_sort(order.begin(), order.end(), [](const Candidate& a, const Candidate& b) { return a.record.name < b.record.name; });
+    for (auto& c : order) {
+      if (c.record.state == PluginState::skipped) continue;
+      if (std::any_of(loaded_.begin(), loaded_.end(), [&](const Loaded& p) { return same_file(p.candidate.record, c.record); })) continue;
+      try {
+        fresh.push_back(open(c));
+      } catch (const std::exception& error) {
+        c.record.failure = failure_of(error, "open");
+        c.record.state = PluginState::refused;
+        remember(c.record);
+        report.failed.push_back(c.record);
+      }
+    }
+    std::vector<std::pair<Loaded, PluginFailure>> refused;
+    std::vector<std::string> names;
+    for (const auto& p : fresh) names.push_back(p.name());
+    settle(std::move(fresh), refused);
+    for (auto& [p, failure] : refused) {
+      p.candidate.record.failure = failure;
+      p.candidate.record.state = PluginState::refused;
+      remember(p.candidate.record);
+      report.failed.push_back(p.candidate.record);
+    }
+    for (const auto& name : names)
+      if (find(name) != nullptr) report.loaded.push_back(name);
+    return report;
+  }
+
+  void unload(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    auto& p = at(name);
+    if (--p.uses > 0) return;
+    auto record = p.candidate.record;
+    record.state = PluginState::shut_down;
+    remember(record);
+    const Loaded gone = p;
+    std::erase_if(loaded_, [&](const Loaded& l) { return l.name() == name; });
+    std::vector<std::pair<Loaded, PluginFailure>> refused;
+    publish(loaded_, services_->objects(), refused);
+    retire(gone);
+  }
+
+  ReloadReport reload(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    auto& old = at(name);
+    Candidate candidate = old.candidate;
+    if (!candidate.record.manifest.empty()) candidate = candidate_at(candidate.record.manifest);
+    candidate.record.source = old.candidate.record.source;
+    candidate.named = old.candidate.named;
+    candidate.record.state = PluginState::found;
+    candidate.record.failure.reset();
+    Loaded fresh = open_candidate(std::move(candidate), options_, services_, true);
+    if (fresh.name() != name)
+      fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.100", .message = fmt::format("the file of '{}' holds another plugin now", name), .key = name,
+                                     .found = fmt::format("'{}'", fresh.name()), .expected = fmt::format("'{}'", name), .hint = "unload the one and load the other"},
+           name, "reload");
+    ReloadReport report{old.description.version, fresh.description.version, true, {}};
+    report.old_code = old.code == nullptr ? "there is none" : old.code->why_it_stays();
+    report.old_code = report.old_code.empty() ? "old code is unloaded when its last run ends" : report.old_code == "there is none" ? report.old_code : "old code stays mapped: " + report.old_code;
+    // The same resolver objects go on, so that pipelines which exist see the new code in their next run.
+    bool same = fresh.description.resolvers.size() == old.resolvers.size() && fresh.description.zoo.size() == old.description.zoo.size();
+    for (std::size_t i = 0; same && i < old.resolvers.size(); ++i)
+      same = fresh.description.resolvers[i].name == old.resolvers[i]->info().name;
+    std::vector<std::pair<std::shared_ptr<PluginResolver>, std::shared_ptr<Generation>>> before;
+    const auto restore = [&] {
+      for (const auto& [resolver, generation] : before) (void)resolver->replace(generation);
+    };
+    for (std::size_t i = 0; same && i < old.resolvers.size(); ++i) {
+      before.emplace_back(old.resolvers[i], old.resolvers[i]->current());
+      same = old.resolvers[i]->replace(std::make_shared<Generation>(fresh.code, i));
+    }
+    if (!same) restore();
+    report.same_interface = same;
+    std::vector<Loaded> next;
+    for (auto& p : loaded_)
+      if (p.name() != name) next.push_back(p);
+    if (same) fresh.resolvers = old.resolvers;
+    fresh.uses = old.uses;
+    next.push_back(std::move(fresh));
+    std::vector<std::pair<Loaded, PluginFailure>> refused;
+    auto previous = loaded_;
+    publish(next, services_->objects(), refused);
+    if (!refused.empty()) {
+      restore();
+      std::vector<std::pair<Loaded, PluginFailure>> ignored;
+      publish(previous, services_->objects(), ignored);
+      loaded_ = std::move(previous);
+      const auto& f = refused.front().second;
+      fail(f.code, {.id = "mlsysim.plugin.101", .message = f.message, .key = name, .hint = f.hint}, name, f.stage);
+    }
+    loaded_ = std::move(next);
+    return report;
+  }
+
+  [[nodiscard]] const Loaded& loaded(const std::string& name) const { return const_cast<Impl*>(this)->at(name); }
+  [[nodiscard]] std::mutex& mutex() const { return mutex_; }
+  [[nodiscard]] const std::vector<Loaded>& all() const { return loaded_; }
+  [[nodiscard]] ObjectTable& objects() const { return services_->objects(); }
+
+ private:
+  /// Registries that were published before keep the resolvers; they must not keep the code.
+  static void retire(const Loaded& plugin) {
+    for (const auto& r : plugin.resolvers) r->retire();
+  }
+
+  static std::string place_of(const PluginRecord& r) { return (r.manifest.empty() ? r.library : r.manifest).generic_string(); }
+
+  static bool same_file(const PluginRecord& a, const PluginRecord& b) {
+    const auto& x = a.library.empty() ? a.manifest : a.library;
+    const auto& y = b.library.empty() ? b.manifest : b.library;
+    std::error_code failed;
+    return !x.empty() && !y.empty() && (x == y || fs::equivalent(x, y, failed));
+  }
+
+  void look() {
+    candidates_ = find_candidates(options_);
+    const auto allowed = allowed_names(options_);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      auto& c = candidates_[i];
+      if (c.record.state == PluginState::refused) continue;
+      if (allowed && !c.named && !allowed->contains(c.record.name)) {
+        c.record.state = PluginState::skipped;
+        c.record.note = "skipped (not allowed by MLSYSIM_PLUGINS)";
+        continue;
+      }
+      for (std::size_t k = 0; k < i; ++k) {
+        auto& first = candidates_[k];
+        if (first.record.name != c.record.name || first.record.state != PluginState::found) continue;
+        auto& loses = options_.prefer == Prefer::newest && is_newer(c.record.version, first.record.version) ? first : c;
+        const auto& wins = &loses == &c ? first : c;
+        loses.record.state = PluginState::skipped;
+        loses.record.note = fmt::format("skipped: another plugin of this name is used, {}", place_of(wins.record));
+      }
+    }
+    if (allowed && !allowed->empty())
+      for (const auto& name : *allowed)
+        if (std::none_of(candidates_.begin(), candidates_.end(), [&](const Candidate& c) { return c.record.name == name; })) {
+          Candidate missing;
+          missing.record.name = name;
+          missing.record.source = "MLSYSIM_PLUGINS";
+          missing.record.state = PluginState::refused;
+          missing.record.failure = {"find", MLS_NOT_FOUND, fmt::format("the plugin '{}', which MLSYSIM_PLUGINS names, is not found", name), "mlsysim plugin list shows what is found"};
+          candidates_.push_back(std::move(missing));
+        }
+    discovered_ = true;
+  }
+
+  [[nodiscard]] PluginRecord record_of(const Candidate& c) const {
+    for (const auto& p : loaded_)
+      if (same_file(p.candidate.record, c.record)) return p.candidate.record;
+    return c.record;
+  }
+  void remember(const PluginRecord& record) {
+    for (auto& c : candidates_)
+      if (same_file(c.record, record) || (c.record.library.empty() && c.record.manifest == record.manifest)) c.record = record;
+  }
+
+  Loaded* find(const std::string& name) {
+    for (auto& p : loaded_)
+      if (p.name() == name) return &p;
+    return nullptr;
+  }
+  Loaded& at(const std::string& name) {
+    if (auto* p = find(name)) return *p;
+    std::vector<std::string> names;
+    for (const auto& p : loaded_) names.push_back(p.name());
+    throw LookupError({.id = "mlsysim.plugin.102", .message = fmt::format("no plugin '{}' is loaded", name), .key = name, .found = fmt::format("'{}'", name),
+                       .expected = names.empty() ? "a plugin that is loaded; there is none" : fmt::format("one of {}", fmt::join(names, ", ")),
+                       .hint = did_you_mean(name, names)});
+  }
+
+  [[nodiscard]] Candidate by_name(const std::string& name) const {
+    std::vector<std::string> names;
+    const Candidate* skipped = nullptr;
+    for (const auto& c : candidates_) {
+      names.push_back(c.record.name);
+      if (c.record.name != name) continue;
+      if (c.record.state != PluginState::skipped) return c;
+      skipped = &c;
+    }
+    if (skipped != nullptr)
+      fail(MLS_PERMISSION_DENIED, {.id = "mlsysim.plugin.103", .message = fmt::format("the plugin '{}' is not loaded", name), .key = name,
+                                   .found = skipped->record.note, .expected = "a plugin that is allowed", .hint = "change MLSYSIM_PLUGINS"}, name, "find");
+    fail(MLS_NOT_FOUND, {.id = "mlsysim.plugin.104", .message = fmt::format("there is no plugin '{}'", name), .key = name, .found = fmt::format("'{}'", name),
+                         .expected = names.empty() ? "a plugin; none was found" : fmt::format("one of {}", fmt::join(names, ", ")),
+                         .hint = did_you_mean(name, names)}, name, "find");
+  }
+
+  Loaded open(const Candidate& candidate) {
+    auto out = open_candidate(candidate, options_, services_, false);
+    if (const auto* known = find(out.name())) {
+      if (known->description.version != out.description.version)
+        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.105", .message = fmt::format("the plugin '{}' is loaded in another version", out.name()), .key = out.name(),
+                                  .found = fmt::format("{} from {}", out.description.version, place_of(out.candidate.record)),
+                                  .expected = fmt::format("{} from {}", known->description.version, place_of(known->candidate.record)), .hint = "unload the one first"},
+             out.name(), "load");
+      services_->log(MLS_LOG_WARNING, fmt::format("the plugin '{}' {} is found twice; {} is used, {} is not", out.name(), out.description.version,
+                                                  place_of(known->candidate.record), place_of(out.candidate.record)));
+    }
+    return out;
+  }
+
+  void settle(std::vector<Loaded> fresh, std::vector<std::pair<Loaded, PluginFailure>>& refused) {
+    auto next = loaded_;
+    for (auto& p : fresh)
+      if (std::none_of(next.begin(), next.end(), [&](const Loaded& l) { return l.name() == p.name(); })) next.push_back(std::move(p));
+    publish(next, services_->objects(), refused);
+    loaded_ = std::move(next);
+  }
+
+  std::vector<std::string> take(std::vector<Loaded> fresh) {
+    std::vector<std::string> names;
+    for (const auto& p : fresh) names.push_back(p.name());
+    std::vector<std::pair<Loaded, PluginFailure>> refused;
+    settle(std::move(fresh), refused);
+    if (!refused.empty()) {
+      auto record = refused.front().first.candidate.record;
+      const auto& f = refused.front().second;
+      record.failure = f;
+      record.state = PluginState::refused;
+      remember(record);
+      fail(f.code, {.id = "mlsysim.plugin.106", .message = f.message, .key = names.front(), .hint = f.hint}, names.front(), f.stage);
+    }
+    return names;
+  }
+
+  HostOptions options_;
+  std::shared_ptr<LocalServices> services_;
+  mutable std::mutex mutex_;
+  bool discovered_ = false;
+  std::vector<Candidate> candidates_;
+  std::vector<Loaded> loaded_;
+};
+
+PluginHost::PluginHost(HostOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+PluginHost::~PluginHost() = default;
+void PluginHost::discover() { impl_->discover(); }
+std::vector<PluginRecord> PluginHost::records() const { return impl_->records(); }
+std::string PluginHost::load(const std::string& name_or_path) { return impl_->load(name_or_path); }
+LoadReport PluginHost::load_all() { return impl_->load_all(); }
+void PluginHost::unload(const std::string& name) { impl_->unload(name); }
+ReloadReport PluginHost::reload(const std::string& name) { return impl_->reload(name); }
+
+PluginDescription PluginHost::description(const std::string& name) const {
+  const std::lock_guard lock(impl_->mutex());
+  return impl_->loaded(name).description;
+}
+
+bool PluginHost::has_feature(const std::string& name, std::string_view feature) const {
+  const std::lock_guard lock(impl_->mutex());
+  const auto& p = impl_->loaded(name);
+  return p.code != nullptr && p.code->has_feature(feature);
+}
+
+std::vector<PluginHost::OptionValue> PluginHost::options_of(const std::string& name) const {
+  const std::lock_guard lock(impl_->mutex());
+  std::vector<OptionValue> out;
+  for (const auto& r : impl_->loaded(name).resolvers) {
+    const auto& options = r->current()->description().options;
+    for (const auto& f : r->inputs())
+      if (std::any_of(options.begin(), options.end(), [&](const FieldDescription& o) { return o.name == f.name; }))
+        out.push_back({r->info().name, f.name, DynamicValue(f.default_value, f.exps).text(), std::string(f.default_source)});
+  }
+  return out;
+}
+
+namespace {
+
+/// The code and place of something with this name, bare or whole, among a list of every plugin.
+template <class List> std::pair<std::shared_ptr<PluginCode>, std::size_t> find_named(const std::vector<Loaded>& plugins, const std::string& name, const char* what, List&& list) {
+  std::vector<std::string> names;
+  std::vector<std::pair<std::shared_ptr<PluginCode>, std::size_t>> found;
+  for (const auto& p : plugins) {
+    const auto& all = list(p.description);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      names.push_back(all[i].name);
+      if (all[i].name == name) return {p.code, i};
+      if (all[i].name.ends_with("/" + name)) found.emplace_back(p.code, i);
+    }
+  }
+  if (found.size() == 1) return found.front();
+  throw LookupError({.id = "mlsysim.plugin.107", .message = found.empty() ? fmt::format("there is no {} '{}'", what, name) : fmt::format("several {}s are called '{}'", what, name), .key = name,
+                     .found = fmt::format("'{}'", name), .expected = names.empty() ? fmt::format("a {}; no plugin brings one", what) : fmt::format("one of {}", fmt::join(names, ", ")),
+                     .hint = did_you_mean(name, names)});
+}
+
+}  // namespace
+
+std::vector<BackendDescription> PluginHost::backends() const {
+  const std::lock_guard lock(impl_->mutex());
+  std::vector<BackendDescription> out;
+  for (const auto& p : impl_->all()) out.insert(out.end(), p.description.backends.begin(), p.description.backends.end());
+  return out;
+}
+
+std::vector<ConverterDescription> PluginHost::converters() const {
+  const std::lock_guard lock(impl_->mutex());
+  std::vector<ConverterDescription> out;
+  for (const auto& p : impl_->all()) out.insert(out.end(), p.description.converters.begin(), p.description.converters.end());
+  return out;
+}
+
+SupportAnswer PluginHost::support(const std::string& backend, const Program& program, const std::string& device, int effort, SupportMode mode) const {
+  std::pair<std::shared_ptr<PluginCode>, std::size_t> at;
+  {
+    const std::lock_guard lock(impl_->mutex());
+    at = find_named(impl_->all(), backend, "backend", [](const PluginDescription& d) -> const auto& { return d.backends; });
+  }
+  const auto& devices = at.first->description().backends[at.second].devices;
+  if (std::find(devices.begin(), devices.end(), device) == devices.end())
+    throw LookupError({.id = "mlsysim.plugin.108", .message = fmt::format("the backend '{}' does not know the device '{}'", backend, device), .key = device,
+                       .found = fmt::format("'{}'", device), .expected = fmt::format("one of {}", fmt::join(devices, ", ")), .hint = did_you_mean(device, devices)});
+  SupportAnswer out;
+  out.mode = mode;
+  SolveContext context;
+  MlsCall call;
+  call.context = &context;
+  call.reasons = &out.reasons;
+  const auto start = std::chrono::steady_clock::now();
+  const auto [verdict, used] = at.first->query_support(at.second, program, device, effort, static_cast<std::int32_t>(mode), call);
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out.verdict = static_cast<Verdict>(verdict);
+  out.effort_used = used;
+  return out;
+}
+
+std::string PluginHost::import_text(const std::string& importer, const std::string& file, std::string_view bytes) const {
+  std::pair<std::shared_ptr<PluginCode>, std::size_t> at;
+  {
+    const std::lock_guard lock(impl_->mutex());
+    at = find_named(impl_->all(), importer, "importer", [](const PluginDescription& d) -> const auto& { return d.converters; });
+  }
+  SolveContext context;
+  MlsCall call;
+  call.context = &context;
+  auto text = at.first->convert(at.second, file, bytes, nullptr, call);
+  (void)load_text(text, file, standard_zoo());
+  return text;
+}
+
+std::string PluginHost::export_text(const std::string& exporter, ObjectRef object) const {
+  std::pair<std::shared_ptr<PluginCode>, std::size_t> at;
+  {
+    const std::lock_guard lock(impl_->mutex());
+    at = find_named(impl_->all(), exporter, "exporter", [](const PluginDescription& d) -> const auto& { return d.converters; });
+  }
+  SolveContext context;
+  MlsCall call;
+  call.context = &context;
+  return at.first->convert(at.second, {}, {}, impl_->objects().handle(object), call);
+}
+
+std::vector<Callback*> PluginHost::callbacks() const {
+  const std::lock_guard lock(impl_->mutex());
+  std::vector<Callback*> out;
+  for (const auto& p : impl_->all())
+    for (const auto& c : p.callbacks) out.push_back(c.get());
+  return out;
+}
+
+std::string_view name_of(PluginState state) {
+  static constexpr std::array<std::string_view, 7> names{"found", "skipped", "refused", "vetted", "loaded", "initialised", "shut down"};
+  return names[static_cast<std::size_t>(state)];
+}
+
+}  // namespace mlsysim::plugin

@@ -1,0 +1,461 @@
+#include "detail/code.hpp"
+#include "detail/wire.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <csignal>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace mlsysim::plugin::detail {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = Channel::Clock;
+
+/// The program that opens isolated plugins.
+fs::path worker_program() {
+  std::vector<fs::path> looked_at;
+  if (const char* named = std::getenv("MLSYSIM_PLUGIN_WORKER")) looked_at.emplace_back(named);
+  const auto around = [&](const fs::path& code) {
+    std::error_code failed;
+    const auto real = fs::canonical(code, failed);
+    if (failed) return;
+    for (const char* relative : {"mlsysim-plugin-worker", "../libexec/mlsysim/mlsysim-plugin-worker", "libexec/mlsysim-plugin-worker", "../../bin/mlsysim-plugin-worker"})
+      looked_at.push_back((real.parent_path() / relative).lexically_normal());
+  };
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&worker_program), &info) != 0 && info.dli_fname != nullptr) around(info.dli_fname);
+  around("/proc/self/exe");
+#ifdef MLSYSIM_PLUGIN_WORKER_INSTALLED
+  looked_at.emplace_back(MLSYSIM_PLUGIN_WORKER_INSTALLED);
+#endif
+  for (const auto& path : looked_at)
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  std::string all;
+  for (const auto& path : looked_at) all += (all.empty() ? "" : ", ") + path.generic_string();
+  fail(MLS_UNAVAILABLE, {.id = "mlsysim.plugin.110", .message = "the program for isolated plugins is not found", .key = "mlsysim-plugin-worker",
+                         .found = "none of " + all, .expected = "mlsysim-plugin-worker beside mlsysim", .hint = "install the whole package, or set MLSYSIM_PLUGIN_WORKER"});
+}
+
+std::string ending(int status) {
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    const char* name = ::sigabbrev_np(signal);
+    return fmt::format("signal SIG{}{}", name == nullptr ? std::to_string(signal) : name, signal == SIGKILL ? " (killed)" : "");
+  }
+  return fmt::format("exit with status {}", WEXITSTATUS(status));
+}
+
+/// The process of a plugin, and what it prints.
+class Child {
+ public:
+  Child(const std::string& library, const IsolationLimits& limits) {
+    const auto program = worker_program();
+    int sockets[2], output[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) give_up("a socket pair");
+    if (::pipe2(output, O_CLOEXEC) != 0) {
+      ::close(sockets[0]);
+      ::close(sockets[1]);
+      give_up("a pipe");
+    }
+    const auto memory = std::to_string(limits.memory), program_text = program.string();
+    std::array<const char*, 4> words{program_text.c_str(), library.c_str(), memory.c_str(), nullptr};
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      // Only calls that are safe after fork: this process may have had other threads.
+      ::dup2(output[1], STDOUT_FILENO);
+      ::dup2(output[1], STDERR_FILENO);
+      if (sockets[1] == 3) ::fcntl(3, F_SETFD, 0);
+      else ::dup2(sockets[1], 3);
+      ::execv(words[0], const_cast<char* const*>(words.data()));
+      ::_exit(127);
+    }
+    ::close(sockets[1]);
+    ::close(output[1]);
+    output_ = output[0];
+    ::fcntl(output_, F_SETFL, O_NONBLOCK);
+    channel_ = std::make_unique<Channel>(sockets[0]);
+    if (pid_ < 0) give_up("a process");
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    channel_.reset();
+    if (pid_ > 0) (void)stop();
+    if (output_ >= 0) ::close(output_);
+  }
+
+  [[nodiscard]] const Channel& channel() const { return *channel_; }
+
+  /// Kills it where it lives; says how it ended.
+  std::string stop() {
+    if (pid_ <= 0) return how_;
+    int status = 0;
+    // A process whose end of the socket is closed ends by itself; one that hangs is killed.
+    for (int i = 0; i < 50; ++i) {
+      if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+        pid_ = -1;
+        return how_ = ending(status);
+      }
+      ::usleep(1000);
+    }
+    return kill();
+  }
+  std::string kill() {
+    if (pid_ <= 0) return how_;
+    int status = 0;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return how_ = ending(status);
+  }
+
+  /// What it printed since the last call.
+  std::string printed() {
+    std::string out;
+    std::array<char, 4096> buffer;
+    while (out.size() < 1 << 20) {
+      const auto n = ::read(output_, buffer.data(), buffer.size());
+      if (n <= 0) break;
+      out.append(buffer.data(), static_cast<std::size_t>(n));
+    }
+    return out;
+  }
+  /// Waits for a message or for output. @return false at the deadline
+  bool wait(int descriptor, Clock::time_point deadline) const {
+    std::array<pollfd, 2> wait{{{descriptor, POLLIN, 0}, {output_, POLLIN, 0}}};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    // A pipe whose writers closed it is always ready, so it is not waited for then.
+    return ::poll(wait.data(), open_ ? 2 : 1, static_cast<int>(std::max<std::int64_t>(0, std::min<std::int64_t>(left + 1, 60000)))) >= 0;
+  }
+  void output_is_closed() { open_ = false; }
+  [[nodiscard]] bool output_ended() const {
+    pollfd p{output_, POLLIN, 0};
+    return ::poll(&p, 1, 0) > 0 && (p.revents & POLLIN) == 0;
+  }
+
+ private:
+  [[noreturn]] static void give_up(const char* what) {
+    fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.114", .message = fmt::format("the system gives no {} for an isolated plugin", what), .found = std::strerror(errno),
+                                  .expected = what});
+  }
+  pid_t pid_ = -1;
+  int output_ = -1;
+  bool open_ = true;
+  std::unique_ptr<Channel> channel_;
+  std::string how_ = "it was not started";
+};
+
+class Isolated final : public PluginCode {
+ public:
+  Isolated(std::string path, std::shared_ptr<Services> services, const IsolationLimits& limits)
+      : path_(std::move(path)), services_(std::move(services)), limits_(limits) {
+    description_ = start();
+  }
+  ~Isolated() override {
+    if (child_ == nullptr) return;
+    (void)child_->channel().send(Message::quit, {});
+    child_->stop();
+  }
+
+  [[nodiscard]] Services& services() const override { return *services_; }
+
+  void* create(std::size_t i, std::span<const MlsValue> options) override {
+    const std::lock_guard lock(mutex_);
+    auto& made = *instances_.emplace_back(std::make_unique<Instance>());
+    made.resolver = i;
+    for (const auto& v : options) made.options.push_back(OwnedValue::of(v));
+    (void)remote(made);
+    return &made;
+  }
+
+  void destroy(std::size_t i, void* instance) noexcept override {
+    try {
+      const std::lock_guard lock(mutex_);
+      auto& made = *static_cast<Instance*>(instance);
+      if (child_ != nullptr && made.epoch == epoch_) {
+        Writer out;
+        out.put(static_cast<std::uint64_t>(i)).put(made.id);
+        (void)ask("destroy", i, Message::destroy, out, nullptr);
+      }
+      std::erase_if(instances_, [&](const auto& p) { return p.get() == &made; });
+    } catch (const std::exception& error) {
+      services_->log(MLS_LOG_ERROR, error.what());
+    }
+  }
+
+  std::int32_t solve(std::size_t i, void* instance, std::span<const MlsValue> in, std::span<MlsValue> values, MlsCall& call) override {
+    const std::lock_guard lock(mutex_);
+    revive();
+    Writer out;
+    out.put(static_cast<std::uint64_t>(i)).put(instance == nullptr ? std::uint64_t{0} : remote(*static_cast<Instance*>(instance)));
+    out.put(static_cast<std::uint64_t>(in.size()));
+    for (const auto& v : in) out.value(v);
+    out.put(static_cast<std::uint64_t>(values.size()));
+    auto answer = ask("solve", i, Message::solve, out, &call);
+    const auto outcome = answer.get<std::int32_t>();
+    for (auto& v : values) {
+      auto given = answer.value();
+      v = given.view();
+      if (!given.text.empty()) {
+        call.kept.push_back(std::make_unique<std::string>(std::move(given.text)));
+        v.text = plugin::to_c(*call.kept.back());
+      }
+    }
+    // One more than declared, where a plugin wrote behind its results.
+    auto& notes = call.context->notes;
+    for (auto n = answer.get<std::uint64_t>(); n > 0; --n) {
+      const auto name = answer.text(), value = answer.text(), source = answer.text();
+      notes.assume(name, std::string_view(value), source);
+    }
+    for (auto n = answer.get<std::uint64_t>(); n > 0; --n) notes.warn(std::string_view(answer.text()));
+    if (answer.get<bool>()) {
+      auto reason = answer.text();
+      call.why = Infeasible{std::move(reason), answer.text(), {}};
+    }
+    return outcome;
+  }
+
+  void event(std::size_t i, MlsEvent e) override {
+    const std::lock_guard lock(mutex_);
+    revive();
+    Writer out;
+    out.put(static_cast<std::uint64_t>(i)).put(e.kind);
+    for (const auto& s : {e.pipeline, e.stage, e.resolver, e.reason}) out.text(plugin::from_c(s));
+    out.put(e.seconds).put(e.result_count);
+    for (std::uint64_t k = 0; k < e.result_count; ++k) out.text(plugin::from_c(e.results[k].name)).value(e.results[k].value);
+    (void)ask("on_event", i, Message::event, out, nullptr);
+  }
+
+  std::pair<std::int32_t, std::int32_t> query_support(std::size_t i, const Program& program, std::string_view device, std::int32_t effort, std::int32_t mode,
+                                                      MlsCall& call) override {
+    const std::lock_guard lock(mutex_);
+    revive();
+    Writer out;
+    out.put(static_cast<std::uint64_t>(i)).text(program.name).text(program.format).text(program.precision).put(program.memory).text(device).put(effort).put(mode);
+    out.put(static_cast<std::uint64_t>(program.ops.size()));
+    for (const auto& op : program.ops) out.text(op.name).text(op.kind).text(op.precision).text(op.location).put(op.count).put(op.work).put(op.traffic);
+    auto answer = ask("query_support", description_.resolvers.size(), Message::query_support, out, &call);
+    const auto verdict = answer.get<std::int32_t>(), used = answer.get<std::int32_t>();
+    for (auto n = answer.get<std::uint64_t>(); n > 0; --n) {
+      SupportReason r;
+      r.code = answer.get<ReasonCode>();
+      r.op = answer.text();
+      r.count = answer.get<double>();
+      r.location = answer.text();
+      r.hint = answer.text();
+      call.reasons->push_back(std::move(r));
+    }
+    return {verdict, used};
+  }
+
+  std::string convert(std::size_t i, std::string_view file, std::string_view input, const MlsObject* object, MlsCall& call) override {
+    const std::lock_guard lock(mutex_);
+    revive();
+    Writer out;
+    out.put(static_cast<std::uint64_t>(i)).text(file).text(input).put(reinterpret_cast<std::uintptr_t>(object));
+    return ask("convert", description_.resolvers.size(), Message::convert_text, out, &call).text();
+  }
+
+  [[nodiscard]] bool has_feature(std::string_view name) override {
+    const std::lock_guard lock(mutex_);
+    revive();
+    Writer out;
+    out.text(name);
+    return ask("has_feature", 0, Message::has_feature, out, nullptr).get<bool>();
+  }
+
+  [[nodiscard]] std::string why_it_stays() const override { return {}; }
+
+ private:
+  struct Instance {
+    std::size_t resolver = 0;
+    std::vector<OwnedValue> options;
+    std::uint64_t epoch = 0, id = 0;
+  };
+
+  PluginDescription start() {
+    child_ = std::make_unique<Child>(path_, limits_);
+    ++epoch_;
+    auto hello = wait("initialize", 0, nullptr);
+    return read_description(hello);
+  }
+
+  /// A process that ended is started again by the next call: one call fails, not all that follow.
+  void revive() {
+    if (child_ == nullptr) (void)start();
+  }
+
+  std::uint64_t remote(Instance& instance) {
+    revive();
+    if (instance.epoch == epoch_) return instance.id;
+    Writer out;
+    out.put(static_cast<std::uint64_t>(instance.resolver)).put(static_cast<std::uint64_t>(instance.options.size()));
+    for (const auto& v : instance.options) out.value(v.view());
+    instance.id = ask("create", instance.resolver, Message::create, out, nullptr).get<std::uint64_t>();
+    instance.epoch = epoch_;
+    return instance.id;
+  }
+
+  MessageReader ask(const char* slot, std::size_t i, Message type, const Writer& out, MlsCall* call) {
+    if (!child_->channel().send(type, out.bytes())) died(slot, i, child_->stop());
+    return wait(slot, i, call);
+  }
+
+  [[nodiscard]] std::string what(std::string_view slot, std::size_t i) const {
+    return i < description_.resolvers.size() ? fmt::format("{} of {}", slot, description_.resolvers[i].name) : std::string(slot);
+  }
+  [[nodiscard]] std::string name() const { return description_.name.empty() ? path_ : description_.name; }
+
+  [[noreturn]] void died(const char* slot, std::size_t i, const std::string& how) {
+    tell_output();
+    child_.reset();
+    fail(MLS_ABORTED, {.id = "mlsysim.plugin.115", .message = fmt::format("the process of the plugin '{}' ended during {}", name(), what(slot, i)), .key = name(),
+                       .found = how, .expected = "an answer", .hint = "the plugin is started again by the next call; its author should look at it"},
+         name(), what(slot, i));
+  }
+  [[noreturn]] void late(const char* slot, std::size_t i) {
+    child_->kill();
+    tell_output();
+    child_.reset();
+    fail(MLS_DEADLINE_EXCEEDED, {.id = "mlsysim.plugin.116", .message = fmt::format("the plugin '{}' took too long in {}", name(), what(slot, i)), .key = name(),
+                                 .found = fmt::format("no answer after {} ms", limits_.timeout.count()), .expected = fmt::format("an answer within {} ms", limits_.timeout.count()),
+                                 .hint = "its process was ended; the next call starts it again"},
+         name(), what(slot, i));
+  }
+
+  void tell_output() {
+    auto text = child_->printed();
+    while (!text.empty()) {
+      const auto end = std::min(text.find('\n'), text.size());
+      if (end > 0) services_->log(MLS_LOG_INFO, fmt::format("[{}] {}", name(), text.substr(0, end)));
+      text.erase(0, end + 1);
+    }
+    if (child_->output_ended()) child_->output_is_closed();
+  }
+
+  MessageReader wait(const char* slot, std::size_t i, MlsCall* call) {
+    const auto deadline = Clock::now() + limits_.timeout;
+    while (true) {
+      auto message = child_->channel().receive(deadline, [&](int descriptor) {
+        const bool fine = child_->wait(descriptor, deadline);
+        tell_output();
+        return fine;
+      });
+      if (!message) {
+        if (Clock::now() >= deadline) late(slot, i);
+        died(slot, i, child_->stop());
+      }
+      // What it printed was flushed before it answered.
+      tell_output();
+      switch (message->type) {
+        case Message::result:
+        case Message::hello: return std::move(message->reader);
+        case Message::fault: throw_named(message->reader, slot, i);
+        default: serve(message->type, message->reader, call);
+      }
+    }
+  }
+
+  [[noreturn]] void throw_named(MessageReader& in, const char* slot, std::size_t i) {
+    if (std::string_view(slot) == "initialize") {
+      tell_output();
+      child_.reset();
+    }
+    (void)i;
+    throw_fault(in);
+  }
+
+  /// Answers a request of the plugin; what fails is an error there.
+  void serve(Message type, MessageReader& in, MlsCall* call) {
+    Writer out;
+    Message answer = Message::result;
+    std::uint64_t visited = 0;
+    Writer list;
+    const Visit visit = [&](std::string_view name, const MlsValue& v) {
+      list.text(name).value(v);
+      ++visited;
+    };
+    try {
+      switch (type) {
+        case Message::log: {
+          const auto level = in.get<std::int32_t>();
+          services_->log(level, in.text());
+          return;
+        }
+        case Message::zoo_count: out.put(services_->zoo_count(in.text())); break;
+        case Message::zoo_at: {
+          const auto kind = in.text();
+          out.put(reinterpret_cast<std::uintptr_t>(services_->zoo_at(kind, in.get<std::uint64_t>())));
+          break;
+        }
+        case Message::zoo_find: {
+          const auto kind = in.text();
+          out.put(reinterpret_cast<std::uintptr_t>(services_->zoo_find(kind, in.text())));
+          break;
+        }
+        case Message::object_field: {
+          const auto* object = reinterpret_cast<const MlsObject*>(in.get<std::uintptr_t>());
+          services_->object_field(object, in.text(), visit);
+          break;
+        }
+        case Message::object_read: services_->object_read(reinterpret_cast<const MlsObject*>(in.get<std::uintptr_t>()), visit); break;
+        case Message::convert: {
+          const auto number = in.get<double>();
+          const auto from = in.text();
+          out.put(services_->convert(number, from, in.text()));
+          break;
+        }
+        case Message::evaluate: {
+          const auto resolver = in.text();
+          std::vector<std::pair<std::string, OwnedValue>> given;
+          for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
+            auto key = in.text();
+            given.emplace_back(std::move(key), in.value());
+          }
+          std::vector<MlsNamed> inputs;
+          for (const auto& [key, value] : given) inputs.push_back({plugin::to_c(key), value.view()});
+          if (call == nullptr) fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.117", .message = "a resolver is asked outside of a call"});
+          services_->evaluate(call, resolver, inputs, visit);
+          break;
+        }
+        default: fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.118", .message = "an isolated plugin sent an unknown message"});
+      }
+      if (type == Message::object_field || type == Message::object_read || type == Message::evaluate) {
+        out.put(visited);
+        const auto head = out.bytes();
+        if (!child_->channel().send(Message::result, head + list.bytes())) died("service", 0, child_->stop());
+        return;
+      }
+    } catch (const std::exception& error) {
+      if (child_ == nullptr) throw;  // it ended in a call within this one
+      out = {};
+      write_fault(out, error);
+      answer = Message::fault;
+    }
+    if (!child_->channel().send(answer, out.bytes())) died("service", 0, child_->stop());
+  }
+
+  std::string path_;
+  std::shared_ptr<Services> services_;
+  IsolationLimits limits_;
+  std::recursive_mutex mutex_;
+  std::unique_ptr<Child> child_;
+  std::uint64_t epoch_ = 0;
+  std::vector<std::unique_ptr<Instance>> instances_;
+};
+
+}  // namespace
+
+std::shared_ptr<PluginCode> open_isolated(const std::string& path, std::shared_ptr<Services> services, const IsolationLimits& limits) {
+  return std::make_shared<Isolated>(path, std::move(services), limits);
+}
+
+}  // namespace mlsysim::plugin::detail

@@ -1,0 +1,174 @@
+#include "detail/objects.hpp"
+
+#include <mlsysim/plugin/spec_leaves.hpp>
+#include <mlsysim/units/format.hpp>
+#include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/units/unit_registry.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <deque>
+
+namespace mlsysim::plugin::detail {
+namespace {
+
+/// What the table of types does for one type.
+struct TypeRow {
+  std::string_view name;
+  std::size_t (*count)(const Zoo&);
+  const void* (*at)(const Zoo&, std::size_t);
+  const void* (*find)(const Zoo&, std::string_view);
+  void (*read)(const void*, ObjectTable&, const Visit&);
+};
+
+template <class M> MlsValue leaf_value(const M& member, ObjectTable& handles) {
+  if constexpr (mlsysim::detail::is_optional_v<M>) {
+    return member ? leaf_value(*member, handles) : MlsValue{};
+  } else if constexpr (std::is_same_v<M, AnyQuantity>) {
+    return {MLS_NUMBER, 0, member.base(), plugin::to_c(static_unit(member.exponents())), nullptr};
+  } else if constexpr (std::is_same_v<M, double>) {
+    return {MLS_NUMBER, 0, member, {}, nullptr};
+  } else if constexpr (std::is_same_v<M, bool>) {
+    return {MLS_FLAG, member ? 1 : 0, 0, {}, nullptr};
+  } else if constexpr (std::is_same_v<M, std::string>) {
+    return member.empty() ? MlsValue{} : MlsValue{MLS_STRING, 0, 0, plugin::to_c(member), nullptr};
+  } else if constexpr (Choice<M>) {
+    return {MLS_STRING, 0, 0, plugin::to_c(name_of(member)), nullptr};
+  } else if constexpr (std::is_pointer_v<M>) {
+    using O = std::remove_const_t<std::remove_pointer_t<M>>;
+    return member == nullptr ? MlsValue{} : MlsValue{MLS_OBJECT, 0, 0, {}, handles.handle({member, ObjectType<O>::name})};
+  } else {
+    return {MLS_NUMBER, 0, member.base(), plugin::to_c(static_unit(AnyQuantity(member).exponents())), nullptr};
+  }
+}
+
+/// Figures that follow from others, as methods of the structs give them; absent where they cannot.
+template <class T> void read_derived(const T& spec, ObjectTable& handles, const Visit& visit) {
+  const auto tell = [&](std::string_view path, const auto& make) {
+    MlsValue value{};
+    try {
+      value = leaf_value(make(), handles);
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): not known is an answer
+    }
+    visit(path, value);
+  };
+  if constexpr (std::is_same_v<T, HardwareNode>) tell("compute.peak_flops", [&] { return spec.compute.peak_flops(); });
+  if constexpr (std::is_same_v<T, Workload>) tell("size", [&] { return spec.size(); });
+}
+
+template <class T> constexpr TypeRow row_of() {
+  return {ObjectType<T>::name, [](const Zoo& zoo) { return zoo.all<T>().size(); },
+          [](const Zoo& zoo, std::size_t i) -> const void* { return zoo.all<T>()[i]; },
+          [](const Zoo& zoo, std::string_view name) -> const void* { return &zoo.at<T>(name); },
+          [](const void* spec, ObjectTable& handles, const Visit& visit) {
+            const T& object = *static_cast<const T*>(spec);
+            for_each_leaf(object, [&](std::string_view path, const auto& member) { visit(path, leaf_value(member, handles)); });
+            read_derived(object, handles, visit);
+          }};
+}
+
+constexpr std::array kTypes{row_of<HardwareNode>(),  row_of<Workload>(),    row_of<Node>(),           row_of<NetworkFabric>(),
+                            row_of<Fleet>(),         row_of<Pod>(),         row_of<Rack>(),           row_of<StorageTier>(),
+                            row_of<GridProfile>(),   row_of<CoolingProfile>(), row_of<Datacenter>(), row_of<ScalarFigure>()};
+
+const TypeRow& type_row(std::string_view name) {
+  for (const auto& row : kTypes)
+    if (row.name == name) return row;
+  fail(MLS_NOT_FOUND, {.id = "mlsysim.plugin.020", .message = fmt::format("there are no objects of the type '{}'", name),
+                       .key = std::string(name), .found = fmt::format("'{}'", name),
+                       .expected = fmt::format("one of {}", fmt::join(object_types(), ", ")),
+                       .hint = did_you_mean(name, object_types())});
+}
+
+}  // namespace
+
+std::string_view static_unit(const Exponents& exps) {
+  static std::mutex mutex;
+  static auto& units = *new std::deque<std::pair<Exponents, std::string>>;
+  const std::lock_guard lock(mutex);
+  for (const auto& [known, text] : units)
+    if (known == exps) return text;
+  return units.emplace_back(exps, canonical_unit(exps)).second;
+}
+
+const MlsObject* ObjectTable::handle(ObjectRef object) {
+  if (object.object == nullptr) return nullptr;
+  const std::lock_guard lock(mutex_);
+  auto& entry = by_spec_[object.object];
+  if (entry == nullptr || entry->type != object.type) {
+    // A handle that was given out for something that lived here before stays known, and means this object now.
+    if (entry == nullptr) entry = std::make_unique<MlsObject>();
+    *entry = {object.object, object_type(object.type)};
+    known_.insert(entry.get());
+  }
+  return entry.get();
+}
+
+ObjectRef ObjectTable::object(const MlsObject* handle) const {
+  const std::lock_guard lock(mutex_);
+  if (!known_.contains(handle))
+    fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.021", .message = "an object is none that the host gave", .key = "object",
+                                .found = handle == nullptr ? "a null pointer" : "an unknown address",
+                                .expected = "what zoo_find, zoo_at or an input gave"});
+  return {handle->spec, handle->type};
+}
+
+std::string_view object_type(std::string_view name) {
+  for (const auto& row : kTypes)
+    if (row.name == name) return row.name;
+  return {};
+}
+
+std::vector<std::string> object_types() {
+  std::vector<std::string> out;
+  for (const auto& row : kTypes) out.emplace_back(row.name);
+  return out;
+}
+
+std::size_t count_objects(const Zoo& zoo, std::string_view type) { return type_row(type).count(zoo); }
+
+ObjectRef object_at(const Zoo& zoo, std::string_view type, std::size_t index) {
+  const auto& row = type_row(type);
+  const auto count = row.count(zoo);
+  if (index >= count)
+    fail(MLS_OUT_OF_RANGE, {.id = "mlsysim.plugin.022", .message = fmt::format("there is no object {} of the type '{}'", index, type),
+                            .key = "index", .found = fmt::format("{}", index), .expected = fmt::format("below {}", count)});
+  return {row.at(zoo, index), row.name};
+}
+
+ObjectRef find_object(const Zoo& zoo, std::string_view type, std::string_view name) {
+  const auto& row = type_row(type);
+  return {row.find(zoo, name), row.name};
+}
+
+void read_object(ObjectRef object, ObjectTable& handles, const Visit& visit) {
+  type_row(object.type).read(object.object, handles, visit);
+}
+
+MlsValue to_c(const Value& value, const Exponents& exps, ObjectTable& handles) {
+  if (const auto* x = std::get_if<double>(&value))
+    return {MLS_NUMBER, 0, *x, exps.dimensionless() ? MlsString{} : plugin::to_c(static_unit(exps)), nullptr};
+  if (const auto* b = std::get_if<bool>(&value)) return {MLS_FLAG, *b ? 1 : 0, 0, {}, nullptr};
+  if (const auto* s = std::get_if<std::string>(&value)) return {MLS_STRING, 0, 0, plugin::to_c(*s), nullptr};
+  if (const auto* o = std::get_if<ObjectRef>(&value))
+    return o->object == nullptr ? MlsValue{} : MlsValue{MLS_OBJECT, 0, 0, {}, handles.handle(*o)};
+  return {};
+}
+
+DynamicValue from_c(const MlsValue& value, std::string_view declared, const ObjectTable& handles) {
+  switch (value.kind) {
+    case MLS_NUMBER: {
+      const auto unit = value.text.size == 0 ? std::string(declared) : read_text(value.text, "a unit");
+      if (unit.empty()) return value.number;
+      const auto u = UnitRegistry::standard().parse_unit(unit);
+      return {value.number * u.mul / u.div, u.exps};
+    }
+    case MLS_FLAG: return value.flag != 0;
+    case MLS_STRING: return read_text(value.text, "a value");
+    case MLS_OBJECT: return DynamicValue(Value(handles.object(value.object)));
+    default: return {};
+  }
+}
+
+}  // namespace mlsysim::plugin::detail

@@ -1,0 +1,164 @@
+#include "detail/elf.hpp"
+#include "detail/loaded.hpp"
+
+#include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/zoo/yaml_document.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace mlsysim::plugin::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A copy of a file in memory, under a path of its own; closed when the library is open.
+class MemoryCopy {
+ public:
+  explicit MemoryCopy(const fs::path& file) {
+    const auto bytes = read_file(file, 1ULL << 30);
+    descriptor_ = ::memfd_create(file.filename().c_str(), MFD_CLOEXEC);
+    std::size_t done = 0;
+    while (descriptor_ >= 0 && done < bytes.size()) {
+      const auto n = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
+      if (n <= 0) break;
+      done += static_cast<std::size_t>(n);
+    }
+    if (done != bytes.size())
+      fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.080", .message = "a plugin cannot be copied", .key = file.generic_string(),
+                                    .found = fmt::format("{} of {} bytes", done, bytes.size()), .expected = "memory for a copy"});
+  }
+  MemoryCopy(const MemoryCopy&) = delete;
+  MemoryCopy& operator=(const MemoryCopy&) = delete;
+  ~MemoryCopy() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  /// Numbers of descriptors come again, and dlopen takes a path that it knows for the library it has: the slashes of
+  /// each path are a number of their own.
+  [[nodiscard]] std::string path() const {
+    static std::atomic<std::uint32_t> copies{0};
+    std::string out = "/proc/self/fd";
+    for (std::uint32_t n = copies++, bit = 0; bit < 32; ++bit) out += (n >> bit & 1U) != 0 ? "/." : "/";
+    return out + fmt::format("/{}", descriptor_);
+  }
+
+ private:
+  int descriptor_ = -1;
+};
+
+void compare(const Candidate& c, const PluginDescription& d) {
+  const auto& m = *c.manifest;
+  const auto differ = [&](const char* what, const std::string& manifest, const std::string& library) {
+    fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.081", .message = fmt::format("the manifest and the library of '{}' disagree about the {}", m.name, what),
+                                   .key = what, .found = fmt::format("'{}' in the library", library), .expected = fmt::format("'{}', as the manifest says", manifest),
+                                   .hint = "update the manifest", .where = {m.file.generic_string()}},
+         m.name, "register_all");
+  };
+  if (m.name != d.name) differ("name", m.name, d.name);
+  if (m.version != d.version) differ("version", m.version, d.version);
+  if (m.abi_major != 0 && (m.abi_major != d.abi_major || m.abi_min_minor != d.needs_host_minor))
+    differ("ABI", fmt::format("{}, host >= {}.{}", m.abi_major, m.abi_major, m.abi_min_minor),
+           fmt::format("{}, host >= {}.{}", d.abi_major, d.abi_major, d.needs_host_minor));
+  if (!m.says_what_it_registers) return;
+  auto listed = m.registers;
+  auto given = d.provides();
+  std::sort(listed.begin(), listed.end());
+  std::sort(given.begin(), given.end());
+  if (listed == given) return;
+  const auto text = [](const auto& all) {
+    std::string out;
+    for (const auto& [kind, name] : all) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", kind, name);
+    return out;
+  };
+  differ("things it registers", text(listed), text(given));
+}
+
+}  // namespace
+
+std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const std::optional<Manifest>& manifest) {
+  std::vector<std::string> known;
+  for (const auto& r : plugin.resolvers)
+    for (const auto& o : r.options)
+      if (std::find(known.begin(), known.end(), o.name) == known.end()) known.push_back(o.name);
+  std::vector<OptionSetting> out;
+  const auto put = [&](const std::string& name, const std::string& text, const std::string& origin) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.082", .message = fmt::format("the plugin '{}' has no option '{}'", plugin.name, name), .key = name,
+                                  .found = fmt::format("'{}' in {}", name, origin), .expected = known.empty() ? "no options" : fmt::format("one of {}", fmt::join(known, ", ")),
+                                  .hint = did_you_mean(name, known)}, plugin.name, "options");
+    for (auto& s : out)
+      if (s.name == name) {
+        s = {name, text, origin};
+        return;
+      }
+    out.push_back({name, text, origin});
+  };
+  if (manifest)
+    for (const auto& [name, text] : manifest->config) put(name, text, "manifest " + manifest->file.generic_string());
+  const char *config = std::getenv("XDG_CONFIG_HOME"), *home = std::getenv("HOME");
+  const fs::path file = config != nullptr && *config != 0 ? fs::path(config) / "mlsysim/plugins.yaml"
+                        : home != nullptr                 ? fs::path(home) / ".config/mlsysim/plugins.yaml"
+                                                          : fs::path();
+  std::error_code failed;
+  if (!file.empty() && fs::is_regular_file(file, failed)) {
+    const auto document = YamlDocument::read(file);
+    if (const auto* mine = document.root().find(plugin.name))
+      for (const auto& [key, value] : mine->pairs) put(key.text, value.text, file.generic_string());
+  }
+  for (const auto& name : known) {
+    auto variable = fmt::format("MLSYSIM_PLUGIN_{}_{}", plugin.name, name);
+    for (auto& c : variable) c = c == '-' || c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    if (const char* value = std::getenv(variable.c_str())) put(name, value, "environment " + variable);
+  }
+  return out;
+}
+
+Loaded open_candidate(Candidate candidate, const HostOptions& options, const std::shared_ptr<LocalServices>& services, bool private_copy) {
+  if (candidate.record.failure) {
+    const auto& f = *candidate.record.failure;
+    fail(f.code, {.id = "mlsysim.plugin.072", .message = f.message, .key = candidate.record.name, .hint = f.hint}, candidate.record.name, f.stage);
+  }
+  Loaded out;
+  auto& record = candidate.record;
+  if (!record.library.empty()) {
+    vet(candidate, options);
+    record.state = PluginState::vetted;
+    const auto path = record.library.generic_string();
+    record.isolated = options.isolation == Isolation::always || (options.isolation == Isolation::as_asked && candidate.manifest && candidate.manifest->isolated);
+    std::optional<MemoryCopy> copy;
+    if (private_copy && !record.isolated) copy.emplace(record.library);
+    out.code = record.isolated ? open_isolated(path, services, options.limits)
+                               : open_in_process(copy ? copy->path() : fs::absolute(record.library).string(), path, services);
+    out.description = out.code->description();
+    if (candidate.manifest) compare(candidate, out.description);
+  } else {
+    const auto& m = *candidate.manifest;
+    out.description.name = m.name;
+    out.description.version = m.version;
+    out.description.summary = m.summary;
+    out.description.license = m.license;
+  }
+  auto& d = out.description;
+  for (const auto& z : d.zoo) out.zoo.push_back({d.name, fmt::format("{}:{}", d.name, z.name), z.text});
+  if (candidate.manifest)
+    for (const auto& file : candidate.manifest->zoo) {
+      out.zoo.push_back({d.name, file.generic_string(), read_file(file, 16ULL << 20)});
+      d.zoo.push_back({file.filename().string(), {}});
+    }
+  out.settings = settings_of(d, candidate.manifest);
+  record.name = d.name;
+  record.version = d.version;
+  record.summary = d.summary;
+  record.license = d.license;
+  record.provides = d.provides();
+  record.state = PluginState::initialised;
+  out.candidate = std::move(candidate);
+  return out;
+}
+
+}  // namespace mlsysim::plugin::detail

@@ -1,0 +1,44 @@
+#include "detail/plugin_callback.hpp"
+
+#include <mlsysim/pipeline/run.hpp>
+
+#include <deque>
+
+namespace mlsysim::plugin::detail {
+
+MlsEvent PluginCallback::event(std::int32_t kind, const Run& run) {
+  MlsEvent e{};
+  e.struct_size = sizeof e;
+  e.kind = kind;
+  e.pipeline = plugin::to_c(run.pipeline().name());
+  return e;
+}
+
+void PluginCallback::on_pipeline_start(const Run& run) { code_->event(index_, event(MLS_EVENT_PIPELINE_START, run)); }
+
+void PluginCallback::on_pipeline_end(const Run& run, double seconds) {
+  auto e = event(MLS_EVENT_PIPELINE_END, run);
+  e.seconds = seconds;
+  code_->event(index_, e);
+}
+
+void PluginCallback::stage(std::int32_t kind, const StageEvent& s) {
+  auto e = event(kind, s.run);
+  e.stage = plugin::to_c(s.stage);
+  e.resolver = plugin::to_c(s.resolver.info().name);
+  e.reason = plugin::to_c(s.reason);
+  e.seconds = s.seconds;
+  std::vector<MlsNamed> results;
+  std::deque<Value> values;  // texts live here
+  if (kind == MLS_EVENT_STAGE_END)
+    for (const auto& f : s.resolver.outputs()) {
+      const auto dynamic = read_dynamic(f, s.result);
+      values.push_back(dynamic.value);
+      results.push_back({plugin::to_c(f.name), detail::to_c(values.back(), dynamic.exps, objects_)});
+    }
+  e.results = results.data();
+  e.result_count = results.size();
+  code_->event(index_, e);
+}
+
+}  // namespace mlsysim::plugin::detail

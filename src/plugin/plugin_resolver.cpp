@@ -1,0 +1,398 @@
+#include "detail/plugin_resolver.hpp"
+
+#include <mlsysim/units/format.hpp>
+#include <mlsysim/units/unit_registry.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <new>
+
+namespace mlsysim::plugin::detail {
+namespace {
+
+using mlsysim::detail::Access;
+
+/// A spec in a cell of a resolver that is known at run time only.
+Value get_object(const void* member) {
+  const auto& o = *static_cast<const ObjectRef*>(member);
+  return o.object == nullptr ? Value{} : Value{o};
+}
+void set_object(void* member, const Value& value, const FieldInfo& info) {
+  const auto* o = std::get_if<ObjectRef>(&value);
+  if (o == nullptr && std::holds_alternative<std::monostate>(value) && info.nullable) {
+    *static_cast<ObjectRef*>(member) = {};
+    return;
+  }
+  if (o == nullptr || o->type != info.object_type) mlsysim::detail::wrong_kind(info, value);
+  *static_cast<ObjectRef*>(member) = *o;
+}
+void set_text(void* member, const Value& value, const FieldInfo& info) {
+  if (const auto* text = std::get_if<std::string>(&value);
+      text != nullptr && !info.choices.empty() && std::find(info.choices.begin(), info.choices.end(), *text) == info.choices.end())
+    mlsysim::detail::unknown_choice(info, *text);
+  Access<std::string>::set(member, value, info);
+}
+
+constexpr std::size_t kFew = 24;
+
+ResolverInfo info_of(const PluginDescription& plugin, const ResolverDescription& d) {
+  ResolverInfo info;
+  info.name = d.name;
+  info.tier = d.tier;
+  info.about = d.summary;
+  info.law = d.law;
+  info.source = d.source;
+  info.origin = plugin.name;
+  info.thread_safe = plugin.threads == MLS_THREAD_SAFE;
+  return info;
+}
+
+bool is_same(const std::vector<FieldDescription>& a, const std::vector<FieldDescription>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const FieldDescription& x, const FieldDescription& y) {
+    return x.name == y.name && x.unit == y.unit && x.display == y.display && x.kind == y.kind && x.flags == y.flags &&
+           x.object_type == y.object_type && x.choices == y.choices && x.low == y.low && x.high == y.high &&
+           x.default_value.kind == y.default_value.kind && x.default_value.number == y.default_value.number &&
+           x.default_value.text == y.default_value.text && x.default_value.flag == y.default_value.flag;
+  });
+}
+
+template <class T> T& at(void* memory, std::size_t offset) { return *reinterpret_cast<T*>(static_cast<std::byte*>(memory) + offset); }
+template <class T> const T& at(const void* memory, std::size_t offset) {
+  return *reinterpret_cast<const T*>(static_cast<const std::byte*>(memory) + offset);
+}
+
+}  // namespace
+
+PluginResolver::PluginResolver(const PluginDescription& plugin, std::shared_ptr<Generation> generation, ObjectTable& objects,
+                               std::span<const OptionSetting> settings)
+    : Resolver(info_of(plugin, generation->description())),
+      plugin_(plugin.name),
+      version_(plugin.version),
+      objects_(objects),
+      generation_(std::move(generation)) {
+  const auto& d = generation_->description();
+  for (const auto& f : d.inputs) add(inputs_, f, objects, true);
+  option_count_ = d.options.size();
+  for (auto f : d.options) {
+    f.flags |= MLS_FIELD_PRIVATE;
+    if (f.default_source.empty()) f.default_source = "option of " + plugin.name;
+    for (const auto& s : settings) {
+      if (s.name != f.name) continue;
+      f.default_source = s.origin;
+      f.default_value = {};
+      if (f.kind == MLS_FIELD_NUMBER || f.kind == MLS_FIELD_QUANTITY) {
+        const auto q = AnyQuantity::parse(s.text, {s.origin});
+        f.default_value = {MLS_NUMBER, false, q.base(), canonical_unit(q.exponents()), nullptr};
+      } else if (f.kind == MLS_FIELD_FLAG) {
+        if (s.text != "true" && s.text != "false")
+          fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.051", .message = fmt::format("the option '{}' of {} is a flag", f.name, plugin.name),
+                                      .key = f.name, .found = fmt::format("'{}' from {}", s.text, s.origin), .expected = "true or false"}, plugin.name);
+        f.default_value = {MLS_FLAG, s.text == "true", 0, {}, nullptr};
+      } else {
+        f.default_value = {MLS_STRING, false, 0, s.text, nullptr};
+      }
+    }
+    add(inputs_, std::move(f), objects, true);
+  }
+  for (const auto& f : d.outputs) add(outputs_, f, objects, false);
+  pin_offset_ = (inputs_.size + alignof(Pin) - 1) / alignof(Pin) * alignof(Pin);
+  outputs_.size = std::max<std::size_t>(outputs_.size, 1);
+}
+
+void PluginResolver::add(Side& side, FieldDescription field, ObjectTable& objects, bool input) {
+  // Addresses of texts are kept, so the description moves in first; the deque of texts never moves.
+  const auto keep = [&side](std::string text) -> std::string_view { return side.texts.emplace_back(std::move(text)); };
+  FieldInfo f;
+  Wire wire{};
+  f.name = field.name;
+  f.meaning = keep(field.meaning);
+  f.default_source = keep(field.default_source);
+  f.object_type = object_type(field.object_type);
+  f.shared = !field.has(MLS_FIELD_PRIVATE);
+  f.integral = field.has(MLS_FIELD_WHOLE);
+  f.required = input && !field.has(MLS_FIELD_OPTIONAL);
+  const bool has_default = input && field.default_value.kind != MLS_NONE;
+  f.nullable = !f.required && !has_default && input;
+  wire.mul = wire.div = 1;
+  const auto bad = [&](std::string what, std::string found, std::string expected) {
+    fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.050", .message = fmt::format("the field '{}' of '{}' {}", field.name, info().name, what),
+                                .key = field.name, .found = std::move(found), .expected = std::move(expected)}, plugin_, "register_all");
+  };
+  std::size_t bytes = sizeof(double);
+  switch (field.kind) {
+    case MLS_FIELD_QUANTITY:
+    case MLS_FIELD_NUMBER: {
+      f.kind = field.kind == MLS_FIELD_QUANTITY ? ValueKind::quantity : ValueKind::number;
+      if (field.kind == MLS_FIELD_QUANTITY) {
+        const auto& units = UnitRegistry::standard();
+        try {
+          const auto unit = units.parse_unit(field.unit);
+          f.exps = unit.exps;
+          wire.mul = unit.mul;
+          wire.div = unit.div;
+          wire.unit = plugin::to_c(keep(field.unit));
+          const auto display = units.parse_unit(field.display.empty() ? field.unit : field.display);
+          if (!(display.exps == unit.exps)) bad("is displayed in a unit of another dimension", field.display, dimension_name(unit.exps));
+          f.unit = keep(display.spelling);
+          if (field.has(MLS_FIELD_BOUNDED)) {
+            const double scale = unit.mul / unit.div * display.div / display.mul;
+            f.low = field.low * scale;
+            f.high = field.high * scale;
+          }
+        } catch (const UnitError& error) {
+          bad("has a unit that cannot be read", error.what(), "a unit of mlsysim units list, or of a plugin");
+        }
+      } else if (field.has(MLS_FIELD_BOUNDED)) {
+        f.low = field.low;
+        f.high = field.high;
+      }
+      if (!std::isfinite(f.low)) f.low = -kUnbounded;
+      if (!std::isfinite(f.high)) f.high = kUnbounded;
+      f.open_low = field.has(MLS_FIELD_BOUNDED) && field.has(MLS_FIELD_ABOVE_LOW);
+      wire.bounded = field.has(MLS_FIELD_BOUNDED);
+      wire.open_low = f.open_low;
+      wire.low = field.low;
+      wire.high = field.high;
+      if (f.nullable) {
+        wire.cell = Cell::maybe_number;
+        bytes = sizeof(std::optional<double>);
+        f.get = &Access<std::optional<double>>::get;
+        f.set = &Access<std::optional<double>>::set;
+      } else {
+        wire.cell = Cell::number;
+        f.get = &Access<double>::get;
+        f.set = &Access<double>::set;
+      }
+      break;
+    }
+    case MLS_FIELD_FLAG:
+      f.kind = ValueKind::flag;
+      wire.cell = Cell::flag;
+      bytes = sizeof(bool);
+      f.get = &Access<bool>::get;
+      f.set = &Access<bool>::set;
+      break;
+    case MLS_FIELD_TEXT:
+    case MLS_FIELD_CHOICE:
+      f.kind = field.kind == MLS_FIELD_TEXT ? ValueKind::text : ValueKind::choice;
+      wire.cell = Cell::text;
+      bytes = sizeof(std::string);
+      f.get = &Access<std::string>::get;
+      f.set = &set_text;
+      if (field.kind == MLS_FIELD_CHOICE) {
+        auto& names = side.choices.emplace_back();
+        for (const auto& c : field.choices) names.push_back(keep(c));
+        f.choices = names;
+      }
+      break;
+    default:
+      f.kind = ValueKind::object;
+      wire.cell = Cell::object;
+      bytes = sizeof(ObjectRef);
+      if (f.object_type.empty()) bad("is an object of an unknown type", field.object_type, fmt::format("one of {}", fmt::join(object_types(), ", ")));
+      f.get = &get_object;
+      f.set = &set_object;
+  }
+  if (has_default) {
+    const auto given = from_c(field.default_value.view(), field.unit, objects);
+    f.default_value = given.value;
+    if (!(given.exps == f.exps)) bad("has a default of another dimension", given.text(), dimension_name(f.exps));
+  }
+  side.size = (side.size + 15) / 16 * 16;
+  f.offset = wire.offset = side.size;
+  f.size = bytes;
+  side.size += bytes;
+  if (has_default) {
+    // Storing it once checks its kind and choice.
+    alignas(std::max_align_t) std::array<std::byte, 64> cell{};
+    Side one;
+    one.wires.push_back(wire);
+    one.wires[0].offset = 0;
+    construct(one, cell.data());
+    try {
+      f.set(cell.data(), f.default_value, f);
+    } catch (const Error& error) {
+      destroy(one, cell.data());
+      bad("has a default of the wrong kind", error.what(), std::string(name_of(f.kind)));
+    }
+    destroy(one, cell.data());
+    if (const auto* x = std::get_if<double>(&f.default_value)) check_range(f, *x);
+  }
+  side.infos.push_back(std::move(f));
+  side.wires.push_back(wire);
+  side.fields.push_back(std::move(field));
+}
+
+void PluginResolver::construct(const Side& side, void* memory) {
+  for (std::size_t i = 0; i < side.wires.size(); ++i) {
+    void* cell = static_cast<std::byte*>(memory) + side.wires[i].offset;
+    switch (side.wires[i].cell) {
+      case Cell::number: ::new (cell) double(0); break;
+      case Cell::maybe_number: ::new (cell) std::optional<double>(); break;
+      case Cell::flag: ::new (cell) bool(false); break;
+      case Cell::text: ::new (cell) std::string(); break;
+      case Cell::object: ::new (cell) ObjectRef(); break;
+    }
+    if (i < side.infos.size() && !std::holds_alternative<std::monostate>(side.infos[i].default_value))
+      side.infos[i].set(cell, side.infos[i].default_value, side.infos[i]);
+  }
+}
+
+void PluginResolver::destroy(const Side& side, void* memory) {
+  for (const auto& wire : side.wires)
+    if (wire.cell == Cell::text) at<std::string>(memory, wire.offset).~basic_string();
+}
+
+void PluginResolver::construct_inputs(void* memory) const {
+  construct(inputs_, memory);
+  ::new (static_cast<std::byte*>(memory) + pin_offset_) Pin{current()};
+}
+
+void PluginResolver::destroy_inputs(void* memory) const {
+  at<Pin>(memory, pin_offset_).~Pin();
+  destroy(inputs_, memory);
+}
+
+std::shared_ptr<Generation> PluginResolver::current() const {
+  const std::lock_guard lock(mutex_);
+  return generation_;
+}
+
+void PluginResolver::retire() {
+  const std::lock_guard lock(mutex_);
+  generation_.reset();
+}
+
+bool PluginResolver::replace(std::shared_ptr<Generation> generation) {
+  const std::lock_guard lock(mutex_);
+  const auto &now = generation_->description(), &next = generation->description();
+  if (now.tier != next.tier || !is_same(now.inputs, next.inputs) || !is_same(now.outputs, next.outputs) || !is_same(now.options, next.options))
+    return false;
+  generation_ = std::move(generation);
+  return true;
+}
+
+Status PluginResolver::solve(const void* in, void* out, SolveContext& context) const {
+  const auto& pin = at<Pin>(in, pin_offset_);
+  if (pin.generation == nullptr) [[unlikely]]
+    fail(MLS_UNAVAILABLE, {.id = "mlsysim.plugin.054", .message = fmt::format("the plugin '{}' was unloaded", plugin_), .key = info().name,
+                           .found = "a run that began afterwards", .expected = "a plugin that is loaded", .hint = "load it again, and build the pipeline anew"},
+         plugin_, "solve of " + info().name);
+  const std::size_t n = inputs_.wires.size(), m = outputs_.wires.size();
+  // One value more than declared, to see a plugin that writes behind its results.
+  std::array<MlsValue, kFew> few_in, few_out;
+  std::vector<MlsValue> many;
+  MlsValue *input = few_in.data(), *output = few_out.data();
+  if (n > kFew || m + 1 > kFew) [[unlikely]] {
+    many.resize(n + m + 1);
+    input = many.data();
+    output = input + n;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const Wire& w = inputs_.wires[i];
+    MlsValue& v = input[i];
+    v = {};
+    if (w.cell == Cell::number) [[likely]] {
+      v.kind = MLS_NUMBER;
+      v.number = at<double>(in, w.offset) * w.div / w.mul;
+      v.text = w.unit;
+      continue;
+    }
+    switch (w.cell) {
+      case Cell::maybe_number:
+        if (const auto& x = at<std::optional<double>>(in, w.offset)) v = {MLS_NUMBER, 0, *x * w.div / w.mul, w.unit, nullptr};
+        break;
+      case Cell::flag: v = {MLS_FLAG, at<bool>(in, w.offset) ? 1 : 0, 0, {}, nullptr}; break;
+      case Cell::text: v = {MLS_STRING, 0, 0, plugin::to_c(at<std::string>(in, w.offset)), nullptr}; break;
+      default:
+        if (const auto& o = at<ObjectRef>(in, w.offset); o.object != nullptr) v = {MLS_OBJECT, 0, 0, {}, objects_.handle(o)};
+    }
+  }
+  for (std::size_t i = 0; i <= m; ++i) output[i] = {};
+  auto& generation = *pin.generation;
+  const std::size_t own = n - option_count_;
+  void* instance = option_count_ == 0 && !generation.description().has_instances ? nullptr : generation.instance({input + own, option_count_});
+  MlsCall call;
+  call.context = &context;
+  call.tier = info().tier;
+  const auto outcome = generation.code().solve(generation.index(), instance, {input, own}, {output, m}, call);
+  if (outcome == MLS_OUTCOME_INFEASIBLE || call.why) [[unlikely]] {
+    context.why = call.why ? std::move(*call.why) : Infeasible{fmt::format("{} finds no answer and gives no reason", info().name), {}, {}};
+    return Status::infeasible;
+  }
+  if (output[m].kind != MLS_NONE) [[unlikely]]
+    fail(MLS_INTERNAL, {.id = "mlsysim.plugin.052", .message = fmt::format("{} wrote a field that it does not declare", info().name), .key = "outputs",
+                        .found = fmt::format("a value behind '{}'", outputs_.fields.back().name), .expected = fmt::format("{} values", m)},
+         plugin_, "solve of " + info().name);
+  for (std::size_t i = 0; i < m; ++i) {
+    const Wire& w = outputs_.wires[i];
+    const MlsValue& v = output[i];
+    if (w.cell == Cell::number && v.kind == MLS_NUMBER && (v.text.size == 0 || v.text.data == w.unit.data) && std::isfinite(v.number) &&
+        (!w.bounded || (v.number <= w.high && (w.open_low ? v.number > w.low : v.number >= w.low)))) [[likely]] {
+      at<double>(out, w.offset) = v.number * w.mul / w.div;
+      continue;
+    }
+    read_output(i, v, out);
+  }
+  if (info().tier == Tier::optimizer)
+    for (std::size_t i = 0; i < m; ++i)
+      if ((outputs_.fields[i].name == "total_searched" || outputs_.fields[i].name.ends_with(".total_searched")) &&
+          !(at<double>(out, outputs_.wires[i].offset) > 0))
+        bad_output(i, MLS_FAILED_PRECONDITION, "0", "the number of candidates that were looked at", "an optimizer that searched nothing has no answer");
+  return Status::ok;
+}
+
+void PluginResolver::bad_output(std::size_t i, MlsStatus code, std::string found, std::string expected, std::string hint) const {
+  const auto& name = outputs_.fields[i].name;
+  fail(code, {.id = "mlsysim.plugin.053", .message = fmt::format("the result '{}' of {} (plugin {}) cannot be used", name, info().name, plugin_),
+              .key = name, .found = std::move(found), .expected = std::move(expected), .hint = std::move(hint)},
+       plugin_, "solve of " + info().name);
+}
+
+void PluginResolver::read_output(std::size_t i, const MlsValue& value, void* out) const {
+  const FieldInfo& f = outputs_.infos[i];
+  const Wire& w = outputs_.wires[i];
+  if (value.kind == MLS_NONE) bad_output(i, MLS_INTERNAL, "no value", std::string(name_of(f.kind)), "a declared result is missing");
+  if (value.kind == MLS_NUMBER && w.cell == Cell::number) {
+    double declared = value.number;
+    if (value.text.size > 0 && value.text.data != w.unit.data) {
+      const auto text = read_text(value.text, "unit of '" + f.name + "'");
+      Exponents exps{};
+      double mul = 1, div = 1;
+      try {
+        const auto unit = UnitRegistry::standard().parse_unit(text);
+        exps = unit.exps;
+        mul = unit.mul;
+        div = unit.div;
+      } catch (const UnitError& error) {
+        bad_output(i, MLS_INVALID_ARGUMENT, fmt::format("unit error: {}", error.what()), dimension_name(f.exps), "");
+      }
+      if (!(exps == f.exps))
+        bad_output(i, MLS_INVALID_ARGUMENT, fmt::format("unit error: {} {}, {}", value.number, text, dimension_name(exps)), dimension_name(f.exps), "");
+      declared = value.number * mul / div * w.div / w.mul;
+    }
+    if (!std::isfinite(declared)) bad_output(i, MLS_OUT_OF_RANGE, fmt::format("{}", declared), "a finite number", "look for 0/0");
+    if (w.bounded && !(declared <= w.high && (w.open_low ? declared > w.low : declared >= w.low)))
+      bad_output(i, MLS_OUT_OF_RANGE, fmt::format("{} {}", declared, plugin::from_c(w.unit)),
+                 fmt::format("{} {} to {} {}", w.open_low ? "above" : "from", w.low, w.high, plugin::from_c(w.unit)), "the plugin breaks its own declaration");
+    at<double>(out, w.offset) = declared * w.mul / w.div;
+    return;
+  }
+  try {
+    const auto given = detail::from_c(value, outputs_.fields[i].unit, objects_);
+    f.write(out, given.value);
+  } catch (const InputError& error) {
+    bad_output(i, MLS_INVALID_ARGUMENT, error.facts().found, std::string(name_of(f.kind)), "");
+  } catch (const LookupError& error) {
+    bad_output(i, MLS_INVALID_ARGUMENT, error.facts().found, error.facts().expected, "");
+  }
+}
+
+Verification PluginResolver::verify(const void*, const void*) const {
+  return {{}, fmt::format("{} comes from the plugin {} {}, whose answers are not put back into an equation", info().name, plugin_, version_)};
+}
+
+}  // namespace mlsysim::plugin::detail

@@ -1,0 +1,335 @@
+#include "kit.hpp"
+
+#include "../../detail/plugin_resolver.hpp"
+
+#include <mlsysim/resolve/record.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cfenv>
+#include <clocale>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace mlsysim::plugin::check {
+namespace {
+
+using detail::PluginResolver;
+
+/// The plugin as the host uses it.
+struct Hosted {
+  std::shared_ptr<KitServices> services = std::make_shared<KitServices>();
+  std::shared_ptr<detail::PluginCode> code;
+  std::vector<std::unique_ptr<PluginResolver>> resolvers;
+
+  explicit Hosted(const Subject& s, bool isolated = false, IsolationLimits limits = {}) {
+    const auto path = std::filesystem::absolute(s.library).string();
+    code = isolated ? detail::open_isolated(path, services, limits) : detail::open_in_process(path, path, services);
+    publish_units_of(code->description());
+    for (std::size_t i = 0; i < code->description().resolvers.size(); ++i)
+      resolvers.push_back(std::make_unique<PluginResolver>(code->description(), std::make_shared<detail::Generation>(code, i), services->objects(),
+                                                           std::span<const detail::OptionSetting>()));
+  }
+};
+
+/// What one run of a resolver gave, as bytes: values in exact form, "infeasible: ...", or "error: ...".
+std::string bytes_of(Hosted& host, std::size_t i, double scale) {
+  const auto& r = *host.resolvers[i];
+  const auto& d = host.code->description().resolvers[i];
+  const auto inputs = sample_inputs(*host.services, d, scale);
+  try {
+    Record in(r, Side::inputs);
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (inputs[k].kind != MLS_NONE) in.set(d.inputs[k].name, detail::from_c(inputs[k], d.inputs[k].unit, host.services->objects()));
+    const auto answer = evaluate(r, in);
+    if (!answer.outcome.feasible()) return "infeasible: " + answer.outcome.why()->reason;
+    std::string out;
+    for (const auto& f : answer.outcome->fields()) {
+      const Value v = f.read(answer.outcome->data());
+      if (const auto* x = std::get_if<double>(&v)) out += fmt::format("{}={:a};", f.name, *x);
+      else out += fmt::format("{}={};", f.name, DynamicValue(v).text());
+    }
+    return out;
+  } catch (const PluginFault& fault) {
+    return fmt::format("error: {} {}", status_name(fault.code()), fault.what());
+  } catch (const Error& error) {
+    return fmt::format("refused: {}", error.what());
+  }
+}
+
+template <class F> Result each(const Subject& s, F&& f) {
+  Hosted host(s);
+  if (host.resolvers.empty()) return skip("it registers no resolver");
+  for (std::size_t i = 0; i < host.resolvers.size(); ++i)
+    if (auto why = f(host, i); !why.empty()) return fail(host.resolvers[i]->info().name + ": " + why);
+  return pass();
+}
+
+Result instances_do_not_leak(const Subject& s) {
+  RawPlugin p(s);
+  (void)p.initialize();
+  (void)p.register_all();
+  bool any = false;
+  for (std::size_t i = 0; i < p.registration().resolvers.size(); ++i) {
+    const auto& r = p.registration().resolvers[i];
+    if (r.create == nullptr) continue;
+    any = true;
+    const auto& d = p.description().resolvers[i];
+    std::vector<MlsValue> settings;
+    for (const auto& o : d.options) settings.push_back(o.default_value.view());
+    const auto round = [&](int times) {
+      for (int k = 0; k < times; ++k) {
+        MlsCreateArgs args{sizeof args, 0, nullptr, p.services().api(), r.user, settings.data(), settings.size(), nullptr};
+        if (const auto e = p.take(r.create(&args)); !e.empty()) return e;
+        if (r.destroy != nullptr) r.destroy(p.services().api(), args.instance);
+      }
+      return std::string();
+    };
+    if (const auto e = round(100); !e.empty()) return fail(d.name + ": create with default options fails: " + e);
+    const auto before = ::mallinfo2().uordblks;
+    (void)round(1000);
+    const auto after = ::mallinfo2().uordblks;
+    if (after > before + 16384) return fail(fmt::format("{}: 1000 instances leave {} bytes", d.name, after - before));
+  }
+  return any ? pass() : skip("it has no instances");
+}
+
+Result destroy_null(const Subject& s) {
+  RawPlugin p(s);
+  (void)p.initialize();
+  (void)p.register_all();
+  for (const auto& r : p.registration().resolvers)
+    if (r.destroy != nullptr) r.destroy(p.services().api(), nullptr);
+  return pass();
+}
+
+Result threads_keep(const Subject& s) {
+  Hosted host(s);
+  if (host.resolvers.empty()) return skip("it registers no resolver");
+  if (host.code->description().threads != MLS_THREAD_SAFE) return skip("it does not say MLS_THREAD_SAFE");
+  for (std::size_t i = 0; i < host.resolvers.size(); ++i) {
+    const auto expected = bytes_of(host, i, 1);
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t)
+      threads.emplace_back([&] {
+        for (int k = 0; k < 50; ++k)
+          if (bytes_of(host, i, 1) != expected) ++wrong;
+      });
+    for (auto& t : threads) t.join();
+    if (wrong > 0) return fail(fmt::format("{}: {} of 400 answers from eight threads differ", host.resolvers[i]->info().name, wrong.load()));
+  }
+  return pass();
+}
+
+Result fork_keeps(const Subject& s) {
+  Hosted host(s);
+  if ((host.code->description().flags & MLS_PLUGIN_FORK_SAFE) == 0) return skip("it does not say MLS_PLUGIN_FORK_SAFE");
+  if (host.resolvers.empty()) return skip("it registers no resolver");
+  const auto expected = bytes_of(host, 0, 1);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(bytes_of(host, 0, 1) == expected ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? pass() : fail("another answer, or none, in a child process");
+}
+
+Result same_bytes(const Subject& s) {
+  return each(s, [](Hosted& h, std::size_t i) -> std::string {
+    if ((h.code->description().resolvers[i].flags & MLS_RESOLVER_DETERMINISTIC) == 0) return "";
+    for (const double scale : {0.5, 1.0, 2.0}) {
+      const auto one = bytes_of(h, i, scale);
+      (void)bytes_of(h, i, scale * 3);
+      if (bytes_of(h, i, scale) != one || bytes_of(h, i, scale) != one) return "the same inputs give other bytes, although it says deterministic";
+    }
+    return "";
+  });
+}
+
+Result results_fit(const Subject& s) {
+  return each(s, [](Hosted& h, std::size_t i) -> std::string {
+    for (const double scale : {0.5, 1.0, 2.0}) {
+      // A refusal of the plugin's own is an answer; a result that breaks its declaration is not.
+      const auto got = bytes_of(h, i, scale);
+      if (got.find("cannot be used") != std::string::npos || got.find("does not declare") != std::string::npos ||
+          got.find("than it declares") != std::string::npos || got.find("wrote") != std::string::npos)
+        return got;
+    }
+    return "";
+  });
+}
+
+Result extremes(const Subject& s) {
+  return each(s, [](Hosted& h, std::size_t i) -> std::string {
+    for (const double scale : {0.0, 1e-12, 1e12, 1e300}) {
+      const auto got = bytes_of(h, i, scale);
+      if (got.find("cannot be used") != std::string::npos) return fmt::format("inputs times {}: {}", scale, got);
+    }
+    return "";
+  });
+}
+
+Result survives_gaps(const Subject& s) {
+  RawPlugin p(s);
+  (void)p.initialize();
+  (void)p.register_all();
+  const auto takes_objects = [](const ResolverDescription& d) {
+    return std::any_of(d.inputs.begin(), d.inputs.end(), [](const FieldDescription& f) { return f.kind == MLS_FIELD_OBJECT; });
+  };
+  const auto& all = p.description().resolvers;
+  if (std::none_of(all.begin(), all.end(), takes_objects)) return skip("no resolver takes objects");
+  // Objects that know nothing but their names.
+  static const HardwareNode hardware = [] { HardwareNode h; h.name = "Unknown"; return h; }();
+  static const Workload workload = [] { Workload w; w.name = "Unknown"; return w; }();
+  for (std::size_t i = 0; i < p.registration().resolvers.size(); ++i) {
+    const auto& d = p.description().resolvers[i];
+    if (!takes_objects(d)) continue;
+    auto inputs = sample_inputs(p.services(), d, 1);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      if (d.inputs[k].object_type == "hardware") inputs[k].object = p.services().objects().handle({&hardware, "hardware"});
+      if (d.inputs[k].object_type == "workload") inputs[k].object = p.services().objects().handle({&workload, "workload"});
+      if (d.inputs[k].has(MLS_FIELD_OPTIONAL) && d.inputs[k].default_value.kind == MLS_NONE) inputs[k] = {};
+    }
+    const auto got = solve_by_hand(p, i, inputs);
+    if (!got.error.empty() || got.outcome == MLS_OUTCOME_INFEASIBLE) continue;
+    for (const auto& o : got.outputs)
+      if (o.kind == MLS_NUMBER && !std::isfinite(o.number)) return fail(fmt::format("{}: a device without figures gives {}", d.name, o.number));
+  }
+  return pass();
+}
+
+Result infeasible_has_a_reason(const Subject& s) {
+  return each(s, [](Hosted& h, std::size_t i) -> std::string {
+    for (const double scale : {0.0, 1e-6, 1.0, 1e6, 1e12}) {
+      const auto got = bytes_of(h, i, scale);
+      if (got.starts_with("infeasible: ") && got.find("gives no reason") != std::string::npos) return got;
+    }
+    return "";
+  });
+}
+
+Result some_result(const Subject& s) {
+  return each(s, [](Hosted& h, std::size_t i) -> std::string {
+    std::string last;
+    for (const double scale : {1.0, 1e-3, 1e3, 1e6, 1e9}) {
+      last = bytes_of(h, i, scale);
+      if (!last.starts_with("error: ") && !last.starts_with("refused: ")) return "";
+    }
+    return "no sample gives an answer; the last says " + last;
+  });
+}
+
+/// Runs every resolver once and compares something before and after.
+template <class State> Result unchanged(const Subject& s, const char* what, State (*state)()) {
+  const auto before = state();
+  {
+    Hosted host(s);
+    for (std::size_t i = 0; i < host.resolvers.size(); ++i) (void)bytes_of(host, i, 1);
+    if (state() != before) return fail(fmt::format("{} is another one after a call", what));
+  }
+  return pass();
+}
+
+Result locale_kept(const Subject& s) {
+  return unchanged<std::string>(s, "the locale", [] { return std::string(std::setlocale(LC_ALL, nullptr)); });
+}
+Result rounding_kept(const Subject& s) {
+  return unchanged<int>(s, "the rounding mode or the set of floating-point traps", [] { return std::fegetround() * 1000 + ::fegetexcept(); });
+}
+Result signals_kept(const Subject& s) {
+  return unchanged<std::vector<std::uintptr_t>>(s, "a signal handler", [] {
+    std::vector<std::uintptr_t> out;
+    for (int n = 1; n < 32; ++n) {
+      struct sigaction a{};
+      if (::sigaction(n, nullptr, &a) == 0) out.push_back(reinterpret_cast<std::uintptr_t>(a.sa_handler));
+    }
+    return out;
+  });
+}
+Result folder_kept(const Subject& s) {
+  return unchanged<std::string>(s, "the working folder or the umask", [] {
+    const auto mask = ::umask(0);
+    ::umask(mask);
+    return fmt::format("{} {:o}", std::filesystem::current_path().string(), mask);
+  });
+}
+Result prints_nothing(const Subject& s) {
+  const int file = ::memfd_create("printed", MFD_CLOEXEC);
+  ::dup2(file, STDOUT_FILENO);
+  ::dup2(file, STDERR_FILENO);
+  {
+    Hosted host(s);
+    for (std::size_t i = 0; i < host.resolvers.size(); ++i) (void)bytes_of(host, i, 1);
+    std::fflush(nullptr);
+  }
+  if (::fcntl(STDOUT_FILENO, F_GETFD) < 0 || ::fcntl(STDERR_FILENO, F_GETFD) < 0) return fail("it closes the standard output");
+  const auto size = ::lseek(file, 0, SEEK_END);
+  return size == 0 ? pass() : fail(fmt::format("it prints {} bytes; use host->log", size));
+}
+Result errno_does_not_matter(const Subject& s) {
+  return each(s, [](Hosted& h, std::size_t i) -> std::string {
+    errno = 0;
+    const auto calm = bytes_of(h, i, 1);
+    errno = EDOM;
+    return bytes_of(h, i, 1) == calm ? "" : "errno changes the answer";
+  });
+}
+
+Result same_when_isolated(const Subject& s) {
+  Hosted here(s), apart(s, true);
+  if (here.resolvers.empty()) return skip("it registers no resolver");
+  for (std::size_t i = 0; i < here.resolvers.size(); ++i)
+    for (const double scale : {0.5, 1.0, 2.0}) {
+      const auto a = bytes_of(here, i, scale), b = bytes_of(apart, i, scale);
+      if (a != b) return fail(fmt::format("{}: {} here, {} in a process of its own", here.resolvers[i]->info().name, a, b));
+    }
+  return pass();
+}
+
+Result load_is_quick(const Subject& s) {
+  const auto start = std::chrono::steady_clock::now();
+  const Hosted host(s);
+  const auto ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return ms < 100 ? pass() : fail(fmt::format("loading takes {:.0f} ms", ms));
+}
+
+}  // namespace
+
+std::span<const Check> run_checks() {
+  static constexpr Check checks[] = {
+      {"I01", Level::required, "instances", "a thousand instances leave no memory behind", "R05", instances_do_not_leak},
+      {"I05", Level::required, "instances", "destroying a null instance is harmless", "R05", destroy_null},
+      {"V01", Level::required, "values", "the same inputs give the same bytes", "E01", same_bytes},
+      {"V02", Level::required, "values", "results are those declared: kind, dimension, range, finite", "E01", results_fit},
+      {"V06", Level::required, "values", "zero and huge inputs give results within the declaration, or errors", "V02", extremes},
+      {"V07", Level::required, "values", "objects without figures give errors, not nonsense", "E01", survives_gaps},
+      {"V08", Level::required, "values", "infeasible comes with a reason", "E01", infeasible_has_a_reason},
+      {"V09", Level::recommended, "values", "some sample gives an answer", "E01", some_result},
+      {"I07", Level::required, "threads", "answers are the same from eight threads, where it says so", "V01", threads_keep},
+      {"I08", Level::required, "fork", "answers are the same in a child process, where it says so", "V01", fork_keeps},
+      {"H01", Level::required, "hygiene", "the locale stays", "E01", locale_kept},
+      {"H02", Level::required, "hygiene", "rounding mode and floating-point traps stay", "E01", rounding_kept},
+      {"H03", Level::required, "hygiene", "signal handlers stay", "E01", signals_kept},
+      {"H04", Level::required, "hygiene", "working folder and umask stay", "E01", folder_kept},
+      {"H05", Level::required, "hygiene", "nothing is printed", "E01", prints_nothing},
+      {"H06", Level::required, "hygiene", "errno does not matter", "V01", errno_does_not_matter}};
+  return checks;
+}
+
+std::span<const Check> process_checks() {
+  static constexpr Check checks[] = {
+      {"X01", Level::required, "isolation", "a process of its own gives the same bytes", "V01 V02", same_when_isolated},
+      {"P01", Level::recommended, "speed", "it loads within 100 ms", "R05", load_is_quick}};
+  return checks;
+}
+
+}  // namespace mlsysim::plugin::check

@@ -1,0 +1,143 @@
+#include <mlsysim/report/explore_report.hpp>
+
+#include "detail/json_value.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+using detail::Json;
+
+std::string unit_of(const std::string& unit, const Exponents& exps) { return unit.empty() ? canonical_unit(exps) : unit; }
+
+Json point_json(const ExploreAnswer& a, const FoundPoint& p) {
+  Json axes = Json::object(), objectives = Json::object(), shown = Json::object();
+  for (std::size_t k = 0; k < p.labels.size(); ++k) axes[a.axes[k]] = p.labels[k];
+  for (std::size_t k = 0; k < p.objectives.size(); ++k)
+    objectives[a.objectives[k].text] = detail::json_value(p.objectives[k], a.exps[k], unit_of(a.units[k], a.exps[k]));
+  for (std::size_t k = 0; k < p.shown.size(); ++k)
+    shown[a.show[k]] = detail::json_value(p.shown[k], a.show_exps[k], unit_of(a.show_units[k], a.show_exps[k]));
+  return {{"index", p.index}, {"axes", axes}, {"objectives", objectives}, {"shown", shown}};
+}
+
+Json points_json(const ExploreAnswer& a, const std::vector<FoundPoint>& points) {
+  Json out = Json::array();
+  for (const auto& p : points) out.push_back(point_json(a, p));
+  return out;
+}
+
+Json json_of(const ExploreAnswer& a) {
+  Json objectives = Json::array(), constraints = Json::array(), reasons = Json::object(), show = Json::array();
+  for (std::size_t k = 0; k < a.objectives.size(); ++k)
+    objectives.push_back({{"goal", a.objectives[k].goal == Goal::minimize ? "minimize" : "maximize"}, {"text", a.objectives[k].text},
+                          {"unit", unit_of(a.units[k], a.exps[k])}});
+  for (std::size_t k = 0; k < a.show.size(); ++k) show.push_back({{"text", a.show[k]}, {"unit", unit_of(a.show_units[k], a.show_exps[k])}});
+  for (const auto& c : a.constraints) {
+    Json j{{"text", c.text}, {"violated", c.violated}, {"alone", c.alone}, {"relaxation", c.relaxation}};
+    if (c.nearest) j["nearest"] = point_json(a, *c.nearest);
+    constraints.push_back(std::move(j));
+  }
+  for (const auto& [reason, points] : a.skip_reasons) reasons[reason] = points;
+  Json j{{"schema", "mlsysim/exploration@1"}, {"title", a.title}, {"axes", a.axes}, {"objectives", objectives}, {"show", show},
+         {"total", a.total}, {"evaluated", a.evaluated}, {"covered", a.covered}, {"feasible", a.feasible}, {"infeasible", a.infeasible},
+         {"not_finite", a.not_finite}, {"skipped", a.skipped}, {"skip_reasons", reasons}, {"constraints", constraints},
+         {"exactness", name_of(a.exactness)}, {"complete", a.complete}, {"best", points_json(a, a.best)}, {"front", points_json(a, a.front)}};
+  if (a.boxes > 0) j["certificate"] = {{"boxes", a.boxes}, {"bound_base_units", detail::json_number(a.bound)}, {"gap", 1e-12}};
+  if (a.histogram) {
+    Json bins = Json::array();
+    for (const auto& [bin, points] : a.histogram->bins) bins.push_back({{"from", std::exp2(bin / 4.0)}, {"to", std::exp2((bin + 1) / 4.0)}, {"points", points}});
+    j["histogram"] = {{"text", a.histogram->text}, {"unit", canonical_unit(a.histogram->exps)}, {"bins", bins}, {"zero_or_less", a.histogram->zero_or_less}};
+  }
+  return j;
+}
+
+std::string count_text(double n) { return n < 1e6 ? fmt::format("{:.0f}", n) : fmt::format("{:.4g}", n); }
+
+std::string footer_of(const ExploreAnswer& a) {
+  std::string out = fmt::format("{} points, {} evaluated: {} feasible, {} not", count_text(a.total), count_text(a.evaluated), count_text(a.feasible),
+                                count_text(a.infeasible));
+  if (a.not_finite > 0) out += fmt::format(", {} without a finite number", count_text(a.not_finite));
+  if (a.skipped > 0) out += fmt::format(", {} skipped", count_text(a.skipped));
+  out += fmt::format("; {}", name_of(a.exactness));
+  if (a.exactness == Exactness::proven) out += fmt::format(" by {} boxes (gap at most 1e-12)", count_text(a.boxes));
+  if (!a.complete) out += fmt::format("; stopped after {} points: the answer holds for these", count_text(a.covered));
+  for (const auto& [reason, points] : a.skip_reasons) out += fmt::format("\n{} skipped: {}", count_text(points), reason);
+  for (const auto& c : a.constraints)
+    if (c.violated > 0) out += fmt::format("\n'{}' excludes {}{}", c.text, count_text(c.violated), c.relaxation.empty() ? "" : "; " + c.relaxation);
+  if (a.histogram) {
+    double most = 0;
+    for (const auto& [bin, points] : a.histogram->bins) most = std::max(most, points);
+    out += fmt::format("\n{} over feasible points:", a.histogram->text);
+    for (const auto& [bin, points] : a.histogram->bins)
+      out += fmt::format("\n  from {:>10}  {:>10}  {}", pretty(AnyQuantity::from_base(std::exp2(bin / 4.0), a.histogram->exps), 3), count_text(points),
+                         std::string(static_cast<std::size_t>(40 * points / most), '#'));
+  }
+  return out;
+}
+
+}  // namespace
+
+Table points_table(const ExploreAnswer& a) {
+  const auto& points = a.objectives.size() > 1 ? a.front : a.best;
+  Table t{.schema = "mlsysim/exploration@1", .title = a.title, .columns = {{"index"}}};
+  for (const auto& name : a.axes) t.columns.push_back({name});
+  for (std::size_t k = 0; k < a.objectives.size(); ++k) t.columns.push_back({a.objectives[k].text, unit_of(a.units[k], a.exps[k])});
+  for (std::size_t k = 0; k < a.show.size(); ++k) t.columns.push_back({a.show[k], unit_of(a.show_units[k], a.show_exps[k])});
+  for (const auto& p : points) {
+    std::vector<Table::Cell> row{static_cast<double>(p.index)};
+    for (const auto& label : p.labels) row.emplace_back(label);
+    for (std::size_t k = 0; k < p.objectives.size(); ++k) row.emplace_back(Value(p.objectives[k]), a.exps[k]);
+    for (std::size_t k = 0; k < p.shown.size(); ++k) row.emplace_back(Value(p.shown[k]), a.show_exps[k]);
+    t.rows.push_back(std::move(row));
+  }
+  t.footer = footer_of(a);
+  return t;
+}
+
+std::string render(const UncertaintyReport& r, const RenderOptions& options) {
+  if (options.format == OutputFormat::json) {
+    Json results = Json::array();
+    for (const auto& x : r.results) {
+      const std::string unit = unit_of(std::string(x.unit), x.exps);
+      const auto number = [&](double base) { return detail::json_value(base, x.exps, unit); };
+      Json j{{"result", x.result}, {"meaning", x.meaning}, {"unit", unit}, {"value", number(x.value)}, {"linear_sd", number(x.linear_sd)},
+             {"mean", number(x.mean)}, {"sd", number(x.sd)}, {"low", number(x.low)}, {"median", number(x.median)}, {"high", number(x.high)},
+             {"first_order", x.first}, {"total", x.total}};
+      j["outer_bounds"] = x.bound_low ? Json{number(*x.bound_low), number(*x.bound_high)} : Json(nullptr);
+      results.push_back(std::move(j));
+    }
+    return detail::dumped({{"schema", "mlsysim/uncertainty@1"}, {"subject", r.subject}, {"figures", r.figures}, {"results", results},
+                           {"evaluations", r.evaluations}, {"not_finite", r.not_finite}, {"bottleneck", r.bottleneck}, {"flips", r.flips}});
+  }
+  Table t{.schema = "mlsysim/uncertainty@1", .title = r.subject,
+          .columns = {{"result"}, {"value"}, {"low"}, {"median"}, {"high"}, {"sd"}, {"linear sd"}, {"made by (total Sobol' index)"}}};
+  for (const auto& x : r.results) {
+    const std::string unit = unit_of(std::string(x.unit), x.exps);
+    const auto shown = [&](double base) {
+      const auto q = AnyQuantity::from_base(base, x.exps);
+      return unit.empty() ? pretty(base, options.digits) : pretty(q, unit, options.digits);
+    };
+    std::vector<std::size_t> order(r.figures.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return x.total[a] > x.total[b]; });
+    std::string made;
+    for (const std::size_t i : order)
+      if (x.total[i] > 0.005) made += fmt::format("{}{} {:.2g}", made.empty() ? "" : ", ", r.figures[i], x.total[i]);
+    t.rows.push_back({x.result, shown(x.value), shown(x.low), shown(x.median), shown(x.high), shown(x.sd), shown(x.linear_sd), made});
+  }
+  t.footer = fmt::format("{} evaluations", r.evaluations);
+  if (!r.bottleneck.empty()) t.footer += fmt::format("; {} is the longest part, another one in {:.3g} % of the samples", r.bottleneck, 100 * r.flips);
+  if (r.not_finite > 0) t.footer += fmt::format("; {} samples without a finite number left out", r.not_finite);
+  return render(t, options);
+}
+
+std::string render(const ExploreAnswer& a, const RenderOptions& options) {
+  if (options.format == OutputFormat::json) return detail::dumped(json_of(a));
+  return render(points_table(a), options);
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,250 @@
+#include <mlsysim/validation/calibrate.hpp>
+
+#include "detail/fit_problem.hpp"
+
+#include <mlsysim/spec/system.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace mlsysim {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr double kMatters = 1e-3;     // a constant that moves no row by this share of its own change has no say
+constexpr double kIdentified = 0.5;   // posterior over prior spread
+constexpr double kQuantile = 1.2816;  // of the normal distribution, for 10 % and 90 %
+
+const HardwareNode* device_of(const Measurand& measurand, const void* inputs) {
+  for (const auto& f : measurand.inputs()) {
+    const Value v = f.read(inputs);
+    const auto* o = std::get_if<ObjectRef>(&v);
+    if (o == nullptr || o->object == nullptr) continue;
+    if (o->type == ObjectType<HardwareNode>::name) return static_cast<const HardwareNode*>(o->object);
+    if (o->type == ObjectType<Node>::name) return static_cast<const Node*>(o->object)->accelerator;
+  }
+  return nullptr;
+}
+
+std::vector<double> errors_of(const VectorXd& residuals) {
+  std::vector<double> out;
+  for (const double r : residuals) out.push_back(std::exp(r) - 1);
+  return out;
+}
+
+/// A fit with everything that follows from it.
+struct Fit {
+  std::vector<std::size_t> active;  ///< constants that were moved
+  VectorXd u;                       ///< their coordinates
+  MatrixXd covariance;              ///< of the logarithms of all that matter to a row
+  std::vector<std::size_t> all;
+  VectorXd all_u;
+  double noise = 0;
+};
+
+class Calibrator {
+ public:
+  Calibrator(const detail::FitProblem& problem, const CalibrationOptions& options) : problem_(problem), options_(options) {}
+
+  Fit run(const std::vector<detail::FitRow>& rows, std::vector<std::size_t> all) const {
+    Fit f;
+    f.all = std::move(all);
+    f.active = f.all;
+    f.u = problem_.start(f.active);
+    // The second pass weighs the priors with the noise that the first one found.
+    for (int pass = 0; pass < 2; ++pass) problem_.fit(rows, f.u, f.active, options_.robust_scale);
+    f.noise = detail::robust_deviation(problem_.residuals(rows, f.u, f.active));
+    f.all_u = f.u;
+    f.covariance = covariance(rows, f);
+    std::vector<std::size_t> known;
+    for (std::size_t j = 0; j < f.all.size(); ++j)
+      if (identified(f, j)) known.push_back(f.all[j]);
+    if (known.size() < f.all.size()) {
+      f.active = known;
+      f.u = problem_.start(f.active);
+      for (int pass = 0; pass < 2; ++pass) problem_.fit(rows, f.u, f.active, options_.robust_scale);
+      f.all_u = problem_.start(f.all);
+      for (std::size_t j = 0, k = 0; j < f.all.size(); ++j)
+        if (k < known.size() && f.all[j] == known[k]) f.all_u[static_cast<Index>(j)] = f.u[static_cast<Index>(k++)];
+      f.noise = detail::robust_deviation(problem_.residuals(rows, f.u, f.active));
+      f.covariance = covariance(rows, f);
+    }
+    return f;
+  }
+  bool identified(const Fit& f, std::size_t j) const {
+    const auto at = static_cast<Index>(j);
+    return std::sqrt(f.covariance(at, at)) < kIdentified * problem_.constants()[f.all[j]].prior_spread;
+  }
+  /// Standard deviations of log(measured / predicted) for rows: of the constants and of the noise together.
+  VectorXd deviations(const std::vector<detail::FitRow>& rows, const Fit& f) const {
+    const MatrixXd s = problem_.sensitivities(rows, f.all_u, f.all);
+    return ((s * f.covariance).cwiseProduct(s).rowwise().sum().array() + f.noise * f.noise).sqrt();
+  }
+
+ private:
+  MatrixXd covariance(const std::vector<detail::FitRow>& rows, const Fit& f) const {
+    VectorXd spreads(static_cast<Index>(f.all.size()));
+    for (std::size_t j = 0; j < f.all.size(); ++j) spreads[static_cast<Index>(j)] = problem_.constants()[f.all[j]].prior_spread;
+    return detail::covariance_of(problem_.sensitivities(rows, f.all_u, f.all), problem_.residuals(rows, f.all_u, f.all), spreads,
+                                 std::max(f.noise, 0.01), options_.robust_scale);
+  }
+  const detail::FitProblem& problem_;
+  const CalibrationOptions& options_;
+};
+
+double coverage_of(const VectorXd& residuals, const VectorXd& deviations) {
+  if (residuals.size() == 0) return 0;
+  Index inside = 0;
+  for (Index i = 0; i < residuals.size(); ++i) inside += std::abs(residuals[i]) <= kQuantile * deviations[i];
+  return static_cast<double>(inside) / static_cast<double>(residuals.size());
+}
+
+std::map<std::string, InputRange> domain_of(const std::vector<detail::FitRow>& rows) {
+  std::map<std::string, InputRange> out;
+  for (const auto& r : rows)
+    for (const auto& f : r.measurand->inputs()) {
+      const Value v = f.read(r.row->inputs.get());
+      const auto* x = std::get_if<double>(&v);
+      if (x == nullptr) continue;
+      const auto [at, fresh] = out.try_emplace(fmt::format("{}.{}", r.measurand->name(), f.name), InputRange{*x, *x});
+      if (!fresh) at->second = {std::min(at->second.low, *x), std::max(at->second.high, *x)};
+    }
+  return out;
+}
+
+}  // namespace
+
+std::vector<ConstantValue> Calibration::changes() const {
+  std::vector<ConstantValue> out;
+  for (const auto& c : constants)
+    if (c.identified) out.push_back({device, c.constant.field, c.value});
+  return out;
+}
+
+Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable> tables, const Zoo& zoo, const CalibrationOptions& options) {
+  Calibration out;
+  out.device = device.name;
+  std::vector<MeasuredRows> kept;
+  kept.reserve(tables.size());
+  std::vector<detail::FitRow> all;
+  for (const auto& t : tables) {
+    kept.push_back(rows_of(t, zoo));
+    for (const auto& row : kept.back().rows)
+      if (const auto* d = device_of(*t.measurand, row.inputs.get()); d != nullptr && d->name == device.name) all.push_back({t.measurand, &row, 0});
+    out.tables.push_back(t.name);
+    if (std::find(out.references.begin(), out.references.end(), t.reference) == out.references.end()) out.references.push_back(t.reference);
+  }
+  if (all.empty())
+    throw InputError({.id = "mlsysim.validation.081", .message = fmt::format("no row of these tables is measured on '{}'", device.name),
+                      .key = device.name, .found = fmt::format("{} tables without it", tables.size()), .expected = "rows of this device",
+                      .hint = "mlsysim validate --list shows the tables; the device is an input of each row"});
+  out.rows = all.size();
+
+  // Folds are whole groups; many groups share a fold, in order.
+  std::set<std::string> names;
+  for (const auto& r : all) names.insert(r.row->group);
+  const std::vector<std::string> groups(names.begin(), names.end());
+  const std::size_t folds = std::min(groups.size(), options.most_folds);
+  for (auto& r : all)
+    r.fold = static_cast<std::size_t>(std::lower_bound(groups.begin(), groups.end(), r.row->group) - groups.begin()) % folds;
+  std::vector<detail::FitRow> fitted;
+  const std::size_t step = (all.size() + options.most_rows - 1) / options.most_rows;
+  for (std::size_t i = 0; i < all.size(); i += step) fitted.push_back(all[i]);
+  out.fitted_rows = fitted.size();
+  out.domain = domain_of(all);
+
+  const auto constants = free_constants(device, zoo, options.fields);
+  const detail::FitProblem problem(device, zoo, constants);
+  std::vector<std::size_t> everything(constants.size());
+  for (std::size_t i = 0; i < everything.size(); ++i) everything[i] = i;
+  const VectorXd start = problem.start(everything);
+  out.before = statistics_of(errors_of(problem.residuals(all, start, {})));
+  const MatrixXd matters = problem.sensitivities(fitted, start, everything);
+  std::vector<std::size_t> relevant;
+  for (const auto i : everything)
+    if (matters.col(static_cast<Index>(i)).cwiseAbs().maxCoeff() > kMatters) relevant.push_back(i);
+
+  const Calibrator calibrator(problem, options);
+  const Fit fit = calibrator.run(fitted, relevant);
+  const VectorXd residuals = problem.residuals(all, fit.u, fit.active);
+  out.after = statistics_of(errors_of(residuals));
+  out.noise = fit.noise;
+  const VectorXd deviations = calibrator.deviations(all, fit);
+  out.coverage = coverage_of(residuals, deviations);
+  for (std::size_t j = 0; j < fit.all.size(); ++j) {
+    const auto at = static_cast<Index>(j);
+    const auto& c = constants[fit.all[j]];
+    FittedConstant f{.constant = c, .value = c.start, .spread = std::sqrt(fit.covariance(at, at))};
+    f.identified = std::find(fit.active.begin(), fit.active.end(), fit.all[j]) != fit.active.end();
+    if (f.identified) f.value = problem.value_at(fit.all[j], fit.all_u[at]);
+    f.at_bound = f.identified && (f.value < 1.02 * c.low || f.value > c.high / 1.02);
+    out.constants.push_back(f);
+  }
+  out.covariance.assign(fit.covariance.data(), fit.covariance.data() + fit.covariance.size());
+
+  // Leave one group out: fitted without it, asked about it.
+  if (folds < 2) return out;
+  std::vector<double> missed_errors;
+  Index inside = 0;
+  for (std::size_t fold = 0; fold < folds; ++fold) {
+    std::vector<detail::FitRow> train, test;
+    for (const auto& r : fitted)
+      if (r.fold != fold) train.push_back(r);
+    for (const auto& r : all)
+      if (r.fold == fold) test.push_back(r);
+    const Fit without = calibrator.run(train, relevant);
+    const VectorXd missed = problem.residuals(test, without.u, without.active);
+    const VectorXd widths = calibrator.deviations(test, without);
+    for (Index i = 0; i < missed.size(); ++i) inside += std::abs(missed[i]) <= kQuantile * widths[i];
+    const auto errors = errors_of(missed);
+    missed_errors.insert(missed_errors.end(), errors.begin(), errors.end());
+    std::string members;
+    for (std::size_t g = fold; g < groups.size(); g += folds) members += fmt::format("{}{}", members.empty() ? "" : "; ", groups[g]);
+    out.groups.push_back({members, statistics_of(errors_of(problem.residuals(test, fit.u, fit.active))), statistics_of(errors)});
+  }
+  out.left_out = statistics_of(missed_errors);
+  out.coverage_left_out = static_cast<double>(inside) / static_cast<double>(missed_errors.size());
+  return out;
+}
+
+IntervalPrediction predict_interval(const Calibration& calibration, const Measurand& measurand, const void* inputs, const Zoo& zoo) {
+  std::vector<FreeConstant> constants;
+  std::vector<std::size_t> all;
+  for (const auto& c : calibration.constants) {
+    all.push_back(constants.size());
+    constants.push_back(c.constant);
+    constants.back().start = c.value;
+  }
+  const HardwareNode& device = zoo.at<HardwareNode>(calibration.device);
+  const detail::FitProblem problem(device, zoo, constants);
+  // A residual against a measurement of 1 base unit is the logarithm of the prediction.
+  const MeasuredRow row{.measured = 1.0, .inputs = std::shared_ptr<const void>(std::shared_ptr<void>(), inputs)};
+  const std::vector<detail::FitRow> rows{{&measurand, &row, 0}};
+  const VectorXd u = problem.start(all);
+  const Constants fitted(conventions_of(zoo), calibration.changes());
+  const auto p = predict(measurand, inputs, {&zoo, &fitted});
+  if (!p.answered())
+    throw SolverError({.id = "mlsysim.validation.082", .message = "there is no prediction to put an error bar on", .found = p.reason});
+  const MatrixXd s = problem.sensitivities(rows, u, all);
+  const auto n = static_cast<Index>(all.size());
+  const Eigen::Map<const MatrixXd> covariance(calibration.covariance.data(), n, n);
+  const double spread = std::sqrt((s * covariance * s.transpose())(0, 0) + calibration.noise * calibration.noise);
+  IntervalPrediction out{p.base * std::exp(-kQuantile * spread), p.base, p.base * std::exp(kQuantile * spread), {}};
+  for (const auto& f : measurand.inputs()) {
+    const Value v = f.read(inputs);
+    const auto* x = std::get_if<double>(&v);
+    const auto known = calibration.domain.find(fmt::format("{}.{}", measurand.name(), f.name));
+    if (x == nullptr || known == calibration.domain.end()) continue;
+    if (*x < known->second.low) out.extrapolated.push_back(fmt::format("{} {} < {}", f.name, *x, known->second.low));
+    if (*x > known->second.high) out.extrapolated.push_back(fmt::format("{} {} > {}", f.name, *x, known->second.high));
+  }
+  return out;
+}
+
+}  // namespace mlsysim

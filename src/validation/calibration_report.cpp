@@ -1,0 +1,98 @@
+#include <mlsysim/validation/calibration_report.hpp>
+
+#include "detail/result_text.hpp"
+
+#include <mlsysim/report/table.hpp>
+#include <mlsysim/units/any_quantity.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kStrong = 0.8;  // correlation above which two constants cannot be told apart well
+
+double unit_base(const FreeConstant& c) { return c.unit.empty() ? 1.0 : AnyQuantity::parse(fmt::format("1 {}", c.unit)).base(); }
+
+std::string state_of(const FittedConstant& c) {
+  if (!c.identified) return "not identified, kept";
+  return c.at_bound ? "fitted, at its bound" : "fitted";
+}
+
+double correlation(const Calibration& fit, std::size_t i, std::size_t j) {
+  const auto n = fit.constants.size();
+  return fit.covariance[i * n + j] / std::sqrt(fit.covariance[i * n + i] * fit.covariance[j * n + j]);
+}
+
+Table table_of(const Calibration& fit) {
+  Table t{.schema = "mlsysim/calibration@1", .title = fmt::format("constants of {}", fit.device)};
+  t.columns = {{"constant"}, {"unit"}, {"prior"}, {"before"}, {"value"}, {"p10"}, {"p90"}, {"state"}};
+  for (const auto& c : fit.constants) {
+    const double one = unit_base(c.constant), wide = std::exp(1.2816 * c.spread);
+    t.rows.push_back({c.constant.field, c.constant.unit, c.constant.prior / one, c.constant.start / one, c.value / one, c.value / wide / one,
+                      c.value * wide / one, state_of(c)});
+  }
+  return t;
+}
+
+Json errors_json(const ErrorStatistics& e) {
+  if (e.rows == 0) return nullptr;
+  return {{"rows", e.rows}, {"median", e.median}, {"mean", e.mean}, {"p90", e.p90}, {"max", e.max}, {"bias", e.bias}};
+}
+
+std::string json_of(const Calibration& fit) {
+  Json constants = Json::array(), covariance = Json::array(), groups = Json::array(), domain = Json::object();
+  const auto n = fit.constants.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto& c = fit.constants[i];
+    const double one = unit_base(c.constant);
+    constants.push_back({{"field", c.constant.field}, {"unit", c.constant.unit}, {"prior", c.constant.prior / one},
+                         {"prior_spread", c.constant.prior_spread}, {"before", c.constant.start / one}, {"value", c.value / one},
+                         {"spread", c.spread}, {"low", c.constant.low / one}, {"high", c.constant.high / one},
+                         {"identified", c.identified}, {"at_bound", c.at_bound}});
+    Json row = Json::array();
+    for (std::size_t j = 0; j < n; ++j) row.push_back(fit.covariance[i * n + j]);
+    covariance.push_back(row);
+  }
+  for (const auto& g : fit.groups) groups.push_back({{"group", g.group}, {"in_sample", errors_json(g.in_sample)}, {"left_out", errors_json(g.left_out)}});
+  for (const auto& [name, r] : fit.domain) domain[name] = {r.low, r.high};
+  return Json({{"schema", "mlsysim/calibration@1"}, {"device", fit.device}, {"tables", fit.tables}, {"rows", fit.rows},
+               {"fitted_rows", fit.fitted_rows}, {"constants", constants}, {"covariance_of_logarithms", covariance}, {"noise", fit.noise},
+               {"before", errors_json(fit.before)}, {"after", errors_json(fit.after)}, {"left_out", errors_json(fit.left_out)},
+               {"coverage_80", fit.coverage}, {"coverage_80_left_out", fit.coverage_left_out}, {"groups", groups}, {"domain", domain}})
+             .dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string errors_text(const char* what, const ErrorStatistics& e) {
+  if (e.rows == 0) return {};
+  return fmt::format("{:<28} {:>6} rows  median {:>6}  mean {:>6}  p90 {:>6}  bias {:>7}\n", what, e.rows, detail::percent(e.median), detail::percent(e.mean),
+                     detail::percent(e.p90), detail::percent(e.bias, true));
+}
+
+}  // namespace
+
+std::string render(const Calibration& fit, const RenderOptions& options) {
+  if (options.format == OutputFormat::json) return json_of(fit);
+  std::string out = render(table_of(fit), options);
+  if (options.format == OutputFormat::csv) return out;
+  out += "\n" + errors_text("before", fit.before) + errors_text("after, same rows", fit.after) + errors_text("on groups left out", fit.left_out);
+  out += fmt::format("80 % intervals hold {} of the rows", detail::percent(fit.coverage));
+  out += fit.groups.empty() ? "\n" : fmt::format(", {} of those of groups left out\n", detail::percent(fit.coverage_left_out));
+  if (fit.fitted_rows < fit.rows) out += fmt::format("fitted to {} of {} rows, spread evenly\n", fit.fitted_rows, fit.rows);
+  for (const auto& g : fit.groups)
+    out += fmt::format("  {:<40} median {:>6} in the sample, {:>6} left out\n", g.group.size() > 40 ? g.group.substr(0, 37) + "..." : g.group,
+                       detail::percent(g.in_sample.median), detail::percent(g.left_out.median));
+  for (std::size_t i = 0; i < fit.constants.size(); ++i)
+    for (std::size_t j = i + 1; j < fit.constants.size(); ++j)
+      if (const double r = correlation(fit, i, j); std::abs(r) > kStrong)
+        out += fmt::format("  {} and {} move together (correlation {:+.2f})\n", fit.constants[i].constant.field, fit.constants[j].constant.field, r);
+  return out;
+}
+
+}  // namespace mlsysim

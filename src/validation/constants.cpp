@@ -1,0 +1,117 @@
+#include <mlsysim/validation/constants.hpp>
+
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+
+#include <functional>
+
+namespace mlsysim {
+namespace {
+
+/// A number inside a spec: its dotted name, its value where it is stated, and how to replace it.
+struct Figure {
+  std::string name;
+  Exponents exps;
+  std::optional<double> value;
+  std::function<void(double)> set;
+};
+
+/// Calls f(figure) for every number of a table struct, nested structs included; texts, lists and choices are passed over.
+template <HasFields S>
+void for_each_figure(S& object, const std::string& prefix, const std::function<void(const Figure&)>& f) {
+  for_each_field<S>([&]<class M>(const Field<S, M>& row) {
+    M& member = object.*row.member;
+    const auto name = prefix + std::string(row.name);
+    if constexpr (HasFields<M>) {
+      for_each_figure(member, name + ".", f);
+    } else if constexpr (std::is_same_v<M, RatePerPrecision>) {
+      for (std::size_t i = 0; i < kPrecisions; ++i) {
+        auto& rate = member[static_cast<Precision>(i)];
+        f({fmt::format("{}.{}", name, name_of(static_cast<Precision>(i))), detail::Access<ComputeRate<>>::exps,
+           rate ? std::optional(rate->base()) : std::nullopt, [&rate](double x) { rate = ComputeRate<>::from_base(x); }});
+      }
+    } else {
+      using Inner = typename detail::unwrap<M>::type;
+      if constexpr (Scalar<Inner> || requires { Inner::from_base(1.0).base(); }) {
+        using A = detail::Access<M>;
+        const Value value = A::get(&member);
+        const auto* x = std::get_if<double>(&value);
+        f({name, A::exps, x != nullptr ? std::optional(*x) : std::nullopt, [&member](double v) { A::set(&member, Value(v), FieldInfo{}); }});
+      }
+    }
+  });
+}
+
+template <class S>
+std::optional<Figure> find_figure(S& object, const std::string& name) {
+  std::optional<Figure> found;
+  for_each_figure(object, "", [&](const Figure& g) {
+    if (g.name == name) found = g;
+  });
+  return found;
+}
+
+template <class S>
+Figure figure(S& object, const std::string& name, std::string_view what) {
+  if (auto found = find_figure(object, name)) return *found;
+  std::vector<std::string> names;
+  for_each_figure(object, "", [&](const Figure& g) { names.push_back(g.name); });
+  throw LookupError({.id = "mlsysim.validation.020",
+                     .message = fmt::format("a {} has no figure '{}'", what, name),
+                     .key = name,
+                     .found = fmt::format("'{}'", name),
+                     .expected = fmt::format("the dotted name of a figure of a {}", what),
+                     .hint = did_you_mean(name, names)});
+}
+
+}  // namespace
+
+Constants::Constants(const Conventions& conventions, std::vector<ConstantValue> changes) : conventions_(conventions) {
+  HardwareNode any;
+  for (auto& c : changes) {
+    if (c.owner == "default") figure(conventions_, c.field, "convention").set(c.base);
+    else {
+      (void)figure(any, c.field, "device");
+      devices_.push_back(std::move(c));
+    }
+  }
+}
+
+const HardwareNode& Constants::device(const HardwareNode& original) const {
+  if (devices_.empty()) return original;
+  auto& copy = copies_[&original];
+  if (copy) return *copy;
+  copy = std::make_unique<HardwareNode>(original);
+  for (const auto& c : devices_) {
+    if (c.owner != "*" && c.owner != original.name) continue;
+    const auto f = figure(*copy, c.field, "device");
+    // "Every device" replaces what a device states; what it leaves to the conventions is changed there.
+    if (c.owner != "*" || f.value) f.set(c.base);
+  }
+  return *copy;
+}
+
+ConstantFigure constant_of(const HardwareNode& device, const Conventions& conventions, const std::string& owner,
+                           const std::string& field) {
+  Conventions all = conventions;
+  if (owner == "default") {
+    const auto f = figure(all, field, "convention");
+    return {*f.value, f.exps};
+  }
+  HardwareNode copy = device;
+  const auto f = figure(copy, field, "device");
+  if (f.value) return {*f.value, f.exps};
+  // "efficiency.memory" of a device that is silent is the convention "memory_share".
+  const auto last = field.substr(field.rfind('.') + 1);
+  for (const std::string& name : {last, last + "_share", "kernel_" + last})
+    if (const auto c = find_figure(all, name); c && c->exps == f.exps) return {*c->value, f.exps};
+  throw LookupError({.id = "mlsysim.validation.021",
+                     .message = fmt::format("'{}' states no '{}', and no convention stands in for it", device.name, field),
+                     .key = field,
+                     .found = "an absent figure",
+                     .expected = "a figure with a value to start from",
+                     .hint = "give the device a value"});
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,165 @@
+#include <mlsysim/validation/csv.hpp>
+
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+namespace mlsysim {
+
+/// One pass over the bytes. Values are views into them; a quoted value is moved left over its quotes.
+class CsvReader {
+ public:
+  explicit CsvReader(CsvTable& table) : t_(table), at_(table.bytes_->data()), end_(at_ + table.bytes_->size()) {}
+
+  void run() {
+    if (at_ == end_) refuse("the file is empty", "nothing", "a header line with the names of the columns", "write one");
+    std::vector<CsvTable::Cell> record;
+    read_record(record);
+    for (const auto& cell : record) {
+      const std::string name(cell.text);
+      here_ = cell;
+      if (name.empty()) refuse("a column has no name", "an empty name", "a name in every field of the first line", "name it");
+      if (std::find(t_.columns_.begin(), t_.columns_.end(), name) != t_.columns_.end())
+        refuse(fmt::format("the column '{}' occurs twice", name), "'" + name + "'", "names that occur once", "rename one of them");
+      t_.columns_.push_back(name);
+    }
+    while (at_ != end_) {
+      record.clear();
+      read_record(record);
+      here_ = record.size() > t_.columns_.size() ? record[t_.columns_.size()] : record.front();
+      if (record.size() != t_.columns_.size())
+        refuse("the record has another number of values than the header has names", fmt::format("{} values", record.size()),
+               fmt::format("{} values", t_.columns_.size()), "add or remove commas, or put the value in quotes");
+      t_.cells_.insert(t_.cells_.end(), record.begin(), record.end());
+    }
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string message, std::string found, std::string expected, std::string hint) {
+    throw InputError({.id = "mlsysim.validation.001", .message = std::move(message), .found = std::move(found),
+                      .expected = std::move(expected), .hint = std::move(hint),
+                      .where = {t_.file_, here_.line, here_.column}});
+  }
+  void mark() { here_ = {{}, line_, static_cast<int>(at_ - line_start_) + 1}; }
+
+  void read_record(std::vector<CsvTable::Cell>& record) {
+    mark();
+    if (*at_ == '\n' || *at_ == '\r') refuse("the line is empty", "an empty line", "a record", "remove the line");
+    for (;;) {
+      mark();
+      CsvTable::Cell cell = here_;
+      cell.text = at_ != end_ && *at_ == '"' ? quoted() : bare();
+      record.push_back(cell);
+      if (at_ == end_) return;
+      if (*at_ == ',') {
+        ++at_;
+        continue;
+      }
+      if (*at_ == '\r') ++at_;
+      if (at_ != end_ && *at_ == '\n') {
+        ++at_;
+        ++line_;
+        line_start_ = at_;
+        return;
+      }
+      mark();
+      refuse("a carriage return stands alone", "CR without LF", "lines that end in LF or CRLF", "convert the line ends");
+    }
+  }
+  std::string_view bare() {
+    char* const begin = at_;
+    for (; at_ != end_ && *at_ != ',' && *at_ != '\n' && *at_ != '\r'; ++at_)
+      if (*at_ == '"' || *at_ == '\0') {
+        mark();
+        refuse(*at_ == '"' ? "a quote stands inside a value without quotes" : "the file holds a NUL",
+               *at_ == '"' ? "'\"'" : "a zero byte", "text", "put the whole value in quotes and double the quotes inside");
+      }
+    return {begin, at_};
+  }
+  std::string_view quoted() {
+    char* const begin = ++at_;
+    char* to = begin;
+    for (; at_ != end_; ++at_) {
+      if (*at_ == '"') {
+        if (at_ + 1 == end_ || at_[1] != '"') break;
+        ++at_;
+      } else if (*at_ == '\n') {
+        ++line_;
+        line_start_ = at_ + 1;
+      }
+      *to++ = *at_;
+    }
+    if (at_ == end_) refuse("a quoted value does not end", "the end of the file", "a closing quote", "add it");
+    ++at_;
+    if (at_ != end_ && *at_ != ',' && *at_ != '\n' && *at_ != '\r') {
+      mark();
+      refuse("text follows a closing quote", fmt::format("'{}'", *at_), "a comma or the end of the line",
+             "double the quotes inside the value");
+    }
+    return {begin, to};
+  }
+
+  CsvTable& t_;
+  char *at_, *end_;
+  char* line_start_ = at_;
+  int line_ = 1;
+  CsvTable::Cell here_{{}, 1, 1};
+};
+
+CsvTable CsvTable::parse(std::string text, std::string name) {
+  CsvTable t;
+  t.file_ = std::move(name);
+  t.bytes_ = std::make_unique<std::string>(std::move(text));
+  if (t.bytes_->starts_with("\xEF\xBB\xBF")) t.bytes_->erase(0, 3);
+  CsvReader(t).run();
+  return t;
+}
+
+CsvTable CsvTable::read(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in.is_open() || in.bad())
+    throw InputError({.id = "mlsysim.validation.002", .message = "the file cannot be read", .key = file.generic_string(),
+                      .found = "no readable file", .expected = "a CSV file", .hint = "check the path and the permissions",
+                      .where = {.file = file.generic_string()}});
+  return parse(std::move(text), file.generic_string());
+}
+
+std::size_t CsvTable::column(std::string_view name, const Location& asked_at) const {
+  const auto it = std::find(columns_.begin(), columns_.end(), name);
+  if (it != columns_.end()) return static_cast<std::size_t>(it - columns_.begin());
+  throw LookupError({.id = "mlsysim.validation.003",
+                     .message = fmt::format("{} has no column '{}'", file_, name),
+                     .key = std::string(name),
+                     .found = fmt::format("'{}'", name),
+                     .expected = fmt::format("one of {}", fmt::join(columns_, ", ")),
+                     .hint = did_you_mean(name, columns_),
+                     .where = asked_at});
+}
+
+double CsvTable::number(std::size_t row, std::size_t col) const {
+  const auto t = text(row, col);
+  double x = 0;
+  const auto [stop, failed] = std::from_chars(t.data(), t.data() + t.size(), x);
+  if (failed == std::errc{} && stop == t.data() + t.size() && std::isfinite(x)) return x;
+  throw InputError({.id = "mlsysim.validation.004",
+                    .message = fmt::format("the value of '{}' is not a number", columns_[col]),
+                    .key = columns_[col],
+                    .found = fmt::format("'{}'", t),
+                    .expected = "a decimal number such as 12.5 or 1e-3",
+                    .hint = "correct the value, or use the column as words",
+                    .where = where(row, col)});
+}
+
+Location CsvTable::where(std::size_t row, std::size_t col) const {
+  const auto& cell = cells_[row * columns_.size() + col];
+  return {file_, cell.line, cell.column};
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,213 @@
+#include "detail/definition_reader.hpp"
+
+#include <mlsysim/units/any_quantity.hpp>
+#include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/units/unit_registry.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace mlsysim::detail {
+namespace {
+
+constexpr std::string_view kSchema = "mlsysim/validation@1";
+
+/// Collects every fault of one definition.
+class Reader {
+ public:
+  Reader(const YamlDocument& document, const std::function<CsvTable(const std::string&)>& open) : doc_(document), open_(open) {}
+
+  MeasuredTable run() {
+    const auto& root = doc_.root();
+    if (root.kind != YamlValue::Kind::map) {
+      fault(root, "the definition of a table is not a map", root.describe(), "keys such as 'title' and 'data'", "");
+      raise();
+    }
+    known(root, {"schema", "title", "data", "source", "note", "definitions", "measurand", "measured", "inputs", "left_out",
+                 "groups", "labels", "repeats", "tolerance", "unpredicted"});
+    if (word(root, "schema") != kSchema)
+      fault(root, "the definition has another schema", word(root, "schema"), std::string(kSchema), "begin with 'schema: mlsysim/validation@1'");
+    t_.title = word(root, "title");
+    t_.note = word(root, "note", Need::optional);
+    source(root);
+    const auto data = word(root, "data");
+    raise();
+    t_.data = open_(data);
+    t_.unpredicted = word(root, "unpredicted", Need::optional);
+    columns(root, "labels", t_.labels);
+    if (t_.unpredicted.empty()) compared(root);
+    raise();
+    return std::move(t_);
+  }
+
+ private:
+  enum class Need : std::uint8_t { required, optional };
+
+  void fault(const YamlValue& at, std::string message, std::string found, std::string expected, std::string hint) {
+    problems_.push_back(doc_.placed({.id = "mlsysim.validation.040", .message = std::move(message), .found = std::move(found),
+                                     .expected = std::move(expected), .hint = std::move(hint)}, at));
+  }
+  void raise() {
+    if (problems_.empty()) return;
+    const auto title = fmt::format("{}: {} problems", doc_.file(), problems_.size());
+    throw ErrorList({.id = "mlsysim.validation.041", .message = title}, std::move(problems_));
+  }
+  /// Faults of parts that throw by themselves are collected as well.
+  template <class F>
+  void attempt(const YamlValue& at, F&& f) {
+    try {
+      f();
+    } catch (const ErrorList&) {
+      throw;
+    } catch (const Error& error) {
+      problems_.push_back(error.facts().where.line > 0 ? error.facts() : doc_.placed(error.facts(), at));
+    }
+  }
+  void known(const YamlValue& map, std::vector<std::string> names) {
+    for (const auto& [key, value] : map.pairs)
+      if (std::find(names.begin(), names.end(), key.text) == names.end())
+        fault(key, fmt::format("the key '{}' is not known here", key.text), "'" + key.text + "'",
+              fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(key.text, names));
+  }
+  std::string word(const YamlValue& map, std::string_view key, Need need = Need::required) {
+    const YamlValue* v = map.find(key);
+    if (v != nullptr && v->kind == YamlValue::Kind::scalar && !v->text.empty()) return v->text;
+    if (v != nullptr) fault(*v, fmt::format("'{}' is not a text", key), v->describe(), "a text that is not empty", "");
+    else if (need == Need::required) fault(map, fmt::format("'{}' is missing", key), "nothing", fmt::format("a key '{}'", key), "add it");
+    return {};
+  }
+  std::vector<std::string> words(const YamlValue& list, std::string_view key) {
+    std::vector<std::string> out;
+    if (list.kind != YamlValue::Kind::sequence) fault(list, fmt::format("'{}' is not a list", key), list.describe(), "a list of words", "write [a, b]");
+    for (const auto& item : list.items) out.push_back(item.kind == YamlValue::Kind::null ? std::string() : item.text);
+    return out;
+  }
+  void columns(const YamlValue& root, std::string_view key, std::vector<std::size_t>& out) {
+    const YamlValue* list = root.find(key);
+    if (list == nullptr) return;
+    for (const auto& name : words(*list, key)) attempt(*list, [&] { out.push_back(t_.data.column(name, list->where)); });
+  }
+  void source(const YamlValue& root) {
+    const YamlValue* s = root.find("source");
+    if (s == nullptr || s->kind != YamlValue::Kind::map) {
+      fault(s == nullptr ? root : *s, "the table has no source", s == nullptr ? "nothing" : s->describe(),
+            "source: {kind: measured, ref: a key of references.yaml, recorded: a date}", "say where the figures come from");
+      return;
+    }
+    known(*s, {"kind", "ref", "recorded", "verified", "licence", "hardware", "software", "note"});
+    (void)word(*s, "kind");
+    t_.reference = word(*s, "ref");
+    t_.licence = word(*s, "licence", Need::optional);
+    if (s->find("recorded") == nullptr && s->find("verified") == nullptr) (void)word(*s, "recorded");
+  }
+  ColumnExpression expression(const YamlValue& v) {
+    if (v.kind != YamlValue::Kind::scalar)
+      throw InputError({.id = "mlsysim.validation.042", .message = "this is no expression", .found = v.describe(),
+                        .expected = "a number or an expression over columns", .where = v.where});
+    return ColumnExpression::parse(v.text, t_.data, v.where);
+  }
+
+  void compared(const YamlValue& root) {
+    const auto name = word(root, "measurand");
+    if (name.empty()) return;
+    attempt(*root.find("measurand"), [&] { t_.measurand = &measurand(name); });
+    if (t_.measurand == nullptr) return;
+    measured(root);
+    if (const YamlValue* list = root.find("inputs"); list != nullptr && list->kind == YamlValue::Kind::map) {
+      for (const auto& [key, value] : list->pairs) attempt(value, [&] { input(key, value); });
+    } else {
+      fault(list == nullptr ? root : *list, "'inputs' is missing", "nothing", "a map of inputs and where they come from", "");
+    }
+    for (const auto& f : t_.measurand->inputs()) {
+      const bool given = std::any_of(t_.inputs.begin(), t_.inputs.end(), [&](const InputRule& r) { return r.field == &f; });
+      if (f.required && !given)
+        fault(root, fmt::format("the input '{}' ({}) of '{}' is missing", f.name, f.meaning, name), "nothing",
+              fmt::format("a line '{}: ...' under 'inputs'", f.name), "");
+    }
+    if (const YamlValue* list = root.find("left_out"))
+      for (const auto& item : list->items) attempt(item, [&] { leave_out(item); });
+    columns(root, "groups", t_.groups);
+    if (const YamlValue* v = root.find("repeats")) {
+      t_.median_of_repeats = v->text == "median";
+      if (!t_.median_of_repeats) fault(*v, "'repeats' has no such choice", v->describe(), "median", "");
+    }
+    if (const YamlValue* v = root.find("tolerance")) {
+      const auto* end = v->text.data() + v->text.size();
+      const auto [stop, failed] = std::from_chars(v->text.data(), end, t_.tolerance);
+      if (failed != std::errc{} || stop != end || !(t_.tolerance >= 0 && t_.tolerance <= 1))
+        fault(*v, "'tolerance' is not a share", v->describe(), "a number from 0 to 1", "");
+    }
+  }
+  void measured(const YamlValue& root) {
+    const YamlValue* m = root.find("measured");
+    if (m == nullptr || m->kind != YamlValue::Kind::map) {
+      fault(m == nullptr ? root : *m, "'measured' is missing", "nothing", "measured: {value: an expression, unit: a unit}", "");
+      return;
+    }
+    known(*m, {"value", "unit"});
+    if (const YamlValue* v = m->find("value")) attempt(*v, [&] { t_.measured = expression(*v); });
+    else fault(*m, "'measured.value' is missing", "nothing", "an expression over columns", "");
+    attempt(*m, [&] {
+      const auto unit = word(*m, "unit", Need::optional);
+      const auto one = AnyQuantity::parse(unit.empty() ? "1" : "1 " + unit);
+      const auto want = AnyQuantity::parse(t_.measurand->unit().empty() ? "1" : fmt::format("1 {}", t_.measurand->unit()));
+      if (!(one.exponents() == want.exponents()))
+        throw DimensionError({.id = "mlsysim.validation.043", .message = "the measured unit does not suit the measurand",
+                              .key = "measured.unit", .found = unit, .expected = fmt::format("a unit like {}", t_.measurand->unit())});
+      t_.unit_factor = one.base();
+    });
+  }
+  void input(const YamlValue& key, const YamlValue& value) {
+    const FieldInfo* f = find_field(t_.measurand->inputs(), key.text);
+    if (f == nullptr) {
+      std::vector<std::string> names;
+      for (const auto& i : t_.measurand->inputs()) names.push_back(i.name);
+      fault(key, fmt::format("'{}' is no input of '{}'", key.text, t_.measurand->name()), "'" + key.text + "'",
+            fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(key.text, names));
+      return;
+    }
+    InputRule rule{.field = f};
+    const bool number = f->kind == ValueKind::number || f->kind == ValueKind::quantity;
+    if (value.kind == YamlValue::Kind::map) {
+      known(value, {"column", "words", "otherwise"});
+      rule.column = t_.data.column(word(value, "column"), value.where);
+      if (const YamlValue* map = value.find("words"))
+        for (const auto& [from, to] : map->pairs) rule.words.emplace(from.text, to.text);
+      rule.otherwise = word(value, "otherwise", Need::optional);
+    } else if (number) {
+      rule.expression = expression(value);
+    } else if (value.kind == YamlValue::Kind::scalar) {
+      rule.word = value.text;
+    } else {
+      fault(value, fmt::format("'{}' cannot be read", key.text), value.describe(), "a word, an expression or a map with 'column'", "");
+    }
+    t_.inputs.push_back(std::move(rule));
+  }
+  void leave_out(const YamlValue& item) {
+    LeaveOutRule rule;
+    known(item, {"when", "column", "is", "reason"});
+    rule.reason = word(item, "reason");
+    if (const YamlValue* when = item.find("when")) rule.when = expression(*when);
+    if (const YamlValue* is = item.find("is")) {
+      rule.column = t_.data.column(word(item, "column"), item.where);
+      rule.words = words(*is, "is");
+    }
+    if (!rule.when && !rule.column) fault(item, "the rule leaves out nothing", "neither 'when' nor 'column' and 'is'", "one of them", "");
+    t_.left_out.push_back(std::move(rule));
+  }
+
+  const YamlDocument& doc_;
+  const std::function<CsvTable(const std::string&)>& open_;
+  std::vector<ErrorFacts> problems_;
+  MeasuredTable t_;
+};
+
+}  // namespace
+
+MeasuredTable read_definition(const YamlDocument& document, const std::function<CsvTable(const std::string&)>& open) {
+  return Reader(document, open).run();
+}
+
+}  // namespace mlsysim::detail

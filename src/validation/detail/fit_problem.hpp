@@ -1,0 +1,56 @@
+#pragma once
+/// The least-squares problem of a calibration.
+
+#include <mlsysim/validation/calibrate.hpp>
+
+#include <Eigen/Core>
+
+#include <limits>
+
+namespace mlsysim::detail {
+
+/// A row of a fit.
+struct FitRow {
+  const Measurand* measurand = nullptr;
+  const MeasuredRow* row = nullptr;
+  std::size_t fold = 0;
+};
+
+/// Predictions as a function of the constants, in coordinates u without bounds: log p = l + (h - l) / (1 + exp(-u)).
+class FitProblem {
+ public:
+  FitProblem(const HardwareNode& device, const Zoo& zoo, const std::vector<FreeConstant>& constants);
+
+  [[nodiscard]] double value_at(std::size_t i, double u) const;
+  [[nodiscard]] double coordinate_of(std::size_t i, double value) const;
+  /// Derivative of log p by u.
+  [[nodiscard]] double slope_at(std::size_t i, double u) const;
+  [[nodiscard]] Constants constants_at(const Eigen::VectorXd& u, const std::vector<std::size_t>& active) const;
+
+  /// log(predicted / measured) of rows; 0 for a row without an answer.
+  [[nodiscard]] Eigen::VectorXd residuals(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
+                                          const std::vector<std::size_t>& active) const;
+  /// Derivatives of the residuals by the logarithms of the constants, by central differences.
+  [[nodiscard]] Eigen::MatrixXd sensitivities(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
+                                              const std::vector<std::size_t>& active) const;
+  /// Moves the active constants to the best fit. `u` holds the coordinates of the active ones.
+  void fit(const std::vector<FitRow>& rows, Eigen::VectorXd& u, const std::vector<std::size_t>& active, double robust_scale) const;
+
+  [[nodiscard]] const std::vector<FreeConstant>& constants() const { return constants_; }
+  [[nodiscard]] Eigen::VectorXd start(const std::vector<std::size_t>& active) const;
+
+ private:
+  const HardwareNode& device_;
+  const Zoo& zoo_;
+  const std::vector<FreeConstant>& constants_;
+  Conventions conventions_;
+};
+
+/// Robust standard deviation: the median of sizes over that of a normal distribution.
+[[nodiscard]] double robust_deviation(const Eigen::VectorXd& residuals);
+
+/// Covariance of the logarithms: data and priors; `noise` is the standard deviation of a residual.
+[[nodiscard]] Eigen::MatrixXd covariance_of(const Eigen::MatrixXd& sensitivities, const Eigen::VectorXd& residuals,
+                                            const Eigen::VectorXd& prior_spreads, double noise, double robust_scale);
+
+}  // namespace mlsysim::detail

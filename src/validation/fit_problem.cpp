@@ -1,0 +1,162 @@
+#include "detail/fit_problem.hpp"
+
+#include <Eigen/Cholesky>
+#include <unsupported/Eigen/NonLinearOptimization>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+constexpr double kStep = 1e-3;        // of a logarithm, for differences
+constexpr double kFarthest = 6;       // coordinates: within 0.25 % of a bound
+constexpr double kMedianOfNormal = 0.6745;
+constexpr int kMostEvaluations = 40;
+
+/// Size of a residual under the soft-l1 loss: r for small ones, its square root for large ones.
+double softened(double r, double scale) {
+  const double z = r / scale;
+  return std::copysign(scale * std::sqrt(2 * (std::sqrt(1 + z * z) - 1)), r);
+}
+
+/// The residuals in the form that Eigen's optimiser asks for.
+struct Functor {
+  using Scalar = double;
+  using InputType = Eigen::VectorXd;
+  using ValueType = Eigen::VectorXd;
+  using JacobianType = Eigen::MatrixXd;
+  enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
+
+  const FitProblem* problem;
+  const std::vector<FitRow>* rows;
+  const std::vector<std::size_t>* active;
+  double scale;
+  double noise;  ///< of a row, so that priors weigh as they should
+
+  [[nodiscard]] int inputs() const { return static_cast<int>(active->size()); }
+  [[nodiscard]] int values() const { return static_cast<int>(rows->size() + active->size()); }
+
+  int operator()(const InputType& u, ValueType& out) const {
+    const auto r = problem->residuals(*rows, u, *active);
+    for (Eigen::Index i = 0; i < r.size(); ++i) out[i] = softened(r[i], scale) / noise;
+    for (std::size_t j = 0; j < active->size(); ++j) {
+      const auto& c = problem->constants()[(*active)[j]];
+      const auto at = static_cast<Eigen::Index>(j);
+      out[r.size() + at] = std::log(problem->value_at((*active)[j], u[at]) / c.prior) / c.prior_spread;
+    }
+    return 0;
+  }
+  int df(const InputType& u, JacobianType& jacobian) const {
+    ValueType forward(values()), backward(values());
+    InputType moved = u;
+    for (Eigen::Index j = 0; j < u.size(); ++j) {
+      moved[j] = u[j] + kStep;
+      (*this)(moved, forward);
+      moved[j] = u[j] - kStep;
+      (*this)(moved, backward);
+      moved[j] = u[j];
+      jacobian.col(j) = (forward - backward) / (2 * kStep);
+    }
+    return 0;
+  }
+};
+
+}  // namespace
+
+FitProblem::FitProblem(const HardwareNode& device, const Zoo& zoo, const std::vector<FreeConstant>& constants)
+    : device_(device), zoo_(zoo), constants_(constants), conventions_(conventions_of(zoo)) {}
+
+double FitProblem::value_at(std::size_t i, double u) const {
+  const auto& c = constants_[i];
+  const double low = std::log(c.low), high = std::log(c.high);
+  return std::exp(low + (high - low) / (1 + std::exp(-u)));
+}
+
+double FitProblem::coordinate_of(std::size_t i, double value) const {
+  const auto& c = constants_[i];
+  const double share = (std::log(value) - std::log(c.low)) / (std::log(c.high) - std::log(c.low));
+  if (share <= 0) return -kFarthest;
+  if (share >= 1) return kFarthest;
+  return std::clamp(std::log(share / (1 - share)), -kFarthest, kFarthest);
+}
+
+double FitProblem::slope_at(std::size_t i, double u) const {
+  const auto& c = constants_[i];
+  const double s = 1 / (1 + std::exp(-u));
+  return (std::log(c.high) - std::log(c.low)) * s * (1 - s);
+}
+
+Eigen::VectorXd FitProblem::start(const std::vector<std::size_t>& active) const {
+  Eigen::VectorXd u(static_cast<Eigen::Index>(active.size()));
+  for (std::size_t j = 0; j < active.size(); ++j) u[static_cast<Eigen::Index>(j)] = coordinate_of(active[j], constants_[active[j]].start);
+  return u;
+}
+
+Constants FitProblem::constants_at(const Eigen::VectorXd& u, const std::vector<std::size_t>& active) const {
+  std::vector<ConstantValue> changes;
+  for (std::size_t j = 0; j < active.size(); ++j)
+    changes.push_back({device_.name, constants_[active[j]].field, value_at(active[j], u[static_cast<Eigen::Index>(j)])});
+  return Constants(conventions_, std::move(changes));
+}
+
+Eigen::VectorXd FitProblem::residuals(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
+                                      const std::vector<std::size_t>& active) const {
+  const Constants constants = constants_at(u, active);
+  const PredictionContext context{&zoo_, &constants};
+  Eigen::VectorXd r(static_cast<Eigen::Index>(rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto p = predict(*rows[i].measurand, rows[i].row->inputs.get(), context);
+    r[static_cast<Eigen::Index>(i)] = p.answered() && p.base > 0 ? std::log(p.base / rows[i].row->measured) : 0.0;
+  }
+  return r;
+}
+
+Eigen::MatrixXd FitProblem::sensitivities(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
+                                          const std::vector<std::size_t>& active) const {
+  Eigen::MatrixXd out(static_cast<Eigen::Index>(rows.size()), u.size());
+  Eigen::VectorXd moved = u;
+  for (Eigen::Index j = 0; j < u.size(); ++j) {
+    const auto c = active[static_cast<std::size_t>(j)];
+    const double step = kStep / std::max(slope_at(c, u[j]), 1e-3);
+    moved[j] = u[j] + step;
+    const auto forward = residuals(rows, moved, active);
+    const double above = std::log(value_at(c, moved[j]));
+    moved[j] = u[j] - step;
+    out.col(j) = (forward - residuals(rows, moved, active)) / (above - std::log(value_at(c, moved[j])));
+    moved[j] = u[j];
+  }
+  return out;
+}
+
+void FitProblem::fit(const std::vector<FitRow>& rows, Eigen::VectorXd& u, const std::vector<std::size_t>& active,
+                     double robust_scale) const {
+  if (active.empty()) return;
+  Functor functor{this, &rows, &active, robust_scale, std::max(robust_deviation(residuals(rows, u, active)), 0.01)};
+  Eigen::LevenbergMarquardt<Functor> solver(functor);
+  solver.parameters.maxfev = kMostEvaluations;
+  solver.parameters.ftol = solver.parameters.xtol = 1e-6;
+  solver.minimize(u);
+  for (auto& x : u) x = std::clamp(x, -kFarthest, kFarthest);
+}
+
+double robust_deviation(const Eigen::VectorXd& residuals) {
+  if (residuals.size() == 0) return 0;
+  std::vector<double> sizes;
+  for (const double r : residuals) sizes.push_back(std::abs(r));
+  std::sort(sizes.begin(), sizes.end());
+  return quantile(sizes, 0.5) / kMedianOfNormal;
+}
+
+Eigen::MatrixXd covariance_of(const Eigen::MatrixXd& sensitivities, const Eigen::VectorXd& residuals,
+                              const Eigen::VectorXd& prior_spreads, double noise, double robust_scale) {
+  // Rows far from the fit count less, as they did in it.
+  const double s2 = robust_scale * robust_scale;
+  Eigen::VectorXd weights(residuals.size());
+  for (Eigen::Index i = 0; i < residuals.size(); ++i) weights[i] = 1 / std::sqrt(1 + residuals[i] * residuals[i] / s2);
+  Eigen::MatrixXd information = sensitivities.transpose() * weights.asDiagonal() * sensitivities / std::max(noise * noise, 1e-6);
+  information.diagonal() += prior_spreads.cwiseAbs2().cwiseInverse();
+  return information.ldlt().solve(Eigen::MatrixXd::Identity(information.rows(), information.cols()));
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,32 @@
+#include "detail/case_measurand.hpp"
+
+#include <mlsysim/units/near_miss.hpp>
+
+#include <fmt/format.h>
+
+namespace mlsysim {
+
+std::span<const Measurand* const> measurands() {
+  static const std::vector<const Measurand*> all = [] {
+    std::vector<const Measurand*> out;
+    for (const auto& family : {detail::kernel_measurands(), detail::collective_measurands(), detail::training_measurands(),
+                               detail::serving_measurands(), detail::steady_measurands(), detail::other_measurands()})
+      out.insert(out.end(), family.begin(), family.end());
+    return out;
+  }();
+  return all;
+}
+
+const Measurand& measurand(std::string_view name, const Location& where) {
+  std::vector<std::string> names;
+  for (const Measurand* t : measurands()) {
+    if (t->name() == name) return *t;
+    names.emplace_back(t->name());
+  }
+  throw LookupError({.id = "mlsysim.validation.060", .message = fmt::format("there is no measurand '{}'", name),
+                     .key = std::string(name), .found = fmt::format("'{}'", name),
+                     .expected = fmt::format("one of {}", fmt::join(names, ", ")), .hint = did_you_mean(name, names),
+                     .where = where});
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,177 @@
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+// g++ 12 sees a write past the default of a table row that is not there (gcc bug 105562).
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
+
+#include "detail/case_measurand.hpp"
+
+#include <mlsysim/lowering/emit.hpp>
+#include <mlsysim/lowering/lower.hpp>
+#include <mlsysim/lowering/pass_cost.hpp>
+#include <mlsysim/lowering/single_op.hpp>
+
+namespace mlsysim::detail {
+namespace {
+
+Device<> device_at(const HardwareNode& hardware, Precision precision, const PredictionContext& context) {
+  Notes quiet;
+  return device_view(context.constants->device(hardware), precision, context.constants->conventions(), quiet);
+}
+
+/// Operators one after the other, as the comparison sees them.
+Prediction priced(const OpList<>& ops, const Device<>& d, const PredictionContext& context) {
+  const auto all = [](const Op<>&) { return true; };
+  if (context.comparison == Yardstick::roofline) return {roofline_of(ops, d, all).base()};
+  if (context.comparison == Yardstick::textbook) {
+    // A student's derating: half of the peak, the whole bandwidth, one dispatch.
+    Device<> half = d;
+    half.matrix_rate = d.matrix_rate * context.constants->conventions().textbook_efficiency;
+    return {(roofline_of(ops, half, all) + d.dispatch).base()};
+  }
+  PassCost<> sum;
+  for (const auto& op : ops) sum.add(op, price(op, d, Links<>{}), d.issue);
+  return {sum.total.base(), terms_of(sum, context)};
+}
+
+/// The frame that the rules of the lowering work in, without a model around it.
+struct Bare {
+  Structure structure;
+  Shape<> shape;
+  Plan<> plan;
+  OpList<> ops;
+
+  explicit Bare(const Storage& storage) {
+    structure.phase = Phase::prefill;
+    shape.layers = shape.hidden = 1;
+    set_storage(plan, storage);
+  }
+  Frame<double> frame() { return {structure, shape, plan, ops}; }
+};
+
+struct ProductCase {
+  const HardwareNode* hardware = nullptr;
+  Precision precision = Precision::bf16;
+  double m = 0, n = 0, k = 0, groups = 1;
+  double input_bytes = 2;
+  bool quantised_inside = false;
+  double repeats = 1;
+  static constexpr auto fields() {
+    using C = ProductCase;
+    return rows(field(&C::hardware, "hardware", "", "device"),
+                field(&C::precision, "precision", "", "format of the factors").defaulted("bf16"),
+                field(&C::m, "rows", "", "rows of a group").positive(), field(&C::n, "columns", "", "columns").positive(),
+                field(&C::k, "depth", "", "depth of the sums").positive(),
+                field(&C::groups, "groups", "", "independent products, each with weights of its own").at_least(1).defaulted("1"),
+                field(&C::input_bytes, "input_bytes", "", "bytes of one value of the left factor").positive().defaulted("2"),
+                field(&C::quantised_inside, "quantised_inside", "", "the time includes quantising the left factor").defaulted("no"),
+                field(&C::repeats, "repeats", "", "executions back to back, of which the time is the mean").at_least(1).defaulted("1"));
+  }
+};
+
+Prediction product_time(const ProductCase& c, const PredictionContext& context) {
+  const Storage stored = inference_storage(c.precision, std::nullopt);
+  Bare bare(stored);
+  if (c.quantised_inside)  // reads 2 B, writes one; activations are counted at 2 B
+    elementwise(bare.frame(), "quantisation", OpGroup::feed_forward, c.repeats, c.m * c.k * c.groups, 1, 0.5, 2);
+  const double read = c.quantised_inside ? bytes_per_element(c.precision) : c.input_bytes;
+  const ProductBytes<> bytes{.a = (stored.activation_bytes + read - 2.0) * unit::B, .b = stored.weight_bytes * unit::B,
+                             .c = stored.activation_bytes * unit::B};
+  bare.ops.push(product_op(c.m, c.n, c.k, bytes, c.repeats, c.groups));
+  auto p = priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
+  p.base /= c.repeats;
+  for (auto& term : p.terms) term.base /= c.repeats;
+  return p;
+}
+
+Prediction product_rate(const ProductCase& c, const PredictionContext& context) {
+  auto p = product_time(c, context);
+  p.base = 2 * c.m * c.n * c.k * c.groups / p.base;
+  return p;
+}
+
+struct AttentionCase {
+  const HardwareNode* hardware = nullptr;
+  Precision precision = Precision::bf16, kv_precision = Precision::bf16;
+  double batch = 1, new_tokens = 1, context = 1;
+  double heads = 1, kv_heads = 1, head_dim = 128;
+  double kv_lora = 0, rope = 0;
+  static constexpr auto fields() {
+    using C = AttentionCase;
+    return rows(field(&C::hardware, "hardware", "", "device"),
+                field(&C::precision, "precision", "", "format of the arithmetic").defaulted("bf16"),
+                field(&C::kv_precision, "kv_precision", "", "format of keys and values").defaulted("bf16"),
+                field(&C::batch, "batch", "", "sequences").at_least(1),
+                field(&C::new_tokens, "new_tokens", "", "query tokens of a sequence").at_least(1).counted().defaulted("1"),
+                field(&C::context, "context", "", "tokens that a sequence holds").at_least(1),
+                field(&C::heads, "heads", "", "query heads").at_least(1), field(&C::kv_heads, "kv_heads", "", "key-value heads").at_least(1),
+                field(&C::head_dim, "head_dim", "", "width of a head").positive(),
+                field(&C::kv_lora, "kv_lora", "", "width of the latent (MLA)").non_negative().defaulted("no latent"),
+                field(&C::rope, "rope", "", "width with rotation (MLA)").non_negative().defaulted("0"));
+  }
+};
+
+/// The attention operator of one layer, as the lowering makes it.
+Prediction attention_time(const AttentionCase& c, const PredictionContext& context) {
+  Bare bare(inference_storage(c.precision, c.kv_precision));
+  auto& s = bare.structure;
+  auto& h = bare.shape;
+  s.phase = c.new_tokens > 1 || c.context == 1 ? Phase::prefill : Phase::decode;
+  h = {};
+  h.layers = 1;
+  h.hidden = c.heads * c.head_dim;
+  h.ffn = h.hidden;
+  h.heads = c.heads;
+  h.kv_heads = c.kv_heads;
+  h.qk_dim = h.v_dim = c.head_dim;
+  if (c.kv_lora > 0) {
+    s.attention = AttentionKind::mla;
+    h.kv_lora = c.kv_lora;
+    h.rope = c.rope;
+    h.nope = h.v_dim = 128;
+    h.qk_dim = h.nope + h.rope;
+  }
+  bare.plan.batch = c.batch;
+  bare.plan.new_tokens = c.new_tokens;
+  bare.plan.context = c.context;
+  OpList<> all;
+  lower(s, h, {}, bare.plan, all);
+  for (const auto& op : all)
+    if (op.kind == OpKind::attention && op.count > 0) bare.ops.push(op);
+  return priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
+}
+
+struct StreamCase {
+  const HardwareNode* hardware = nullptr;
+  double values = 33554432;
+  double reads = 1, writes = 1, value_bytes = 8;
+  static constexpr auto fields() {
+    using C = StreamCase;
+    return rows(field(&C::hardware, "hardware", "", "device"),
+                field(&C::values, "values", "", "values of one array").positive().defaulted("2^25, the habit of BabelStream"),
+                field(&C::reads, "reads", "", "arrays that are read").non_negative(),
+                field(&C::writes, "writes", "", "arrays that are written").non_negative(),
+                field(&C::value_bytes, "value_bytes", "", "bytes of one value").positive().defaulted("8, doubles"));
+  }
+};
+
+Prediction stream_rate(const StreamCase& c, const PredictionContext& context) {
+  const auto& hardware = context.constants->device(*c.hardware);
+  Bare bare({2, c.value_bytes, 2, 0, 0});
+  elementwise(bare.frame(), "stream", OpGroup::norm, 1.0, c.values, c.reads, c.writes, 1);
+  const Data<> bytes = bare.ops[0].traffic;
+  auto p = priced(bare.ops, device_at(hardware, hardware.compute.default_precision, context), context);
+  p.base = bytes.base() / p.base;
+  return p;
+}
+
+}  // namespace
+
+std::vector<const Measurand*> kernel_measurands() {
+  static const CaseMeasurand<ProductCase, product_time> a("matrix_product", "us", "time of one matrix product");
+  static const CaseMeasurand<AttentionCase, attention_time> b("attention", "us", "time of one fused attention kernel");
+  static const CaseMeasurand<StreamCase, stream_rate> c("memory_stream", "GB/s", "bandwidth of a stream kernel");
+  static const CaseMeasurand<ProductCase, product_rate> d("product_rate", "TFLOP/s", "arithmetic rate of one matrix product");
+  return {&a, &b, &c, &d};
+}
+
+}  // namespace mlsysim::detail

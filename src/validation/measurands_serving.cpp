@@ -1,0 +1,61 @@
+#include "detail/serving_case.hpp"
+
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+/// Mean context over the generated tokens.
+double mean_context(const ServingCase& c) { return c.prompt + (c.output_tokens.value_or(1) + 1) / 2; }
+
+Prediction first_token(const ServingCase& c, const PredictionContext& context) {
+  const auto pass = Replica(c, context).prefill(c.batch_size, c.prompt);
+  return {pass.time.base(), terms_of(pass.cost, context)};
+}
+
+Prediction token_time(const ServingCase& c, const PredictionContext& context) {
+  const auto pass = Replica(c, context).decode(c.batch_size, mean_context(c));
+  return {pass.time.base(), terms_of(pass.cost, context)};
+}
+
+Prediction prompt_rate(const ServingCase& c, const PredictionContext& context) {
+  auto p = first_token(c, context);
+  p.base = c.batch_size * c.prompt / p.base;
+  return p;
+}
+
+Prediction decode_rate(const ServingCase& c, const PredictionContext& context) {
+  auto p = token_time(c, context);
+  p.base = c.batch_size / p.base;
+  return p;
+}
+
+/// Output tokens a second and device of one batch that is prefilled and then decoded to its end.
+Prediction static_batch(const ServingCase& c, const PredictionContext& context) {
+  const Replica replica(c, context);
+  const double n = c.output_tokens.value_or(1);
+  const auto first = replica.prefill(c.batch_size, c.prompt);
+  // The first token comes out of the prefill; time is linear in the context between two kernels' floors.
+  const auto begin = replica.decode(c.batch_size, c.prompt + 1), middle = replica.decode(c.batch_size, mean_context(c)),
+             end = replica.decode(c.batch_size, c.prompt + n);
+  const Time<> step = (begin.time + 4.0 * middle.time + end.time) / 6.0;
+  const Time<> total = first.time + (n - 1) * step;
+  Prediction p{c.batch_size * n / (total.base() * c.devices())};
+  if (context.wants_terms)
+    p.terms = {{"prefill", first.time.base()}, {"decode", ((n - 1) * step).base()},
+               {"launch", ((n - 1) * middle.cost.overhead).base()}, {"network", ((n - 1) * middle.cost.network).base()}};
+  return p;
+}
+
+}  // namespace
+
+std::vector<const Measurand*> serving_measurands() {
+  static const CaseMeasurand<ServingCase, first_token> a("first_token", "ms", "time of the prefill of one batch");
+  static const CaseMeasurand<ServingCase, token_time> b("token_time", "ms", "time of one decode step");
+  static const CaseMeasurand<ServingCase, prompt_rate> c("prompt_rate", "1/s", "prompt tokens a second");
+  static const CaseMeasurand<ServingCase, decode_rate> d("decode_rate", "1/s", "generated tokens a second, all sequences");
+  static const CaseMeasurand<ServingCase, static_batch> e("static_batch_rate", "1/s", "generated tokens a second and device, static batch");
+  return {&a, &b, &c, &d, &e};
+}
+
+}  // namespace mlsysim::detail

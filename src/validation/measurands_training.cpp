@@ -1,0 +1,174 @@
+#include "detail/case_measurand.hpp"
+
+#include <mlsysim/catalogue/models/distributed.hpp>
+#include <mlsysim/catalogue/models/training_memory.hpp>
+
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+struct TrainingCase {
+  const Workload* workload = nullptr;
+  std::optional<double> layers, hidden, ffn, heads, kv_heads, vocab;
+  bool gated_ffn = false, biases = true, learned_positions = true, tied_embeddings = true;
+  const Node* node = nullptr;
+  const NetworkFabric* fabric = nullptr;
+  double accelerators = 1, batch_size = 1, microbatch = 1, seq_len = 2048;
+  double tp_size = 1, pp_size = 1, cp_size = 1, ep_size = 1, v_stages = 1, zero_stage = 0, shards = 0;
+  Precision precision = Precision::bf16;
+  Recomputation recomputation = Recomputation::none;
+  double recomputed_share = 1;
+  bool sequence_parallel = false;
+  AttentionKernel attention_kernel = AttentionKernel::fused;
+  bool dropout = false;
+  OptimizerKind optimizer = OptimizerKind::adam;
+  double trainable_fraction = 1;
+  std::optional<Precision> gradient_precision{};
+  std::optional<double> overlap_efficiency{};
+  std::string part = "total";
+
+  static constexpr auto fields() {
+    using C = TrainingCase;
+    return rows(
+        field(&C::workload, "workload", "", "model of the zoo").defaulted("made of the sizes below"),
+        field(&C::layers, "layers", "", "transformer blocks").positive(), field(&C::hidden, "hidden", "", "width").positive(),
+        field(&C::ffn, "ffn", "", "feed-forward width; four times the width where absent").positive(),
+        field(&C::heads, "heads", "", "query heads").positive(), field(&C::kv_heads, "kv_heads", "", "key-value heads").positive(),
+        field(&C::vocab, "vocab", "", "vocabulary").positive(),
+        field(&C::gated_ffn, "gated_ffn", "", "three feed-forward matrices").defaulted("two, GPT-3"),
+        field(&C::biases, "biases", "", "projections and norms have biases").defaulted("yes, GPT-3"),
+        field(&C::learned_positions, "learned_positions", "", "learned position embeddings").defaulted("yes, GPT-3"),
+        field(&C::tied_embeddings, "tied_embeddings", "", "output shares the embedding").defaulted("yes, GPT-3"),
+        field(&C::node, "node", "", "node with its devices"),
+        field(&C::fabric, "fabric", "", "network between nodes").defaulted("one node"),
+        field(&C::accelerators, "accelerators", "", "devices").at_least(1).counted(),
+        field(&C::batch_size, "batch_size", "", "sequences of a step, all replicas").at_least(1),
+        field(&C::microbatch, "microbatch", "", "sequences of a micro-batch of a replica").at_least(1).counted().defaulted("1"),
+        field(&C::seq_len, "seq_len", "", "tokens of a sequence").at_least(1),
+        field(&C::tp_size, "tp_size", "", "tensor-parallel degree").at_least(1).counted().defaulted("1"),
+        field(&C::pp_size, "pp_size", "", "pipeline-parallel degree").at_least(1).counted().defaulted("1"),
+        field(&C::cp_size, "cp_size", "", "context-parallel degree").at_least(1).counted().defaulted("1"),
+        field(&C::ep_size, "ep_size", "", "expert-parallel degree").at_least(1).counted().defaulted("1"),
+        field(&C::v_stages, "v_stages", "", "model chunks of a device").at_least(1).counted().defaulted("1"),
+        field(&C::zero_stage, "zero_stage", "", "ZeRO stage").within(0, 3).counted().defaulted("0"),
+        field(&C::shards, "shards", "", "ranks over which ZeRO divides").non_negative().counted().defaulted("all replicas"),
+        field(&C::precision, "precision", "", "format of the products").defaulted("bf16"),
+        field(&C::recomputation, "recomputation", "", "activations that are made again").defaulted("none"),
+        field(&C::recomputed_share, "recomputed_share", "", "share of the blocks that recompute").within(0, 1).defaulted("all"),
+        field(&C::sequence_parallel, "sequence_parallel", "", "norms divided over the tensor-parallel group").defaulted("no"),
+        field(&C::attention_kernel, "attention_kernel", "", "whether scores stay on chip").defaulted("fused"),
+        field(&C::dropout, "dropout", "", "dropout masks are made and kept").defaulted("no"),
+        field(&C::optimizer, "optimizer", "", "optimizer").defaulted("Adam"),
+        field(&C::trainable_fraction, "trainable_fraction", "", "trained share of the weights").within(0, 1).defaulted("1"),
+        field(&C::gradient_precision, "gradient_precision", "", "format of gradients; that of the weights where absent"),
+        field(&C::overlap_efficiency, "overlap_efficiency", "", "share of the exchange that hides").within(0, 1),
+        field(&C::part, "part", "", "of a memory measurand: total, activations or states").defaulted("total"));
+  }
+};
+
+/// The model of the row: of the zoo, or from its sizes.
+struct Model {
+  Workload made;
+  const Workload* workload = nullptr;
+
+  explicit Model(const TrainingCase& c) : workload(c.workload) {
+    if (workload != nullptr) return;
+    auto& s = made.shape;
+    made.name = "the model of the row";
+    made.architecture = Architecture::decoder;
+    made.max_positions = c.seq_len;
+    s.layers = c.layers;
+    s.hidden = c.hidden;
+    s.heads = c.heads;
+    s.kv_heads = c.kv_heads;
+    s.vocab = c.vocab;
+    if (c.ffn || c.hidden) s.ffn = c.ffn ? *c.ffn : 4 * *c.hidden;
+    s.gated_ffn = c.gated_ffn;
+    s.biases = s.norm_biases = c.biases;
+    s.learned_positions = c.learned_positions;
+    s.tied_embeddings = c.tied_embeddings;
+    workload = &made;
+  }
+};
+
+Prediction step(const TrainingCase& c, const PredictionContext& context, bool memory) {
+  const Model model(c);
+  Node node = *c.node;
+  node.accelerator = &context.constants->device(*c.node->accelerator);
+  node.accelerators_per_node = std::min(node.accelerators_per_node, c.accelerators);
+  Fleet fleet;
+  fleet.node = &node;
+  fleet.fabric = c.fabric;
+  fleet.count = std::ceil(c.accelerators / node.accelerators_per_node);
+  const Conventions& conventions = context.constants->conventions();
+
+  if (context.comparison == Yardstick::roofline && !memory) {
+    auto view = model_view(*model.workload, Phase::training);
+    Plan<> plan;
+    plan.new_tokens = plan.context = c.seq_len;
+    set_storage(plan, training_storage(c.precision, c.optimizer));
+    OpList<> ops;
+    const auto range = lower(view.structure, view.shape, view.layers, plan, ops);
+    const double passes = 3.0 + (c.recomputation == Recomputation::full ? c.recomputed_share : 0.0);
+    return {(passes * totals_of(ops, range.forward_end).work * c.batch_size /
+             (rate_at(*node.accelerator, c.precision) * c.accelerators)).base()};
+  }
+
+  DistributedModel::Inputs in;
+  in.workload = model.workload;
+  in.fleet = &fleet;
+  in.batch_size = c.batch_size;
+  in.precision = c.precision;
+  in.tp_size = c.tp_size;
+  in.pp_size = c.pp_size;
+  in.ep_size = c.ep_size;
+  in.v_stages = c.v_stages;
+  in.microbatch_size = c.microbatch;
+  in.cp_size = c.cp_size;
+  if (c.shards > 0) in.shard_size = c.shards;
+  in.recomputed_share = c.recomputed_share;
+  in.attention_kernel = c.attention_kernel;
+  in.dropout = c.dropout;
+  in.gradient_precision = c.gradient_precision;
+  in.zero_stage = c.zero_stage;
+  in.recomputation = c.recomputation;
+  in.sequence_parallel = c.sequence_parallel;
+  in.seq_len = c.seq_len;
+  in.optimizer = c.optimizer;
+  in.trainable_fraction = c.trainable_fraction;
+  in.overlap_efficiency = c.overlap_efficiency;
+  in.conventions = &conventions;
+  in.fidelity = context.comparison == Yardstick::operators ? Fidelity::operator_level : Fidelity::textbook;
+  const auto out = DistributedModel{}.solve(in);
+  if (memory) {
+    const auto& m = out.memory;
+    const Data<> states = m.weights + m.gradients + m.optimizer_states;
+    const Data<> asked = c.part == "activations" ? m.activations : c.part == "states" ? states : m.total;
+    Prediction p{asked.base()};
+    if (context.wants_terms)
+      p.terms = {{"weights", m.weights.base()}, {"gradients", m.gradients.base()}, {"optimizer states", m.optimizer_states.base()},
+                 {"activations", m.activations.base()}, {"buffers", m.communication_buffers.base()},
+                 {"reserve", (m.fragmentation + m.reserve).base()}};
+    return p;
+  }
+  Prediction p{out.step_latency_total.base()};
+  if (context.wants_terms)
+    p.terms = {{"compute", out.latency_compute.base()}, {"memory", out.latency_memory.base()},
+               {"launch", out.latency_overhead.base()}, {"tensor parallel", out.tp_communication_latency.base()},
+               {"gradient exchange", out.dp_communication_latency.base()}, {"bubble", out.pipeline_bubble_latency.base()}};
+  return p;
+}
+
+Prediction step_time_of(const TrainingCase& c, const PredictionContext& context) { return step(c, context, false); }
+Prediction memory_of_step(const TrainingCase& c, const PredictionContext& context) { return step(c, context, true); }
+
+}  // namespace
+
+std::vector<const Measurand*> training_measurands() {
+  static const CaseMeasurand<TrainingCase, step_time_of> a("training_step", "s", "time of one optimizer step");
+  static const CaseMeasurand<TrainingCase, memory_of_step> b("training_memory", "GiB", "memory of the fullest device in training");
+  return {&a, &b};
+}
+
+}  // namespace mlsysim::detail

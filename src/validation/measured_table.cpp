@@ -1,0 +1,87 @@
+#include <mlsysim/validation/measured_table.hpp>
+
+#include "detail/definition_reader.hpp"
+
+#include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace mlsysim {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder_or_shipped(const fs::path& folder) { return folder.empty() ? zoo_directory() / "validation" : folder; }
+
+/// These hold results and checks, not tables.
+bool is_table(const std::string& name) { return name != "record" && name != "calibrations"; }
+
+}  // namespace
+
+std::string MeasuredTable::label(std::size_t row) const {
+  std::string out;
+  for (const auto c : labels) {
+    const auto text = data.text(row, c);
+    if (!text.empty()) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", data.columns()[c], text);
+  }
+  return out.empty() ? fmt::format("line {}", data.where(row, 0).line) : out;
+}
+
+std::vector<std::string> table_names(const fs::path& folder) {
+  const auto root = folder_or_shipped(folder);
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator it(root, failed), end; !failed && it != end; it.increment(failed)) {
+    if (it->path().extension() != ".yaml") continue;
+    auto name = it->path().lexically_relative(root).replace_extension().generic_string();
+    if (is_table(name)) names.push_back(std::move(name));
+  }
+  if (failed)
+    throw InputError({.id = "mlsysim.validation.030", .message = "the folder of measured tables cannot be read",
+                      .key = root.generic_string(), .found = failed.message(), .expected = "a readable folder",
+                      .hint = "install mlsysim with its data, or name the folder", .where = {.file = root.generic_string()}});
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+MeasuredTable load_table(const std::string& name, const fs::path& folder) {
+  const auto root = folder_or_shipped(folder);
+  const auto names = table_names(root);
+  std::vector<std::string> found;
+  for (const auto& n : names)
+    if (n == name || n.substr(n.rfind('/') + 1) == name) found.push_back(n);
+  if (found.size() != 1)
+    throw LookupError({.id = "mlsysim.validation.031",
+                       .message = found.empty() ? fmt::format("there is no table '{}'", name)
+                                                : fmt::format("'{}' is the name of several tables", name),
+                       .key = name,
+                       .found = found.empty() ? fmt::format("'{}'", name) : fmt::format("{}", fmt::join(found, ", ")),
+                       .expected = "the name of a table, as mlsysim validate --list shows it",
+                       .hint = did_you_mean(name, names)});
+  auto table = load_table_file(root / (found.front() + ".yaml"));
+  table.name = found.front();
+  table.topic = found.front().substr(0, found.front().find('/'));
+  return table;
+}
+
+MeasuredTable load_table_file(const fs::path& definition) {
+  auto table = detail::read_definition(YamlDocument::read(definition), [&](const std::string& data) {
+    return CsvTable::read(definition.parent_path() / data);
+  });
+  table.name = definition.stem().generic_string();
+  table.file = definition;
+  return table;
+}
+
+MeasuredTable parse_table(std::string definition, const std::string& name, CsvTable data) {
+  auto table = detail::read_definition(YamlDocument::parse(std::move(definition), name),
+                                       [&](const std::string&) { return std::move(data); });
+  table.name = name;
+  return table;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,51 @@
+#include <mlsysim/validation/calibrate.hpp>
+
+#include <mlsysim/units/any_quantity.hpp>
+#include <mlsysim/units/format.hpp>
+#include <mlsysim/zoo/writer.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+
+std::string overlay_of(const Calibration& calibration, const Zoo& zoo, const std::string& date) {
+  const HardwareNode& original = zoo.at<HardwareNode>(calibration.device);
+  const Constants fitted(conventions_of(zoo), calibration.changes());
+  HardwareNode device = fitted.device(original);
+  Entry entry = Zoo::entry_of(original);
+  entry.name = device.name = calibration.device + "_calibrated";
+  entry.title += ", calibrated";
+  entry.aliases.clear();
+  entry.origin = "user";
+  // Links to measurements that the zoo does not cite fall back to the device's own source.
+  const auto known = std::find_if(calibration.references.begin(), calibration.references.end(),
+                                  [&](const auto& r) { return zoo.find_reference(r) != nullptr; });
+  for (const auto& c : calibration.constants) {
+    if (!c.identified) continue;
+    const auto& f = c.constant;
+    const double one = f.unit.empty() ? 1.0 : AnyQuantity::parse(fmt::format("1 {}", f.unit)).base();
+    Figure figure;
+    figure.path = f.field;
+    figure.base = c.value;
+    figure.authored = fmt::format("{}{}{}", format_exact(c.value / one), f.unit.empty() ? "" : " ", f.unit);
+    figure.low = c.value * std::exp(-1.2816 * c.spread);
+    figure.high = c.value * std::exp(1.2816 * c.spread);
+    Source source;
+    source.kind = choice_of<SourceKind>("fit").value_or(SourceKind::measured);
+    source.ref = known == calibration.references.end() ? entry.source.ref : *known;
+    source.recorded = date;
+    source.note = fmt::format("fitted to {} rows of {}; range is p10 to p90", calibration.fitted_rows, fmt::join(calibration.tables, ", "));
+    figure.own = source;
+    const auto at = std::lower_bound(entry.figures.begin(), entry.figures.end(), figure.path,
+                                     [](const Figure& a, const std::string& path) { return a.path < path; });
+    if (at != entry.figures.end() && at->path == figure.path) *at = std::move(figure);
+    else entry.figures.insert(at, std::move(figure));
+  }
+  device.entry = &entry;
+  return to_yaml(device);
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,124 @@
+#include <mlsysim/validation/report.hpp>
+
+#include "detail/result_text.hpp"
+
+#include <mlsysim/report/table.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Table overview(std::span<const TableResult> results, OutputFormat format) {
+  Table t{.schema = "mlsysim/validation@1", .title = "predictions against measurements"};
+  t.columns = {{"table"}, {"rows"}, {"left out"}, {"median"}, {"mean"}, {"p90"}, {"max"}, {"bias"}, {"textbook median"}, {"roofline median"}};
+  const bool exact = format == OutputFormat::csv;
+  const auto share = [&](double x, bool sign = false) -> Table::Cell {
+    if (exact) return x;
+    return detail::percent(x, sign);
+  };
+  // Counts are never rounded.
+  const auto count = [&](std::size_t n) -> Table::Cell {
+    if (exact) return static_cast<double>(n);
+    return fmt::format("{}", n);
+  };
+  for (const auto& r : results) {
+    const auto left = count(detail::left_out_rows(r));
+    if (r.errors.rows == 0) {
+      t.rows.push_back({r.table->name, count(0), left, "", "", "", "", "", "", ""});
+      continue;
+    }
+    const auto& e = r.errors;
+    t.rows.push_back({r.table->name, count(e.rows), left, share(e.median), share(e.mean), share(e.p90), share(e.max),
+                      share(e.bias, true), r.textbook.rows > 0 ? share(r.textbook.median) : Table::Cell(""),
+                      r.roofline.rows > 0 ? share(r.roofline.median) : Table::Cell("")});
+  }
+  return t;
+}
+
+Json json_of(const ErrorStatistics& e) {
+  if (e.rows == 0) return nullptr;
+  return {{"rows", e.rows}, {"median", e.median}, {"mean", e.mean}, {"p90", e.p90}, {"max", e.max}, {"bias", e.bias}};
+}
+
+Json json_of(const PredictedRow& row, const MeasuredTable& table) {
+  Json terms = Json::object();
+  for (const auto& t : row.terms) terms[std::string(t.name)] = t.base;
+  return {{"line", table.data.where(row.row, 0).line}, {"row", row.label}, {"measured", row.measured}, {"predicted", row.predicted},
+          {"error", row.error()}, {"terms", terms}};
+}
+
+std::string json(std::span<const TableResult> results) {
+  Json tables = Json::array();
+  for (const auto& r : results) {
+    Json left = Json::array(), worst = Json::array(), without = Json::object();
+    for (const auto& l : r.left_out) left.push_back({{"reason", l.reason}, {"rows", l.rows}});
+    for (const auto& w : r.worst) worst.push_back(json_of(w, *r.table));
+    for (const auto& a : r.ablations) without[std::string(a.name)] = json_of(a.errors);
+    tables.push_back({{"table", r.table->name}, {"title", r.table->title}, {"reference", r.table->reference},
+                      {"measurand", r.table->measurand != nullptr ? Json(r.table->measurand->name()) : Json()},
+                      {"unit", r.table->measurand != nullptr ? Json(canonical_unit(detail::exponents_of(*r.table->measurand))) : Json()},
+                      {"records", r.records}, {"left_out", left}, {"errors", json_of(r.errors)}, {"textbook", json_of(r.textbook)},
+                      {"roofline", json_of(r.roofline)}, {"without", without}, {"worst", worst}});
+  }
+  return Json({{"schema", "mlsysim/validation@1"}, {"tables", tables}}).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string markdown(std::span<const TableResult> results, const RenderOptions& options) {
+  std::string out = render(overview(results, OutputFormat::markdown), options);
+  for (const auto& r : results) {
+    out += fmt::format("\n## {}\n\n{}. Source: `{}`.{}\n", r.table->name, r.table->title, r.table->reference,
+                       r.table->note.empty() ? "" : " " + r.table->note);
+    if (!r.left_out.empty()) {
+      out += "\nLeft out:\n\n";
+      for (const auto& l : r.left_out) out += fmt::format("* {} rows: {}\n", l.rows, l.reason);
+    }
+    if (!r.ablations.empty()) {
+      out += "\n| without | median | mean | what it means |\n| --- | ---: | ---: | --- |\n";
+      for (const auto& a : r.ablations)
+        for (const auto& known : ablations())
+          if (known.name == a.name)
+            out += fmt::format("| {} | {} | {} | {} |\n", a.name, detail::percent(a.errors.median), detail::percent(a.errors.mean), known.meaning);
+    }
+    if (!r.worst.empty()) {
+      out += "\n| worst rows | measured | predicted | error | terms |\n| --- | ---: | ---: | ---: | --- |\n";
+      for (const auto& w : r.worst)
+        out += fmt::format("| {} | {} | {} | {} | {} |\n", w.label, detail::shown(w.measured, *r.table), detail::shown(w.predicted, *r.table),
+                           detail::percent(w.error(), true), detail::terms_text(w, *r.table));
+    }
+  }
+  return out;
+}
+
+std::string details(const TableResult& r) {
+  std::string out = fmt::format("\n{}: {} [{}]\n", r.table->name, r.table->title, r.table->reference);
+  for (const auto& l : r.left_out) out += fmt::format("  left out {:>6}  {}\n", l.rows, l.reason);
+  for (const auto& a : r.ablations)
+    out += fmt::format("  without {:<8} median {}, mean {}\n", a.name, detail::percent(a.errors.median), detail::percent(a.errors.mean));
+  for (const auto& w : r.worst)
+    out += fmt::format("  {:>8}  {}: measured {}, predicted {} ({})\n", detail::percent(w.error(), true), w.label,
+                       detail::shown(w.measured, *r.table), detail::shown(w.predicted, *r.table), detail::terms_text(w, *r.table));
+  return out;
+}
+
+}  // namespace
+
+std::string render(std::span<const TableResult> results, const RenderOptions& options) {
+  switch (options.format) {
+    case OutputFormat::json: return json(results);
+    case OutputFormat::markdown: return markdown(results, options);
+    default: break;
+  }
+  std::string out = render(overview(results, options.format), options);
+  if (options.format == OutputFormat::text && (options.verbosity == Verbosity::verbose || results.size() == 1))
+    for (const auto& r : results) out += details(r);
+  return out;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,134 @@
+"""Sensitivity, solve, optimize, pareto, sweep over axes, merge."""
+
+import pytest
+
+
+def test_sensitivity(run):
+    done = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8")
+    assert done.code == 0 and "memory bandwidth binds itl" in done.out
+    answer = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "json").json()
+    levers = {row["input"]: row for row in answer["levers"]}
+    assert levers["device.memory_bandwidth"]["elasticity"] == pytest.approx(-0.725, abs=0.2)
+    assert levers["device.memory_bandwidth"]["value"] == 3350 and levers["device.memory_bandwidth"]["unit"] == "GB/s"
+    assert run("sensitivity", "Llama3_70B", "H100", "itl", "-o", "csv").out.startswith("input,unit,value,")
+
+
+def test_sensitivity_of_a_law(run):
+    done = run("sensitivity", "Roofline", "work=100 GFLOP", "traffic=1 GB", "peak=1 TFLOP/s", "bandwidth=100 GB/s", "time")
+    assert done.code == 0 and "does not matter until" in done.out
+    bad = run("sensitivity", "Roofline", "work=100 GFLOP", "time")
+    assert bad.code == 1 and "needs" in bad.err
+    bad = run("sensitivity", "Roofline", "wrk=100 GFLOP", "time")
+    assert bad.code == 1 and "work" in bad.err
+
+
+def test_solve(run):
+    done = run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8")
+    assert done.code == 0 and "meets the condition" in done.out
+    answer = run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8", "-o", "json").json()
+    assert answer["at_value"] <= 30 and answer["exhaustive"]
+
+
+def test_solve_without_a_solution(run):
+    done = run("solve", "Llama3_70B", "H100", "itl <= 1 us", "device.memory_bandwidth")
+    assert done.code == 2 and "reachable" in done.out
+    for words, hint in ((["itl <= 30", "batch_size"], "unit"), (["itll <= 30 ms", "batch_size"], "did you mean 'itl'"),
+                        (["itl <= 30 ms", "batch_sise"], "batch_size"), (["batch_size"], "")):
+        bad = run("solve", "Llama3_70B", "H100", *words)
+        assert bad.code == 1 and hint in bad.err
+
+
+SPACE = ("Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..64*2", "--axis", "tp_size=2,4,8")
+
+
+def test_optimize(run):
+    answer = run("optimize", *SPACE, "--minimize", "cost_per_token", "--subject-to", "itl <= 12 ms", "--show", "ttft", "-o", "json").json()
+    assert answer["total"] == 21 and answer["exactness"] == "enumerated"
+    best = answer["best"][0]
+    bounded = run("optimize", *SPACE, "--minimize", "cost_per_token", "--subject-to", "itl <= 12 ms", "--strategy", "branch-and-bound", "-o", "json").json()
+    assert bounded["exactness"] == "proven" and bounded["best"][0]["index"] == best["index"] and bounded["certificate"]["boxes"] > 0
+    assert "ttft" in best["shown"]
+
+
+def test_nothing_feasible_says_what_would_help(run):
+    done = run("optimize", *SPACE, "--minimize", "itl", "--subject-to", "itl <= 1 ms")
+    assert done.code == 2 and "excludes" in done.err and "instead of 1 ms admits" in done.out
+
+
+def test_front(run):
+    answer = run("pareto", *SPACE, "--minimize", "itl", "--minimize", "cost_per_token", "-o", "json").json()
+    values = [tuple(p["objectives"].values()) for p in answer["front"]]
+    assert len(values) > 3 and not any(a[0] <= b[0] and a[1] <= b[1] for a in values for b in values if a != b)
+    assert run("pareto", *SPACE, "--minimize", "itl").code == 1
+
+
+def test_shards_merge_to_the_bytes_of_one_run(run, tmp_path):
+    question = ("optimize", *SPACE, "--minimize", "cost_per_token", "--top", "3", "--strategy", "exhaustive")
+    whole = run(*question, "-o", "json").out
+    files = [tmp_path / f"{k}.json" for k in (1, 2, 3)]
+    for k, file in enumerate(files, 1):
+        assert run(*question, "--shard", f"{k}/3", "--state", file).code in (0, 2)
+    assert run("merge", files[2], files[0], files[1], "-o", "json").out == whole
+    missing = run("merge", files[0], files[2])
+    assert missing.code == 1 and "missing" in missing.err
+    assert "exists" in run(*question, "--state", files[0]).err
+    assert run(*question, "--shard", "1/3", "--state", files[0], "--resume").code in (0, 2)
+    other = run("optimize", *SPACE, "--minimize", "itl", "--state", files[0], "--resume")
+    assert other.code == 1 and "another" in other.err
+    assert run("merge", tmp_path / "none.json").code == 1
+
+
+def test_rows(run, tmp_path):
+    file = tmp_path / "rows.csv"
+    question = ("sweep", "Llama3_70B", "H100,H200", "--accelerators", "8", "--axis", "batch_size=1,2", "--show", "itl")
+    assert run(*question, "--rows", file).code == 0
+    lines = file.read_text().splitlines()
+    assert lines[0] == "index,hardware,batch_size,feasible,itl [ms]" and len(lines) == 5 and lines[3].startswith("2,H200,1,1,")
+    again = run(*question, "--rows", file)
+    assert again.code == 1 and "exists" in again.err
+    assert run(*question, "--rows", tmp_path / "rows.jsonl").code == 0
+    assert '"hardware":"H100"' in (tmp_path / "rows.jsonl").read_text()
+    table = run(*question, "-o", "csv").out.splitlines()
+    assert len(table) == 5
+
+
+def test_full_disk(run):
+    done = run("sweep", "Llama3_70B", "H100", "--axis", "batch_size=1..20000", "--show", "itl", "--rows", "/dev/full", "--overwrite")
+    assert done.code == 1 and "cannot be written" in done.err
+
+
+def test_questions_that_do_not_read(run):
+    for words, hint in ((["--axis", "batch_size=", "--minimize", "itl"], "empty"), (["--axis", "batchsize=1,2", "--minimize", "itl"], "batchsize"),
+                        (["--axis", "batch_size=1,2", "--minimize", "itll"], "did you mean 'itl'"),
+                        (["--axis", "batch_size=1,2", "--minimize", "itl", "--subject-to", "ttft <= 4"], "unit"),
+                        (["--axis", "batch_size=1..1e30", "--minimize", "itl"], "2^32"),
+                        (["--axis", "batch_size=1,2", "--minimize", "itl", "--shard", "5/4"], "k/n")):
+        bad = run("optimize", "Llama3_70B", "H100", *words)
+        assert bad.code == 1 and hint in bad.err, bad.err
+
+
+def test_compare(run):
+    answer = run("compare", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--with", "hardware=H200", "-o", "json").json()
+    assert answer["terms"][0]["input"] == "device.memory_bandwidth"
+    assert sum(t["part"] for t in answer["terms"]) == pytest.approx(answer["at_to"] - answer["at_from"], rel=1e-9)
+    assert "add up to" in run("compare", "Llama3_70B", "H100", "itl", "--with", "precision=fp8").out
+    assert run("compare", "Llama3_70B", "H100", "itl").code == 1
+    assert "precision" in run("compare", "Llama3_70B", "H100", "itl", "--with", "precsion=fp8").err
+
+
+def test_uncertainty(run):
+    question = ("uncertainty", "Llama3_70B", "H100", "itl,cost_per_token", "--accelerators", "8", "--uncertain", "device.memory_share = +-5 %",
+                "--uncertain", "device.launch = triangular 1 us..4 us")
+    answer = run(*question, "-o", "json")
+    row = answer.json()["results"][0]
+    assert row["low"] < row["median"] < row["high"] and row["outer_bounds"][0] <= row["low"]
+    assert run(*question, "-o", "json").out == answer.out
+    ranked = run(*question, "--with", "hardware=H200")
+    assert "probability" in ranked.err and ranked.code == 0
+    assert run("uncertainty", "Llama3_70B", "H100", "itl", "--uncertain", "device.launch = normal").code == 1
+
+
+def test_compare_with_nothing_says_what_is_wanted(refused):
+    refused("compare", parts=("there is nothing to compare", "found no words, and 0 times --against",
+                              "expected MODEL HARDWARE RESULT, or --against with a file of measurements",
+                              "mlsysim compare --help"))

@@ -1,0 +1,124 @@
+"""mlsysim validate: tables, records, tables of the user, refusals."""
+
+import pathlib
+import xml.etree.ElementTree
+
+import pytest
+
+DEFINITION = """schema: mlsysim/validation@1
+title: "two products"
+data: mine.csv
+source: {kind: measured, ref: own, recorded: 2026-11-21}
+measurand: matrix_product
+measured: {value: latency, unit: us}
+inputs: {hardware: H100, precision: bf16, rows: m, columns: m, depth: m}
+labels: [m]
+"""
+
+
+@pytest.fixture
+def tables(tmp_path):
+    folder = tmp_path / "tables" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text(DEFINITION)
+    (folder / "mine.csv").write_text("m,latency\n4096,200\n8192,1500\n")
+    return tmp_path / "tables"
+
+
+def test_one_table(run):
+    done = run("validate", "megatron_recompute_table5_a100", "-o", "json")
+    assert done.code == 0, done.err
+    (table,) = done.json()["tables"]
+    assert table["table"] == "training/megatron_recompute_table5_a100"
+    assert table["errors"]["rows"] == 8 and table["records"] == 8
+    assert len(table["worst"]) == 5
+    assert table["roofline"]["median"] > table["errors"]["median"]
+    worst = table["worst"][0]
+    assert abs(worst["error"]) == table["errors"]["max"]
+    assert worst["predicted"] == pytest.approx(worst["measured"] * (1 + worst["error"]))
+
+
+def test_a_topic_and_the_list(run):
+    done = run("validate", "memory", "-o", "csv")
+    assert done.code == 0
+    assert all(line.startswith("memory/") for line in done.out.splitlines()[1:])
+    listed = run("validate", "--list", "-o", "csv").out.splitlines()
+    assert len(listed) > 55
+    text = run("validate", "memory/megatron_recompute_fig1_states").out
+    assert "model turing-530B" in text and "optimizer states" in text
+
+
+def test_tables_of_the_user(run, tables, tmp_path):
+    done = run("validate", "--tables", tables, "-o", "json")
+    assert done.code == 0, done.err
+    assert done.json()["tables"][0]["errors"]["rows"] == 2
+    page = tmp_path / "page.html"
+    assert run("validate", "--tables", tables, "--html", page).code == 0
+    html = page.read_text()
+    svg = html[html.index("<svg"): html.index("</svg>") + 6]
+    assert len(xml.etree.ElementTree.fromstring(svg).findall("circle")) == 2
+
+
+def test_check_against_a_record(run, tables):
+    record = tables / "record.yaml"
+    assert run("validate", "--tables", tables, "--write-record").code == 0
+    assert "mine/mine: {rows: 2," in record.read_text()
+    assert run("validate", "--tables", tables, "--check").code == 0
+    (tables / "mine" / "mine.csv").write_text("m,latency\n4096,2000\n8192,15000\n")
+    done = run("validate", "--tables", tables, "--check")
+    assert done.code == 3
+    assert "worse: mine/mine: median error: recorded" in done.err
+    (tables / "mine" / "mine.csv").write_text("m,latency\n4096,200\n")
+    done = run("validate", "--tables", tables, "--check")
+    assert done.code == 3 and "rows: recorded 2, found 1" in done.err
+
+
+def test_refusals(refused, tables):
+    refused("validate", "nothing", parts=["there is no table 'nothing'", "mlsysim validate --list"])
+    refused("validate", "--tables", tables / "not_there", parts=["cannot be read"])
+    refused("validate", "mlperf", "--write-record", parts=["no table"])
+    (tables / "mine" / "mine.csv").write_text("m,latency\n4096,fast\n")
+    refused("validate", "--tables", tables, parts=["mine.csv:2:6", "'fast'", "not a number"])
+    (tables / "mine" / "mine.csv").write_text("m,latency\n4096,200\n")
+    (tables / "mine" / "mine.yaml").write_text(DEFINITION.replace("H100", "H1000"))
+    refused("validate", "--tables", tables, parts=["the zoo has no hardware 'H1000'", "H100"])
+
+
+def test_every_definition_is_installed_beside_the_zoo(run):
+    here = pathlib.Path(__file__).parents[2] / "zoo" / "validation"
+    listed = {line.split(",")[0] for line in run("validate", "--list", "-o", "csv").out.splitlines()[1:]}
+    assert listed == {p.relative_to(here).with_suffix("").as_posix() for p in here.glob("*/*.yaml")}
+
+
+STREAMS = "hardware,values,reads,writes,measured [GB/s]\n" + "".join(
+    f"A100,{2 ** n},{r},1,{(r + 1) * 8 * 2 ** n / (6e-6 + (r + 1) * 8 * 2 ** n / 1.4e12) / 1e9}\n" for n in range(20, 30) for r in (1, 2))
+
+
+def test_residuals_of_own_measurements(run, refused, tmp_path):
+    (tmp_path / "own.csv").write_text(STREAMS)
+    done = run("compare", "--against", tmp_path / "own.csv", "--measurand", "memory_stream", "-o", "csv")
+    assert done.code == 0, done.err
+    shares = [float(line.split(",")[2]) for line in done.out.splitlines()[1:]]
+    assert shares == sorted(shares, reverse=True) and shares[0] > 0.5
+    refused("compare", "--against", tmp_path / "own.csv", "--measurand", "matrix_product", parts=["does not suit the measurand", "like us"])
+    (tmp_path / "short.csv").write_text("hardware,rows\nA100,1\n")
+    refused("compare", "--against", tmp_path / "short.csv", "--measurand", "matrix_product", parts=["lacks columns", "measured, columns, depth"])
+    refused("compare", "--against", tmp_path / "own.csv", "--measurand", "memory_strem", parts=["memory_stream"])
+
+
+def test_calibration_writes_an_overlay_that_predicts_better(run, refused, tmp_path):
+    table = "kernels/azure_hbm_a100_h100"
+    overlay = tmp_path / "a100.yaml"
+    done = run("calibrate", "--device", "A100", "--table", table, "--constant", "efficiency.memory", "--write", overlay,
+               "--date", "2026-11-21", "-o", "json")
+    assert done.code == 0, done.err
+    fit = done.json()
+    (constant,) = fit["constants"]
+    assert constant["identified"] and constant["low"] <= constant["value"] <= constant["high"]
+    assert fit["after"]["bias"] ** 2 <= fit["before"]["bias"] ** 2
+    text = overlay.read_text()
+    assert "recorded: 2026-11-21" in text and "fitted to 5 rows" in text
+    shown = run("zoo", "show", "A100_calibrated", "--zoo", overlay)
+    assert shown.code == 0, shown.err
+    refused("calibrate", "--device", "A101", "--table", table, parts=["A100"])
+    refused("calibrate", "--device", "V100", "--table", table, parts=["no row of these tables is measured on 'V100'"])

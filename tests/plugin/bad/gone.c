@@ -1,0 +1,2 @@
+int gone(void);
+int gone(void) { return 1; }

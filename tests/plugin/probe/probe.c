@@ -1,0 +1,66 @@
+/* A good plugin for tests of the host: y = PROBE_FACTOR * x * option, an option, instances, and a callback that counts. */
+#include <mlsysim/plugin/mlsysim_plugin.h>
+
+#include <stdlib.h>
+
+#ifndef PROBE_FACTOR
+#define PROBE_FACTOR 2
+#endif
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+static volatile int instances, events;
+
+static const MlsField inputs[] = {{.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("a number")}};
+static const MlsField outputs[] = {
+    {.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .flags = MLS_FIELD_PRIVATE, .name = MLS_TEXT("y"), .meaning = MLS_TEXT("the product")},
+    {.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .flags = MLS_FIELD_PRIVATE, .name = MLS_TEXT("again"), .meaning = MLS_TEXT("the product, taken later")},
+    {.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .flags = MLS_FIELD_PRIVATE, .name = MLS_TEXT("instances"), .meaning = MLS_TEXT("alive")},
+    {.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .flags = MLS_FIELD_PRIVATE, .name = MLS_TEXT("events"), .meaning = MLS_TEXT("seen")}};
+static const MlsField options[] = {{.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .flags = MLS_FIELD_OPTIONAL, .name = MLS_TEXT("gain"),
+                                    .meaning = MLS_TEXT("what it is multiplied with"), .default_value = {.kind = MLS_NUMBER, .number = 1}}};
+
+static MlsError* create(MlsCreateArgs* args) {
+  double* gain = malloc(sizeof *gain);
+  *gain = args->options[0].number;
+  args->instance = gain;
+  __sync_add_and_fetch(&instances, 1);
+  return NULL;
+}
+static void destroy(const MlsHostApi* host, void* instance) {
+  (void)host;
+  if (instance != NULL) __sync_sub_and_fetch(&instances, 1);
+  free(instance);
+}
+static MlsError* solve(MlsSolveArgs* args) {
+  static const MlsString small = MLS_TEXT("MlsSolveArgs is too small");
+  if (args->struct_size < MLS_SOLVE_ARGS_SIZE_1_0) return args->host->error_create(args->host, MLS_INVALID_ARGUMENT, small);
+  for (int i = 0; i < 4; ++i) args->outputs[i].kind = MLS_NUMBER;
+  const double y = PROBE_FACTOR * args->inputs[0].number * *(const double*)args->instance;
+  args->outputs[0].number = y;
+  args->outputs[1].number = PROBE_FACTOR * args->inputs[0].number * *(const double*)args->instance;
+  args->outputs[2].number = instances;
+  args->outputs[3].number = events;
+  return NULL;
+}
+static MlsError* on_event(const MlsEvent* event) {
+  if (event->kind == MLS_EVENT_STAGE_END && event->result_count > 0) __sync_add_and_fetch(&events, 1);
+  return NULL;
+}
+
+static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registration) {
+  static const MlsResolver model = {.struct_size = sizeof(MlsResolver), .name = MLS_TEXT("probe/Model"), .summary = MLS_TEXT("A product"), .version = MLS_TEXT("1"),
+                                    .inputs = inputs, .input_count = 1, .outputs = outputs, .output_count = 4, .options = options, .option_count = 1,
+                                    .create = create, .destroy = destroy, .solve = solve};
+  static const MlsCallback callback = {.struct_size = sizeof(MlsCallback), .name = MLS_TEXT("probe/Counter"), .summary = MLS_TEXT("Counts stages"), .on_event = on_event};
+  MlsError* error = host->add_resolver(host, registration, &model);
+  return error != NULL ? error : host->add_callback(host, registration, &callback);
+}
+
+MLS_EXPORT const MlsPluginApi* mlsysim_get_plugin_api(void) {
+  static const MlsPluginApi api = {.struct_size = sizeof(MlsPluginApi), .abi_major = MLS_ABI_MAJOR, .abi_minor = MLS_ABI_MINOR,
+                                   .flags = MLS_PLUGIN_UNLOADABLE, .threads = MLS_THREAD_SAFE, .name = MLS_TEXT("probe"),
+                                   .version = MLS_TEXT(TEXT(PROBE_FACTOR) ".0.0"), .summary = MLS_TEXT("For tests"), .license = MLS_TEXT("Apache-2.0"),
+                                   .register_all = register_all};
+  return &api;
+}

@@ -1,0 +1,157 @@
+// Bad plugins against the host: whatever they do, the host lives and its answers are those of before.
+
+#include <mlsysim/pipeline/builder.hpp>
+#include <mlsysim/pipeline/run.hpp>
+#include <mlsysim/plugin/host.hpp>
+#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/units/unit_registry.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include "support/catch.hpp"
+
+#include <fstream>
+#include <csignal>
+#include <unistd.h>
+
+using namespace mlsysim;
+using namespace mlsysim::plugin;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kBad = std::string(MLSYSIM_BINARY_DIR) + "/tests/plugin/bad/mlsysim-plugin-";
+const std::string kHello = std::string(MLSYSIM_BINARY_DIR) + "/plugins/hello_c/mlsysim-plugin-hello-c.so";
+
+HostOptions closed(std::vector<fs::path> paths, Isolation isolation) {
+  return {.paths = std::move(paths), .environment = Look::no, .user = Look::no, .install = Look::no, .allowed = "all", .isolation = isolation,
+          .limits = {.timeout = std::chrono::milliseconds(1500), .memory = 1ULL << 30}};
+}
+
+/// Name of every case of the list.
+std::vector<std::string> cases() {
+  std::ifstream file(std::string(MLSYSIM_SOURCE_DIR) + "/tests/plugin/bad/cases.txt");
+  std::vector<std::string> out;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty() && line[0] != '#') out.push_back(line.substr(0, line.find(' ')));
+  return out;
+}
+
+/// What a resolver says to a number, as text.
+std::string answer(const std::string& name, double x) {
+  try {
+    const auto resolver = ResolverRegistry::standard().share(name);
+    Record in(*resolver, Side::inputs);
+    for (const auto& f : resolver->inputs()) {
+      if (f.kind == ValueKind::object) in.set(f.name, DynamicValue(&standard_zoo().at<HardwareNode>("H100")));
+      else if (f.kind == ValueKind::quantity) in.set(f.name, {Value(x), f.exps});
+    }
+    const auto got = evaluate(*resolver, in);
+    if (!got.outcome.feasible()) return "infeasible: " + got.outcome.why()->reason;
+    return got.outcome->get(resolver->outputs().front().name).text();
+  } catch (const PluginFault& fault) {
+    return "fault " + std::string(status_name(fault.code())) + ": " + fault.what();
+  }
+}
+
+std::string of_hello() { return answer("hello/DecodeFloor", 16e9); }
+
+}  // namespace
+
+TEST_CASE("no bad plugin in a process of its own harms the host", "[plugin]") {
+  REQUIRE(cases().size() >= 40);
+  std::string before;
+  {
+    PluginHost host(closed({kHello}, Isolation::never));
+    host.load_all();
+    before = of_hello();
+  }
+  for (const auto& name : cases()) {
+    INFO(name);
+    PluginHost host(closed({kHello, kBad + name + ".so"}, Isolation::always));
+    const auto report = host.load_all();
+    for (const auto& f : report.failed) {
+      CHECK(f.name != "hello-c");
+      CHECK_FALSE(f.failure->message.empty());
+    }
+    if (ResolverRegistry::standard().find("bad/Model") != nullptr) {
+      (void)answer("bad/Model", 1);
+      (void)answer("bad/Model", 5);
+    }
+    CHECK(of_hello() == before);
+  }
+}
+
+TEST_CASE("what a plugin can do in this process is kept from doing harm by the rules", "[plugin]") {
+  // Those that vetting, the versions or the registration catch, and those whose answers are wrong.
+  for (const auto* name : {"no_entry", "null_table", "table_too_small", "other_major", "needs_newer_host", "null_attributes", "attribute_no_utf8", "name_is_a_path", "initialize_fails",
+                           "register_throws", "duplicate_names", "half_registered", "host_namespace", "bare_name", "name_no_utf8", "unknown_tier", "duplicate_fields", "lying_field_size",
+                           "null_fields", "too_many_fields", "unit_taken", "unit_base_unknown", "field_unit_unknown", "object_type_unknown", "default_of_wrong_kind", "zoo_wrong"}) {
+    INFO(name);
+    PluginHost host(closed({kBad + name + ".so"}, Isolation::never));
+    const auto report = host.load_all();
+    REQUIRE(report.failed.size() == 1);
+    INFO(report.failed[0].failure->message);
+    CHECK(ResolverRegistry::standard().find("bad/Model") == nullptr);
+    for (const auto* half : {"bad/Two", "bad/Four", "bad/Five"}) CHECK(ResolverRegistry::standard().find(half) == nullptr);
+    CHECK_THROWS(UnitRegistry::standard().parse_unit("smoot"));
+    CHECK(UnitRegistry::standard().parse_unit("min").mul == 60);
+  }
+  const std::pair<const char*, const char*> wrong[] = {
+      {"nan", "expected a finite number"}, {"infinite", "expected a finite number"}, {"negative", "from 0 to 1000000000 s"}, {"wrong_unit", "unit error"},
+      {"unknown_unit", "unit error"}, {"missing_result", "'y' of bad/Model"}, {"text_for_a_number", "'y' of bad/Model"}, {"result_behind", "does not declare"},
+      {"wrong_count", "another number of results"}, {"infeasible_without_reason", "gives no reason"}, {"always_fails", "not today"}, {"create_fails", "no instance today"},
+      {"no_solve", "UNIMPLEMENTED"}, {"searched_nothing", "searched nothing"}};
+  for (const auto& [name, part] : wrong) {
+    INFO(name);
+    PluginHost host(closed({kBad + name + ".so"}, Isolation::never));
+    CHECK(host.load_all().failed.empty());
+    CHECK_THAT(answer("bad/Model", 5), ContainsSubstring(part));
+  }
+}
+
+TEST_CASE("each way to die gives one error that names plugin, call and signal", "[plugin]") {
+  const std::pair<const char*, const char*> ways[] = {{"aborts", "SIGABRT"}, {"exits", "exit with status 0"}, {"crashes", "SIGSEGV"}, {"divides_by_zero", "SIGFPE"},
+                                                      {"loops", "no answer after 1500 ms"}, {"memory_bomb", "SIGABRT"}, {"stack_overflow", "SIGSEGV"}};
+  for (const auto& [name, part] : ways) {
+    INFO(name);
+    PluginHost host(closed({kBad + name + ".so"}, Isolation::always));
+    REQUIRE(host.load_all().failed.empty());
+    const auto text = answer("bad/Model", 1);
+    CHECK_THAT(text, ContainsSubstring(part));
+    CHECK_THAT(text, ContainsSubstring("'bad'"));
+    CHECK_THAT(text, ContainsSubstring("solve of bad/Model"));
+    CHECK(answer("bad/Model", 5) == "10 s");  // started again
+  }
+}
+
+TEST_CASE("a plugin whose process is killed in the middle of a sweep costs one point", "[plugin]") {
+  PluginHost host(closed({kBad + "good.so"}, Isolation::always));
+  REQUIRE(host.load_all().failed.empty());
+  std::size_t faults = 0, right = 0;
+  for (int i = 0; i < 200; ++i) {
+    if (i == 100) {
+      // The only child of this process that runs the worker.
+      std::ifstream children("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+      pid_t child = 0;
+      while (children >> child) ::kill(child, SIGKILL);
+      REQUIRE(child != 0);
+    }
+    const auto text = answer("bad/Model", 5);
+    right += text == "10 s" ? 1 : 0;
+    faults += text.find("fault ABORTED") == 0 && text.find("SIGKILL") != std::string::npos ? 1 : 0;
+  }
+  CHECK(faults == 1);
+  CHECK(right == 199);
+}
+
+TEST_CASE("what an isolated plugin prints is logged", "[plugin]") {
+  std::string log;
+  auto options = closed({kBad + "prints.so"}, Isolation::always);
+  options.log = [&](std::int32_t, std::string_view text) { log += std::string(text) + "\n"; };
+  PluginHost host(options);
+  REQUIRE(host.load_all().failed.empty());
+  CHECK(answer("bad/Model", 5) == "10 s");
+  CHECK(answer("bad/Model", 5) == "10 s");
+  CHECK_THAT(log, ContainsSubstring("[bad] y = 10"));
+}

@@ -1,0 +1,261 @@
+// Old and new plugins and hosts, reloading, options, callbacks.
+
+#include <plugin/detail/code.hpp>
+#include <plugin/detail/objects.hpp>
+
+#include <mlsysim/pipeline/builder.hpp>
+#include <mlsysim/pipeline/run.hpp>
+#include <mlsysim/plugin/host.hpp>
+#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/units/unit.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include "support/catch.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+#include <unistd.h>
+
+using namespace mlsysim;
+using namespace mlsysim::plugin;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kBuild = MLSYSIM_BINARY_DIR;
+const std::string kProbe = kBuild + "/tests/plugin/probe/mlsysim-plugin-probe";
+const std::string kNpu = kBuild + "/plugins/acme_npu/mlsysim-plugin-acme-npu.so";
+const std::string kHello = kBuild + "/plugins/hello_c/mlsysim-plugin-hello-c.so";
+const std::string kOldHello = kBuild + "/tests/plugin/old/mlsysim-plugin-hello-1.0.so";
+
+HostOptions closed(std::vector<fs::path> paths, Isolation isolation = Isolation::never) {
+  return {.paths = std::move(paths), .environment = Look::no, .user = Look::no, .install = Look::no, .allowed = "all", .isolation = isolation};
+}
+
+double number(const Run& run, const char* key) { return std::get<double>(run.value(key).value); }
+
+Pipeline pipeline_of(const char* resolver, const char* given) {
+  PipelineBuilder b;
+  b.registry(ResolverRegistry::standard()).stage(resolver, "s").given(given);
+  return b.build();
+}
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("mlsysim-versions-" + std::to_string(::getpid()));
+  Folder() {
+    fs::remove_all(path);
+    fs::create_directories(path);
+  }
+  ~Folder() { fs::remove_all(path); }
+  /// A new file under the name of the old one, as an installation does it.
+  void put(const std::string& from) const {
+    fs::copy(from, path / "new", fs::copy_options::overwrite_existing);
+    fs::rename(path / "new", path / "mlsysim-plugin-probe.so");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a plugin that was built with the header of version 1.0 works unchanged", "[plugin]") {
+  double old_answer = 0;
+  for (const auto& path : {kOldHello, kHello}) {
+    PluginHost host(closed({path}));
+    const auto report = host.load_all();
+    if (!report.failed.empty()) FAIL(report.failed[0].failure->message);
+    CHECK(host.description("hello-c").abi_minor == (path == kOldHello ? 0U : static_cast<unsigned>(MLS_ABI_MINOR)));
+    PipelineBuilder b;
+    b.registry(ResolverRegistry::standard()).stage("hello/DecodeFloor", "s").given("weights").given("hardware");
+    const auto run = b.build().run({{"weights", 16 * unit::GB}, {"hardware", &standard_zoo().at<HardwareNode>("H100")}});
+    const double answer = number(run, "floor");
+    if (path == kHello) CHECK(answer == old_answer);
+    old_answer = answer;
+  }
+}
+
+TEST_CASE("a host of version 1.0 takes plugins that need no more, and refuses the others with both versions", "[plugin]") {
+  const auto old = [] {
+    auto services = std::make_shared<plugin::detail::LocalServices>();
+    services->pretend_minor(0, MLS_HOST_API_SIZE_1_0);
+    return services;
+  };
+  const auto hello = plugin::detail::open_in_process(kHello, kHello, old());
+  CHECK(hello->description().resolvers.size() == 1);
+  try {
+    (void)plugin::detail::open_in_process(kNpu, kNpu, old());
+    FAIL("taken");
+  } catch (const PluginFault& fault) {
+    const std::string text = fault.what();
+    CHECK(text.find("plugin: ABI 1.1, needs host >= 1.1; host: ABI 1.0") != std::string::npos);
+    CHECK(text.find("upgrade mlsysim to one with ABI >= 1.1") != std::string::npos);
+    CHECK(fault.code() == MLS_FAILED_PRECONDITION);
+  }
+}
+
+TEST_CASE("a backend answers for programs, and predicts as a resolver like any other", "[plugin]") {
+  for (const auto isolation : {Isolation::never, Isolation::always}) {
+    PluginHost host(closed({kNpu}, isolation));
+    const auto report = host.load_all();
+    if (!report.failed.empty()) FAIL(report.failed[0].failure->message);
+    REQUIRE(host.backends().size() == 1);
+    const auto& npu = standard_zoo().at<HardwareNode>("Acme_NPU1");
+    Program program{.name = "p", .precision = "bf16", .ops = {{"qkv", "matmul"}, {"scan", "recurrence", "", "file.mlir:3", 4}, {"conv1", "convolution", "", "", 2}}};
+    auto answer = host.support("NPU1", program, "Acme_NPU1", MLS_EFFORT_REWRITE);
+    CHECK(answer.verdict == Verdict::no);
+    CHECK(answer.effort_used == MLS_EFFORT_TYPES);
+    REQUIRE(answer.reasons.size() == 2);  // every one, not the first alone
+    CHECK(answer.reasons[0].op == "scan");
+    CHECK(answer.reasons[0].count == 4);
+    CHECK(answer.reasons[0].location == "file.mlir:3");
+    CHECK(answer.reasons[1].code == ReasonCode::unknown_op);
+    program.ops.resize(1);
+    // More effort turns maybe into yes or no, never one of these into the other.
+    CHECK(host.support("NPU1", program, "Acme_NPU1", MLS_EFFORT_NAMES).verdict == Verdict::maybe);
+    CHECK(host.support("NPU1", program, "Acme_NPU1", MLS_EFFORT_TYPES).verdict == Verdict::yes);
+    program.format = "stablehlo:99.0.0";
+    answer = host.support("NPU1", program, "Acme_NPU1");
+    CHECK(answer.verdict == Verdict::no);
+    CHECK(answer.reasons.at(0).code == ReasonCode::version);
+    CHECK(host.support("NPU1", {.name = "empty"}, "Acme_NPU1").verdict == Verdict::yes);
+    CHECK_THROWS_AS(host.support("NPU1", program, "H100"), LookupError);
+    CHECK_THROWS_AS(host.support("NPU2", program, "Acme_NPU1"), LookupError);
+    Program large{.name = "large", .precision = "bf16", .ops = std::vector<ProgramOp>(10000, ProgramOp{"add", "elementwise"})};
+    CHECK(host.support("NPU1", large, "Acme_NPU1", MLS_EFFORT_NAMES).seconds < 0.1);
+    PipelineBuilder b;
+    b.registry(ResolverRegistry::standard()).stage("acme_npu/AcmePredict").given("workload").given("hardware");
+    const auto run = b.build().run({{"workload", &standard_zoo().at<Workload>("Llama3_8B")}, {"hardware", &npu}});
+    // 8.03e9 weights of 2 bytes at 400 GB/s.
+    CHECK_THAT(number(run, "step_time"), WithinRel(8.03e9 * 2 / 400e9, 1e-12));
+  }
+}
+
+TEST_CASE("options come from the call, the environment, the manifest, the plugin, in this order", "[plugin]") {
+  const Folder folder;
+  folder.put(kProbe + ".so");
+  std::ofstream(folder.path / "probe.plugin.yaml") << "schema: mlsysim/plugin@1\nname: probe\nversion: 2.0.0\nlibrary: mlsysim-plugin-probe.so\nconfig: {gain: 10}\n";
+  const auto y_of = [](PluginHost& host) {
+    REQUIRE(host.load_all().failed.empty());
+    auto run = pipeline_of("probe/Model", "x").run({{"x", 1.0}});
+    return number(run, "y");
+  };
+  {
+    PluginHost host(closed({kProbe + ".so"}));
+    CHECK(y_of(host) == 2);
+  }
+  {
+    PluginHost host(closed({folder.path}));
+    CHECK(y_of(host) == 20);
+    CHECK(host.options_of("probe").at(0).origin.find("manifest") == 0);
+  }
+  ::setenv("MLSYSIM_PLUGIN_PROBE_GAIN", "100", 1);
+  {
+    PluginHost host(closed({folder.path}));
+    CHECK(y_of(host) == 200);
+    CHECK(host.options_of("probe").at(0).origin == "environment MLSYSIM_PLUGIN_PROBE_GAIN");
+    PipelineBuilder b;
+    b.registry(ResolverRegistry::standard()).stage("probe/Model", "s").given("x").given("s.gain");
+    const auto run = b.build().run({{"x", 1.0}, {"s.gain", 1000.0}});
+    CHECK(number(run, "y") == 2000);
+    CHECK(number(run, "instances") == 2);  // one for each set of options
+  }
+  ::unsetenv("MLSYSIM_PLUGIN_PROBE_GAIN");
+  std::ofstream(folder.path / "probe.plugin.yaml") << "schema: mlsysim/plugin@1\nname: probe\nversion: 2.0.0\nlibrary: mlsysim-plugin-probe.so\nconfig: {gian: 10}\n";
+  PluginHost host(closed({folder.path}));
+  const auto report = host.load_all();
+  REQUIRE(report.failed.size() == 1);
+  CHECK(report.failed[0].failure->hint.find("did you mean 'gain'") != std::string::npos);
+}
+
+TEST_CASE("callbacks of plugins watch pipelines, and nothing is made before it is used", "[plugin]") {
+  PluginHost host(closed({kProbe + ".so"}));
+  host.load_all();
+  auto callbacks = host.callbacks();
+  REQUIRE(callbacks.size() == 1);
+  const auto pipeline = pipeline_of("probe/Model", "x");
+  Run run(pipeline);
+  run.set("x", 1.0);
+  const RunOptions watched{.callbacks = callbacks, .callback_faults = CallbackFaults::raise};
+  run.execute(watched);
+  CHECK(number(run, "instances") == 1);
+  CHECK(number(run, "events") == 0);
+  run.set("x", 2.0);
+  run.execute(watched);
+  CHECK(number(run, "events") == 1);
+}
+
+TEST_CASE("a reload in the middle of sweeps gives results of one version each", "[plugin]") {
+  const Folder folder;
+  folder.put(kProbe + ".so");
+  PluginHost host(closed({folder.path}));
+  REQUIRE(host.load_all().failed.empty());
+  const auto pipeline = pipeline_of("probe/Model", "x");
+  std::atomic<bool> stop{false};
+  std::atomic<int> mixed{0}, sweeps{0}, points{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&] {
+      while (!stop) {
+        Run run(pipeline);
+        const auto x = run.index_of("x");
+        double factor = 0;
+        for (int i = 1; i <= 10000 && !stop; ++i) {
+          run.set_number(x, i).execute();
+          const double y = number(run, "y") / i, again = number(run, "again") / i;
+          if (factor == 0) factor = y;
+          if (y != factor || again != factor || (factor != 2 && factor != 3)) ++mixed;
+          ++points;
+        }
+        ++sweeps;
+      }
+    });
+  for (int i = 0; i < 40; ++i) {
+    folder.put(kProbe + (i % 2 == 0 ? "-3.so" : ".so"));
+    const auto report = host.reload("probe");
+    CHECK(report.same_interface);
+    CHECK(report.new_version == (i % 2 == 0 ? "3.0.0" : "2.0.0"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  stop = true;
+  for (auto& t : threads) t.join();
+  CHECK(mixed == 0);
+  CHECK(points > 1000);
+  auto run = pipeline.run({{"x", 1.0}});
+  CHECK(number(run, "y") == 2);
+}
+
+TEST_CASE("a thousand reloads leave no memory behind", "[plugin]") {
+  const auto resident = [] {
+    std::ifstream file("/proc/self/statm");
+    std::size_t total = 0, pages = 0;
+    file >> total >> pages;
+    return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  };
+  PluginHost host(closed({kProbe + ".so"}));
+  host.load_all();
+  for (int i = 0; i < 50; ++i) host.reload("probe");
+  const auto before = resident();
+  for (int i = 0; i < 1000; ++i) host.reload("probe");
+  const auto after = resident();
+  INFO("from " << before << " to " << after << " bytes");
+  CHECK(after < before + (5U << 20));
+}
+
+TEST_CASE("eight threads load and ask at once", "[plugin]") {
+  PluginHost host(closed({kProbe + ".so", kHello}));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&] {
+      try {
+        if (host.load("probe") != "probe") ++wrong;
+        auto run = pipeline_of("probe/Model", "x").run({{"x", 4.0}});
+        if (number(run, "y") != 8) ++wrong;
+      } catch (const std::exception&) {
+        ++wrong;
+      }
+    });
+  for (auto& t : threads) t.join();
+  CHECK(wrong == 0);
+}

@@ -1,0 +1,95 @@
+"""Questions about a subject."""
+
+import pytest
+
+import mlsysim
+from mlsysim import Hardware, Models
+
+
+@pytest.fixture(scope="module")
+def chat():
+    return mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8)
+
+
+def test_a_subject_tells_its_inputs_and_results(chat):
+    assert chat.exact and "Llama3_70B" in chat.title
+    assert chat.inputs["device.memory_bandwidth"] == mlsysim.Q_("3350 GB/s")
+    card = mlsysim.SystemEvaluator.evaluate("x", Models.Llama3_70B, Hardware.H100, accelerators=8)
+    assert chat.results["itl"].to("ms").magnitude == pytest.approx(card.performance["itl"].to("ms").magnitude, rel=1e-12)
+
+
+def test_sensitivity(chat):
+    r = chat.sensitivity("itl")
+    assert "memory bandwidth binds itl" in r.binding
+    lever = r["device.memory_bandwidth"]
+    assert -1 < lever.elasticity < -0.5 and lever.at_upper == pytest.approx(lever.elasticity * 0.1, rel=0.15)
+    assert r["device.matrix_rate"].elasticity_up <= 0
+    assert len(chat.sensitivity("itl", inputs=["tp_size"]).levers) == 1
+    with pytest.raises(mlsysim.LookupError, match="itl"):
+        chat.sensitivity("itll")
+
+
+def test_solve(chat):
+    found = chat.solve("itl <= 30 ms", "batch_size")
+    assert found.feasible and found.exhaustive and found.at_value <= mlsysim.Q_("30 ms")
+    more = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8, batch_size=found.value + 1)
+    assert more.results["itl"] > mlsysim.Q_("30 ms")
+    none = chat.solve("itl <= 1 us", "device.memory_bandwidth")
+    assert not none and "reachable" in none.facts
+
+
+def test_a_law_is_a_subject_too():
+    ring = mlsysim.ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us")
+    assert ring.sensitivity("time")["bandwidth"].elasticity < -0.9
+    assert ring.solve("time == 4 ms", "bandwidth").value.to("GB/s").magnitude == pytest.approx(445.29, rel=1e-4)
+
+
+AXES = {"precision": ["bf16", "fp8"], "batch_size": "1..256*2", "tp_size": [1, 2, 4, 8]}
+
+
+def test_optimize_agrees_with_every_row(chat):
+    best = chat.optimize(AXES, minimize="cost_per_token", subject_to="itl <= 30 ms", show=["itl", "ttft"])
+    assert best.exactness == "enumerated" and best.infeasible is None and best.total == 2 * 9 * 4
+    rows = chat.sweep(AXES, show=["cost_per_token", "itl"], subject_to="itl <= 30 ms", anything=False)
+    assert len(rows) == best.total and rows.feasible.sum() == best.feasible
+    cheapest = rows.columns["cost_per_token"][rows.feasible].min()
+    assert best.best[0].objectives["cost_per_token"].magnitude == pytest.approx(cheapest, rel=1e-12)
+    assert best.best[0].shown["itl"] <= mlsysim.Q_("30 ms")
+    bounded = chat.optimize(AXES, minimize="cost_per_token", subject_to="itl <= 30 ms", strategy="branch-and-bound")
+    assert bounded.exactness == "proven" and bounded.best[0].index == best.best[0].index
+    assert rows["itl"].to("s").magnitude.shape == (72,)
+
+
+def test_pareto_and_shards(chat):
+    question = {"minimize": ["itl", "cost_per_token"]}
+    whole = chat.pareto(AXES, **question)
+    parts = [chat.pareto(AXES, **question, shard=(k, 3)) for k in (3, 1, 2)]
+    assert chat.merge(parts).state == whole.state and len(whole.front) > 3
+    with pytest.raises(mlsysim.InputError, match="missing"):
+        chat.merge(parts[:2])
+
+
+def test_devices_are_an_axis(chat):
+    found = chat.optimize({"hardware": [Hardware.A100, Hardware.H100, Hardware.H200]}, minimize="itl")
+    assert found.best[0].axes["hardware"] == "H200"
+    none = chat.optimize({"batch_size": [1, 2]}, minimize="itl", subject_to="itl <= 1 us")
+    assert not none.best and "itl <= 1 us" in none.infeasible
+    with pytest.raises(mlsysim.LookupError):
+        chat.optimize({"batchsize": [1]}, minimize="itl")
+
+
+def test_compare(chat):
+    other = mlsysim.ask(Models.Llama3_70B, Hardware.H200, accelerators=8)
+    difference = chat.compare(other, "itl")
+    assert difference.terms[0][0] == "device.memory_bandwidth"
+    parts = sum(t[3].to("ms").magnitude for t in difference.terms)
+    assert parts == pytest.approx((difference.at_to - difference.at_from).to("ms").magnitude, rel=1e-9)
+
+
+def test_uncertainty(chat):
+    u = chat.uncertainty({"device.memory_share": "+-5 %", "kwh_price": "lognormal 20 %"}, ["itl", "cost_per_token"])
+    itl = u["itl"]
+    assert itl["low"] < itl["median"] < itl["high"] and itl["total"]["device.memory_share"] == pytest.approx(1, abs=0.05)
+    assert itl["first_order"]["kwh_price"] == pytest.approx(0, abs=0.01) and u.flips == 0
+    faster = mlsysim.ask(Models.Llama3_70B, Hardware.H200, accelerators=8)
+    assert chat.probability_below(faster, "itl", {"device.memory_share": "+-1 %"}) == 0

@@ -1,0 +1,110 @@
+#include <catch2/catch.hpp>
+
+#include <mlsysim/catalogue/models/distributed.hpp>
+#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+using namespace mlsysim;
+using Catch::Matchers::Contains;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+DistributedModel::Inputs step(const char* model, double pp = 1) {
+  return {.workload = &standard_zoo().at<Workload>(model), .fleet = &standard_zoo().at<Fleet>("Research_256"),
+          .batch_size = 512, .precision = Precision::bf16, .tp_size = 8, .pp_size = pp, .microbatch_size = 1,
+          .recomputation = Recomputation::none, .seq_len = 4096};
+}
+
+DistributedModel::Result run(const DistributedModel::Inputs& in) { return DistributedModel{}.solve(in); }
+
+}  // namespace
+
+TEST_CASE("context parallelism divides activations and work, and exchanges keys and values", "[catalogue][training]") {
+  auto in = step("Llama3_8B");
+  const auto whole = run(in);
+  CHECK(whole.cp_communication_latency == Time<>());
+  in.cp_size = 4;  // a quarter of the replicas, each with four times the sequences
+  const auto divided = run(in);
+  CHECK(divided.dp_size * 4 == whole.dp_size);
+  CHECK(divided.cp_communication_latency > Time<>());
+  CHECK_THAT(divided.memory.activations.base() * 4, WithinRel(whole.memory.activations.base(), 1e-9));
+  CHECK_THAT(divided.memory.weights.base(), WithinRel(whole.memory.weights.base(), 1e-12));
+  // Every rank holds the same weights as before: sharded states are divided by as many.
+  in.zero_stage = 3;
+  const auto sharded = run(in);
+  CHECK_THAT(sharded.memory.weights.base() * 32, WithinRel(divided.memory.weights.base(), 1e-9));
+}
+
+TEST_CASE("hybrid sharding divides by its group and exchanges between the groups", "[catalogue][training]") {
+  auto in = step("Llama3_8B");
+  in.zero_stage = 3;
+  const auto all = run(in);
+  in.shard_size = 4;
+  const auto four = run(in);
+  CHECK_THAT(four.memory.optimizer_states.base(), WithinRel(all.memory.optimizer_states.base() * 32 / 4, 1e-9));
+  CHECK_THAT(four.memory.weights.base(), WithinRel(all.memory.weights.base() * 32 / 4, 1e-9));
+  // As many shards as replicas is what no group says.
+  in.shard_size = 32;
+  CHECK(run(in).step_latency_total == all.step_latency_total);
+}
+
+TEST_CASE("schedules differ in what waits and in what is held", "[catalogue][training]") {
+  auto in = step("Llama3_70B", 4);
+  in.batch_size = 256;
+  const auto plain = run(in);
+  in.schedule = Schedule::gpipe;
+  const auto gpipe = run(in);
+  CHECK(gpipe.pipeline_bubble_latency == plain.pipeline_bubble_latency);
+  // 32 micro-batches are held instead of four, now also on the last stage with its logits.
+  CHECK(gpipe.memory.activations > 8.0 * plain.memory.activations);
+  CHECK(gpipe.memory.activations < 10.0 * plain.memory.activations);
+  in.schedule = Schedule::zero_bubble;
+  const auto filled = run(in);
+  CHECK(filled.pipeline_bubble_latency < 0.6 * plain.pipeline_bubble_latency);
+  CHECK(filled.memory.activations == plain.memory.activations);
+}
+
+TEST_CASE("what is offloaded leaves the device and crosses the host link", "[catalogue][training]") {
+  auto in = step("Llama3_8B");
+  const auto resident = run(in);
+  in.offload_states = 1;
+  const auto states = run(in);
+  CHECK(states.memory.optimizer_states == Data<>());
+  CHECK(states.step_latency_total > resident.step_latency_total);
+  in.offload_states = 0;
+  in.offload_activations = 0.5;
+  CHECK_THAT(run(in).memory.activations.base() * 2, WithinRel(resident.memory.activations.base(), 1e-9));
+}
+
+TEST_CASE("recomputing a module drops what it makes and repeats its work", "[catalogue][training]") {
+  auto in = step("Llama3_8B");
+  const auto none = run(in);
+  const auto with = [&](Recomputation r) {
+    in.recomputation = r;
+    return run(in);
+  };
+  const auto full = with(Recomputation::full);
+  for (const Recomputation r : {Recomputation::norm, Recomputation::activation, Recomputation::pointwise,
+                                Recomputation::feed_forward, Recomputation::attention}) {
+    INFO(name_of(r));
+    const auto part = with(r);
+    CHECK(part.memory.activations < none.memory.activations);
+    CHECK(part.memory.activations > full.memory.activations);
+    CHECK(part.step_latency_total > none.step_latency_total);
+    CHECK(part.step_latency_total < full.step_latency_total);
+  }
+  // A fused kernel keeps no scores, so there is no core to repeat.
+  CHECK(with(Recomputation::selective).step_latency_total == none.step_latency_total);
+}
+
+TEST_CASE("size and number of micro-batches must make up the batch", "[catalogue][training]") {
+  auto in = step("Llama3_8B");  // 32 replicas of 16 sequences
+  in.microbatch_size = 4;
+  CHECK(run(in).microbatch_count == 4);
+  in.microbatch_count = 4;
+  CHECK(run(in).microbatch_size == 4);
+  in.microbatch_count = 8;
+  CHECK_THROWS_WITH(run(in), Contains("8 micro-batches of 4 sequences for 16 sequences a replica") &&
+                                 Contains("expected 4 micro-batches") && Contains("give one of the two"));
+}

@@ -1,0 +1,35 @@
+#pragma once
+// Problems that tests sweep and search.
+
+#include <mlsysim/explore/explore.hpp>
+#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/units/unit.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+namespace mlsysim::test {
+
+inline Scenario scenario(const char* model, const char* device, double devices, Mode mode, double batch) {
+  const Zoo& zoo = standard_zoo();
+  Scenario s;
+  s.workload = &zoo.at<Workload>(model);
+  s.hardware = &zoo.at<HardwareNode>(device);
+  s.accelerators = devices;
+  s.mode = mode;
+  s.batch_size = batch;
+  return s;
+}
+
+/// A ring all-reduce: message, ranks, bandwidth, alpha -> time, a law with a count and a kink-free minimum.
+inline std::shared_ptr<const Problem> ring() {
+  const auto law = ResolverRegistry::standard().share("RingAllReduce");
+  Record in(*law, Side::inputs);
+  in.set("message", 1.0 * unit::GB).set("ranks", 8.0).set("bandwidth", 400.0 * unit::GB / unit::s).set("alpha", 5.0 * unit::us);
+  return problem_of(law, in.data());
+}
+
+inline SpaceAxis axis(const char* text) {
+  return parse_axis(text, [](std::string_view, std::string_view value) { return DynamicValue(AnyQuantity::parse(value)); });
+}
+
+}  // namespace mlsysim::test

@@ -1,0 +1,96 @@
+// What a number hangs on: elasticities, kinks, limits, words.
+
+#include <support/catch.hpp>
+
+#include <mlsysim/explore/sensitivity.hpp>
+#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/units/unit.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <cmath>
+
+using namespace mlsysim;
+
+namespace {
+
+Subject decode() {
+  const Zoo& zoo = standard_zoo();
+  Scenario s;
+  s.workload = &zoo.at<Workload>("Llama3_70B");
+  s.hardware = &zoo.at<HardwareNode>("H100");
+  s.accelerators = 8;
+  return subject_of(s);
+}
+
+Subject roofline(double gflop, double gb) {
+  const auto law = ResolverRegistry::standard().share("Roofline");
+  Record in(*law, Side::inputs);
+  in.set("work", gflop * unit::GFLOP).set("traffic", gb * unit::GB);
+  in.set("peak", 100 * unit::GFLOP / unit::s).set("bandwidth", 10 * unit::GB / unit::s);
+  return subject_of(law, in.data());
+}
+
+const Lever& lever(const SensitivityReport& r, std::string_view name) {
+  for (const auto& l : r.levers)
+    if (l.input == name) return l;
+  throw std::runtime_error("no lever");
+}
+
+}  // namespace
+
+TEST_CASE("the binding side of a roofline has elasticity one, the other none", "[explore][sensitivity]") {
+  const auto r = sensitivity(roofline(100, 1), "time");  // 1 s of arithmetic, 0.1 s of traffic
+  CHECK(r.method == Method::exact);
+  CHECK(*lever(r, "work").elasticity == Approx(1));
+  CHECK(*lever(r, "peak").elasticity == Approx(-1));
+  CHECK(*lever(r, "traffic").elasticity == 0);
+  CHECK(lever(r, "peak").at_upper == Approx(1 / 1.1 - 1));
+  // Ten times the traffic and more makes memory the limit; one percent beyond is where the result has moved by 1 %.
+  REQUIRE(lever(r, "traffic").matters_at);
+  CHECK(*lever(r, "traffic").matters_at == Approx(1e9 * 10.1).epsilon(2e-3));
+  CHECK_THAT(lever(r, "bandwidth").words, ContainsSubstring("does not matter until it falls below"));
+}
+
+TEST_CASE("at a kink both sides are told", "[explore][sensitivity]") {
+  const auto r = sensitivity(roofline(100, 10), "time");  // both sides take 1 s
+  const auto& work = lever(r, "work");
+  CHECK(work.slope == Slope::kink);
+  CHECK_FALSE(work.elasticity);
+  CHECK(work.elasticity_up == Approx(1));
+  CHECK(work.elasticity_down == Approx(0));
+  CHECK_THAT(work.words, ContainsSubstring("sits at a limit"));
+}
+
+TEST_CASE("decoding hangs on the memory bandwidth, with the right numbers", "[explore][sensitivity]") {
+  const auto subject = decode();
+  const auto r = sensitivity(subject, "itl");
+  const auto& bandwidth = lever(r, "device.memory_bandwidth");
+  auto at = subject.point;
+  at[subject.input("device.memory_bandwidth")] *= 1.1;
+  CHECK(bandwidth.at_upper == Approx(subject.entry(at)[subject.result("itl")] / r.value - 1));
+  CHECK(*bandwidth.price * bandwidth.value / r.value == Approx(*bandwidth.elasticity));
+  CHECK_THAT(r.binding, ContainsSubstring("memory bandwidth binds itl"));
+  CHECK(*lever(r, "device.matrix_rate").elasticity <= 0);
+  // Counts move to the next one at which the degrees divide the devices.
+  CHECK(lever(r, "tp_size").upper == 8);
+  CHECK(lever(r, "tp_size").lower == 4);
+  for (std::size_t i = 1; i < r.levers.size(); ++i) CHECK(r.levers[i - 1].reach() >= r.levers[i].reach());
+}
+
+TEST_CASE("a part of the inputs gives the same numbers", "[explore][sensitivity]") {
+  const auto subject = decode();
+  const auto all = sensitivity(subject, "cost_per_token");
+  const auto some = sensitivity(subject, "performance.itl", {.inputs = {"device.tdp", "device.launch"}, .step = 0.2});
+  CHECK(some.levers.size() == 2);
+  CHECK(*lever(sensitivity(subject, "cost_per_token", {.inputs = {"kwh_price"}}), "kwh_price").elasticity ==
+        *lever(all, "kwh_price").elasticity);
+}
+
+TEST_CASE("questions that cannot be answered say why", "[explore][sensitivity]") {
+  const auto subject = decode();
+  CHECK_THROWS_WITH(sensitivity(subject, "tttf"), ContainsSubstring("ttft"));
+  CHECK_THROWS_WITH(sensitivity(subject, "itl", {.inputs = {"device.memory_bandwith"}}), ContainsSubstring("device.memory_bandwidth"));
+  CHECK_THROWS_AS(sensitivity(subject, "itl", {.inputs = {}, .step = 0.0}), DomainError);
+  CHECK_THROWS_AS(sensitivity(subject, "itl", {.inputs = {}, .step = std::nan("")}), DomainError);
+}

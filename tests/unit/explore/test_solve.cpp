@@ -1,0 +1,149 @@
+// Questions asked backwards, and the language of conditions.
+
+#include <support/catch.hpp>
+
+#include <mlsysim/explore/expression.hpp>
+#include <mlsysim/explore/solve.hpp>
+#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <random>
+
+using namespace mlsysim;
+
+namespace {
+
+Subject scenario(const char* model, double devices, Mode mode, double batch) {
+  const Zoo& zoo = standard_zoo();
+  Scenario s;
+  s.workload = &zoo.at<Workload>(model);
+  s.hardware = &zoo.at<HardwareNode>("H100");
+  s.accelerators = devices;
+  s.mode = mode;
+  s.batch_size = batch;
+  return subject_of(s);
+}
+
+double at(const Subject& s, std::string_view input, double x, std::string_view result) {
+  auto point = s.point;
+  point[s.input(input)] = x;
+  return s.entry(point)[s.result(result)];
+}
+
+ExpressionScope scope_of(const Subject& s) { return {s.entry.inputs, s.entry.results}; }
+
+}  // namespace
+
+TEST_CASE("the largest batch under a latency meets it, one more does not", "[explore][solve]") {
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 1);
+  const auto a = solve(s, "itl <= 30 ms", "batch_size").value();
+  CHECK(at(s, "batch_size", a.value, "itl") <= 0.030);
+  CHECK(at(s, "batch_size", a.value + 1, "itl") > 0.030);
+  CHECK(a.inversion.exhaustive);
+}
+
+TEST_CASE("a required bandwidth, put back, gives the target", "[explore][solve]") {
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 16);
+  const auto a = solve(s, "itl == 8 ms", "device.memory_bandwidth").value();
+  CHECK(at(s, "device.memory_bandwidth", a.value, "itl") == Approx(0.008).epsilon(1e-12));
+  CHECK(a.verification.passed());
+}
+
+TEST_CASE("the smallest fleet under a deadline divides into replicas", "[explore][solve]") {
+  auto s = scenario("Llama3_8B", 64, Mode::train, 1024);
+  s.point[s.input("tp_size")] = 8;
+  const auto a = solve(s, "training_time <= 60 d", "accelerators").value();
+  CHECK(std::fmod(a.value, 8) == 0);
+  CHECK(at(s, "accelerators", a.value, "training_time") <= 60 * 86400.0);
+  CHECK(at(s, "accelerators", a.value - 8, "training_time") > 60 * 86400.0);
+}
+
+TEST_CASE("no solution says what can be reached", "[explore][solve]") {
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 1);
+  const auto a = solve(s, "itl <= 1 us", "device.memory_bandwidth");
+  REQUIRE_FALSE(a);
+  CHECK_THAT(a.why()->text(), ContainsSubstring("reachable"));
+  CHECK_THROWS_WITH(solve(s, "itl <= 30", "batch_size"), ContainsSubstring("give the number its unit"));
+  CHECK_THROWS_WITH(solve(s, "itl", "batch_size"), ContainsSubstring("a constraint compares two values"));
+  CHECK_THROWS_AS(solve(s, "batch_size <= 4", "batch_size"), InputError);
+  CHECK_THROWS_AS(solve(s, "itl <= 30 ms", "batch"), LookupError);
+  CHECK_THROWS_AS(solve(s, "itl <= 30 ms", "batch_size", {.low = AnyQuantity::parse("1 ms")}), DimensionError);
+}
+
+TEST_CASE("expressions read units, names and precedence", "[explore][expression]") {
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 4);
+  std::vector<double> slots(s.point);
+  const auto results = s.entry(s.point);
+  slots.insert(slots.end(), results.begin(), results.end());
+  const auto value = [&](std::string_view text) { return Expression::parse(text, scope_of(s))(slots); };
+  CHECK(value("1 + 2 * 3 - 4 / 2") == 5);
+  CHECK(value("-(2 - 5)") == 3);
+  CHECK(value("500 ms + 1 s") == 1.5);
+  CHECK(value("3.35 TB/s / 2") == 3.35e12 / 2);
+  CHECK(value("2 GB / device.memory_bandwidth") == Approx(2e9 / s.point[s.input("device.memory_bandwidth")]));
+  CHECK(value("max(itl, ttft)") == results[s.result("ttft")]);
+  CHECK(value("token_throughput / accelerators") == Approx(results[s.result("throughput_per_accelerator")]));
+  CHECK(value("5 USD / Mtoken / cost_per_token") == Approx(5e-6 / results[s.result("cost_per_token")]));
+  CHECK(value("floor(2.7) + ceil(2.1) + abs(-1) + sqrt(16) + min(3, 2)") == 2 + 3 + 1 + 4 + 2);
+}
+
+TEST_CASE("expressions that make no sense are refused", "[explore][expression]") {
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 4);
+  const auto refused = [&](std::string_view text, const std::string& words) {
+    INFO(text);
+    CHECK_THROWS_WITH(ConstraintExpression::parse(text, scope_of(s)), ContainsSubstring(words));
+  };
+  refused("itl <= 30 W", "different units");
+  refused("ttft + 3 GB <= 1 s", "different units");
+  refused("itll <= 30 ms", "did you mean 'itl'");
+  refused("itl <= ", "ends too early");
+  refused("(itl <= 30 ms", "parenthesis");
+  refused("itl <= 30 ms <= 40 ms", "does not end here");
+  refused("itl ? 30 ms", "compares two values");
+  refused("sqrt(itl) <= 1", "no unit here");
+  refused("min(itl) <= 1 s", "compares two values");
+  refused(std::string(400, '('), "nested too deeply");
+}
+
+TEST_CASE("columns, points and bounds of an expression agree", "[explore][expression]") {
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 4);
+  const auto e = Expression::parse("max(ttft, 3 * itl) / 1 ms + sqrt(batch_size * 2) - floor(seq_len / 7) + abs(1 - pp_size)", scope_of(s));
+  const std::size_t n = s.entry.inputs.size() + s.entry.results.size();
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> draw(0.5, 90);
+  std::vector<std::vector<double>> columns(n, std::vector<double>(33));
+  for (auto& c : columns)
+    for (auto& x : c) x = draw(random);
+  std::vector<const double*> pointers;
+  for (const auto& c : columns) pointers.push_back(c.data());
+  std::vector<double> out(33), work;
+  e.evaluate(pointers, out.data(), 33, work);
+  std::vector<Interval> box(n);
+  for (std::size_t i = 0; i < n; ++i) box[i] = Interval(*std::min_element(columns[i].begin(), columns[i].end()), *std::max_element(columns[i].begin(), columns[i].end()));
+  const Interval bounds = e(std::span<const Interval>(box));
+  for (std::size_t p = 0; p < 33; ++p) {
+    std::vector<double> slots;
+    for (const auto& c : columns) slots.push_back(c[p]);
+    CHECK(e(std::span<const double>(slots)) == out[p]);
+    CHECK(bounds.low <= out[p]);
+    CHECK(bounds.high >= out[p]);
+  }
+}
+
+TEST_CASE("any text is read or refused, never worse", "[explore][expression][fuzz]") {
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 4);
+  const std::string_view pieces[] = {"itl", "ttft", "30", "ms", " ", "<=", ">=", "<", "==", "+", "-", "*", "/", "(", ")", "max", ",", ".", "1e9", "GB/s", "^2", "batch_size", "\t", "%", "é", "nan"};
+  std::mt19937 random(11);
+  int read = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text;
+    for (auto k = random() % 9; k > 0; --k) text += pieces[random() % std::size(pieces)];
+    try {
+      (void)ConstraintExpression::parse(text, scope_of(s));
+      ++read;
+    } catch (const Error&) {
+    }
+  }
+  CHECK(read > 0);
+}

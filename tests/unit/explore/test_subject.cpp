@@ -1,0 +1,155 @@
+#include <support/catch.hpp>
+
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/explore/subject.hpp>
+#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/scalars/dual.hpp>
+#include <mlsysim/scalars/interval.hpp>
+#include <mlsysim/tools/batch.hpp>
+#include <mlsysim/tools/gradient.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <cmath>
+
+using namespace mlsysim;
+
+namespace {
+
+Scenario scenario(const char* model, const char* device, double devices, Mode mode) {
+  const Zoo& zoo = standard_zoo();
+  Scenario s;
+  s.workload = &zoo.at<Workload>(model);
+  s.hardware = &zoo.at<HardwareNode>(device);
+  s.accelerators = devices;
+  s.mode = mode;
+  s.precision = Precision::fp16;
+  return s;
+}
+
+/// Every metric of the scorecard that the law gives too, to the same number.
+int compare_with_scorecard(const Scenario& s) {
+  const auto card = SystemEvaluator::evaluate(s);
+  const auto subject = subject_of(s);
+  const auto out = subject.entry(subject.point);
+  int compared = 0;
+  for (const auto* level : {&card.feasibility, &card.performance, &card.macro})
+    for (const auto& m : level->metrics) {
+      if (!std::holds_alternative<double>(m.value) || m.name == "kv_cache_size" || m.name == "pue" || m.name == "duration_days") continue;
+      const std::string name = m.name == "energy" && level == &card.performance ? "energy_per_batch" : m.name;
+      INFO(s.workload->name << " on " << s.hardware->name << ": " << name);
+      const double found = out[subject.result(name)];
+      if (name == "memory_missing" && std::get<double>(m.value) == 0) continue;
+      CHECK(found == Approx(std::get<double>(m.value)).epsilon(1e-11).margin(1e-300));
+      ++compared;
+    }
+  return compared;
+}
+
+}  // namespace
+
+TEST_CASE("a scenario as a law gives the numbers of its scorecard", "[explore][subject]") {
+  for (const char* model : {"Llama3_8B", "Llama3_70B", "Mixtral_8x7B", "DeepSeek_V3"})
+    for (const char* device : {"H100", "A100", "MI300X"}) {
+      auto serve = scenario(model, device, 8, Mode::serve);
+      serve.batch_size = 24;
+      serve.output_tokens = 200;
+      CHECK(compare_with_scorecard(serve) > 15);
+      serve.output_tokens.reset();
+      serve.tp_size = 2;
+      serve.prefill_chunk_tokens = 512;
+      CHECK(compare_with_scorecard(serve) > 15);
+      auto train = scenario(model, device, 64, Mode::train);
+      train.batch_size = 512;
+      train.tp_size = 4;
+      train.pp_size = 2;
+      train.zero_stage = 1;
+      CHECK(compare_with_scorecard(train) > 15);
+      train.microbatch_count = 16;
+      train.v_stages = 2;
+      train.tp_size = 1;
+      train.recomputation = Recomputation::full;
+      CHECK(compare_with_scorecard(train) > 15);
+    }
+  for (const char* model : {"ResNet50", "Llama3_70B"}) {
+    auto infer = scenario(model, "A100", 2, Mode::infer);
+    infer.batch_size = 33;
+    CHECK(compare_with_scorecard(infer) > 10);
+    infer.fidelity = Fidelity::textbook;
+    CHECK(compare_with_scorecard(infer) > 10);
+  }
+}
+
+TEST_CASE("all scalars of a scenario agree", "[explore][subject]") {
+  for (const Mode mode : {Mode::serve, Mode::train, Mode::infer}) {
+    auto s = scenario("Llama3_8B", "H100", 8, mode);
+    s.batch_size = 16;
+    const auto subject = subject_of(s);
+    REQUIRE(subject.entry.is_law);
+    const auto expected = subject.entry(subject.point);
+    const std::vector<Column> columns(subject.point.begin(), subject.point.end());
+    const auto batched = batch(subject.entry, columns, 11);
+    const auto g = gradient(subject.entry, subject.point);
+    std::vector<Interval> box(subject.point.begin(), subject.point.end());
+    for (auto& x : box) x = Interval(x.low * (1 - 1e-3), x.high * (1 + 1e-3));
+    std::vector<Interval> bounds(expected.size());
+    subject.entry.interval(subject.entry.self.get(), box.data(), bounds.data());
+    for (std::size_t r = 0; r < expected.size(); ++r) {
+      INFO(name_of(mode) << " " << subject.entry.results[r].name);
+      CHECK(g.values[r] == expected[r]);
+      for (const double x : batched.columns[r]) CHECK(x == Approx(expected[r]).epsilon(1e-13).margin(1e-300));
+      if (subject.entry.results[r].name == "degrees_fit") continue;
+      CHECK(bounds[r].low <= expected[r] * (1 + 1e-12));
+      CHECK(bounds[r].high >= expected[r] * (1 - 1e-12));
+    }
+  }
+}
+
+TEST_CASE("derivatives of a scenario are those of central differences", "[explore][subject]") {
+  for (const Mode mode : {Mode::serve, Mode::train}) {
+    auto s = scenario("Llama3_70B", "H100", 8, mode);
+    s.batch_size = 16;
+    const auto subject = subject_of(s);
+    const auto g = gradient(subject.entry, subject.point);
+    int smooth = 0;
+    for (std::size_t i = 0; i < subject.point.size(); ++i) {
+      if (subject.entry.inputs[i].integral || subject.point[i] == 0) continue;
+      const double h = 1e-5 * std::fabs(subject.point[i]);
+      auto at = subject.point;
+      at[i] += h;
+      const auto above = subject.entry(at);
+      at[i] -= 2 * h;
+      const auto below = subject.entry(at);
+      for (std::size_t r = 0; r < g.values.size(); ++r) {
+        const auto& slope = g.at(r, i);
+        if (slope.slope != Slope::smooth || g.values[r] == 0) continue;
+        const double scale = std::fabs(g.values[r]) / std::fabs(subject.point[i]);
+        INFO(subject.entry.results[r].name << " by " << subject.entry.inputs[i].name);
+        const double difference = (above[r] - below[r]) / (2 * h);
+        if (std::fabs((above[r] - g.values[r]) - (g.values[r] - below[r])) > 1e-7 * std::fabs(g.values[r])) continue;  // a kink within h
+        CHECK(std::fabs(slope.right - difference) <= 1e-4 * scale + 1e-4 * std::fabs(difference));
+        ++smooth;
+      }
+    }
+    CHECK(smooth > 1000);
+  }
+}
+
+TEST_CASE("a resolver is a subject too", "[explore][subject]") {
+  const auto& registry = ResolverRegistry::standard();
+  const auto model = registry.share("SingleNodeModel");
+  Record in(*model, Side::inputs);
+  const Zoo& zoo = standard_zoo();
+  in.set("workload", &zoo.at<Workload>("ResNet50")).set("hardware", &zoo.at<HardwareNode>("A100"));
+  const auto subject = subject_of(model, in.data());
+  CHECK_FALSE(subject.entry.is_law);
+  CHECK(subject.point[subject.input("batch_size")] == 1);
+  CHECK(subject.entry(subject.point)[subject.result("latency")] > 0);
+}
+
+TEST_CASE("a subject knows the names of the scorecard and near misses", "[explore][subject]") {
+  const auto subject = subject_of(scenario("Llama3_8B", "H100", 1, Mode::serve));
+  CHECK(subject.result("performance.itl") == subject.result("itl"));
+  CHECK_THROWS_WITH(subject.input("device.memory_bandwith"), ContainsSubstring("device.memory_bandwidth"));
+  CHECK_THROWS_WITH(subject.result("itll"), ContainsSubstring("itl"));
+}

@@ -1,0 +1,108 @@
+// Uncertain figures against closed forms.
+
+#include "sample_problems.hpp"
+
+#include <support/catch.hpp>
+
+#include <mlsysim/explore/uncertainty.hpp>
+
+#include <cmath>
+
+using namespace mlsysim;
+using namespace mlsysim::test;
+
+namespace {
+
+Subject ring_subject(double bandwidth = 400e9) {
+  const auto law = ResolverRegistry::standard().share("RingAllReduce");
+  Record in(*law, Side::inputs);
+  in.set("message", 1.0 * unit::GB).set("ranks", 8.0).set("bandwidth", bandwidth * unit::B / unit::s).set("alpha", 50.0 * unit::us);
+  return subject_of(law, in.data());
+}
+
+UncertaintyQuestion question(std::initializer_list<const char*> figures) {
+  UncertaintyQuestion q;
+  for (const char* f : figures) q.figures.push_back(UncertainFigure::parse(f));
+  q.results = {"time"};
+  return q;
+}
+
+}  // namespace
+
+TEST_CASE("a sum of uniform figures has the variance and the shares of its terms", "[explore][uncertainty]") {
+  // time = 2 (n - 1) (message / (n bandwidth) + alpha), n = 8: additive in message and alpha.
+  auto q = question({"message = uniform 0.5 GB..1.5 GB", "alpha = uniform 0 us..100 us"});
+  q.samples = 8192;
+  const auto r = uncertainty(ring_subject(), q);
+  const auto& x = r.results.at(0);
+  const double by_message = 14 * (1e9 / (8 * 400e9)) / std::sqrt(12.0), by_alpha = 14 * 100e-6 / std::sqrt(12.0);
+  const double variance = by_message * by_message + by_alpha * by_alpha;
+  CHECK(x.sd == Approx(std::sqrt(variance)).epsilon(2e-3));
+  CHECK(x.linear_sd == Approx(std::sqrt(variance)).epsilon(1e-9));
+  CHECK(x.mean == Approx(x.value).epsilon(1e-3));
+  CHECK(x.first[0] == Approx(by_message * by_message / variance).margin(0.01));
+  CHECK(x.total[0] == Approx(by_message * by_message / variance).margin(0.01));
+  CHECK(x.first[0] + x.first[1] == Approx(1).margin(0.02));
+  // Monotone and each figure once: the outer bounds are the corners.
+  REQUIRE(x.bound_low);
+  CHECK(*x.bound_low == Approx(14 * (0.5e9 / (8 * 400e9))).epsilon(1e-6));
+  CHECK(*x.bound_high == Approx(14 * (1.5e9 / (8 * 400e9) + 100e-6)).epsilon(1e-6));
+  CHECK(*x.bound_low <= x.low);
+  CHECK(*x.bound_high >= x.high);
+}
+
+TEST_CASE("a lognormal bandwidth makes a lognormal time", "[explore][uncertainty]") {
+  auto q = question({"bandwidth = lognormal 30 %"});
+  q.samples = 16384;
+  auto subject = ring_subject();
+  subject.point[subject.input("alpha")] = 0;
+  const auto r = uncertainty(subject, q);
+  const auto& x = r.results[0];
+  CHECK(x.median == Approx(x.value).epsilon(2e-3));
+  CHECK(x.mean == Approx(x.value * std::exp(0.045)).epsilon(3e-3));
+  CHECK(x.high == Approx(x.value * std::exp(0.3 * 1.6448536)).epsilon(5e-3));
+  CHECK_FALSE(x.bound_low);
+  CHECK(x.total[0] == Approx(1).margin(0.03));
+}
+
+TEST_CASE("same seed, same bytes; another seed, other draws", "[explore][uncertainty]") {
+  auto q = question({"bandwidth = normal 10 %", "alpha = triangular 1 us..200 us"});
+  const auto a = uncertainty(ring_subject(), q), b = uncertainty(ring_subject(), q);
+  CHECK(a.results[0].sd == b.results[0].sd);
+  q.seed = 2;
+  const auto c = uncertainty(ring_subject(), q);
+  CHECK(a.results[0].sd != c.results[0].sd);
+  CHECK(a.results[0].sd == Approx(c.results[0].sd).epsilon(0.03));
+}
+
+TEST_CASE("rankings and bottlenecks flip as often as they should", "[explore][uncertainty]") {
+  // The same distribution on both sides of 400 and 440 GB/s, moving together: one is always faster.
+  const auto q = question({"bandwidth = +-20 %"});
+  CHECK(probability_below(ring_subject(440e9), ring_subject(400e9), "time", q) == 1);
+  CHECK(probability_below(ring_subject(400e9), ring_subject(440e9), "time", q) == 0);
+  auto s = scenario("Llama3_70B", "H100", 8, Mode::serve, 16);
+  UncertaintyQuestion small;
+  small.figures = {UncertainFigure::parse("device.memory_share = +-1 %")};
+  small.results = {"itl", "cost_per_token"};
+  const auto r = uncertainty(subject_of(s), small);
+  CHECK(r.bottleneck == "decode_memory");
+  CHECK(r.flips == 0);
+  CHECK(r.results[0].total[0] == Approx(1).margin(0.03));
+}
+
+TEST_CASE("distributions that are none are refused", "[explore][uncertainty]") {
+  for (const char* bad : {"bandwidth", "bandwidth = ", "bandwidth = normal", "bandwidth = gauss 5 %", "bandwidth = uniform 5 %", "bandwidth = uniform 2 s..1 s",
+                          "bandwidth = uniform 1 s..10 %", "bandwidth = +-5 GB/s", "bandwidth = normal -5 %"}) {
+    INFO(bad);
+    CHECK_THROWS_AS(UncertainFigure::parse(bad), Error);
+  }
+  const auto s = ring_subject();
+  CHECK_THROWS_AS(uncertainty(s, question({})), InputError);
+  CHECK_THROWS_AS(uncertainty(s, question({"bandwidth = uniform 1 s..2 s"})), DimensionError);
+  CHECK_THROWS_AS(uncertainty(s, question({"bandwith = +-5 %"})), LookupError);
+  CHECK_THROWS_AS(uncertainty(s, question({"bandwidth = +-5 %", "bandwidth = +-6 %"})), InputError);
+  CHECK_THROWS_AS(uncertainty(s, question({"ranks = uniform -8..-4"})), SolverError);
+  auto q = question({"bandwidth = +-5 %"});
+  q.samples = 3;
+  CHECK_THROWS_AS(uncertainty(s, q), InputError);
+}

@@ -1,0 +1,182 @@
+#include "support/catch.hpp"
+
+#include <mlsysim/validation/calibrate.hpp>
+#include <mlsysim/validation/calibration_report.hpp>
+#include <mlsysim/validation/residuals.hpp>
+
+#include <mlsysim/zoo/loader.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <random>
+
+using namespace mlsysim;
+
+namespace {
+
+/// Streams over `device` with the given share of its bandwidth and 5 % of noise: measurements whose truth is known.
+MeasuredTable synthetic(const std::string& device, double share, int rows) {
+  const auto& zoo = standard_zoo();
+  const Constants truth(conventions_of(zoo), {{device, "efficiency.memory", share}});
+  const auto& m = measurand("memory_stream");
+  std::string csv = "hardware,values,reads,writes,measured,batch\n";
+  std::mt19937 random(5);
+  std::normal_distribution<double> noise(0, 0.05);
+  for (int i = 0; i < rows; ++i) {
+    auto inputs = m.blank();
+    find_field(m.inputs(), "hardware")->write(inputs.get(), ObjectRef{&zoo.at<HardwareNode>(device), "hardware"});
+    const double values = std::pow(2.0, 22 + i % 8), reads = 1 + i % 3;
+    find_field(m.inputs(), "values")->write(inputs.get(), values);
+    find_field(m.inputs(), "reads")->write(inputs.get(), reads);
+    find_field(m.inputs(), "writes")->write(inputs.get(), 1.0);
+    const auto p = m.predict(inputs.get(), {&zoo, &truth});
+    csv += fmt::format("{},{},{},1,{},g{}\n", device, values, reads, p.base * std::exp(noise(random)) / 1e9, i % 4);
+  }
+  const std::string definition = R"(schema: mlsysim/validation@1
+title: synthetic
+data: s.csv
+source: {kind: illustrative, ref: azure-ai-benchmarking, recorded: 2026-11-21}
+measurand: memory_stream
+measured: {value: measured, unit: GB/s}
+inputs: {hardware: {column: hardware}, values: values, reads: reads, writes: writes}
+groups: [batch]
+)";
+  return parse_table(definition, "synthetic", CsvTable::parse(csv, "s.csv"));
+}
+
+std::vector<MeasuredTable> one(MeasuredTable table) {
+  std::vector<MeasuredTable> out;
+  out.push_back(std::move(table));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("calibration: twenty rows recover a constant within its stated uncertainty", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  const auto tables = one(synthetic("A100", 0.71, 24));
+  const auto fit = calibrate(zoo.at<HardwareNode>("A100"), tables, zoo, {.fields = {"efficiency.memory"}});
+  REQUIRE(fit.constants.size() == 1);
+  const auto& c = fit.constants.front();
+  CHECK(c.identified);
+  CHECK(c.value == Approx(0.71).epsilon(0.03));
+  CHECK(std::abs(std::log(c.value / 0.71)) < 3 * c.spread);
+  CHECK(fit.after.median < 0.06);
+  CHECK(fit.after.median < fit.before.median);
+  CHECK(fit.groups.size() == 4);
+  CHECK(fit.left_out.rows == 24);
+  CHECK(fit.coverage > 0.6);
+  CHECK(fit.coverage_left_out > 0.55);
+}
+
+TEST_CASE("calibration: what the data do not speak about keeps its value", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  const auto tables = one(synthetic("A100", 0.71, 24));
+  const auto fit = calibrate(zoo.at<HardwareNode>("A100"), tables, zoo);
+  bool memory = false;
+  for (const auto& c : fit.constants) {
+    INFO(c.constant.field);
+    CHECK(c.value >= c.constant.low * 0.999);
+    CHECK(c.value <= c.constant.high * 1.001);
+    if (!c.identified) CHECK(c.value == c.constant.start);
+    memory = memory || c.constant.field == "efficiency.memory";
+    // A stream moves bytes: no constant of products, attention or links matters to it.
+    CHECK(c.constant.field.find("matrix") == std::string::npos);
+    CHECK(c.constant.field.find("link") == std::string::npos);
+  }
+  CHECK(memory);
+  for (const auto& change : fit.changes()) CHECK(change.owner == "A100");
+}
+
+TEST_CASE("calibration: the overlay is a zoo file with provenance, and predicts as the fit does", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  const auto tables = one(synthetic("A100", 0.71, 24));
+  const auto fit = calibrate(zoo.at<HardwareNode>("A100"), tables, zoo, {.fields = {"efficiency.memory"}});
+  const auto text = overlay_of(fit, zoo, "2026-11-21");
+  const Zoo overlay = load_text(text, "overlay.yaml", zoo);
+  const auto& device = overlay.only<HardwareNode>();
+  CHECK(device.name == "A100_calibrated");
+  CHECK(*device.efficiency.memory == Approx(fit.constants.front().value).epsilon(1e-12));
+  const auto* figure = Zoo::entry_of(device).figure("efficiency.memory");
+  REQUIRE(figure != nullptr);
+  REQUIRE(figure->own.has_value());
+  CHECK(figure->own->recorded == "2026-11-21");
+  CHECK(figure->own->note.find("24 rows") != std::string::npos);
+  CHECK(*figure->low < device.efficiency.memory.value());
+  CHECK(*figure->high > device.efficiency.memory.value());
+}
+
+TEST_CASE("calibration: an interval says when it lies beyond the data", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  const auto tables = one(synthetic("A100", 0.71, 24));
+  const auto fit = calibrate(zoo.at<HardwareNode>("A100"), tables, zoo);
+  const auto& m = measurand("memory_stream");
+  auto inputs = m.blank();
+  find_field(m.inputs(), "hardware")->write(inputs.get(), ObjectRef{&zoo.at<HardwareNode>("A100"), "hardware"});
+  find_field(m.inputs(), "reads")->write(inputs.get(), 1.0);
+  find_field(m.inputs(), "writes")->write(inputs.get(), 1.0);
+  const auto inside = predict_interval(fit, m, inputs.get(), zoo);
+  CHECK(inside.p10 < inside.p50);
+  CHECK(inside.p50 < inside.p90);
+  CHECK(inside.extrapolated.empty());
+  find_field(m.inputs(), "values")->write(inputs.get(), 1024.0);
+  const auto outside = predict_interval(fit, m, inputs.get(), zoo);
+  REQUIRE(outside.extrapolated.size() == 1);
+  CHECK(outside.extrapolated.front().starts_with("values 1024 <"));
+}
+
+TEST_CASE("calibration: refusals", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  const auto tables = one(synthetic("A100", 0.71, 4));
+  CHECK_THROWS_WITH(calibrate(zoo.at<HardwareNode>("V100"), tables, zoo), Catch::Contains("no row of these tables is measured on 'V100'"));
+  CHECK_THROWS_WITH(calibrate(zoo.at<HardwareNode>("A100"), tables, zoo, {.fields = {"efficiency.memry"}}), Catch::Contains("efficiency.memory"));
+}
+
+TEST_CASE("calibration: constants belong to devices, never to models, tables or rows", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  for (const HardwareNode* device : zoo.all<HardwareNode>()) {
+    const auto constants = free_constants(*device, zoo);
+    CHECK(constants.size() <= 30);
+    for (const auto& c : constants) {
+      INFO(device->name << " " << c.field);
+      const auto group = c.field.substr(0, c.field.find('.'));
+      CHECK((group == "efficiency" || group == "kernels" || group == "collectives"));
+      CHECK(c.low < c.start);
+      CHECK(c.start <= c.high);
+      CHECK(c.prior_spread > 0);
+    }
+  }
+}
+
+TEST_CASE("residuals: the term that is wrong explains them", "[validation][residuals]") {
+  // Kernels that start 3 us later than predicted, over products of many sizes.
+  const auto& zoo = standard_zoo();
+  const auto& m = measurand("matrix_product");
+  const Constants standard(conventions_of(zoo));
+  std::string csv = "hardware,rows,columns,depth,measured [us],who\n";
+  for (int i = 0; i < 40; ++i) {
+    const double n = 64 << (i % 8), k = 64 << (i / 8);
+    auto inputs = m.blank();
+    find_field(m.inputs(), "hardware")->write(inputs.get(), ObjectRef{&zoo.at<HardwareNode>("A100"), "hardware"});
+    for (const auto& [name, value] : {std::pair{"rows", n}, std::pair{"columns", n}, std::pair{"depth", k}}) find_field(m.inputs(), name)->write(inputs.get(), value);
+    csv += fmt::format("A100,{},{},{},{},me\n", n, n, k, m.predict(inputs.get(), {&zoo, &standard}).base * 1e6 + 3);
+  }
+  const auto file = std::filesystem::temp_directory_path() / "mlsysim_residuals.csv";
+  std::ofstream(file) << csv;
+  const auto table = table_of_measurements(file, "matrix_product");
+  const auto analysis = analyse_residuals(table, zoo);
+  std::filesystem::remove(file);
+  REQUIRE(analysis.rows.size() == 40);
+  REQUIRE_FALSE(analysis.explanations.empty());
+  const auto& best = analysis.explanations.front();
+  CHECK((best.term == "fixed time" || best.term == "launch"));
+  CHECK(best.explained > 0.9);
+  CHECK(best.after.median < 0.5 * analysis.before.median);
+  for (const auto& e : analysis.explanations) {
+    CHECK(e.explained <= 1 + 1e-12);
+    if (e.term == "fixed time") CHECK(e.factor == Approx(3e-6).epsilon(0.01));
+  }
+  CHECK_THROWS_WITH(table_of_measurements(file, "matrix_product"), Catch::Contains("cannot be read"));
+}

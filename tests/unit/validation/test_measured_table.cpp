@@ -1,0 +1,129 @@
+#include "support/catch.hpp"
+
+#include <mlsysim/validation/measured_table.hpp>
+
+#include <mlsysim/zoo/loader.hpp>
+
+
+
+#include <random>
+
+using namespace mlsysim;
+
+namespace {
+
+constexpr const char* kDefinition = R"(schema: mlsysim/validation@1
+title: "two products"
+data: t.csv
+source: {kind: measured, ref: azure-ai-benchmarking, recorded: 2026-11-21}
+measurand: matrix_product
+measured: {value: latency, unit: us}
+inputs:
+  hardware: {column: gpu, words: {h: H100}, otherwise: another device}
+  precision: bf16
+  rows: 2 * half
+  columns: "n"
+  depth: "n"
+left_out:
+- {column: gpu, is: [x], reason: broken}
+- {when: n > 5000, reason: too large}
+groups: [gpu]
+labels: [gpu, "n"]
+)";
+
+MeasuredTable sample(const std::string& csv, std::string definition = kDefinition) {
+  return parse_table(std::move(definition), "t.yaml", CsvTable::parse(csv, "t.csv"));
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("tables: rows become inputs, the rest is left out with its reason", "[validation]") {
+  const auto t = sample("gpu,half,n,latency\nh,512,1024,20\nx,1,1,1\nh,1,9999,1\ny,1,1,1\nh,1,1,\n");
+  const auto rows = rows_of(t, standard_zoo());
+  REQUIRE(rows.rows.size() == 1);
+  const auto& row = rows.rows.front();
+  CHECK(row.measured == Approx(20e-6));
+  CHECK(row.group == "h");
+  CHECK(t.label(row.row) == "gpu h, n 1024");
+  const auto value = [&](const char* name) { return std::get<double>(find_field(t.measurand->inputs(), name)->read(row.inputs.get())); };
+  CHECK(value("rows") == 1024);
+  CHECK(value("columns") == 1024);
+  CHECK(value("groups") == 1);
+  REQUIRE(rows.left_out.size() == 4);
+  CHECK(rows.left_out[0].reason == "broken");
+  CHECK(rows.left_out[1].reason == "too large");
+  CHECK(rows.left_out[2].reason == "another device");
+  CHECK(rows.left_out[3].reason == "the source states no value");
+}
+
+TEST_CASE("tables: repeats become one row with their median", "[validation]") {
+  auto definition = std::string(kDefinition) + "repeats: median\n";
+  const auto t = sample("gpu,half,n,latency\nh,8,8,30\nh,8,8,10\nh,8,8,11\nh,16,8,5\n", definition);
+  const auto rows = rows_of(t, standard_zoo());
+  REQUIRE(rows.rows.size() == 2);
+  CHECK(rows.rows[0].measured == Approx(11e-6));
+  CHECK(rows.rows[0].repeats == 3);
+  CHECK(rows.rows[1].repeats == 1);
+}
+
+TEST_CASE("tables: faults of a definition are all reported, with their place", "[validation]") {
+  const std::string csv = "gpu,half,n,latency\nh,1,1,1\n";
+  const auto refused = [&](const std::string& from, const std::string& to, const char* part) {
+    CHECK_THROWS_WITH(sample(csv, replaced(kDefinition, from, to)), Catch::Contains(part));
+  };
+  refused("measurand: matrix_product", "measurand: matrix_produce", "matrix_product");
+  refused("  depth: \"n\"\n", "", "the input 'depth'");
+  refused("  depth:", "  q: \"n\"\n  depth:", "'q' is no input of 'matrix_product'");
+  refused("depth: \"n\"\n", "depth: nn\n", "no column 'nn'");
+  refused("unit: us", "unit: GB", "the measured unit does not suit");
+  refused("labels:", "lables:", "the key 'lables' is not known");
+  refused("schema: mlsysim/validation@1", "schema: mlsysim/hardware@1", "another schema");
+  refused("source: {kind: measured, ref: azure-ai-benchmarking, recorded: 2026-11-21}", "note: x", "the table has no source");
+  refused("reason: broken", "raison: broken", "'reason' is missing");
+}
+
+TEST_CASE("tables: a word or a device that nobody knows is an error with its place", "[validation]") {
+  auto definition = replaced(kDefinition, ", otherwise: another device", "");
+  CHECK_THROWS_WITH(rows_of(sample("gpu,half,n,latency\nz,1,1,1\n", definition), standard_zoo()),
+                    Catch::Contains("t.csv:2:1") && Catch::Contains("does not know this word"));
+  definition = replaced(kDefinition, "h: H100", "h: H101");
+  CHECK_THROWS_WITH(rows_of(sample("gpu,half,n,latency\nh,1,1,1\n", definition), standard_zoo()), Catch::Contains("no hardware 'H101'"));
+  CHECK_THROWS_WITH(rows_of(sample("gpu,half,n,latency\nh,-1,1,1\n"), standard_zoo()), Catch::Contains("'rows'") && Catch::Contains("out of its range"));
+}
+
+TEST_CASE("tables: every shipped table is read, cites a known work and fills its rows", "[validation]") {
+  for (const auto& name : table_names()) {
+    INFO(name);
+    const auto t = load_table(name);
+    CHECK(standard_zoo().find_reference(t.reference) != nullptr);
+    const auto rows = rows_of(t, standard_zoo());
+    std::size_t records = 0;
+    for (const auto& l : rows.left_out) records += l.rows;
+    for (const auto& r : rows.rows) records += r.repeats;
+    CHECK(records == t.data.rows());
+    CHECK((t.measurand == nullptr) == !t.unpredicted.empty());
+    if (t.measurand != nullptr) CHECK_FALSE(rows.rows.empty());
+  }
+}
+
+TEST_CASE("tables: a definition that is damaged is read or refused", "[validation][fuzz]") {
+  std::mt19937 random(3);
+  const std::string whole = kDefinition;
+  for (int i = 0; i < 3000; ++i) {
+    auto text = whole;
+    for (int n = 0; n < 3; ++n) {
+      const auto at = random() % text.size();
+      if (random() % 2 != 0) text.erase(at, random() % 6);
+      else text.insert(at, 1, "{}[]:,\n x*"[random() % 10]);
+    }
+    try {
+      (void)rows_of(sample("gpu,half,n,latency\nh,1,1,1\n", text), standard_zoo());
+    } catch (const Error&) {
+    }
+  }
+}

@@ -1,0 +1,67 @@
+#include "support/catch.hpp"
+
+#include <mlsysim/validation/report.hpp>
+
+#include <mlsysim/zoo/loader.hpp>
+
+
+
+#include <cmath>
+
+using namespace mlsysim;
+
+TEST_CASE("statistics of errors", "[validation]") {
+  const double errors[] = {0.1, -0.2, 0.3, -0.4, 1.0};
+  const auto s = statistics_of(errors);
+  CHECK(s.rows == 5);
+  CHECK(s.median == Approx(0.3));
+  CHECK(s.mean == Approx(0.4));
+  CHECK(s.p90 == Approx(0.4 + 0.6 * (1.0 - 0.4)));
+  CHECK(s.max == Approx(1.0));
+  CHECK(s.bias == Approx(0.16));
+  CHECK(statistics_of({}).rows == 0);
+}
+
+TEST_CASE("validation: the worst rows come first, with terms that add up", "[validation]") {
+  const auto table = load_table("training/megatron_recompute_table5_a100");
+  const auto result = validate(table, standard_zoo());
+  REQUIRE(result.rows.size() == 8);
+  REQUIRE(result.worst.size() == 5);
+  for (std::size_t i = 1; i < result.worst.size(); ++i)
+    CHECK(std::abs(result.worst[i - 1].error()) >= std::abs(result.worst[i].error()));
+  CHECK(std::abs(result.worst.front().error()) == Approx(result.errors.max));
+  CHECK_FALSE(result.worst.front().terms.empty());
+  CHECK(result.textbook.rows == 8);
+  CHECK(result.roofline.rows == 8);
+  // No step is faster than its arithmetic at the peak rate.
+  CHECK(result.roofline.bias < 0);
+}
+
+TEST_CASE("validation: a constant that changes moves the predictions, and only where it should", "[validation]") {
+  const auto& zoo = standard_zoo();
+  const auto table = load_table("kernels/azure_hbm_a100_h100");
+  const auto before = validate(table, zoo, Depth::ours);
+  const Constants halved(conventions_of(zoo), {{"A100", "memory.bandwidth", zoo.at<HardwareNode>("A100").memory.bandwidth->base() / 2}});
+  const auto after = validate(table, zoo, Depth::ours, &halved);
+  REQUIRE(before.rows.size() == after.rows.size());
+  for (std::size_t i = 0; i < before.rows.size(); ++i) {
+    const double ratio = after.rows[i].predicted / before.rows[i].predicted;
+    if (before.rows[i].group == "A100") CHECK(ratio < 0.6);
+    else CHECK(ratio == Approx(1));
+  }
+  CHECK_THROWS_WITH(Constants(conventions_of(zoo), {{"A100", "memory.bandwith", 1.0}}), Catch::Contains("memory.bandwidth"));
+}
+
+TEST_CASE("validation: the same table gives the same bytes in every format", "[validation]") {
+  const auto table = load_table("kernels/azure_hbm_a100_h100");
+  const std::vector<TableResult> results{validate(table, standard_zoo())};
+  for (const auto format : {OutputFormat::text, OutputFormat::json, OutputFormat::markdown, OutputFormat::csv}) {
+    const auto text = render(results, {.format = format});
+    CHECK(text == render(std::vector<TableResult>{validate(table, standard_zoo())}, {.format = format}));
+    CHECK(text.find("kernels/azure_hbm_a100_h100") != std::string::npos);
+  }
+  const auto page = render_html(results);
+  CHECK(page.find("<svg") != std::string::npos);
+  CHECK(page.find("http") == std::string::npos);
+  CHECK(page.find("<script") == std::string::npos);
+}
