@@ -90,7 +90,11 @@ void set_execution(Device<>& d, const HardwareNode& hardware, const Conventions&
     notes.assume("execution", name_of(mode), training ? "training launches kernels one by one" : "serving replays a captured graph");
   if (mode == Execution::eager) d.issue = or_convention(hardware.kernels.issue, c.kernel_issue, "kernel_issue", notes);
   d.burst_time = hardware.efficiency.burst_time.value_or(c.burst_time);
-  if (training) return;  // a training run is longer than any burst
+  if (training) {  // a training run is longer than any burst
+    d.attention_backward = c.attention_backward;
+    notes.assume("attention_backward", c.attention_backward, kDefaults);
+    return;
+  }
   d.burst = or_convention(hardware.efficiency.burst, c.matrix_burst, "matrix_burst", notes);
   if (!hardware.efficiency.burst_time) notes.assume("burst_time", c.burst_time, kDefaults);
 }

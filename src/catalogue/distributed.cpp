@@ -103,6 +103,7 @@ PassViews<> prepare_distributed(const In& in, Notes& notes) {
   const Layout layout = layout_of(in, Fidelity::operator_level, quiet);
   PassViews<> v = detail::training_views(in, *in.fleet->node->accelerator, layout, notes);
   set_matrix_share(v.device, in.efficiency);
+  v.model.structure.prefetch = in.backward_prefetch;
   v.links = links_view(*in.fleet, c, notes);
   v.plan.overlap = in.overlap_efficiency.value_or(c.overlap);
   if (!in.overlap_efficiency) notes.assume("overlap_efficiency", c.overlap, "zoo/defaults.yaml");

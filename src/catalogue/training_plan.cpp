@@ -66,4 +66,15 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
   return l;
 }
 
+void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware, const Conventions& c, Notes& notes) {
+  if (kernel != AttentionKernel::flash1 && kernel != AttentionKernel::flash2) return;
+  // Where nothing is said the second generation is the present one.
+  const double second = hardware.efficiency.flash2.value_or(1.0);
+  if (hardware.efficiency.flash2) notes.assume("flash2", second, "the device's zoo entry");
+  device.attention_share *= second;
+  if (kernel == AttentionKernel::flash2) return;
+  device.attention_share *= c.flash1_ratio;
+  notes.assume("flash1_ratio", c.flash1_ratio, "zoo/defaults.yaml");
+}
+
 }  // namespace mlsysim::detail

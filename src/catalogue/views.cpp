@@ -102,6 +102,7 @@ ModelView<> model_view(const Workload& w, Phase phase) {
   h.qkv_bias = flag((t.attention_biases || t.qkv_biases) && !t.biases);
   h.output_bias = flag(t.attention_biases && !t.biases);
   h.expert_bias = flag(t.expert_biases);
+  s.biased = t.biases || t.attention_biases || t.qkv_biases;
   h.router_bias = flag(t.router_biases);
   h.shared_gate = flag(t.shared_expert_gate);
   h.sinks = flag(t.attention_sinks);

@@ -46,7 +46,7 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
   for (const auto& name : chosen(request)) tables.push_back(load_table(name, request.folder));
   std::vector<TableResult> results;
   const bool shown = !request.check || !request.page.empty() || !request.html.empty();
-  for (const auto& table : tables) results.push_back(validate(table, zoo(), shown ? Depth::everything : Depth::ours));
+  for (const auto& table : tables) results.push_back(validate(table, zoo(), shown ? Depth::everything : Depth::ours, nullptr, request.worst));
   if (!request.html.empty()) write_file(request.html, render_html(results));
   if (!request.page.empty()) {
     std::vector<Calibration> calibrations;

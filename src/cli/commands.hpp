@@ -119,6 +119,7 @@ struct ValidateRequest {
   std::string page;                 ///< file for the page of the documentation
   std::string record;               ///< committed record; beside the tables where empty
   bool list = false, check = false, write_record = false;
+  std::size_t worst = 5;            ///< rows shown with their terms
 };
 [[nodiscard]] Answer validate_tables(const ValidateRequest& request, const RenderOptions& options);
 struct CalibrateRequest {

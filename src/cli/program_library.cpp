@@ -168,6 +168,7 @@ void Program::validation_commands() {
   v->add_flag("--write-record", validate_.write_record, "replaces the record by the present figures");
   v->add_option("--record", validate_.record, "the record (default: record.yaml beside the tables)")->type_name("FILE");
   v->add_option("--tables", validate_.folder, "a folder with tables of your own (default: those of the zoo)")->type_name("FOLDER");
+  v->add_option("--worst", validate_.worst, "rows shown with the terms of their prediction, the worst first")->type_name("N")->capture_default_str();
   v->add_option("--page", validate_.page, "also writes the page of docs/reference: Markdown with cross-validation")->type_name("FILE");
   v->add_option("--html", validate_.html, "also writes a page with plots of predicted against measured")->type_name("FILE");
 }

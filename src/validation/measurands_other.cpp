@@ -55,6 +55,7 @@ Time<> batch_time(const SampleCase& c, const PredictionContext& context, std::ve
   // The resolver decides by the phase how kernels are launched; the row states it.
   Notes quiet;
   auto v = prepare_single_node(in, quiet);
+  v.model.structure.fused = c.execution == Execution::graph;
   v.device = device_view(hardware, c.precision, *in.conventions, quiet, v.model.structure.phase, c.execution);
   OpList<> ops;
   Time<> total;

@@ -21,11 +21,12 @@ struct TrainingCase {
   double recomputed_share = 1;
   bool sequence_parallel = false;
   AttentionKernel attention_kernel = AttentionKernel::fused;
-  bool dropout = false;
+  bool dropout = false, kernel_fusion = true, backward_prefetch = true;
   OptimizerKind optimizer = OptimizerKind::adam;
   double trainable_fraction = 1;
   std::optional<Precision> gradient_precision{};
   std::optional<double> overlap_efficiency{};
+  double tp_overlap = 0;
   std::string part = "total";
 
   static constexpr auto fields() {
@@ -59,10 +60,13 @@ struct TrainingCase {
         field(&C::sequence_parallel, "sequence_parallel", "", "norms divided over the tensor-parallel group").defaulted("no"),
         field(&C::attention_kernel, "attention_kernel", "", "whether scores stay on chip").defaulted("fused"),
         field(&C::dropout, "dropout", "", "dropout masks are made and kept").defaulted("no"),
+        field(&C::kernel_fusion, "kernel_fusion", "", "chains of element-wise operations run as one kernel").defaulted("fused"),
+        field(&C::backward_prefetch, "backward_prefetch", "", "ZeRO-3 gathers weights ahead in the backward pass").defaulted("ahead"),
         field(&C::optimizer, "optimizer", "", "optimizer").defaulted("Adam"),
         field(&C::trainable_fraction, "trainable_fraction", "", "trained share of the weights").within(0, 1).defaulted("1"),
         field(&C::gradient_precision, "gradient_precision", "", "format of gradients; that of the weights where absent"),
         field(&C::overlap_efficiency, "overlap_efficiency", "", "share of the exchange that hides").within(0, 1),
+        field(&C::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products").within(0, 1).defaulted("none"),
         field(&C::part, "part", "", "of a memory measurand: total, activations or states").defaulted("total"));
   }
 };
@@ -130,6 +134,8 @@ Prediction step(const TrainingCase& c, const PredictionContext& context, bool me
   in.recomputed_share = c.recomputed_share;
   in.attention_kernel = c.attention_kernel;
   in.dropout = c.dropout;
+  in.kernel_fusion = c.kernel_fusion;
+  in.backward_prefetch = c.backward_prefetch;
   in.gradient_precision = c.gradient_precision;
   in.zero_stage = c.zero_stage;
   in.recomputation = c.recomputation;
@@ -138,6 +144,7 @@ Prediction step(const TrainingCase& c, const PredictionContext& context, bool me
   in.optimizer = c.optimizer;
   in.trainable_fraction = c.trainable_fraction;
   in.overlap_efficiency = c.overlap_efficiency;
+  in.tp_overlap = c.tp_overlap;
   in.conventions = &conventions;
   in.fidelity = context.comparison == Yardstick::operators ? Fidelity::operator_level : Fidelity::textbook;
   const auto out = DistributedModel{}.solve(in);

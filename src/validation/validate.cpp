@@ -8,7 +8,6 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::size_t kWorst = 5;
 
 /// Errors of all rows under a context; a row without an answer, or with one that is no positive number, is skipped.
 std::vector<double> errors_of(const MeasuredTable& table, const MeasuredRows& rows, const PredictionContext& context) {
@@ -52,7 +51,7 @@ Prediction predict(const Measurand& measurand, const void* inputs, const Predict
   }
 }
 
-TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, const Constants* constants) {
+TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, const Constants* constants, std::size_t worst) {
   TableResult out;
   out.table = &table;
   out.records = table.data.rows();
@@ -80,7 +79,7 @@ TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, co
 
   std::vector<std::size_t> order(out.rows.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto count = std::min(kWorst, order.size());
+  const auto count = std::min(worst, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), [&](std::size_t a, std::size_t b) {
     const double ea = std::abs(errors[a]), eb = std::abs(errors[b]);
     return ea != eb ? ea > eb : a < b;

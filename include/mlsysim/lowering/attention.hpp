@@ -21,10 +21,12 @@ template <class T>
   return f.plan.kv_bytes * (f.sequences * min(f.plan.context, window) * cached_width);
 }
 
-/// Rotates queries and keys, and writes keys and values to the cache when serving.
+/// Rotates queries and keys, and writes keys and values to the cache when serving. Unfused, the rotation is a swap of
+/// halves, two products and a sum: five arrays in, four out.
 template <class T>
 void rotary_and_cache(const Frame<T>& f, const T& count, const T& rotated, const T& cached_width) {
-  auto& op = elementwise(f, "rotary_and_cache", OpGroup::attention, count, f.tokens * rotated, 1, 1, 6);
+  auto& op = elementwise(f, "rotary_and_cache", OpGroup::attention, count, f.tokens * rotated, f.structure.fused ? 1 : 5,
+                         f.structure.fused ? 1 : 4, 6);
   op.traffic += f.plan.kv_bytes * (f.tokens * cached_width);
 }
 
@@ -47,9 +49,11 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
     scores.kept = f.training() ? inputs : Data<T>();
     scores.remade = part::attention | part::block;
     scores.state = state;
-    const double passes = f.structure.dropout && f.training() ? 2.0 : 1.0;
+    // Softmax and dropout; scale and mask are passes of their own where nothing is fused.
+    const double arrays = f.structure.dropout && f.training() ? 2.0 : 1.0;
+    const double passes = arrays + (f.structure.fused ? 0.0 : 2.0);
     auto& softmax = elementwise(f, "softmax", OpGroup::attention, count, square, passes, passes, 6, core);
-    softmax.kept = f.activations(passes * square);
+    softmax.kept = f.activations(arrays * square);
     dropout_mask(f, softmax, square);
     activation_product(f, "attention_values", OpGroup::attention, count, rows, v, keys, head_copies, core);
     return;
@@ -99,12 +103,14 @@ void grouped_attention(const Frame<T>& f, const T& count, const T& window) {
                            h.qk_norm_full * (query_width + kv_heads * h.qk_dim) + h.sinks * heads);
     op.kept *= f.split;
     op.remade = part::norm | part::block;
+    op.biased += h.qkv_bias;
   }
   rotary_and_cache(f, count, query_width + kv_heads * h.qk_dim, kv_width);
   exchange_context(f, count, kv_width);
   attention_core(f, "attention", count, heads, kv_heads, h.qk_dim, h.v_dim, kv_width, window);
   auto& out = matmul(f, "output_projection", OpGroup::attention, count, f.tokens, h.hidden, heads * h.v_dim);
   out.params += params<T>(h.output_bias * h.hidden);
+  out.biased += h.output_bias;
   dropout_mask(f, out, f.tokens * h.hidden * f.split);
   join_tensor_parallel(f, "attention_join", count, part::attention);
 }

@@ -5,10 +5,36 @@
 
 namespace mlsysim::detail {
 
+template <class T>
+void recompute_by_operator(const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
+  for (std::size_t i = 0; i < forward_end; ++i) {
+    Op<T>& op = ops[i];
+    if (op.place != Place::block || op.kind == OpKind::collective) continue;
+    const bool weights = op.kind == OpKind::matmul && !(op.parts & part::core);
+    // Sums are over many products, so half of each stands for every second one.
+    const double repeated = weights ? 0.5 : op.kind == OpKind::attention ? 0.0 : 1.0;
+    Data<T> output = plan.activation_bytes * (weights ? 0.5 * op.m * op.n * op.copies : T{0.0});
+    if (op.kind == OpKind::attention) output = op.live * 0.5;  // of queries and values
+    if (op.remade == part::none) output = op.kept;             // the block's own input
+    op.made_again = op.kept * plan.recomputed;
+    op.kept = op.kept * (1.0 - plan.recomputed) + output * plan.recomputed;
+    if (repeated == 0.0) continue;
+    Op<T>& again = ops.push(op);
+    again.pass = Pass::recompute;
+    again.count = op.count * plan.recomputed * repeated;
+    again.params = {};
+    again.kept = again.made_again = {};
+  }
+}
+
 /// Repeats the parts that recomputation names, in `plan.recomputed` of the blocks, and drops what need not be kept.
 /// A fused attention kernel forms its scores again in any case, so there is no core to repeat.
+///
+/// Recomputation by operator keeps what attention and every second product write, and repeats the other products and
+/// everything between them.
 template <class T>
 void recompute(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
+  if (structure.per_operator) return recompute_by_operator(plan, ops, forward_end);
   if (structure.recomputed == part::none) return;
   const T kept_share = 1.0 - plan.recomputed;
   for (std::size_t i = 0; i < forward_end; ++i) {
@@ -29,7 +55,7 @@ void recompute(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
 
 /// Appends the backward pass of the forward operators [0, forward_end), last first.
 template <class T>
-void backward(const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
+void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
   const T trains = select(plan.trainable > T{0.0}, T{1.0}, T{0.0});
   const auto mirror = [&](const Op<T>& forward, Pass pass) -> Op<T>& {
     Op<T>& op = ops.push(forward);
@@ -37,6 +63,16 @@ void backward(const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
     op.params = {};
     op.kept = op.made_again = op.state = {};
     return op;
+  };
+  // Gradient of a bias: the sum of the output's gradient over the rows, a pass over it.
+  const auto bias_gradient = [&](const Op<T>& weights) {
+    Op<T>& op = emit(ops, OpKind::elementwise, weights.group, "bias_gradient", weights.count * weights.biased);
+    op.pass = Pass::weight_gradient;
+    op.place = weights.place;
+    const T values = weights.k * weights.n * weights.copies;
+    op.work = flops<T>(values);
+    op.traffic = plan.activation_bytes * values;
+    op.unfused_traffic = op.traffic;
   };
   for (std::size_t i = forward_end; i-- > 0;) {
     const Op<T>& forward = ops[i];
@@ -57,6 +93,7 @@ void backward(const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
         gradient.traffic = forward.live + 2.0 * (plan.gradient_bytes * forward.params) * plan.trainable;
         gradient.unfused_traffic = gradient.traffic;
         gradient.count = forward.count * trains;
+        if (structure.biased) bias_gradient(gradient);
         break;
       }
       case OpKind::attention:

@@ -29,9 +29,27 @@ struct ConvExtents {
           layer.times.value_or(1)};
 }
 
+/// Batch normalisation, activation and, at the end of a residual block, the sum: for inference they are folded into the
+/// convolution unless nothing is fused. Training needs the statistics of the batch before it can normalise: it reads the
+/// output for them, reads it again to normalise it, and the activation and the sum are passes as well. The backward pass
+/// reads the output and its gradient twice again.
+template <class T>
+void normalise(const Structure& structure, const ConvLayer& layer, const Plan<T>& plan, const T& outputs, OpList<T>& ops) {
+  const bool training = structure.phase == Phase::training;
+  if (!layer.batch_norm || (structure.fused && !training)) return;
+  Op<T>& op = emit(ops, OpKind::elementwise, OpGroup::convolution, "batch_norm", T{layer.times.value_or(1)});
+  const double reads = (training ? 3 : 2) + (layer.residual ? 2 : 0), writes = layer.residual ? 3 : 2;
+  op.work = flops<T>(8.0 * outputs);
+  op.live = plan.activation_bytes * (2.0 * outputs);
+  op.traffic = plan.activation_bytes * ((reads + writes) * outputs);
+  op.unfused_traffic = op.traffic;
+  op.kept = plan.activation_bytes * outputs;
+}
+
 /// A convolution is an implicit product: rows are output pixels, columns output channels, depth the receptive field.
 template <class T>
-void forward_convolution(std::span<const ConvLayer> layers, const Plan<T>& plan, OpList<T>& ops) {
+void forward_convolution(const Structure& structure, std::span<const ConvLayer> layers, const Plan<T>& plan,
+                         OpList<T>& ops) {
   const T images = plan.batch;
   for (const auto& layer : layers) {
     const ConvExtents e = extents_of(layer);
@@ -51,12 +69,11 @@ void forward_convolution(std::span<const ConvLayer> layers, const Plan<T>& plan,
       op.params = params<T>(op.n * op.k * op.copies + (layer.bias ? e.out : 0.0) +
                              (layer.unit_bias ? e.out * e.out_h * e.out_w : 0.0) + (layer.batch_norm ? 2 * e.out : 0.0));
       op.kept = plan.activation_bytes * inputs;
-      if (layer.batch_norm) op.kept += plan.activation_bytes * outputs;
     }
     op.live = plan.activation_bytes * (inputs + outputs);
     op.traffic = op.live + plan.weight_bytes * op.params;
-    // Batch normalisation and activation read and write the output once more when they are not fused.
-    op.unfused_traffic = op.traffic + plan.activation_bytes * (2.0 * outputs);
+    op.unfused_traffic = op.traffic;
+    normalise(structure, layer, plan, outputs, ops);
   }
 }
 

@@ -85,12 +85,16 @@ Op<T>& elementwise(const Frame<T>& f, std::string_view name, OpGroup group, cons
                    double reads, double writes, double flops_per_value, Parts parts = part::none);
 
 /// A dense product: `copies` x (m x k)(k x n), weights (k x n) read once per copy. In narrow training its left factor is
-/// cast first: read at 16 bits, written at 8 in both layouts that the backward pass needs.
+/// cast first: read at 16 bits, written at 8 in both layouts that the backward pass needs; the output head stays wide, as
+/// it does in the common recipes.
 template <class T>
 Op<T>& matmul(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& m, const T& n,
               const T& k, const T& copies = T{1.0}, Parts parts = part::none) {
-  if (f.structure.narrow) elementwise(f, "cast", group, count, m * k * copies, 1, 1, 2, parts);
+  const bool wide = group == OpGroup::head;
+  if (f.structure.narrow && !wide) elementwise(f, "cast", group, count, m * k * copies, 1, 1, 2, parts);
   Op<T>& op = emit(f.ops, OpKind::matmul, group, name, count, parts);
+  op.wide = wide && f.structure.narrow;
+  op.biased = f.shape.bias;
   op.m = m;
   op.n = n;
   op.k = k;
@@ -148,11 +152,13 @@ void join_tensor_parallel(const Frame<T>& f, std::string_view name, const T& cou
 }
 
 /// Residual sum and normalisation. Serving fuses the two: reads the sum and the branch, writes the new sum and its norm.
-/// Training runs them one after the other and reads the sum again.
+/// Training runs them one after the other and reads the sum again. Where nothing is fused, dropout is a pass of its own
+/// before them.
 template <class T>
 Op<T>& norm(const Frame<T>& f, std::string_view name, const T& count) {  // count may be 0
   const T values = f.tokens * f.shape.hidden * f.split;
-  Op<T>& op = elementwise(f, name, OpGroup::norm, count, values, f.training() ? 3 : 2, 2, 6);
+  const double apart = !f.structure.fused && f.structure.dropout && f.training() ? 1 : 0;
+  Op<T>& op = elementwise(f, name, OpGroup::norm, count, values, (f.training() ? 3 : 2) + apart, 2 + apart, 6);
   op.params = params<T>(f.shape.norm_vectors * f.shape.hidden);
   op.kept = f.activations(values);
   op.remade = part::block;

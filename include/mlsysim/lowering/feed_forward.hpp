@@ -16,7 +16,8 @@ void feed_forward_pair(const Frame<T>& f, OpGroup group, std::string_view up_nam
   up.remade = part::norm | part::block;
   const T values = rows * width * copies;
   auto& act = elementwise(f, act_name, group, count, values, 1, 1, 8, part::activation);
-  act.traffic += f.activations((matrices_up - 1.0) * values);
+  // A gate is read too; as a pass of its own its product reads and writes once more.
+  act.traffic += f.activations((matrices_up - 1.0) * (f.structure.fused ? 1.0 : 3.0) * values);
   act.kept = f.activations(matrices_up * values);
   act.remade = part::feed_forward | part::block;
   auto& down = matmul(f, down_name, group, count, rows, outer, width, copies);

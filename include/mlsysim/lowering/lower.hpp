@@ -32,7 +32,7 @@ Lowered<T> lower(const Structure& structure, const Shape<T>& shape, std::span<co
                  const Plan<T>& plan, OpList<T>& ops) {
   ops.clear();
   const bool convolutional = structure.architecture == Architecture::cnn;
-  if (convolutional) detail::forward_convolution(layers, plan, ops);
+  if (convolutional) detail::forward_convolution(structure, layers, plan, ops);
   else detail::forward_transformer(structure, shape, plan, ops);
   const std::size_t weights_end = ops.size();
   if (!convolutional) detail::pipeline_transfer(structure, shape, plan, ops);
@@ -41,7 +41,7 @@ Lowered<T> lower(const Structure& structure, const Shape<T>& shape, std::span<co
   const bool training = structure.phase == Phase::training;
   if (training) {
     detail::recompute(structure, plan, ops, weights_end);
-    detail::backward(plan, ops, made.forward_end);
+    detail::backward(structure, plan, ops, made.forward_end);
   }
   made.totals = place_totals_of(ops, made.forward_end);
   if (training || structure.offloads) {

@@ -88,8 +88,8 @@ template <class T>
 /// The demand of a pipeline stage.
 ///
 /// Inference holds the largest working set of one operator (in and out, twice for the buffers that alternate).
-/// Training holds what the backward pass needs of every micro-batch in flight, and one block's activations while they
-/// are recomputed.
+/// Training holds what the backward pass needs of every micro-batch in flight, and beside it one block's activations
+/// while they are recomputed, or the largest working set of one operator (often the loss).
 /// @param totals    of the stage's forward operators
 /// @param in_flight micro-batches whose activations the stage holds
 /// @cite korthikanti2022recomputation, section 4.1
@@ -99,7 +99,7 @@ template <class T>
   MemoryDemand<T> d{totals.dense_params, totals.expert_params, totals.state, {}, {}, T{0.0}};
   const T blocks = max(ceil_div(shape.layers, plan.pp), T{1.0});
   const bool training = structure.phase == Phase::training;
-  d.activations = training ? totals.block_again + totals.kept * in_flight * (1.0 - plan.offload_activations)
+  d.activations = training ? max(totals.block_again, totals.live) + totals.kept * in_flight * (1.0 - plan.offload_activations)
                            : 2.0 * totals.live;
   // Gathered or fetched: the weights of the block at work and of the next one.
   const Data<T> two_blocks = 2.0 * (plan.weight_bytes * totals.params()) / blocks;

@@ -88,11 +88,13 @@ struct Op {
   Beside beside = Beside::nothing;
   Parts parts{};                 ///< what this operator belongs to
   Parts remade{};                ///< what recomputation must repeat so that `kept` need not be kept
+  bool wide = false;             ///< a product that stays at 16 bits in narrow training
   std::string_view name{};       ///< static text, e.g. "qkv_projection"
   T count{1.0};
   T m{0.0}, n{0.0}, k{0.0}, copies{1.0};  ///< extents of a product: copies x (m x k) (k x n)
   T reach{0.0};                  ///< attention: keys that a query sees, mean; 0: all n
   T group_heads{1.0};            ///< attention: query heads that share a key-value head
+  T biased{0.0};                 ///< product: 1 where a bias is added to its output
   Work<T> work;                  ///< multiplies and adds
   Data<T> traffic;               ///< bytes to and from memory, intermediates on chip
   Data<T> unfused_traffic;       ///< bytes when intermediates go to memory
@@ -110,7 +112,7 @@ struct Op {
 template <class T = double>
 class OpList {
  public:
-  static constexpr std::size_t capacity = 192;
+  static constexpr std::size_t capacity = 288;
 
   OpList() = default;
   OpList(const OpList&) = delete;

@@ -89,11 +89,12 @@ template <class T>
   return {};
 }
 
-/// One execution of a product or convolution: whole tiles and waves or a split depth, at the rate that the power limit leaves for the work
-/// of all executions.
+/// One execution of a product or convolution: whole tiles and waves or a split depth, at the rate that the power limit
+/// leaves for the work of all executions.
 template <class T>
 [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const Device<T>& d) {
-  const ComputeRate<T> rate = apply<BurstRate, T>({.work = op.work * op.count, .peak = d.matrix_rate * d.matrix_share,
+  const T share = op.wide ? d.matrix_share * d.wide_ratio : d.matrix_share;
+  const ComputeRate<T> rate = apply<BurstRate, T>({.work = op.work * op.count, .peak = d.matrix_rate * share,
                                                    .burst = d.burst, .burst_time = d.burst_time}).rate;
   const auto r = apply<MatmulTime, T>({.m = op.m, .n = op.n, .k = op.k, .count = op.copies, .traffic = op.traffic,
                                        // A narrower product is padded to whole matrix instructions only.
@@ -115,7 +116,8 @@ template <class T>
                                           .reach = reach, .pair_work = op.work / pairs,
                                           .pair_softmax = d.softmax_work / (d.vector_rate * d.vector_share),
                                           .traffic = op.traffic, .tile = d.attention_tile, .units = d.units,
-                                          .peak = d.matrix_rate * d.attention_share,
+                                          .peak = d.matrix_rate * (op.pass == Pass::backward ? d.attention_share * d.attention_backward
+                                                                                             : d.attention_share),
                                           .bandwidth = d.memory_bandwidth * d.memory_share,
                                           .launch = d.attention_launch, .block = d.attention_block,
                                           .block_rows = d.attention_rows, .split = d.attention_split});

@@ -48,7 +48,8 @@ void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<
                    h.ranks / h.shards, h.stride * h.shards);
 }
 
-/// Weights: gathered after the update (stages 1 and 2) or before each pass that uses them (stage 3).
+/// Weights: gathered after the update (stages 1 and 2) or before each pass that uses them (stage 3). Without prefetch the
+/// backward pass asks for the next block's weights only when it is done with a block, and waits for them.
 template <class T>
 void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const T& layers,
                     const Params<T>& weights, const Holders<T>& h) {
@@ -59,6 +60,7 @@ void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& 
   if (structure.zero_stage >= 3) {
     gather(Pass::forward, message);
     gather(Pass::backward, message);
+    if (!structure.prefetch) ops[ops.size() - 1].beside = Beside::nothing;
   } else if (structure.zero_stage >= 1) {
     gather(Pass::update, message * plan.trainable);
   }

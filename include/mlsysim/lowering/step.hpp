@@ -89,12 +89,13 @@ struct StepTime {
 
 /// Micro-batches whose activations the first pipeline stage holds.
 ///
-/// 1F1B: as many as there are stages; interleaving adds a part of a model chunk each (Narayanan et al. 2021, section
-/// 2.2). The zero-bubble schedule without extra memory (ZB-H1) holds as many. GPipe holds all of them.
+/// 1F1B: as many as there are stages; with v model chunks a device (pp - 1) chunks more (Korthikanti et al. 2022,
+/// section 4.2.3: 1 + (pp - 1) / (pp v) for one). The zero-bubble schedule without extra memory (ZB-H1) holds as many. GPipe holds all of them.
 template <class T>
 [[nodiscard]] T micro_batches_in_flight(const Structure& structure, const Plan<T>& plan) {
   if (structure.schedule == Schedule::gpipe) return plan.microbatches;
-  return min(plan.microbatches, plan.pp * (1.0 + (1.0 - 1.0 / plan.pp) * (1.0 - 1.0 / plan.virtual_stages)));
+  const T more = select(plan.virtual_stages > T{1.0}, (plan.pp - 1.0) / plan.virtual_stages, T{0.0});
+  return min(plan.microbatches, plan.pp + more);
 }
 
 /// One optimizer step.

@@ -39,6 +39,7 @@ inline constexpr Parts routed{64};
     case Recomputation::pointwise: return part::norm | part::activation;
     case Recomputation::feed_forward: return part::feed_forward;
     case Recomputation::attention: return part::attention;
+    case Recomputation::per_operator: return part::none;  // chosen by operator, not by part
   }
   return part::none;
 }
@@ -62,6 +63,10 @@ struct Structure {
   bool offloads = false;     ///< some of the weights, activations or optimizer states are in host memory
   bool narrow = false;       ///< training casts the factors of its products to fewer than 16 bits
   bool dropout = false;      ///< dropout masks are kept (GPT-3 and earlier)
+  bool biased = false;       ///< some products add a bias
+  bool fused = true;         ///< chains of element-wise operations run as one kernel
+  bool per_operator = false; ///< recomputes all but attention and every second product
+  bool prefetch = true;      ///< the weights of the next block are gathered while the backward pass works on this one
 };
 
 }  // namespace mlsysim

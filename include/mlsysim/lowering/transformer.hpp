@@ -36,6 +36,8 @@ void loss(const Frame<T>& f, const T& rows) {
   op.traffic += (16.0 * unit::B) * logits;
   op.unfused_traffic = op.traffic;
   op.kept = (4.0 * unit::B) * logits;
+  // At the peak the logits, their fp32 copy and its gradient are alive beside the probabilities that are kept.
+  op.live += (8.0 * unit::B) * logits;
 }
 
 template <class T>
@@ -52,6 +54,7 @@ void output_head(const Frame<T>& f) {
     auto& logits = matmul(f, "logits", OpGroup::head, T{1.0}, rows, h.vocab / f.plan.tp, h.hidden);
     // A tied matrix is the embedding itself where both live on one stage, and a copy of it elsewhere.
     const T copied = select(f.plan.pp > T{1.0}, T{1.0}, T{0.0});
+    logits.biased = T{0.0};
     logits.params = params<T>(h.vocab * h.hidden / f.plan.tp * max(h.head_params, copied));
     if (f.training()) loss(f, rows);
   } else {

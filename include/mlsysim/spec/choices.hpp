@@ -26,15 +26,19 @@ enum class OptimizerKind : std::uint8_t { none, sgd, adam, adamw };
 
 /// Activations that are recomputed in the backward pass instead of kept: the attention core (selective), whole blocks
 /// (full), or single modules.
-enum class Recomputation : std::uint8_t { none, selective, full, norm, activation, pointwise, feed_forward, attention };
+/// per_operator keeps the outputs of attention and of every second product, and repeats the rest (torchtitan's
+/// selective checkpointing by operator).
+enum class Recomputation : std::uint8_t {
+  none, selective, full, norm, activation, pointwise, feed_forward, attention, per_operator
+};
 
 /// Order in which micro-batches pass a pipeline; fixes how long stages wait and how many micro-batches are in flight.
 /// Interleaving (several model chunks per device) is a number, v_stages, beside it.
 enum class Schedule : std::uint8_t { one_forward_one_backward, gpipe, zero_bubble };
 
-/// Whether an attention kernel keeps its score matrix on chip (fused; flash1 is its first generation of 2022, which
-/// reaches about half the rate) or writes it to memory.
-enum class AttentionKernel : std::uint8_t { fused, unfused, flash1 };
+/// Whether an attention kernel keeps its score matrix on chip (fused; flash1 and flash2 are its generations of 2022 and
+/// 2023, slower on devices that came after them) or writes it to memory.
+enum class AttentionKernel : std::uint8_t { fused, unfused, flash1, flash2 };
 
 /// What a model is made of; fixes which operators exist.
 enum class Architecture : std::uint8_t {
@@ -85,8 +89,8 @@ struct Choices<OptimizerKind> {
 template <>
 struct Choices<Recomputation> {
   static constexpr std::string_view what = "recomputation";
-  static constexpr std::array<std::string_view, 8> names{"none",       "selective", "full",         "norm",
-                                                         "activation", "pointwise", "feed_forward", "attention"};
+  static constexpr std::array<std::string_view, 9> names{
+      "none", "selective", "full", "norm", "activation", "pointwise", "feed_forward", "attention", "per_operator"};
 };
 template <>
 struct Choices<Schedule> {
@@ -96,7 +100,7 @@ struct Choices<Schedule> {
 template <>
 struct Choices<AttentionKernel> {
   static constexpr std::string_view what = "attention kernel";
-  static constexpr std::array<std::string_view, 3> names{"fused", "unfused", "flash1"};
+  static constexpr std::array<std::string_view, 4> names{"fused", "unfused", "flash1", "flash2"};
 };
 template <>
 struct Choices<Architecture> {

@@ -30,6 +30,7 @@ struct Conventions {
   double memory_fragmentation = 0;
   double gradient_bucket = 0;           ///< gradient bucket over gradients
   double overlap = 0;                   ///< share of a pass under which gradient traffic hides
+  double attention_backward = 1;        ///< rate of the backward pass of fused attention over the forward pass
   double flash1_ratio = 1;              ///< rate of the first generation of fused attention over the present one
   double overlap_slowdown = 0;          ///< slowdown of kernels beside communication, per second of it
   double idle_fraction = 0;             ///< idle power over TDP
@@ -91,6 +92,7 @@ struct Conventions {
         field(&C::memory_fragmentation, "memory_fragmentation", "", "share of allocated memory lost").within(0, 1),
         field(&C::gradient_bucket, "gradient_bucket", "", "communication buffer over gradients").within(0, 1),
         field(&C::overlap, "overlap", "", "share of a pass that hides gradient traffic").within(0, 1),
+        field(&C::attention_backward, "attention_backward", "", "rate of the backward pass of fused attention over the forward pass").within(0.1, 1),
         field(&C::flash1_ratio, "flash1_ratio", "", "rate of the first fused attention over the present one").within(0.1, 1),
         field(&C::overlap_slowdown, "overlap_slowdown", "", "slowdown of kernels beside communication").within(0, 1),
         field(&C::idle_fraction, "idle_fraction", "", "idle power over TDP").within(0, 1),

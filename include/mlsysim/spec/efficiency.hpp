@@ -16,6 +16,7 @@ struct SustainedShare {
   std::optional<double> matrix;       ///< products of 16 bits and wider, for ever
   std::optional<double> matrix_narrow;  ///< products of 8 bits and narrower
   std::optional<double> attention;    ///< products inside a fused attention kernel, softmax apart
+  std::optional<double> flash2;       ///< rate of the second generation of fused attention over the present one
   std::optional<double> memory, link;
   std::optional<double> burst;        ///< gain of short work over the sustained matrix rate, before power limits
   std::optional<Time<>> burst_time;   ///< matrix work after which half of the gain is left
@@ -26,6 +27,7 @@ struct SustainedShare {
         field(&E::matrix, "matrix", "", "share of the dense matrix rate, for ever").within(0.01, 1),
         field(&E::matrix_narrow, "matrix_narrow", "", "the same for formats of 8 bits and less").within(0.01, 1),
         field(&E::attention, "attention", "", "share of the matrix rate in fused attention, softmax apart").within(0.01, 1),
+        field(&E::flash2, "flash2", "", "rate of fused attention of 2023 over the present one").within(0.1, 1),
         field(&E::memory, "memory", "", "share of the memory bandwidth").within(0.01, 1),
         field(&E::link, "link", "", "share of the link bandwidth").within(0.01, 1),
         field(&E::burst, "burst", "", "gain of short matrix work over the sustained rate").within(0, 1),

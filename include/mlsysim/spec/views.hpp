@@ -16,8 +16,10 @@ struct Device {
   ComputeRate<T> matrix_rate;     ///< dense peak of the matrix engine
   ComputeRate<T> vector_rate;     ///< peak outside it
   T matrix_share{1.0};            ///< share of the matrix peak that a large product sustains
+  T wide_ratio{1.0};              ///< what products that stay at 16 bits sustain, over the others
   T vector_share{1.0};            ///< share of the vector peak that element-wise kernels sustain
   T attention_share{1.0};         ///< share of the matrix peak that a fused attention kernel sustains
+  T attention_backward{1.0};      ///< rate of its backward pass over that of the forward pass
   T memory_share{1.0};            ///< share of the memory bandwidth that a long stream sustains
   Bandwidth<T> memory_bandwidth;
   Data<T> memory_capacity;
@@ -46,8 +48,10 @@ struct Device {
         field(&D::matrix_rate, "matrix_rate", "TFLOP/s", "dense peak of the matrix engine").positive(),
         field(&D::vector_rate, "vector_rate", "TFLOP/s", "peak outside the matrix engine").positive(),
         field(&D::matrix_share, "matrix_share", "", "sustained share of the matrix peak").within(0.001, 1),
+        field(&D::wide_ratio, "wide_ratio", "", "products that stay at 16 bits over the others").within(0.01, 2),
         field(&D::vector_share, "vector_share", "", "sustained share of the vector peak").within(0.001, 1),
         field(&D::attention_share, "attention_share", "", "share of the matrix peak in fused attention").within(0.001, 1),
+        field(&D::attention_backward, "attention_backward", "", "rate of its backward pass over the forward one").within(0.1, 1),
         field(&D::memory_share, "memory_share", "", "sustained share of the memory bandwidth").within(0.001, 1),
         field(&D::memory_bandwidth, "memory_bandwidth", "GB/s", "memory bandwidth").positive(),
         field(&D::memory_capacity, "memory_capacity", "GB", "memory capacity").positive(),

@@ -202,6 +202,7 @@ struct ConvLayer {
   LayerOp op = LayerOp::conv;
   std::optional<double> in, out, channels, kernel, kernel_h, kernel_w, stride, size, size_h, size_w, groups, times;
   bool bias = false, batch_norm = false;
+  bool residual = false;   ///< the input of the block is added to its output
   bool unit_bias = false;  ///< a bias per output unit instead of per channel
   Padding padding = Padding::same;
 
@@ -222,6 +223,7 @@ struct ConvLayer {
                       field(&C::times, "times", "", "how often the record occurs").positive(),
                       field(&C::bias, "bias", "", "has a bias").defaulted("none"),
                       field(&C::batch_norm, "batch_norm", "", "followed by batch normalisation").defaulted("none"),
+                      field(&C::residual, "residual", "", "ends a block whose input is added").defaulted("none"),
                       field(&C::unit_bias, "unit_bias", "", "one bias per output unit").defaulted("none"),
                       field(&C::padding, "padding", "", "same or valid").defaulted("same"));
   }

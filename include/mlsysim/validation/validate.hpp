@@ -41,7 +41,7 @@ struct TableResult {
   std::vector<PredictedRow> rows;       ///< operator fidelity
   ErrorStatistics errors, textbook, roofline;
   std::vector<AblationResult> ablations;  ///< those that change the table
-  std::vector<PredictedRow> worst;      ///< up to five, with their terms
+  std::vector<PredictedRow> worst;      ///< with their terms, the worst first
 };
 
 /// Whether a run also compares other fidelities and ablations.
@@ -49,9 +49,10 @@ enum class Depth : std::uint8_t { ours, everything };
 
 /// Predicts every row of a table.
 /// @param constants the figures to predict with; those of the zoo where null
+/// @param worst     how many rows to keep with their terms, the worst first
 /// @throws as `rows_of`; a row to which the library refuses an answer is left out with the message
 [[nodiscard]] TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth = Depth::everything,
-                                   const Constants* constants = nullptr);
+                                   const Constants* constants = nullptr, std::size_t worst = 5);
 
 /// The prediction of one row. Errors of the library become the reason.
 [[nodiscard]] Prediction predict(const Measurand& measurand, const void* inputs, const PredictionContext& context);

@@ -14,6 +14,9 @@ struct Layout {
 /// not the batch
 [[nodiscard]] Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& notes);
 
+/// Lowers the rate of attention to that of an earlier generation of kernels.
+void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware, const Conventions& c, Notes& notes);
+
 /// Model, plan and device of a step; `In` has the members of a training plan (see DistributedModel::Inputs).
 template <class In>
 [[nodiscard]] PassViews<> training_views(const In& in, const HardwareNode& hardware, const Layout& layout, Notes& notes) {
@@ -28,17 +31,18 @@ template <class In>
   s.schedule = in.schedule;
   s.kernel = in.attention_kernel;
   s.dropout = in.dropout;
+  s.fused = in.kernel_fusion;
+  s.per_operator = in.recomputation == Recomputation::per_operator;
   s.offloads = in.offload_weights > 0 || in.offload_activations > 0 || in.offload_states > 0;
   v.device = device_view(hardware, precision, c, notes, Phase::training);
   if (bytes_per_element(precision) < 2) {
-    // Narrow formats are for products with weights; attention stays at 16 bits.
+    // Narrow formats are for products with weights inside the blocks; attention and the output head stay at 16 bits.
     s.narrow = true;
-    v.device.attention_share *= rate_at(hardware, Precision::bf16) / rate_at(hardware, precision);
+    const double rates = rate_at(hardware, Precision::bf16) / rate_at(hardware, precision);
+    v.device.attention_share *= rates;
+    v.device.wide_ratio = rates * hardware.efficiency.matrix.value_or(c.matrix_share) / v.device.matrix_share;
   }
-  if (in.attention_kernel == AttentionKernel::flash1) {
-    v.device.attention_share *= c.flash1_ratio;
-    notes.assume("flash1_ratio", c.flash1_ratio, "zoo/defaults.yaml");
-  }
+  slow_attention(v.device, in.attention_kernel, hardware, c, notes);
   auto& p = v.plan;
   p.tp = in.tp_size;
   p.pp = in.pp_size;

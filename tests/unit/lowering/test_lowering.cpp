@@ -84,6 +84,38 @@ TEST_CASE("ResNet-50 does 4.1 G multiply-adds", "[lowering][golden]") {
   CHECK_THAT(t.params().base(), WithinRel(25.557e6, 1e-3));
 }
 
+TEST_CASE("training passes over the outputs of convolutions again to normalise them", "[lowering]") {
+  const Workload& w = model("ResNet50");
+  // The slow twin: statistics, normalisation and activation read and write 3 + 2 arrays, the end of a block 2 + 1 more.
+  double arrays = 0, blocks = 0;
+  for (const auto& layer : w.convolution) {
+    if (!layer.batch_norm) continue;
+    const double side = std::ceil(*layer.size / *layer.stride);
+    const double times = layer.times.value_or(1);
+    arrays += times * *layer.out * side * side * (layer.residual ? 8 : 5);
+    if (layer.residual) blocks += times;
+  }
+  CHECK(blocks == 16);
+  const auto training = forward(w, Phase::training, plan_of(1, 1, 1)), inference = forward(w, Phase::inference, plan_of(1, 1, 1));
+  CHECK_THAT((training.traffic - inference.traffic).base(), WithinRel(2 * arrays, 1e-12));
+  CHECK(training.params() == inference.params());
+}
+
+TEST_CASE("a bias gradient reads the gradient of the output once", "[lowering]") {
+  const auto bias_traffic = [](const char* name) {
+    const auto v = model_view(model(name), Phase::training);
+    OpList<> ops;
+    lower(v.structure, v.shape, v.layers, plan_of(1, 1024, 1024), ops);
+    Data<> sum;
+    for (const auto& op : ops.span())
+      if (op.name == "bias_gradient") sum += op.traffic * op.count;
+    return sum;
+  };
+  CHECK(bias_traffic("Llama3_8B") == Data<>());
+  // Queries, keys and values 3 h, output h, feed-forward 4 h + h: nine values a token and layer of 2 bytes.
+  CHECK_THAT(bias_traffic("GPT3").base(), WithinRel(96.0 * 1024 * 9 * 12288 * 2, 1e-12));
+}
+
 TEST_CASE("BERT-base does 22.35 GFLOP on 128 tokens", "[lowering][golden]") {
   const auto t = forward(model("BERT_Base"), Phase::inference, plan_of(1, 128, 128));
   CHECK_THAT(t.work.base(), WithinRel(22.35e9, 0.01));

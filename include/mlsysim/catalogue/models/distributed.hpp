@@ -48,6 +48,8 @@ struct DistributedModel : Model<DistributedModel> {
     bool sequence_parallel = true;
     AttentionKernel attention_kernel = AttentionKernel::fused;
     bool dropout = false;
+    bool kernel_fusion = true;
+    bool backward_prefetch = true;
     std::optional<Precision> gradient_precision{};
     double seq_len = 2048;
     OptimizerKind optimizer = OptimizerKind::adam;
@@ -82,6 +84,8 @@ struct DistributedModel : Model<DistributedModel> {
           field(&I::sequence_parallel, key::sequence_parallel).defaulted("on with tensor parallelism"),
           field(&I::attention_kernel, "attention_kernel", "", "whether scores stay on chip").defaulted("fused"),
           field(&I::dropout, "dropout", "", "dropout masks are made and kept").defaulted("none"),
+          field(&I::kernel_fusion, "kernel_fusion", "", "chains of element-wise operations run as one kernel").defaulted("fused, as by hand or by a compiler"),
+          field(&I::backward_prefetch, "backward_prefetch", "", "ZeRO-3 gathers a block's weights ahead in the backward pass").defaulted("ahead"),
           field(&I::gradient_precision, "gradient_precision", "", "format in which gradients are kept and exchanged").defaulted("that of the weights"),
           field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
           field(&I::optimizer, key::optimizer).defaulted("Adam"),

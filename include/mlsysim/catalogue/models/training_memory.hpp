@@ -41,6 +41,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     bool sequence_parallel = true;
     AttentionKernel attention_kernel = AttentionKernel::fused;
     bool dropout = false;
+    bool kernel_fusion = true;
     std::optional<Precision> gradient_precision{};
     double offload_weights = 0, offload_activations = 0, offload_states = 0;
     std::optional<Fidelity> fidelity{};
@@ -70,6 +71,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
           field(&I::sequence_parallel, key::sequence_parallel).defaulted("on with tensor parallelism"),
           field(&I::attention_kernel, "attention_kernel", "", "whether scores stay on chip").defaulted("fused"),
           field(&I::dropout, "dropout", "", "dropout masks are made and kept").defaulted("none"),
+          field(&I::kernel_fusion, "kernel_fusion", "", "chains of element-wise operations run as one kernel").defaulted("fused, as by hand or by a compiler"),
           field(&I::gradient_precision, "gradient_precision", "", "format in which gradients are kept").defaulted("that of the weights"),
           field(&I::offload_weights, "offload_weights", "", "share of the weights in host memory").within(0, 1).defaulted("none"),
           field(&I::offload_activations, "offload_activations", "", "share of the activations in host memory").within(0, 1).defaulted("none"),
