@@ -191,6 +191,15 @@ class Isolated final : public PluginCode {
     }
   }
 
+  void can_create(std::size_t i, std::span<const MlsValue> options) override {
+    const std::lock_guard lock(mutex_);
+    revive();
+    Writer out;
+    out.put(static_cast<std::uint64_t>(i)).put(static_cast<std::uint64_t>(options.size()));
+    for (const auto& v : options) out.value(v);
+    (void)ask("can_create", i, Message::can_create, out, nullptr);
+  }
+
   std::int32_t solve(std::size_t i, void* instance, std::span<const MlsValue> in, std::span<MlsValue> values, MlsCall& call) override {
     const std::lock_guard lock(mutex_);
     revive();
@@ -243,7 +252,7 @@ class Isolated final : public PluginCode {
     out.put(static_cast<std::uint64_t>(program.ops.size()));
     for (const auto& op : program.ops) out.text(op.name).text(op.kind).text(op.precision).text(op.location).put(op.count).put(op.work).put(op.traffic);
     auto answer = ask("query_support", description_.resolvers.size(), Message::query_support, out, &call);
-    const auto verdict = answer.get<std::int32_t>(), used = answer.get<std::int32_t>();
+    const auto verdict = static_cast<std::int32_t>(answer.get<Verdict>()), used = answer.get<std::int32_t>();
     for (auto n = answer.get<std::uint64_t>(); n > 0; --n) {
       SupportReason r;
       r.code = answer.get<ReasonCode>();
@@ -344,6 +353,8 @@ class Isolated final : public PluginCode {
   MessageReader wait(const char* slot, std::size_t i, MlsCall* call) {
     const auto deadline = Clock::now() + limits_.timeout;
     while (true) {
+      // One that sends without end is never waited for, so the clock is looked at here too.
+      if (Clock::now() >= deadline) late(slot, i);
       auto message = child_->channel().receive(deadline, [&](int descriptor) {
         const bool fine = child_->wait(descriptor, deadline);
         tell_output();

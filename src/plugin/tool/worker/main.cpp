@@ -104,6 +104,13 @@ class Worker {
           out.put(reinterpret_cast<std::uintptr_t>(code_->create(i, options)));
           break;
         }
+        case Message::can_create: {
+          const auto values = read_values(in);
+          std::vector<MlsValue> options;
+          for (const auto& v : values) options.push_back(v.view());
+          code_->can_create(i, options);
+          break;
+        }
         case Message::destroy: code_->destroy(i, reinterpret_cast<void*>(in.get<std::uintptr_t>())); break;
         case Message::solve: solve(i, in, out); break;
         case Message::event: event(i, in); break;
@@ -183,7 +190,7 @@ class Worker {
     call.context = &context;
     call.reasons = &reasons;
     const auto [verdict, used] = code_->query_support(i, program, device, effort, mode, call);
-    out.put(verdict).put(used).put(static_cast<std::uint64_t>(reasons.size()));
+    out.put(static_cast<Verdict>(verdict)).put(used).put(static_cast<std::uint64_t>(reasons.size()));
     for (const auto& r : reasons) out.put(r.code).text(r.op).put(r.count).text(r.location).text(r.hint);
   }
 
