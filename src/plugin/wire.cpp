@@ -68,11 +68,11 @@ OwnedValue MessageReader::value() {
 
 Channel::~Channel() { ::close(descriptor_); }
 
-bool Channel::send(Message type, const std::string& bytes) const {
+bool Channel::send(Message type, std::uint32_t serial, const std::string& bytes) const {
   if (bytes.size() > kLargest)
     fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.112", .message = "a message to an isolated plugin is too large", .found = std::to_string(bytes.size()) + " bytes",
                                   .expected = "at most " + std::to_string(kLargest)});
-  const std::uint32_t head[3] = {kMagic, static_cast<std::uint32_t>(type), static_cast<std::uint32_t>(bytes.size())};
+  const std::uint32_t head[4] = {kMagic, static_cast<std::uint32_t>(type), static_cast<std::uint32_t>(bytes.size()), serial};
   std::string all(reinterpret_cast<const char*>(head), sizeof head);
   all += bytes;
   std::size_t done = 0;

@@ -87,16 +87,18 @@ class Channel {
   ~Channel();
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
+  /// @param serial of a question: its number; of an answer: that of the question
   /// @return false when the other end is gone
-  bool send(Message type, const std::string& bytes) const;
+  bool send(Message type, std::uint32_t serial, const std::string& bytes) const;
   struct Received {
     Message type;
+    std::uint32_t serial;
     MessageReader reader;
   };
   /// The next message; nothing when the other end is gone or the deadline has passed. `idle` is called while waiting.
   using Clock = std::chrono::steady_clock;
   template <class Idle> std::optional<Received> receive(Clock::time_point deadline, Idle&& idle) const {
-    std::uint32_t head[3];
+    std::uint32_t head[4];
     if (!read_all(head, sizeof head, deadline, idle) || head[0] != kMagic) return std::nullopt;
     if (head[2] > kLargest) return std::nullopt;
     // Memory is taken as bytes come, not as they are announced.
@@ -106,7 +108,7 @@ class Channel {
       bytes.resize(done + more);
       if (!read_all(bytes.data() + done, more, deadline, idle)) return std::nullopt;
     }
-    return Received{static_cast<Message>(head[1]), MessageReader(std::move(bytes))};
+    return Received{static_cast<Message>(head[1]), head[3], MessageReader(std::move(bytes))};
   }
 
  private:

@@ -51,6 +51,9 @@ static MlsError* on_event(const MlsEvent* event) {
 static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registration) {
   static const MlsResolver model = {.struct_size = sizeof(MlsResolver), .name = MLS_TEXT("probe/Model"), .summary = MLS_TEXT("A product"), .version = MLS_TEXT("1"),
                                     .inputs = inputs, .input_count = 1, .outputs = outputs, .output_count = 4, .options = options, .option_count = 1,
+#ifdef PROBE_OWNERSHIP
+                                    .ownership = PROBE_OWNERSHIP, .resource = MLS_TEXT("probe-card-0"),
+#endif
                                     .create = create, .destroy = destroy, .solve = solve};
   static const MlsCallback callback = {.struct_size = sizeof(MlsCallback), .name = MLS_TEXT("probe/Counter"), .summary = MLS_TEXT("Counts stages"), .on_event = on_event};
   MlsError* error = host->add_resolver(host, registration, &model);
