@@ -2,7 +2,9 @@
 
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -80,6 +82,26 @@ Json fields_json(const std::vector<plugin::FieldDescription>& fields) {
   for (const auto& f : fields)
     out.push_back({{"name", f.name}, {"unit", f.unit}, {"object_type", f.object_type}, {"meaning", f.meaning}, {"optional", f.has(MLS_FIELD_OPTIONAL)}});
   return out;
+}
+
+/// What the zoo knows of a device: memory spaces, links, peaks, and what kind of figures these are.
+Json device_json(const std::string& name) {
+  Json j{{"name", name}};
+  const auto* h = standard_zoo().find<HardwareNode>(name);
+  if (h == nullptr) return j;
+  const auto text = [](const auto& q) { return q ? Json(pretty(AnyQuantity(*q))) : Json(nullptr); };
+  j["category"] = h->category;
+  j["figures"] = h->entry == nullptr ? Json(nullptr) : Json(std::string(mlsysim::name_of(h->entry->source.kind)));
+  j["memory_spaces"] = Json::array({{{"type", h->memory.type}, {"capacity", text(h->memory.capacity)}, {"bandwidth", text(h->memory.bandwidth)}}});
+  if (const auto& second = h->memory.second_tier; second.capacity)
+    j["memory_spaces"].push_back({{"type", second.type}, {"capacity", text(second.capacity)}, {"bandwidth", text(second.bandwidth)}});
+  j["links"] = Json::array();
+  for (const auto* link : {&h->host_link, &h->device_link})
+    if (link->bandwidth) j["links"].push_back({{"name", link->name}, {"bandwidth", text(link->bandwidth)}});
+  j["peaks"] = Json::object();
+  for (std::size_t p = 0; p < kPrecisions; ++p)
+    if (const auto& rate = h->compute.dense.rates[p]) j["peaks"][std::string(mlsysim::name_of(static_cast<Precision>(p)))] = pretty(AnyQuantity(*rate));
+  return j;
 }
 
 }  // namespace
@@ -203,7 +225,11 @@ Answer plugin_caps(const std::string& name, const RenderOptions& options) {
          {"resolvers", Json::array()}};
   for (const auto& [key, value] : d.attributes) j["attributes"][key] = json_of(value);
   j["backends"] = Json::array();
-  for (const auto& b : d.backends) j["backends"].push_back({{"name", b.name}, {"devices", b.devices}, {"max_effort", b.max_effort}, {"predict", b.predict}});
+  for (const auto& b : d.backends) {
+    Json devices = Json::array();
+    for (const auto& device : b.devices) devices.push_back(device_json(device));
+    j["backends"].push_back({{"name", b.name}, {"devices", devices}, {"max_effort", b.max_effort}, {"predict", b.predict}});
+  }
   j["converters"] = Json::array();
   for (const auto& c : d.converters) j["converters"].push_back({{"name", c.name}, {"direction", c.direction == MLS_IMPORTER ? "import" : "export"}, {"format", c.format}});
   for (const auto& r : d.resolvers)
