@@ -137,3 +137,38 @@ TEST_CASE("eight threads call a plugin in a process of its own", "[plugin]") {
   for (auto& t : threads) t.join();
   CHECK(wrong == 0);
 }
+
+TEST_CASE("calls of a plugin that says serial, or nothing, come one after the other", "[plugin]") {
+  PluginHost host(closed({kProbe + "-serial.so"}));
+  REQUIRE(host.load_all().failed.empty());
+  const auto pipeline = pipeline_of("probe/Model", "x");
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&] {
+      Run run(pipeline);
+      const auto x = run.index_of("x");
+      for (int k = 1; k <= 100; ++k) {
+        run.set_number(x, k).execute();
+        if (number(run, "y") != 2 * k) ++wrong;
+      }
+    });
+  for (auto& t : threads) t.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a plugin for the main thread alone is refused elsewhere", "[plugin]") {
+  PluginHost host(closed({kProbe + "-main.so"}));
+  REQUIRE(host.load_all().failed.empty());
+  const auto pipeline = pipeline_of("probe/Model", "x");
+  MlsStatus code = MLS_OK;
+  std::thread([&] {
+    try {
+      (void)pipeline.run({{"x", 1.0}});
+    } catch (const PluginFault& fault) {
+      code = fault.code();
+    }
+  }).join();
+  CHECK(code == MLS_FAILED_PRECONDITION);
+  CHECK(number(pipeline.run({{"x", 1.0}}), "y") == 2);
+}

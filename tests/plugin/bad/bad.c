@@ -207,6 +207,14 @@ static MlsError* solve(MlsSolveArgs* args) {
   munmap(memory, much);
 #elif defined(BAD_floods_the_log)
   while (x == 1) host->log(host, MLS_LOG_DEBUG, text("and on"));
+#elif defined(BAD_any_code)
+  if (x >= 1 && x <= 16) return error(host, (MlsStatus)x, "one of the codes");
+#elif defined(BAD_throws_in_solve)
+  extern void throw_something(void);
+  if (x == 1) throw_something();
+#elif defined(BAD_asks_a_solver)
+  MlsError* refused = host->evaluate(host, args->call, text("SynthesisSolver"), NULL, 0, NULL, NULL);
+  if (refused != NULL) return refused;
 #elif defined(BAD_aborts)
   if (x == 1) abort();
 #elif defined(BAD_exits)
