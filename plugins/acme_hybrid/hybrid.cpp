@@ -26,7 +26,7 @@ entries:
                     .hint = "choose one that has it"});
 }
 
-/// Both memories, and the way between them.
+/// Both memories, and the way between them. A device without a second memory has nothing to stream from.
 struct Memories {
   Data<> fast, slow;
   Bandwidth<> fast_bandwidth, link;
@@ -36,7 +36,7 @@ struct Memories {
     if (!m.capacity || !m.bandwidth) lacks(h.name, "memory", "capacity and bandwidth");
     fast = *m.capacity;
     fast_bandwidth = *m.bandwidth;
-    if (!m.second_tier.capacity) lacks(h.name, "memory.second_tier.capacity", "a second memory");
+    if (!m.second_tier.capacity) return;
     slow = *m.second_tier.capacity;
     if (!h.host_link.bandwidth) lacks(h.name, "host_link.bandwidth", "a link to the second memory");
     link = *h.host_link.bandwidth;
@@ -79,7 +79,7 @@ struct StreamedDecode : Model<StreamedDecode> {
       return Infeasible{"the weights need " + pretty(AnyQuantity(bytes)) + ", both memories have " + pretty(AnyQuantity(m.fast + m.slow)),
                         "fewer bits per weight, or several devices", {}};
     const auto resident = min(bytes, m.fast), streamed = bytes - resident;
-    const auto link_time = streamed / m.link;
+    const auto link_time = streamed > Data<>() ? streamed / m.link : Time<>();
     const auto compute = in.batch_size * 2 * unit::FLOP / unit::param * *in.workload->parameters / in.hardware->compute.peak_flops();
     return Result{max(max(bytes / m.fast_bandwidth, link_time), compute), link_time, resident, streamed, bytes};
   }
