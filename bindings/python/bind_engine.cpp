@@ -98,6 +98,9 @@ py::dict evaluate_scenario(const py::dict& values) {
   d["feasibility"] = level(e.feasibility);
   d["performance"] = level(e.performance);
   d["macro"] = level(e.macro);
+  py::list further;
+  for (const auto& l : e.further) further.append(level(l));
+  d["further"] = further;
   d["memory"] = metrics_of(e.memory);
   py::list remedies, assumptions, warnings;
   for (const auto& r : e.remedies) remedies.append(py::make_tuple(r.change, r.effect));

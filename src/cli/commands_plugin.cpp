@@ -2,6 +2,9 @@
 
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/units/format.hpp>
+#include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -68,8 +71,10 @@ const plugin::PluginRecord& record_of(const std::vector<plugin::PluginRecord>& a
     if (r.name == name && r.state == plugin::PluginState::initialised) return r;
   for (const auto& r : all)
     if (r.name == name) return r;
+  std::vector<std::string> names;
+  for (const auto& r : all) names.push_back(r.name);
   throw LookupError({.id = "mlsysim.cli.060", .message = fmt::format("there is no plugin '{}'", name), .key = name, .found = fmt::format("'{}'", name),
-                     .expected = "a name of mlsysim plugin list"});
+                     .expected = "a name of mlsysim plugin list", .hint = did_you_mean(name, names)});
 }
 
 Json fields_json(const std::vector<plugin::FieldDescription>& fields) {
@@ -77,6 +82,26 @@ Json fields_json(const std::vector<plugin::FieldDescription>& fields) {
   for (const auto& f : fields)
     out.push_back({{"name", f.name}, {"unit", f.unit}, {"object_type", f.object_type}, {"meaning", f.meaning}, {"optional", f.has(MLS_FIELD_OPTIONAL)}});
   return out;
+}
+
+/// What the zoo knows of a device: memory spaces, links, peaks, and what kind of figures these are.
+Json device_json(const std::string& name) {
+  Json j{{"name", name}};
+  const auto* h = standard_zoo().find<HardwareNode>(name);
+  if (h == nullptr) return j;
+  const auto text = [](const auto& q) { return q ? Json(pretty(AnyQuantity(*q))) : Json(nullptr); };
+  j["category"] = h->category;
+  j["figures"] = h->entry == nullptr ? Json(nullptr) : Json(std::string(mlsysim::name_of(h->entry->source.kind)));
+  j["memory_spaces"] = Json::array({{{"type", h->memory.type}, {"capacity", text(h->memory.capacity)}, {"bandwidth", text(h->memory.bandwidth)}}});
+  if (const auto& second = h->memory.second_tier; second.capacity)
+    j["memory_spaces"].push_back({{"type", second.type}, {"capacity", text(second.capacity)}, {"bandwidth", text(second.bandwidth)}});
+  j["links"] = Json::array();
+  for (const auto* link : {&h->host_link, &h->device_link})
+    if (link->bandwidth) j["links"].push_back({{"name", link->name}, {"bandwidth", text(link->bandwidth)}});
+  j["peaks"] = Json::object();
+  for (std::size_t p = 0; p < kPrecisions; ++p)
+    if (const auto& rate = h->compute.dense.rates[p]) j["peaks"][std::string(mlsysim::name_of(static_cast<Precision>(p)))] = pretty(AnyQuantity(*rate));
+  return j;
 }
 
 }  // namespace
@@ -90,6 +115,7 @@ plugin::PluginHost& plugins() {
     if (request().insecure) options.insecure = plugin::Look::yes;
     if (request().project) options.project = plugin::Look::yes;
     if (request().isolate) options.isolation = plugin::Isolation::always;
+    options.isolated = request().isolated;
     if (request().none) options.allowed = "none";
     return options;
   }());
@@ -99,6 +125,7 @@ plugin::PluginHost& plugins() {
 Answer load_plugins() {
   Answer out;
   const auto report = plugins().load_all();
+  for (const auto& name : request().isolated) (void)record_of(plugins().records(), name);  // one that is not there is an error
   for (const auto& r : report.failed) {
     if (r.source == "named" || r.source == "MLSYSIM_PLUGINS")
       throw PluginError({.id = "mlsysim.cli.061", .message = fmt::format("the plugin '{}' cannot be used", r.name), .key = r.name,
@@ -147,12 +174,23 @@ Answer plugin_show(const std::string& name, const RenderOptions& options) {
   const auto& r = record_of(records, known);
   const auto d = plugins().description(known);
   const auto values = plugins().options_of(known);
+  struct Owned {
+    std::string resolver;
+    plugin::PluginHost::Availability now;
+  };
+  std::vector<Owned> owned;
+  for (const auto& resolver : d.resolvers)
+    if (resolver.ownership != plugin::Ownership::shared) owned.push_back({resolver.name, plugins().can_create(resolver.name)});
   if (options.format == OutputFormat::json) {
     auto j = json_of(r);
     j["schema"] = "mlsysim/plugin-show@1";
     j["abi"] = {{"major", d.abi_major}, {"minor", d.abi_minor}, {"needs_host_minor", d.needs_host_minor}};
     j["options"] = Json::array();
     for (const auto& v : values) j["options"].push_back({{"resolver", v.resolver}, {"option", v.option}, {"value", v.value}, {"origin", v.origin}});
+    j["exclusive"] = Json::array();
+    for (const auto& o : owned)
+      j["exclusive"].push_back({{"resolver", o.resolver}, {"ownership", std::string(name_of(o.now.ownership))}, {"resource", o.now.resource},
+                                {"held", o.now.held ? Json(o.now.held->message) : Json(nullptr)}});
     return {dumped(j)};
   }
   std::string out = fmt::format("{} {}{}{}\n", d.name, d.version, d.summary.empty() ? "" : ": ", d.summary);
@@ -166,6 +204,8 @@ Answer plugin_show(const std::string& name, const RenderOptions& options) {
   fact("license", d.license);
   if (d.abi_major != 0) fact("ABI", fmt::format("{}.{}, needs a host of {}.{} or newer", d.abi_major, d.abi_minor, d.abi_major, d.needs_host_minor));
   for (const auto& [kind, what] : d.provides()) fact(kind, what);
+  for (const auto& o : owned)
+    fact(name_of(o.now.ownership), fmt::format("{}: {} {}", o.resolver, o.now.resource, o.now.held ? "is not available: " + o.now.held->message : "is free"));
   for (const auto& v : values) fact("option", fmt::format("{}: {} = {} ({})", v.resolver, v.option, v.value, v.origin));
   return {out};
 }
@@ -185,12 +225,17 @@ Answer plugin_caps(const std::string& name, const RenderOptions& options) {
          {"resolvers", Json::array()}};
   for (const auto& [key, value] : d.attributes) j["attributes"][key] = json_of(value);
   j["backends"] = Json::array();
-  for (const auto& b : d.backends) j["backends"].push_back({{"name", b.name}, {"devices", b.devices}, {"max_effort", b.max_effort}, {"predict", b.predict}});
+  for (const auto& b : d.backends) {
+    Json devices = Json::array();
+    for (const auto& device : b.devices) devices.push_back(device_json(device));
+    j["backends"].push_back({{"name", b.name}, {"devices", devices}, {"max_effort", b.max_effort}, {"predict", b.predict}});
+  }
   j["converters"] = Json::array();
   for (const auto& c : d.converters) j["converters"].push_back({{"name", c.name}, {"direction", c.direction == MLS_IMPORTER ? "import" : "export"}, {"format", c.format}});
   for (const auto& r : d.resolvers)
     j["resolvers"].push_back({{"name", r.name}, {"tier", std::string(name_of(r.tier))}, {"inputs", fields_json(r.inputs)}, {"outputs", fields_json(r.outputs)},
-                              {"options", fields_json(r.options)}});
+                              {"options", fields_json(r.options)}, {"ownership", std::string(name_of(r.ownership))},
+                              {"resource", r.ownership == plugin::Ownership::shared ? std::string() : r.resource}});
   if (options.format == OutputFormat::json) return {dumped(j)};
   std::string out = fmt::format("{} {}\n", d.name, d.version);
   for (const auto* key : {"mlsysim.abi", "plugin.license", "threads"}) out += fmt::format("  {:<16} {}\n", key, j[key].get<std::string>());

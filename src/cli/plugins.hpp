@@ -9,7 +9,8 @@ namespace mlsysim::cli {
 
 /// Which plugins a call may use.
 struct PluginRequest {
-  std::vector<std::string> paths;  ///< of --plugin
+  std::vector<std::string> paths;     ///< of --plugin
+  std::vector<std::string> isolated;  ///< of --isolated: names
   bool strict = false, insecure = false, project = false, isolate = false, none = false;
 };
 

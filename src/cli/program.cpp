@@ -54,6 +54,10 @@ Program::Program() {
   app_.add_flag("--no-plugins", plugins_.none, "load no plugin that is not named")->group("Plugins");
   app_.add_flag("--strict-plugins", plugins_.strict, "exit code 3 when a plugin fails")->group("Plugins");
   app_.add_flag("--isolate-plugins", plugins_.isolate, "run each plugin in a process of its own")->group("Plugins");
+  app_.add_option("--isolated", plugins_.isolated, "run this plugin in a process of its own; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group("Plugins");
   app_.add_flag("--project-plugins", plugins_.project, "also look in ./.mlsysim/plugins")->group("Plugins");
   app_.add_flag("--allow-insecure-plugins", plugins_.insecure, "also plugins that everybody can write to")->group("Plugins");
   app_.set_version_flag("--version", std::string(version_text), "print the version");

@@ -5,6 +5,8 @@
 #include <mlsysim/catalogue/views.hpp>
 #include <mlsysim/physics/cost.hpp>
 #include <mlsysim/resolve/evaluate.hpp>
+#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -14,7 +16,7 @@
 namespace mlsysim {
 namespace {
 
-using Status = EvaluationLevel::Status;
+using LevelStatus = EvaluationLevel::Status;
 
 template <class D>
 Metric metric(std::string name, const Quantity<D>& q, std::string unit, std::string meaning) {
@@ -43,7 +45,7 @@ void fill_feasibility(SystemEvaluation& out, const MemoryBreakdown<>& m, const R
   auto& level = out.feasibility;
   level.level_name = "feasibility";
   const bool fits = m.total <= m.capacity;
-  level.status = fits ? Status::pass : Status::fail;
+  level.status = fits ? LevelStatus::pass : LevelStatus::fail;
   level.metrics = {metric("memory_used", m.total, "GB", "memory of the fullest device"),
                    metric("memory_capacity", m.capacity, "GB", "memory of one device"),
                    metric("memory_utilization", m.total / m.capacity, "used over capacity")};
@@ -66,7 +68,7 @@ void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, double load, T
   level.level_name = "macro";
   const Scenario& s = r.asked();
   if (!r.hardware().power.tdp) {
-    level.status = Status::skipped;
+    level.status = LevelStatus::skipped;
     level.summary = fmt::format("no TDP is known for {}, so cost and carbon cannot be computed", r.hardware().name);
     return;
   }
@@ -181,6 +183,68 @@ void infer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   fill_macro(out, r, a.utilization, TokenRate<>(), notes);
 }
 
+/// Inputs of a resolver that the scenario knows: the machine and the workload, and fields of one name and dimension.
+void fill_inputs(Record& in, const Resolver& resolver, const ResolvedScenario& r) {
+  static const auto scenario_fields = describe<Scenario>();
+  for (const auto& f : resolver.inputs()) {
+    if (f.object_type == ObjectType<HardwareNode>::name) in.set(f.name, DynamicValue(&r.hardware()));
+    else if (f.object_type == ObjectType<Workload>::name) in.set(f.name, DynamicValue(r.asked().workload));
+    else if (f.object_type == ObjectType<Fleet>::name) in.set(f.name, DynamicValue(&r.fleet()));
+    else if (f.object_type == ObjectType<Node>::name) in.set(f.name, DynamicValue(r.fleet().node));
+    else if (f.kind == ValueKind::object) continue;
+    else if (f.name == "accelerators") in.set(f.name, r.accelerators());
+    else if (f.name == "tp_size") in.set(f.name, r.tp_size());
+    else if (const auto* known = find_field(scenario_fields, f.name); known != nullptr && known->exps == f.exps) {
+      const bool numbers = known->kind == f.kind && (f.kind == ValueKind::number || f.kind == ValueKind::quantity);
+      if (!numbers && known->kind != f.kind) continue;
+      if (auto v = read_dynamic(*known, &r.asked()); !std::holds_alternative<std::monostate>(v.value)) in.set(f.name, v);
+    }
+  }
+}
+
+/// One resolver of Scenario::also: its results are a level of their own. What it cannot say does not cost the others
+/// their answers, so an error is a skipped level with the reason.
+EvaluationLevel ask_also(std::string_view name, const ResolvedScenario& r, NoteBook& book) {
+  EvaluationLevel out;
+  const auto resolver = ResolverRegistry::standard().share(name);
+  out.level_name = resolver->info().name;
+  try {
+    Record in(*resolver, Side::inputs);
+    fill_inputs(in, *resolver, r);
+    const auto answer = mlsysim::evaluate(*resolver, in);
+    book.assumptions.insert(book.assumptions.end(), answer.report.notes.assumptions.begin(), answer.report.notes.assumptions.end());
+    book.warnings.insert(book.warnings.end(), answer.report.notes.warnings.begin(), answer.report.notes.warnings.end());
+    if (!answer.outcome.feasible()) {
+      out.status = LevelStatus::fail;
+      out.summary = answer.outcome.why()->reason;
+      return out;
+    }
+    for (const auto& f : answer.outcome->fields()) {
+      const Value v = f.read(answer.outcome->data());
+      if (std::holds_alternative<double>(v) || std::holds_alternative<bool>(v) || std::holds_alternative<std::string>(v))
+        out.metrics.push_back({std::string(f.name), v, f.exps, std::string(f.unit), std::string(f.meaning)});
+    }
+    out.summary = resolver->info().about;
+  } catch (const Error& error) {
+    out.status = LevelStatus::skipped;
+    out.summary = error.facts().message + (error.facts().found.empty() ? "" : ": " + error.facts().found);
+  }
+  return out;
+}
+
+std::vector<std::string_view> names_of_list(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(','), text.size());
+    auto name = text.substr(0, end);
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    if (!name.empty()) out.push_back(name);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 /// Inputs that were left at their defaults, from the table; the resolvers note what they fill in themselves.
 void note_defaults(const Scenario& s, Notes& notes) {
   for (const auto& f : describe<Scenario>()) {
@@ -214,8 +278,10 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
     case Mode::train: train(out, r, notes); break;
     case Mode::infer: infer(out, r, notes); break;
   }
-  if (out.feasibility.status == Status::fail) {
-    out.performance.status = Status::fail;
+  if (scenario.also)
+    for (const auto name : names_of_list(*scenario.also)) out.further.push_back(ask_also(name, r, book));
+  if (out.feasibility.status == LevelStatus::fail) {
+    out.performance.status = LevelStatus::fail;
     out.performance.summary = "not reached, because the model does not fit; as if it did: " + out.performance.summary;
   }
   // One line for each assumption, however many resolvers made it.

@@ -37,7 +37,7 @@ std::vector<AssertionResult> check_assertions(std::span<const PlanAssertion> ass
     if (!number) {
       std::vector<std::string> names;
       std::string skipped;
-      for (const auto* level : {&evaluation.feasibility, &evaluation.performance, &evaluation.macro}) {
+      for (const auto* level : evaluation.levels()) {
         const auto prefix = level->level_name + ".";
         if (level->status == EvaluationLevel::Status::skipped && a.metric.starts_with(prefix))
           skipped = fmt::format("the level {} was skipped: {}", level->level_name, level->summary);

@@ -15,6 +15,7 @@ constexpr auto kKeys = std::to_array<PlanKey>({
     {"", "name", "name"},
     {"", "mode", "mode"},
     {"", "fidelity", "fidelity"},
+    {"", "also", "also"},
     {"workload", "name", "workload"},
     {"workload", "batch_size", "batch_size"},
     {"workload", "seq_len", "seq_len"},

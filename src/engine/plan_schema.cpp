@@ -48,8 +48,8 @@ Json assertion_schema() {
           {"additionalProperties", false},
           {"required", Json::array({"metric"})},
           {"properties", Json{{"metric", Json{{"type", "string"},
-                                              {"pattern", "^(feasibility|performance|macro)\\.[a-z_]+$"},
-                                              {"description", "level.metric, e.g. performance.ttft"}}},
+                                              {"pattern", "^(feasibility|performance|macro|[A-Za-z][A-Za-z0-9_/-]*)\\.[A-Za-z0-9_.-]+$"},
+                                              {"description", "level.metric, e.g. performance.ttft; or a resolver of 'also' and its result"}}},
                               {"min", bound},
                               {"max", bound}}}};
 }

@@ -116,7 +116,7 @@ void must_agree(const std::optional<double>& asked, double own, std::string_view
 constexpr std::array kAlways{"name", "workload", "hardware", "fleet", "mode", "batch_size", "seq_len", "precision",
                              "efficiency", "accelerators", "node_count", "accelerators_per_node", "grid", "datacenter",
                              "duration_days", "kwh_price", "unit_cost", "infrastructure_multiplier", "fidelity",
-                             "conventions"};
+                             "conventions", "also"};
 constexpr std::array kTogether{"intra_node_bw", "fabric_bandwidth", "tp_size", "pp_size", "ep_size"};
 constexpr std::array kServe{"output_tokens", "kv_precision", "cached_prefix_len", "prefill_chunk_tokens"};
 template <std::size_t N>

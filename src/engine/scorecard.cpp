@@ -35,8 +35,14 @@ std::string_view name_of(EvaluationLevel::Status status) {
   return names[static_cast<std::size_t>(status)];
 }
 
+std::vector<const EvaluationLevel*> SystemEvaluation::levels() const {
+  std::vector<const EvaluationLevel*> out{&feasibility, &performance, &macro};
+  for (const auto& level : further) out.push_back(&level);
+  return out;
+}
+
 bool SystemEvaluation::passed_all() const {
-  for (const auto* level : {&feasibility, &performance, &macro})
+  for (const auto* level : levels())
     if (level->status == EvaluationLevel::Status::fail) return false;
   return true;
 }
@@ -45,9 +51,8 @@ const Metric* SystemEvaluation::find(std::string_view path) const {
   const auto dot = path.find('.');
   if (dot == std::string_view::npos) return nullptr;
   const auto level = path.substr(0, dot), metric = path.substr(dot + 1);
-  if (level == "feasibility") return feasibility.find(metric);
-  if (level == "performance") return performance.find(metric);
-  if (level == "macro") return macro.find(metric);
+  for (const auto* one : levels())
+    if (one->level_name == level) return one->find(metric);
   return nullptr;
 }
 

@@ -1,5 +1,7 @@
 #include "detail/point_kernel.hpp"
 
+#include "detail/point_failures.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -119,7 +121,11 @@ void PointKernel::evaluate(std::size_t points) {
   points_ = points;
   // Whole lanes; the points beyond hold values of earlier blocks, which are admissible.
   const std::size_t padded = std::min(kBlock, (points + 7) / 8 * 8);
+  failures_.clear();
+  point_failures().clear();
   subject_->entry.batch(subject_->entry.self.get(), in_.data(), out_.data(), subject_->entry.is_law ? padded : points);
+  if (!point_failures().empty()) [[unlikely]]
+    failures_.swap(point_failures());
 }
 
 const double* PointKernel::value(const Expression& e, std::size_t buffer) {
@@ -166,6 +172,7 @@ const std::uint32_t* PointKernel::misses() {
     // x - x is 0 for numbers, else NaN; this form vectorises.
     for (std::size_t p = 0; p < points_; ++p) misses_[p] |= x[p] - x[p] == 0.0 ? 0u : 1u << 31;
   }
+  for (const auto& [p, reason] : failures_) misses_[p] |= 1u << 31;
   return misses_.data();
 }
 

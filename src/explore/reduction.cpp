@@ -64,14 +64,20 @@ template <class IndexOf>
 void Reduction::add_block(PointKernel& kernel, IndexOf index_of) {
   const std::size_t n = kernel.points();
   const std::uint32_t* const missed = kernel.misses();
-  evaluated += static_cast<double>(n);
+  // Points whose resolver failed have no numbers; they are no points that miss something.
+  std::vector<bool> failed(kernel.failures().empty() ? 0 : n);
+  for (const auto& [p, reason] : kernel.failures()) {
+    skip(reason, 1);
+    failed[p] = true;
+  }
+  evaluated += static_cast<double>(n - kernel.failures().size());
   std::size_t good = 0;
   for (std::size_t p = 0; p < n; ++p) good += missed[p] == 0 ? 1 : 0;
   feasible += static_cast<double>(good);
   if (good < n) {
     for (std::size_t p = 0; p < n; ++p) {
       const std::uint32_t constraints = missed[p] & ~kNotFinite;
-      if (missed[p] == 0) continue;
+      if (missed[p] == 0 || (!failed.empty() && failed[p])) continue;
       if (constraints == 0) {
         ++not_finite;
         continue;

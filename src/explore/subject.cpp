@@ -1,8 +1,11 @@
 #include <mlsysim/explore/subject.hpp>
 
+#include "detail/point_failures.hpp"
+
 #include <mlsysim/resolve/dynamic_value.hpp>
 #include <mlsysim/tools/register.hpp>
 
+#include <algorithm>
 #include <limits>
 
 namespace mlsysim {
@@ -101,7 +104,13 @@ Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs)
     std::vector<double> given(c.inputs.size()), found(c.results.size());
     for (std::size_t p = 0; p < points; ++p) {
       for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i][p];
-      c.run(given.data(), found.data());
+      try {
+        c.run(given.data(), found.data());
+      } catch (const PluginError& error) {
+        const auto& facts = error.facts();
+        detail::point_failures().emplace_back(p, "plugin_error: " + facts.message + (facts.found.empty() ? "" : ": " + facts.found));
+        std::fill(found.begin(), found.end(), std::numeric_limits<double>::quiet_NaN());
+      }
       for (std::size_t i = 0; i < found.size(); ++i) out[i][p] = found[i];
     }
   };

@@ -22,8 +22,6 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-bool is_secure() { return ::getauxval(AT_SECURE) != 0 || variable("MLSYSIM_SECURE") == "1"; }
-
 constexpr std::string_view kPrefix = "mlsysim-plugin-", kManifest = ".plugin.yaml";
 
 bool is_library(std::string_view file) { return file.starts_with(kPrefix) && file.ends_with(".so") && file.size() > kPrefix.size() + 3; }
@@ -126,6 +124,8 @@ void check_writable(const Candidate& c, const fs::path& path) {
 }
 
 }  // namespace
+
+bool is_secure() { return ::getauxval(AT_SECURE) != 0 || variable("MLSYSIM_SECURE") == "1"; }
 
 std::vector<Candidate> find_candidates(const HostOptions& options) {
   std::vector<Candidate> out;

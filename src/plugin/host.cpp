@@ -372,6 +372,26 @@ std::vector<BackendDescription> PluginHost::backends() const {
   return out;
 }
 
+PluginHost::Availability PluginHost::can_create(const std::string& resolver) const {
+  std::shared_ptr<PluginResolver> asked;
+  {
+    const std::lock_guard lock(impl_->mutex());
+    const auto [code, index] = find_named(impl_->all(), resolver, "resolver", [](const PluginDescription& d) -> const auto& { return d.resolvers; });
+    for (const auto& p : impl_->all())
+      if (p.code == code) asked = p.resolvers[index];
+  }
+  const auto generation = asked->current();
+  if (generation == nullptr) return {};
+  const auto& d = generation->description();
+  Availability out{d.ownership, d.ownership == Ownership::shared ? std::string() : d.resource, {}};
+  try {
+    asked->can_create();
+  } catch (const std::exception& error) {
+    out.held = failure_of(error, "can_create");
+  }
+  return out;
+}
+
 std::vector<ConverterDescription> PluginHost::converters() const {
   const std::lock_guard lock(impl_->mutex());
   std::vector<ConverterDescription> out;

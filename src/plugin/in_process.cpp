@@ -49,6 +49,13 @@ class InProcess final : public PluginCode {
     return args.instance;
   }
 
+  void can_create(std::size_t i, std::span<const MlsValue> options) override {
+    const auto& r = resolvers_[i];
+    if (r.can_create == nullptr) return;
+    MlsCreateArgs args{sizeof args, 0, nullptr, services_->api(), r.user, options.data(), options.size(), nullptr};
+    raise(*services_, enter("can_create", i, [&] { return r.can_create(&args); }), description_.name, what("can_create", i));
+  }
+
   void destroy(std::size_t i, void* instance) noexcept override {
     const auto& r = resolvers_[i];
     if (r.destroy == nullptr || instance == nullptr) return;
@@ -299,7 +306,12 @@ std::shared_ptr<PluginCode> open_in_process(const std::string& library, const st
 }
 
 Generation::~Generation() {
-  for (const auto& [key, instance] : instances_) code_->destroy(index_, instance);
+  for (const auto& [key, made] : instances_) code_->destroy(index_, made.instance);
+}
+
+void Generation::can_create(std::span<const MlsValue> options) {
+  if (const auto holder = Hold::holder(description())) refuse_held(description(), *holder);
+  code_->can_create(index_, options);
 }
 
 void* Generation::instance(std::span<const MlsValue> options) {
@@ -309,10 +321,11 @@ void* Generation::instance(std::span<const MlsValue> options) {
     key += fmt::format("{}:{}:{}:{};", v.kind, v.flag, v.number, from_c(v.text));
   const std::lock_guard lock(mutex_);
   const auto known = instances_.find(key);
-  if (known != instances_.end()) return known->second;
-  void* made = code_->create(index_, options);
-  instances_.emplace(std::move(key), made);
-  return made;
+  if (known != instances_.end()) return known->second.instance;
+  Made made;
+  if (description().ownership != Ownership::shared) made.hold = Hold::take(description());
+  made.instance = code_->create(index_, options);
+  return instances_.emplace(std::move(key), std::move(made)).first->second.instance;
 }
 
 }  // namespace mlsysim::plugin::detail

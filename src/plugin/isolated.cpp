@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <type_traits>
 #include <unistd.h>
 
 namespace mlsysim::plugin::detail {
@@ -161,7 +162,7 @@ class Isolated final : public PluginCode {
   }
   ~Isolated() override {
     if (child_ == nullptr) return;
-    (void)child_->channel().send(Message::quit, {});
+    (void)child_->channel().send(Message::quit, 0, {});
     child_->stop();
   }
 
@@ -172,7 +173,12 @@ class Isolated final : public PluginCode {
     auto& made = *instances_.emplace_back(std::make_unique<Instance>());
     made.resolver = i;
     for (const auto& v : options) made.options.push_back(OwnedValue::of(v));
-    (void)remote(made);
+    try {
+      (void)remote(made);
+    } catch (...) {
+      forget(&made);
+      throw;
+    }
     return &made;
   }
 
@@ -185,10 +191,19 @@ class Isolated final : public PluginCode {
         out.put(static_cast<std::uint64_t>(i)).put(made.id);
         (void)ask("destroy", i, Message::destroy, out, nullptr);
       }
-      std::erase_if(instances_, [&](const auto& p) { return p.get() == &made; });
+      forget(&made);
     } catch (const std::exception& error) {
       services_->log(MLS_LOG_ERROR, error.what());
     }
+  }
+
+  void can_create(std::size_t i, std::span<const MlsValue> options) override {
+    const std::lock_guard lock(mutex_);
+    revive();
+    Writer out;
+    out.put(static_cast<std::uint64_t>(i)).put(static_cast<std::uint64_t>(options.size()));
+    for (const auto& v : options) out.value(v);
+    (void)ask("can_create", i, Message::can_create, out, nullptr);
   }
 
   std::int32_t solve(std::size_t i, void* instance, std::span<const MlsValue> in, std::span<MlsValue> values, MlsCall& call) override {
@@ -200,27 +215,7 @@ class Isolated final : public PluginCode {
     for (const auto& v : in) out.value(v);
     out.put(static_cast<std::uint64_t>(values.size()));
     auto answer = ask("solve", i, Message::solve, out, &call);
-    const auto outcome = answer.get<std::int32_t>();
-    for (auto& v : values) {
-      auto given = answer.value();
-      v = given.view();
-      if (!given.text.empty()) {
-        call.kept.push_back(std::make_unique<std::string>(std::move(given.text)));
-        v.text = plugin::to_c(*call.kept.back());
-      }
-    }
-    // One more than declared, where a plugin wrote behind its results.
-    auto& notes = call.context->notes;
-    for (auto n = answer.get<std::uint64_t>(); n > 0; --n) {
-      const auto name = answer.text(), value = answer.text(), source = answer.text();
-      notes.assume(name, std::string_view(value), source);
-    }
-    for (auto n = answer.get<std::uint64_t>(); n > 0; --n) notes.warn(std::string_view(answer.text()));
-    if (answer.get<bool>()) {
-      auto reason = answer.text();
-      call.why = Infeasible{std::move(reason), answer.text(), {}};
-    }
-    return outcome;
+    return reading([&] { return read_results(answer, values, call); });
   }
 
   void event(std::size_t i, MlsEvent e) override {
@@ -243,17 +238,19 @@ class Isolated final : public PluginCode {
     out.put(static_cast<std::uint64_t>(program.ops.size()));
     for (const auto& op : program.ops) out.text(op.name).text(op.kind).text(op.precision).text(op.location).put(op.count).put(op.work).put(op.traffic);
     auto answer = ask("query_support", description_.resolvers.size(), Message::query_support, out, &call);
-    const auto verdict = answer.get<std::int32_t>(), used = answer.get<std::int32_t>();
-    for (auto n = answer.get<std::uint64_t>(); n > 0; --n) {
-      SupportReason r;
-      r.code = answer.get<ReasonCode>();
-      r.op = answer.text();
-      r.count = answer.get<double>();
-      r.location = answer.text();
-      r.hint = answer.text();
-      call.reasons->push_back(std::move(r));
-    }
-    return {verdict, used};
+    return reading([&]() -> std::pair<std::int32_t, std::int32_t> {
+      const auto verdict = static_cast<std::int32_t>(answer.get<Verdict>()), used = answer.get<std::int32_t>();
+      for (auto n = answer.get<std::uint64_t>(); n > 0; --n) {
+        SupportReason r;
+        r.code = answer.get<ReasonCode>();
+        r.op = answer.text();
+        r.count = answer.get<double>();
+        r.location = answer.text();
+        r.hint = answer.text();
+        call.reasons->push_back(std::move(r));
+      }
+      return {verdict, used};
+    });
   }
 
   std::string convert(std::size_t i, std::string_view file, std::string_view input, const MlsObject* object, MlsCall& call) override {
@@ -261,7 +258,8 @@ class Isolated final : public PluginCode {
     revive();
     Writer out;
     out.put(static_cast<std::uint64_t>(i)).text(file).text(input).put(reinterpret_cast<std::uintptr_t>(object));
-    return ask("convert", description_.resolvers.size(), Message::convert_text, out, &call).text();
+    auto answer = ask("convert", description_.resolvers.size(), Message::convert_text, out, &call);
+    return reading([&] { return answer.text(); });
   }
 
   [[nodiscard]] bool has_feature(std::string_view name) override {
@@ -269,7 +267,8 @@ class Isolated final : public PluginCode {
     revive();
     Writer out;
     out.text(name);
-    return ask("has_feature", 0, Message::has_feature, out, nullptr).get<bool>();
+    auto answer = ask("has_feature", 0, Message::has_feature, out, nullptr);
+    return reading([&] { return answer.get<bool>(); });
   }
 
   [[nodiscard]] std::string why_it_stays() const override { return {}; }
@@ -284,8 +283,34 @@ class Isolated final : public PluginCode {
   PluginDescription start() {
     child_ = std::make_unique<Child>(path_, limits_);
     ++epoch_;
-    auto hello = wait("initialize", 0, nullptr);
-    return read_description(hello);
+    auto hello = wait("initialize", 0, nullptr, 0);
+    return reading([&] { return read_description(hello); });
+  }
+
+  static std::int32_t read_results(MessageReader& answer, std::span<MlsValue> values, MlsCall& call) {
+    const auto outcome = answer.get<std::int32_t>();
+    for (auto& v : values) {
+      auto given = answer.value();
+      v = given.view();
+      if (!given.text.empty()) {
+        call.kept.push_back(std::make_unique<std::string>(std::move(given.text)));
+        v.text = plugin::to_c(*call.kept.back());
+      }
+    }
+    auto& notes = call.context->notes;
+    for (auto n = answer.get<std::uint64_t>(); n > 0; --n) {
+      const auto name = answer.text(), value = answer.text(), source = answer.text();
+      notes.assume(name, std::string_view(value), source);
+    }
+    for (auto n = answer.get<std::uint64_t>(); n > 0; --n) notes.warn(std::string_view(answer.text()));
+    if (answer.get<bool>()) {
+      auto reason = answer.text();
+      call.why = Infeasible{std::move(reason), answer.text(), {}};
+    }
+    return outcome;
+  }
+  void forget(const Instance* instance) {
+    std::erase_if(instances_, [&](const auto& p) { return p.get() == instance; });
   }
 
   /// A process that ended is started again by the next call: one call fails, not all that follow.
@@ -299,14 +324,29 @@ class Isolated final : public PluginCode {
     Writer out;
     out.put(static_cast<std::uint64_t>(instance.resolver)).put(static_cast<std::uint64_t>(instance.options.size()));
     for (const auto& v : instance.options) out.value(v.view());
-    instance.id = ask("create", instance.resolver, Message::create, out, nullptr).get<std::uint64_t>();
+    auto answer = ask("create", instance.resolver, Message::create, out, nullptr);
+    instance.id = reading([&] { return answer.get<std::uint64_t>(); });
     instance.epoch = epoch_;
     return instance.id;
   }
 
   MessageReader ask(const char* slot, std::size_t i, Message type, const Writer& out, MlsCall* call) {
-    if (!child_->channel().send(type, out.bytes())) died(slot, i, child_->stop());
-    return wait(slot, i, call);
+    const auto serial = ++serial_;
+    if (!child_->channel().send(type, serial, out.bytes())) died(slot, i, child_->stop());
+    return wait(slot, i, call, serial);
+  }
+
+  /// Reads an answer. After one that makes no sense nothing that follows can be believed: the process is ended.
+  template <class F> std::invoke_result_t<F> reading(F&& f) {
+    try {
+      return f();
+    } catch (const PluginFault& fault) {
+      if (fault.code() == MLS_DATA_LOSS && child_ != nullptr) {
+        child_->kill();
+        child_.reset();
+      }
+      throw;
+    }
   }
 
   [[nodiscard]] std::string what(std::string_view slot, std::size_t i) const {
@@ -331,6 +371,16 @@ class Isolated final : public PluginCode {
          name(), what(slot, i));
   }
 
+  [[noreturn]] void garbled(const char* slot, std::size_t i) {
+    child_->kill();
+    tell_output();
+    child_.reset();
+    fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.122", .message = fmt::format("the process of the plugin '{}' answered what nobody asked, in {}", name(), what(slot, i)), .key = name(),
+                         .found = "an answer to another question", .expected = "one answer to each question",
+                         .hint = "does it fork, or write to descriptors that it did not open? its process was ended; the next call starts it again"},
+         name(), what(slot, i));
+  }
+
   void tell_output() {
     auto text = child_->printed();
     while (!text.empty()) {
@@ -341,9 +391,11 @@ class Isolated final : public PluginCode {
     if (child_->output_ended()) child_->output_is_closed();
   }
 
-  MessageReader wait(const char* slot, std::size_t i, MlsCall* call) {
+  MessageReader wait(const char* slot, std::size_t i, MlsCall* call, std::uint32_t serial) {
     const auto deadline = Clock::now() + limits_.timeout;
     while (true) {
+      // One that sends without end is never waited for, so the clock is looked at here too.
+      if (Clock::now() >= deadline) late(slot, i);
       auto message = child_->channel().receive(deadline, [&](int descriptor) {
         const bool fine = child_->wait(descriptor, deadline);
         tell_output();
@@ -355,11 +407,13 @@ class Isolated final : public PluginCode {
       }
       // What it printed was flushed before it answered.
       tell_output();
+      const bool answer = message->type == Message::result || message->type == Message::hello || message->type == Message::fault;
+      if (answer && message->serial != serial) garbled(slot, i);
       switch (message->type) {
         case Message::result:
         case Message::hello: return std::move(message->reader);
         case Message::fault: throw_named(message->reader, slot, i);
-        default: serve(message->type, message->reader, call);
+        default: serve(message->type, message->serial, message->reader, call);
       }
     }
   }
@@ -374,7 +428,7 @@ class Isolated final : public PluginCode {
   }
 
   /// Answers a request of the plugin; what fails is an error there.
-  void serve(Message type, MessageReader& in, MlsCall* call) {
+  void serve(Message type, std::uint32_t serial, MessageReader& in, MlsCall* call) {
     Writer out;
     Message answer = Message::result;
     std::uint64_t visited = 0;
@@ -431,7 +485,7 @@ class Isolated final : public PluginCode {
       if (type == Message::object_field || type == Message::object_read || type == Message::evaluate) {
         out.put(visited);
         const auto head = out.bytes();
-        if (!child_->channel().send(Message::result, head + list.bytes())) died("service", 0, child_->stop());
+        if (!child_->channel().send(Message::result, serial, head + list.bytes())) died("service", 0, child_->stop());
         return;
       }
     } catch (const std::exception& error) {
@@ -440,7 +494,7 @@ class Isolated final : public PluginCode {
       write_fault(out, error);
       answer = Message::fault;
     }
-    if (!child_->channel().send(answer, out.bytes())) died("service", 0, child_->stop());
+    if (!child_->channel().send(answer, serial, out.bytes())) died("service", 0, child_->stop());
   }
 
   std::string path_;
@@ -449,6 +503,7 @@ class Isolated final : public PluginCode {
   std::recursive_mutex mutex_;
   std::unique_ptr<Child> child_;
   std::uint64_t epoch_ = 0;
+  std::uint32_t serial_ = 0;
   std::vector<std::unique_ptr<Instance>> instances_;
 };
 

@@ -129,7 +129,8 @@ Loaded open_candidate(Candidate candidate, const HostOptions& options, const std
     vet(candidate, options);
     record.state = PluginState::vetted;
     const auto path = record.library.generic_string();
-    record.isolated = options.isolation == Isolation::always || (options.isolation == Isolation::as_asked && candidate.manifest && candidate.manifest->isolated);
+    record.isolated = options.isolation == Isolation::always || (options.isolation == Isolation::as_asked && candidate.manifest && candidate.manifest->isolated) ||
+                      std::find(options.isolated.begin(), options.isolated.end(), record.name) != options.isolated.end();
     std::optional<MemoryCopy> copy;
     if (private_copy && !record.isolated) copy.emplace(record.library);
     out.code = record.isolated ? open_isolated(path, services, options.limits)

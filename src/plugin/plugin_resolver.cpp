@@ -275,25 +275,10 @@ bool PluginResolver::replace(std::shared_ptr<Generation> generation) {
   return true;
 }
 
-Status PluginResolver::solve(const void* in, void* out, SolveContext& context) const {
-  const auto& pin = at<Pin>(in, pin_offset_);
-  if (pin.generation == nullptr) [[unlikely]]
-    fail(MLS_UNAVAILABLE, {.id = "mlsysim.plugin.054", .message = fmt::format("the plugin '{}' was unloaded", plugin_), .key = info().name,
-                           .found = "a run that began afterwards", .expected = "a plugin that is loaded", .hint = "load it again, and build the pipeline anew"},
-         plugin_, "solve of " + info().name);
-  const std::size_t n = inputs_.wires.size(), m = outputs_.wires.size();
-  // One value more than declared, to see a plugin that writes behind its results.
-  std::array<MlsValue, kFew> few_in, few_out;
-  std::vector<MlsValue> many;
-  MlsValue *input = few_in.data(), *output = few_out.data();
-  if (n > kFew || m + 1 > kFew) [[unlikely]] {
-    many.resize(n + m + 1);
-    input = many.data();
-    output = input + n;
-  }
-  for (std::size_t i = 0; i < n; ++i) {
+inline void PluginResolver::write_inputs(const void* in, MlsValue* out) const {
+  for (std::size_t i = 0; i < inputs_.wires.size(); ++i) {
     const Wire& w = inputs_.wires[i];
-    MlsValue& v = input[i];
+    MlsValue& v = out[i];
     v = {};
     if (w.cell == Cell::number) [[likely]] {
       v.kind = MLS_NUMBER;
@@ -311,6 +296,40 @@ Status PluginResolver::solve(const void* in, void* out, SolveContext& context) c
         if (const auto& o = at<ObjectRef>(in, w.offset); o.object != nullptr) v = {MLS_OBJECT, 0, 0, {}, objects_.handle(o)};
     }
   }
+}
+
+void PluginResolver::can_create() const {
+  std::vector<std::max_align_t> memory(input_size() / sizeof(std::max_align_t) + 1);
+  construct_inputs(memory.data());
+  struct Guard {
+    const PluginResolver& resolver;
+    void* memory;
+    ~Guard() { resolver.destroy_inputs(memory); }
+  } const guard{*this, memory.data()};
+  const auto generation = at<Pin>(memory.data(), pin_offset_).generation;
+  if (generation == nullptr) return;
+  std::vector<MlsValue> values(inputs_.wires.size());
+  write_inputs(memory.data(), values.data());
+  generation->can_create({values.data() + values.size() - option_count_, option_count_});
+}
+
+Status PluginResolver::solve(const void* in, void* out, SolveContext& context) const {
+  const auto& pin = at<Pin>(in, pin_offset_);
+  if (pin.generation == nullptr) [[unlikely]]
+    fail(MLS_UNAVAILABLE, {.id = "mlsysim.plugin.054", .message = fmt::format("the plugin '{}' was unloaded", plugin_), .key = info().name,
+                           .found = "a run that began afterwards", .expected = "a plugin that is loaded", .hint = "load it again, and build the pipeline anew"},
+         plugin_, "solve of " + info().name);
+  const std::size_t n = inputs_.wires.size(), m = outputs_.wires.size();
+  // One value more than declared, to see a plugin that writes behind its results.
+  std::array<MlsValue, kFew> few_in, few_out;
+  std::vector<MlsValue> many;
+  MlsValue *input = few_in.data(), *output = few_out.data();
+  if (n > kFew || m + 1 > kFew) [[unlikely]] {
+    many.resize(n + m + 1);
+    input = many.data();
+    output = input + n;
+  }
+  write_inputs(in, input);
   for (std::size_t i = 0; i <= m; ++i) output[i] = {};
   auto& generation = *pin.generation;
   const std::size_t own = n - option_count_;

@@ -211,7 +211,17 @@ ResolverDescription describe_resolver(const MlsResolver& r) {
   d.inputs = describe_fields(r.inputs, r.input_count, d.name);
   d.outputs = describe_fields(r.outputs, r.output_count, d.name);
   d.options = describe_fields(r.options, r.option_count, d.name);
-  d.has_instances = r.create != nullptr;
+  if (r.ownership < MLS_OWN_SHARED || r.ownership > MLS_OWN_EXCLUSIVE_SYSTEM)
+    refuse(fmt::format("'{}' has an unknown ownership", d.name), "ownership", fmt::format("{}", r.ownership), "0, 1 or 2");
+  d.ownership = static_cast<Ownership>(r.ownership);
+  d.resource = read_text(r.resource, d.name + ": resource");
+  if (d.resource.empty()) {
+    d.resource = d.name;
+    std::replace(d.resource.begin(), d.resource.end(), '/', '.');
+  }
+  if (!is_name(d.resource))
+    refuse(fmt::format("'{}' holds something without a usable name", d.name), "resource", fmt::format("'{}'", d.resource), "letters, digits, '_', '-' and '.'");
+  d.has_instances = r.create != nullptr || d.ownership != Ownership::shared;
   if (d.outputs.empty()) refuse(fmt::format("'{}' gives nothing", d.name), "outputs", "none", "one or more");
   for (const auto& o : d.options)
     if (!o.has(MLS_FIELD_OPTIONAL) || o.default_value.kind == MLS_NONE)

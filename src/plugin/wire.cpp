@@ -8,8 +8,6 @@
 namespace mlsysim::plugin::detail {
 namespace {
 
-constexpr std::uint64_t kLargest = 1ULL << 30;
-
 void write_field(Writer& out, const FieldDescription& f) {
   for (const auto* s : {&f.name, &f.meaning, &f.unit, &f.display, &f.object_type, &f.default_source}) out.text(*s);
   out.put(static_cast<std::uint64_t>(f.choices.size()));
@@ -48,6 +46,9 @@ void MessageReader::need(std::uint64_t size) const {
   if (size > bytes_.size() - at_)
     fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.111", .message = "a message of an isolated plugin ends too early", .found = "fewer bytes", .expected = "the whole message"});
 }
+void MessageReader::refuse() {
+  fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.119", .message = "a message of an isolated plugin is garbled", .found = "a value that its type does not have", .expected = "what the worker writes"});
+}
 std::string MessageReader::text() {
   const auto size = get<std::uint64_t>();
   need(size);
@@ -67,11 +68,11 @@ OwnedValue MessageReader::value() {
 
 Channel::~Channel() { ::close(descriptor_); }
 
-bool Channel::send(Message type, const std::string& bytes) const {
+bool Channel::send(Message type, std::uint32_t serial, const std::string& bytes) const {
   if (bytes.size() > kLargest)
     fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.112", .message = "a message to an isolated plugin is too large", .found = std::to_string(bytes.size()) + " bytes",
                                   .expected = "at most " + std::to_string(kLargest)});
-  const std::uint32_t head[3] = {kMagic, static_cast<std::uint32_t>(type), static_cast<std::uint32_t>(bytes.size())};
+  const std::uint32_t head[4] = {kMagic, static_cast<std::uint32_t>(type), static_cast<std::uint32_t>(bytes.size()), serial};
   std::string all(reinterpret_cast<const char*>(head), sizeof head);
   all += bytes;
   std::size_t done = 0;
@@ -105,7 +106,7 @@ void write_description(Writer& out, const PluginDescription& d) {
   out.put(d.abi_major).put(d.abi_minor).put(d.needs_host_minor).put(d.flags).put(d.threads);
   write_list(out, d.attributes, [&](const auto& a) { out.text(a.first).value(a.second.view()); });
   write_list(out, d.resolvers, [&](const ResolverDescription& r) {
-    out.put(r.tier).put(r.flags).put(r.has_instances).text(r.name).text(r.summary).text(r.version).text(r.law).text(r.source);
+    out.put(r.tier).put(r.flags).put(r.has_instances).put(r.ownership).text(r.resource).text(r.name).text(r.summary).text(r.version).text(r.law).text(r.source);
     for (const auto* side : {&r.inputs, &r.outputs, &r.options}) write_list(out, *side, [&](const FieldDescription& f) { write_field(out, f); });
   });
   write_list(out, d.units, [&](const UnitDescription& u) {
@@ -134,6 +135,8 @@ PluginDescription read_description(MessageReader& in) {
     r.tier = in.get<Tier>();
     r.flags = in.get<std::uint32_t>();
     r.has_instances = in.get<bool>();
+    r.ownership = in.get<Ownership>();
+    r.resource = in.text();
     for (auto* s : {&r.name, &r.summary, &r.version, &r.law, &r.source}) *s = in.text();
     for (auto* side : {&r.inputs, &r.outputs, &r.options}) read_list(in, [&] { side->push_back(read_field(in)); });
     d.resolvers.push_back(std::move(r));

@@ -15,6 +15,7 @@ using detail::Json;
 using detail::Paint;
 using Status = EvaluationLevel::Status;
 
+/// Those that flat keys are made of.
 std::array<const EvaluationLevel*, 3> levels_of(const SystemEvaluation& e) {
   return {&e.feasibility, &e.performance, &e.macro};
 }
@@ -106,7 +107,8 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o, std::span
   } else if (e.feasibility.status == Status::fail) {
     box.line("  no single change of batch, precision or number of devices makes it fit");
   }
-  for (const auto* level : {&e.performance, &e.macro}) {
+  for (const auto* level : e.levels()) {
+    if (level == &e.feasibility) continue;
     box.rule();
     write_level(box, *level, o);
     write_metrics(box, *level, o);
@@ -144,7 +146,7 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o, std::span
 
 std::string markdown_of(const SystemEvaluation& e, const RenderOptions& o, std::span<const AssertionResult> assertions) {
   std::string out = fmt::format("# {}\n", title_of(e));
-  for (const auto* level : levels_of(e)) {
+  for (const auto* level : e.levels()) {
     out += fmt::format("\n## {}: {}\n\n{}\n", level->level_name, name_of(level->status), level->summary);
     if (level->metrics.empty()) continue;
     out += "\n| metric | value | meaning |\n| --- | ---: | --- |\n";
@@ -197,7 +199,7 @@ std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> 
     for (const auto& m : level->metrics)
       out[flat_key(level->level_name, m.name)] = detail::json_value(m.value, m.exps, m.unit);
   }
-  for (const auto* level : levels_of(e)) {
+  for (const auto* level : e.levels()) {
     Json metrics = Json::object();
     for (const auto& m : level->metrics) metrics[m.name] = metric_json(m);
     out["levels"][level->level_name] = {{"status", name_of(level->status)}, {"summary", level->summary}, {"metrics", std::move(metrics)}};
@@ -234,7 +236,7 @@ std::string csv_of(const SystemEvaluation& e, std::span<const AssertionResult> a
                        m.unit, finite ? format_exact(*number) : "", number == nullptr ? "" : canonical_unit(m.exps),
                        detail::csv_field(m.meaning));
   };
-  for (const auto* level : levels_of(e)) {
+  for (const auto* level : e.levels()) {
     out += fmt::format("{},status,{},,,,{}\n", level->level_name, name_of(level->status), detail::csv_field(level->summary));
     for (const auto& m : level->metrics) line(level->level_name, m);
   }

@@ -30,11 +30,13 @@ KEYS_SERVE = [
     ("ops.duration_days", "duration_days: 30", "duration_days: 31"),
     ("ops.kwh_price", "kwh_price: 0.1 USD/kWh", "kwh_price: 0.2 USD/kWh"),
     ("fidelity", "fidelity: operator", "fidelity: textbook"),
+    ("also", "also: SustainabilityModel", "also: SustainabilityModel, EconomicsModel"),
     ("name", "name: test", "name: other"),
 ]
 FULL_SERVE = """version: "1"
 name: test
 fidelity: operator
+also: SustainabilityModel
 workload: {name: Llama3_8B}
 hardware:
   name: H100

@@ -10,6 +10,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 PREFIX, PLUGINS, WORK = (pathlib.Path(p).resolve() for p in sys.argv[1:4])
 LAUNCHER = sys.argv[4] if len(sys.argv) > 4 else ""
@@ -61,12 +62,33 @@ def main():
             sys.exit(f"the pipeline says {answer}")
         if "my_power/PassEnergy" not in run(BIN / "mlsysim", "resolver", "list", **path):
             sys.exit("resolver list does not show it")
+        swept = json.loads(run(BIN / "mlsysim", "optimize", "my_power/PassEnergy", "hardware=H100", "duration=1 ms", "--axis",
+                               "duration=1 ms..20 ms:20", "--maximize", "pass_energy", "-o", "json", **path))
+        if swept["evaluated"] != 20 or "14" not in json.dumps(swept["best"][0]):
+            sys.exit(f"the sweep says {swept['best']}")
+        card = json.loads(run(BIN / "mlsysim", "eval", "Llama3_8B", "H100", "--also", "my_power/PassEnergy", "-o", "json", **path))
+        if card["levels"]["my_power/PassEnergy"]["status"] != "SKIPPED":  # a scenario has no duration of a pass, and the card says so
+            sys.exit(f"the scorecard says {card['levels'].keys()}")
+        if run(BIN / "mlsysim", "--isolated", "my_power", "pipeline", "run", "my_power/PassEnergy", "hardware=H100", "duration=20 ms", **path) != answer:
+            sys.exit("another answer in a process of its own")
+        run(BIN / "mlsysim", "--isolated", "my_pwoer", "zoo", "list", expect=1, **path)
+        report = WORK / f"{language}.xml"
+        run(BIN / "mlsysim-plugin-check", library, "--junit", report)
+        if ElementTree.parse(report).getroot().get("failures") != "0":
+            sys.exit(f"{report} cannot be read")
         caps = [run(BIN / "mlsysim", "plugin", "caps", "my_power", "-o", "json", **path) for _ in range(2)]
         if caps[0] != caps[1]:
             sys.exit("plugin caps gives other bytes the second time")
         print(f"plugin new --lang {language}: built, passes, answers")
     path = {"MLSYSIM_PLUGIN_PATH": f"{PLUGINS / 'class_devices'}:{WORK / 'build/acme_npu'}"}
     run(BIN / "mlsysim", "eval", "Llama3_8B", "Class_NarrowBus", **path)
+    card = json.loads(run(BIN / "mlsysim", "eval", "Llama3_8B", "Acme_NPU1", "--also", "acme_npu/AcmePredict", "-o", "json", **path))
+    if card["levels"]["acme_npu/AcmePredict"]["metrics"]["step_time"]["display"] != "40.15 ms":  # 16.06 GB at 400 GB/s
+        sys.exit(f"the scorecard says {card['levels'].keys()}")
+    caps = json.loads(run(BIN / "mlsysim", "plugin", "caps", "acme-npu", "-o", "json", **path))
+    device = caps["backends"][0]["devices"][0]
+    if device["figures"] != "illustrative" or device["memory_spaces"][0]["capacity"] != "32 GiB" or "bf16" not in device["peaks"]:
+        sys.exit(f"plugin caps says {device}")
     run(BIN / "mlsysim", "sweep", "Llama3_8B", "Class_NarrowBus,Class_SlowMath", **path)
     run(BIN / "mlsysim", "support", "--program", "Llama3_8B", "--hardware", "Acme_NPU1", **path)
     run(BIN / "mlsysim", "support", "--program", "Llama3_70B", "--hardware", "Acme_NPU1", expect=1, **path)

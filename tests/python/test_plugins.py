@@ -155,3 +155,16 @@ def test_the_package_installs_without_an_index(tmp_path):
     path = os.pathsep.join([str(tmp_path / "site"), *sys.path])
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
     assert out.stdout.strip() == "[]", out.stderr
+
+
+@needs_plugins
+def test_a_resolver_of_a_plugin_stands_in_the_scorecard(efficiency):
+    from mlsysim import SystemEvaluator
+
+    card = SystemEvaluator.evaluate("Beside", mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100, also="acme/PowerEfficiencyModel")
+    level = card.further["acme/PowerEfficiencyModel"]
+    assert level.status == "PASS" and card.feasibility.status == "PASS"
+    own = mlsysim.ResolverFactory.get("acme/PowerEfficiencyModel")().solve(hardware=mlsysim.Hardware.H100)
+    assert level["flops_per_watt"] == own.flops_per_watt
+    assert card.to_dict()["acme/PowerEfficiencyModel_status"] == "PASS"
+    assert not SystemEvaluator.evaluate("Beside", mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100).further

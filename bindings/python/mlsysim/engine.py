@@ -47,7 +47,7 @@ class Engine:
 
 
 class EvaluationLevel:
-    """One of the three levels: level_name, status (PASS, FAIL, SKIPPED), summary, metrics {name: value}."""
+    """One of the three levels, or a resolver of `also`: level_name, status (PASS, FAIL, SKIPPED), summary, metrics {name: value}."""
 
     __slots__ = ("level_name", "status", "summary", "metrics", "_rows")
 
@@ -65,7 +65,7 @@ class EvaluationLevel:
 class SystemEvaluation:
     """Answer to one scenario: feasibility, performance, macro.
 
-    Beside them scenario_name, workload, hardware, mode, fidelity, memory (parts of the memory of one device), remedies
+    `further` has a level for each resolver of `also`, by its name. Beside them scenario_name, workload, hardware, mode, fidelity, memory (parts of the memory of one device), remedies
     (what would make it fit), assumptions (name, value, source) and warnings.
     """
 
@@ -76,13 +76,17 @@ class SystemEvaluation:
             setattr(self, name, answer[name])
         for name in ("feasibility", "performance", "macro"):
             setattr(self, name, EvaluationLevel(*answer[name]))
+        self.further = {level[0]: EvaluationLevel(*level) for level in answer["further"]}
         self.memory = {name: value for name, value, _, _, _ in answer["memory"]}
 
     def _levels(self):
-        return (("f", self.feasibility), ("p", self.performance), ("m", self.macro))
+        return (("f", self.feasibility), ("p", self.performance), ("m", self.macro), *self.further.items())
 
     def to_dict(self):
-        """One flat row: scenario, f_status, p_status, m_status, and metrics under f_, p_ and m_ as numbers in their units."""
+        """One flat row: scenario, f_status, p_status, m_status, and metrics under f_, p_ and m_ as numbers in their units.
+
+        Levels of `further` stand under their own names: acme/Model_status, acme/Model_time.
+        """
         out = {"scenario": self.scenario_name}
         out.update({f"{prefix}_status": level.status for prefix, level in self._levels()})
         for prefix, level in self._levels():

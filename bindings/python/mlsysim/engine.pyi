@@ -40,6 +40,7 @@ class SystemEvaluation:
     feasibility: EvaluationLevel
     performance: EvaluationLevel
     macro: EvaluationLevel
+    further: dict[str, EvaluationLevel]
     memory: dict[str, Quantity]
     remedies: list[tuple[str, str]]
     assumptions: list[tuple[str, str, str]]

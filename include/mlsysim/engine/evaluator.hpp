@@ -34,7 +34,10 @@ class ResolvedScenario {
 };
 
 struct SystemEvaluator {
-  /// Feasibility (memory), performance (time, throughput, bottleneck) and macro (cost, energy, carbon) of a scenario.
+  /// Feasibility (memory), performance (time, throughput, bottleneck) and macro (cost, energy, carbon) of a scenario,
+  /// and a level for each resolver of `also`: its inputs are the workload, the machine, and numbers of the scenario that
+  /// have their names. One that fails or lacks an input is a skipped level that says why.
+  /// @throws InputError, DomainError for a contradictory scenario, LookupError for a name in `also` that nobody has
   [[nodiscard]] static SystemEvaluation evaluate(const Scenario& scenario);
 };
 

@@ -72,6 +72,7 @@ struct Scenario {
   double infrastructure_multiplier = 1;
   std::optional<Fidelity> fidelity{};
   const Conventions* conventions = nullptr;
+  std::optional<std::string> also{};  ///< names with commas, of resolvers that ship or that plugins bring
 
   static constexpr auto fields() {
     using S = Scenario;
@@ -123,7 +124,8 @@ struct Scenario {
         field(&S::unit_cost, "unit_cost", "USD", "price of one device").non_negative().defaulted("the device's own figure"),
         field(&S::infrastructure_multiplier, key::infrastructure_multiplier).at_least(1).defaulted("the devices alone"),
         field(&S::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-        field(&S::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+        field(&S::conventions, key::conventions).defaulted("zoo/defaults.yaml"),
+        field(&S::also, "also", "", "further resolvers for the scorecard, names with commas").defaulted("none"));
   }
 };
 

@@ -31,7 +31,7 @@ struct Remedy {
   std::string effect;  ///< "needs 44.1 GB of 85.9 GB"
 };
 
-/// One of the three levels.
+/// One of the three levels, or a resolver that was asked for besides.
 struct EvaluationLevel {
   enum class Status { pass, fail, skipped };
   std::string level_name;
@@ -50,14 +50,17 @@ struct SystemEvaluation {
   std::string workload, hardware;  ///< names
   std::string mode, fidelity;
   EvaluationLevel feasibility, performance, macro;
+  std::vector<EvaluationLevel> further;  ///< one for each resolver of Scenario::also, under its name
   std::vector<Metric> memory;     ///< parts of the memory of one device, largest first
   std::vector<Remedy> remedies;   ///< when it does not fit
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
 
+  /// The three levels, then `further`.
+  [[nodiscard]] std::vector<const EvaluationLevel*> levels() const;
   /// Every level is PASS or SKIPPED.
   [[nodiscard]] bool passed_all() const;
-  /// A metric by its plan name, "performance.ttft"; null when there is none.
+  /// A metric by its plan name, "performance.ttft", "acme/Model.time"; null when there is none.
   [[nodiscard]] const Metric* find(std::string_view level_dot_metric) const;
 };
 

@@ -3,7 +3,9 @@
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
 #include <mlsysim/resolve/resolver_info.hpp>
+#include <mlsysim/table/choice.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -37,12 +39,17 @@ struct FieldDescription {
   [[nodiscard]] bool has(std::uint32_t flag) const { return (flags & flag) != 0; }
 };
 
+/// How many instances of a resolver there may be at a time: any number, one in a process, one on the machine.
+enum class Ownership : std::uint8_t { shared, exclusive_process, exclusive_system };
+
 struct ResolverDescription {
   Tier tier = Tier::model;
   std::uint32_t flags = 0;
   std::string name, summary, version, law, source;
   std::vector<FieldDescription> inputs, outputs, options;
-  bool has_instances = false;  ///< there is something to create before a call
+  bool has_instances = false;  ///< there is something to create, or to hold, before a call
+  Ownership ownership = Ownership::shared;
+  std::string resource;  ///< what an exclusive instance holds; its own name where the plugin says none
 };
 
 struct UnitDescription {
@@ -95,3 +102,10 @@ struct PluginDescription {
 [[nodiscard]] std::string_view status_name(MlsStatus status);
 
 }  // namespace mlsysim::plugin
+
+namespace mlsysim {
+template <> struct Choices<plugin::Ownership> {
+  static constexpr std::string_view what = "ownership";
+  static constexpr std::array<std::string_view, 3> names{"shared", "exclusive-process", "exclusive-system"};
+};
+}  // namespace mlsysim

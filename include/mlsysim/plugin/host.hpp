@@ -49,6 +49,7 @@ struct HostOptions {
   Look install = Look::yes;                    ///< lib/mlsysim/plugins of the installation
   std::optional<std::string> allowed{};        ///< "none" or names with commas; without it MLSYSIM_PLUGINS
   Isolation isolation = Isolation::as_asked;
+  std::vector<std::string> isolated{};         ///< names of plugins that run in a process of their own, whatever `isolation` says
   IsolationLimits limits{};
   Prefer prefer = Prefer::first;
   Look insecure = Look::no;                    ///< also plugins that everybody can write to
@@ -122,6 +123,14 @@ class PluginHost {
     std::string resolver, option, value, origin;
   };
   [[nodiscard]] std::vector<OptionValue> options_of(const std::string& name) const;
+  /// Whether an instance of a resolver could be made now, with the options as they are set; asks, and changes nothing.
+  struct Availability {
+    Ownership ownership = Ownership::shared;
+    std::string resource;               ///< what an exclusive instance holds
+    std::optional<PluginFailure> held;  ///< nothing: it could be made; otherwise who holds it, or what the plugin says
+  };
+  /// @throws LookupError
+  [[nodiscard]] Availability can_create(const std::string& resolver) const;
   /// Every backend that plugins registered.
   [[nodiscard]] std::vector<BackendDescription> backends() const;
   /// Asks a backend whether it runs a program on one of its devices; touches no device.

@@ -1,5 +1,5 @@
 #pragma once
-/// The C interface of plugins, version 1.1. Pure C11; the only thing that crosses between host and plugin.
+/// The C interface of plugins, version 1.2. Pure C11; the only thing that crosses between host and plugin.
 ///
 /// A plugin is a shared library that exports one symbol, `mlsysim_get_plugin_api`. It gives the plugin's table; the
 /// host's table comes back with `initialize`. Nothing else is linked, in either direction.
@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define MLS_ABI_MAJOR 1 /* changes when something that exists changes its meaning or place */
-#define MLS_ABI_MINOR 1 /* changes when something is appended */
+#define MLS_ABI_MINOR 2 /* changes when something is appended */
 #define MLS_ENTRY_SYMBOL "mlsysim_get_plugin_api"
 
 /* Size of a struct up to and including a member. A size constant names the true last member, or this file does not
@@ -184,6 +184,8 @@ MLS_LAST_MEMBER(MlsSolveArgs, reserved_2);
 
 enum { MLS_TIER_MODEL = 0, MLS_TIER_SOLVER = 1, MLS_TIER_OPTIMIZER = 2 };
 enum { MLS_RESOLVER_DETERMINISTIC = 1 };
+/* How many instances there may be at a time (since 1.2): any number; one in a process; one on the machine. */
+enum { MLS_OWN_SHARED = 0, MLS_OWN_EXCLUSIVE_PROCESS = 1, MLS_OWN_EXCLUSIVE_SYSTEM = 2 };
 
 typedef struct MlsResolver {
   MLS_HEAD;
@@ -204,9 +206,16 @@ typedef struct MlsResolver {
   MlsError* (*create)(MlsCreateArgs* args);             /* null: no instance is needed */
   void (*destroy)(const MlsHostApi* host, void* instance); /* null is a legal instance */
   MlsError* (*solve)(MlsSolveArgs* args);
+  /* Since 1.2. The host keeps to `ownership`: `create` is not called while somebody else holds `resource`. */
+  int32_t ownership;
+  int32_t reserved_2;
+  MlsString resource; /* what an exclusive instance holds, e.g. "acme-npu-0"; resolvers that name the same one exclude
+                         each other; empty: the resolver itself */
+  MlsError* (*can_create)(MlsCreateArgs* args); /* whether `create` would succeed; changes nothing; null: it would */
 } MlsResolver;
-MLS_LAST_MEMBER(MlsResolver, solve);
+MLS_LAST_MEMBER(MlsResolver, can_create);
 #define MLS_RESOLVER_SIZE_1_0 MLS_SIZE_THROUGH(MlsResolver, solve)
+#define MLS_RESOLVER_SIZE_1_2 MLS_SIZE_THROUGH(MlsResolver, can_create)
 
 /* ---- callbacks: watching the runs of pipelines ---- */
 enum { MLS_EVENT_PIPELINE_START = 0, MLS_EVENT_PIPELINE_END = 1, MLS_EVENT_STAGE_START = 2, MLS_EVENT_STAGE_END = 3,

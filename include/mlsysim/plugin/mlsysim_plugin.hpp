@@ -48,6 +48,12 @@ class Plugin {
     resolvers_.push_back(std::make_unique<detail::Exported>(make_resolver(std::move(resolver)), about_.space, about_.version));
     return *this;
   }
+  /// The resolver that was added last holds something that only one may hold: MLS_OWN_EXCLUSIVE_PROCESS or
+  /// MLS_OWN_EXCLUSIVE_SYSTEM. @param resource its name: letters, digits, '_', '-' and '.'; empty: the resolver itself
+  Plugin& exclusive(std::int32_t ownership, std::string_view resource = {}) {
+    if (!resolvers_.empty()) resolvers_.back()->own(ownership, resource);
+    return *this;
+  }
   /// One `symbol` is multiplier / divisor of `base`; whole numbers.
   Plugin& unit(std::string symbol, std::string base, double multiplier, double divisor, std::string meaning) {
     units_.push_back({std::move(symbol), std::move(base), std::move(meaning), multiplier, divisor});

@@ -65,6 +65,10 @@ class Exported {
   Exported(const Exported&) = delete;
   Exported& operator=(const Exported&) = delete;
   [[nodiscard]] const MlsResolver* c() const { return &c_; }
+  void own(std::int32_t ownership, std::string_view resource) {
+    c_.ownership = ownership;
+    c_.resource = c_text(keep(std::string(resource)));
+  }
 
  private:
   struct Wire {

@@ -5,6 +5,8 @@
 #include <mlsysim/tools/batch.hpp>
 
 #include <array>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace mlsysim::detail {
@@ -51,6 +53,8 @@ class PointKernel {
   /// All slots of one point of the block.
   [[nodiscard]] std::span<const double* const> slots() const { return pointers_; }
   [[nodiscard]] std::size_t points() const { return points_; }
+  /// Points of the block whose resolver failed, and why; none has numbers.
+  [[nodiscard]] const std::vector<std::pair<std::size_t, std::string>>& failures() const { return failures_; }
 
  private:
   void evaluate(std::size_t points);
@@ -69,6 +73,7 @@ class PointKernel {
   std::vector<double> filled_;  ///< value that a whole column holds; NaN where it varies
   std::array<std::uint32_t, kBlock> misses_{};
   std::size_t points_ = 0;
+  std::vector<std::pair<std::size_t, std::string>> failures_;
 };
 
 }  // namespace mlsysim::detail

@@ -1,6 +1,7 @@
 #pragma once
 /// The code of one loaded plugin, in this process or in one of its own.
 
+#include "ownership.hpp"
 #include "services.hpp"
 
 #include <mlsysim/plugin/host.hpp>
@@ -29,6 +30,8 @@ class PluginCode {
 
   virtual void* create(std::size_t resolver, std::span<const MlsValue> options) = 0;
   virtual void destroy(std::size_t resolver, void* instance) noexcept = 0;
+  /// Asks the plugin whether `create` would succeed. Throws what speaks against it.
+  virtual void can_create(std::size_t resolver, std::span<const MlsValue> options) = 0;
   /// Fills `out`; texts in it live as long as `call`. @return the outcome
   virtual std::int32_t solve(std::size_t resolver, void* instance, std::span<const MlsValue> in, std::span<MlsValue> out,
                              MlsCall& call) = 0;
@@ -69,13 +72,20 @@ class Generation {
   [[nodiscard]] std::size_t index() const { return index_; }
   [[nodiscard]] const ResolverDescription& description() const { return code_->description().resolvers[index_]; }
   /// The instance for these options, made on first use; null for a resolver that needs none.
+  /// An exclusive one is made only while nobody else has one. @throws PluginFault UNAVAILABLE naming the holder
   [[nodiscard]] void* instance(std::span<const MlsValue> options);
+  /// Whether one could be made now; changes nothing. Throws what speaks against it.
+  void can_create(std::span<const MlsValue> options);
 
  private:
+  struct Made {
+    void* instance = nullptr;
+    std::unique_ptr<Hold> hold;  ///< of an exclusive one
+  };
   std::shared_ptr<PluginCode> code_;
   std::size_t index_;
   std::mutex mutex_;
-  std::map<std::string, void*> instances_;
+  std::map<std::string, Made> instances_;
 };
 
 }  // namespace mlsysim::plugin::detail

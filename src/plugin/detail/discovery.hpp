@@ -24,6 +24,9 @@ struct Candidate {
 /// Checks a library without executing it: file, headers, symbols, digest, permissions. @throws PluginFault
 void vet(const Candidate& candidate, const HostOptions& options);
 
+/// Whether the environment and the files of the user are not to be trusted.
+[[nodiscard]] bool is_secure();
+
 /// The failure behind an exception.
 [[nodiscard]] PluginFailure failure_of(const std::exception& error, std::string stage);
 /// Whether version `a` is above `b`: numbers compare as numbers.

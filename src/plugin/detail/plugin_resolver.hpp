@@ -42,6 +42,8 @@ class PluginResolver final : public Resolver {
   /// Runs that are made from now on use this code. @return false when its fields differ, and nothing is changed
   bool replace(std::shared_ptr<Generation> generation);
   [[nodiscard]] std::shared_ptr<Generation> current() const;
+  /// Whether an instance could be made now, with the options as they are set; throws what speaks against it.
+  void can_create() const;
   /// Lets go of the code: it ends with the last run that began before. Later runs are refused.
   void retire();
 
@@ -69,6 +71,7 @@ class PluginResolver final : public Resolver {
   void add(Side& side, FieldDescription field, ObjectTable& objects, bool input);
   static void construct(const Side& side, void* memory);
   static void destroy(const Side& side, void* memory);
+  void write_inputs(const void* in, MlsValue* out) const;
   void read_output(std::size_t i, const MlsValue& value, void* out) const;
   [[noreturn]] void bad_output(std::size_t i, MlsStatus code, std::string found, std::string expected, std::string hint) const;
 
@@ -76,7 +79,6 @@ class PluginResolver final : public Resolver {
   ObjectTable& objects_;
   Side inputs_, outputs_;
   std::size_t option_count_ = 0, pin_offset_ = 0;
-  bool needs_search_count_ = false;
   mutable std::mutex mutex_;
   std::shared_ptr<Generation> generation_;
 };

@@ -3,6 +3,9 @@
 
 #include "services.hpp"
 
+#include <mlsysim/table/choice.hpp>
+
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -15,8 +18,8 @@ namespace mlsysim::plugin::detail {
 /// it waits for an answer.
 enum class Message : std::uint32_t {
   result, fault, hello,                                                         // answers
-  create, destroy, solve, event, query_support, convert_text, has_feature, quit,                             // host to plugin
-  log, zoo_count, zoo_at, zoo_find, object_field, object_read, convert, evaluate  // plugin to host
+  create, destroy, can_create, solve, event, query_support, convert_text, has_feature, quit,  // host to plugin
+  log, zoo_count, zoo_at, zoo_find, object_field, object_read, convert, evaluate             // plugin to host
 };
 
 /// Bytes of a message being written.
@@ -40,7 +43,8 @@ class Writer {
   std::string bytes_;
 };
 
-/// A message being read. @throws PluginFault DATA_LOSS for one that is too short
+/// A message being read. What comes from a broken process is refused, never believed.
+/// @throws PluginFault DATA_LOSS for one that is too short, or holds a value that its type does not have
 class MessageReader {
  public:
   MessageReader() = default;
@@ -49,16 +53,27 @@ class MessageReader {
     requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T get() {
     need(sizeof(T));
-    T out;
-    std::memcpy(&out, bytes_.data() + at_, sizeof out);
-    at_ += sizeof out;
-    return out;
+    if constexpr (std::is_same_v<T, bool>) {
+      const auto byte = get<std::uint8_t>();
+      if (byte > 1) refuse();
+      return byte == 1;
+    } else if constexpr (Choice<T>) {
+      const auto number = get<std::underlying_type_t<T>>();
+      if (number >= Choices<T>::names.size()) refuse();
+      return static_cast<T>(number);
+    } else {
+      T out;
+      std::memcpy(&out, bytes_.data() + at_, sizeof out);
+      at_ += sizeof out;
+      return out;
+    }
   }
   [[nodiscard]] std::string text();
   [[nodiscard]] OwnedValue value();
 
  private:
   void need(std::uint64_t size) const;
+  [[noreturn]] static void refuse();
   std::string bytes_;
   std::size_t at_ = 0;
 };
@@ -72,24 +87,32 @@ class Channel {
   ~Channel();
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
+  /// @param serial of a question: its number; of an answer: that of the question
   /// @return false when the other end is gone
-  bool send(Message type, const std::string& bytes) const;
+  bool send(Message type, std::uint32_t serial, const std::string& bytes) const;
   struct Received {
     Message type;
+    std::uint32_t serial;
     MessageReader reader;
   };
   /// The next message; nothing when the other end is gone or the deadline has passed. `idle` is called while waiting.
   using Clock = std::chrono::steady_clock;
   template <class Idle> std::optional<Received> receive(Clock::time_point deadline, Idle&& idle) const {
-    std::uint32_t head[3];
+    std::uint32_t head[4];
     if (!read_all(head, sizeof head, deadline, idle) || head[0] != kMagic) return std::nullopt;
-    std::string bytes(head[2], '\0');
-    if (!read_all(bytes.data(), bytes.size(), deadline, idle)) return std::nullopt;
-    return Received{static_cast<Message>(head[1]), MessageReader(std::move(bytes))};
+    if (head[2] > kLargest) return std::nullopt;
+    // Memory is taken as bytes come, not as they are announced.
+    std::string bytes;
+    while (bytes.size() < head[2]) {
+      const auto done = bytes.size(), more = std::min<std::size_t>(head[2] - done, std::max<std::size_t>(done, 1 << 20));
+      bytes.resize(done + more);
+      if (!read_all(bytes.data() + done, more, deadline, idle)) return std::nullopt;
+    }
+    return Received{static_cast<Message>(head[1]), head[3], MessageReader(std::move(bytes))};
   }
 
  private:
-  static constexpr std::uint32_t kMagic = 0x4d4c5331;
+  static constexpr std::uint32_t kMagic = 0x4d4c5331, kLargest = 1U << 30;
   template <class Idle> bool read_all(void* to, std::size_t size, Clock::time_point deadline, Idle&& idle) const {
     auto* at = static_cast<char*>(to);
     while (size > 0) {

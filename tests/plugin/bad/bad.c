@@ -65,7 +65,30 @@ static int deep(volatile int n) {
 }
 #endif
 
+#if defined(BAD_knows_where_it_is) || defined(BAD_loops_apart) || defined(BAD_answers_twice)
+static bool apart(void) {
+  char program[512] = "";
+  const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+  return n > 0 && strstr(program, "mlsysim-plugin-worker") != NULL;
+}
+#endif
+
+#if defined(BAD_one_instance_only) || defined(BAD_asking_takes_it)
+static bool taken;
+static MlsError* can_create(MlsCreateArgs* args) {
+  (void)args;
+#if defined(BAD_asking_takes_it)
+  taken = true;
+#endif
+  return NULL;
+}
+#endif
+
 static MlsError* create(MlsCreateArgs* args) {
+#if defined(BAD_one_instance_only) || defined(BAD_asking_takes_it)
+  if (taken) return error(args->host, MLS_UNAVAILABLE, "somebody has it");
+  taken = true;
+#endif
 #if defined(BAD_create_fails)
   return error(args->host, MLS_UNAVAILABLE, "no instance today");
 #else
@@ -77,6 +100,9 @@ static void destroy(const MlsHostApi* host, void* instance) {
   (void)host;
 #if defined(BAD_destroy_null_crashes)
   *(volatile char*)instance = 0;
+#endif
+#if defined(BAD_one_instance_only) || defined(BAD_asking_takes_it)
+  if (instance != NULL) taken = false;
 #endif
 #if !defined(BAD_instances_leak)
   free(instance);
@@ -166,9 +192,29 @@ static MlsError* solve(MlsSolveArgs* args) {
 #elif defined(BAD_reads_errno)
   if (errno == EDOM) y += 1;
 #elif defined(BAD_knows_where_it_is)
-  char program[512] = "";
-  const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-  if (n > 0 && strstr(program, "mlsysim-plugin-worker") != NULL) y += 1;
+  if (apart()) y += 1;
+#elif defined(BAD_loops_apart)
+  while (apart()) {
+  }
+#elif defined(BAD_answers_twice)
+  /* The head of an answer, as a plugin that forks and goes on in both processes would send it. */
+  const uint32_t head[] = {0x4d4c5331, 0, 0, 0};
+  if (apart() && write(3, head, sizeof head) < 0) y += 1;
+#elif defined(BAD_needs_much_memory)
+  const size_t much = 5UL << 29;
+  void* memory = mmap(NULL, much, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return error(host, MLS_RESOURCE_EXHAUSTED, "no room for a table of 2.5 GiB");
+  munmap(memory, much);
+#elif defined(BAD_floods_the_log)
+  while (x == 1) host->log(host, MLS_LOG_DEBUG, text("and on"));
+#elif defined(BAD_any_code)
+  if (x >= 1 && x <= 16) return error(host, (MlsStatus)x, "one of the codes");
+#elif defined(BAD_throws_in_solve)
+  extern void throw_something(void);
+  if (x == 1) throw_something();
+#elif defined(BAD_asks_a_solver)
+  MlsError* refused = host->evaluate(host, args->call, text("SynthesisSolver"), NULL, 0, NULL, NULL);
+  if (refused != NULL) return refused;
 #elif defined(BAD_aborts)
   if (x == 1) abort();
 #elif defined(BAD_exits)
@@ -217,7 +263,13 @@ static MlsResolver model = {.struct_size = sizeof(MlsResolver),
                             .version = MLS_TEXT("1.0.0"),
                             .inputs = inputs, .input_count = sizeof inputs / sizeof inputs[0],
                             .outputs = outputs, .output_count = sizeof outputs / sizeof outputs[0],
-#if defined(BAD_instances_leak) || defined(BAD_destroy_null_crashes) || defined(BAD_create_fails)
+#if defined(BAD_one_instance_only) || defined(BAD_asking_takes_it)
+                            .can_create = can_create,
+#endif
+#if defined(BAD_unknown_ownership)
+                            .ownership = 7,
+#endif
+#if defined(BAD_instances_leak) || defined(BAD_destroy_null_crashes) || defined(BAD_create_fails) || defined(BAD_one_instance_only) || defined(BAD_asking_takes_it)
                             .create = create, .destroy = destroy,
 #endif
 #if !defined(BAD_no_solve)

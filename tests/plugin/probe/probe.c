@@ -6,6 +6,9 @@
 #ifndef PROBE_FACTOR
 #define PROBE_FACTOR 2
 #endif
+#ifndef PROBE_THREADS
+#define PROBE_THREADS MLS_THREAD_SAFE
+#endif
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 
@@ -36,7 +39,14 @@ static MlsError* solve(MlsSolveArgs* args) {
   static const MlsString small = MLS_TEXT("MlsSolveArgs is too small");
   if (args->struct_size < MLS_SOLVE_ARGS_SIZE_1_0) return args->host->error_create(args->host, MLS_INVALID_ARGUMENT, small);
   for (int i = 0; i < 4; ++i) args->outputs[i].kind = MLS_NUMBER;
-  const double y = PROBE_FACTOR * args->inputs[0].number * *(const double*)args->instance;
+  double y = PROBE_FACTOR * args->inputs[0].number * *(const double*)args->instance;
+  if (PROBE_THREADS == MLS_THREAD_SERIAL) { /* two at once are seen */
+    static volatile int inside;
+    if (__sync_add_and_fetch(&inside, 1) > 1) y = -1;
+    for (volatile int i = 0; i < 20000; ++i) {
+    }
+    __sync_sub_and_fetch(&inside, 1);
+  }
   args->outputs[0].number = y;
   args->outputs[1].number = PROBE_FACTOR * args->inputs[0].number * *(const double*)args->instance;
   args->outputs[2].number = instances;
@@ -51,6 +61,9 @@ static MlsError* on_event(const MlsEvent* event) {
 static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registration) {
   static const MlsResolver model = {.struct_size = sizeof(MlsResolver), .name = MLS_TEXT("probe/Model"), .summary = MLS_TEXT("A product"), .version = MLS_TEXT("1"),
                                     .inputs = inputs, .input_count = 1, .outputs = outputs, .output_count = 4, .options = options, .option_count = 1,
+#ifdef PROBE_OWNERSHIP
+                                    .ownership = PROBE_OWNERSHIP, .resource = MLS_TEXT("probe-card-0"),
+#endif
                                     .create = create, .destroy = destroy, .solve = solve};
   static const MlsCallback callback = {.struct_size = sizeof(MlsCallback), .name = MLS_TEXT("probe/Counter"), .summary = MLS_TEXT("Counts stages"), .on_event = on_event};
   MlsError* error = host->add_resolver(host, registration, &model);
@@ -59,7 +72,7 @@ static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registrat
 
 MLS_EXPORT const MlsPluginApi* mlsysim_get_plugin_api(void) {
   static const MlsPluginApi api = {.struct_size = sizeof(MlsPluginApi), .abi_major = MLS_ABI_MAJOR, .abi_minor = MLS_ABI_MINOR,
-                                   .flags = MLS_PLUGIN_UNLOADABLE, .threads = MLS_THREAD_SAFE, .name = MLS_TEXT("probe"),
+                                   .flags = MLS_PLUGIN_UNLOADABLE, .threads = PROBE_THREADS, .name = MLS_TEXT("probe"),
                                    .version = MLS_TEXT(TEXT(PROBE_FACTOR) ".0.0"), .summary = MLS_TEXT("For tests"), .license = MLS_TEXT("Apache-2.0"),
                                    .register_all = register_all};
   return &api;

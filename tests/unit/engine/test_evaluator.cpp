@@ -168,3 +168,22 @@ TEST_CASE("a derivation names the largest term, its law and its figures", "[engi
   for (const auto& row : rows) share += row.share;
   CHECK_THAT(share, WithinRel(1.0, 1e-9));
 }
+
+TEST_CASE("a resolver that is asked for besides is a level of its own", "[engine]") {
+  auto s = serving_70b();
+  s.also = "SustainabilityModel, SingleNodeModel";
+  const auto e = SystemEvaluator::evaluate(s);
+  REQUIRE(e.further.size() == 2);
+  CHECK(e.further[0].level_name == "SustainabilityModel");
+  CHECK(e.further[0].status == EvaluationLevel::Status::pass);
+  CHECK(number(e, "SustainabilityModel.carbon_footprint") > 0);
+  CHECK(e.levels().size() == 5);
+  // The three levels are what they are without it.
+  s.also.reset();
+  const auto plain = SystemEvaluator::evaluate(s);
+  CHECK(plain.further.empty());
+  CHECK(number(e, "performance.itl") == number(plain, "performance.itl"));
+  CHECK(number(e, "macro.tco") == number(plain, "macro.tco"));
+  s.also = "SustainabilityModl";
+  CHECK_THROWS_AS(SystemEvaluator::evaluate(s), LookupError);
+}

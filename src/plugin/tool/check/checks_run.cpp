@@ -13,7 +13,11 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <malloc.h>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/allocator_interface.h>
+#endif
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -74,6 +78,15 @@ template <class F> Result each(const Subject& s, F&& f) {
   return pass();
 }
 
+/// Bytes that are in use.
+std::size_t allocated() {
+#if defined(__SANITIZE_ADDRESS__)  // it has an allocator of its own
+  return __sanitizer_get_current_allocated_bytes();
+#else
+  return ::mallinfo2().uordblks;
+#endif
+}
+
 Result instances_do_not_leak(const Subject& s) {
   RawPlugin p(s);
   (void)p.initialize();
@@ -95,10 +108,56 @@ Result instances_do_not_leak(const Subject& s) {
       return std::string();
     };
     if (const auto e = round(100); !e.empty()) return fail(d.name + ": create with default options fails: " + e);
-    const auto before = ::mallinfo2().uordblks;
+    const auto before = allocated();
     (void)round(1000);
-    const auto after = ::mallinfo2().uordblks;
+    const auto after = allocated();
     if (after > before + 16384) return fail(fmt::format("{}: 1000 instances leave {} bytes", d.name, after - before));
+  }
+  return any ? pass() : skip("it has no instances");
+}
+
+/// What `create` says with default options; empty and the instance where it gives one.
+std::string create_by_hand(RawPlugin& p, std::size_t i, void*& instance) {
+  const auto& r = p.registration().resolvers[i];
+  std::vector<MlsValue> settings;
+  for (const auto& o : p.description().resolvers[i].options) settings.push_back(o.default_value.view());
+  MlsCreateArgs args{sizeof args, 0, nullptr, p.services().api(), r.user, settings.data(), settings.size(), nullptr};
+  const auto error = p.take(r.create(&args));
+  instance = args.instance;
+  return error;
+}
+
+Result owns_as_it_says(const Subject& s) {
+  RawPlugin p(s);
+  (void)p.initialize();
+  (void)p.register_all();
+  bool any = false;
+  for (std::size_t i = 0; i < p.registration().resolvers.size(); ++i) {
+    const auto& r = p.registration().resolvers[i];
+    const auto& d = p.description().resolvers[i];
+    if (r.create == nullptr) continue;
+    any = true;
+    if (r.can_create != nullptr) {
+      std::vector<MlsValue> settings;
+      for (const auto& o : d.options) settings.push_back(o.default_value.view());
+      for (int k = 0; k < 3; ++k) {
+        MlsCreateArgs args{sizeof args, 0, nullptr, p.services().api(), r.user, settings.data(), settings.size(), nullptr};
+        if (const auto e = p.take(r.can_create(&args)); !e.empty()) return fail(fmt::format("{}: can_create refuses what nobody holds: {}", d.name, e));
+        if (args.instance != nullptr) return fail(d.name + ": can_create makes an instance");
+      }
+    }
+    const auto end = [&](void* instance) {
+      if (r.destroy != nullptr) r.destroy(p.services().api(), instance);
+    };
+    void *one = nullptr, *two = nullptr;
+    if (const auto e = create_by_hand(p, i, one); !e.empty()) return fail(fmt::format("{}: asking can_create keeps create from working: {}", d.name, e));
+    if (d.ownership == Ownership::shared) {
+      if (const auto e = create_by_hand(p, i, two); !e.empty()) return fail(fmt::format("{} says shared, and gives no second instance: {}", d.name, e));
+      end(two);
+    }
+    end(one);
+    if (const auto e = create_by_hand(p, i, one); !e.empty()) return fail(fmt::format("{}: no instance after one that was destroyed: {}", d.name, e));
+    end(one);
   }
   return any ? pass() : skip("it has no instances");
 }
@@ -284,15 +343,127 @@ Result errno_does_not_matter(const Subject& s) {
   });
 }
 
-Result same_when_isolated(const Subject& s) {
-  Hosted here(s), apart(s, true);
-  if (here.resolvers.empty()) return skip("it registers no resolver");
+/// Ends the process of the only isolated plugin of this process.
+bool kill_child() {
+  std::ifstream children(fmt::format("/proc/self/task/{}/children", ::getpid()));
+  pid_t child = 0;
+  if (!(children >> child)) return false;
+  ::kill(child, SIGKILL);
+  return true;
+}
+
+/// What a resolver gives in another process, where it is not what it gives here.
+std::string differs(Hosted& here, Hosted& apart) {
   for (std::size_t i = 0; i < here.resolvers.size(); ++i)
     for (const double scale : {0.5, 1.0, 2.0}) {
       const auto a = bytes_of(here, i, scale), b = bytes_of(apart, i, scale);
-      if (a != b) return fail(fmt::format("{}: {} here, {} in a process of its own", here.resolvers[i]->info().name, a, b));
+      if (a != b) return fmt::format("{}: {} here, {} there", here.resolvers[i]->info().name, a, b);
     }
+  return {};
+}
+
+Result same_when_isolated(const Subject& s) {
+  Hosted here(s), apart(s, true);
+  if (here.resolvers.empty()) return skip("it registers no resolver");
+  if (auto why = differs(here, apart); !why.empty()) return fail(std::move(why));
+  if (!kill_child()) return pass();
+  // One call says that the process is gone; the next one starts it again.
+  if (const auto got = bytes_of(apart, 0, 1); !got.starts_with("error: ABORTED")) return fail("after its process was killed: " + got);
+  const auto why = differs(here, apart);
+  return why.empty() ? pass() : fail("after its process was killed and started again: " + why);
+}
+
+/// Time for one call: a fraction of what the host allows, since what is asked here is small.
+constexpr auto kCallTime = std::chrono::seconds(2);
+
+Result answers_in_time(const Subject& s) {
+  Hosted apart(s, true, {.timeout = kCallTime});
+  if (apart.resolvers.empty()) return skip("it registers no resolver");
+  for (std::size_t i = 0; i < apart.resolvers.size(); ++i)
+    if (const auto got = bytes_of(apart, i, 1); got.starts_with("error: DEADLINE_EXCEEDED")) return fail(apart.resolvers[i]->info().name + ": " + got);
   return pass();
+}
+
+Result fits_into_limit(const Subject& s) {
+  if (sanitized()) return skip("a sanitizer needs more address space than the limit");
+  Hosted free(s, true, {.memory = 0}), limited(s, true);
+  if (free.resolvers.empty()) return skip("it registers no resolver");
+  for (std::size_t i = 0; i < free.resolvers.size(); ++i)
+    if (const auto got = bytes_of(limited, i, 1); got != bytes_of(free, i, 1))
+      return fail(fmt::format("{}: with {} bytes of address space: {}", free.resolvers[i]->info().name, IsolationLimits{}.memory, got));
+  return pass();
+}
+
+/// What a call with a large payload gives: the answer, or the error.
+template <class F> std::string answer_of(F&& f) {
+  try {
+    return f();
+  } catch (const PluginFault& fault) {
+    return fmt::format("error: {} {}", status_name(fault.code()), fault.facts().message);
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+Result large_payload(const Subject& s) {
+  constexpr std::size_t kPayload = 64'000'000;  // bytes
+  Hosted here(s), apart(s, true, {.timeout = std::chrono::seconds(15)});
+  const auto& d = here.code->description();
+  bool any = false;
+  for (std::size_t i = 0; i < d.converters.size(); ++i) {
+    if (d.converters[i].direction != MLS_IMPORTER) continue;
+    any = true;
+    const std::string bytes(kPayload, ' ');
+    const auto read = [&](Hosted& h) {
+      return answer_of([&] {
+        SolveContext context;
+        MlsCall call;
+        call.context = &context;
+        return h.code->convert(i, "large", bytes, nullptr, call);
+      });
+    };
+    if (const auto a = read(here), b = read(apart); a != b) return fail(fmt::format("{}: {} here, {} in a process of its own", d.converters[i].name, a.substr(0, 200), b.substr(0, 200)));
+  }
+  for (std::size_t i = 0; i < d.backends.size(); ++i) {
+    any = true;
+    Program program{.name = "large", .precision = "bf16", .ops = std::vector<ProgramOp>(1000, ProgramOp{"add", "elementwise", "", std::string(kPayload / 1000, 'x')})};
+    const auto ask = [&](Hosted& h) {
+      return answer_of([&] {
+        SolveContext context;
+        std::vector<SupportReason> reasons;
+        MlsCall call;
+        call.context = &context;
+        call.reasons = &reasons;
+        const auto device = d.backends[i].devices.empty() ? std::string() : d.backends[i].devices.front();
+        const auto [verdict, effort] = h.code->query_support(i, program, device, MLS_EFFORT_TYPES, MLS_MODE_CONSERVATIVE, call);
+        return fmt::format("{} {} {}", verdict, effort, reasons.size());
+      });
+    };
+    if (const auto a = ask(here), b = ask(apart); a != b) return fail(fmt::format("{}: {} here, {} in a process of its own", d.backends[i].name, a, b));
+  }
+  return any ? pass() : skip("it has no importer and no backend");
+}
+
+Result calls_are_cheap(const Subject& s) {
+  return each(s, [](Hosted& h, std::size_t i) -> std::string {
+    const auto& d = h.code->description().resolvers[i];
+    // A call of the host's own: making inputs and reading results is no business of the plugin.
+    const auto& r = *h.resolvers[i];
+    const auto inputs = sample_inputs(*h.services, d, 1);
+    Record in(r, Side::inputs);
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (inputs[k].kind != MLS_NONE) in.set(d.inputs[k].name, detail::from_c(inputs[k], d.inputs[k].unit, h.services->objects()));
+    Record out(r, Side::outputs);
+    if (d.tier != Tier::model || bytes_of(h, i, 1).starts_with("error: ")) return "";
+    double best = 1e9;
+    for (int round = 0; round < 20; ++round) {
+      const auto start = std::chrono::steady_clock::now();
+      SolveContext context;
+      (void)r.solve(in.data(), out.data(), context);
+      best = std::min(best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+    }
+    return best < 50 || sanitized() ? "" : fmt::format("a call takes {:.0f} us", best);
+  });
 }
 
 Result load_is_quick(const Subject& s) {
@@ -307,6 +478,7 @@ Result load_is_quick(const Subject& s) {
 std::span<const Check> run_checks() {
   static constexpr Check checks[] = {
       {"I01", Level::required, "instances", "a thousand instances leave no memory behind", "R05", instances_do_not_leak},
+      {"I04", Level::required, "ownership", "as many instances at a time as it says, and asking can_create changes nothing", "I01 I05", owns_as_it_says},
       {"I05", Level::required, "instances", "destroying a null instance is harmless", "R05", destroy_null},
       {"V01", Level::required, "values", "the same inputs give the same bytes", "E01", same_bytes},
       {"V02", Level::required, "values", "results are those declared: kind, dimension, range, finite", "E01", results_fit},
@@ -327,7 +499,11 @@ std::span<const Check> run_checks() {
 
 std::span<const Check> process_checks() {
   static constexpr Check checks[] = {
-      {"X01", Level::required, "isolation", "a process of its own gives the same bytes", "V01 V02", same_when_isolated},
+      {"X01", Level::required, "isolation", "a process of its own gives the same bytes, also after it was killed", "V01 V02 X02 X03", same_when_isolated},
+      {"X02", Level::required, "isolation", "calls in a process of its own answer in time", "V01 V02", answers_in_time},
+      {"X03", Level::required, "isolation", "it lives with the memory limit of a process of its own", "X02", fits_into_limit},
+      {"X04", Level::required, "isolation", "a payload of 64 MB crosses to a process of its own", "X02", large_payload},
+      {"P03", Level::recommended, "speed", "a call of a model takes less than 50 us", "V01", calls_are_cheap},
       {"P01", Level::recommended, "speed", "it loads within 100 ms", "R05", load_is_quick}};
   return checks;
 }

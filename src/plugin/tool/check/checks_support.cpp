@@ -1,5 +1,7 @@
 #include "kit.hpp"
 
+#include <mlsysim/zoo/contribution.hpp>
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -108,6 +110,47 @@ Result too_new(const Subject& s) {
   });
 }
 
+/// What is larger than the fast memory of a device is a plan with bytes per link, where the plugin claims `offload`.
+Result offloads(const Subject& s) {
+  const auto services = std::make_shared<KitServices>();
+  const auto code = detail::open_in_process(std::filesystem::absolute(s.library).string(), s.library.string(), services);
+  const auto& d = code->description();
+  if (!code->has_feature("offload")) return skip("it does not claim the feature 'offload'");
+  std::vector<ZooContribution> texts;
+  for (const auto& z : d.zoo) texts.push_back({d.name, z.name, z.text});
+  const auto zoo = load_zoo({}, texts);
+  for (const auto& b : d.backends) {
+    if (b.predict.empty()) continue;
+    for (const auto& name : b.devices) {
+      const auto* device = zoo.find<HardwareNode>(name);
+      const Workload* smallest = nullptr;  // of those that the fast memory does not hold
+      if (device == nullptr || !device->memory.capacity) continue;
+      for (const auto* w : zoo.all<Workload>())
+        if (w->parameters && w->size(Precision::bf16) > *device->memory.capacity && (smallest == nullptr || w->size(Precision::bf16) < smallest->size(Precision::bf16))) smallest = w;
+      if (smallest == nullptr) continue;
+      for (std::size_t i = 0; i < d.resolvers.size(); ++i) {
+        if (d.resolvers[i].name != b.predict) continue;
+        RawPlugin p(s);
+        (void)p.initialize();
+        (void)p.register_all();
+        auto inputs = sample_inputs(p.services(), d.resolvers[i], 1);
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+          if (d.resolvers[i].inputs[k].object_type == "hardware") inputs[k].object = p.services().objects().handle({device, "hardware"});
+          if (d.resolvers[i].inputs[k].object_type == "workload") inputs[k].object = p.services().objects().handle({smallest, "workload"});
+        }
+        const auto got = solve_by_hand(p, i, inputs);
+        const auto where = fmt::format("{} with {} on {}", b.name, smallest->name, name);
+        if (!got.error.empty()) return fail(where + ": " + got.error);
+        if (got.outcome == MLS_OUTCOME_INFEASIBLE) return fail(where + ": infeasible");
+        for (std::size_t k = 0; k < d.resolvers[i].outputs.size(); ++k)
+          if (d.resolvers[i].outputs[k].name == "link_traffic" && got.outputs[k].number > 0) return pass();
+        return fail(where + ": no result 'link_traffic' says how many bytes the link moves");
+      }
+    }
+  }
+  return skip("no model of the zoo is larger than the memory of its devices");
+}
+
 Result query_is_quick(const Subject& s) {
   return each_backend(s, [](const auto& ask, const BackendDescription&) -> std::string {
     const auto p = sample("matmul", 10000);
@@ -131,6 +174,7 @@ std::span<const Check> support_checks() {
       {"S04", Level::required, "support", "the effort that was used is told", "R05", effort_told},
       {"S05", Level::required, "support", "an empty program runs", "R05", empty_program},
       {"S06", Level::required, "support", "a format from the future gives the reason 'version'", "R05", too_new},
+      {"S07", Level::required, "support", "with the feature 'offload', what is larger than the fast memory is a plan with bytes per link", "E01", offloads},
       {"P02", Level::recommended, "speed", "names of 10,000 operators take less than 10 ms", "R05", query_is_quick}};
   return checks;
 }

@@ -16,7 +16,7 @@
 namespace mlsysim::plugin::check {
 
 /// The version of the list of checks; a change of the list or of what a check demands changes it.
-inline constexpr int kKitVersion = 1;
+inline constexpr int kKitVersion = 2;
 
 enum class Level : std::uint8_t { required, recommended };
 enum class Outcome : std::uint8_t { pass, fail, skip };
@@ -54,6 +54,15 @@ struct Check {
 [[nodiscard]] std::span<const Check> zoo_checks();
 /// All that a plugin with a library is asked, in order.
 [[nodiscard]] std::vector<Check> all_checks();
+
+/// Whether this program runs under a sanitizer, whose shadow memory is address space that no limit may take away.
+[[nodiscard]] constexpr bool sanitized() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return true;
+#else
+  return false;
+#endif
+}
 
 /// Runs one check in a child process, with limits on time and memory.
 [[nodiscard]] Result run_apart(const Check& check, const Subject& subject, int seconds);

@@ -54,13 +54,13 @@ class Worker {
     } catch (const std::exception& error) {
       out = {};
       write_fault(out, error);
-      (void)channel_.send(Message::fault, out.bytes());
+      (void)channel_.send(Message::fault, 0, out.bytes());
       return 1;
     }
-    if (!channel_.send(Message::hello, out.bytes())) return 1;
+    if (!channel_.send(Message::hello, 0, out.bytes())) return 1;
     while (auto message = receive()) {
       if (message->type == Message::quit) break;
-      serve(message->type, message->reader);
+      serve(*message);
       kept_.clear();
     }
     code_.reset();
@@ -69,16 +69,19 @@ class Worker {
 
   /// Asks the host. Meanwhile the host may call: a resolver of this plugin that asks for another one of it.
   MessageReader ask(Message type, const Writer& out) {
-    if (!channel_.send(type, out.bytes())) std::_Exit(1);
+    const auto serial = ++serial_;
+    if (!channel_.send(type, serial, out.bytes())) std::_Exit(1);
     while (auto message = receive()) {
+      const bool answer = message->type == Message::result || message->type == Message::fault;
+      if (answer && message->serial != serial) std::_Exit(1);  // somebody else reads this channel too
       if (message->type == Message::result) return std::move(message->reader);
       if (message->type == Message::fault) throw_fault(message->reader);
-      serve(message->type, message->reader);
+      serve(*message);
     }
     std::_Exit(1);  // the host is gone
   }
-  void tell(Message type, const Writer& out) const {
-    if (!channel_.send(type, out.bytes())) std::_Exit(1);
+  void tell(Message type, std::uint32_t serial, const Writer& out) const {
+    if (!channel_.send(type, serial, out.bytes())) std::_Exit(1);
   }
   /// A text that lives until the call at work ends.
   MlsString keep(std::string text) { return plugin::to_c(kept_.emplace_back(std::move(text))); }
@@ -91,7 +94,9 @@ class Worker {
     });
   }
 
-  void serve(Message type, MessageReader& in) {
+  void serve(Channel::Received& message) {
+    const auto type = message.type;
+    auto& in = message.reader;
     Writer out;
     Message answer = Message::result;
     try {
@@ -102,6 +107,13 @@ class Worker {
           std::vector<MlsValue> options;
           for (const auto& v : values) options.push_back(v.view());
           out.put(reinterpret_cast<std::uintptr_t>(code_->create(i, options)));
+          break;
+        }
+        case Message::can_create: {
+          const auto values = read_values(in);
+          std::vector<MlsValue> options;
+          for (const auto& v : values) options.push_back(v.view());
+          code_->can_create(i, options);
           break;
         }
         case Message::destroy: code_->destroy(i, reinterpret_cast<void*>(in.get<std::uintptr_t>())); break;
@@ -125,7 +137,7 @@ class Worker {
       answer = Message::fault;
     }
     std::fflush(stdout);
-    tell(answer, out);
+    tell(answer, message.serial, out);
   }
 
   static std::vector<OwnedValue> read_values(MessageReader& in) {
@@ -183,7 +195,7 @@ class Worker {
     call.context = &context;
     call.reasons = &reasons;
     const auto [verdict, used] = code_->query_support(i, program, device, effort, mode, call);
-    out.put(verdict).put(used).put(static_cast<std::uint64_t>(reasons.size()));
+    out.put(static_cast<Verdict>(verdict)).put(used).put(static_cast<std::uint64_t>(reasons.size()));
     for (const auto& r : reasons) out.put(r.code).text(r.op).put(r.count).text(r.location).text(r.hint);
   }
 
@@ -214,9 +226,10 @@ class Worker {
   std::shared_ptr<RemoteServices> services_;
   std::shared_ptr<PluginCode> code_;
   std::deque<std::string> kept_;
+  std::uint32_t serial_ = 0;
 };
 
-void RemoteServices::log(std::int32_t level, std::string_view text) { worker_.tell(Message::log, Writer().put(level).text(text)); }
+void RemoteServices::log(std::int32_t level, std::string_view text) { worker_.tell(Message::log, 0, Writer().put(level).text(text)); }
 std::uint64_t RemoteServices::zoo_count(std::string_view type) { return worker_.ask(Message::zoo_count, Writer().text(type)).get<std::uint64_t>(); }
 const MlsObject* RemoteServices::zoo_at(std::string_view type, std::uint64_t index) {
   return reinterpret_cast<const MlsObject*>(worker_.ask(Message::zoo_at, Writer().text(type).put(index)).get<std::uintptr_t>());
@@ -255,6 +268,14 @@ void RemoteServices::evaluate(MlsCall*, std::string_view resolver, std::span<con
 }  // namespace
 }  // namespace mlsysim::plugin::detail
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// A plugin that crashes ends with its signal, as it does without a sanitizer.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __asan_default_options() { return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0"; }
+extern "C" const char* __tsan_default_options() { return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0"; }
+#endif
+
 int main(int argc, char** argv) {
   if (argc != 3 || ::fcntl(3, F_GETFD) < 0) {
     std::fputs("mlsysim-plugin-worker is started by mlsysim, for plugins in a process of their own\n", stderr);
@@ -268,10 +289,12 @@ int main(int argc, char** argv) {
     }
     std::_Exit(1);
   }).detach();
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory is address space
   if (const auto bytes = std::strtoull(argv[2], nullptr, 10); bytes > 0) {
     const rlimit limit{bytes, bytes};
     ::setrlimit(RLIMIT_AS, &limit);
   }
+#endif
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   return mlsysim::plugin::detail::Worker().run(argv[1]);
