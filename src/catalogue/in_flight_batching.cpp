@@ -61,7 +61,7 @@ class Steady {
     Step s;
     const double ranks = in_.ep_size;
     s.decode = decode(running);
-    s.host = engine_.host_step + engine_.host_request * (running / ranks);
+    s.host = host_time(engine_, running / ranks);
     s.prompts = separate() ? 0.0 : others / ranks / steps_;
     if (in_step() && !engine_.mixed && !separate())
       // All start together: those whose prompt came first wait for the passes of the others.

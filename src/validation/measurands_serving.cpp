@@ -13,9 +13,11 @@ Prediction first_token(const ServingCase& c, const PredictionContext& context) {
   return {pass.time.base(), terms_of(pass.cost, context)};
 }
 
+/// A step that carries no prompt; with an engine its host time counts.
 Prediction token_time(const ServingCase& c, const PredictionContext& context) {
-  const auto pass = Replica(c, context).passes().decode(c.batch_size, mean_context(c));
-  return {pass.time.base(), terms_of(pass.cost, context)};
+  const Replica replica(c, context);
+  const auto pass = replica.passes().decode(c.batch_size, mean_context(c));
+  return {replica.step(pass.time, c.batch_size).base(), terms_of(pass.cost, context)};
 }
 
 Prediction prompt_rate(const ServingCase& c, const PredictionContext& context) {

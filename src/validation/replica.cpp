@@ -1,5 +1,7 @@
 #include "detail/serving_case.hpp"
 
+#include <mlsysim/physics/in_flight.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -75,6 +77,11 @@ Replica::Replica(const ServingCase& c, const PredictionContext& context) {
 InFlightBatchingModel::Result Replica::steady(const InFlightBatchingModel::Inputs& in) const {
   Notes quiet;
   return in_flight(in, engine_, *passes_, quiet);
+}
+
+Time<> Replica::step(Time<> device, double requests) const {
+  return InFlightStep::solve<double>({.decode = device, .prompt = {}, .host = host_time(engine_, requests / inputs_.ep_size),
+                                      .prompts_per_step = 0, .mixed = 1, .beside = engine_.beside ? 1.0 : 0.0}).decode_pass;
 }
 
 }  // namespace mlsysim::detail

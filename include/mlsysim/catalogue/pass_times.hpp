@@ -42,6 +42,8 @@ struct EngineFigures {
   bool mixed = true;               ///< prompts and steps share passes
   double lookahead = 0;            ///< steps by which passes are prepared ahead
 };
+/// Host time of a pass over `requests`.
+[[nodiscard]] inline Time<> host_time(const EngineFigures& e, double requests) { return e.host_step + e.host_request * requests; }
 /// Figures of the engine, each noted; textbook has no host.
 [[nodiscard]] EngineFigures engine_figures(std::optional<ServingEngine> engine, Fidelity fidelity, Notes& notes);
 

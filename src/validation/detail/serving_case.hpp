@@ -60,6 +60,8 @@ class Replica {
   [[nodiscard]] const PassTimes& passes() const { return *passes_; }
   /// The steady state of these inputs, with some of them changed.
   [[nodiscard]] InFlightBatchingModel::Result steady(const InFlightBatchingModel::Inputs& in) const;
+  /// A decode step of `requests` that takes this long on the device, with the host time of the engine.
+  [[nodiscard]] Time<> step(Time<> device, double requests) const;
   [[nodiscard]] const HardwareNode& hardware() const { return *inputs_.hardware; }
 
  private:
