@@ -1,5 +1,6 @@
 // Prices the passes of a replica, from the operator list or from totals.
 #include "detail/figures.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/pass_times.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace mlsysim {
@@ -86,6 +88,8 @@ class OperatorPasses final : public PassTimes {
 class TextbookPasses final : public PassTimes {
  public:
   TextbookPasses(const In& in, Notes& notes) : in_(in), views_(prepare_textbook_serving(serving_of(in), notes)) {
+    constexpr std::array<std::string_view, 1> unpriced{"fleet"};  // no collectives are counted
+    detail::warn_of_unpriced(in, unpriced, notes);
     if (in.weight_bits) views_.weights = views_.weights * (*in.weight_bits / 8.0 / bytes_per_element(precision()));
   }
   ReplicaPass prefill(double prompts, double new_tokens, double context) const override {
