@@ -6,6 +6,7 @@
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
 #include <mlsysim/catalogue/models/data.hpp>
 #include <mlsysim/catalogue/models/efficiency.hpp>
+#include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/inference_pass.hpp>
 #include <mlsysim/catalogue/models/inference_scaling.hpp>
 #include <mlsysim/catalogue/models/moe_routing.hpp>
@@ -68,6 +69,8 @@ constexpr About kAll[] = {
     about<EfficiencyModel>("--workload Llama3_8B --hardware H100 --workload-type attention --precision bf16"),
     about<ContinuousBatchingModel>("--workload Llama3_8B --hardware H100 --max-seq-len 8192 "
                                    "--mean-request-tokens 2048 --max-batch-size 256 --precision bf16"),
+    about<InFlightBatchingModel>("--workload Llama3_8B --hardware H100 --seq-len 1024 --output-tokens 256 --arrival-rate "
+                                 "'8 request/s' --engine vllm --target-ttft '200 ms' --precision bf16"),
     about<TailLatencyModel>("--arrival-rate '300 request/s' --service-latency '10 ms' --num-replicas 4"),
     about<ServingCapacityModel>("--workload Llama3_8B --hardware H100 --arrival-rate '20 request/s' "
                                 "--target-p99-latency '20 s' --max-seq-len 1024 --precision bf16"),

@@ -2,6 +2,7 @@
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/views.hpp>
 #include <mlsysim/physics/batching.hpp>
+#include <mlsysim/physics/in_flight.hpp>
 
 #include <fmt/format.h>
 
@@ -95,12 +96,12 @@ void operators(const In& in, double mean, double held, Out& out, Notes& notes) {
   out.paged_kv_cache_size = token * held * out.max_active_requests;
   out.static_kv_cache_size = token * in.max_seq_len * out.static_max_active_requests;
   // A request holds its prompt and half of its answer while it decodes. In steady state every answer is paid
-  // for with one prefill, during which the others stand still: n tokens come out of one step and n / answer
-  // prefills.
+  // for with one prefill, during which the others stand still: n / answer prefills come with each step.
   const auto run = [&](double n, Time<>* step) {
     const Time<> itl =
         ServingModel{}.solve(serving_of(in, Fidelity::operator_level, prompt + answer / 2, n)).itl;
-    const Time<> cycle = itl + one.ttft * (n / answer);
+    const Time<> cycle = InFlightStep::solve<double>({.decode = itl, .prompt = one.ttft * std::max(1.0, n / answer), .host = {},
+                                                      .prompts_per_step = n / answer, .mixed = 0}).itl;
     if (step != nullptr) *step = itl;
     return std::pair{n * unit::token / cycle, cycle};
   };

@@ -7,6 +7,7 @@
 #include <mlsysim/catalogue/models/distributed.hpp>
 #include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/catalogue/models/efficiency.hpp>
+#include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/inference_pass.hpp>
 #include <mlsysim/catalogue/models/inference_scaling.hpp>
 #include <mlsysim/catalogue/models/moe_routing.hpp>
@@ -52,6 +53,7 @@ const ResolverRegistry& shipped_resolvers() {
     r.add<NetworkRooflineModel>();
     r.add<EfficiencyModel>();
     r.add<ContinuousBatchingModel>();
+    r.add<InFlightBatchingModel>();
     r.add<TailLatencyModel>();
     r.add<ServingCapacityModel>();
     r.add<DataModel>();

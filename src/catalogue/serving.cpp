@@ -1,3 +1,5 @@
+#include "detail/unpriced.hpp"
+
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
@@ -6,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace mlsysim {
@@ -13,6 +16,9 @@ namespace {
 
 using In = ServingModel::Inputs;
 using Out = ServingModel::Result;
+
+/// Textbook fidelity counts no collectives, so the links between the devices do not matter.
+constexpr std::array<std::string_view, 1> kUnpriced{"fleet"};
 
 void require_decoder(const In& in) {
   if (in.workload->is_language_decoder() || in.workload->has_shape() || in.workload->category == "language") return;
@@ -146,6 +152,7 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   ServingAnswer<> answer;
   Data<> kv_transfer;  // of the whole batch
   if (fidelity == Fidelity::textbook) {
+    detail::warn_of_unpriced(in, kUnpriced, notes);
     const auto v = prepare_textbook_serving(in, notes);
     answer = textbook_serving_core(v);
     Time<> verify = answer.itl;

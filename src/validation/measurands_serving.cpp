@@ -9,13 +9,15 @@ namespace {
 double mean_context(const ServingCase& c) { return c.prompt + (c.output_tokens.value_or(1) + 1) / 2; }
 
 Prediction first_token(const ServingCase& c, const PredictionContext& context) {
-  const auto pass = Replica(c, context).prefill(c.batch_size, c.prompt);
+  const auto pass = Replica(c, context).passes().prefill(c.batch_size, c.prompt, c.prompt);
   return {pass.time.base(), terms_of(pass.cost, context)};
 }
 
+/// A step that carries no prompt; with an engine its host time counts.
 Prediction token_time(const ServingCase& c, const PredictionContext& context) {
-  const auto pass = Replica(c, context).decode(c.batch_size, mean_context(c));
-  return {pass.time.base(), terms_of(pass.cost, context)};
+  const Replica replica(c, context);
+  const auto pass = replica.passes().decode(c.batch_size, mean_context(c));
+  return {replica.step(pass.time, c.batch_size).base(), terms_of(pass.cost, context)};
 }
 
 Prediction prompt_rate(const ServingCase& c, const PredictionContext& context) {
@@ -33,11 +35,12 @@ Prediction decode_rate(const ServingCase& c, const PredictionContext& context) {
 /// Output tokens a second and device of one batch that is prefilled and then decoded to its end.
 Prediction static_batch(const ServingCase& c, const PredictionContext& context) {
   const Replica replica(c, context);
+  const auto& passes = replica.passes();
   const double n = c.output_tokens.value_or(1);
-  const auto first = replica.prefill(c.batch_size, c.prompt);
+  const auto first = passes.prefill(c.batch_size, c.prompt, c.prompt);
   // The first token comes out of the prefill; time is linear in the context between two kernels' floors.
-  const auto begin = replica.decode(c.batch_size, c.prompt + 1), middle = replica.decode(c.batch_size, mean_context(c)),
-             end = replica.decode(c.batch_size, c.prompt + n);
+  const auto begin = passes.decode(c.batch_size, c.prompt + 1), middle = passes.decode(c.batch_size, mean_context(c)),
+             end = passes.decode(c.batch_size, c.prompt + n);
   const Time<> step = (begin.time + 4.0 * middle.time + end.time) / 6.0;
   const Time<> total = first.time + (n - 1) * step;
   Prediction p{c.batch_size * n / (total.base() * c.devices())};

@@ -1,96 +1,87 @@
 #include "detail/serving_case.hpp"
 
-#include <mlsysim/physics/textbook.hpp>
+#include <mlsysim/physics/in_flight.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 namespace mlsysim::detail {
+namespace {
 
-Replica::Replica(const ServingCase& c, const PredictionContext& context)
-    : case_(c), context_(context), hardware_(&context.constants->device(*c.hardware)) {
-  ServingModel::Inputs in;
-  in.workload = c.workload;
-  in.hardware = hardware_;
-  in.precision = c.precision;
-  in.kv_precision = c.kv_precision;
-  in.tp_size = c.tp_size;
-  in.pp_size = c.pp_size;
-  in.ep_size = c.ep_size;
-  in.batch_size = std::max(1.0, std::round(c.batch_size));
-  in.seq_len = std::max(1.0, std::round(c.prompt));
-  in.conventions = &context.constants->conventions();
+/// All work over peak rate or all traffic over peak bandwidth, on the operators and with the memory of the resolver.
+class RooflinePasses final : public PassTimes {
+ public:
+  RooflinePasses(const InFlightBatchingModel::Inputs& in, Notes& notes)
+      : views_(serving_views(in, notes)), memory_(pass_times(in, Fidelity::operator_level, {}, notes)) {}
+  ReplicaPass prefill(double prompts, double new_tokens, double context) const override {
+    return run(views_.prefill, views_.prefill_device, prompts, new_tokens, context);
+  }
+  ReplicaPass decode(double requests, double context, double new_tokens) const override {
+    return run(views_.decode, views_.decode_device, requests, new_tokens, context);
+  }
+  double capacity(double tokens, double kv_share) const override { return memory_->capacity(tokens, kv_share); }
+  Data<> cache(double tokens) const override { return memory_->cache(tokens); }
+
+ private:
+  [[nodiscard]] ReplicaPass run(const ModelView<>& model, const Device<>& device, double sequences, double new_tokens,
+                                double context) const {
+    Plan<> plan = views_.plan;
+    plan.batch = sequences;
+    plan.new_tokens = new_tokens;
+    plan.context = context;
+    OpList<> ops;
+    lower(model.structure, model.shape, model.layers, plan, ops);
+    return {roofline_of(ops, device, [](const Op<>& op) { return op.pass == Pass::forward; }) * plan.pp};
+  }
+
+  ServingViews<> views_;
+  std::unique_ptr<PassTimes> memory_;
+};
+
+}  // namespace
+
+Replica::Replica(const ServingCase& c, const PredictionContext& context) {
+  inputs_.workload = c.workload;
+  inputs_.hardware = &context.constants->device(*c.hardware);
+  inputs_.seq_len = std::max(1.0, c.prompt);
+  inputs_.output_tokens = std::max(1.0, c.output_tokens.value_or(1));
+  inputs_.num_requests = c.requests;
+  inputs_.equal_lengths = c.equal_lengths > 0.5;
+  inputs_.engine = c.engine;
+  inputs_.prefill_chunk_tokens = c.prefill_chunk;
+  inputs_.page_tokens = 1;
+  inputs_.kv_share = c.kv_share;
+  inputs_.precision = c.precision;
+  inputs_.kv_precision = c.kv_precision;
+  inputs_.weight_bits = c.weight_bits;
+  inputs_.tp_size = c.tp_size;
+  inputs_.pp_size = c.pp_size;
+  inputs_.ep_size = c.ep_size;
+  inputs_.conventions = &context.constants->conventions();
   if (c.node != nullptr) {
     node_ = *c.node;
-    node_.accelerator = hardware_;
+    node_.accelerator = inputs_.hardware;
     fleet_.node = &node_;
     fleet_.count = std::ceil(c.devices() / node_.accelerators_per_node);
-    in.fleet = &fleet_;
+    inputs_.fleet = &fleet_;
   }
   Notes quiet;
-  if (context.comparison == Yardstick::textbook) textbook_ = prepare_textbook_serving(in, quiet);
-  // The views also count the weights and the cache, which every comparison needs.
-  views_ = prepare_serving(in, quiet);
-  if (c.weight_bits) {
-    const double scale = *c.weight_bits / 8.0 / bytes_per_element(c.precision);
-    views_.plan.weight_bytes = *c.weight_bits / 8.0 * unit::B / unit::param;
-    textbook_.weights = textbook_.weights * scale;
-  }
+  const bool operators = context.comparison == Yardstick::operators;
+  inputs_.fidelity = context.comparison == Yardstick::textbook ? Fidelity::textbook : Fidelity::operator_level;
+  // Yardsticks know no host, and neither do runs without an engine.
+  if (operators && c.engine) engine_ = engine_figures(c.engine, Fidelity::operator_level, quiet);
+  if (context.comparison == Yardstick::roofline) passes_ = std::make_unique<RooflinePasses>(inputs_, quiet);
+  else passes_ = pass_times(inputs_, *inputs_.fidelity, engine_.prefill_issue, quiet);
 }
 
-Replica::Pass Replica::run(Phase phase, double batch, double new_tokens, double tokens) const {
-  const bool first = phase == Phase::prefill;
-  const Device<>& device = first ? views_.prefill_device : views_.decode_device;
-  const ModelView<>& model = first ? views_.prefill : views_.decode;
-  Plan<> plan = views_.plan;
-  plan.batch = batch;
-  plan.new_tokens = new_tokens;
-  plan.context = tokens;
-  OpList<> ops;
-  if (context_.comparison == Yardstick::operators) {
-    const auto pass = pass_time(model, plan, device, views_.links, ops);
-    return {pass.total, pass.cost};
-  }
-  if (context_.comparison == Yardstick::roofline) {
-    lower(model.structure, model.shape, model.layers, plan, ops);
-    return {roofline_of(ops, device, [](const Op<>& op) { return op.pass == mlsysim::Pass::forward; }) * case_.pp_size};
-  }
-  TextbookServingViews<> v = textbook_;
-  v.batch = batch;
-  v.prompt = v.chunk = new_tokens;
-  v.cached = 0;
-  v.chunks = 1;
-  v.kv_cache = kv_cache_bytes(*case_.workload, tokens, std::ceil(batch), case_.kv_precision.value_or(case_.precision));
-  const auto answer = textbook_serving_core(v);
-  return {first ? answer.ttft : answer.itl};
+InFlightBatchingModel::Result Replica::steady(const InFlightBatchingModel::Inputs& in) const {
+  Notes quiet;
+  return in_flight(in, engine_, *passes_, quiet);
 }
 
-Replica::Pass Replica::prefill(double batch, double prompt) const { return run(Phase::prefill, batch, prompt, prompt); }
-Replica::Pass Replica::decode(double batch, double context) const { return run(Phase::decode, batch, 1, context); }
-
-Time<> Replica::prompt_share() const {
-  const double together = std::max(1.0, std::floor(case_.prefill_chunk / case_.prompt));
-  return prefill(together * case_.ep_size, case_.prompt).time / (together * case_.ep_size);
-}
-
-double Replica::capacity(double tokens) const {
-  Plan<> plan = views_.plan;
-  plan.new_tokens = 1;
-  plan.context = tokens;
-  plan.batch = case_.ep_size;
-  OpList<> ops;
-  const auto& model = views_.decode;
-  const auto range = lower(model.structure, model.shape, model.layers, plan, ops);
-  const auto totals = totals_of(ops, range.forward_end);
-  const auto memory = memory_of(model.structure, plan, views_.decode_device, demand_of(model.structure, model.shape, plan, totals));
-  const Data<> rest = memory.capacity - (memory.total - memory.kv_cache);
-  if (rest <= Data<>() || memory.kv_cache <= Data<>()) return 0;
-  return case_.ep_size * std::floor(case_.kv_share * rest / memory.kv_cache);
-}
-
-double Replica::busy(const Pass& pass) {
-  const Time<> kernels = pass.cost.compute_bound + pass.cost.memory_bound;
-  return pass.time.base() > 0 ? std::min(1.0, kernels / pass.time) : 1.0;
+Time<> Replica::step(Time<> device, double requests) const {
+  return InFlightStep::solve<double>({.decode = device, .prompt = {}, .host = host_time(engine_, requests / inputs_.ep_size),
+                                      .prompts_per_step = 0, .mixed = 1, .beside = engine_.beside ? 1.0 : 0.0}).decode_pass;
 }
 
 }  // namespace mlsysim::detail

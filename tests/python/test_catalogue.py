@@ -9,7 +9,7 @@ from mlsysim import DomainError, LookupError, Q_
 from mlsysim.core import solver
 
 MODELS = [
-    "NetworkRooflineModel", "EfficiencyModel", "ContinuousBatchingModel", "TailLatencyModel", "ServingCapacityModel", "DataModel",
+    "NetworkRooflineModel", "EfficiencyModel", "ContinuousBatchingModel", "InFlightBatchingModel", "TailLatencyModel", "ServingCapacityModel", "DataModel",
     "TransformationModel", "TopologyModel", "ScalingModel", "ReliabilityModel", "OrchestrationModel", "CheckpointModel",
     "WeightStreamingModel", "InferenceScalingModel", "CompressionModel", "MoERoutingModel", "ResponsibleEngineeringModel",
 ]
@@ -30,6 +30,18 @@ def test_tail_latency():
     assert r.p99_latency.m_as("ms") == pytest.approx(229.101, rel=1e-5) and r.is_stable
     full = solver.TailLatencyModel().solve(arrival_rate=Q_("150 request/s"), service_latency=Q_("10 ms"))
     assert not full.is_stable and full.p99_latency is None and full.stable_replicas == 2
+
+
+def test_in_flight_batching():
+    request = dict(workload="Llama3_8B", hardware="H100", seq_len=1024, output_tokens=256, precision="bf16", engine="vllm")
+    one = solver.InFlightBatchingModel().solve(arrival_rate=Q_("4 request/s"), target_ttft=Q_("200 ms"), **request)
+    assert one.is_stable and one.p50_ttft < one.p99_ttft and one.goodput <= one.request_throughput
+    loop = solver.InFlightBatchingModel().solve(concurrency=one.running_requests + 1, **request)
+    assert loop.itl.m_as("ms") == pytest.approx(one.itl.m_as("ms"), rel=0.05)
+    queue = solver.InFlightBatchingModel().solve(**request)
+    assert queue.ttft is None and queue.token_throughput > loop.token_throughput
+    with pytest.raises(DomainError, match="not both"):
+        solver.InFlightBatchingModel().solve(arrival_rate=Q_("4 request/s"), concurrency=4, **request)
 
 
 def test_scaling():

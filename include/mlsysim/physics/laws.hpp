@@ -10,6 +10,7 @@
 #include <mlsysim/physics/cost.hpp>
 #include <mlsysim/physics/data_path.hpp>
 #include <mlsysim/physics/energy.hpp>
+#include <mlsysim/physics/in_flight.hpp>
 #include <mlsysim/physics/kv_cache.hpp>
 #include <mlsysim/physics/matmul.hpp>
 #include <mlsysim/physics/memory.hpp>
@@ -49,7 +50,7 @@ using AllLaws =
             EnergyCost, MaintenanceCost, TotalCost, CostPerToken, ClusterMtbf, FailureProbability,
             YoungInterval, CheckpointGoodput, TextbookPass, TextbookPrefillWork,
             TextbookDecode, ErlangC, QueueWait, WaitQuantile, ResponseTail, ChinchillaLoss, ChinchillaAllocation,
-            LifetimeWork, PagedTokens, BatchedDecodeRate, WeightStreamLayer, ClosBisection, TorusBisection,
+            LifetimeWork, PagedTokens, BatchedDecodeRate, InFlightStep, InFlightFirstToken, BurstFirstToken, WeightStreamLayer, ClosBisection, TorusBisection,
             DragonflyBisection, CachedSupply, InputStall, CompressedWeights, ExpertLoad, NodeMtbf, DalyInterval,
             FirstOrderGoodput, SpareCoverage, CheckpointCost, RequiredRates, DataParallelRoofline, GaussianPrivacy>;
 

@@ -1,10 +1,9 @@
 #pragma once
-/// What the serving targets share: the inputs of a replica, and its two phases under each comparison.
+/// What the serving targets share: the inputs of a replica, and its passes under each comparison.
 
 #include "case_measurand.hpp"
 
-#include <mlsysim/catalogue/models/serving.hpp>
-#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/catalogue/pass_times.hpp>
 
 namespace mlsysim::detail {
 
@@ -22,6 +21,8 @@ struct ServingCase {
   double kv_share = 0.9;
   std::optional<double> request_rate{};
   std::optional<double> requests{};
+  std::optional<ServingEngine> engine{};
+  double equal_lengths = 0;
 
   static constexpr auto fields() {
     using C = ServingCase;
@@ -40,42 +41,35 @@ struct ServingCase {
         field(&C::prefill_chunk, "prefill_chunk", "", "prompt tokens of one pass").at_least(1).defaulted("8192"),
         field(&C::kv_share, "kv_share", "", "share of the free memory that the cache may take").within(0.01, 1).defaulted("0.9"),
         field(&C::request_rate, "request_rate", "", "requests a second").positive(),
-        field(&C::requests, "requests", "", "requests of the whole run").positive());
+        field(&C::requests, "requests", "", "requests of the whole run").positive(),
+        field(&C::engine, "engine", "", "serving engine").defaulted("no host"),
+        field(&C::equal_lengths, "equal_lengths", "", "1: all requests have the same lengths").within(0, 1).defaulted("they vary"));
   }
   [[nodiscard]] double devices() const { return tp_size * pp_size * ep_size; }
 };
 
-/// One replica under one comparison; every call prices a pass.
+/// One replica under one comparison: the inputs of the resolver that predicts it, and its passes.
 class Replica {
  public:
   Replica(const ServingCase& c, const PredictionContext& context);
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
 
-  struct Pass {
-    Time<> time;
-    PassCost<> cost{};
-  };
-  /// All `batch` prompts of `prompt` tokens in one pass.
-  [[nodiscard]] Pass prefill(double batch, double prompt) const;
-  /// One token for each of `batch` sequences that hold `context` tokens.
-  [[nodiscard]] Pass decode(double batch, double context) const;
-  /// Time that one more prompt adds to a busy engine, its pass shared with others up to the chunk.
-  [[nodiscard]] Time<> prompt_share() const;
-  /// Requests whose cache of `tokens` fits beside the weights; 0 where the weights alone do not fit.
-  [[nodiscard]] double capacity(double tokens) const;
-  [[nodiscard]] const HardwareNode& hardware() const { return *hardware_; }
-  /// Share of a pass during which kernels run.
-  [[nodiscard]] static double busy(const Pass& pass);
+  /// Inputs without a way of arriving.
+  [[nodiscard]] const InFlightBatchingModel::Inputs& inputs() const { return inputs_; }
+  [[nodiscard]] const PassTimes& passes() const { return *passes_; }
+  /// The steady state of these inputs, with some of them changed.
+  [[nodiscard]] InFlightBatchingModel::Result steady(const InFlightBatchingModel::Inputs& in) const;
+  /// A decode step of `requests` that takes this long on the device, with the host time of the engine.
+  [[nodiscard]] Time<> step(Time<> device, double requests) const;
+  [[nodiscard]] const HardwareNode& hardware() const { return *inputs_.hardware; }
 
  private:
-  [[nodiscard]] Pass run(Phase phase, double batch, double new_tokens, double context) const;
-
-  const ServingCase& case_;
-  const PredictionContext& context_;
-  const HardwareNode* hardware_;
   Node node_;
   Fleet fleet_;
-  ServingViews<> views_;
-  TextbookServingViews<> textbook_;
+  InFlightBatchingModel::Inputs inputs_;
+  EngineFigures engine_;
+  std::unique_ptr<PassTimes> passes_;
 };
 
 }  // namespace mlsysim::detail

@@ -1,0 +1,61 @@
+#pragma once
+/// Passes of one replica as a service to the models of steady states: what a batch of prompts or a decode step takes.
+
+#include <mlsysim/catalogue/core/serving.hpp>
+#include <mlsysim/catalogue/models/in_flight_batching.hpp>
+
+#include <memory>
+
+namespace mlsysim {
+
+/// A priced pass; costs are known at operator fidelity only.
+struct ReplicaPass {
+  Time<> time;
+  PassCost<> cost{};
+};
+
+/// Passes of one replica of tp x pp x ep devices. Requests and prompts are those of the whole replica.
+class PassTimes {
+ public:
+  PassTimes() = default;
+  PassTimes(const PassTimes&) = delete;
+  PassTimes& operator=(const PassTimes&) = delete;
+  virtual ~PassTimes() = default;
+
+  /// `new_tokens` of each of `prompts`, which then hold `context` tokens.
+  [[nodiscard]] virtual ReplicaPass prefill(double prompts, double new_tokens, double context) const = 0;
+  /// One step of `requests` that hold `context` tokens, `new_tokens` of them in this pass (speculation checks several).
+  [[nodiscard]] virtual ReplicaPass decode(double requests, double context, double new_tokens = 1) const = 0;
+  /// Requests of `tokens` that fit beside the weights when the cache may take `kv_share` of what is left; 0 where the
+  /// weights alone do not fit.
+  [[nodiscard]] virtual double capacity(double tokens, double kv_share) const = 0;
+  /// Cache of one request of `tokens`.
+  [[nodiscard]] virtual Data<> cache(double tokens) const = 0;
+};
+
+/// Figures of an engine. @cite the sources of catalogue.engine.* in zoo/catalogue.yaml
+struct EngineFigures {
+  Time<> host_step, host_request;  ///< host time of a pass, and of each request in it
+  Time<> request_time;             ///< before and after the engine: parsing, tokens to text, transport
+  Time<> prefill_issue;            ///< host time of one operator of a prompt's pass, launched one by one
+  bool beside = false;             ///< host work runs beside the device
+  bool mixed = true;               ///< prompts and steps share passes
+  double lookahead = 0;            ///< steps by which passes are prepared ahead
+};
+/// Host time of a pass over `requests`.
+[[nodiscard]] inline Time<> host_time(const EngineFigures& e, double requests) { return e.host_step + e.host_request * requests; }
+/// Figures of the engine, each noted; textbook has no host.
+[[nodiscard]] EngineFigures engine_figures(std::optional<ServingEngine> engine, Fidelity fidelity, Notes& notes);
+
+/// The passes of a request at its fidelity.
+/// @param prefill_issue replaces the issue time of prompts' passes where it is positive
+[[nodiscard]] std::unique_ptr<PassTimes> pass_times(const InFlightBatchingModel::Inputs& in, Fidelity fidelity,
+                                                    Time<> prefill_issue, Notes& notes);
+/// The steady state on top of given passes; `InFlightBatchingModel` is this with its own.
+[[nodiscard]] InFlightBatchingModel::Result in_flight(const InFlightBatchingModel::Inputs& in, const EngineFigures& engine,
+                                                      const PassTimes& passes, Notes& notes);
+
+/// Operators of the prefill and decode views, for whoever sums them differently.
+[[nodiscard]] ServingViews<> serving_views(const InFlightBatchingModel::Inputs& in, Notes& notes);
+
+}  // namespace mlsysim

@@ -1,0 +1,329 @@
+#include "detail/figures.hpp"
+#include "detail/line.hpp"
+
+#include <mlsysim/catalogue/models/in_flight_batching.hpp>
+#include <mlsysim/catalogue/pass_times.hpp>
+#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/physics/in_flight.hpp>
+#include <mlsysim/physics/speculative.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+using In = InFlightBatchingModel::Inputs;
+using Out = InFlightBatchingModel::Result;
+
+void check(const In& in) {
+  if (in.arrival_rate && in.concurrency)
+    throw DomainError({.id = "mlsysim.catalogue.070",
+                       .message = "requests arrive at a rate or are kept in flight, not both",
+                       .key = "concurrency",
+                       .found = fmt::format("{:g} in flight and {:g} request/s", *in.concurrency,
+                                            in.arrival_rate->in(unit::request / unit::s)),
+                       .expected = "one of arrival_rate and concurrency, or neither for a full queue",
+                       .hint = "drop one of the two"});
+  if (in.cached_prefix_len >= in.seq_len)
+    throw DomainError({.id = "mlsysim.catalogue.071",
+                       .message = "the cached prefix must be shorter than the prompt",
+                       .key = "cached_prefix_len",
+                       .found = fmt::format("{:g} of {:g} tokens", in.cached_prefix_len, in.seq_len),
+                       .expected = fmt::format("less than {:g} tokens", in.seq_len),
+                       .hint = "at least the last token of the prompt is computed"});
+}
+
+/// What a request asks for, in the terms of the laws.
+class Steady {
+ public:
+  Steady(const In& in, const EngineFigures& engine, const PassTimes& passes, Notes& notes)
+      : in_(in), engine_(engine), passes_(passes) {
+    chunk_ = in.prefill_chunk_tokens ? *in.prefill_chunk_tokens : detail::number("catalogue.serving.chunk_tokens", notes);
+    fresh_ = in.seq_len - in.cached_prefix_len;
+    chunks_ = std::ceil(fresh_ / chunk_);
+    together_ = std::max(1.0, std::floor(chunk_ / fresh_));
+    context_ = in.seq_len + in.output_tokens / 2;
+    if (in.draft_model != nullptr) speculate(notes);
+    // The first of the generated tokens comes with the prompt.
+    steps_ = std::max(1.0, (in.output_tokens - 1) / tokens_per_pass_);
+  }
+
+  /// Mean step with `running` requests when `others` of them bring a prompt every `steps` steps.
+  struct Step {
+    InFlightStep::Result<double> law;
+    Time<> host, decode;
+    double prompts = 0;  ///< of a rank and step
+  };
+  [[nodiscard]] Step step(double running, double others) const {
+    Step s;
+    const double ranks = in_.ep_size;
+    s.decode = decode(running);
+    s.host = host_time(engine_, running / ranks);
+    s.prompts = separate() ? 0.0 : others / ranks / steps_;
+    if (in_step() && !engine_.mixed && !separate())
+      // All start together: those whose prompt came first wait for the passes of the others.
+      s.prompts = std::max(0.0, others + 1 - std::min(together_, others + 1)) / (2 * steps_);
+    Time<> prompt = prompt_pass(std::clamp(s.prompts, 1.0, together_)) * std::max(1.0, s.prompts / together_);
+    // Weights are read and kernels launched once for a mixed pass; the running requests add what they add to a step.
+    if (engine_.mixed) prompt += max(s.decode - decode(ranks), Time<>());
+    s.law = InFlightStep::solve<double>({.decode = s.decode, .prompt = prompt, .host = s.host,
+                                         .prompts_per_step = s.prompts * chunks_, .mixed = engine_.mixed ? 1.0 : 0.0,
+                                         .beside = engine_.beside ? 1.0 : 0.0});
+    return s;
+  }
+  /// Device time of one pass of `prompts` prompts a rank: of a chunk of them where they are longer than that.
+  [[nodiscard]] Time<> prompt_pass(double prompts) const {
+    Time<> sum;
+    for (double done = 0; done < fresh_;) {
+      const double now = std::min(chunk_, fresh_ - done);
+      done += now;
+      sum += passes_.prefill(prompts * in_.ep_size, now, in_.cached_prefix_len + done).time;
+    }
+    return sum / chunks_;
+  }
+  [[nodiscard]] Time<> decode(double running) const {
+    const double n = std::max(running, 1.0);
+    if (draft_ == nullptr) return passes_.decode(n, context_).time;
+    const Time<> check = passes_.decode(n, context_ + drafted_, drafted_ + 1).time;
+    return draft_->decode(n, context_).time * drafted_ + check;
+  }
+
+  [[nodiscard]] double steps() const { return steps_; }
+  [[nodiscard]] double chunks() const { return chunks_; }
+  [[nodiscard]] double together() const { return together_; }
+  [[nodiscard]] double context() const { return context_; }
+  [[nodiscard]] double tokens_per_pass() const { return tokens_per_pass_; }
+  [[nodiscard]] bool separate() const { return in_.prefill_replicas.has_value(); }
+  /// A closed loop of equal requests keeps its order.
+  [[nodiscard]] bool in_step() const { return in_.equal_lengths && !in_.arrival_rate; }
+
+ private:
+  void speculate(Notes& notes) {
+    const Conventions& c = conventions_or_standard(in_.conventions);
+    drafted_ = in_.draft_tokens.value_or(c.draft_tokens);
+    if (!in_.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, "zoo/defaults.yaml");
+    tokens_per_pass_ = ExpectedAcceptedTokens::solve<double>({in_.draft_acceptance_rate, drafted_}).expected_tokens;
+    In d = in_;
+    d.workload = in_.draft_model;
+    d.draft_model = nullptr;
+    d.tp_size = d.pp_size = d.ep_size = 1;  // a draft model fits on one device
+    d.weight_bits.reset();
+    draft_ = pass_times(d, fidelity_or_default(in_.fidelity, *in_.draft_model, notes), {}, notes);
+  }
+
+  const In& in_;
+  const EngineFigures& engine_;
+  const PassTimes& passes_;
+  std::unique_ptr<PassTimes> draft_;
+  double chunk_ = 0, fresh_ = 0, chunks_ = 1, together_ = 1, context_ = 0, steps_ = 1, drafted_ = 0, tokens_per_pass_ = 1;
+};
+
+/// Requests in flight at a rate of arrivals: running = rate steps itl(running), by bisection; more than `most` where the
+/// replica cannot keep up.
+double in_flight_at(double rate, const Steady& s, double most) {
+  const auto missing = [&](double n) { return n - rate * s.steps() * s.step(n, n).law.itl.base(); };
+  if (missing(most) < 0) return 2 * most;
+  double low = 0, high = most;
+  for (int i = 0; i < 50 && high - low > 1e-7 * high; ++i) {
+    const double middle = (low + high) / 2;
+    (missing(middle) < 0 ? low : high) = middle;
+  }
+  return high;
+}
+
+/// Distribution of the time to the first token after an arrival at a random moment.
+class FirstToken {
+ public:
+  FirstToken(const InFlightStep::Result<double>& step, const InFlightFirstToken::Result<double>& mean, double busy, Time<> fixed)
+      : decode_(step.decode_pass.base()), prompt_(step.prompt_pass.base()), share_(step.prompt_passes), crowd_(mean.crowd),
+        busy_(busy), fixed_(fixed.base()) {}
+
+  /// Share of the requests that have their token by `t` seconds.
+  [[nodiscard]] double by(double t) const {
+    double sum = 0, weight = std::exp(-crowd_);
+    for (int k = 0; k < 60; ++k, weight *= crowd_ / k) sum += weight * rest_by(t - fixed_ - prompt_ * (1 + k));
+    return std::min(1.0, sum);
+  }
+  /// Time by which this share of the requests has its token.
+  [[nodiscard]] Time<> quantile(double share) const {
+    double low = fixed_, high = fixed_ + prompt_ + decode_;
+    for (int i = 0; i < 200 && by(high) < share; ++i) high *= 1.5;
+    for (int i = 0; i < 100 && high - low > 1e-9 * high; ++i) {
+      const double middle = (low + high) / 2;
+      (by(middle) < share ? low : high) = middle;
+    }
+    return high * unit::s;
+  }
+
+ private:
+  /// Share of the arrivals that wait no longer than `t` for the pass under way.
+  [[nodiscard]] double rest_by(double t) const {
+    if (t < 0) return 0;
+    const double mean = (1 - share_) * decode_ + share_ * prompt_;
+    const double under_way = ((1 - share_) * std::max(0.0, decode_ - t) + share_ * std::max(0.0, prompt_ - t)) / mean;
+    return 1 - busy_ * under_way;
+  }
+
+  double decode_, prompt_, share_, crowd_, busy_, fixed_;
+};
+
+/// Time to the first token, and its distribution where arrivals are spread.
+void first_token(const In& in, const EngineFigures& engine, const Steady& s, const Steady::Step& step, double rate,
+                 double in_flight, Out& out) {
+  const double ranks = in.ep_size;
+  // Others must be there for a pass to be under way.
+  const double busy = in.arrival_rate ? std::min(1.0, in_flight) : std::clamp(in_flight - 1, 0.0, 1.0);
+  const auto mean = InFlightFirstToken::solve<double>(
+      {.decode_pass = step.law.decode_pass, .prompt_pass = step.law.prompt_pass, .prompt_passes = step.law.prompt_passes,
+       .rate = RequestRate<>::from_base(busy > 0 ? rate / ranks : 0.0), .busy = busy, .lookahead = engine.lookahead});
+  // The chunks of one prompt follow each other.
+  const Time<> further = step.law.prompt_pass * (s.chunks() - 1);
+  const Time<> burst = BurstFirstToken::solve<double>(
+      {.prompt = s.prompt_pass(s.together()) * (s.chunks() / s.together()), .requests = std::max(1.0, in_flight / ranks),
+       .together = s.together()}).ttft + engine.request_time;
+  Time<> steady = mean.ttft + further + engine.request_time;
+  if (s.in_step() && in_flight > 1) {
+    const Time<> own = step.law.prompt_pass * s.chunks();
+    steady = engine.mixed ? own * (2 + engine.lookahead) + engine.request_time : burst;
+  } else {
+    const FirstToken spread(step.law, mean, busy, further + step.law.decode_pass * engine.lookahead + engine.request_time);
+    out.p50_ttft = spread.quantile(0.5);
+    out.p99_ttft = spread.quantile(0.99);
+    if (in.target_ttft) out.slo_attainment = spread.by(in.target_ttft->base());
+  }
+  out.ttft = steady;
+  if (in.num_requests && !in.arrival_rate) {
+    const double share = std::min(1.0, in_flight / *in.num_requests);
+    out.ttft = steady * (1 - share) + burst * share;
+  }
+}
+
+/// Prompts on workers of their own: they queue there, their cache moves, and no step is stopped.
+void separate_first_token(const In& in, const EngineFigures& engine, const Steady& s, const PassTimes& passes,
+                          const Steady::Step& step, double& rate, double in_flight, Out& out, Notes& notes) {
+  const Time<> prompt = s.prompt_pass(1) * s.chunks();
+  out.prompt_pass = prompt;
+  out.kv_transfer_time = passes.cache(in.seq_len) / in.network_bandwidth;
+  out.matched_prefill_replicas = std::ceil(out.capacity.base() * prompt.base());
+  const double most = *in.prefill_replicas / prompt.base();
+  if (!in.arrival_rate && rate > detail::kFull * most) {
+    notes.warn("the prefill workers are the bottleneck: matched_prefill_replicas would keep the replica full");
+    rate = 0.95 * most;
+  }
+  const auto line = detail::line_of(rate * prompt.base(), *in.prefill_replicas, prompt, 1.0, 0.0);
+  out.is_stable = out.is_stable && line.stable;
+  if (!line.stable) return;
+  const Time<> rest = step.law.decode_pass * (0.5 * std::min(1.0, in_flight));
+  const Time<> fixed = prompt + out.kv_transfer_time + rest + step.law.decode_pass * engine.lookahead + engine.request_time;
+  out.ttft = fixed + line.wait.wait_mean;
+  out.p50_ttft = fixed + detail::wait_quantile(line, 0.5);
+  out.p99_ttft = fixed + detail::wait_quantile(line, 0.99);
+  if (in.target_ttft) {
+    const Time<> spare = *in.target_ttft - fixed;
+    out.slo_attainment = spare < Time<>() ? 0.0 : 1 - line.wait.wait_probability * std::exp(-(spare / max(line.wait.wait_given, prompt * 1e-9)));
+  }
+}
+
+}  // namespace
+
+InFlightBatchingModel::Result in_flight(const In& in, const EngineFigures& engine, const PassTimes& passes, Notes& notes) {
+  check(in);
+  Out r;
+  r.accelerators = in.tp_size * in.pp_size * in.ep_size;
+  const Steady s(in, engine, passes, notes);
+  r.tokens_per_pass = s.tokens_per_pass();
+  const double kv_share = in.kv_share ? *in.kv_share : detail::number("catalogue.serving.kv_share", notes);
+  const double held = std::ceil(s.context() / in.page_tokens) * in.page_tokens;
+  r.max_active_requests = passes.capacity(held, kv_share);
+  r.paged_internal_fragmentation = 1 - s.context() / held;
+  r.feasible = r.max_active_requests >= 1;
+  if (!r.feasible) {
+    notes.warn("no request fits beside the weights: use more devices or a narrower format");
+    return r;
+  }
+  double most = r.max_active_requests;
+  if (in.max_batch_size) most = std::min(most, *in.max_batch_size);
+  if (in.num_requests) most = std::min(most, *in.num_requests);
+  if (!in.arrival_rate && !in.concurrency) notes.assume("concurrency", most, "all requests are queued: as many run as fit");
+
+  const auto full = s.step(most, most);
+  r.capacity = most / (s.steps() * full.law.itl.base()) * (unit::request / unit::s);
+  double running = in.concurrency ? std::min(*in.concurrency, most) : most;
+  r.is_stable = true;
+  if (in.arrival_rate) {
+    running = in_flight_at(in.arrival_rate->base(), s, most);
+    r.is_stable = running <= most;
+    if (!r.is_stable) notes.warn("the arrivals exceed what the replica can serve: figures are those of a full replica, and the line grows for ever");
+    running = std::min(running, most);
+  }
+  // A request does not wait for its own prompt between two of its own tokens.
+  const auto step = s.step(running, in.concurrency ? running - 1 : running);
+  r.running_requests = running;
+  r.itl = step.law.itl / s.tokens_per_pass();
+  r.decode_pass = step.law.decode_pass;
+  r.prompt_pass = step.law.prompt_pass;
+  r.host_time = step.host;
+  r.prompts_per_step = step.prompts;
+  r.prefill_share = step.law.prompt_share;
+  const bool often = step.law.prompt_passes > 0.01;
+  r.p99_itl = (often ? step.law.prompt_pass + (engine.mixed ? Time<>() : step.law.decode_pass) : step.law.decode_pass) / s.tokens_per_pass();
+  r.kv_cache_size = passes.cache(held) * running;
+
+  double rate = in.arrival_rate ? in.arrival_rate->base() : running / (s.steps() * step.law.itl.base());
+  if (r.is_stable) {
+    if (s.separate()) separate_first_token(in, engine, s, passes, step, rate, running, r, notes);
+    else first_token(in, engine, s, step, rate, running, r);
+  }
+  if (in.concurrency && r.ttft) {
+    // Who finds no slot waits for one (Little's law).
+    const double line = std::max(0.0, *in.concurrency - most);
+    if (line > 0) {
+      *r.ttft += line / rate * unit::s;
+      r.p50_ttft.reset();
+      r.p99_ttft.reset();
+      r.slo_attainment.reset();
+      notes.warn([&] { return fmt::format("{:g} of the requests in flight wait for a slot", line); });
+    }
+  } else if (!in.arrival_rate) {
+    r.ttft.reset();  // a queue that never empties has no mean wait
+    r.p50_ttft.reset();
+    r.p99_ttft.reset();
+    r.slo_attainment.reset();
+  }
+  if (!in.arrival_rate && in.num_requests && !in.concurrency && most < *in.num_requests) {
+    // The last requests leave an engine that empties: about half of the batch runs in the last generation.
+    const double rounds = *in.num_requests / most;
+    rate *= rounds / (rounds + 0.5);
+  }
+  if (!r.is_stable) rate = r.capacity.base();
+  r.request_throughput = rate * (unit::request / unit::s);
+  r.token_throughput = rate * in.output_tokens * (unit::token / unit::s);
+  r.token_throughput_per_accelerator = r.token_throughput / r.accelerators;
+  const Time<> answer = r.itl * (in.output_tokens - 1);
+  if (r.ttft) r.request_latency = *r.ttft + answer;
+  if (r.p99_ttft) r.p99_request_latency = *r.p99_ttft + answer;
+  if (in.target_itl) {
+    const double meets = r.itl <= *in.target_itl ? 1.0 : 0.0;
+    r.slo_attainment = in.target_ttft ? r.slo_attainment.value_or(0) * meets : meets;
+  }
+  r.goodput = r.is_stable ? r.request_throughput * r.slo_attainment.value_or(1) : RequestRate<>();
+  const auto kernels = passes.decode(running, s.context());
+  const Time<> busy = kernels.cost.compute_bound + kernels.cost.memory_bound;
+  const double launched = busy > Time<>() ? std::min(1.0, busy / kernels.time) : 1.0;
+  r.utilization = std::min(1.0, launched * (step.decode / step.law.decode_pass));
+  return r;
+}
+
+InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& in, Notes& notes) const {
+  const Fidelity fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
+  const auto engine = engine_figures(in.engine, fidelity, notes);
+  const auto passes = pass_times(in, fidelity, engine.prefill_issue, notes);
+  Result r = in_flight(in, engine, *passes, notes);
+  r.fidelity = fidelity;
+  return r;
+}
+
+}  // namespace mlsysim

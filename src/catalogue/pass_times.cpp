@@ -1,0 +1,158 @@
+// Prices the passes of a replica, from the operator list or from totals.
+#include "detail/figures.hpp"
+#include "detail/unpriced.hpp"
+
+#include <mlsysim/catalogue/pass_times.hpp>
+#include <mlsysim/catalogue/prepare.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+using In = InFlightBatchingModel::Inputs;
+
+ServingModel::Inputs serving_of(const In& in) {
+  return {.workload = in.workload,
+          .hardware = in.hardware,
+          .seq_len = std::max(1.0, std::round(in.seq_len)),
+          .batch_size = 1,
+          .output_tokens = {},
+          .precision = in.precision,
+          .kv_precision = in.kv_precision,
+          .efficiency = in.efficiency,
+          .tp_size = in.tp_size,
+          .pp_size = in.pp_size,
+          .ep_size = in.ep_size,
+          .decode_hardware = in.decode_hardware,
+          .fleet = in.fleet,
+          .conventions = in.conventions};
+}
+
+/// Bytes on the decoding devices beside the cache, and of the cache of the requests in `plan`.
+MemoryBreakdown<> memory_at(const ServingViews<>& v, Plan<> plan) {
+  OpList<> ops;
+  const auto& m = v.decode;
+  const auto range = lower(m.structure, m.shape, m.layers, plan, ops);
+  const auto totals = totals_of(ops, range.forward_end);
+  return memory_of(m.structure, plan, v.decode_device, demand_of(m.structure, m.shape, plan, totals));
+}
+
+/// Every operator of a pass priced.
+class OperatorPasses final : public PassTimes {
+ public:
+  OperatorPasses(const In& in, Time<> prefill_issue, Notes& notes) : views_(serving_views(in, notes)) {
+    if (prefill_issue > Time<>()) views_.prefill_device.issue = prefill_issue;
+  }
+  ReplicaPass prefill(double prompts, double new_tokens, double context) const override {
+    return run(views_.prefill, views_.prefill_device, prompts, new_tokens, context);
+  }
+  ReplicaPass decode(double requests, double context, double new_tokens) const override {
+    // A few tokens a sequence are attended to as a prompt is.
+    const auto& model = new_tokens > 1 ? views_.prefill : views_.decode;
+    return run(model, views_.decode_device, requests, new_tokens, context);
+  }
+  double capacity(double tokens, double kv_share) const override {
+    const auto m = memory_at(views_, plan(views_.plan.ep, 1, tokens));
+    const Data<> rest = m.capacity - (m.total - m.kv_cache);
+    if (rest <= Data<>() || m.kv_cache <= Data<>()) return 0;
+    return views_.plan.ep * std::floor(kv_share * rest / m.kv_cache);
+  }
+  Data<> cache(double tokens) const override {
+    return memory_at(views_, plan(views_.plan.ep, 1, tokens)).kv_cache * views_.plan.tp * views_.plan.pp;
+  }
+
+ private:
+  [[nodiscard]] Plan<> plan(double sequences, double new_tokens, double context) const {
+    Plan<> p = views_.plan;
+    p.batch = sequences;
+    p.new_tokens = new_tokens;
+    p.context = context;
+    return p;
+  }
+  [[nodiscard]] ReplicaPass run(const ModelView<>& model, const Device<>& device, double sequences, double new_tokens,
+                                double context) const {
+    OpList<> ops;
+    const auto pass = pass_time(model, plan(sequences, new_tokens, context), device, views_.links, ops);
+    return {pass.total, pass.cost};
+  }
+
+  ServingViews<> views_;
+};
+
+/// The formulas that a student does by hand.
+class TextbookPasses final : public PassTimes {
+ public:
+  TextbookPasses(const In& in, Notes& notes) : in_(in), views_(prepare_textbook_serving(serving_of(in), notes)) {
+    constexpr std::array<std::string_view, 1> unpriced{"fleet"};  // no collectives are counted
+    detail::warn_of_unpriced(in, unpriced, notes);
+    if (in.weight_bits) views_.weights = views_.weights * (*in.weight_bits / 8.0 / bytes_per_element(precision()));
+  }
+  ReplicaPass prefill(double prompts, double new_tokens, double context) const override {
+    return {answer(prompts, new_tokens, context).ttft};
+  }
+  ReplicaPass decode(double requests, double context, double /*new_tokens*/) const override {
+    return {answer(requests, 1, context).itl};  // bound by memory: tokens that are checked together are free
+  }
+  double capacity(double tokens, double kv_share) const override {
+    const Data<> rest = views_.capacity * views_.devices - views_.weights, one = cache(tokens);
+    return rest > Data<>() && one > Data<>() ? std::floor(kv_share * rest / one) : 0;
+  }
+  Data<> cache(double tokens) const override {
+    return in_.workload->has_shape() ? kv_cache_bytes(*in_.workload, tokens, 1, in_.kv_precision.value_or(precision())) : Data<>();
+  }
+
+ private:
+  [[nodiscard]] Precision precision() const { return in_.precision.value_or(in_.hardware->compute.default_precision); }
+  [[nodiscard]] ServingAnswer<> answer(double sequences, double new_tokens, double context) const {
+    TextbookServingViews<> v = views_;
+    v.batch = sequences;
+    v.prompt = v.chunk = new_tokens;
+    v.cached = 0;
+    v.chunks = 1;
+    v.kv_cache = cache(context) * std::ceil(sequences);
+    return textbook_serving_core(v);
+  }
+
+  In in_;
+  TextbookServingViews<> views_;
+};
+
+}  // namespace
+
+ServingViews<> serving_views(const In& in, Notes& notes) {
+  ServingViews<> v = prepare_serving(serving_of(in), notes);
+  if (in.weight_bits) v.plan.weight_bytes = *in.weight_bits / 8.0 * unit::B / unit::param;
+  return v;
+}
+
+std::unique_ptr<PassTimes> pass_times(const In& in, Fidelity fidelity, Time<> prefill_issue, Notes& notes) {
+  if (fidelity == Fidelity::textbook) return std::make_unique<TextbookPasses>(in, notes);
+  return std::make_unique<OperatorPasses>(in, prefill_issue, notes);
+}
+
+EngineFigures engine_figures(std::optional<ServingEngine> engine, Fidelity fidelity, Notes& notes) {
+  EngineFigures e;
+  if (fidelity == Fidelity::textbook) {
+    if (engine) notes.warn("textbook fidelity prices no engine: no host time, prompts mixed into steps");
+    return e;
+  }
+  const auto name = name_of(engine.value_or(ServingEngine::generic));
+  if (!engine) notes.assume("engine", name, "the class of engines; name yours for its host time and scheduling");
+  const auto time = [&](std::string_view what) { return detail::figure<dim::time>(fmt::format("catalogue.engine.{}.{}", name, what), notes); };
+  const auto number = [&](std::string_view what) { return detail::number(fmt::format("catalogue.engine.{}.{}", name, what), notes); };
+  e.host_step = time("host_step");
+  e.host_request = time("host_request");
+  e.request_time = time("request_time");
+  e.prefill_issue = time("prefill_issue");
+  e.beside = number("beside") > 0.5;
+  e.mixed = number("mixed") > 0.5;
+  e.lookahead = number("lookahead");
+  return e;
+}
+
+}  // namespace mlsysim
