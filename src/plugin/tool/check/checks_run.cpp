@@ -15,14 +15,15 @@
 #include <fcntl.h>
 #include <fstream>
 #include <malloc.h>
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/allocator_interface.h>
-#endif
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // GCC ships no header with it
+#endif
 
 namespace mlsysim::plugin::check {
 namespace {
