@@ -10,7 +10,9 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr std::uint64_t kLeaf = 64;     // points below which a box is evaluated, not split
+// Boxes of fewer points are evaluated, not split: a bound costs as much as a few hundred points of a batch. In a small
+// space a bound of a small part still saves the rest.
+constexpr std::uint64_t kLeastLeaf = 64, kMostLeaf = 1024, kLeaves = 64;
 constexpr double kSlack = 1e-12;        // interval ends are not rounded outward
 constexpr std::size_t kMostAxes = 16;
 
@@ -27,7 +29,8 @@ struct Box {
 class Searcher {
  public:
   Searcher(const Space& space, const Question& question, std::size_t constraints)
-      : space_(space), kernel_(space, question), axes_(space.axes().size() - space.structural_axes()) {
+      : space_(space), kernel_(space, question), axes_(space.axes().size() - space.structural_axes()),
+        leaf_(std::clamp(space.inner() / kLeaves, kLeastLeaf, kMostLeaf)) {
     result.reduction = Reduction(question, constraints);
     result.range = {0, space.size()};
     std::uint64_t stride = space.inner();
@@ -35,6 +38,7 @@ class Searcher {
       sizes_[a] = static_cast<std::uint32_t>(space.axes()[space.structural_axes() + a].size());
       stride /= sizes_[a];
       strides_[a] = stride;
+      coupled_[a] = space.axes()[space.structural_axes() + a].names.size() > 1;
     }
     for (std::uint64_t outer = 0; outer < space.outer(); ++outer) {
       subjects_.push_back({});
@@ -65,13 +69,11 @@ class Searcher {
       }
       if (result.boxes > most_boxes || (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))) break;
       queue_.pop();
-      if (points_in(box) <= kLeaf) {
+      if (points_in(box) <= leaf_) {
         evaluate(box);
         continue;
       }
-      auto [left, right] = split(box);
-      push(left);
-      push(right);
+      split(box);
     }
     const auto& best = result.reduction.top.entries();
     result.proven = queue_.empty();
@@ -110,6 +112,12 @@ class Searcher {
 
   /// Bounds a box and keeps it if it may hold something.
   void push(Box& box) {
+    bound(box);
+    if (box.bound < HUGE_VAL && !beaten(box)) queue_.push(box);
+  }
+
+  /// Sets the bound of a box; infinite where no point of it meets the constraints.
+  void bound(Box& box) {
     const Bound& s = subjects_[box.outer];
     const LawEntry& law = s.subject->entry;
     const std::size_t n_in = law.inputs.size();
@@ -123,12 +131,12 @@ class Searcher {
     law.interval(law.self.get(), slots_.data(), slots_.data() + n_in);
     ++result.boxes;
     const std::span<const Interval> slots(slots_);
+    box.bound = HUGE_VAL;
     for (const auto& c : s.compiled->constraints)
       if (!c.possible(c.left()(slots), c.right()(slots))) return;
     const Interval objective = s.compiled->objectives[0](slots);
-    const double bound = s.compiled->signs[0] > 0 ? objective.low : -objective.high;
-    box.bound = std::isnan(bound) ? -HUGE_VAL : bound;
-    if (!beaten(box)) queue_.push(box);
+    const double low = s.compiled->signs[0] > 0 ? objective.low : -objective.high;
+    box.bound = std::isnan(low) ? -HUGE_VAL : low;
   }
 
   [[nodiscard]] std::size_t axis_of(const Space::Column& c) const {
@@ -138,26 +146,34 @@ class Searcher {
     return 0;
   }
 
-  /// In half along the axis whose values spread most, in ratio.
-  [[nodiscard]] std::pair<Box, Box> split(const Box& box) const {
-    const Bound& s = subjects_[box.outer];
-    std::array<double, kMostAxes> spread{};
-    for (std::size_t a = 0; a < axes_; ++a) spread[a] = box.high[a] - box.low[a] > 1 ? 1e-9 * (box.high[a] - box.low[a]) : 0;
-    for (const auto& c : s.columns) {
-      const std::size_t a = axis_of(c);
-      if (box.high[a] - box.low[a] < 2) continue;
-      const auto [low, high] = std::minmax_element(c.values.begin() + box.low[a], c.values.begin() + box.high[a]);
-      const double ratio = *low > 0 ? std::log(*high / *low) : *high > *low ? 50.0 : 0.0;
-      spread[a] = std::max(spread[a], ratio);
+  /// In half along the axis that raises the bound of the looser half most. One that couples inputs comes first, because a
+  /// box of its rows is bounded by all combinations of what they hold.
+  void split(const Box& box) {
+    const auto several = [&](std::size_t a) { return box.high[a] - box.low[a] > 1; };
+    bool coupled = false;
+    for (std::size_t a = 0; a < axes_; ++a) coupled = coupled || (coupled_[a] && several(a));
+    bool any = false;
+    double best = 0;
+    std::uint32_t rows = 0;
+    std::pair<Box, Box> halves;
+    for (std::size_t a = 0; a < axes_; ++a) {
+      if (!several(a) || (coupled && !coupled_[a])) continue;
+      Box left = box, right = box;
+      left.high[a] = right.low[a] = box.low[a] + (box.high[a] - box.low[a]) / 2;
+      left.first = first_index(left);
+      right.first = first_index(right);
+      bound(left);
+      bound(right);
+      const double looser = std::min(left.bound, right.bound);
+      // Where bounds do not tell, the axis of most rows.
+      if (any && (looser < best || (looser == best && box.high[a] - box.low[a] <= rows))) continue;
+      any = true;
+      best = looser;
+      rows = box.high[a] - box.low[a];
+      halves = {left, right};
     }
-    std::size_t widest = 0;
-    for (std::size_t a = 1; a < axes_; ++a)
-      if (spread[a] > spread[widest]) widest = a;
-    Box left = box, right = box;
-    left.high[widest] = right.low[widest] = box.low[widest] + (box.high[widest] - box.low[widest]) / 2;
-    left.first = first_index(left);
-    right.first = first_index(right);
-    return {left, right};
+    for (const Box& half : {halves.first, halves.second})
+      if (half.bound < HUGE_VAL && !beaten(half)) queue_.push(half);
   }
 
   void evaluate(const Box& box) {
@@ -171,21 +187,27 @@ class Searcher {
       std::uint64_t at = 0;
       for (std::size_t a = 0; a < axes_; ++a) at += row[a] * strides_[a];
       indices_.push_back(at);
+      if (indices_.size() == PointKernel::kBlock || left == 1) evaluate_indices(box.outer);
       for (std::size_t a = axes_; a-- > 0;) {
         if (++row[a] < box.high[a]) break;
         row[a] = box.low[a];
       }
     }
+  }
+  void evaluate_indices(std::uint32_t outer) {
     kernel_.run(indices_);
-    for (auto& i : indices_) i += box.outer * space_.inner();
+    for (auto& i : indices_) i += outer * space_.inner();
     result.reduction.add(kernel_, indices_);
+    indices_.clear();
   }
 
   const Space& space_;
   PointKernel kernel_;
   std::size_t axes_;
+  std::uint64_t leaf_;
   std::array<std::uint64_t, kMostAxes> strides_{};
   std::array<std::uint32_t, kMostAxes> sizes_{};
+  std::array<bool, kMostAxes> coupled_{};  ///< a row of it sets several inputs
   std::vector<Bound> subjects_;
   std::uint32_t current_ = 0;
   std::priority_queue<Box> queue_;

@@ -148,31 +148,15 @@ const double* PointKernel::objective(std::size_t k) {
   return to.data();
 }
 
-const std::uint32_t* PointKernel::misses() {
-  std::fill_n(misses_.begin(), points_, 0u);
-  for (std::size_t c = 0; c < compiled_->constraints.size(); ++c) {
-    const auto& constraint = compiled_->constraints[c];
-    const std::size_t buffer = compiled_->show.size() + 2 * c;
-    const double* a = value(constraint.left(), buffer);
-    const double* b = value(constraint.right(), buffer + 1);
-    const std::uint32_t bit = 1u << std::min<std::size_t>(c, 30);
-    const auto mark = [&](auto holds) {
-      for (std::size_t p = 0; p < points_; ++p) misses_[p] |= holds(a[p], b[p]) ? 0u : bit;
-    };
-    switch (constraint.comparison()) {
-      case Comparison::at_most: mark([](double x, double y) { return x <= y; }); break;
-      case Comparison::at_least: mark([](double x, double y) { return x >= y; }); break;
-      case Comparison::below: mark([](double x, double y) { return x < y; }); break;
-      case Comparison::above: mark([](double x, double y) { return x > y; }); break;
-      case Comparison::equal: mark([](double x, double y) { return x == y; }); break;
-    }
-  }
-  for (std::size_t k = 0; k < compiled_->objectives.size(); ++k) {
-    const double* x = value(compiled_->objectives[k], compiled_->show.size() + 2 * compiled_->constraints.size() + k);
-    // x - x is 0 for numbers, else NaN; this form vectorises.
-    for (std::size_t p = 0; p < points_; ++p) misses_[p] |= x[p] - x[p] == 0.0 ? 0u : 1u << 31;
-  }
-  for (const auto& [p, reason] : failures_) misses_[p] |= 1u << 31;
+const MissWord* PointKernel::misses() {
+  std::fill_n(misses_.begin(), points_, MissWord{0});
+  for (std::size_t c = 0; c < compiled_->constraints.size(); ++c)
+    mark_misses(compiled_->constraints[c].comparison(), left_side(c), right_side(c),
+                MissWord{1} << std::min(c, kMissBits), misses_.data(), points_);
+  for (std::size_t k = 0; k < compiled_->objectives.size(); ++k)
+    mark_not_finite(value(compiled_->objectives[k], compiled_->show.size() + 2 * compiled_->constraints.size() + k), misses_.data(), points_);
+  // A point whose resolver failed holds no numbers, so it misses nothing else.
+  for (const auto& [p, reason] : failures_) misses_[p] = kNotFinite;
   return misses_.data();
 }
 

@@ -3,13 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace mlsysim::detail {
 namespace {
-
-constexpr std::uint32_t kNotFinite = 1u << 31;
 
 /// 1 where a beats b in every objective or equals it with a lower index.
 bool beats(std::span<const double> a, std::uint64_t ia, std::span<const double> b, std::uint64_t ib) {
@@ -63,53 +60,39 @@ void Reduction::skip(const std::string& reason, double points) {
 template <class IndexOf>
 void Reduction::add_block(PointKernel& kernel, IndexOf index_of) {
   const std::size_t n = kernel.points();
-  const std::uint32_t* const missed = kernel.misses();
+  const MissWord* const missed = kernel.misses();
   // Points whose resolver failed have no numbers; they are no points that miss something.
-  std::vector<bool> failed(kernel.failures().empty() ? 0 : n);
-  for (const auto& [p, reason] : kernel.failures()) {
-    skip(reason, 1);
-    failed[p] = true;
-  }
-  evaluated += static_cast<double>(n - kernel.failures().size());
-  std::size_t good = 0;
-  for (std::size_t p = 0; p < n; ++p) good += missed[p] == 0 ? 1 : 0;
+  for (const auto& [p, reason] : kernel.failures()) skip(reason, 1);
+  const std::size_t failed = kernel.failures().size();
+  evaluated += static_cast<double>(n - failed);
+  const auto [good, bad] = count_misses(missed, n);
   feasible += static_cast<double>(good);
-  if (good < n) {
+  infeasible += static_cast<double>(bad);
+  not_finite += static_cast<double>(n - good - bad - failed);
+  for (std::size_t c = 0; bad > 0 && c < std::min(misses.size(), kMissBits + 1); ++c) {
+    const double* const left = kernel.left_side(c);
+    const double* const right = kernel.right_side(c);
+    const MissWord bit = MissWord{1} << c;
+    const auto counts = count_constraint(missed, bit, left, right, n);
+    Miss& m = misses[c];
+    m.violated += static_cast<double>(counts.violated);
+    m.alone += static_cast<double>(counts.alone);
+    if (counts.alone == 0 || counts.least_excess > m.excess) continue;
     for (std::size_t p = 0; p < n; ++p) {
-      const std::uint32_t constraints = missed[p] & ~kNotFinite;
-      if (missed[p] == 0 || (!failed.empty() && failed[p])) continue;
-      if (constraints == 0) {
-        ++not_finite;
-        continue;
-      }
-      ++infeasible;
-      const bool alone = std::has_single_bit(missed[p]);
-      for (std::uint32_t left = constraints; left != 0; left &= left - 1) {
-        const auto c = static_cast<std::size_t>(std::countr_zero(left));
-        ++misses[c].violated;
-        if (!alone) continue;
-        ++misses[c].alone;
-        const auto& constraint = kernel.compiled().constraints[c];
-        const std::size_t buffer = kernel.compiled().show.size() + 2 * c;
-        const double a = kernel.value(constraint.left(), buffer)[p], b = kernel.value(constraint.right(), buffer + 1)[p];
-        const double excess = std::fabs(a - b);
-        const std::uint64_t index = index_of(p);
-        if (excess < misses[c].excess || (excess == misses[c].excess && index < misses[c].index)) {
-          misses[c].excess = excess;
-          misses[c].left = a;
-          misses[c].index = index;
-        }
+      if (missed[p] != bit) continue;
+      const double excess = std::fabs(left[p] - right[p]);
+      const std::uint64_t index = index_of(p);
+      if (excess < m.excess || (excess == m.excess && index < m.index)) {
+        m.excess = excess;
+        m.left = left[p];
+        m.index = index;
       }
     }
   }
   if (good == 0 || objectives_ == 0) return;
   const double* const first = kernel.objective(0);
   if (objectives_ == 1) {
-    double best = HUGE_VAL;
-    for (std::size_t p = 0; p < n; ++p) {
-      const double x = missed[p] == 0 ? first[p] : HUGE_VAL;
-      best = x < best ? x : best;
-    }
+    const double best = least_feasible(missed, first, n);
     if (best <= top.threshold())
       for (std::size_t p = 0; p < n; ++p)
         if (missed[p] == 0 && first[p] <= top.threshold()) top.add(first[p], index_of(p));

@@ -1,9 +1,66 @@
 #include <mlsysim/scalars/interval.hpp>
 
-#include "detail/scenario_core.hpp"
+#include "detail/parts_memo.hpp"
 
 namespace mlsysim::detail {
+namespace {
 
-void scenario_interval(const void* self, const Interval* in, Interval* out) { scenario_call<Interval>(self, in, out); }
+/// Takes the one value of each range; false if there is one of several values.
+template <class S, class R>
+[[nodiscard]] bool single(const R& ranges, S& out) {
+  static_assert(sizeof(R) == sizeof(S) * 2);
+  const Interval* const from = flat<Interval>(ranges);
+  double* const to = flat<double>(out);
+  for (std::size_t i = 0; i < sizeof(S) / sizeof(double); ++i) {
+    if (!(from[i].low == from[i].high)) return false;
+    to[i] = from[i].low;
+  }
+  return true;
+}
+template <class R, class S>
+[[nodiscard]] R as_ranges(const S& one) {
+  static_assert(sizeof(R) == sizeof(S) * 2);
+  R out;
+  for (std::size_t i = 0; i < sizeof(S) / sizeof(double); ++i) flat<Interval>(out)[i] = Interval(flat<double>(one)[i]);
+  return out;
+}
+
+/// Source of parts for ranges: where the plans of a box agree on what the parts depend on, those of that one plan.
+struct RangeParts {
+  PartsMemo* memo;  ///< null where the model or the machine is a range
+  OpList<Interval>* ops;
+
+  [[nodiscard]] PassParts<Interval> pass(const ModelView<Interval>& model, const Plan<Interval>& plan,
+                                         const Device<Interval>& device, const Links<Interval>& links) const {
+    if (Plan<> one; memo != nullptr && single(bare(plan), one)) return as_ranges<PassParts<Interval>>(memo->pass(model.structure, one));
+    return pass_parts(model, plan, device, links, *ops);
+  }
+  [[nodiscard]] StepParts<Interval> step(const ModelView<Interval>& model, const Plan<Interval>& plan,
+                                         const Device<Interval>& device, const Links<Interval>& links) const {
+    if (Plan<> one; memo != nullptr && single(bare(plan), one)) return as_ranges<StepParts<Interval>>(memo->step(model.structure, one));
+    return step_parts(model, plan, device, links, *ops);
+  }
+  [[nodiscard]] ListTotals<Interval> forward(const ModelView<Interval>& model, const Plan<Interval>& plan) const {
+    if (Plan<> one; memo != nullptr && single(bare(plan), one))
+      return as_ranges<ListTotals<Interval>>(memo->forward(model.structure, one));
+    return FreshParts<Interval>{*ops}.forward(model, plan);
+  }
+};
+
+}  // namespace
+
+void scenario_interval(const void* self, const Interval* in, Interval* out) {
+  const auto& s = *static_cast<const ScenarioState*>(self);
+  OpList<Interval> ops;
+  ScenarioInputs<> fixed;
+  const auto source = [&](const ScenarioInputs<Interval>& numbers) {
+    fixed = s.base;
+    const bool one_machine = single(numbers.device, fixed.device) && single(numbers.links, fixed.links) && single(numbers.shape, fixed.shape);
+    PartsMemo& memo = thread_parts();
+    if (one_machine) memo.use(s, fixed);
+    return RangeParts{one_machine ? &memo : nullptr, &ops};
+  };
+  scenario_call<Interval>(s, in, out, source);
+}
 
 }  // namespace mlsysim::detail

@@ -99,7 +99,9 @@ void exact_gradient(const LawEntry& law, const Differ& at, std::span<const std::
   for (std::size_t first = 0; first < wanted.size(); first += kSeeds) {
     const auto seeded = wanted.subspan(first, std::min(kSeeds, wanted.size() - first));
     const auto forward = at.duals(seeded, 1.0);
-    const auto backward = at.duals(seeded, -1.0);
+    // Flags cover both sides of the point: without a kink one run tells them both.
+    const bool kinks = std::any_of(forward.begin(), forward.end(), [](const Dual<>& x) { return x.any_kink(); });
+    const auto backward = kinks ? at.duals(seeded, -1.0) : std::vector<Dual<>>();
     for (std::size_t seed_at = 0; seed_at < seeded.size(); ++seed_at) {
       const int seed = static_cast<int>(seed_at);
       const std::size_t i = seeded[seed_at];
@@ -109,9 +111,9 @@ void exact_gradient(const LawEntry& law, const Differ& at, std::span<const std::
       for (std::size_t r = 0; r < n_out; ++r) {
         Sensitivity& s = g.entries[r * n_in + i];
         s.right = forward[r].partial[seed];
-        s.left = -backward[r].partial[seed];
+        s.left = kinks ? -backward[r].partial[seed] : s.right;
         if (s.right != s.left && (forward[r].kinks(seed) || backward[r].kinks(seed))) s.slope = Slope::kink;
-        steps[r] = forward[r].steps(seed) || backward[r].steps(seed) ||
+        steps[r] = forward[r].steps(seed) || (kinks && backward[r].steps(seed)) ||
                    (law.inputs[i].integral && (s.right != 0 || s.left != 0));
         any = any || steps[r];
       }

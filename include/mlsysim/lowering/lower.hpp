@@ -17,6 +17,32 @@ struct Lowered {
   PlaceTotals<T> totals{};      ///< of the forward operators
 };
 
+namespace detail {
+
+/// Appends the forward pass. Returns the end of the operators that have weights; transfers between stages follow.
+template <class T>
+std::size_t forward_pass(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers,
+                    const Plan<T>& plan, OpList<T>& ops) {
+  ops.clear();
+  const bool convolutional = structure.architecture == Architecture::cnn;
+  if (convolutional) forward_convolution(structure, layers, plan, ops);
+  else forward_transformer(structure, shape, plan, ops);
+  const std::size_t weights_end = ops.size();
+  if (!convolutional) pipeline_transfer(structure, shape, plan, ops);
+  return weights_end;
+}
+
+}  // namespace detail
+
+/// Totals of the forward pass alone, nothing recomputed, by the place where they run. Parameters as of `lower`; `ops`
+/// afterwards holds the forward operators.
+template <class T>
+[[nodiscard]] PlaceTotals<T> forward_totals(const Structure& structure, const Shape<T>& shape,
+                                            std::span<const ConvLayer> layers, const Plan<T>& plan, OpList<T>& ops) {
+  detail::forward_pass(structure, shape, layers, plan, ops);
+  return place_totals_of(ops, ops.size());
+}
+
 /// Appends the operators of one pass (serving) or of one micro-batch and its update (training) on one device.
 ///
 /// Numbers are those of a device of the fullest pipeline stage; `count` gives executions per micro-batch, and operators
@@ -30,12 +56,7 @@ struct Lowered {
 template <class T>
 Lowered<T> lower(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers,
                  const Plan<T>& plan, OpList<T>& ops) {
-  ops.clear();
-  const bool convolutional = structure.architecture == Architecture::cnn;
-  if (convolutional) detail::forward_convolution(structure, layers, plan, ops);
-  else detail::forward_transformer(structure, shape, plan, ops);
-  const std::size_t weights_end = ops.size();
-  if (!convolutional) detail::pipeline_transfer(structure, shape, plan, ops);
+  const std::size_t weights_end = detail::forward_pass(structure, shape, layers, plan, ops);
   Lowered<T> made;
   made.forward_end = ops.size();
   const bool training = structure.phase == Phase::training;
@@ -45,6 +66,7 @@ Lowered<T> lower(const Structure& structure, const Shape<T>& shape, std::span<co
   }
   made.totals = place_totals_of(ops, made.forward_end);
   if (training || structure.offloads) {
+    const bool convolutional = structure.architecture == Architecture::cnn;
     const T blocks = convolutional ? T{static_cast<double>(layers.size())} : ceil_div(shape.layers, plan.pp);
     detail::shard(structure, plan, ops, Place::block, blocks, made.totals[Place::block]);
     if (!convolutional) {

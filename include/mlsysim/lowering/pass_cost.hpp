@@ -5,6 +5,7 @@
 
 #include <array>
 #include <span>
+#include <type_traits>
 
 namespace mlsysim {
 
@@ -44,16 +45,19 @@ struct PassCost {
 
   /// Adds one priced operator.
   void add(const Op<T>& op, const OpCost<T>& cost, const Time<T>& issue) {
-    const Time<T> kernel = cost.total - cost.overhead - cost.network;
-    const auto by_compute = cost.compute > cost.memory;
+    issued += issue * op.count;
     total += cost.total;
+    if (op.kind == OpKind::collective || op.kind == OpKind::host_transfer) {  // they have neither work nor launches
+      network += cost.network;
+      if (op.beside == Beside::pass) beside_pass += cost.network;
+      if (op.beside == Beside::product) beside_product += cost.network;
+      return;
+    }
+    const Time<T> kernel = cost.total - cost.overhead;
+    const auto by_compute = cost.compute > cost.memory;
     compute_bound += select(by_compute, kernel, Time<T>());
     memory_bound += select(by_compute, Time<T>(), kernel);
-    network += cost.network;
-    if (op.beside == Beside::pass) beside_pass += cost.network;
-    if (op.beside == Beside::product) beside_product += cost.network;
     overhead += cost.overhead;
-    issued += issue * op.count;
     work += op.work * op.count;
     traffic += op.traffic * op.count;
   }
@@ -113,15 +117,70 @@ struct ListCost {
   }
 };
 
+namespace detail {
+
+/// Whether two numbers are one and the same, so that what was computed from one holds for the other. Scalars that record
+/// how a value came about never are.
+template <class T>
+[[nodiscard]] bool same_number(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, double>) return a == b;
+  else if constexpr (requires { identical(a, b); }) return identical(a, b);
+  else return false;
+}
+
+/// Prices the operators of a list in turn. Collectives are the dearest to price and mostly repeat the one before.
+template <class T>
+class ListPricer {
+ public:
+  ListPricer(const Device<T>& device, const Links<T>& links) : device_(device), links_(links) {}
+
+  [[nodiscard]] OpCost<T> operator()(const Op<T>& op) {
+    if (same_number(op.count, T{0.0})) return {};
+    if (op.kind != OpKind::collective) return price(op, device_, links_);
+    if (same_number(op.ranks, T{1.0})) return {};  // as the laws of every collective say, without asking them
+    if (before_ == nullptr || !repeats(*before_, op)) {
+      once_ = collective_time(op, links_);
+      before_ = &op;
+    }
+    OpCost<T> cost;
+    cost.network = cost.total = once_ * op.count;
+    return cost;
+  }
+
+ private:
+  [[nodiscard]] static bool repeats(const Op<T>& a, const Op<T>& b) {
+    return a.collective == b.collective && same_number(a.message.base(), b.message.base()) &&
+           same_number(a.ranks, b.ranks) && same_number(a.stride, b.stride);
+  }
+
+  const Device<T>& device_;
+  const Links<T>& links_;
+  const Op<T>* before_ = nullptr;
+  Time<T> once_;
+};
+
+}  // namespace detail
+
 /// Prices a list.
 template <class T>
 [[nodiscard]] ListCost<T> price_list(std::span<const Op<T>> ops, const Device<T>& device, const Links<T>& links) {
   ListCost<T> sums;
+  detail::ListPricer<T> price_one(device, links);
+  // Neighbours mostly share pass and place: their sums stay in registers until others' turn.
+  PassCost<T>* here = &sums.at[0][0];
+  PassCost<T> sum;
   for (const Op<T>& op : ops) {
-    const OpCost<T> cost = price(op, device, links);
-    sums.at[static_cast<std::size_t>(op.pass)][static_cast<std::size_t>(op.place)].add(op, cost, device.issue);
+    const OpCost<T> cost = price_one(op);
+    PassCost<T>* const next = &sums.at[static_cast<std::size_t>(op.pass)][static_cast<std::size_t>(op.place)];
+    if (next != here) {
+      *here = sum;
+      sum = *next;
+      here = next;
+    }
+    sum.add(op, cost, device.issue);
     if (op.pass != Pass::update) sums.network[static_cast<std::size_t>(op.between)] += cost.network;
   }
+  *here = sum;
   return sums;
 }
 

@@ -16,6 +16,30 @@ struct ModelView {
   std::span<const ConvLayer> layers;  ///< of a convolutional network; lives in the workload
 };
 
+/// What the operators of one pass come to, before any of them run beside each other: all of a pass that the shares of
+/// overlap do not change, so that plans which differ in those only can have it in common.
+template <class T = double>
+struct PassParts {
+  PassCost<T> cost;       ///< of all stages
+  PlaceTotals<T> totals;  ///< of the fullest stage, by place
+};
+
+/// Lowers and prices a pass. A token crosses all pipeline stages in turn: blocks count once for every stage, the ends of
+/// the model once. `ops` is the caller's workspace and afterwards holds the list.
+template <class T>
+[[nodiscard]] PassParts<T> pass_parts(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
+                                      const Links<T>& links, OpList<T>& ops) {
+  const auto lowered = lower(model.structure, model.shape, model.layers, plan, ops);
+  const auto costs = price_list<T>(ops.span(), device, links);
+  const auto& forward = costs.at[static_cast<std::size_t>(Pass::forward)];
+  PassParts<T> parts{{}, lowered.totals};
+  parts.cost.add(forward[static_cast<std::size_t>(Place::block)], plan.pp);
+  parts.cost.add(forward[static_cast<std::size_t>(Place::stage)], plan.pp);
+  parts.cost.add(forward[static_cast<std::size_t>(Place::first)], T{1.0});
+  parts.cost.add(forward[static_cast<std::size_t>(Place::last)], T{1.0});
+  return parts;
+}
+
 /// Time of one pass over the whole model, all pipeline stages one after the other.
 template <class T = double>
 struct PassTime {
@@ -24,31 +48,37 @@ struct PassTime {
   MemoryBreakdown<T> memory;  ///< of the fullest stage
 };
 
-/// One serving or inference pass.
-///
-/// A token crosses all pipeline stages in turn: blocks count once for every stage, the ends of the model once. The
-/// model's dispatch is paid once a pass. `ops` is the caller's workspace and afterwards holds the list.
+/// Time of a pass with what runs beside each other. The model's dispatch is paid once. Memory stays empty.
 template <class T>
-[[nodiscard]] PassTime<T> pass_time(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
-                                    const Links<T>& links, OpList<T>& ops) {
-  const auto lowered = lower(model.structure, model.shape, model.layers, plan, ops);
-  const auto costs = price_list<T>(ops.span(), device, links);
-  const auto& forward = costs.at[static_cast<std::size_t>(Pass::forward)];
-  PassTime<T> pass;
-  pass.cost.add(forward[static_cast<std::size_t>(Place::block)], plan.pp);
-  pass.cost.add(forward[static_cast<std::size_t>(Place::stage)], plan.pp);
-  pass.cost.add(forward[static_cast<std::size_t>(Place::first)], T{1.0});
-  pass.cost.add(forward[static_cast<std::size_t>(Place::last)], T{1.0});
+[[nodiscard]] PassTime<T> overlapped_pass(const PassParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
+                                          const Device<T>& device) {
+  PassTime<T> pass{{}, parts.cost, {}};
   const T blocks = max(model.shape.layers, T{1.0});
-  pass.total = pass.cost.exposed(plan, blocks) + device.dispatch;
-  pass.cost.overhead += pass.cost.launch_wait(plan, blocks);
-  // The fullest stage of several holds the blocks and the larger end; one stage holds everything.
+  pass.total = parts.cost.exposed(plan, blocks) + device.dispatch;
+  pass.cost.overhead += parts.cost.launch_wait(plan, blocks);
+  return pass;
+}
+
+/// Memory of the fullest stage of a pass: of several the one with the blocks and the larger end, else the one that holds
+/// everything.
+template <class T>
+[[nodiscard]] MemoryBreakdown<T> pass_memory(const PassParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
+                                             const Device<T>& device) {
   const T alone = select(plan.pp > T{1.0}, T{0.0}, T{1.0});
   const auto memory = [&](const T& first, const T& last) {
     return memory_of(model.structure, plan, device,
-                     demand_of(model.structure, model.shape, plan, lowered.totals.stage(first, last)));
+                     demand_of(model.structure, model.shape, plan, parts.totals.stage(first, last)));
   };
-  pass.memory = larger(memory(T{1.0}, alone), memory(alone, T{1.0}));
+  return larger(memory(T{1.0}, alone), memory(alone, T{1.0}));
+}
+
+/// One serving or inference pass.
+template <class T>
+[[nodiscard]] PassTime<T> pass_time(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
+                                    const Links<T>& links, OpList<T>& ops) {
+  const PassParts<T> parts = pass_parts(model, plan, device, links, ops);
+  PassTime<T> pass = overlapped_pass(parts, model, plan, device);
+  pass.memory = pass_memory(parts, model, plan, device);
   return pass;
 }
 
@@ -98,16 +128,23 @@ template <class T>
   return min(plan.microbatches, plan.pp + more);
 }
 
-/// One optimizer step.
-///
-/// The slowest stage runs its micro-batches one after the other. Every other stage must have had the first micro-batch
-/// before and the last one after: a pipeline adds one micro-batch of each other stage, divided by `virtual_stages`
-/// chunks (Narayanan et al. 2021, section 2.2; equal stages give the bubble (pp - 1)/(v M)). The zero-bubble schedule
-/// fills two of three parts of a wait with weight gradients (Qi et al. 2023, section 2: ZB-H1, (F + B - W) for F + B + W).
-/// Layers that do not divide evenly leave one less for the last stage, which holds the output head.
+/// What the operators of a step come to on the two ends of the pipeline, before any of them run beside each other: all of
+/// a step that the number of micro-batches, the shares of overlap and the schedule do not change, so that plans which
+/// differ in those only can have it in common.
+template <class T = double>
+struct StepParts {
+  StageCost<T> first, last;
+  std::array<Time<T>, kTraffics> network{};     ///< of one micro-batch, by whom it joins
+  ListTotals<T> first_totals, last_totals;
+
+  [[nodiscard]] const Time<T>& between(Traffic t) const { return network[static_cast<std::size_t>(t)]; }
+};
+
+/// Lowers and prices one micro-batch and its update. Layers that do not divide evenly leave one less for the last stage,
+/// which holds the output head. `ops` is the caller's workspace and afterwards holds the list.
 template <class T>
-[[nodiscard]] StepTime<T> step_time(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
-                                    const Links<T>& links, OpList<T>& ops) {
+[[nodiscard]] StepParts<T> step_parts(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
+                                      const Links<T>& links, OpList<T>& ops) {
   const auto lowered = lower(model.structure, model.shape, model.layers, plan, ops);
   const auto costs = price_list<T>(ops.span(), device, links);
   const T one{1.0}, none{0.0};
@@ -121,7 +158,20 @@ template <class T>
                         costs.stage(Pass::weight_gradient, first, last, share),
                         costs.stage(Pass::update, first, last, share), full * share};
   };
-  const StageCost<T> first = stage_at(one, alone, one), last = stage_at(alone, one, last_share);
+  return {stage_at(one, alone, one), stage_at(alone, one, last_share), costs.network,
+          lowered.totals.stage(one, alone, one), lowered.totals.stage(alone, one, last_share)};
+}
+
+/// One optimizer step of parts that are known.
+///
+/// The slowest stage runs its micro-batches one after the other. Every other stage must have had the first micro-batch
+/// before and the last one after: a pipeline adds one micro-batch of each other stage, divided by `virtual_stages`
+/// chunks (Narayanan et al. 2021, section 2.2; equal stages give the bubble (pp - 1)/(v M)). The zero-bubble schedule
+/// fills two of three parts of a wait with weight gradients (Qi et al. 2023, section 2: ZB-H1, (F + B - W) for F + B + W).
+template <class T>
+[[nodiscard]] StepTime<T> step_of(const StepParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
+                                  const Device<T>& device) {
+  const StageCost<T>&first = parts.first, &last = parts.last;
   const Time<T> slot_first = first.slot(plan), slot_last = last.slot(plan);
   const auto first_slower = slot_first > slot_last;
 
@@ -146,26 +196,51 @@ template <class T>
   step.total = step.slots + step.bubble + step.update;
 
   step.launch_wait = s.launch_wait(plan) * plan.microbatches;
-  step.exchange = s.update.network + costs.between(Traffic::replicas) * plan.microbatches;
-  step.tensor_parallel = costs.between(Traffic::tensor) * plan.microbatches;
-  step.expert_parallel = costs.between(Traffic::experts) * plan.microbatches;
-  step.context_parallel = costs.between(Traffic::context) * plan.microbatches;
-  step.pipeline_parallel = costs.between(Traffic::pipeline) * plan.microbatches;
+  step.exchange = s.update.network + parts.between(Traffic::replicas) * plan.microbatches;
+  step.tensor_parallel = parts.between(Traffic::tensor) * plan.microbatches;
+  step.expert_parallel = parts.between(Traffic::experts) * plan.microbatches;
+  step.context_parallel = parts.between(Traffic::context) * plan.microbatches;
+  step.pipeline_parallel = parts.between(Traffic::pipeline) * plan.microbatches;
 
   const T in_flight = micro_batches_in_flight(model.structure, plan);
-  const auto memory = [&](const T& is_first, const T& is_last, const T& share, const T& held) {
-    return memory_of(model.structure, plan, device,
-                     demand_of(model.structure, model.shape, plan, lowered.totals.stage(is_first, is_last, share), held));
+  const auto memory = [&](const ListTotals<T>& totals, const T& held) {
+    return memory_of(model.structure, plan, device, demand_of(model.structure, model.shape, plan, totals, held));
   };
-  step.memory = larger(memory(one, alone, one, in_flight),
-                       memory(alone, one, last_share, model.structure.schedule == Schedule::gpipe ? in_flight : one));
+  step.memory = larger(memory(parts.first_totals, in_flight),
+                       memory(parts.last_totals, model.structure.schedule == Schedule::gpipe ? in_flight : T{1.0}));
   return step;
 }
 
+/// One optimizer step.
+template <class T>
+[[nodiscard]] StepTime<T> step_time(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
+                                    const Links<T>& links, OpList<T>& ops) {
+  return step_of(step_parts(model, plan, device, links, ops), model, plan, device);
+}
+
+/// Where the evaluation of a model takes its parts from: here they are lowered and priced each time. Whoever evaluates
+/// many plans may have another source that remembers them.
+template <class T>
+struct FreshParts {
+  OpList<T>& ops;
+
+  [[nodiscard]] PassParts<T> pass(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device, const Links<T>& links) const {
+    return pass_parts(model, plan, device, links, ops);
+  }
+  [[nodiscard]] StepParts<T> step(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device, const Links<T>& links) const {
+    return step_parts(model, plan, device, links, ops);
+  }
+  /// Of the forward pass of a device that holds both ends of the model.
+  [[nodiscard]] ListTotals<T> forward(const ModelView<T>& model, const Plan<T>& plan) const {
+    return forward_totals(model.structure, model.shape, model.layers, plan, ops).stage(T{1.0}, T{1.0});
+  }
+};
+
 // Of the plain number there is one compiled copy for each instruction set; calls find these first.
-[[nodiscard]] PassTime<> pass_time(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
-                                   const Links<>& links, OpList<>& ops);
-[[nodiscard]] StepTime<> step_time(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
-                                   const Links<>& links, OpList<>& ops);
+[[nodiscard]] PassParts<> pass_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
+                                     const Links<>& links, OpList<>& ops);
+[[nodiscard]] StepParts<> step_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
+                                     const Links<>& links, OpList<>& ops);
+[[nodiscard]] StepTime<> step_of(const StepParts<>& parts, const ModelView<>& model, const Plan<>& plan, const Device<>& device);
 
 }  // namespace mlsysim

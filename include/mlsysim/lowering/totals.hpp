@@ -65,8 +65,19 @@ struct PlaceTotals {
 template <class T>
 [[nodiscard]] PlaceTotals<T> place_totals_of(const OpList<T>& ops, std::size_t end) {
   PlaceTotals<T> t;
-  for (std::size_t i = 0; i < end; ++i)
-    if (ops[i].pass == Pass::forward) t.at[static_cast<std::size_t>(ops[i].place)] += ops[i];
+  // Neighbours mostly share a place: its sums stay in registers until another place's turn.
+  std::size_t place = 0;
+  ListTotals<T> sums;
+  for (std::size_t i = 0; i < end; ++i) {
+    if (ops[i].pass != Pass::forward) continue;
+    if (const auto next = static_cast<std::size_t>(ops[i].place); next != place) {
+      t.at[place] = sums;
+      sums = t.at[next];
+      place = next;
+    }
+    sums += ops[i];
+  }
+  t.at[place] = sums;
   return t;
 }
 

@@ -5,7 +5,8 @@
 /// move along +seed i, exactly. So seeding -1 and negating the result gives the other side; both runs together are
 /// the whole truth about a kink. A bit per seed remembers that a tie with unequal partials was met (`kinks`), and
 /// another that the value changes in steps along that seed (`steps`: ceil, floor, a count, a jump): a partial of 0
-/// there is no answer, and `gradient` reports the difference to the next step instead.
+/// there is no answer, and `gradient` reports the difference to the next step instead. The bits cover both sides of the
+/// point: where no kink was met, the partials are those of the other side as well.
 
 #include <mlsysim/scalars/condition.hpp>
 #include <mlsysim/units/overloads.hpp>
@@ -53,37 +54,39 @@ void note_step(StepProbe& probe, Rounding rounding, double x, const double* part
 
 }  // namespace detail
 
-/// Outcome of a comparison, with the outcome after an arbitrarily small move along each seed.
+/// Outcome of a comparison, with the outcome after an arbitrarily small move along each seed and against it.
 template <int N>
 struct DualCondition : detail::NoBranch {
   static constexpr std::uint32_t kAll = (1u << N) - 1u;
   bool value = false;
-  std::uint32_t ahead = 0;  ///< bit i: outcome after a small move along +seed i
+  std::uint32_t ahead = 0;   ///< bit i: outcome after a small move along +seed i
+  std::uint32_t behind = 0;  ///< bit i: outcome after a small move along -seed i
 
-  constexpr DualCondition(bool now, std::uint32_t soon) : value(now), ahead(soon) {}
+  constexpr DualCondition(bool now, std::uint32_t soon, std::uint32_t before) : value(now), ahead(soon), behind(before) {}
   friend constexpr DualCondition operator&&(const DualCondition& a, const DualCondition& b) {
-    return {a.value && b.value, a.ahead & b.ahead};
+    return {a.value && b.value, a.ahead & b.ahead, a.behind & b.behind};
   }
   friend constexpr DualCondition operator||(const DualCondition& a, const DualCondition& b) {
-    return {a.value || b.value, a.ahead | b.ahead};
+    return {a.value || b.value, a.ahead | b.ahead, a.behind | b.behind};
   }
-  friend constexpr DualCondition operator!(const DualCondition& a) { return {!a.value, ~a.ahead & kAll}; }
+  friend constexpr DualCondition operator!(const DualCondition& a) { return {!a.value, ~a.ahead & kAll, ~a.behind & kAll}; }
   friend constexpr DualCondition operator&(const DualCondition& a, const DualCondition& b) { return a && b; }
   friend constexpr DualCondition operator|(const DualCondition& a, const DualCondition& b) { return a || b; }
 
-  /// `a` where the condition holds, else `b`; where it is about to change, the other's partials or a step.
+  /// `a` where the condition holds, else `b`; where it is about to change, the other's partials or a step. What changes
+  /// on the other side of the point leaves a flag only.
   friend constexpr Dual<N> select(const DualCondition& c, const Dual<N>& a, const Dual<N>& b) {
     Dual<N> r = c.value ? a : b;
-    const std::uint32_t changes = c.value ? ~c.ahead & kAll : c.ahead;
-    if (changes == 0) return r;
+    const std::uint32_t soon = c.value ? ~c.ahead & kAll : c.ahead, before = c.value ? ~c.behind & kAll : c.behind;
+    if ((soon | before) == 0) return r;
     const Dual<N>& other = c.value ? b : a;
     r.flags |= other.flags;
     for (int i = 0; i < N; ++i) {
-      if ((changes >> i & 1u) == 0) continue;
+      if (((soon | before) >> i & 1u) == 0) continue;
       if (other.value != r.value) {
         r.flags |= 1u << i;
       } else if (other.partial[i] != r.partial[i]) {
-        r.partial[i] = other.partial[i];
+        if ((soon >> i & 1u) != 0) r.partial[i] = other.partial[i];
         r.flags |= 1u << (i + Dual<N>::kKinkShift);
       }
     }
@@ -118,6 +121,13 @@ struct Dual {
 
   [[nodiscard]] constexpr bool steps(int i) const { return (flags >> i & 1u) != 0; }
   [[nodiscard]] constexpr bool kinks(int i) const { return (flags >> (i + kKinkShift) & 1u) != 0; }
+  [[nodiscard]] constexpr bool any_kink() const { return flags >> kKinkShift != 0; }
+  /// The same in value, partials and flags: what was computed from one holds for the other.
+  friend constexpr bool identical(const Dual& a, const Dual& b) {
+    bool same = a.value == b.value && a.flags == b.flags;
+    for (int i = 0; i < N; ++i) same = same && a.partial[i] == b.partial[i];
+    return same;
+  }
 
   friend constexpr Dual operator+(const Dual& a, const Dual& b) {
     Dual r = both(a.value + b.value, a, b);
@@ -163,10 +173,14 @@ struct Dual {
 #define MLSYSIM_COMPARE(OP)                                                          \
   friend constexpr DualCondition<N> operator OP(const Dual& a, const Dual& b) {      \
     const bool now = a.value OP b.value;                                             \
-    if (a.value != b.value) return {now, now ? DualCondition<N>::kAll : 0u};         \
-    std::uint32_t ahead = 0;                                                         \
-    for (int i = 0; i < N; ++i) ahead |= (a.partial[i] OP b.partial[i] ? 1u : 0u) << i; \
-    return {now, ahead};                                                             \
+    const std::uint32_t all = now ? DualCondition<N>::kAll : 0u;                     \
+    if (a.value != b.value) return {now, all, all};                                  \
+    std::uint32_t ahead = 0, behind = 0;                                             \
+    for (int i = 0; i < N; ++i) {                                                    \
+      ahead |= (a.partial[i] OP b.partial[i] ? 1u : 0u) << i;                        \
+      behind |= (b.partial[i] OP a.partial[i] ? 1u : 0u) << i;                       \
+    }                                                                                \
+    return {now, ahead, behind};                                                     \
   }
   MLSYSIM_COMPARE(<)
   MLSYSIM_COMPARE(>)

@@ -1,6 +1,8 @@
 #pragma once
 // Evaluates points of a space block by block: constants filled once per subject, axes by runs, expressions on top.
 
+#include "block_kernels.hpp"
+
 #include <mlsysim/explore/explore.hpp>
 #include <mlsysim/tools/batch.hpp>
 
@@ -45,9 +47,11 @@ class PointKernel {
   [[nodiscard]] const std::vector<Space::Column>& columns() const { return columns_; }
   /// Values of an expression over the block; valid until the next call with the same slot of buffers.
   [[nodiscard]] const double* value(const Expression& e, std::size_t buffer);
-  /// Marks points that miss a constraint or hold no number: bit c for constraint c (the last bit for all beyond 30),
-  /// bit 31 where a side is not finite. Zero: feasible.
-  [[nodiscard]] const std::uint32_t* misses();
+  /// Marks points that miss a constraint or hold no number; see MissWord.
+  [[nodiscard]] const MissWord* misses();
+  /// Values of the two sides of constraint c over the block.
+  [[nodiscard]] const double* left_side(std::size_t c) { return value(compiled_->constraints[c].left(), compiled_->show.size() + 2 * c); }
+  [[nodiscard]] const double* right_side(std::size_t c) { return value(compiled_->constraints[c].right(), compiled_->show.size() + 2 * c + 1); }
   /// Signed objective k (smaller is better).
   [[nodiscard]] const double* objective(std::size_t k);
   /// All slots of one point of the block.
@@ -71,7 +75,7 @@ class PointKernel {
   std::vector<const double*> in_;
   std::vector<double*> out_;
   std::vector<double> filled_;  ///< value that a whole column holds; NaN where it varies
-  std::array<std::uint32_t, kBlock> misses_{};
+  std::array<MissWord, kBlock> misses_{};
   std::size_t points_ = 0;
   std::vector<std::pair<std::size_t, std::string>> failures_;
 };

@@ -52,8 +52,8 @@ template <class T>
   return select((floor(x) >= x) && (x >= T{1.0}), T{1.0}, T{0.0});
 }
 
-template <class T>
-void serve_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, OpList<T>& ops, ScenarioResults<T>& out) {
+template <class T, class Source>
+void serve_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const Source& source, ScenarioResults<T>& out) {
   const auto& run = in.run;
   const T devices = run.tp_size * run.pp_size * run.ep_size;
   out.replicas = run.accelerators / devices;
@@ -75,7 +75,7 @@ void serve_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, OpList<T
   const T generated = s.generates ? run.output_tokens : T{1.0};
   v.decode_context = s.generates ? run.seq_len + (run.output_tokens + 1.0) / 2.0 : run.seq_len;
   v.final_context = s.generates ? run.seq_len + run.output_tokens : run.seq_len;
-  const auto a = serving_core(v, ops);
+  const auto a = serving_core(v, source);
   add_memory(a.memory, out);
   out.ttft = a.ttft;
   out.itl = a.itl;
@@ -101,8 +101,8 @@ void serve_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, OpList<T
   add_macro(in, out.token_throughput, out);
 }
 
-template <class T>
-void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, OpList<T>& ops, ScenarioResults<T>& out) {
+template <class T, class Source>
+void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const Source& source, ScenarioResults<T>& out) {
   const auto& run = in.run;
   const T dp = run.accelerators / (run.tp_size * run.pp_size * run.ep_size * run.cp_size);
   out.degrees_fit = whole(dp);
@@ -124,7 +124,7 @@ void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, OpList<T
   plan.microbatches = divided.microbatches;
   plan.batch = divided.microbatch;
   plan.new_tokens = plan.context = s.sequences ? run.seq_len : T{1.0};
-  const auto answer = training_core(model, plan, in.device, in.links, run.accelerators, run.batch_size, ops);
+  const auto answer = training_core(model, plan, in.device, in.links, run.accelerators, run.batch_size, source);
   const auto& step = answer.step;
   add_memory(step.memory, out);
   out.step_latency = step.total;
@@ -146,14 +146,17 @@ void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, OpList<T
   add_macro(in, out.token_throughput, out);
 }
 
-template <class T>
-void infer_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, OpList<T>& ops, ScenarioResults<T>& out) {
+template <class T, class Source>
+void infer_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const Source& source, ScenarioResults<T>& out) {
   const auto& run = in.run;
   Plan<T> plan = in.plan;
   plan.batch = ceil(run.batch_size / run.accelerators);
   plan.context = s.sequences ? run.seq_len : T{1.0};
   plan.new_tokens = s.prefill.phase == Phase::decode ? T{1.0} : plan.context;
-  const auto pass = pass_time(ModelView<T>{s.prefill, in.shape, s.layers}, plan, in.device, in.links, ops);
+  const ModelView<T> model{s.prefill, in.shape, s.layers};
+  const PassParts<T> parts = source.pass(model, plan, in.device, in.links);
+  PassTime<T> pass = overlapped_pass(parts, model, plan, in.device);
+  pass.memory = pass_memory(parts, model, plan, in.device);
   add_memory(pass.memory, out);
   // Bytes that do not fit come over the host link instead of from memory.
   const Bandwidth<T> memory = in.device.memory_bandwidth * in.device.memory_share;
@@ -173,31 +176,48 @@ void infer_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, OpList<T
   add_macro(in, TokenRate<T>::from_base(T{1.0}), out);
 }
 
-/// One point: `given(i)` is the i-th input of the entry, `take(i, x)` receives its i-th result.
-template <class T, class Given, class Take>
-void scenario_point(const ScenarioState& s, OpList<T>& ops, Given&& given, Take&& take) {
-  static_assert(sizeof(ScenarioInputs<T>) == kScenarioInputs * sizeof(T) && sizeof(ScenarioResults<T>) == kScenarioResults * sizeof(T),
-                "inputs and results of a scenario are numbers and quantities only, so that they are reached by position");
-  ScenarioInputs<T> in;
-  T* const to = reinterpret_cast<T*>(&in);
-  const double* const from = reinterpret_cast<const double*>(&s.base);
-  for (std::size_t i = 0; i < kScenarioInputs; ++i) to[i] = T{from[i]};
-  for (std::size_t i = 0; i < s.inputs.size(); ++i) to[s.inputs[i]] = given(i);
-  ScenarioResults<T> out;
+/// The results of one point, or of one point in each lane.
+template <class T, class Source>
+void scenario_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const Source& source, ScenarioResults<T>& out) {
   switch (s.mode) {
-    case Mode::serve: serve_numbers(s, in, ops, out); break;
-    case Mode::train: train_numbers(s, in, ops, out); break;
-    case Mode::infer: infer_numbers(s, in, ops, out); break;
+    case Mode::serve: serve_numbers(s, in, source, out); break;
+    case Mode::train: train_numbers(s, in, source, out); break;
+    case Mode::infer: infer_numbers(s, in, source, out); break;
   }
-  const T* const found = reinterpret_cast<const T*>(&out);
-  for (std::size_t i = 0; i < s.results.size(); ++i) take(i, found[s.results[i]]);
 }
 
+/// The numbers of a table struct as an array, to be reached by position.
+template <class T, class S>
+[[nodiscard]] T* flat(S& s) {
+  static_assert(sizeof(S) % sizeof(T) == 0);
+  return reinterpret_cast<T*>(&s);
+}
+template <class T, class S>
+[[nodiscard]] const T* flat(const S& s) {
+  static_assert(sizeof(S) % sizeof(T) == 0);
+  return reinterpret_cast<const T*>(&s);
+}
+
+/// One point of the entry; `source_of(inputs)` makes the source of its parts.
+template <class T, class SourceOf>
+void scenario_call(const ScenarioState& s, const T* in, T* out, SourceOf&& source_of) {
+  static_assert(sizeof(ScenarioInputs<T>) == kScenarioInputs * sizeof(T) && sizeof(ScenarioResults<T>) == kScenarioResults * sizeof(T),
+                "inputs and results of a scenario are numbers and quantities only, so that they are reached by position");
+  ScenarioInputs<T> numbers;
+  T* const to = flat<T>(numbers);
+  const double* const base = flat<double>(s.base);
+  for (std::size_t i = 0; i < kScenarioInputs; ++i) to[i] = T{base[i]};
+  for (std::size_t i = 0; i < s.inputs.size(); ++i) to[s.inputs[i]] = in[i];
+  ScenarioResults<T> results;
+  scenario_numbers(s, numbers, source_of(numbers), results);
+  const T* const found = flat<T>(results);
+  for (std::size_t i = 0; i < s.results.size(); ++i) out[i] = found[s.results[i]];
+}
+/// The same, lowered and priced afresh.
 template <class T>
 void scenario_call(const void* self, const T* in, T* out) {
   OpList<T> ops;
-  scenario_point<T>(*static_cast<const ScenarioState*>(self), ops, [&](std::size_t i) -> const T& { return in[i]; },
-                    [&](std::size_t i, const T& x) { out[i] = x; });
+  scenario_call(*static_cast<const ScenarioState*>(self), in, out, [&](const auto&) { return FreshParts<T>{ops}; });
 }
 
 // One file each, because each is seconds of compilation.

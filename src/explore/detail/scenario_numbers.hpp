@@ -5,6 +5,7 @@
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/units/unit.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -159,6 +160,8 @@ inline constexpr std::size_t kScenarioResults = sizeof(ScenarioResults<>) / size
 
 /// What stays fixed while the numbers vary.
 struct ScenarioState {
+  /// Of this state alone, for as long as the program runs: what was remembered of another must not be taken for this.
+  std::uint64_t id = next_id();
   Mode mode = Mode::infer;
   Structure prefill, decode;            ///< serving: the two phases; else `prefill` is the pass
   std::span<const ConvLayer> layers;
@@ -173,6 +176,12 @@ struct ScenarioState {
   ScenarioInputs<> base;
   std::vector<std::uint16_t> inputs;    ///< position in ScenarioInputs of each input of the entry
   std::vector<std::uint16_t> results;   ///< position in ScenarioResults of each result
+
+ private:
+  static std::uint64_t next_id() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
 };
 
 }  // namespace mlsysim::detail

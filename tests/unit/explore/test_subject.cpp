@@ -10,7 +10,9 @@
 #include <mlsysim/tools/gradient.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
+#include <array>
 #include <cmath>
+#include <random>
 
 using namespace mlsysim;
 
@@ -103,6 +105,89 @@ TEST_CASE("all scalars of a scenario agree", "[explore][subject]") {
       CHECK(bounds[r].high >= expected[r] * (1 - 1e-12));
     }
   }
+}
+
+TEST_CASE("points of a batch are what each gives alone, bit for bit", "[explore][subject]") {
+  std::mt19937 random(11);
+  const auto one_of = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (const Mode mode : {Mode::serve, Mode::train, Mode::infer}) {
+    auto s = scenario(mode == Mode::train ? "Mixtral_8x7B" : "Llama3_8B", "H100", mode == Mode::infer ? 4 : 64, mode);
+    s.batch_size = 64;
+    if (mode == Mode::serve) s.output_tokens = 100;
+    if (mode == Mode::train) {
+      s.recomputation = Recomputation::full;
+      s.zero_stage = 1;
+      s.microbatch_count = 4;
+    }
+    const auto subject = subject_of(s);
+    const LawEntry& law = subject.entry;
+    const std::size_t inputs = law.inputs.size(), points = 3 * BatchKernel::kBlock + 5;
+    BatchKernel kernel(law);
+    std::vector<std::vector<double>> found(law.results.size(), std::vector<double>(points));
+    const std::vector<std::span<double>> out(found.begin(), found.end());
+    std::vector<double> at(inputs), alone(law.results.size());
+    // Round i varies input i; then everything varies: a few of the inputs in runs, as a sweep does, or point by point.
+    for (std::size_t round = 0; round < inputs + 12; ++round) {
+      std::vector<std::vector<double>> varied(inputs);
+      std::vector<Column> columns;
+      columns.reserve(inputs);
+      for (std::size_t i = 0; i < inputs; ++i) {
+        const double x = subject.point[i];
+        const bool vary = round < inputs ? i == round : one_of(6) == 0;
+        if (!vary) {
+          columns.emplace_back(x);
+          continue;
+        }
+        const std::array<double, 3> values = law.inputs[i].integral ? std::array{x, 2 * x, x + 1} : std::array{x, 0.75 * x, 0.9 * x + 0.01};
+        const std::size_t stride = std::array<std::size_t, 4>{1, 6, 72, 256}[random() % 4];
+        for (std::size_t p = 0; p < points; ++p) varied[i].push_back(values[p / stride % 3]);
+        columns.emplace_back(varied[i]);
+      }
+      kernel.run(columns, out, points);
+      for (std::size_t p = 0; p < points; p += 1 + random() % 7) {
+        for (std::size_t i = 0; i < inputs; ++i) at[i] = varied[i].empty() ? subject.point[i] : varied[i][p];
+        law.evaluate(law.self.get(), at.data(), alone.data());
+        for (std::size_t r = 0; r < alone.size(); ++r) {
+          if (std::isnan(alone[r]) && std::isnan(found[r][p])) continue;
+          if (alone[r] == found[r][p]) continue;
+          INFO(name_of(mode) << " round " << round << " point " << p << ", " << law.results[r].name);
+          REQUIRE(found[r][p] == alone[r]);
+        }
+      }
+    }
+    CHECK(found[0][0] > 0);
+  }
+}
+
+TEST_CASE("bounds of a box whose plans have their operators in common hold its points", "[explore][subject]") {
+  auto s = scenario("Llama3_70B", "H100", 64, Mode::train);
+  s.batch_size = 128;
+  s.tp_size = 8;
+  s.pp_size = 4;
+  s.microbatch_count = 16;
+  const auto subject = subject_of(s);
+  const LawEntry& law = subject.entry;
+  const std::size_t overlap = subject.input("overlap_efficiency"), tensor = subject.input("tp_overlap");
+  std::vector<Interval> box(subject.point.begin(), subject.point.end()), bounds(law.results.size());
+  box[overlap] = box[tensor] = Interval(0.0, 1.0);
+  law.interval(law.self.get(), box.data(), bounds.data());
+  const std::size_t step = subject.result("step_latency");
+  CHECK(bounds[step].low < bounds[step].high);
+  auto at = subject.point;
+  for (at[overlap] = 0; at[overlap] <= 1; at[overlap] += 0.25)
+    for (at[tensor] = 0; at[tensor] <= 1; at[tensor] += 0.25) {
+      const auto out = law(at);
+      for (std::size_t r = 0; r < out.size(); ++r) {
+        INFO(law.results[r].name);
+        CHECK(bounds[r].low <= out[r] * (1 + 1e-12));
+        CHECK(bounds[r].high >= out[r] * (1 - 1e-12));
+      }
+    }
+  // A point is its own bound.
+  const std::vector<Interval> point(subject.point.begin(), subject.point.end());
+  law.interval(law.self.get(), point.data(), bounds.data());
+  CHECK(bounds[step].low == law(subject.point)[step]);
+  CHECK(bounds[step].high == bounds[step].low);
 }
 
 TEST_CASE("derivatives of a scenario are those of central differences", "[explore][subject]") {

@@ -34,37 +34,44 @@ struct ServingViews {
 };
 
 /// Time of the prompt, chunk after chunk; each chunk attends to everything before it.
-template <class T>
-[[nodiscard]] ServingAnswer<T> serving_core(const ServingViews<T>& v, OpList<T>& ops) {
+/// @param source where the parts of the passes come from, e.g. FreshParts
+template <class T, class Source>
+[[nodiscard]] ServingAnswer<T> serving_core(const ServingViews<T>& v, const Source& source) {
   ServingAnswer<T> out;
   Plan<T> plan = v.plan;
   T done = v.cached;
-  PassTime<T> pass;
+  ListTotals<T> prefilled;
   for (int i = 0; i < v.chunks; ++i) {
     plan.new_tokens = v.chunks == 1 ? v.prompt - v.cached : min(v.chunk, v.prompt - done);
     done = done + plan.new_tokens;
     plan.context = done;
-    pass = pass_time(v.prefill, plan, v.prefill_device, v.links, ops);
+    const PassParts<T> parts = source.pass(v.prefill, plan, v.prefill_device, v.links);
+    const PassTime<T> pass = overlapped_pass(parts, v.prefill, plan, v.prefill_device);
     out.ttft += pass.total;
     out.chunk_time = max(out.chunk_time, pass.total);
     out.prefill = i == 0 ? pass.cost : out.prefill + pass.cost;
+    if (i == v.chunks - 1) prefilled = parts.totals.stage(T{1.0}, T{1.0});
   }
-  const MemoryDemand<T> prefill_demand =
-      demand_of(v.prefill.structure, v.prefill.shape, plan, totals_of(ops, ops.size()));
+  const MemoryDemand<T> prefill_demand = demand_of(v.prefill.structure, v.prefill.shape, plan, prefilled);
 
   plan.new_tokens = T{1.0};
   plan.context = v.decode_context;
-  const auto step = pass_time(v.decode, plan, v.decode_device, v.links, ops);
+  const PassTime<T> step =
+      overlapped_pass(source.pass(v.decode, plan, v.decode_device, v.links), v.decode, plan, v.decode_device);
   out.itl = step.total;
   out.decode = step.cost;
 
   // The most that is resident at once: all weights, the cache at its longest, the larger working set.
   plan.context = v.final_context;
-  const auto range = lower(v.decode.structure, v.decode.shape, v.decode.layers, plan, ops);
-  MemoryDemand<T> demand = demand_of(v.decode.structure, v.decode.shape, plan, totals_of(ops, range.forward_end));
+  MemoryDemand<T> demand = demand_of(v.decode.structure, v.decode.shape, plan, source.forward(v.decode, plan));
   demand.activations = max(demand.activations, prefill_demand.activations);
   out.memory = memory_of(v.decode.structure, plan, v.decode_device, demand);
   return out;
+}
+/// With `ops` as workspace.
+template <class T>
+[[nodiscard]] ServingAnswer<T> serving_core(const ServingViews<T>& v, OpList<T>& ops) {
+  return serving_core(v, FreshParts<T>{ops});
 }
 
 /// Textbook fidelity, from totals; see TextbookPrefillWork and TextbookDecode. Tensor parallelism divides work, weights

@@ -31,12 +31,12 @@ struct TrainingAnswer {
 /// The step of a plan that `devices` devices share for a global batch of `batch` sequences.
 ///
 /// MFU counts the forward pass of the undivided model and twice that for the backward pass; HFU adds what is recomputed.
-/// `ops` is workspace.
-template <class T>
+/// @param source where the parts of the step come from, e.g. FreshParts
+template <class T, class Source>
 [[nodiscard]] TrainingAnswer<T> training_core(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
-                                              const Links<T>& links, const T& devices, const T& batch, OpList<T>& ops) {
+                                              const Links<T>& links, const T& devices, const T& batch, const Source& source) {
   TrainingAnswer<T> out;
-  out.step = step_time(model, plan, device, links, ops);
+  out.step = step_of(source.step(model, plan, device, links), model, plan, device);
   const StepTime<T>& step = out.step;
   const T& m = plan.microbatches;
   const PassCost<T> passes = step.stage.passes();
@@ -52,12 +52,18 @@ template <class T>
 
   Plan<T> whole = plan;
   whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.batch = T{1.0};
-  const auto lowered = lower(model.structure, model.shape, model.layers, whole, ops);
-  const Work<T> work = lowered.totals.stage(T{1.0}, T{1.0}).work * (3.0 * batch);
+  const Work<T> work = source.forward(model, whole).work * (3.0 * batch);
   out.mfu = min(T{1.0}, work / (device.matrix_rate * devices * step.total));
   const T again = passes.work / (passes.work - step.stage.recompute.work);
   out.hfu = min(T{1.0}, out.mfu * max(T{1.0}, again));
   return out;
+}
+
+/// With `ops` as workspace.
+template <class T>
+[[nodiscard]] TrainingAnswer<T> training_core(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
+                                              const Links<T>& links, const T& devices, const T& batch, OpList<T>& ops) {
+  return training_core(model, plan, device, links, devices, batch, FreshParts<T>{ops});
 }
 
 }  // namespace mlsysim
