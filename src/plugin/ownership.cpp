@@ -124,7 +124,7 @@ std::unique_ptr<Hold> Hold::take(const ResolverDescription& r) {
     const auto give_up = [&](const char* what) {
       const std::string why = std::strerror(errno);
       if (file >= 0) ::close(file);
-      fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.121", .message = fmt::format("{} is {}, and its lock file cannot be {}", r.name, mlsysim::name_of(r.ownership), what),
+      fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.121", .message = fmt::format("{} is {}, and its lock file '{}' cannot be {}", r.name, mlsysim::name_of(r.ownership), path.generic_string(), what),
                                     .key = path.generic_string(), .found = why, .expected = "a file that this process may lock", .hint = "name a folder in MLSYSIM_LOCK_DIR"},
            {}, "create of " + r.name);
     };

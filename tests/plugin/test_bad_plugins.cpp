@@ -1,9 +1,8 @@
 // Bad plugins against the host: whatever they do, the host lives and its answers are those of before.
 
+#include "plugin_support.hpp"
+
 #include <mlsysim/explore/explore.hpp>
-#include <mlsysim/pipeline/builder.hpp>
-#include <mlsysim/pipeline/run.hpp>
-#include <mlsysim/plugin/host.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -15,7 +14,6 @@
 #include <csignal>
 #include <fstream>
 #include <thread>
-#include <unistd.h>
 
 using namespace mlsysim;
 using namespace mlsysim::plugin;
@@ -23,18 +21,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kBad = std::string(MLSYSIM_BINARY_DIR) + "/tests/plugin/bad/mlsysim-plugin-";
-const std::string kHello = std::string(MLSYSIM_BINARY_DIR) + "/plugins/hello_c/mlsysim-plugin-hello-c.so";
+const std::string kBad = kBuild + "/tests/plugin/bad/mlsysim-plugin-";
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
-HostOptions closed(std::vector<fs::path> paths, Isolation isolation) {
-  return {.paths = std::move(paths), .environment = Look::no, .user = Look::no, .install = Look::no, .allowed = "all", .isolation = isolation,
-          .limits = {.timeout = std::chrono::milliseconds(1500), .memory = 1ULL << 30}};
+/// Little time and memory: what loops and eats should not take long.
+HostOptions strict(std::vector<fs::path> paths, Isolation isolation) {
+  auto out = closed(std::move(paths), isolation);
+  out.limits = {.timeout = std::chrono::milliseconds(1500), .memory = 1ULL << 30};
+  return out;
 }
 
 /// Name of every case of the list.
@@ -71,13 +64,13 @@ TEST_CASE("no bad plugin in a process of its own harms the host", "[plugin]") {
   REQUIRE(cases().size() >= 40);
   std::string before;
   {
-    PluginHost host(closed({kHello}, Isolation::never));
+    PluginHost host(strict({kHello}, Isolation::never));
     host.load_all();
     before = of_hello();
   }
   for (const auto& name : cases()) {
     INFO(name);
-    PluginHost host(closed({kHello, kBad + name + ".so"}, Isolation::always));
+    PluginHost host(strict({kHello, kBad + name + ".so"}, Isolation::always));
     const auto report = host.load_all();
     for (const auto& f : report.failed) {
       CHECK(f.name != "hello-c");
@@ -97,7 +90,7 @@ TEST_CASE("what a plugin can do in this process is kept from doing harm by the r
                            "register_throws", "duplicate_names", "half_registered", "host_namespace", "bare_name", "name_no_utf8", "unknown_tier", "unknown_ownership", "duplicate_fields", "lying_field_size",
                            "null_fields", "too_many_fields", "unit_taken", "unit_base_unknown", "field_unit_unknown", "object_type_unknown", "default_of_wrong_kind", "zoo_wrong"}) {
     INFO(name);
-    PluginHost host(closed({kBad + name + ".so"}, Isolation::never));
+    PluginHost host(strict({kBad + name + ".so"}, Isolation::never));
     const auto report = host.load_all();
     REQUIRE(report.failed.size() == 1);
     INFO(report.failed[0].failure->message);
@@ -113,7 +106,7 @@ TEST_CASE("what a plugin can do in this process is kept from doing harm by the r
       {"no_solve", "UNIMPLEMENTED"}, {"searched_nothing", "searched nothing"}};
   for (const auto& [name, part] : wrong) {
     INFO(name);
-    PluginHost host(closed({kBad + name + ".so"}, Isolation::never));
+    PluginHost host(strict({kBad + name + ".so"}, Isolation::never));
     CHECK(host.load_all().failed.empty());
     CHECK_THAT(answer("bad/Model", 5), ContainsSubstring(part));
   }
@@ -126,7 +119,7 @@ TEST_CASE("each way to die gives one error that names plugin, call and signal", 
     // A sanitizer needs more address space than any limit on it, so its programs have none.
     if (kSanitized && std::string_view(name) == "memory_bomb") continue;
     INFO(name);
-    PluginHost host(closed({kBad + name + ".so"}, Isolation::always));
+    PluginHost host(strict({kBad + name + ".so"}, Isolation::always));
     REQUIRE(host.load_all().failed.empty());
     const auto text = answer("bad/Model", 1);
     CHECK_THAT(text, ContainsSubstring(part));
@@ -137,7 +130,7 @@ TEST_CASE("each way to die gives one error that names plugin, call and signal", 
 }
 
 TEST_CASE("a plugin whose process is killed in the middle of a sweep costs one point", "[plugin]") {
-  PluginHost host(closed({kBad + "good.so"}, Isolation::always));
+  PluginHost host(strict({kBad + "good.so"}, Isolation::always));
   REQUIRE(host.load_all().failed.empty());
   const auto resolver = ResolverRegistry::standard().share("bad/Model");
   Record in(*resolver, Side::inputs);
@@ -168,7 +161,7 @@ TEST_CASE("a plugin whose process is killed in the middle of a sweep costs one p
 
 TEST_CASE("what an isolated plugin prints is logged", "[plugin]") {
   std::string log;
-  auto options = closed({kBad + "prints.so"}, Isolation::always);
+  auto options = strict({kBad + "prints.so"}, Isolation::always);
   options.log = [&](std::int32_t, std::string_view text) { log += std::string(text) + "\n"; };
   PluginHost host(options);
   REQUIRE(host.load_all().failed.empty());
@@ -178,7 +171,7 @@ TEST_CASE("what an isolated plugin prints is logged", "[plugin]") {
 }
 
 TEST_CASE("an answer that nobody asked for ends the process, not the host", "[plugin]") {
-  PluginHost host(closed({kBad + "answers_twice.so"}, Isolation::always));
+  PluginHost host(strict({kBad + "answers_twice.so"}, Isolation::always));
   REQUIRE(host.load_all().failed.empty());
   for (int i = 0; i < 3; ++i) {
     const auto text = answer("bad/Model", 5);

@@ -172,5 +172,6 @@ TEST_CASE("a thousand reloads leave no memory behind", "[plugin]") {
   for (int i = 0; i < 1000; ++i) host.reload("probe");
   const auto after = resident();
   INFO("from " << before << " to " << after << " bytes");
-  CHECK(after < before + (5U << 20));
+  // A sanitizer keeps what was freed, to see who still uses it: there only the reloads themselves are tested.
+  if (!kSanitized) CHECK(after < before + (5U << 20));
 }

@@ -109,6 +109,10 @@ static void destroy(const MlsHostApi* host, void* instance) {
 #endif
 }
 
+#if defined(BAD_asks_a_solver)
+static void see_nothing(void* user, MlsString name, const MlsValue* value) { (void)user, (void)name, (void)value; }
+#endif
+
 static MlsError* solve(MlsSolveArgs* args) {
   const MlsHostApi* host = args->host;
 #if !defined(BAD_ignores_small_structs)
@@ -213,7 +217,7 @@ static MlsError* solve(MlsSolveArgs* args) {
   extern void throw_something(void);
   if (x == 1) throw_something();
 #elif defined(BAD_asks_a_solver)
-  MlsError* refused = host->evaluate(host, args->call, text("SynthesisSolver"), NULL, 0, NULL, NULL);
+  MlsError* refused = host->evaluate(host, args->call, text("SynthesisSolver"), NULL, 0, NULL, see_nothing);
   if (refused != NULL) return refused;
 #elif defined(BAD_aborts)
   if (x == 1) abort();

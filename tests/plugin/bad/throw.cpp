@@ -1,5 +1,5 @@
 // What C cannot do: an exception across the interface, and a symbol that is shared between copies.
-#if defined(BAD_register_throws)
+#if defined(BAD_register_throws) || defined(BAD_throws_in_solve)
 #include <stdexcept>
 extern "C" __attribute__((visibility("hidden"))) void throw_something() { throw std::runtime_error("across"); }
 #elif defined(BAD_gnu_unique)

@@ -270,8 +270,8 @@ void RemoteServices::evaluate(MlsCall*, std::string_view resolver, std::span<con
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 // A plugin that crashes ends with its signal, as it does without a sanitizer.
-extern "C" const char* __asan_default_options();
-extern "C" const char* __tsan_default_options();
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options();
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options();
 extern "C" const char* __asan_default_options() { return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0"; }
 extern "C" const char* __tsan_default_options() { return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0"; }
 #endif
