@@ -43,16 +43,49 @@ void scenario_point(benchmark::State& state) {
 }
 BENCHMARK(scenario_point)->Arg(0)->Arg(1);
 
+/// A structural sweep in which no two points share a plan: degrees, batch and lengths differ from point to point, and
+/// from block to block.
 void scenario_batch(benchmark::State& state) {
   const auto s = subject(static_cast<int>(state.range(0)));
-  const std::vector<Column> in(s.point.begin(), s.point.end());
-  std::vector<std::vector<double>> out(s.entry.results.size(), std::vector<double>(BatchKernel::kBlock));
+  const std::size_t points = BatchKernel::kBlock;
+  std::vector<std::vector<double>> varied(3, std::vector<double>(points));
+  std::vector<Column> in(s.point.begin(), s.point.end());
+  const std::size_t length = s.input("seq_len");
+  in[s.input("tp_size")] = varied[0];
+  in[s.input("batch_size")] = varied[1];
+  in[length] = varied[2];
+  std::vector<std::vector<double>> out(s.entry.results.size(), std::vector<double>(points));
   const std::vector<std::span<double>> spans(out.begin(), out.end());
   BatchKernel kernel(s.entry);
-  for (auto _ : state) kernel.run(in, spans, BatchKernel::kBlock);
-  state.SetItemsProcessed(state.iterations() * static_cast<long>(BatchKernel::kBlock));
+  double tokens = 1024;
+  for (auto _ : state) {
+    for (std::size_t p = 0; p < points; ++p) {
+      varied[0][p] = static_cast<double>(1u << p / 64);
+      varied[1][p] = 64.0 * (1.0 + static_cast<double>(p / 8 % 8));
+      varied[2][p] = tokens + 16.0 * static_cast<double>(p % 8);
+    }
+    tokens = tokens < 8192 ? tokens + 1 : 1024;
+    kernel.run(in, spans, points);
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<long>(points));
 }
 BENCHMARK(scenario_batch)->Arg(0)->Arg(1);
+
+/// A sweep of what comes after the operators: points of a block share their plans.
+void scenario_shared(benchmark::State& state) {
+  const auto s = subject(static_cast<int>(state.range(0)));
+  const std::size_t points = BatchKernel::kBlock;
+  std::vector<double> varied(points);
+  for (std::size_t p = 0; p < points; ++p) varied[p] = static_cast<double>(p) / static_cast<double>(points);
+  std::vector<Column> in(s.point.begin(), s.point.end());
+  in[s.input(state.range(0) == 0 ? "plan.overlap" : "overlap_efficiency")] = varied;
+  std::vector<std::vector<double>> out(s.entry.results.size(), std::vector<double>(points));
+  const std::vector<std::span<double>> spans(out.begin(), out.end());
+  BatchKernel kernel(s.entry);
+  for (auto _ : state) kernel.run(in, spans, points);
+  state.SetItemsProcessed(state.iterations() * static_cast<long>(points));
+}
+BENCHMARK(scenario_shared)->Arg(0)->Arg(1);
 
 void gradient_24(benchmark::State& state) {
   const auto s = subject(static_cast<int>(state.range(0)));
@@ -83,13 +116,16 @@ struct Hundred {
   };
   template <class T = double> static Result<T> solve(const Inputs<T>& in) {
     const T per_peak = 1.0 / in.peak, per_byte = 1.0 / in.bandwidth;
-    T time = in.launch, energy = in.launch * 0.5;
-    for (int k = 1; k <= 12; ++k) {  // a fixed count: unrolled
-      const T roof = max(in.work * (0.9 * k) * per_peak, in.traffic * (1.0 / k) * per_byte);
-      time = time + roof + in.launch;
-      energy = energy + roof * 3.0;
-    }
-    return {time, energy};
+    Result<T> sums{in.launch, in.launch * 0.5};
+    add_roofs<1>(in, per_peak, per_byte, sums);
+    return sums;
+  }
+  /// Roofs k to 12, written out: a law of this size has no loop.
+  template <int k, class T> static void add_roofs(const Inputs<T>& in, const T& per_peak, const T& per_byte, Result<T>& sums) {
+    const T roof = max(in.work * (0.9 * k) * per_peak, in.traffic * (1.0 / k) * per_byte);
+    sums.time = sums.time + roof + in.launch;
+    sums.energy = sums.energy + roof * 3.0;
+    if constexpr (k < 12) add_roofs<k + 1>(in, per_peak, per_byte, sums);
   }
 };
 

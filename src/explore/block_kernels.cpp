@@ -56,12 +56,20 @@ MLSYSIM_KERNEL ConstraintCounts count_constraint(const MissWord* misses, MissWor
 }
 
 MLSYSIM_KERNEL double least_feasible(const MissWord* misses, const double* x, std::size_t points) {
-  double least = HUGE_VAL;
-  for (std::size_t p = 0; p < points; ++p) {
-    const double value = misses[p] == 0 ? x[p] : HUGE_VAL;
-    least = value < least ? value : least;
-  }
-  return least;
+  // Several minima side by side: a single one would have to wait for itself.
+  constexpr std::size_t kSide = 16;
+  double least[kSide];
+  for (std::size_t j = 0; j < kSide; ++j) least[j] = HUGE_VAL;
+  std::size_t at = 0;
+  for (; at + kSide <= points; at += kSide)
+    for (std::size_t j = 0; j < kSide; ++j) {
+      const double value = misses[at + j] == 0 ? x[at + j] : HUGE_VAL;
+      least[j] = value < least[j] ? value : least[j];
+    }
+  for (; at < points; ++at)
+    if (misses[at] == 0 && x[at] < least[0]) least[0] = x[at];
+  for (std::size_t j = 1; j < kSide; ++j) least[0] = least[j] < least[0] ? least[j] : least[0];
+  return least[0];
 }
 
 }  // namespace mlsysim::detail

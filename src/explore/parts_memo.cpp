@@ -33,59 +33,44 @@ void put_lanes(const std::array<const S*, Lanes::width>& from, L& lanes) {
     for (std::size_t j = 0; j < Lanes::width; ++j) to[i].lane[j] = numbers[j][i];
 }
 
-/// First lane after `first` whose numbers differ from its.
+/// Bit j: lane j differs from the lane before it (lane 0 does).
 template <class L>
-[[nodiscard]] int run_end(const L& lanes, int first) {
+[[nodiscard]] unsigned run_starts(const L& lanes) {
   const Lanes* const numbers = flat<Lanes>(lanes);
   std::array<std::uint64_t, Lanes::width> differs{};
-  for (std::size_t i = 0; i < sizeof(L) / sizeof(Lanes); ++i) {
-    const auto here = std::bit_cast<std::uint64_t>(numbers[i].lane[first]);
-    for (std::size_t j = 0; j < Lanes::width; ++j) differs[j] |= std::bit_cast<std::uint64_t>(numbers[i].lane[j]) ^ here;
-  }
-  int end = first + 1;
-  while (end < Lanes::width && differs[static_cast<std::size_t>(end)] == 0) ++end;
-  return end;
+  for (std::size_t i = 0; i < sizeof(L) / sizeof(Lanes); ++i)
+    for (std::size_t j = 1; j < Lanes::width; ++j)
+      differs[j] |= std::bit_cast<std::uint64_t>(numbers[i].lane[j]) ^ std::bit_cast<std::uint64_t>(numbers[i].lane[j - 1]);
+  unsigned starts = 1;
+  for (std::size_t j = 1; j < Lanes::width; ++j) starts |= (differs[j] != 0 ? 1u : 0u) << j;
+  return starts;
 }
 
-/// Calls `parts_of(plan)` once for each run of equal plans and spreads what it gives over the lanes.
-template <class Out, class PartsOf>
-[[nodiscard]] Out by_runs(const Plan<Lanes>& plans, PartsOf&& parts_of) {
+// From so many plans in eight lanes on, lowering in lanes is cheaper than one plan after the other.
+constexpr int kManyPlans = 5;
+
+/// Calls `parts_of(plan)` once for each run of equal plans and spreads what it gives over the lanes; `in_lanes()` where
+/// nearly every lane has a plan of its own.
+template <class Out, class PartsOf, class InLanes>
+[[nodiscard]] Out by_runs(const Plan<Lanes>& plans, PartsOf&& parts_of, InLanes&& in_lanes) {
   using Parts = std::remove_cvref_t<decltype(parts_of(Plan<>()))>;
+  const unsigned starts = run_starts(plans);
+  const int runs = std::popcount(starts);
+  if (runs >= kManyPlans) return in_lanes();
   std::array<const Parts*, Lanes::width> found;
-  std::array<Parts, Lanes::width> copies;
-  for (int lane = 0; lane < Lanes::width;) {
-    const int end = run_end(plans, lane);
-    Plan<> plan;
-    take_lane(plans, lane, plan);
-    const Parts* parts = &parts_of(plan);
-    // A later plan may push the parts of an earlier one out.
-    if (end - lane < Lanes::width) parts = &(copies[static_cast<std::size_t>(lane)] = *parts);
-    for (; lane < end; ++lane) found[static_cast<std::size_t>(lane)] = parts;
-  }
-  Out out;
-  put_lanes(found, out);
-  return out;
-}
-
-/// Calls `parts_of(model, plan, device, links)` for each lane.
-template <class Out, class PartsOf>
-[[nodiscard]] Out by_lanes(const ModelView<Lanes>& models, const Plan<Lanes>& plans, const Device<Lanes>* devices,
-                           const Links<Lanes>* all_links, PartsOf&& parts_of) {
-  using Parts = std::remove_cvref_t<decltype(parts_of(ModelView<>(), Plan<>(), Device<>(), Links<>()))>;
-  std::array<Parts, Lanes::width> parts;
-  std::array<const Parts*, Lanes::width> found;
+  std::array<Parts, kManyPlans> copies;
+  std::size_t run = 0;
   for (int lane = 0; lane < Lanes::width; ++lane) {
-    ModelView<> model{models.structure, {}, models.layers};
-    Plan<> plan;
-    Device<> device;
-    Links<> links;
-    take_lane(models.shape, lane, model.shape);
-    take_lane(plans, lane, plan);
-    if (devices != nullptr) take_lane(*devices, lane, device);
-    if (all_links != nullptr) take_lane(*all_links, lane, links);
     const auto at = static_cast<std::size_t>(lane);
-    parts[at] = parts_of(model, plan, device, links);
-    found[at] = &parts[at];
+    if ((starts >> lane & 1u) == 0) {
+      found[at] = found[at - 1];
+      continue;
+    }
+    Plan<> plan;
+    take_lane(plans, lane, plan);
+    found[at] = &parts_of(plan);
+    // A later plan may push the parts of an earlier one out.
+    if (runs > 1) found[at] = &(copies[run++] = *found[at]);
   }
   Out out;
   put_lanes(found, out);
@@ -133,28 +118,25 @@ PartsMemo& thread_parts() {
   return *memo;
 }
 
-PassParts<Lanes> LaneParts::pass(const ModelView<Lanes>& model, const Plan<Lanes>& plan,
-                                  const Device<Lanes>& device, const Links<Lanes>& links) const {
-  if (memo != nullptr)
-    return by_runs<PassParts<Lanes>>(bare(plan), [&](const Plan<>& p) -> const PassParts<>& { return memo->pass(model.structure, p); });
-  return by_lanes<PassParts<Lanes>>(model, plan, &device, &links, [&](const auto& m, const auto& p, const auto& d, const auto& l) {
-    return pass_parts(m, p, d, l, *ops);
-  });
+PassParts<Lanes> LaneParts::pass(const ModelView<Lanes>& model, const Plan<Lanes>& plan, const Device<Lanes>& device,
+                                 const Links<Lanes>& links) const {
+  const auto in_lanes = [&] { return pass_parts<Lanes>(model, plan, device, links, *ops); };
+  if (memo == nullptr) return in_lanes();
+  return by_runs<PassParts<Lanes>>(
+      bare(plan), [&](const Plan<>& p) -> const PassParts<>& { return memo->pass(model.structure, p); }, in_lanes);
 }
-StepParts<Lanes> LaneParts::step(const ModelView<Lanes>& model, const Plan<Lanes>& plan,
-                                  const Device<Lanes>& device, const Links<Lanes>& links) const {
-  if (memo != nullptr)
-    return by_runs<StepParts<Lanes>>(bare(plan), [&](const Plan<>& p) -> const StepParts<>& { return memo->step(model.structure, p); });
-  return by_lanes<StepParts<Lanes>>(model, plan, &device, &links, [&](const auto& m, const auto& p, const auto& d, const auto& l) {
-    return step_parts(m, p, d, l, *ops);
-  });
+StepParts<Lanes> LaneParts::step(const ModelView<Lanes>& model, const Plan<Lanes>& plan, const Device<Lanes>& device,
+                                 const Links<Lanes>& links) const {
+  const auto in_lanes = [&] { return step_parts<Lanes>(model, plan, device, links, *ops); };
+  if (memo == nullptr) return in_lanes();
+  return by_runs<StepParts<Lanes>>(
+      bare(plan), [&](const Plan<>& p) -> const StepParts<>& { return memo->step(model.structure, p); }, in_lanes);
 }
 ListTotals<Lanes> LaneParts::forward(const ModelView<Lanes>& model, const Plan<Lanes>& plan) const {
-  if (memo != nullptr)
-    return by_runs<ListTotals<Lanes>>(bare(plan), [&](const Plan<>& p) -> const ListTotals<>& { return memo->forward(model.structure, p); });
-  return by_lanes<ListTotals<Lanes>>(model, plan, nullptr, nullptr, [&](const auto& m, const auto& p, const auto&, const auto&) {
-    return FreshParts<double>{*ops}.forward(m, p);
-  });
+  const auto in_lanes = [&] { return FreshParts<Lanes>{*ops}.forward(model, plan); };
+  if (memo == nullptr) return in_lanes();
+  return by_runs<ListTotals<Lanes>>(
+      bare(plan), [&](const Plan<>& p) -> const ListTotals<>& { return memo->forward(model.structure, p); }, in_lanes);
 }
 
 }  // namespace mlsysim::detail

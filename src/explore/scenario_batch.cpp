@@ -13,6 +13,7 @@ namespace {
 
 /// Buffers of one thread.
 struct Block {
+  OpList<Lanes> ops;
   ScenarioInputs<Lanes> numbers;
   std::vector<std::uint16_t> varying;  ///< inputs of the entry that are not one value over the block
 };
@@ -39,7 +40,7 @@ MLSYSIM_KERNEL void find_varying(const double* const* in, std::size_t inputs, st
 }
 
 /// Everything after the parts, in lanes. Without the clones of MLSYSIM_KERNEL: flattening it for three instruction sets
-/// takes minutes of compilation, and it is not where the time goes.
+/// takes minutes of compilation.
 void run_lanes(const ScenarioState& s, Block& block, const LaneParts& parts, const double* const* in,
                               double* const* out, std::size_t points) {
   Lanes* const to = flat<Lanes>(block.numbers);
@@ -57,8 +58,7 @@ void run_lanes(const ScenarioState& s, Block& block, const LaneParts& parts, con
 }  // namespace
 
 // Lowering and pricing are most of the work of a point, and neighbours in a sweep mostly share them: they are done in
-// double, once for each plan that is new, and the rest in lanes. Lowering in lanes was no faster than in double (an
-// operator of eight lanes is twenty cache lines), and flattening it into a kernel takes minutes of compilation.
+// double, once for each plan that is new, and the rest in lanes.
 void scenario_batch(const void* self, const double* const* in, double* const* out, std::size_t points) {
   static_assert(sizeof(ScenarioInputs<Lanes>) == kScenarioInputs * sizeof(Lanes) &&
                     sizeof(ScenarioResults<Lanes>) == kScenarioResults * sizeof(Lanes),
@@ -75,7 +75,7 @@ void scenario_batch(const void* self, const double* const* in, double* const* ou
   const bool one_machine = std::none_of(block.varying.begin(), block.varying.end(), [&](std::size_t i) { return outside_plan(s, i); });
   PartsMemo& memo = thread_parts();
   if (one_machine) memo.use(s, fixed);
-  run_lanes(s, block, {one_machine ? &memo : nullptr, &memo.ops()}, in, out, points);
+  run_lanes(s, block, {one_machine ? &memo : nullptr, &block.ops}, in, out, points);
 }
 
 }  // namespace mlsysim::detail

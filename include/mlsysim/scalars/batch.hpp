@@ -5,46 +5,19 @@
 /// `max`, the C library's own `pow log log2 exp` for each lane, no reassociation. Files that instantiate laws on
 /// Batch outside the kernels of `tools` need -ffp-contract=off for that on machines with fused multiply-add.
 ///
-/// Lanes are a plain array, so the layout does not depend on the instruction set and a call that was not inlined is still
-/// correct. Arithmetic and comparisons go through the compiler's vector types, which mean the plain loop that stands
-/// beside them: the code is the same, and a compiler that need not find it among loops is done several times sooner.
+/// Lanes are a plain array and every operation a plain loop: g++ 12 makes from it the code that vector types
+/// give, on each instruction set, and the layout does not depend on the instruction set, so a call that was not
+/// inlined is still correct.
 
 #include <mlsysim/scalars/condition.hpp>
 #include <mlsysim/units/overloads.hpp>
 
 #include <cmath>
-#include <type_traits>
 
 namespace mlsysim {
 
 template <int W = 8>
 struct Batch;
-
-// MLSYSIM_LANEWISE(R, vectors, loop): the result of type R, by vectors at run time and by the loop in constants.
-#if defined(__GNUC__)
-#define MLSYSIM_LANEWISE(R, VECTORS, LOOP)                                         \
-  if (!std::is_constant_evaluated()) return __builtin_bit_cast(R, VECTORS);        \
-  R r{};                                                                           \
-  for (int i = 0; i < W; ++i) r.lane[i] = LOOP;                                    \
-  return r
-#define MLSYSIM_VECTOR(X) __builtin_bit_cast(typename detail::LaneVector<W>::Type, X)
-#else
-#define MLSYSIM_LANEWISE(R, VECTORS, LOOP)                                         \
-  R r{};                                                                           \
-  for (int i = 0; i < W; ++i) r.lane[i] = LOOP;                                    \
-  return r
-#endif
-
-namespace detail {
-#if defined(__GNUC__)
-/// What lanes are while they are computed with. Never passed between functions: how that is done depends on the
-/// instruction set.
-template <int W>
-struct LaneVector {
-  using Type [[gnu::vector_size(W * sizeof(double))]] = double;
-};
-#endif
-}  // namespace detail
 
 /// Outcome of a comparison, lane by lane; 1.0 where it holds, else 0.0 (vectorises on every instruction set).
 template <int W>
@@ -52,20 +25,28 @@ struct Mask : detail::NoBranch {
   double lane[W];
 
   friend constexpr Mask operator&&(const Mask& a, const Mask& b) {
-    MLSYSIM_LANEWISE(Mask, MLSYSIM_VECTOR(a) * MLSYSIM_VECTOR(b), a.lane[i] * b.lane[i]);
+    Mask r{};
+    for (int i = 0; i < W; ++i) r.lane[i] = a.lane[i] * b.lane[i];
+    return r;
   }
   friend constexpr Mask operator||(const Mask& a, const Mask& b) {
-    MLSYSIM_LANEWISE(Mask, (MLSYSIM_VECTOR(a) < MLSYSIM_VECTOR(b) ? MLSYSIM_VECTOR(b) : MLSYSIM_VECTOR(a)),
-                     a.lane[i] < b.lane[i] ? b.lane[i] : a.lane[i]);
+    Mask r{};
+    for (int i = 0; i < W; ++i) r.lane[i] = a.lane[i] < b.lane[i] ? b.lane[i] : a.lane[i];
+    return r;
   }
-  friend constexpr Mask operator!(const Mask& a) { MLSYSIM_LANEWISE(Mask, 1.0 - MLSYSIM_VECTOR(a), 1.0 - a.lane[i]); }
+  friend constexpr Mask operator!(const Mask& a) {
+    Mask r{};
+    for (int i = 0; i < W; ++i) r.lane[i] = 1.0 - a.lane[i];
+    return r;
+  }
   friend constexpr Mask operator&(const Mask& a, const Mask& b) { return a && b; }
   friend constexpr Mask operator|(const Mask& a, const Mask& b) { return a || b; }
 
   /// `a` in the lanes where the condition holds, else `b`.
   friend constexpr Batch<W> select(const Mask& m, const Batch<W>& a, const Batch<W>& b) {
-    MLSYSIM_LANEWISE(Batch<W>, (MLSYSIM_VECTOR(m) != 0.0 ? MLSYSIM_VECTOR(a) : MLSYSIM_VECTOR(b)),
-                     m.lane[i] != 0.0 ? a.lane[i] : b.lane[i]);
+    Batch<W> r;
+    for (int i = 0; i < W; ++i) r.lane[i] = m.lane[i] != 0.0 ? a.lane[i] : b.lane[i];
+    return r;
   }
   friend constexpr Batch<W> select(const Mask& m, double a, double b) { return select(m, Batch<W>(a), Batch<W>(b)); }
 };
@@ -85,29 +66,41 @@ struct Batch {
   }
 
   friend constexpr Batch operator+(const Batch& a, const Batch& b) {
-    MLSYSIM_LANEWISE(Batch, MLSYSIM_VECTOR(a) + MLSYSIM_VECTOR(b), a.lane[i] + b.lane[i]);
+    Batch r;
+    for (int i = 0; i < W; ++i) r.lane[i] = a.lane[i] + b.lane[i];
+    return r;
   }
   friend constexpr Batch operator-(const Batch& a, const Batch& b) {
-    MLSYSIM_LANEWISE(Batch, MLSYSIM_VECTOR(a) - MLSYSIM_VECTOR(b), a.lane[i] - b.lane[i]);
+    Batch r;
+    for (int i = 0; i < W; ++i) r.lane[i] = a.lane[i] - b.lane[i];
+    return r;
   }
   friend constexpr Batch operator*(const Batch& a, const Batch& b) {
-    MLSYSIM_LANEWISE(Batch, MLSYSIM_VECTOR(a) * MLSYSIM_VECTOR(b), a.lane[i] * b.lane[i]);
+    Batch r;
+    for (int i = 0; i < W; ++i) r.lane[i] = a.lane[i] * b.lane[i];
+    return r;
   }
   friend constexpr Batch operator/(const Batch& a, const Batch& b) {
-    MLSYSIM_LANEWISE(Batch, MLSYSIM_VECTOR(a) / MLSYSIM_VECTOR(b), a.lane[i] / b.lane[i]);
+    Batch r;
+    for (int i = 0; i < W; ++i) r.lane[i] = a.lane[i] / b.lane[i];
+    return r;
   }
-  friend constexpr Batch operator-(const Batch& a) { MLSYSIM_LANEWISE(Batch, -MLSYSIM_VECTOR(a), -a.lane[i]); }
+  friend constexpr Batch operator-(const Batch& a) {
+    Batch r;
+    for (int i = 0; i < W; ++i) r.lane[i] = -a.lane[i];
+    return r;
+  }
   friend constexpr Batch operator+(const Batch& a) { return a; }
   constexpr Batch& operator+=(const Batch& o) { return *this = *this + o; }
   constexpr Batch& operator-=(const Batch& o) { return *this = *this - o; }
   constexpr Batch& operator*=(const Batch& o) { return *this = *this * o; }
   constexpr Batch& operator/=(const Batch& o) { return *this = *this / o; }
 
-#define MLSYSIM_COMPARE(OP)                                                                       \
-  friend constexpr Mask<W> operator OP(const Batch& a, const Batch& b) {                          \
-    MLSYSIM_LANEWISE(Mask<W>, (MLSYSIM_VECTOR(a) OP MLSYSIM_VECTOR(b) ? 1.0 + typename detail::LaneVector<W>::Type{}   \
-                                                                     : typename detail::LaneVector<W>::Type{}),      \
-                     a.lane[i] OP b.lane[i] ? 1.0 : 0.0);                                         \
+#define MLSYSIM_COMPARE(OP)                                                        \
+  friend constexpr Mask<W> operator OP(const Batch& a, const Batch& b) {           \
+    Mask<W> r{};                                                                   \
+    for (int i = 0; i < W; ++i) r.lane[i] = a.lane[i] OP b.lane[i] ? 1.0 : 0.0;    \
+    return r;                                                                      \
   }
   MLSYSIM_COMPARE(<)
   MLSYSIM_COMPARE(>)
@@ -118,12 +111,14 @@ struct Batch {
 #undef MLSYSIM_COMPARE
 
   friend constexpr Batch min(const Batch& a, const Batch& b) {
-    MLSYSIM_LANEWISE(Batch, (MLSYSIM_VECTOR(b) < MLSYSIM_VECTOR(a) ? MLSYSIM_VECTOR(b) : MLSYSIM_VECTOR(a)),
-                     b.lane[i] < a.lane[i] ? b.lane[i] : a.lane[i]);
+    Batch r;
+    for (int i = 0; i < W; ++i) r.lane[i] = b.lane[i] < a.lane[i] ? b.lane[i] : a.lane[i];
+    return r;
   }
   friend constexpr Batch max(const Batch& a, const Batch& b) {
-    MLSYSIM_LANEWISE(Batch, (MLSYSIM_VECTOR(a) < MLSYSIM_VECTOR(b) ? MLSYSIM_VECTOR(b) : MLSYSIM_VECTOR(a)),
-                     a.lane[i] < b.lane[i] ? b.lane[i] : a.lane[i]);
+    Batch r;
+    for (int i = 0; i < W; ++i) r.lane[i] = a.lane[i] < b.lane[i] ? b.lane[i] : a.lane[i];
+    return r;
   }
   friend constexpr Batch clamp(const Batch& x, const Batch& low, const Batch& high) { return min(max(x, low), high); }
   friend constexpr Batch select(bool condition, const Batch& a, const Batch& b) { return condition ? a : b; }
@@ -154,9 +149,6 @@ struct Batch {
   friend Batch ceil_div(const Batch& count, const Batch& size) { return ceil(count / size); }
   friend constexpr Batch named(std::string_view, const Batch& x) { return x; }
 };
-
-#undef MLSYSIM_LANEWISE
-#undef MLSYSIM_VECTOR
 
 template <int W>
 inline constexpr bool is_scalar_v<Batch<W>> = true;

@@ -9,14 +9,6 @@
 #include <cstring>
 #include <vector>
 
-namespace mlsysim {
-
-// Of lanes too there is one compiled copy for each instruction set; calls find it first.
-[[nodiscard]] StepTime<Batch<>> step_of(const StepParts<Batch<>>& parts, const ModelView<Batch<>>& model, const Plan<Batch<>>& plan,
-                                        const Device<Batch<>>& device);
-
-}  // namespace mlsysim
-
 namespace mlsysim::detail {
 
 using Lanes = Batch<>;
@@ -77,9 +69,6 @@ class PartsMemo {
   [[nodiscard]] const PassParts<>& pass(const Structure& structure, const Plan<>& plan);
   [[nodiscard]] const StepParts<>& step(const Structure& structure, const Plan<>& plan);
   [[nodiscard]] const ListTotals<>& forward(const Structure& structure, const Plan<>& plan);
-  /// Workspace for whoever lowers beside the memo.
-  [[nodiscard]] OpList<>& ops() { return ops_; }
-
  private:
   [[nodiscard]] ModelView<> model(const Structure& structure) const { return {structure, fixed_.shape, state_->layers}; }
 
@@ -93,11 +82,10 @@ class PartsMemo {
 /// The memo of this thread.
 [[nodiscard]] PartsMemo& thread_parts();
 
-/// Source of parts for lanes: those of a lane are looked up, or lowered and priced, in double. Lanes that differ in the
-/// model or the machine have nothing to remember (`memo` null).
+/// Source of parts for lanes: lanes that share plans take them from the memo, others are lowered and priced in lanes.
 struct LaneParts {
-  PartsMemo* memo;
-  OpList<>* ops;
+  PartsMemo* memo;  ///< null where the lanes differ in the model or the machine
+  OpList<Lanes>* ops;
 
   [[nodiscard]] PassParts<Lanes> pass(const ModelView<Lanes>& model, const Plan<Lanes>& plan, const Device<Lanes>& device,
                                       const Links<Lanes>& links) const;

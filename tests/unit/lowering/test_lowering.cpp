@@ -277,3 +277,43 @@ TEST_CASE("every model with a shape lowers in every phase it has", "[lowering][z
     }
   }
 }
+
+TEST_CASE("a list costs what its operators cost one by one", "[lowering]") {
+  // A list knows collectives again and leaves out what costs nothing; both must not show.
+  Notes quiet;
+  const auto& hardware = standard_zoo().at<HardwareNode>("H100");
+  const auto device = device_view(hardware, Precision::bf16, conventions_or_standard(nullptr), quiet);
+  const auto links = links_view(hardware, 8, conventions_or_standard(nullptr), quiet, Phase::training);
+  for (const char* name : {"Llama3_70B", "DeepSeek_V3", "GPT3"})
+    for (const double tp : {1.0, 4.0, 8.0})
+      for (const double pp : {1.0, 4.0}) {
+        INFO(name << " tp " << tp << " pp " << pp);
+        auto v = model_view(model(name), Phase::training);
+        v.structure.recomputed = part::all;
+        v.structure.zero_stage = 2;
+        Plan<> plan = plan_of(2, 1024, 1024);
+        plan.tp = tp;
+        plan.pp = pp;
+        plan.dp = 4;
+        OpList<> ops;
+        (void)lower(v.structure, v.shape, v.layers, plan, ops);
+        const auto costs = price_list<double>(ops.span(), device, links);
+        Time<> all, network, joins;
+        for (const auto& op : ops) {
+          const auto cost = price(op, device, links);
+          all += cost.total;
+          network += cost.network;
+          if (op.between == Traffic::tensor) joins += cost.network;
+        }
+        Time<> total, exchanged;
+        for (const auto& pass : costs.at)
+          for (const auto& place : pass) {
+            total += place.total;
+            exchanged += place.network;
+          }
+        CHECK_THAT(total.base(), WithinRel(all.base(), 1e-13));
+        CHECK_THAT(exchanged.base(), WithinRel(network.base(), 1e-13));
+        CHECK_THAT(costs.between(Traffic::tensor).base(), WithinRel(joins.base(), 1e-13));
+        if (tp > 1) CHECK(joins > Time<>());
+      }
+}

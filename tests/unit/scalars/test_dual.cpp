@@ -100,3 +100,22 @@ TEST_CASE("a seed that stands still stays still at infinite slopes", "[scalars]"
   CHECK(pow(D::variable(0.0, 0), 2.0).partial[0] == 0.0);
   CHECK(std::isinf(sqrt(D::variable(0.0, 0)).partial[0]));
 }
+
+TEST_CASE("flags tell what happens on either side of a point", "[scalars]") {
+  const D x = D::variable(1.0, 0);
+  // Along +x nothing changes: the slope is 2, and the flag says that the other side has another.
+  const D bend = select(x >= D(1.0), x * 2.0, x + 1.0);
+  CHECK(bend.partial[0] == 2.0);
+  CHECK(bend.kinks(0));
+  CHECK(bend.any_kink());
+  const D jump = select(x >= D(1.0), D(3.0), D(2.0));
+  CHECK(jump.value == 3.0);
+  CHECK(jump.steps(0));
+  const D smooth = select(x >= D(0.5), x * 2.0, x + 1.0);
+  CHECK(smooth.flags == 0);
+  // The two sides have equal slopes: no kink.
+  CHECK_FALSE(select(x >= D(1.0), x * 2.0, x * 3.0 - x).any_kink());
+  const D ahead = select((x > D(1.0)) && (D(2.0) > x), x * 2.0, x + 1.0);
+  CHECK(ahead.partial[0] == 2.0);
+  CHECK(ahead.kinks(0));
+}
