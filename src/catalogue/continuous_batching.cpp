@@ -100,8 +100,8 @@ void operators(const In& in, double mean, double held, Out& out, Notes& notes) {
   const auto run = [&](double n, Time<>* step) {
     const Time<> itl =
         ServingModel{}.solve(serving_of(in, Fidelity::operator_level, prompt + answer / 2, n)).itl;
-    const Time<> cycle = InFlightStep::solve<double>({.decode = itl, .prompt = one.ttft * std::max(1.0, n / answer), .host = {},
-                                                      .prompts_per_step = n / answer, .mixed = 0}).itl;
+    const Time<> cycle = InFlightStep::solve<double>({.decode_pass = itl, .added = one.ttft * std::max(1.0, n / answer),
+                                                      .prompts_per_step = n / answer}).itl;
     if (step != nullptr) *step = itl;
     return std::pair{n * unit::token / cycle, cycle};
   };

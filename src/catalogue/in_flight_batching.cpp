@@ -27,6 +27,13 @@ void check(const In& in) {
                                             in.arrival_rate->in(unit::request / unit::s)),
                        .expected = "one of arrival_rate and concurrency, or neither for a full queue",
                        .hint = "drop one of the two"});
+  if (in.decode_hardware != nullptr && !in.prefill_replicas)
+    throw DomainError({.id = "mlsysim.catalogue.072",
+                       .message = "devices that only decode need workers for the prompts",
+                       .key = "prefill_replicas",
+                       .found = fmt::format("decode_hardware '{}' and no prefill_replicas", in.decode_hardware->name),
+                       .expected = "the number of prefill workers",
+                       .hint = "give prefill_replicas, or leave decode_hardware out"});
   if (in.cached_prefix_len >= in.seq_len)
     throw DomainError({.id = "mlsysim.catalogue.071",
                        .message = "the cached prefix must be shorter than the prompt",
@@ -53,25 +60,35 @@ class Steady {
 
   /// Mean step with `running` requests when `others` of them bring a prompt every `steps` steps.
   struct Step {
-    InFlightStep::Result<double> law;
-    Time<> host, decode;
-    double prompts = 0;  ///< of a rank and step
+    Time<> itl, decode_pass, prompt_pass;  ///< host included
+    Time<> device;                         ///< of a step without prompts
+    double prompts = 0;                    ///< of a rank and step
+    double prompt_passes = 0;              ///< share of the passes that hold prompts
+    double prompt_share = 0;               ///< share of the time that they take
+    [[nodiscard]] Time<> mean_pass() const { return decode_pass * (1 - prompt_passes) + prompt_pass * prompt_passes; }
+    /// Standard deviation of the passes over their mean.
+    [[nodiscard]] double pass_cv() const {
+      return std::sqrt(prompt_passes * (1 - prompt_passes)) * std::abs((prompt_pass - decode_pass) / mean_pass());
+    }
   };
   [[nodiscard]] Step step(double running, double others) const {
     Step s;
-    const double ranks = in_.ep_size;
-    s.decode = decode(running);
-    s.host = host_time(engine_, running / ranks);
+    const double ranks = in_.ep_size, mixed = engine_.mixed ? 1.0 : 0.0;
+    s.device = decode(running);
     s.prompts = separate() ? 0.0 : others / ranks / steps_;
     if (in_step() && !engine_.mixed && !separate())
       // All start together: those whose prompt came first wait for the passes of the others.
       s.prompts = std::max(0.0, others + 1 - std::min(together_, others + 1)) / (2 * steps_);
     Time<> prompt = prompt_pass(std::clamp(s.prompts, 1.0, together_)) * std::max(1.0, s.prompts / together_);
     // Weights are read and kernels launched once for a mixed pass; the running requests add what they add to a step.
-    if (engine_.mixed) prompt += max(s.decode - decode(ranks), Time<>());
-    s.law = InFlightStep::solve<double>({.decode = s.decode, .prompt = prompt, .host = s.host,
-                                         .prompts_per_step = s.prompts * chunks_, .mixed = engine_.mixed ? 1.0 : 0.0,
-                                         .beside = engine_.beside ? 1.0 : 0.0});
+    if (engine_.mixed) prompt += max(s.device - decode(ranks), Time<>());
+    s.decode_pass = with_host(engine_, s.device, running / ranks);
+    s.prompt_pass = with_host(engine_, prompt, running / ranks);
+    const double often = s.prompts * chunks_, share = std::min(1.0, often);
+    s.itl = InFlightStep::solve<double>({.decode_pass = s.decode_pass, .added = max(s.prompt_pass - s.decode_pass * mixed, Time<>()),
+                                         .prompts_per_step = often}).itl;
+    s.prompt_passes = share / (1 + (1 - mixed) * share);
+    s.prompt_share = share * s.prompt_pass / s.itl;
     return s;
   }
   /// Device time of one pass of `prompts` prompts a rank: of a chunk of them where they are longer than that.
@@ -91,6 +108,13 @@ class Steady {
     return draft_->decode(n, context_).time * drafted_ + check;
   }
 
+  /// Requests whose pages of `held` tokens fit, beside a draft model where there is one.
+  [[nodiscard]] double capacity(double held, double kv_share) const {
+    const double alone = passes_.capacity(held, kv_share);
+    if (draft_ == nullptr) return alone;
+    const Data<> one = passes_.cache(held);
+    return std::max(0.0, std::floor((one * alone - draft_weights_ * kv_share) / (one + draft_->cache(held))));
+  }
   [[nodiscard]] double steps() const { return steps_; }
   [[nodiscard]] double chunks() const { return chunks_; }
   [[nodiscard]] double together() const { return together_; }
@@ -111,6 +135,8 @@ class Steady {
     d.draft_model = nullptr;
     d.tp_size = d.pp_size = d.ep_size = 1;  // a draft model fits on one device
     d.weight_bits.reset();
+    draft_weights_ = parameter_count(*d.workload) *
+                     (bytes_per_element(in_.precision.value_or(in_.hardware->compute.default_precision)) * unit::B / unit::param);
     draft_ = pass_times(d, fidelity_or_default(in_.fidelity, *in_.draft_model, notes), {}, notes);
   }
 
@@ -118,13 +144,14 @@ class Steady {
   const EngineFigures& engine_;
   const PassTimes& passes_;
   std::unique_ptr<PassTimes> draft_;
+  Data<> draft_weights_;
   double chunk_ = 0, fresh_ = 0, chunks_ = 1, together_ = 1, context_ = 0, steps_ = 1, drafted_ = 0, tokens_per_pass_ = 1;
 };
 
 /// Requests in flight at a rate of arrivals: running = rate steps itl(running), by bisection; more than `most` where the
 /// replica cannot keep up.
 double in_flight_at(double rate, const Steady& s, double most) {
-  const auto missing = [&](double n) { return n - rate * s.steps() * s.step(n, n).law.itl.base(); };
+  const auto missing = [&](double n) { return n - rate * s.steps() * s.step(n, n).itl.base(); };
   if (missing(most) < 0) return 2 * most;
   double low = 0, high = most;
   for (int i = 0; i < 50 && high - low > 1e-7 * high; ++i) {
@@ -137,9 +164,9 @@ double in_flight_at(double rate, const Steady& s, double most) {
 /// Distribution of the time to the first token after an arrival at a random moment.
 class FirstToken {
  public:
-  FirstToken(const InFlightStep::Result<double>& step, const InFlightFirstToken::Result<double>& mean, double busy, Time<> fixed)
-      : decode_(step.decode_pass.base()), prompt_(step.prompt_pass.base()), share_(step.prompt_passes), crowd_(mean.crowd),
-        busy_(busy), fixed_(fixed.base()) {}
+  FirstToken(const Steady::Step& step, double crowd, double busy, Time<> late)
+      : decode_(step.decode_pass.base()), prompt_(step.prompt_pass.base()), share_(step.prompt_passes), crowd_(crowd),
+        busy_(busy), fixed_(late.base()) {}
 
   /// Share of the requests that have their token by `t` seconds.
   [[nodiscard]] double by(double t) const {
@@ -176,20 +203,22 @@ void first_token(const In& in, const EngineFigures& engine, const Steady& s, con
   const double ranks = in.ep_size;
   // Others must be there for a pass to be under way.
   const double busy = in.arrival_rate ? std::min(1.0, in_flight) : std::clamp(in_flight - 1, 0.0, 1.0);
-  const auto mean = InFlightFirstToken::solve<double>(
-      {.decode_pass = step.law.decode_pass, .prompt_pass = step.law.prompt_pass, .prompt_passes = step.law.prompt_passes,
-       .rate = RequestRate<>::from_base(busy > 0 ? rate / ranks : 0.0), .busy = busy, .lookahead = engine.lookahead});
+  // Around a random moment lies a pass of mean (1 + cv^2). Who arrives in it shares the own pass, where that is not given
+  // with all its prompts already.
+  const double cv = step.pass_cv(), around = step.mean_pass().base() * (1 + cv * cv);
+  const double crowd = busy > 0 ? (1 - step.prompt_passes) * std::min(1.0, rate / ranks * around) : 0.0;
   // The chunks of one prompt follow each other.
-  const Time<> further = step.law.prompt_pass * (s.chunks() - 1);
+  const Time<> late = step.prompt_pass * (s.chunks() - 1) + step.decode_pass * engine.lookahead + engine.request_time;
   const Time<> burst = BurstFirstToken::solve<double>(
       {.prompt = s.prompt_pass(s.together()) * (s.chunks() / s.together()), .requests = std::max(1.0, in_flight / ranks),
        .together = s.together()}).ttft + engine.request_time;
-  Time<> steady = mean.ttft + further + engine.request_time;
+  Time<> steady = InFlightFirstToken::solve<double>({.mean_pass = step.mean_pass(), .pass_cv = cv, .own_pass = step.prompt_pass,
+                                                     .crowd = crowd, .busy = busy, .late = late}).ttft;
   if (s.in_step() && in_flight > 1) {
-    const Time<> own = step.law.prompt_pass * s.chunks();
+    const Time<> own = step.prompt_pass * s.chunks();
     steady = engine.mixed ? own * (2 + engine.lookahead) + engine.request_time : burst;
   } else {
-    const FirstToken spread(step.law, mean, busy, further + step.law.decode_pass * engine.lookahead + engine.request_time);
+    const FirstToken spread(step, crowd, busy, late);
     out.p50_ttft = spread.quantile(0.5);
     out.p99_ttft = spread.quantile(0.99);
     if (in.target_ttft) out.slo_attainment = spread.by(in.target_ttft->base());
@@ -216,8 +245,8 @@ void separate_first_token(const In& in, const EngineFigures& engine, const Stead
   const auto line = detail::line_of(rate * prompt.base(), *in.prefill_replicas, prompt, 1.0, 0.0);
   out.is_stable = out.is_stable && line.stable;
   if (!line.stable) return;
-  const Time<> rest = step.law.decode_pass * (0.5 * std::min(1.0, in_flight));
-  const Time<> fixed = prompt + out.kv_transfer_time + rest + step.law.decode_pass * engine.lookahead + engine.request_time;
+  const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
+  const Time<> fixed = prompt + out.kv_transfer_time + rest + step.decode_pass * engine.lookahead + engine.request_time;
   out.ttft = fixed + line.wait.wait_mean;
   out.p50_ttft = fixed + detail::wait_quantile(line, 0.5);
   out.p99_ttft = fixed + detail::wait_quantile(line, 0.99);
@@ -237,7 +266,7 @@ InFlightBatchingModel::Result in_flight(const In& in, const EngineFigures& engin
   r.tokens_per_pass = s.tokens_per_pass();
   const double kv_share = in.kv_share ? *in.kv_share : detail::number("catalogue.serving.kv_share", notes);
   const double held = std::ceil(s.context() / in.page_tokens) * in.page_tokens;
-  r.max_active_requests = passes.capacity(held, kv_share);
+  r.max_active_requests = s.capacity(held, kv_share);
   r.paged_internal_fragmentation = 1 - s.context() / held;
   r.feasible = r.max_active_requests >= 1;
   if (!r.feasible) {
@@ -250,7 +279,7 @@ InFlightBatchingModel::Result in_flight(const In& in, const EngineFigures& engin
   if (!in.arrival_rate && !in.concurrency) notes.assume("concurrency", most, "all requests are queued: as many run as fit");
 
   const auto full = s.step(most, most);
-  r.capacity = most / (s.steps() * full.law.itl.base()) * (unit::request / unit::s);
+  r.capacity = most / (s.steps() * full.itl.base()) * (unit::request / unit::s);
   double running = in.concurrency ? std::min(*in.concurrency, most) : most;
   r.is_stable = true;
   if (in.arrival_rate) {
@@ -262,17 +291,17 @@ InFlightBatchingModel::Result in_flight(const In& in, const EngineFigures& engin
   // A request does not wait for its own prompt between two of its own tokens.
   const auto step = s.step(running, in.concurrency ? running - 1 : running);
   r.running_requests = running;
-  r.itl = step.law.itl / s.tokens_per_pass();
-  r.decode_pass = step.law.decode_pass;
-  r.prompt_pass = step.law.prompt_pass;
-  r.host_time = step.host;
+  r.itl = step.itl / s.tokens_per_pass();
+  r.decode_pass = step.decode_pass;
+  r.prompt_pass = step.prompt_pass;
+  r.host_time = host_time(engine, running / in.ep_size);
   r.prompts_per_step = step.prompts;
-  r.prefill_share = step.law.prompt_share;
-  const bool often = step.law.prompt_passes > 0.01;
-  r.p99_itl = (often ? step.law.prompt_pass + (engine.mixed ? Time<>() : step.law.decode_pass) : step.law.decode_pass) / s.tokens_per_pass();
+  r.prefill_share = step.prompt_share;
+  const bool often = step.prompt_passes > 0.01;
+  r.p99_itl = (often ? step.prompt_pass + (engine.mixed ? Time<>() : step.decode_pass) : step.decode_pass) / s.tokens_per_pass();
   r.kv_cache_size = passes.cache(held) * running;
 
-  double rate = in.arrival_rate ? in.arrival_rate->base() : running / (s.steps() * step.law.itl.base());
+  double rate = in.arrival_rate ? in.arrival_rate->base() : running / (s.steps() * step.itl.base());
   if (r.is_stable) {
     if (s.separate()) separate_first_token(in, engine, s, passes, step, rate, running, r, notes);
     else first_token(in, engine, s, step, rate, running, r);
@@ -313,7 +342,7 @@ InFlightBatchingModel::Result in_flight(const In& in, const EngineFigures& engin
   const auto kernels = passes.decode(running, s.context());
   const Time<> busy = kernels.cost.compute_bound + kernels.cost.memory_bound;
   const double launched = busy > Time<>() ? std::min(1.0, busy / kernels.time) : 1.0;
-  r.utilization = std::min(1.0, launched * (step.decode / step.law.decode_pass));
+  r.utilization = std::min(1.0, launched * (step.device / step.decode_pass));
   return r;
 }
 

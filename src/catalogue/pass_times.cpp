@@ -100,7 +100,9 @@ class TextbookPasses final : public PassTimes {
   }
   double capacity(double tokens, double kv_share) const override {
     const Data<> rest = views_.capacity * views_.devices - views_.weights, one = cache(tokens);
-    return rest > Data<>() && one > Data<>() ? std::floor(kv_share * rest / one) : 0;
+    if (rest <= Data<>()) return 0;
+    // Without a shape no cache is counted (noted with the views) and any number fits.
+    return one > Data<>() ? std::floor(kv_share * rest / one) : 65536;
   }
   Data<> cache(double tokens) const override {
     return in_.workload->has_shape() ? kv_cache_bytes(*in_.workload, tokens, 1, in_.kv_precision.value_or(precision())) : Data<>();

@@ -1,7 +1,5 @@
 #include "detail/serving_case.hpp"
 
-#include <mlsysim/physics/in_flight.hpp>
-
 #include <algorithm>
 #include <cmath>
 
@@ -79,9 +77,6 @@ InFlightBatchingModel::Result Replica::steady(const InFlightBatchingModel::Input
   return in_flight(in, engine_, *passes_, quiet);
 }
 
-Time<> Replica::step(Time<> device, double requests) const {
-  return InFlightStep::solve<double>({.decode = device, .prompt = {}, .host = host_time(engine_, requests / inputs_.ep_size),
-                                      .prompts_per_step = 0, .mixed = 1, .beside = engine_.beside ? 1.0 : 0.0}).decode_pass;
-}
+Time<> Replica::step(Time<> device, double requests) const { return with_host(engine_, device, requests / inputs_.ep_size); }
 
 }  // namespace mlsysim::detail

@@ -175,6 +175,9 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"QueueWait", "wait_given", "-servers +utilization +service_time +arrival_cv +service_cv"},
     {"QueueWait", "queue_length", "~servers +utilization +arrival_cv +service_cv"},
     {"WaitQuantile", "wait", "+wait_probability +wait_given +quantile"},
+    {"InFlightStep", "itl", "+decode_pass +added +prompts_per_step"},
+    {"InFlightFirstToken", "ttft", "+mean_pass +pass_cv +own_pass +crowd +busy +late"},
+    {"BurstFirstToken", "ttft", "+prompt +requests +together"},
     {"ResponseTail", "exceed", "-time +wait_probability +wait_given +service_time ~service_cv"},
 
     {"ChinchillaLoss", "loss",

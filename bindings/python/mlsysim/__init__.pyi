@@ -36,6 +36,7 @@ from .resolvers import EconomicsModel as EconomicsModel
 from .resolvers import NetworkRooflineModel as NetworkRooflineModel
 from .resolvers import EfficiencyModel as EfficiencyModel
 from .resolvers import ContinuousBatchingModel as ContinuousBatchingModel
+from .resolvers import InFlightBatchingModel as InFlightBatchingModel
 from .resolvers import TailLatencyModel as TailLatencyModel
 from .resolvers import ServingCapacityModel as ServingCapacityModel
 from .resolvers import DataModel as DataModel

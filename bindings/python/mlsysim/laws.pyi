@@ -38,25 +38,25 @@ class _Law(ForwardModel):
 
 from .results import (
     AllToAllResult, AttainableRateResult, AttentionTimeResult, AttentionWorkResult, BatchedDecodeRateResult,
-    BubbleFractionResult, BubbleOverheadResult, BurstRateResult, BusBandwidthResult, CachedSupplyResult,
-    CapitalCostResult, CarbonFootprintResult, CheckpointCostResult, CheckpointGoodputResult,
-    ChinchillaAllocationResult, ChinchillaLossResult, ChinchillaOptimalResult, ClosBisectionResult,
-    ClusterMtbfResult, CompressedWeightsResult, CostPerTokenResult, DalyIntervalResult,
+    BubbleFractionResult, BubbleOverheadResult, BurstFirstTokenResult, BurstRateResult, BusBandwidthResult,
+    CachedSupplyResult, CapitalCostResult, CarbonFootprintResult, CheckpointCostResult,
+    CheckpointGoodputResult, ChinchillaAllocationResult, ChinchillaLossResult, ChinchillaOptimalResult,
+    ClosBisectionResult, ClusterMtbfResult, CompressedWeightsResult, CostPerTokenResult, DalyIntervalResult,
     DataParallelRooflineResult, DecodeWorkResult, DirectAllReduceResult, DoubleBinaryTreeAllReduceResult,
     DragonflyBisectionResult, EmbodiedCarbonResult, EnergyCostResult, EnergyPerOperationResult,
     EnergyProportionalResult, ErlangCResult, ExpectedAcceptedTokensResult, ExpertLoadResult,
     FacilityEnergyResult, FailureProbabilityResult, FirstOrderGoodputResult, GaussianPrivacyResult,
-    HardwareFlopsUtilisationResult, HierarchicalAllReduceResult, InputStallResult, KvBytesPerTokenResult,
-    KvCacheResult, LifetimeWorkResult, MaintenanceCostResult, MatmulTimeResult, MatmulWorkResult,
-    MixedPrecisionAdamResult, MlaKvCacheResult, ModelFlopsUtilisationResult, NodeMtbfResult,
-    OperationalCarbonResult, PagedKvResult, PagedTokensResult, PointToPointResult, ProtocolAllToAllResult,
-    ProtocolRingResult, QueueWaitResult, RequiredRatesResult, ResponseTailResult, RidgePointResult,
-    RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult, RooflineResult, SoftRooflineResult,
-    SpareCoverageResult, SpeculativeTokenTimeResult, SwitchAllReduceResult, TextbookDecodeResult,
-    TextbookPassResult, TextbookPrefillWorkResult, TileWaveResult, TorusBisectionResult, TotalCostResult,
-    TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult, TransformerActivationsResult,
-    TreeAllReduceResult, WaitQuantileResult, WaterUseResult, WeightStreamLayerResult,
-    WindowedAttentionPairsResult, YoungIntervalResult,
+    HardwareFlopsUtilisationResult, HierarchicalAllReduceResult, InFlightFirstTokenResult, InFlightStepResult,
+    InputStallResult, KvBytesPerTokenResult, KvCacheResult, LifetimeWorkResult, MaintenanceCostResult,
+    MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult, MlaKvCacheResult,
+    ModelFlopsUtilisationResult, NodeMtbfResult, OperationalCarbonResult, PagedKvResult, PagedTokensResult,
+    PointToPointResult, ProtocolAllToAllResult, ProtocolRingResult, QueueWaitResult, RequiredRatesResult,
+    ResponseTailResult, RidgePointResult, RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult,
+    RooflineResult, SoftRooflineResult, SpareCoverageResult, SpeculativeTokenTimeResult,
+    SwitchAllReduceResult, TextbookDecodeResult, TextbookPassResult, TextbookPrefillWorkResult,
+    TileWaveResult, TorusBisectionResult, TotalCostResult, TrainingStateBytesResult, TrainingTimeResult,
+    TrainingWorkResult, TransformerActivationsResult, TreeAllReduceResult, WaitQuantileResult, WaterUseResult,
+    WeightStreamLayerResult, WindowedAttentionPairsResult, YoungIntervalResult,
 )
 class Roofline(_Law):
     @staticmethod
@@ -407,6 +407,21 @@ class BatchedDecodeRate(_Law):
     def solve(
         batch_size: float, weights: Quantity | str, kv_per_request: Quantity | str, bandwidth: Quantity | str,
     ) -> BatchedDecodeRateResult: ...
+class InFlightStep(_Law):
+    @staticmethod
+    def solve(
+        decode: Quantity | str, prompt: Quantity | str, host: Quantity | str, prompts_per_step: float,
+        mixed: float | None = ..., beside: float | None = ...,
+    ) -> InFlightStepResult: ...
+class InFlightFirstToken(_Law):
+    @staticmethod
+    def solve(
+        decode_pass: Quantity | str, prompt_pass: Quantity | str, prompt_passes: float, rate: Quantity | str,
+        busy: float | None = ..., lookahead: float | None = ...,
+    ) -> InFlightFirstTokenResult: ...
+class BurstFirstToken(_Law):
+    @staticmethod
+    def solve(prompt: Quantity | str, requests: float, together: float) -> BurstFirstTokenResult: ...
 class WeightStreamLayer(_Law):
     @staticmethod
     def solve(

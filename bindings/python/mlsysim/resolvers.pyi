@@ -12,11 +12,11 @@ def resolver_class(name: str) -> type[BaseResolver]: ...
 
 from .results import (
     BatchingResult, CheckpointResult, CompressionResult, CompressionResult, ContinuousBatchingResult,
-    DataResult, DistributedResult, EconomicsResult, EfficiencyResult, InferencePassResult,
-    InferenceScalingResult, MoERoutingResult, NetworkRooflineResult, OrchestrationResult, ParallelismResult,
-    PerformanceProfile, PlacementResult, ReliabilityResult, ResponsibleEngineeringResult, ScalingResult,
-    ServingCapacityResult, ServingResult, SustainabilityResult, SynthesisResult, TailLatencyResult,
-    TopologyResult, TrainingMemoryResult, TransformationResult, WeightStreamingResult,
+    DataResult, DistributedResult, EconomicsResult, EfficiencyResult, InFlightBatchingResult,
+    InferencePassResult, InferenceScalingResult, MoERoutingResult, NetworkRooflineResult, OrchestrationResult,
+    ParallelismResult, PerformanceProfile, PlacementResult, ReliabilityResult, ResponsibleEngineeringResult,
+    ScalingResult, ServingCapacityResult, ServingResult, SustainabilityResult, SynthesisResult,
+    TailLatencyResult, TopologyResult, TrainingMemoryResult, TransformationResult, WeightStreamingResult,
 )
 class SingleNodeModel(ForwardModel):
     @staticmethod
@@ -114,6 +114,24 @@ class ContinuousBatchingModel(ForwardModel):
         efficiency: float | None = ..., tp_size: float | None = ..., pp_size: float | None = ...,
         ep_size: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> ContinuousBatchingResult: ...
+class InFlightBatchingModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        seq_len: float | None = ..., output_tokens: float | None = ...,
+        arrival_rate: Quantity | str | None = ..., concurrency: float | None = ...,
+        max_batch_size: float | None = ..., num_requests: float | None = ...,
+        equal_lengths: bool | None = ..., engine: str | None = ..., cached_prefix_len: float | None = ...,
+        prefill_chunk_tokens: float | None = ..., page_tokens: float | None = ...,
+        kv_share: float | None = ..., precision: str | None = ..., kv_precision: str | None = ...,
+        weight_bits: float | None = ..., efficiency: float | None = ..., tp_size: float | None = ...,
+        pp_size: float | None = ..., ep_size: float | None = ..., draft_model: Workload | None = ...,
+        draft_acceptance_rate: float | None = ..., draft_tokens: float | None = ...,
+        prefill_replicas: float | None = ..., decode_hardware: HardwareNode | None = ...,
+        network_bandwidth: Quantity | str | None = ..., target_ttft: Quantity | str | None = ...,
+        target_itl: Quantity | str | None = ..., fleet: Fleet | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
+    ) -> InFlightBatchingResult: ...
 class TailLatencyModel(ForwardModel):
     @staticmethod
     def solve(

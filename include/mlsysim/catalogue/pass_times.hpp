@@ -4,6 +4,7 @@
 #include <mlsysim/catalogue/core/serving.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 
+#include <cmath>
 #include <memory>
 
 namespace mlsysim {
@@ -44,6 +45,11 @@ struct EngineFigures {
 };
 /// Host time of a pass over `requests`.
 [[nodiscard]] inline Time<> host_time(const EngineFigures& e, double requests) { return e.host_step + e.host_request * requests; }
+/// A pass that takes this long on the device: the host works before it, or beside it (soft maximum).
+[[nodiscard]] inline Time<> with_host(const EngineFigures& e, Time<> device, double requests) {
+  const Time<> host = host_time(e, requests);
+  return e.beside ? Time<>::from_base(std::hypot(device.base(), host.base())) : device + host;
+}
 /// Figures of the engine, each noted; textbook has no host.
 [[nodiscard]] EngineFigures engine_figures(std::optional<ServingEngine> engine, Fidelity fidelity, Notes& notes);
 

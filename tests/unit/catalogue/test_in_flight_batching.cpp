@@ -285,6 +285,9 @@ TEST_CASE("in flight: speculation yields several tokens a pass", "[catalogue][in
   CHECK(sure.itl < 0.5 * plain.itl);
   in.draft_acceptance_rate = 0;
   CHECK(InFlightBatchingModel{}.solve(in).itl > plain.itl);
+  // The draft's weights and caches take their room.
+  CHECK(sure.max_active_requests < plain.max_active_requests);
+  CHECK(sure.max_active_requests > 0.5 * plain.max_active_requests);
 }
 
 TEST_CASE("in flight: requests that make no sense, and models that do not fit", "[catalogue][in_flight]") {
@@ -296,6 +299,9 @@ TEST_CASE("in flight: requests that make no sense, and models that do not fit", 
   in.cached_prefix_len = 1024;
   CHECK_THROWS_WITH(InFlightBatchingModel{}.solve(in), ContainsSubstring("shorter than the prompt"));
   in.cached_prefix_len = 0;
+  in.decode_hardware = &device("H200");
+  CHECK_THROWS_WITH(InFlightBatchingModel{}.solve(in), ContainsSubstring("prefill_replicas"));
+  in.decode_hardware = nullptr;
   in.workload = &model("Llama3_405B");
   const auto none = InFlightBatchingModel{}.solve(in);
   CHECK_FALSE(none.feasible);

@@ -8,58 +8,29 @@
 using namespace mlsysim;
 namespace u = mlsysim::unit;
 
-namespace {
-
-/// Inter-token latency [ms] with a decode step of 10 ms and a pass with prompts of 40 ms.
-double itl(double prompts, double mixed, double host = 0, double beside = 0) {
-  return InFlightStep::solve<double>({.decode = 10 * u::ms, .prompt = 40 * u::ms, .host = host * u::ms,
-                                      .prompts_per_step = prompts, .mixed = mixed, .beside = beside}).itl.in(u::ms);
-}
-
-}  // namespace
-
-TEST_CASE("a step in flight: prompts share passes or stop them", "[physics]") {
-  CHECK_THAT(itl(0, 1), WithinRel(10.0, 1e-14));
-  CHECK_THAT(itl(0.1, 1), WithinRel(0.9 * 10 + 0.1 * 40, 1e-14));
-  CHECK_THAT(itl(0.1, 0), WithinRel(10 + 0.1 * 40, 1e-14));
-  // One prompt and more in every step: the pass is given for as many as there are.
-  CHECK_THAT(itl(1, 1), WithinRel(40.0, 1e-14));
-  CHECK_THAT(itl(3, 1), WithinRel(40.0, 1e-14));
-  CHECK_THAT(itl(3, 0), WithinRel(50.0, 1e-14));
-}
-
-TEST_CASE("a step in flight: the host works before the device or beside it", "[physics]") {
-  CHECK_THAT(itl(0, 1, 2), WithinRel(12.0, 1e-14));
-  CHECK_THAT(itl(0, 1, 2, 1), WithinRel(std::sqrt(104.0), 1e-14));
-  CHECK_THAT(itl(0.1, 1, 2), WithinRel(0.9 * 12 + 0.1 * 42, 1e-14));
-  // A host that is much slower than the device sets the pace.
-  CHECK_THAT(itl(0, 1, 1000, 1), WithinRel(1000.0, 1e-4));
-}
-
-TEST_CASE("a step in flight: shares of passes and of time", "[physics]") {
-  const auto mixed = InFlightStep::solve<double>({.decode = 10 * u::ms, .prompt = 40 * u::ms, .host = {}, .prompts_per_step = 0.2});
-  CHECK_THAT(mixed.prompt_passes, WithinRel(0.2, 1e-14));
-  CHECK_THAT(mixed.prompt_share, WithinRel(8.0 / 16.0, 1e-14));
-  const auto apart = InFlightStep::solve<double>({.decode = 10 * u::ms, .prompt = 40 * u::ms, .host = {}, .prompts_per_step = 0.2, .mixed = 0});
-  CHECK_THAT(apart.prompt_passes, WithinRel(1.0 / 6.0, 1e-14));  // six passes for five steps
-  CHECK_THAT(apart.prompt_share, WithinRel(8.0 / 18.0, 1e-14));
+TEST_CASE("a step in flight: some steps have prompts", "[physics]") {
+  const auto itl = [](double prompts) {
+    return InFlightStep::solve<double>({.decode_pass = 10 * u::ms, .added = 30 * u::ms, .prompts_per_step = prompts}).itl.in(u::ms);
+  };
+  CHECK_THAT(itl(0), WithinRel(10.0, 1e-14));
+  CHECK_THAT(itl(0.1), WithinRel(0.9 * 10 + 0.1 * 40, 1e-14));
+  // One prompt and more in every step: `added` is given for as many as there are.
+  CHECK_THAT(itl(1), WithinRel(40.0, 1e-14));
+  CHECK_THAT(itl(3), WithinRel(40.0, 1e-14));
 }
 
 TEST_CASE("a first token waits for the rest of a pass, long ones more often", "[physics]") {
-  const auto first = [](double share, double rate, double busy, double ahead) {
-    return InFlightFirstToken::solve<double>({.decode_pass = 10 * u::ms, .prompt_pass = 40 * u::ms, .prompt_passes = share,
-                                              .rate = rate * (u::request / u::s), .busy = busy, .lookahead = ahead});
+  const auto first = [](double mean, double cv, double crowd, double busy, double late) {
+    return InFlightFirstToken::solve<double>({.mean_pass = mean * u::ms, .pass_cv = cv, .own_pass = 40 * u::ms, .crowd = crowd,
+                                              .busy = busy, .late = late * u::ms}).ttft.in(u::ms);
   };
   // Nine passes of 10 ms and one of 40 ms: an arrival at a random moment meets the long one in 40 of 130 ms.
-  CHECK_THAT(first(0.1, 0, 1, 0).rest.in(u::ms), WithinRel(90.0 / 130 * 5 + 40.0 / 130 * 20, 1e-13));
-  CHECK_THAT(first(0, 0, 1, 0).rest.in(u::ms), WithinRel(5.0, 1e-13));
-  // An idle replica: the own pass alone; a token that is seen one step late.
-  CHECK_THAT(first(0, 0, 0, 0).ttft.in(u::ms), WithinRel(40.0, 1e-13));
-  CHECK_THAT(first(0, 0, 0, 1).ttft.in(u::ms), WithinRel(50.0, 1e-13));
-  // 20 a second: 0.2 others arrive in the 10 ms around a random moment, and share the pass.
-  CHECK_THAT(first(0, 20, 1, 0).crowd, WithinRel(0.2, 1e-13));
-  CHECK_THAT(first(0, 20, 1, 0).ttft.in(u::ms), WithinRel(5 + 40 * 1.2, 1e-13));
-  CHECK(first(1, 20, 1, 0).crowd == 0);  // a pass that always has prompts is given with them
+  CHECK_THAT(first(13, std::sqrt(0.1 * 0.9) * 30 / 13, 0, 1, 0), WithinRel(90.0 / 130 * 5 + 40.0 / 130 * 20 + 40, 1e-13));
+  CHECK_THAT(first(10, 0, 0, 1, 0), WithinRel(45.0, 1e-13));
+  // An idle replica: the own pass alone; a token that is seen late; company in the own pass.
+  CHECK_THAT(first(10, 0, 0, 0, 0), WithinRel(40.0, 1e-13));
+  CHECK_THAT(first(10, 0, 0, 0, 7), WithinRel(47.0, 1e-13));
+  CHECK_THAT(first(10, 0, 0.2, 1, 0), WithinRel(5 + 40 * 1.2, 1e-13));
 }
 
 TEST_CASE("first tokens of a burst, request by request", "[physics]") {

@@ -1,10 +1,10 @@
 #include "support/catch.hpp"
 
+#include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/validation/report.hpp>
 
+#include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
-
-
 
 #include <cmath>
 
@@ -50,6 +50,39 @@ TEST_CASE("validation: a constant that changes moves the predictions, and only w
     else CHECK(ratio == Approx(1));
   }
   CHECK_THROWS_WITH(Constants(conventions_of(zoo), {{"A100", "memory.bandwith", 1.0}}), Catch::Contains("memory.bandwidth"));
+}
+
+TEST_CASE("validation: deployments are what the resolver answers", "[validation]") {
+  const auto& zoo = standard_zoo();
+  const std::string head = R"(schema: mlsysim/validation@1
+title: one row
+data: t.csv
+source: {kind: measured, ref: aiconfigurator-measurements, recorded: 2026-11-21}
+measurand: MEASURAND
+measured: {value: time, unit: ms}
+inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, output_tokens: 200, engine: sglang, INPUT})";
+  const auto predicted = [&](std::string measurand, std::string input) {
+    auto text = head;
+    text.replace(text.find("MEASURAND"), 9, measurand);
+    text.replace(text.find("INPUT"), 5, input);
+    const auto table = parse_table(text, "t.yaml", CsvTable::parse("time\n1\n", "t.csv"));
+    const auto result = validate(table, zoo, Depth::ours);
+    REQUIRE(result.rows.size() == 1);
+    return result.rows.front().predicted;
+  };
+  InFlightBatchingModel::Inputs in{.workload = &zoo.at<Workload>("Llama3_8B"), .hardware = &zoo.at<HardwareNode>("H100"),
+                                   .seq_len = 1000, .output_tokens = 200, .engine = ServingEngine::sglang, .precision = Precision::bf16};
+  in.page_tokens = 1;
+  in.concurrency = 16;
+  const auto loop = InFlightBatchingModel{}.solve(in);
+  CHECK(predicted("closed_loop_token_time", "batch_size: 16") == loop.itl.base());
+  CHECK(predicted("closed_loop_first_token", "batch_size: 16") == loop.ttft->base());
+  in.concurrency.reset();
+  CHECK(predicted("queued_rate", "batch_size: 1") == InFlightBatchingModel{}.solve(in).token_throughput.base());
+  in.arrival_rate = 5.0 * (unit::request / unit::s);
+  const auto arrivals = InFlightBatchingModel{}.solve(in);
+  CHECK(predicted("open_loop_token_time", "request_rate: 5") == arrivals.itl.base());
+  CHECK(predicted("open_loop_first_token", "request_rate: 5") == arrivals.ttft->base());
 }
 
 TEST_CASE("validation: the same table gives the same bytes in every format", "[validation]") {
