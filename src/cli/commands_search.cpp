@@ -59,8 +59,14 @@ Search search_of(const ScenarioRequest& request, const SearchRequest& asked) {
   Search s;
   s.reader = std::make_unique<FieldReader>(zoo());
   std::vector<SpaceAxis> axes;
-  for (const auto& text : asked.axes)
-    axes.push_back(parse_axis(text, [&](std::string_view name, std::string_view value) { return axis_value(*s.reader, name, value); }));
+  const auto read = [&](std::string_view name, std::string_view value) { return axis_value(*s.reader, name, value); };
+  for (const auto& text : asked.axes) {
+    if (!text.starts_with("@")) {
+      axes.push_back(parse_axis(text, read));
+      continue;
+    }
+    for (auto& axis : read_axes(text.substr(1), read)) axes.push_back(std::move(axis));
+  }
   if (!request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr) {
     s.space = std::make_unique<Space>(resolver_problem(request.targets), std::move(axes));
   } else {
@@ -266,6 +272,8 @@ Answer search(const ScenarioRequest& request, const SearchRequest& asked, const 
   ExploreOptions how;
   how.strategy = *choice_of<Strategy>(asked.strategy);
   how.threads = asked.threads;
+  how.evaluations = asked.evaluations;
+  how.seed = asked.seed;
   how.cancel = &interrupted;
   if (::isatty(STDERR_FILENO) != 0) how.progress = show_progress;
   if (!asked.shard.empty()) std::tie(how.shard, how.shards) = shard_of(asked.shard);
