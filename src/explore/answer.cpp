@@ -53,9 +53,9 @@ class Reader {
 
 }  // namespace
 
-std::string shown(double base, const Exponents& exps, std::string_view unit) {
+std::string shown(double base, const Exponents& exps, std::string_view unit, int digits) {
   const auto q = AnyQuantity::from_base(base, exps);
-  return unit.empty() ? (exps.dimensionless() ? pretty(base, 4) : pretty(q, 4)) : pretty(q, unit, 4);
+  return unit.empty() ? (exps.dimensionless() ? pretty(base, digits) : pretty(q, digits)) : pretty(q, unit, digits);
 }
 
 FoundPoint found_at(const Space& space, const Question& question, std::uint64_t index) { return Reader(space, question)(index); }
@@ -95,7 +95,9 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
       count.nearest = read(m.index);
       const auto& left = constraint.left();
       const std::string unit(left.unit());
-      const std::string need = shown(m.left, left.exponents(), unit);
+      // As many digits as tell it from the limit.
+      std::string need = shown(m.left, left.exponents(), unit);
+      for (int digits = 6; digits <= 16 && need == constraint.right().text(); digits += 2) need = shown(m.left, left.exponents(), unit, digits);
       count.relaxation = fmt::format("{} at {} instead of {} admits {}", left.text(), need, constraint.right().text(), words_of(out.axes, *count.nearest));
     }
     out.constraints.push_back(std::move(count));

@@ -18,6 +18,8 @@ using detail::SearchResult;
 
 constexpr double kSmall = 32768;     // points up to which every one is evaluated rather than bounded (measured break-even)
 constexpr double kRelaxable = 2e7;   // points up to which an infeasible space is swept again for relaxations
+constexpr double kConflict = 4e6;    // points up to which it is swept once more for what excludes what ...
+constexpr double kSlowConflict = 5e4;  // ... and where every point is a call of a resolver
 constexpr std::string_view kState = "mlsysim/explore-state@1";
 
 std::uint64_t hash_of(std::string_view text) {
@@ -100,8 +102,10 @@ void check_heuristic(const Space& space, const Question& question, const Explore
 }
 
 /// Whether the answer says that nothing is feasible, about all points of a space that can be swept again.
-bool wants_conflict(const ExploreAnswer& a, double total) {
-  return a.complete && !a.objectives.empty() && a.feasible == 0 && a.infeasible > 0 && a.covered >= total && total <= kRelaxable;
+bool wants_conflict(const Space& space, const ExploreAnswer& a) {
+  const auto total = static_cast<double>(space.size());
+  const double most = space.sample().entry.is_law ? kConflict : kSlowConflict;
+  return a.complete && !a.objectives.empty() && a.feasible == 0 && a.infeasible > 0 && a.covered >= total && total <= most;
 }
 
 }  // namespace
@@ -137,7 +141,7 @@ ExploreAnswer explore(const Space& space, const Question& question, const Explor
     }
     answer.method = fmt::format("pagmo2: generations of 64 points ({}), seed {}; good points of the grid, not proven the best",
                                 question.objectives.size() > 1 ? "NSGA-II" : "genetic algorithm, then neighbours", options.seed);
-    if (wants_conflict(answer, static_cast<double>(space.size()))) answer.conflict = detail::conflict_of(space, question);
+    if (wants_conflict(space, answer)) answer.conflict = detail::conflict_of(space, question);
     return answer;
   }
   const std::string obstacle = detail::no_bounds(space, question, options);
@@ -175,7 +179,7 @@ ExploreAnswer explore(const Space& space, const Question& question, const Explor
   }
   auto answer = detail::write_answer(space, question, found);
   answer.state = detail::state_text(found, digest, options.shard, options.shards);
-  if (wants_conflict(answer, total)) answer.conflict = detail::conflict_of(space, question);
+  if (wants_conflict(space, answer)) answer.conflict = detail::conflict_of(space, question);
   return answer;
 }
 
@@ -210,7 +214,7 @@ ExploreAnswer merge(const Space& space, const Question& question, std::span<cons
   whole.next = next;
   auto answer = detail::write_answer(space, question, whole);
   answer.state = detail::state_text(whole, digest, 1, 1);
-  if (wants_conflict(answer, static_cast<double>(space.size()))) answer.conflict = detail::conflict_of(space, question);
+  if (wants_conflict(space, answer)) answer.conflict = detail::conflict_of(space, question);
   return answer;
 }
 

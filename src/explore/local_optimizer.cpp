@@ -59,6 +59,10 @@ void run(nlopt_algorithm algorithm, const SmoothProblem& problem, std::vector<do
   if (n_equal > 0) nlopt_add_equality_mconstraint(o.get(), static_cast<unsigned>(n_equal), equal, &call, nullptr);
   nlopt_set_ftol_rel(o.get(), 1e-12);
   nlopt_set_xtol_abs1(o.get(), 1e-12);
+  // Each step of CCSA solves a small dual problem; its library default is to do so to the last bit.
+  nlopt_set_param(o.get(), "dual_ftol_rel", 1e-9);
+  nlopt_set_param(o.get(), "dual_maxeval", 500);
+  nlopt_set_param(o.get(), "inner_maxeval", 20);
   nlopt_set_maxeval(o.get(), static_cast<int>(std::min<std::size_t>(evaluations, 1u << 30)));
   double value = 0;
   (void)nlopt_optimize(o.get(), x.data(), &value);  // an early end is no failure: the problem has kept the best point

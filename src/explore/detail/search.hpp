@@ -43,7 +43,7 @@ struct SearchResult {
 /// Which constraints exclude each other, over every point of a space without a feasible one.
 [[nodiscard]] Conflict conflict_of(const Space& space, const Question& question);
 /// A number as reports show it.
-[[nodiscard]] std::string shown(double base, const Exponents& exps, std::string_view unit);
+[[nodiscard]] std::string shown(double base, const Exponents& exps, std::string_view unit, int digits = 4);
 /// One point for a report, its numbers computed again.
 [[nodiscard]] FoundPoint found_at(const Space& space, const Question& question, std::uint64_t index);
 
