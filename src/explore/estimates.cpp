@@ -17,6 +17,15 @@ std::string source_text(const Source& source) {
   return source.ref.empty() ? std::string(name_of(source.kind)) : fmt::format("{}, {}", name_of(source.kind), source.ref);
 }
 
+/// The range that a figure states, or that the spread of its estimate makes.
+std::optional<std::pair<double, double>> range_of(const Figure& figure, const Source& source) {
+  std::pair<double, double> out{figure.base, figure.base};
+  if (figure.low && figure.high) out = {*figure.low, *figure.high};
+  else if (source.spread && source.kind == SourceKind::estimate) out = {figure.base * (1 - *source.spread), figure.base * (1 + *source.spread)};
+  if (!(out.first < out.second)) return std::nullopt;
+  return out;
+}
+
 template <class M>
 inline constexpr bool is_number_v = false;
 template <>
@@ -91,17 +100,10 @@ class Prober {
       if (figure == nullptr) return;
       const Source& source = spec.entry->source_of(path);
       const double own = now;
-      double low = own, high = own;
-      if (figure->low && figure->high) {
-        low = *figure->low;
-        high = *figure->high;
-      } else if (source.spread && source.kind == SourceKind::estimate) {
-        low = own * (1 - *source.spread);
-        high = own * (1 + *source.spread);
-      }
+      const auto range = range_of(*figure, source);
       // A figure that the caller changed is the caller's.
-      if (!(low < high) || own != figure->base) return;
-      probe(fmt::format("{} {}", spec.name, path), source_text(source), low, high, [&](Scenario& s, double x) {
+      if (!range || own != figure->base) return;
+      probe(fmt::format("{} {}", spec.name, path), source_text(source), range->first, range->second, [&](Scenario& s, double x) {
         now = x;
         put(s, changed);
       });
@@ -124,13 +126,15 @@ std::vector<EstimatedFigure> estimates_behind(const Scenario& scenario) {
   const Conventions& conventions = conventions_or_standard(scenario.conventions);
   for (const auto& field : describe<Conventions>()) {
     const ScalarFigure& figure = standard_zoo().scalar("default." + field.name);
-    if (!figure.low || !figure.high || std::get<double>(field.read(&conventions)) != figure.value.base()) continue;
+    const Figure* authored = figure.entry == nullptr ? nullptr : figure.entry->figure("value");
+    if (authored == nullptr || std::get<double>(field.read(&conventions)) != figure.value.base()) continue;
+    const auto range = range_of(*authored, figure.entry->source_of("value"));
+    if (!range) continue;
     Conventions changed = conventions;
-    prober.probe(figure.name, figure.entry != nullptr ? source_text(figure.entry->source) : "", figure.low->base(), figure.high->base(),
-                 [&](Scenario& s, double x) {
-                   field.write(&changed, Value(x));
-                   s.conventions = &changed;
-                 });
+    prober.probe(figure.name, source_text(figure.entry->source_of("value")), range->first, range->second, [&](Scenario& s, double x) {
+      field.write(&changed, Value(x));
+      s.conventions = &changed;
+    });
   }
   // The places where a changed spec lives while its subject is made.
   HardwareNode device;

@@ -15,8 +15,8 @@ from .results import (
     DataResult, DistributedResult, EconomicsResult, EfficiencyResult, InferencePassResult,
     InferenceScalingResult, MoERoutingResult, NetworkRooflineResult, OrchestrationResult, ParallelismResult,
     PerformanceProfile, PlacementResult, ReliabilityResult, ResponsibleEngineeringResult, ScalingResult,
-    ServingCapacityResult, ServingResult, SustainabilityResult, SynthesisResult, TailLatencyResult,
-    TopologyResult, TrainingMemoryResult, TransformationResult, WeightStreamingResult,
+    SensitivityResult, ServingCapacityResult, ServingResult, SustainabilityResult, SynthesisResult,
+    TailLatencyResult, TopologyResult, TrainingMemoryResult, TransformationResult, WeightStreamingResult,
 )
 class SingleNodeModel(ForwardModel):
     @staticmethod
@@ -252,9 +252,11 @@ class ParallelismOptimizer(BaseOptimizer):
     def solve(
         workload: Workload = ..., fleet: Fleet = ..., model: Workload = ..., batch_size: float | None = ...,
         seq_len: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
-        max_tp: float | None = ..., max_pp: float | None = ..., ep_size: float | None = ...,
-        max_zero_stage: float | None = ..., recomputation: str | None = ..., optimizer: str | None = ...,
-        fidelity: str | None = ..., conventions: Conventions | None = ...,
+        max_tp: float | None = ..., max_pp: float | None = ..., max_cp: float | None = ...,
+        ep_size: float | None = ..., max_v_stages: float | None = ..., max_zero_stage: float | None = ...,
+        recomputation: str | None = ..., overlap_efficiency: float | None = ...,
+        tp_overlap: float | None = ..., optimizer: str | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
     ) -> ParallelismResult: ...
 class BatchingOptimizer(BaseOptimizer):
     @staticmethod
@@ -282,3 +284,11 @@ class CompressionOptimizer(BaseOptimizer):
         min_speedup: float | None = ..., require_hardware_support: bool | None = ...,
         fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> CompressionResult: ...
+class SensitivitySolver(BaseSolver):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ..., mode: str | None = ...,
+        batch_size: float | None = ..., seq_len: float | None = ..., accelerators: float | None = ...,
+        precision: str | None = ..., efficiency: float | None = ..., perturbation: float | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
+    ) -> SensitivityResult: ...

@@ -292,7 +292,7 @@ TEST_CASE("constraints that only exclude each other together are named, with wha
   CHECK(both.conflict->constraints.size() == 1);
   REQUIRE(both.conflict->relaxations.size() == 2);
   CHECK_THAT(both.why_infeasible().text(), ContainsSubstring("no single constraint") && ContainsSubstring("bandwidth at 900 GB/s instead of 901 GB/s"));
-  const auto admitted = explore(space, minimize("time", {"time <= " + std::to_string(1.0001 * both.conflict->nearest->objectives[0]) + " s", "bandwidth >= 900 GB/s"}), exhaustive());
+  const auto admitted = explore(space, minimize("time", {"time <= " + std::to_string(1.0001e3 * both.conflict->nearest->objectives[0]) + " ms", "bandwidth >= 900 GB/s"}), exhaustive());
   REQUIRE_FALSE(admitted.best.empty());
   CHECK(admitted.best[0].index == both.conflict->nearest->index);
 }
