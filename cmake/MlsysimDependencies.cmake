@@ -13,12 +13,38 @@ macro(mlsysim_dependency name debian)
   endif()
 endmacro()
 
+# mlsysim_optional(<name> <package> <target> <debian package>): MLSYSIM_WITH_<name> is AUTO (used where found), ON or OFF.
+# Sets MLSYSIM_HAS_<name>, and MLSYSIM_OPTIONAL_LIBRARIES and MLSYSIM_OPTIONAL_PACKAGES for what links and finds them.
+set(MLSYSIM_OPTIONAL_LIBRARIES)
+set(MLSYSIM_OPTIONAL_PACKAGES)
+set(MLSYSIM_OPTIONAL_DEBIAN)
+macro(mlsysim_optional name package target debian)
+  set(MLSYSIM_WITH_${name} AUTO CACHE STRING "Use ${package}: AUTO (where it is found), ON or OFF")
+  set_property(CACHE MLSYSIM_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
+  set(MLSYSIM_HAS_${name} FALSE)
+  if(MLSYSIM_WITH_${name})
+    find_package(${package} QUIET)
+    if(TARGET ${target})
+      set(MLSYSIM_HAS_${name} TRUE)
+      list(APPEND MLSYSIM_OPTIONAL_LIBRARIES ${target})
+      list(APPEND MLSYSIM_OPTIONAL_PACKAGES ${package})
+      list(APPEND MLSYSIM_OPTIONAL_DEBIAN ${debian})
+    elseif(NOT MLSYSIM_WITH_${name} STREQUAL "AUTO")
+      message(FATAL_ERROR "MLSYSIM_WITH_${name} is ON, but ${package} was not found. Install ${debian}, or set it to AUTO.")
+    endif()
+  endif()
+endmacro()
+
 mlsysim_dependency(fmt libfmt-dev 9)
 mlsysim_dependency(yaml-cpp libyaml-cpp-dev)
 mlsysim_dependency(nlohmann_json nlohmann-json3-dev 3.9)
 mlsysim_dependency(Eigen3 libeigen3-dev 3.4)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 mlsysim_dependency(Threads libc6-dev)
+
+# Back ends of the search strategies gradient and evolutionary.
+mlsysim_optional(NLOPT NLopt NLopt::nlopt libnlopt-dev)
+mlsysim_optional(PAGMO Pagmo Pagmo::pagmo libpagmo-dev)
 
 # yaml-cpp 0.8 put its target into a namespace.
 if(TARGET yaml-cpp::yaml-cpp)

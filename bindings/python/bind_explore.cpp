@@ -16,6 +16,7 @@
 
 #include <mlsysim/units/format.hpp>
 
+#include <fmt/format.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -106,11 +107,17 @@ Space space_of(const Asked& a, const py::list& axes) {
     SpaceAxis axis;
     for (const auto& name : pair[0].cast<py::tuple>()) axis.names.push_back(name.cast<std::string>());
     if (py::isinstance<py::str>(pair[1])) {
+      const auto read = [&](std::string_view name, std::string_view value) {
+        return axis_value(a, std::string(name), py::str(value.data(), value.size()));
+      };
+      const auto values = pair[1].cast<std::string>();
+      if (axis.names.empty()) {
+        for (auto& each : read_axes(values, read)) out.push_back(std::move(each));
+        continue;
+      }
       std::string text;
       for (const auto& name : axis.names) text += (text.empty() ? "" : ",") + name;
-      out.push_back(parse_axis(text + "=" + pair[1].cast<std::string>(), [&](std::string_view name, std::string_view value) {
-        return axis_value(a, std::string(name), py::str(value.data(), value.size()));
-      }));
+      out.push_back(parse_axis(text + "=" + values, read));
       continue;
     }
     for (const auto& row : pair[1].cast<py::list>()) {
@@ -147,15 +154,18 @@ Question question_of(const py::list& objectives, const std::vector<std::string>&
 /// (JSON, text, seconds, state) of a search. Ctrl-C ends it with what it has.
 py::tuple run_search(const Asked& a, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
                      const std::vector<std::string>& show, std::size_t top, const std::optional<std::string>& histogram, bool anything,
-                     const std::string& strategy, unsigned threads, std::uint64_t shard, std::uint64_t shards, const py::object& progress) {
+                     const std::string& strategy, unsigned threads, std::uint64_t shard, std::uint64_t shards, std::uint64_t evaluations, std::uint64_t seed,
+                     const py::object& progress) {
   const Space space = space_of(a, axes);
   const Question question = question_of(objectives, constraints, show, top, histogram, anything);
   ExploreOptions how;
   const auto chosen = choice_of<Strategy>(strategy);
   if (!chosen)
     throw InputError({.id = "mlsysim.python.171", .message = "there is no such strategy", .key = "strategy", .found = "'" + strategy + "'",
-                      .expected = "automatic, exhaustive or branch-and-bound"});
+                      .expected = fmt::format("one of {}", fmt::join(Choices<Strategy>::names, ", "))});
   how.strategy = *chosen;
+  how.evaluations = evaluations;
+  how.seed = seed;
   how.threads = threads;
   how.shard = shard;
   how.shards = shards;
@@ -251,17 +261,18 @@ void bind_explore(py::module_& m) {
       })
       .def("solve", &solve_asked)
       .def("uncertainty", [](const Asked& a, const std::vector<std::string>& figures, const std::vector<std::string>& results, std::size_t samples,
-                             std::uint64_t seed, double coverage) {
+                             std::uint64_t seed, double coverage, bool estimates, const Asked* other) {
         const py::gil_scoped_release unlocked;
-        UncertaintyQuestion q{.figures = {}, .results = results, .samples = samples, .seed = seed, .coverage = coverage};
+        UncertaintyQuestion q{.figures = {}, .estimates = estimates, .results = results, .samples = samples, .seed = seed, .coverage = coverage};
         for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
-        const auto r = uncertainty(a.subject, q);
+        auto r = uncertainty(a.subject, q);
+        if (other != nullptr) r.ranking = rank(a.subject, other->subject, r.results.front().result, q);
         return std::pair{render(r, kJson), render(r, kText)};
       })
       .def("probability_below", [](const Asked& a, const Asked& b, const std::string& result, const std::vector<std::string>& figures,
-                                   std::size_t samples, std::uint64_t seed) {
+                                   std::size_t samples, std::uint64_t seed, bool estimates) {
         const py::gil_scoped_release unlocked;
-        UncertaintyQuestion q{.figures = {}, .results = {result}, .samples = samples, .seed = seed};
+        UncertaintyQuestion q{.figures = {}, .estimates = estimates, .results = {result}, .samples = samples, .seed = seed};
         for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
         return probability_below(a.subject, b.subject, result, q);
       })

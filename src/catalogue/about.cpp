@@ -94,6 +94,7 @@ constexpr About kAll[] = {
     about<MoERoutingModel>(
         "--workload Mixtral_8x7B --batch-size 8 --seq-len 512 --ep-size 8 --fleet Research_256"),
     about<ResponsibleEngineeringModel>("--base-training-time '10 h' --epsilon 1"),
+    {"SensitivitySolver", kSingleNode, "--workload Llama3_8B --hardware H100 --batch-size 32"},
     about<SynthesisSolver>("--workload Llama3_8B --target-latency '10 ms' --precision bf16"),
     about<ParallelismOptimizer>(
         "--workload Llama3_8B --fleet Research_256 --batch-size 512 --precision bf16"),

@@ -1,5 +1,6 @@
 #include "detail/register_laws.hpp"
 
+#include <mlsysim/catalogue/catalogue.hpp>
 #include <mlsysim/catalogue/models/checkpoint.hpp>
 #include <mlsysim/catalogue/models/compression.hpp>
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
@@ -41,48 +42,46 @@ namespace {
 std::atomic<const ResolverRegistry*> published{nullptr};
 }
 
-const ResolverRegistry& shipped_resolvers() {
-  static const ResolverRegistry registry = [] {
-    ResolverRegistry r;
-    r.add<SingleNodeModel>();
-    r.add<ServingModel>();
-    r.add<TrainingMemoryModel>();
-    r.add<DistributedModel>();
-    r.add<SustainabilityModel>();
-    r.add<EconomicsModel>();
-    r.add<NetworkRooflineModel>();
-    r.add<EfficiencyModel>();
-    r.add<ContinuousBatchingModel>();
-    r.add<InFlightBatchingModel>();
-    r.add<TailLatencyModel>();
-    r.add<ServingCapacityModel>();
-    r.add<DataModel>();
-    r.add<TransformationModel>();
-    r.add<TopologyModel>();
-    r.add<ScalingModel>();
-    r.add<ReliabilityModel>();
-    r.add<OrchestrationModel>();
-    r.add<CheckpointModel>();
-    r.add<InferencePassModel>();
-    r.add<WeightStreamingModel>();
-    r.add<InferenceScalingModel>();
-    r.add<CompressionModel>();
-    r.add<MoERoutingModel>();
-    r.add<ResponsibleEngineeringModel>();
-    r.add<SynthesisSolver>();
-    r.add<ParallelismOptimizer>();
-    r.add<BatchingOptimizer>();
-    r.add<PlacementOptimizer>();
-    r.add<CompressionOptimizer>();
-    detail::add_laws_1(r);
-    detail::add_laws_2(r);
-    detail::add_laws_3(r);
-    detail::add_laws_4(r);
-    detail::add_laws_5(r);
-    detail::add_laws_6(r);
-    return r;
-  }();
-  return registry;
+void add_catalogue(ResolverRegistry& r) {
+  r.add<SingleNodeModel>();
+  r.add<ServingModel>();
+  r.add<TrainingMemoryModel>();
+  r.add<DistributedModel>();
+  r.add<SustainabilityModel>();
+  r.add<EconomicsModel>();
+  r.add<NetworkRooflineModel>();
+  r.add<EfficiencyModel>();
+  r.add<ContinuousBatchingModel>();
+  r.add<InFlightBatchingModel>();
+  r.add<TailLatencyModel>();
+  r.add<ServingCapacityModel>();
+  r.add<DataModel>();
+  r.add<TransformationModel>();
+  r.add<TopologyModel>();
+  r.add<ScalingModel>();
+  r.add<ReliabilityModel>();
+  r.add<OrchestrationModel>();
+  r.add<CheckpointModel>();
+  r.add<InferencePassModel>();
+  r.add<WeightStreamingModel>();
+  r.add<InferenceScalingModel>();
+  r.add<CompressionModel>();
+  r.add<MoERoutingModel>();
+  r.add<ResponsibleEngineeringModel>();
+  r.add<SynthesisSolver>();
+  r.add<ParallelismOptimizer>();
+  r.add<BatchingOptimizer>();
+  r.add<PlacementOptimizer>();
+  r.add<CompressionOptimizer>();
+}
+
+void add_catalogue_laws(ResolverRegistry& r) {
+  detail::add_laws_1(r);
+  detail::add_laws_2(r);
+  detail::add_laws_3(r);
+  detail::add_laws_4(r);
+  detail::add_laws_5(r);
+  detail::add_laws_6(r);
 }
 
 const ResolverRegistry& ResolverRegistry::standard() {

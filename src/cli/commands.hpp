@@ -63,6 +63,7 @@ struct UncertaintyRequest {
   std::size_t samples = 4096;
   std::uint64_t seed = 1;
   double coverage = 0.9;
+  bool given_only = false;  ///< without the ranges of the zoo
 };
 /// The last target is the result, or several separated by commas.
 [[nodiscard]] Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked, const RenderOptions& options);
@@ -77,6 +78,7 @@ struct SearchRequest {
   std::size_t top = 1;
   std::string histogram, strategy = "automatic", shard, state, rows;
   unsigned threads = 0;
+  std::uint64_t evaluations = 20000, seed = 1;  ///< of the heuristic strategies
   bool resume = false, overwrite = false;
   bool anything = false;  ///< also what does not fit in memory
 };

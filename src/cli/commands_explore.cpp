@@ -138,7 +138,7 @@ Answer compare_question(ScenarioRequest request, const CompareRequest& asked, co
 
 Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked, const RenderOptions& options) {
   const auto results = pop(request, "a result", "e.g. mlsysim uncertainty Llama3_70B H100 itl --uncertain 'device.memory_share = +-5 %'");
-  UncertaintyQuestion question{.figures = {}, .results = {}, .samples = asked.samples, .seed = asked.seed, .coverage = asked.coverage};
+  UncertaintyQuestion question{.figures = {}, .estimates = !asked.given_only, .results = {}, .samples = asked.samples, .seed = asked.seed, .coverage = asked.coverage};
   for (const auto& text : asked.uncertain) question.figures.push_back(UncertainFigure::parse(text));
   for (std::size_t at = 0; at <= results.size();) {
     const auto comma = std::min(results.find(',', at), results.size());
@@ -146,13 +146,12 @@ Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked, 
     at = comma + 1;
   }
   const auto q = question_of(request);
-  Answer out{render(uncertainty(q.subject, question), options)};
+  auto report = uncertainty(q.subject, question);
   if (!asked.with.empty()) {
     const auto other = changed_question(std::move(request), asked.with);
-    const double below = probability_below(q.subject, other.subject, question.results.front(), question);
-    out.diagnostics = fmt::format("mlsysim: {} stays below that of the changed configuration with probability {:.4g}\n", question.results.front(), below);
+    report.ranking = rank(q.subject, other.subject, question.results.front(), question);
   }
-  return out;
+  return {render(report, options)};
 }
 
 }  // namespace mlsysim::cli

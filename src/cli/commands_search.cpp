@@ -1,5 +1,6 @@
 #include "commands.hpp"
 
+#include <mlsysim/explore/optimize.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/format.hpp>
@@ -59,8 +60,14 @@ Search search_of(const ScenarioRequest& request, const SearchRequest& asked) {
   Search s;
   s.reader = std::make_unique<FieldReader>(zoo());
   std::vector<SpaceAxis> axes;
-  for (const auto& text : asked.axes)
-    axes.push_back(parse_axis(text, [&](std::string_view name, std::string_view value) { return axis_value(*s.reader, name, value); }));
+  const auto read = [&](std::string_view name, std::string_view value) { return axis_value(*s.reader, name, value); };
+  for (const auto& text : asked.axes) {
+    if (!text.starts_with("@")) {
+      axes.push_back(parse_axis(text, read));
+      continue;
+    }
+    for (auto& axis : read_axes(text.substr(1), read)) axes.push_back(std::move(axis));
+  }
   if (!request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr) {
     s.space = std::make_unique<Space>(resolver_problem(request.targets), std::move(axes));
   } else {
@@ -251,21 +258,18 @@ void show_progress(const Progress& p) {
 
 Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options) {
   const auto s = search_of(request, asked);
-  if (asked.command == "pareto" && s.question.objectives.size() < 2)
-    throw InputError({.id = "mlsysim.cli.075", .message = "a front has at least two objectives", .found = fmt::format("{}", s.question.objectives.size()),
-                      .expected = "two or more of --minimize and --maximize"});
-  if (asked.command == "optimize" && s.question.objectives.size() != 1)
-    throw InputError({.id = "mlsysim.cli.076", .message = "an optimum has one objective", .found = fmt::format("{}", s.question.objectives.size()),
-                      .expected = "one of --minimize and --maximize", .hint = "mlsysim pareto answers several at once"});
   const InterruptScope listening;
   if (!asked.rows.empty()) {
     write_rows(*s.space, s.question, asked.rows, asked.overwrite);
     return {fmt::format("{} rows in {}\n", s.space->size(), asked.rows)};
   }
-  if (s.question.objectives.empty() && s.question.histogram == std::nullopt && asked.shard.empty()) return row_table(*s.space, s.question, options);
+  if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt && asked.shard.empty())
+    return row_table(*s.space, s.question, options);
   ExploreOptions how;
   how.strategy = *choice_of<Strategy>(asked.strategy);
   how.threads = asked.threads;
+  how.evaluations = asked.evaluations;
+  how.seed = asked.seed;
   how.cancel = &interrupted;
   if (::isatty(STDERR_FILENO) != 0) how.progress = show_progress;
   if (!asked.shard.empty()) std::tie(how.shard, how.shards) = shard_of(asked.shard);
@@ -280,7 +284,8 @@ Answer search(const ScenarioRequest& request, const SearchRequest& asked, const 
                         .expected = "a new file", .hint = "add --resume to go on, or --overwrite"});
     how.checkpoint = [&](const std::string& state) { write_file(asked.state, wrapped(state)); };
   }
-  const auto answer = explore(*s.space, s.question, how);
+  const auto question = asked.command == "pareto" ? pareto : asked.command == "optimize" ? optimize : explore;
+  const auto answer = question(*s.space, s.question, how);
   return answer_of(answer, options);
 }
 

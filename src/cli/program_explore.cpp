@@ -38,14 +38,17 @@ void Program::explore_commands() {
   v->add_option("--high", solve_.high, "upper end of the search")->type_name("QUANTITY");
   scenario_options(*v, std::nullopt);
   auto* u = command(app_, "uncertainty", "how sure a number is: spread, what makes it, whether the bottleneck flips",
-                    "Example:\n"
+                    "Examples:\n"
+                    "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8\n"
                     "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8 --uncertain 'device.memory_share = +-5 %' \\\n"
                     "    --uncertain 'device.launch = triangular 1 us..4 us' --uncertain 'kwh_price = lognormal 20 %' --with hardware=H200\n"
-                    "Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular LOW..HIGH, +-N %. --with adds the\n"
-                    "probability that the first result stays below that of a changed configuration.",
+                    "Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular LOW..HIGH, +-N %. Figures of the zoo that\n"
+                    "state a range vary in it as well (triangular), unless --given-only; the answer lists them. --with adds the probability\n"
+                    "that the first result stays below that of a changed configuration.",
                     [this] { return uncertainty_of(scenario_, uncertainty_, render_); }, {Place::model, Place::machine, Place::metric});
   targets(*u, "the RESULT, or several separated by commas");
-  u->add_option("--uncertain", uncertainty_.uncertain, "a figure and its distribution; may be repeated")->type_name("NAME=DISTRIBUTION")->allow_extra_args(false)->required();
+  u->add_option("--uncertain", uncertainty_.uncertain, "a figure and its distribution; may be repeated")->type_name("NAME=DISTRIBUTION")->allow_extra_args(false);
+  u->add_flag("--given-only", uncertainty_.given_only, "vary the figures of --uncertain alone, without the ranges of the zoo");
   u->add_option("--with", uncertainty_.with, "a change of the configuration to rank against; may be repeated")->type_name("NAME=VALUE")->allow_extra_args(false);
   u->add_option("--samples", uncertainty_.samples, "samples of each set (default: 4096)")->type_name("N");
   u->add_option("--seed", uncertainty_.seed, "same seed, same bytes (default: 1)")->type_name("N");
@@ -87,7 +90,8 @@ void Program::search_options(CLI::App& app) {
   const auto list = [&app](const char* name, std::vector<std::string>& to, const char* about, const char* type) {
     app.add_option(name, to, about)->type_name(type)->allow_extra_args(false)->group("Space");
   };
-  list("--axis", search_.axes, "what varies: NAME=1,2,4 or 1..64*2 or '1 TB/s..8 TB/s:64' or A,B=1x8,2x4; may be repeated", "NAME=VALUES");
+  list("--axis", search_.axes, "what varies: NAME=1,2,4 or 1..64*2 or '1 TB/s..8 TB/s:64' or A,B=1x8,2x4; NAME=@FILE for a YAML list, @FILE for a "
+       "YAML map of axes; may be repeated", "NAME=VALUES|@FILE");
   list("--minimize", search_.minimize, "objective; may be repeated", "EXPRESSION");
   list("--maximize", search_.maximize, "objective; may be repeated", "EXPRESSION");
   list("--subject-to", search_.constraints, "constraint, e.g. 'ttft <= 500 ms'; may be repeated", "CONDITION");
@@ -96,9 +100,12 @@ void Program::search_options(CLI::App& app) {
   app.add_option("--top", search_.top, "best points to list (default: 1)")->type_name("N")->group("Space");
   app.add_option("--histogram", search_.histogram, "distribution of an expression over feasible points")->type_name("EXPRESSION")->group("Space");
   app.add_flag("--anything", search_.anything, "also points that do not fit in memory or leave devices unused")->group("Space");
-  auto* how = app.add_option("--strategy", search_.strategy, "automatic, exhaustive or branch-and-bound (default: automatic)")
-                  ->type_name("NAME")->check(CLI::IsMember({"automatic", "exhaustive", "branch-and-bound"}))->group("Search");
+  auto* how = app.add_option("--strategy", search_.strategy, fmt::format("{} (default: automatic)", fmt::join(Choices<Strategy>::names, ", ")))
+                  ->type_name("NAME")->group("Search");
   values_[how].choices.assign(Choices<Strategy>::names.begin(), Choices<Strategy>::names.end());
+  how->check(CLI::IsMember(values_[how].choices));
+  app.add_option("--evaluations", search_.evaluations, "after which gradient and evolutionary stop (default: 20000)")->type_name("N")->group("Search");
+  app.add_option("--seed", search_.seed, "of gradient and evolutionary: same seed, same bytes (default: 1)")->type_name("N")->group("Search");
   app.add_option("--threads", search_.threads, "threads (default: as many as cores); the answer is the same")->type_name("N")->group("Search");
   app.add_option("--shard", search_.shard, "part of the space, e.g. 3/16; join the parts with mlsysim merge")->type_name("k/n")->group("Search");
   app.add_option("--state", search_.state, "file for checkpoints and for merge")->type_name("FILE")->group("Search");

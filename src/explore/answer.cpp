@@ -9,6 +9,16 @@
 #include <functional>
 
 namespace mlsysim {
+namespace {
+
+std::string words_of(const std::vector<std::string>& axes, const FoundPoint& p) {
+  std::string out;
+  for (std::size_t a = 0; a < p.labels.size(); ++a) out += fmt::format("{}{} {}", a == 0 ? "" : ", ", axes[a], p.labels[a]);
+  return out;
+}
+
+}  // namespace
+
 namespace detail {
 namespace {
 
@@ -24,7 +34,7 @@ class Reader {
       outer_ = outer;
     }
     kernel_.run(index % space_.inner(), 1);
-    FoundPoint p{.index = index, .labels = {}, .objectives = {}, .shown = {}};
+    FoundPoint p{.index = index, .between = false, .labels = {}, .objectives = {}, .shown = {}};
     const auto rows = space_.rows_at(index);
     for (std::size_t a = 0; a < rows.size(); ++a) p.labels.push_back(space_.axes()[a].label(rows[a]));
     const auto& c = kernel_.compiled();
@@ -40,19 +50,15 @@ class Reader {
   std::uint64_t outer_ = static_cast<std::uint64_t>(-1);
 };
 
-std::string shown(double base, const Exponents& exps, std::string_view unit) {
-  const auto q = AnyQuantity::from_base(base, exps);
-  return unit.empty() ? (exps.dimensionless() ? pretty(base, 4) : pretty(q, 4)) : pretty(q, unit, 4);
-}
-
-std::string point_words(const Space& space, const FoundPoint& p) {
-  std::string out;
-  for (std::size_t a = 0; a < p.labels.size(); ++a)
-    out += fmt::format("{}{} {}", a == 0 ? "" : ", ", space.axes()[a].title(), p.labels[a]);
-  return out;
-}
 
 }  // namespace
+
+std::string shown(double base, const Exponents& exps, std::string_view unit, int digits) {
+  const auto q = AnyQuantity::from_base(base, exps);
+  return unit.empty() ? (exps.dimensionless() ? pretty(base, digits) : pretty(q, digits)) : pretty(q, unit, digits);
+}
+
+FoundPoint found_at(const Space& space, const Question& question, std::uint64_t index) { return Reader(space, question)(index); }
 
 ExploreAnswer write_answer(const Space& space, const Question& question, const SearchResult& r) {
   ExploreAnswer out;
@@ -89,8 +95,10 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
       count.nearest = read(m.index);
       const auto& left = constraint.left();
       const std::string unit(left.unit());
-      const std::string need = shown(m.left, left.exponents(), unit);
-      count.relaxation = fmt::format("{} at {} instead of {} admits {}", left.text(), need, constraint.right().text(), point_words(space, *count.nearest));
+      // As many digits as tell it from the limit.
+      std::string need = shown(m.left, left.exponents(), unit);
+      for (int digits = 6; digits <= 16 && need == constraint.right().text(); digits += 2) need = shown(m.left, left.exponents(), unit, digits);
+      count.relaxation = fmt::format("{} at {} instead of {} admits {}", left.text(), need, constraint.right().text(), words_of(out.axes, *count.nearest));
     }
     out.constraints.push_back(std::move(count));
   }
@@ -132,9 +140,51 @@ Infeasible ExploreAnswer::why_infeasible() const {
     if (c.nearest) why.facts.push_back({c.text, c.relaxation});
   }
   why.reason = fmt::format("no point of {:.0f} meets every constraint: {}", total, fmt::join(binding, ", "));
-  if (easiest != nullptr) why.smallest_change = "any one of: see the facts; each admits a point by itself";
-  else why.smallest_change = "at least two constraints exclude every point together; relax the ones that exclude most";
+  if (conflict && conflict->constraints.size() == 1) {
+    why.facts.push_back({"conflict", fmt::format("no point meets '{}', whatever the other constraints", conflict->constraints[0])});
+  } else if (conflict && conflict->constraints.size() > 1) {
+    why.facts.push_back({"conflict", fmt::format("no point meets all of '{}'; without any one of them some point meets the rest of these",
+                                                 fmt::join(conflict->constraints, "', '"))});
+  }
+  if (easiest != nullptr) {
+    why.smallest_change = "any one of: see the facts; each admits a point by itself";
+  } else if (conflict && conflict->nearest) {
+    why.smallest_change = fmt::format("no single constraint; together, {} admit {}", fmt::join(conflict->relaxations, " and "), words_of(axes, *conflict->nearest));
+  } else {
+    why.smallest_change = "at least two constraints exclude every point together; relax the ones that exclude most";
+  }
   return why;
+}
+
+std::vector<double> ExploreAnswer::ideal() const {
+  std::vector<double> out;
+  for (std::size_t k = 0; k < objectives.size() && !front.empty(); ++k) {
+    double least = front[0].objectives[k];
+    for (const auto& p : front)
+      least = objectives[k].goal == Goal::minimize ? std::min(least, p.objectives[k]) : std::max(least, p.objectives[k]);
+    out.push_back(least);
+  }
+  return out;
+}
+
+std::vector<double> ExploreAnswer::nadir() const {
+  std::vector<double> out;
+  for (std::size_t k = 0; k < objectives.size() && !front.empty(); ++k) {
+    double worst = front[0].objectives[k];
+    for (const auto& p : front)
+      worst = objectives[k].goal == Goal::minimize ? std::max(worst, p.objectives[k]) : std::min(worst, p.objectives[k]);
+    out.push_back(worst);
+  }
+  return out;
+}
+
+std::optional<double> ExploreAnswer::relative_hypervolume() const {
+  if (objectives.size() < 2 || front.empty()) return std::nullopt;
+  const auto from = ideal(), to = nadir();
+  double box = 1;
+  for (std::size_t k = 0; k < from.size(); ++k) box *= std::fabs(to[k] - from[k]);
+  if (!(box > 0) || !std::isfinite(box)) return std::nullopt;
+  return hypervolume(to) / box;
 }
 
 double ExploreAnswer::hypervolume(std::span<const double> reference) const {

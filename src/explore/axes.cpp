@@ -1,4 +1,4 @@
-#include <mlsysim/explore/space.hpp>
+#include "detail/axis_files.hpp"
 
 #include <mlsysim/resolve/axes.hpp>
 #include <mlsysim/units/format.hpp>
@@ -90,7 +90,7 @@ std::vector<double> range_values(std::string_view whole, double low, double high
 
 }  // namespace
 
-std::string SpaceAxis::title() const { return fmt::format("{}", fmt::join(names, ", ")); }
+std::string SpaceAxis::title() const { return !caption.empty() ? caption : fmt::format("{}", fmt::join(names, ", ")); }
 
 std::string SpaceAxis::label(std::size_t row) const {
   if (row < labels.size()) return labels[row];
@@ -150,6 +150,7 @@ SpaceAxis parse_axis(std::string_view text, const std::function<DynamicValue(std
   for (const auto name : split(text.substr(0, equals), ',')) axis.names.emplace_back(name);
   const auto given = trimmed(text.substr(equals + 1));
   if (given.empty()) refuse(text, "the axis is empty", "at least one value");
+  if (given.starts_with("@")) return detail::axis_in_file(std::move(axis.names), std::string(trimmed(given.substr(1))), value);
   if (given.starts_with("divisors(") && given.ends_with(")") && axis.names.size() == 1)
     return divisors_axis(axis.names[0], number_of(trimmed(given.substr(9, given.size() - 10)), text));
   if (given.starts_with("degrees(") && given.ends_with(")"))

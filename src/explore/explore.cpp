@@ -1,5 +1,6 @@
 #include <mlsysim/explore/explore.hpp>
 
+#include "detail/local_optimizer.hpp"
 #include "detail/search.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +18,8 @@ using detail::SearchResult;
 
 constexpr double kSmall = 32768;     // points up to which every one is evaluated rather than bounded (measured break-even)
 constexpr double kRelaxable = 2e7;   // points up to which an infeasible space is swept again for relaxations
+constexpr double kConflict = 4e6;    // points up to which it is swept once more for what excludes what ...
+constexpr double kSlowConflict = 5e4;  // ... and where every point is a call of a resolver
 constexpr std::string_view kState = "mlsysim/explore-state@1";
 
 std::uint64_t hash_of(std::string_view text) {
@@ -76,7 +79,41 @@ SearchResult from_state(const Json& j, const Question& q, std::size_t constraint
   return r;
 }
 
+[[noreturn]] void not_built(Strategy strategy, std::string_view library, std::string_view package, std::string_view option) {
+  throw SolverError({.id = "mlsysim.explore.059", .message = fmt::format("this build has no {} search", name_of(strategy)), .key = "strategy",
+                     .found = fmt::format("a build without {}", library), .expected = "automatic, exhaustive or branch-and-bound",
+                     .hint = fmt::format("install {} and configure the build again ({}=ON)", package, option)});
+}
+
+/// Gradient and evolutionary: what they cannot answer, and what is not there.
+void check_heuristic(const Space& space, const Question& question, const ExploreOptions& options) {
+  const bool gradient = options.strategy == Strategy::gradient;
+  if (!is_built(options.strategy))
+    gradient ? not_built(options.strategy, "NLopt", "libnlopt-dev", "MLSYSIM_WITH_NLOPT")
+             : not_built(options.strategy, "pagmo2", "libpagmo-dev", "MLSYSIM_WITH_PAGMO");
+  if (options.evaluations < 100 || options.evaluations > 1000000000)
+    throw InputError({.id = "mlsysim.explore.049", .message = "the number of evaluations is out of range", .key = "evaluations",
+                      .found = fmt::format("{}", options.evaluations), .expected = "100 to 1e9"});
+  const std::string obstacle = gradient ? detail::no_gradient(space, question, options) : detail::no_evolution(question, options);
+  if (!obstacle.empty())
+    throw SolverError({.id = "mlsysim.explore.054", .message = fmt::format("the {} search cannot answer this", name_of(options.strategy)), .found = obstacle,
+                       .expected = gradient ? "one objective over a law, and an axis over a continuous number" : "objectives over a whole space",
+                       .hint = "use another strategy"});
+}
+
+/// Whether the answer says that nothing is feasible, about all points of a space that can be swept again.
+bool wants_conflict(const Space& space, const ExploreAnswer& a) {
+  const auto total = static_cast<double>(space.size());
+  const double most = space.sample().entry.is_law ? kConflict : kSlowConflict;
+  return a.complete && !a.objectives.empty() && a.feasible == 0 && a.infeasible > 0 && a.covered >= total && total <= most;
+}
+
 }  // namespace
+
+bool is_built(Strategy strategy) {
+  if (strategy == Strategy::gradient) return !detail::local_optimizer().empty();
+  return strategy != Strategy::evolutionary || detail::evolution_built();
+}
 
 std::string digest_of(const Space& space, const Question& question) {
   std::string text = space.fingerprint() + question_text(question);
@@ -93,6 +130,20 @@ ExploreAnswer explore(const Space& space, const Question& question, const Explor
   const std::size_t constraints = detail::constraint_texts(question, space.sample().entry).size();
   const std::string digest = digest_of(space, question);
   const auto range = detail::shard_range(space.size(), options.shard, options.shards);
+  if (options.strategy == Strategy::gradient || options.strategy == Strategy::evolutionary) {
+    check_heuristic(space, question, options);
+    if (options.strategy == Strategy::gradient) return detail::gradient_search(space, question, options);
+    auto answer = detail::write_answer(space, question, detail::evolutionary_search(space, question, options));
+    const double seen = answer.evaluated + answer.skipped;
+    if (answer.complete && seen < answer.total) {
+      answer.exactness = Exactness::heuristic;
+      answer.covered = seen;
+    }
+    answer.method = fmt::format("pagmo2: generations of 64 points ({}), seed {}; good points of the grid, not proven the best",
+                                question.objectives.size() > 1 ? "NSGA-II" : "genetic algorithm, then neighbours", options.seed);
+    if (wants_conflict(space, answer)) answer.conflict = detail::conflict_of(space, question);
+    return answer;
+  }
   const std::string obstacle = detail::no_bounds(space, question, options);
   if (options.strategy == Strategy::branch_and_bound && !obstacle.empty())
     throw SolverError({.id = "mlsysim.explore.054", .message = "branch and bound cannot answer this", .found = obstacle,
@@ -128,6 +179,7 @@ ExploreAnswer explore(const Space& space, const Question& question, const Explor
   }
   auto answer = detail::write_answer(space, question, found);
   answer.state = detail::state_text(found, digest, options.shard, options.shards);
+  if (wants_conflict(space, answer)) answer.conflict = detail::conflict_of(space, question);
   return answer;
 }
 
@@ -162,6 +214,7 @@ ExploreAnswer merge(const Space& space, const Question& question, std::span<cons
   whole.next = next;
   auto answer = detail::write_answer(space, question, whole);
   answer.state = detail::state_text(whole, digest, 1, 1);
+  if (wants_conflict(space, answer)) answer.conflict = detail::conflict_of(space, question);
   return answer;
 }
 

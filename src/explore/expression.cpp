@@ -2,6 +2,8 @@
 
 #include "detail/expression_reader.hpp"
 
+#include <mlsysim/scalars/dual.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -53,6 +55,7 @@ T Expression::run(std::span<const T> slots) const {
 
 double Expression::operator()(std::span<const double> slots) const { return run(slots); }
 Interval Expression::operator()(std::span<const Interval> slots) const { return run(slots); }
+Dual<8> Expression::operator()(std::span<const Dual<8>> slots) const { return run(slots); }
 
 void Expression::evaluate(std::span<const double* const> columns, double* out, std::size_t points, std::vector<double>& work) const {
   if (const int slot = lone_slot(); slot >= 0) {

@@ -247,6 +247,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   if (!asked.output_tokens && among(varied, "output_tokens")) asked.output_tokens = 1;
   const ResolvedScenario r(asked, notes);
   Subject out;
+  out.estimates = [scenario] { return estimates_behind(scenario); };
   out.title = fmt::format("{} on {}, {}", asked.workload->name, r.fleet().name, name_of(r.mode()));
   out.entry.info = {.id = "Scenario", .equation = "scorecard = f(scenario, device, network, facility, model)", .source = "",
                     .where = "", .assumptions = "one number at a time varies; the others stay"};

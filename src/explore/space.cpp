@@ -50,10 +50,13 @@ class ScenarioProblem final : public Problem {
     Scenario s = scenario_;
     for (const auto& [name, value] : structural) put(s, name, value);
     // Degrees that vary start from one, so that the point that names them is admissible.
-    if (among(varied, "tp_size")) s.tp_size = 1;
-    if (among(varied, "pp_size")) s.pp_size = 1;
-    if (among(varied, "ep_size")) s.ep_size = 1;
-    if (among(varied, "cp_size")) s.cp_size = 1;
+    const auto free = [&](std::string_view name) {
+      return among(varied, name) && std::none_of(structural.begin(), structural.end(), [&](const auto& c) { return c.first == name; });
+    };
+    if (free("tp_size")) s.tp_size = 1;
+    if (free("pp_size")) s.pp_size = 1;
+    if (free("ep_size")) s.ep_size = 1;
+    if (free("cp_size")) s.cp_size = 1;
     return subject_of(s, varied);
   }
   bool structural(std::string_view name, std::span<const std::string> varied) const override {

@@ -1,5 +1,6 @@
 #include <mlsysim/explore/uncertainty.hpp>
 
+#include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/scalars/interval.hpp>
 #include <mlsysim/tools/batch.hpp>
 #include <mlsysim/tools/bound.hpp>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace mlsysim {
 namespace {
@@ -65,31 +67,99 @@ struct Draws {
   std::vector<std::vector<double>> a, b;
 };
 
-std::vector<UncertainInput> inputs_of(const Subject& subject, const UncertaintyQuestion& q) {
-  if (q.figures.empty())
-    throw InputError({.id = "mlsysim.explore.071", .message = "nothing is uncertain", .found = "no figure", .expected = "at least one"});
-  if (q.figures.size() > kMostFigures)
-    throw InputError({.id = "mlsysim.explore.071", .message = "too many figures are uncertain", .found = fmt::format("{}", q.figures.size()),
-                      .expected = fmt::format("at most {}", kMostFigures)});
+/// One uncertain figure: what it is known by (draws of one name are the same draws), and the input that it moves.
+struct Moving {
+  std::string name;     ///< as the answer lists it
+  std::string shared;   ///< figures of this name move together
+  UncertainInput input;
+};
+
+void check_options(const UncertaintyQuestion& q) {
   if (q.samples < 16 || q.samples > 16777216 || !(q.coverage > 0 && q.coverage < 1))
     throw InputError({.id = "mlsysim.explore.072", .message = "the options of the sampling are out of range",
                       .found = fmt::format("{} samples, coverage {}", q.samples, q.coverage), .expected = "16 to 2^24 samples and a coverage between 0 and 1"});
-  std::vector<UncertainInput> out;
+}
+
+/// Whether one of the results moves when the input goes to an end of its range.
+bool has_effect(const Subject& subject, const UncertainInput& u, std::span<const std::size_t> results, std::span<const double> base) {
+  auto point = subject.point;
+  for (const double x : {u.low, u.high}) {
+    point[u.input] = x;
+    const auto there = subject.entry(point);
+    for (const std::size_t r : results)
+      if (there[r] != base[r] && !(std::isnan(there[r]) && std::isnan(base[r]))) return true;
+  }
+  return false;
+}
+
+/// The figures of the question, and those that the zoo gives with a range where the question says nothing of them.
+std::vector<Moving> moving_of(const Subject& subject, const UncertaintyQuestion& q, std::span<const std::size_t> results,
+                              std::vector<Assumption>& assumptions) {
+  check_options(q);
+  std::vector<Moving> out;
   for (const auto& f : q.figures) {
-    out.push_back(f.at(subject));
+    out.push_back({f.input, f.input, f.at(subject)});
     for (std::size_t k = 0; k + 1 < out.size(); ++k)
-      if (out[k].input == out.back().input)
+      if (out[k].input.input == out.back().input.input)
         throw InputError({.id = "mlsysim.explore.073", .message = fmt::format("'{}' is uncertain twice", f.input), .key = f.input, .expected = "one distribution per figure"});
   }
+  if (q.estimates && subject.estimates) {
+    const auto base = subject.entry(subject.point);
+    std::size_t idle = 0;
+    for (const auto& e : subject.estimates()) {
+      const std::size_t input = subject.input(e.input);
+      const bool asked = std::any_of(out.begin(), out.end(), [&](const Moving& m) { return m.input.input == input; });
+      const FieldRange range = base_range(subject.entry.inputs[input]);
+      const UncertainInput u{.input = input, .distribution = Distribution::triangular, .spread = 0, .low = std::max(e.low, range.low),
+                             .high = std::min(e.high, range.high)};
+      if (asked) continue;
+      if (!has_effect(subject, u, results, base)) {
+        ++idle;
+        continue;
+      }
+      const FieldInfo& field = subject.entry.inputs[input];
+      assumptions.push_back({e.input, fmt::format("triangular {}..{}", field_text(field, u.low, 4), field_text(field, u.high, 4)),
+                             fmt::format("range of {} ({})", e.figure, e.source)});
+      out.push_back({e.input, e.figure, u});
+    }
+    if (idle > 0)
+      assumptions.push_back({"other ranges of the zoo", fmt::format("{} figures", idle), "they move none of the results asked for"});
+  }
+  if (out.empty())
+    throw InputError({.id = "mlsysim.explore.071", .message = "nothing is uncertain", .found = "no figure, and no range of the zoo behind the results",
+                      .expected = "at least one", .hint = "e.g. 'device.memory_bandwidth = normal 5 %'"});
+  if (q.figures.size() > kMostFigures)
+    throw InputError({.id = "mlsysim.explore.071", .message = "too many figures are uncertain", .found = fmt::format("{}", q.figures.size()),
+                      .expected = fmt::format("at most {}", kMostFigures)});
   return out;
 }
 
-Draws draws_of(const Subject& subject, const std::vector<UncertainInput>& figures, const UncertaintyQuestion& q) {
+/// No more figures than the sequence has dimensions: those of the zoo that move a result least stay at their values.
+void keep_largest(const Subject& subject, std::vector<Moving>& moving, std::size_t asked, std::size_t result, std::vector<Assumption>& assumptions) {
+  if (moving.size() <= kMostFigures) return;
+  const auto reach = [&](const Moving& m) {
+    auto point = subject.point;
+    point[m.input.input] = m.input.low;
+    const double a = subject.entry(point)[result];
+    point[m.input.input] = m.input.high;
+    const double b = subject.entry(point)[result];
+    return std::isfinite(a - b) ? std::fabs(a - b) : HUGE_VAL;
+  };
+  std::stable_sort(moving.begin() + static_cast<std::ptrdiff_t>(asked), moving.end(), [&](const Moving& a, const Moving& b) { return reach(a) > reach(b); });
+  for (std::size_t k = kMostFigures; k < moving.size(); ++k)
+    std::erase_if(assumptions, [&](const Assumption& a) { return a.name == moving[k].name; });
+  assumptions.push_back({"smallest ranges of the zoo", fmt::format("{} figures stay at their values", moving.size() - kMostFigures),
+                         fmt::format("at most {} figures vary; these move the first result least", kMostFigures)});
+  moving.resize(kMostFigures);
+}
+
+/// `dimensions[i]` of the sequence belongs to figure i, of `all` that there are.
+Draws draws_of(const Subject& subject, const std::vector<UncertainInput>& figures, std::span<const std::size_t> dimensions, std::size_t all,
+               const UncertaintyQuestion& q) {
   Draws d;
-  const std::size_t k = figures.size();
-  for (std::size_t i = 0; i < k; ++i) {
+  for (std::size_t i = 0; i < figures.size(); ++i) {
     const double value = subject.point[figures[i].input];
-    const Halton first(i, q.seed), second(k + i, q.seed);
+    const Halton first(dimensions[i], q.seed), second(all + dimensions[i], q.seed);
     std::vector<double> a(q.samples), b(q.samples);
     for (std::size_t j = 0; j < q.samples; ++j) {
       a[j] = input_quantile(subject.entry, figures[i], value, first(j + 1));
@@ -99,6 +169,12 @@ Draws draws_of(const Subject& subject, const std::vector<UncertainInput>& figure
     d.b.push_back(std::move(b));
   }
   return d;
+}
+
+std::vector<UncertainInput> inputs_of(const std::vector<Moving>& moving) {
+  std::vector<UncertainInput> out;
+  for (const auto& m : moving) out.push_back(m.input);
+  return out;
 }
 
 /// All results over a set of columns.
@@ -224,15 +300,20 @@ UncertainInput UncertainFigure::at(const Subject& subject) const {
 }
 
 UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion& q) {
-  const auto figures = inputs_of(subject, q);
-  const std::size_t k = figures.size(), n = q.samples;
   std::vector<std::size_t> wanted, inputs;
   for (const auto& name : q.results) wanted.push_back(subject.result(name));
   if (wanted.empty())
     for (std::size_t r = 0; r < subject.entry.results.size(); ++r) wanted.push_back(r);
+  std::vector<Assumption> assumptions;
+  auto moving = moving_of(subject, q, wanted, assumptions);
+  keep_largest(subject, moving, q.figures.size(), wanted.front(), assumptions);
+  const auto figures = inputs_of(moving);
+  const std::size_t k = figures.size(), n = q.samples;
   for (const auto& u : figures) inputs.push_back(u.input);
+  std::vector<std::size_t> dimensions(k);
+  std::iota(dimensions.begin(), dimensions.end(), std::size_t{0});
   const Gradient g = gradient(subject.entry, subject.point, inputs);
-  const Draws d = draws_of(subject, figures, q);
+  const Draws d = draws_of(subject, figures, dimensions, k, q);
   const auto fa = evaluate(subject, figures, pointers(d.a), n), fb = evaluate(subject, figures, pointers(d.b), n);
   std::vector<std::vector<std::vector<double>>> mixed;
   for (std::size_t i = 0; i < k; ++i) {
@@ -240,9 +321,9 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
     columns[i] = &d.b[i];
     mixed.push_back(evaluate(subject, figures, columns, n));
   }
-  UncertaintyReport out{.subject = subject.title, .figures = {}, .results = {}, .evaluations = n * (k + 2), .not_finite = 0, .bottleneck = {},
-                        .flips = 0, .gradient_method = g.method};
-  for (const auto& f : q.figures) out.figures.push_back(f.input);
+  UncertaintyReport out{.subject = subject.title, .figures = {}, .ranking = {}, .results = {}, .evaluations = n * (k + 2), .not_finite = 0, .bottleneck = {},
+                        .flips = 0, .gradient_method = g.method, .assumptions = std::move(assumptions)};
+  for (const auto& m : moving) out.figures.push_back(m.name);
   std::vector<Interval> ranges;
   if (subject.entry.is_law && std::all_of(figures.begin(), figures.end(), bounded)) {
     std::vector<Interval> box(subject.point.begin(), subject.point.end());
@@ -322,20 +403,42 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
   return out;
 }
 
-double probability_below(const Subject& a, const Subject& b, std::string_view result, const UncertaintyQuestion& q) {
-  const auto own = inputs_of(a, q), other = inputs_of(b, q);
-  const Draws da = draws_of(a, own, q), db = draws_of(b, other, q);
-  const auto fa = evaluate(a, own, pointers(da.a), q.samples), fb = evaluate(b, other, pointers(db.a), q.samples);
+RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view result, const UncertaintyQuestion& q) {
   const std::size_t ra = a.result(result), rb = b.result(result);
-  double below = 0, counted = 0;
+  std::vector<Assumption> unused;
+  auto own = moving_of(a, q, std::span(&ra, 1), unused), other = moving_of(b, q, std::span(&rb, 1), unused);
+  keep_largest(a, own, q.figures.size(), ra, unused);
+  keep_largest(b, other, q.figures.size(), rb, unused);
+  // One dimension of the sequence per figure, whoever has it.
+  std::vector<std::string> names;
+  std::vector<std::size_t> at_own, at_other;
+  for (const auto& [moving, at] : {std::pair{&own, &at_own}, {&other, &at_other}})
+    for (const auto& m : *moving) {
+      const auto known = std::find(names.begin(), names.end(), m.shared);
+      at->push_back(static_cast<std::size_t>(known - names.begin()));
+      if (known == names.end()) names.push_back(m.shared);
+    }
+  const auto in_a = inputs_of(own), in_b = inputs_of(other);
+  const auto da = draws_of(a, in_a, at_own, 0, q), db = draws_of(b, in_b, at_other, 0, q);
+  const auto fa = evaluate(a, in_a, pointers(da.a), q.samples), fb = evaluate(b, in_b, pointers(db.a), q.samples);
+  RankingUncertainty out{.other = b.title, .result = a.entry.results[ra].name, .value = a.entry(a.point)[ra], .other_value = b.entry(b.point)[rb]};
+  double counted = 0;
   for (std::size_t j = 0; j < q.samples; ++j) {
-    if (!std::isfinite(fa[ra][j]) || !std::isfinite(fb[rb][j])) continue;
+    const double x = fa[ra][j], y = fb[rb][j];
+    if (!std::isfinite(x) || !std::isfinite(y)) continue;
     ++counted;
-    below += fa[ra][j] < fb[rb][j] ? 1 : 0;
+    out.below += x < y ? 1 : 0;
+    out.flips += (x < y) != (out.value < out.other_value) && x != y ? 1 : 0;
   }
   if (counted == 0)
     throw SolverError({.id = "mlsysim.explore.075", .message = fmt::format("'{}' is never a finite number", result), .found = "no sample", .expected = "finite results"});
-  return below / counted;
+  out.below /= counted;
+  out.flips /= counted;
+  return out;
+}
+
+double probability_below(const Subject& a, const Subject& b, std::string_view result, const UncertaintyQuestion& q) {
+  return rank(a, b, result, q).below;
 }
 
 }  // namespace mlsysim

@@ -21,7 +21,7 @@ Json point_json(const ExploreAnswer& a, const FoundPoint& p) {
     objectives[a.objectives[k].text] = detail::json_value(p.objectives[k], a.exps[k], unit_of(a.units[k], a.exps[k]));
   for (std::size_t k = 0; k < p.shown.size(); ++k)
     shown[a.show[k]] = detail::json_value(p.shown[k], a.show_exps[k], unit_of(a.show_units[k], a.show_exps[k]));
-  return {{"index", p.index}, {"axes", axes}, {"objectives", objectives}, {"shown", shown}};
+  return {{"index", p.index}, {"between", p.between}, {"axes", axes}, {"objectives", objectives}, {"shown", shown}};
 }
 
 Json points_json(const ExploreAnswer& a, const std::vector<FoundPoint>& points) {
@@ -46,6 +46,21 @@ Json json_of(const ExploreAnswer& a) {
          {"total", a.total}, {"evaluated", a.evaluated}, {"covered", a.covered}, {"feasible", a.feasible}, {"infeasible", a.infeasible},
          {"not_finite", a.not_finite}, {"skipped", a.skipped}, {"skip_reasons", reasons}, {"constraints", constraints},
          {"exactness", name_of(a.exactness)}, {"complete", a.complete}, {"best", points_json(a, a.best)}, {"front", points_json(a, a.front)}};
+  if (!a.method.empty()) j["method"] = a.method;
+  if (const auto volume = a.relative_hypervolume()) {
+    Json ideal = Json::array(), nadir = Json::array();
+    const auto best = a.ideal(), worst = a.nadir();
+    for (std::size_t k = 0; k < best.size(); ++k) {
+      ideal.push_back(detail::json_value(best[k], a.exps[k], unit_of(a.units[k], a.exps[k])));
+      nadir.push_back(detail::json_value(worst[k], a.exps[k], unit_of(a.units[k], a.exps[k])));
+    }
+    j["hypervolume"] = {{"relative", detail::json_number(*volume)}, {"base_units", detail::json_number(a.hypervolume(worst))},
+                        {"ideal", ideal}, {"reference", nadir}};
+  }
+  if (a.conflict) {
+    j["conflict"] = {{"constraints", a.conflict->constraints}, {"relaxations", a.conflict->relaxations}};
+    if (a.conflict->nearest) j["conflict"]["nearest"] = point_json(a, *a.conflict->nearest);
+  }
   if (a.boxes > 0) j["certificate"] = {{"boxes", a.boxes}, {"bound_base_units", detail::json_number(a.bound)}, {"gap", 1e-12}};
   if (a.histogram) {
     Json bins = Json::array();
@@ -64,6 +79,9 @@ std::string footer_of(const ExploreAnswer& a) {
   if (a.skipped > 0) out += fmt::format(", {} skipped", count_text(a.skipped));
   out += fmt::format("; {}", name_of(a.exactness));
   if (a.exactness == Exactness::proven) out += fmt::format(" by {} boxes (gap at most 1e-12)", count_text(a.boxes));
+  if (!a.method.empty()) out += "\n" + a.method;
+  if (const auto volume = a.relative_hypervolume())
+    out += fmt::format("\nhypervolume {:.4g} of the box from the best to the worst value of each objective on the front", *volume);
   if (!a.complete) out += fmt::format("; stopped after {} points: the answer holds for these", count_text(a.covered));
   for (const auto& [reason, points] : a.skip_reasons) out += fmt::format("\n{} skipped: {}", count_text(points), reason);
   for (const auto& c : a.constraints)
@@ -110,8 +128,13 @@ std::string render(const UncertaintyReport& r, const RenderOptions& options) {
       j["outer_bounds"] = x.bound_low ? Json{number(*x.bound_low), number(*x.bound_high)} : Json(nullptr);
       results.push_back(std::move(j));
     }
-    return detail::dumped({{"schema", "mlsysim/uncertainty@1"}, {"subject", r.subject}, {"figures", r.figures}, {"results", results},
-                           {"evaluations", r.evaluations}, {"not_finite", r.not_finite}, {"bottleneck", r.bottleneck}, {"flips", r.flips}});
+    Json j{{"schema", "mlsysim/uncertainty@1"}, {"subject", r.subject}, {"figures", r.figures}, {"results", results},
+           {"evaluations", r.evaluations}, {"not_finite", r.not_finite}, {"bottleneck", r.bottleneck}, {"flips", r.flips},
+           {"assumptions", Json::array()}};
+    for (const auto& a : r.assumptions) j["assumptions"].push_back({{"name", a.name}, {"value", a.value}, {"source", a.source}});
+    if (r.ranking)
+      j["ranking"] = {{"other", r.ranking->other}, {"result", r.ranking->result}, {"probability_below", r.ranking->below}, {"flips", r.ranking->flips}};
+    return detail::dumped(j);
   }
   Table t{.schema = "mlsysim/uncertainty@1", .title = r.subject,
           .columns = {{"result"}, {"value"}, {"low"}, {"median"}, {"high"}, {"sd"}, {"linear sd"}, {"made by (total Sobol' index)"}}};
@@ -131,6 +154,10 @@ std::string render(const UncertaintyReport& r, const RenderOptions& options) {
   }
   t.footer = fmt::format("{} evaluations", r.evaluations);
   if (!r.bottleneck.empty()) t.footer += fmt::format("; {} is the longest part, another one in {:.3g} % of the samples", r.bottleneck, 100 * r.flips);
+  if (r.ranking)
+    t.footer += fmt::format("\n{} stays below that of {} with probability {:.4g}; the order flips in {:.3g} % of the samples", r.ranking->result,
+                            r.ranking->other, r.ranking->below, 100 * r.ranking->flips);
+  for (const auto& a : r.assumptions) t.footer += fmt::format("\n{}: {} ({})", a.name, a.value, a.source);
   if (r.not_finite > 0) t.footer += fmt::format("; {} samples without a finite number left out", r.not_finite);
   return render(t, options);
 }

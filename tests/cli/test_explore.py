@@ -92,6 +92,74 @@ def test_rows(run, tmp_path):
     assert len(table) == 5
 
 
+def test_axes_from_files(run, tmp_path):
+    (tmp_path / "sizes.yaml").write_text("[1, 2, 4]\n")
+    (tmp_path / "setups.yaml").write_text("- {name: wide, tp_size: 8, precision: fp16}\n- {name: narrow, tp_size: 2, precision: fp8}\n")
+    (tmp_path / "space.yaml").write_text("batch_size: 1..4*2\nhardware: [H100, H200]\n'tp_size, seq_len': [[2, 512], [4, 1024]]\n")
+    base = ("optimize", "Llama3_70B", "H100", "--accelerators", "8", "--minimize", "itl", "-o", "json")
+    answer = run(*base, "--axis", f"batch_size=@{tmp_path}/sizes.yaml", "--axis", f"setup=@{tmp_path}/setups.yaml").json()
+    assert answer["total"] == 6 and answer["axes"][0] == "setup" and answer["best"][0]["axes"]["setup"] in ("wide", "narrow")
+    assert run(*base, "--axis", f"@{tmp_path}/space.yaml").json()["total"] == 12
+    (tmp_path / "bad.yaml").write_text("batch_size:\n  - 1\n  - 2 GX/s\n")
+    bad = run(*base, "--axis", f"@{tmp_path}/bad.yaml")
+    assert bad.code == 1 and "bad.yaml:3:" in bad.err
+    missing = run(*base, "--axis", f"batch_size=@{tmp_path}/none.yaml")
+    assert missing.code == 1 and "none.yaml" in missing.err
+
+
+BOX = ("Llama3_70B", "H100", "--accelerators", "8", "--axis", "device.memory_bandwidth=1 TB/s..8 TB/s:9", "--axis", "tp_size=4,8",
+       "--minimize", "device.memory_bandwidth", "--subject-to", "itl <= 14 ms")
+
+
+def test_gradient(run):
+    answer = run("optimize", *BOX, "--strategy", "gradient", "-o", "json")
+    if "this build has no gradient search" in answer.err:
+        assert answer.code == 1 and "libnlopt-dev" in answer.err
+        return
+    best = answer.json()["best"][0]
+    grid = run("optimize", *BOX, "--strategy", "exhaustive", "-o", "json").json()["best"][0]
+    value = "device.memory_bandwidth"
+    assert best["between"] and best["objectives"][value] <= grid["objectives"][value]
+    assert answer.json()["exactness"] == "heuristic" and "NLopt" in answer.json()["method"]
+    solved = run("solve", "Llama3_70B", "H100", "itl <= 14 ms", value, "--accelerators", "8", "--tp-size", "8", "-o", "json").json()
+    assert best["objectives"][value] == pytest.approx(solved["value"], rel=1e-6)
+    bad = run("optimize", *SPACE, "--minimize", "itl", "--strategy", "gradient")
+    assert bad.code == 1 and "no axis is over a continuous number" in bad.err
+
+
+def test_evolutionary(run):
+    question = ("optimize", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..512", "--axis", "seq_len=512..4096+8",
+                "--axis", "tp_size=2,4,8", "--minimize", "cost_per_token", "--subject-to", "itl <= 12 ms", "-o", "json")
+    answer = run(*question, "--strategy", "evolutionary", "--evaluations", "4000")
+    if "this build has no evolutionary search" in answer.err:
+        assert answer.code == 1 and "libpagmo-dev" in answer.err
+        return
+    best = run(*question, "--strategy", "branch-and-bound").json()["best"][0]["objectives"]["cost_per_token"]
+    found = answer.json()["best"][0]["objectives"]["cost_per_token"]
+    assert best <= found * (1 + 1e-12) and found <= best * 1.05
+    assert run(*question, "--strategy", "evolutionary", "--evaluations", "4000").out == answer.out
+    assert run(*question, "--strategy", "evolutionery").code == 1
+
+
+def test_a_front_has_a_hypervolume(run):
+    answer = run("pareto", *SPACE, "--minimize", "itl", "--minimize", "cost_per_token", "-o", "json").json()
+    volume = answer["hypervolume"]
+    points = sorted((p["objectives"]["itl"], p["objectives"]["cost_per_token"]) for p in answer["front"])
+    low, high = volume["ideal"], volume["reference"]
+    area = sum((b[0] - a[0]) * (high[1] - a[1]) for a, b in zip(points, points[1:])) + (high[0] - points[-1][0]) * (high[1] - points[-1][1])
+    assert volume["relative"] == pytest.approx(area / ((high[0] - low[0]) * (high[1] - low[1])), rel=1e-9)
+    assert "hypervolume" in run("pareto", *SPACE, "--minimize", "itl", "--minimize", "cost_per_token").out
+
+
+def test_constraints_that_contradict_each_other(run):
+    question = ("optimize", *SPACE, "--minimize", "itl", "--subject-to", "batch_size >= 64", "--subject-to", "itl <= 6 ms")
+    answer = run(*question, "-o", "json")
+    assert answer.code == 2 and answer.json()["conflict"]["constraints"] == ["batch_size >= 64", "itl <= 6 ms"]
+    assert "without any one of them" in run(*question).out
+    never = run("optimize", *SPACE, "--minimize", "itl", "--subject-to", "batch_size >= 2", "--subject-to", "batch_size <= 1")
+    assert never.code == 2 and "'batch_size >= 2', 'batch_size <= 1'" in never.out
+
+
 def test_full_disk(run):
     done = run("sweep", "Llama3_70B", "H100", "--axis", "batch_size=1..20000", "--show", "itl", "--rows", "/dev/full", "--overwrite")
     assert done.code == 1 and "cannot be written" in done.err
@@ -102,6 +170,11 @@ def test_questions_that_do_not_read(run):
                         (["--axis", "batch_size=1,2", "--minimize", "itll"], "did you mean 'itl'"),
                         (["--axis", "batch_size=1,2", "--minimize", "itl", "--subject-to", "ttft <= 4"], "unit"),
                         (["--axis", "batch_size=1..1e30", "--minimize", "itl"], "2^32"),
+                        (["--axis", "batch_size=1..1e9", "--axis", "seq_len=1..1e9", "--axis", "output_tokens=1..1e9", "--minimize", "itl"], "too many points"),
+                        (["--axis", "batch_size=nan..4", "--minimize", "itl"], "nan"),
+                        (["--axis", "batch_size=1 GB,2 GB", "--minimize", "itl"], "unit"),
+                        (["--axis", "batch_size=1,2", "--minimize", "itl", "--subject-to", "itl"], "compares two values"),
+                        (["--axis", "batch_size=1,2", "--minimize", "itl", "--subject-to", "itl <= 4 ms <= 5 ms"], "one comparison"),
                         (["--axis", "batch_size=1,2", "--minimize", "itl", "--shard", "5/4"], "k/n")):
         bad = run("optimize", "Llama3_70B", "H100", *words)
         assert bad.code == 1 and hint in bad.err, bad.err
@@ -124,8 +197,22 @@ def test_uncertainty(run):
     assert row["low"] < row["median"] < row["high"] and row["outer_bounds"][0] <= row["low"]
     assert run(*question, "-o", "json").out == answer.out
     ranked = run(*question, "--with", "hardware=H200")
-    assert "probability" in ranked.err and ranked.code == 0
-    assert run("uncertainty", "Llama3_70B", "H100", "itl", "--uncertain", "device.launch = normal").code == 1
+    assert "probability" in ranked.out and ranked.code == 0
+    ranking = run(*question, "--with", "hardware=H200", "-o", "json").json()["ranking"]
+    assert 0 <= ranking["probability_below"] <= 1 and ranking["flips"] <= ranking["probability_below"]
+    bad = run("uncertainty", "Llama3_70B", "H100", "itl", "--uncertain", "device.launch = normal")
+    assert bad.code == 1 and "no parameters" in bad.err
+
+
+def test_uncertainty_of_the_zoo_itself(run):
+    answer = run("uncertainty", "Llama3_70B", "H100", "cost_per_token", "--accelerators", "8", "--samples", "256", "-o", "json").json()
+    sources = {a["name"]: a["source"] for a in answer["assumptions"]}
+    assert "H100 unit_cost" in sources["unit_cost"] and set(answer["figures"]) <= set(sources)
+    assert answer["results"][0]["low"] < answer["results"][0]["high"]
+    alone = run("uncertainty", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--given-only", "--uncertain", "device.launch = +-5 %", "-o", "json").json()
+    assert alone["figures"] == ["device.launch"] and alone["assumptions"] == []
+    nothing = run("uncertainty", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--given-only")
+    assert nothing.code == 1 and "nothing is uncertain" in nothing.err
 
 
 def test_compare_with_nothing_says_what_is_wanted(refused):

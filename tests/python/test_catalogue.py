@@ -13,7 +13,7 @@ MODELS = [
     "TransformationModel", "TopologyModel", "ScalingModel", "ReliabilityModel", "OrchestrationModel", "CheckpointModel",
     "WeightStreamingModel", "InferenceScalingModel", "CompressionModel", "MoERoutingModel", "ResponsibleEngineeringModel",
 ]
-OTHERS = ["SynthesisSolver", "ParallelismOptimizer", "BatchingOptimizer", "PlacementOptimizer"]
+OTHERS = ["SensitivitySolver", "SynthesisSolver", "ParallelismOptimizer", "BatchingOptimizer", "PlacementOptimizer"]
 
 
 @pytest.mark.parametrize("name", MODELS + OTHERS)

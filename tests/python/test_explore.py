@@ -87,9 +87,83 @@ def test_compare(chat):
 
 
 def test_uncertainty(chat):
-    u = chat.uncertainty({"device.memory_share": "+-5 %", "kwh_price": "lognormal 20 %"}, ["itl", "cost_per_token"])
+    u = chat.uncertainty({"device.memory_share": "+-5 %", "kwh_price": "lognormal 20 %"}, ["itl", "cost_per_token"], estimates=False)
     itl = u["itl"]
     assert itl["low"] < itl["median"] < itl["high"] and itl["total"]["device.memory_share"] == pytest.approx(1, abs=0.05)
     assert itl["first_order"]["kwh_price"] == pytest.approx(0, abs=0.01) and u.flips == 0
     faster = mlsysim.ask(Models.Llama3_70B, Hardware.H200, accelerators=8)
-    assert chat.probability_below(faster, "itl", {"device.memory_share": "+-1 %"}) == 0
+    assert chat.probability_below(faster, "itl", {"device.memory_share": "+-1 %"}, estimates=False) == 0
+    ranked = chat.uncertainty({"device.memory_share": "+-1 %"}, "itl", samples=64, estimates=False, against=faster)
+    assert ranked.ranking["probability_below"] == 0 and ranked.ranking["flips"] == 0
+
+
+def test_ranges_of_the_zoo_are_uncertain_by_themselves(chat):
+    u = chat.uncertainty(results="cost_per_token", samples=128)
+    assert "unit_cost" in u.figures and any("H100 unit_cost" in source for _, _, source in u.assumptions)
+    assert u["cost_per_token"]["low"] < u["cost_per_token"]["high"]
+
+
+def test_strategies_and_what_they_say(chat):
+    axes = {"device.memory_bandwidth": "1 TB/s..8 TB/s:9", "tp_size": [4, 8]}
+    question = {"minimize": "device.memory_bandwidth", "subject_to": "itl <= 14 ms"}
+    grid = chat.optimize(axes, **question)
+    try:
+        found = chat.optimize(axes, **question, strategy="gradient")
+    except mlsysim.SolverError as error:
+        assert "libnlopt-dev" in str(error)
+    else:
+        assert found.best[0].between and found.exactness == "heuristic" and "NLopt" in found.method
+        assert found.best[0].objectives["device.memory_bandwidth"] <= grid.best[0].objectives["device.memory_bandwidth"]
+    try:
+        found = chat.optimize(AXES, minimize="cost_per_token", strategy="evolutionary", evaluations=500)
+    except mlsysim.SolverError as error:
+        assert "libpagmo-dev" in str(error)
+    else:
+        assert found.best[0].index == chat.optimize(AXES, minimize="cost_per_token").best[0].index
+    with pytest.raises(mlsysim.InputError, match="branch-and-bound"):
+        chat.optimize(AXES, minimize="itl", strategy="magic")
+
+
+def test_conflicts_and_hypervolume(chat):
+    none = chat.optimize(AXES, minimize="itl", subject_to=["batch_size >= 64", "itl <= 5 ms"])
+    assert none.conflict["constraints"] == ["batch_size >= 64", "itl <= 5 ms"] and "without any one of them" in none.infeasible
+    front = chat.pareto(AXES, minimize=["itl", "cost_per_token"])
+    assert 0 < front.hypervolume["relative"] < 1 and front.conflict is None
+
+
+def test_axes_from_files(chat, tmp_path):
+    (tmp_path / "space.yaml").write_text("precision: [bf16, fp8]\nbatch_size: 1..256*2\ntp_size: [1, 2, 4, 8]\n")
+    (tmp_path / "degrees.yaml").write_text("[1, 2, 4, 8]\n")
+    same = chat.optimize(AXES, minimize="itl").best[0].index
+    assert chat.optimize(tmp_path / "space.yaml", minimize="itl").best[0].index == same
+    assert chat.optimize({**AXES, "tp_size": f"@{tmp_path}/degrees.yaml"}, minimize="itl").best[0].index == same
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
+def test_rows_for_other_packages(chat, package, tmp_path):
+    rows = chat.sweep(AXES, show=["itl"])
+    convert = {"pandas": rows.to_pandas, "polars": rows.to_polars, "pyarrow": rows.to_arrow}[package]
+    try:
+        module = __import__(package)
+    except ImportError:
+        with pytest.raises(ImportError, match=f"pip install {package}"):
+            convert()
+        return
+    table = convert()
+    values = table["itl [ms]"].to_numpy()
+    assert len(values) == len(rows) == 72 and values[5] == rows.columns["itl"][5]
+    if package == "pyarrow":
+        path = rows.to_parquet(tmp_path / "rows.parquet")
+        read = __import__("pyarrow.parquet").parquet.read_table(path)
+        assert read.equals(table) and read.schema.field("itl [ms]").metadata == {b"unit": b"ms"}
+        with pytest.raises(mlsysim.InputError, match="exists"):
+            rows.to_parquet(path)
+        assert module.table(read.to_pydict()).num_rows == 72
+
+
+def test_the_solver_of_wall_21():
+    from mlsysim.core.solver import SensitivitySolver
+
+    r = SensitivitySolver().solve(workload=Models.Llama3_70B, hardware=Hardware.H100, accelerators=8, batch_size=16)
+    assert r.binding_constraint == "memory_bandwidth" and -1 < r.memory_bandwidth < -0.5
+    assert "binds itl" in r.shadow_price

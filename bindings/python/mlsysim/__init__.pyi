@@ -57,3 +57,4 @@ from .resolvers import ParallelismOptimizer as ParallelismOptimizer
 from .resolvers import BatchingOptimizer as BatchingOptimizer
 from .resolvers import PlacementOptimizer as PlacementOptimizer
 from .resolvers import CompressionOptimizer as CompressionOptimizer
+from .resolvers import SensitivitySolver as SensitivitySolver

@@ -7,9 +7,11 @@
 """
 
 import json
+import os
 
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
+from .errors import _input_error
 from .results import Infeasible
 
 __all__ = ["Difference", "Exploration", "FoundPoint", "Lever", "Sensitivity", "Solution", "Subject", "Sweep", "Uncertainty", "ask"]
@@ -113,11 +115,14 @@ class Difference(_Answer):
 
 class Uncertainty(_Answer):
     """Results under uncertainty: results {name: {value, mean, sd, low, median, high, linear_sd, outer_bounds, first_order {figure: share},
-    total {figure: share}}}, bottleneck, flips (share of the samples in which another part is the longest)."""
+    total {figure: share}}}, bottleneck, flips (share of the samples in which another part is the longest), ranking
+    {other, result, probability_below, flips} or None, assumptions [(name, distribution, source)] that the zoo's ranges brought."""
 
     def __init__(self, data, text):
         super().__init__(text, data)
         self.figures, self.bottleneck, self.flips = data["figures"], data["bottleneck"], data["flips"]
+        self.ranking = data.get("ranking")
+        self.assumptions = [(a["name"], a["value"], a["source"]) for a in data["assumptions"]]
         self.results = {}
         for row in data["results"]:
             out = {k: _valued(row[k], row["unit"]) for k in ("value", "mean", "sd", "low", "median", "high", "linear_sd")}
@@ -196,27 +201,32 @@ class Subject:
         data, text = self._core.compare(other._core, result)
         return Difference(json.loads(data), text)
 
-    def uncertainty(self, figures, results=(), samples=4096, seed=1, coverage=0.9):
+    def uncertainty(self, figures=(), results=(), samples=4096, seed=1, coverage=0.9, estimates=True, against=None):
         """Spread of results whose figures are uncertain; an Uncertainty.
 
         `figures` maps names to texts: {"device.memory_share": "+-5 %", "kwh_price": "uniform 0.05 USD/kWh..0.2 USD/kWh"}.
-        Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular LOW..HIGH, +-N %.
+        Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular LOW..HIGH, +-N %. Figures of the zoo
+        that state a range vary in it as well, unless estimates=False; `assumptions` lists them. `against`, another
+        Subject, adds `ranking`: the probability that the first result stays below that of the other.
         """
-        data, text = self._core.uncertainty(_figures(figures), _texts(results), samples, seed, coverage)
+        data, text = self._core.uncertainty(_figures(figures), _texts(results), samples, seed, coverage, estimates,
+                                            None if against is None else against._core)
         return Uncertainty(json.loads(data), text)
 
-    def probability_below(self, other, result, figures, samples=4096, seed=1):
+    def probability_below(self, other, result, figures=(), samples=4096, seed=1, estimates=True):
         """Probability that a result stays below that of another Subject, figures of one name moving together."""
-        return self._core.probability_below(other._core, result, _figures(figures), samples, seed)
+        return self._core.probability_below(other._core, result, _figures(figures), samples, seed, estimates)
 
     def optimize(self, axes, minimize=None, maximize=None, subject_to=(), show=(), top=1, **how):
         """The best points of a space for one objective; an Exploration.
 
         `axes` maps names to values: a list, a range, a text such as "1..64*2" or "1 TB/s..8 TB/s:64"; a tuple of names
-        maps to a list of tuples. Names are fields of the scenario (hardware, precision, tp_size, ...) or inputs of the
+        maps to a list of tuples; "@devices.yaml" is the list of that file. A path instead of the map is a YAML file of
+        axes. Names are fields of the scenario (hardware, precision, tp_size, ...) or inputs of the
         subject ("device.memory_bandwidth"). Constraints are texts: "ttft <= 500 ms".
-        Further keywords: strategy ("automatic", "exhaustive", "branch-and-bound"), threads, shard=(k, n), histogram,
-        anything (also what does not fit), progress (called with done, total, rate, seconds_left).
+        Further keywords: strategy ("automatic", "exhaustive", "branch-and-bound", "gradient", "evolutionary"), threads,
+        shard=(k, n), histogram, anything (also what does not fit), evaluations and seed (of gradient and evolutionary),
+        progress (called with done, total, rate, seconds_left).
         """
         return self._search(axes, minimize, maximize, subject_to, show, top, **how)
 
@@ -234,22 +244,25 @@ class Subject:
         return Exploration(self._core.merge(*question, [p.state for p in parts]), question)
 
     def _search(self, axes, minimize, maximize, subject_to, show, top, strategy="automatic", threads=0, shard=(1, 1), histogram=None,
-                anything=False, progress=None):
+                anything=False, evaluations=20000, seed=1, progress=None):
         objectives = [("minimize", t) for t in _texts(minimize)] + [("maximize", t) for t in _texts(maximize)]
         question = (_axes(axes), objectives, _texts(subject_to), _texts(show), top, histogram, anything)
-        return Exploration(self._core.search(*question, strategy, threads, shard[0], shard[1], progress), question)
+        return Exploration(self._core.search(*question, strategy, threads, shard[0], shard[1], evaluations, seed, progress), question)
 
     def __repr__(self):
         return f"Subject({self.title!r})"
 
 
 class FoundPoint:
-    """One point of an answer: index, axes {name: label}, objectives and shown {text: value}."""
+    """One point of an answer: index, axes {name: label}, objectives and shown {text: value}.
 
-    __slots__ = ("index", "axes", "objectives", "shown")
+    between is True where a search by slopes left the grid: index is then that of the nearest point of it.
+    """
+
+    __slots__ = ("index", "between", "axes", "objectives", "shown")
 
     def __init__(self, row, units):
-        self.index, self.axes = row["index"], row["axes"]
+        self.index, self.between, self.axes = row["index"], row["between"], row["axes"]
         self.objectives = {name: _valued(value, units[name]) for name, value in row["objectives"].items()}
         self.shown = {name: _valued(value, units[name]) for name, value in row["shown"].items()}
 
@@ -260,8 +273,10 @@ class FoundPoint:
 class Exploration(_Answer):
     """Answer to a search: best (or front), counts of points, constraints with their smallest relaxation, certificate.
 
-    exactness is "enumerated" (every point), "proven" (bounds excluded the rest) or "heuristic" (it was stopped).
-    infeasible says in words why nothing is feasible, None where something is. state joins shards (Subject.merge).
+    exactness is "enumerated" (every point), "proven" (bounds excluded the rest) or "heuristic" (it was stopped, or the
+    strategy proves nothing; method says what was done). hypervolume {relative, base_units, ideal, reference} is that of
+    a front. infeasible says in words why nothing is feasible, None where something is; conflict {constraints,
+    relaxations, nearest} says which constraints exclude each other. state joins shards (Subject.merge).
     """
 
     def __init__(self, answer, question):
@@ -277,6 +292,7 @@ class Exploration(_Answer):
         self.not_feasible = data["infeasible"]
         self.certificate = data.get("certificate")
         self.histogram = data.get("histogram")
+        self.method, self.hypervolume, self.conflict = data.get("method", ""), data.get("hypervolume"), data.get("conflict")
 
     def __repr__(self):
         return f"Exploration({self.total:.0f} points, {self.feasible:.0f} feasible, {self.exactness})"
@@ -322,18 +338,40 @@ class Sweep:
 
     def to_pandas(self):
         """A pandas DataFrame; needs pandas."""
-        import pandas
-
-        return pandas.DataFrame(self.to_dict())
+        return _needed("pandas", "pandas").DataFrame(self.to_dict())
 
     def to_polars(self):
         """A polars DataFrame; needs polars."""
-        import polars
+        return _needed("polars", "polars").DataFrame(self.to_dict())
 
-        return polars.DataFrame(self.to_dict())
+    def to_arrow(self):
+        """A pyarrow Table; needs pyarrow. Units are in the names of the columns and in their metadata ("unit")."""
+        pa = _needed("pyarrow", "pyarrow")
+        table = pa.table({name: pa.array(column) for name, column in self.to_dict().items()})
+        units = [*self.units.values(), ""]
+        fields = [f.with_metadata({"unit": unit}) if unit else f for f, unit in zip(table.schema, units)]
+        return table.cast(pa.schema(fields))
+
+    def to_parquet(self, path, overwrite=False):
+        """Writes a Parquet file and returns its path; needs pyarrow. A file that exists stays, unless `overwrite`."""
+        if not overwrite and os.path.exists(path):
+            raise _input_error("the file exists", found=f"'{os.fspath(path)}'", expected="a new file", hint="choose another name, or overwrite=True",
+                               id="mlsysim.python.172")
+        parquet = _needed("pyarrow.parquet", "pyarrow")
+        parquet.write_table(self.to_arrow(), os.fspath(path))
+        return path
 
     def __repr__(self):
         return f"Sweep({len(self)} points, {int(self.feasible.sum())} feasible: {', '.join(self.columns)})"
+
+
+def _needed(module, package):
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"this needs the package {package}, which is not installed: pip install {package}") from error
 
 
 def _figures(figures):
@@ -345,6 +383,8 @@ def _texts(value):
 
 
 def _axes(axes):
+    if isinstance(axes, (str, os.PathLike)):
+        return [((), os.fspath(axes))]
     out = []
     for names, values in dict(axes).items():
         several = isinstance(names, tuple)

@@ -31,12 +31,16 @@ enum class Strategy : std::uint8_t {
   automatic,         ///< branch and bound for one objective where bounds exist and the space is large, else exhaustive
   exhaustive,        ///< every point
   branch_and_bound,  ///< boxes whose bound cannot win are dropped; proven best
+  gradient,          ///< axes over continuous numbers are left between their ends; exact slopes, several starts; NLopt
+  evolutionary,      ///< generations of points of the grid, one objective or several; pagmo2
 };
 template <>
 struct Choices<Strategy> {
   static constexpr std::string_view what = "strategy";
-  static constexpr std::array<std::string_view, 3> names{"automatic", "exhaustive", "branch-and-bound"};
+  static constexpr std::array<std::string_view, 5> names{"automatic", "exhaustive", "branch-and-bound", "gradient", "evolutionary"};
 };
+/// Whether this build can search so: gradient and evolutionary need a library that is optional.
+[[nodiscard]] bool is_built(Strategy strategy);
 
 /// What is asked of a space.
 struct Question {
@@ -55,9 +59,12 @@ struct Progress {
   double seconds_left = 0;
 };
 
-/// How a search is run; none of this changes the answer.
+/// How a search is run. None of this changes the answer of a strategy that proves it; the heuristic ones (gradient,
+/// evolutionary) give the same bytes for the same seed and number of evaluations.
 struct ExploreOptions {
   Strategy strategy = Strategy::automatic;
+  std::uint64_t seed = 1;                ///< of the heuristic strategies
+  std::uint64_t evaluations = 20000;     ///< after which a heuristic strategy stops
   unsigned threads = 0;                  ///< 0: as many as there are cores
   std::uint64_t shard = 1, shards = 1;   ///< part `shard` of `shards` of the index space, from 1
   const std::atomic<bool>* cancel = nullptr;  ///< checked a few times a second; the answer so far is valid
@@ -70,7 +77,8 @@ struct ExploreOptions {
 
 /// One point of an answer.
 struct FoundPoint {
-  std::uint64_t index = 0;
+  std::uint64_t index = 0;           ///< of the point; of the nearest one where it lies between points
+  bool between = false;              ///< off the grid: axes over continuous numbers have values of their own
   std::vector<std::string> labels;   ///< one per axis
   std::vector<double> objectives;    ///< base units, in the order asked
   std::vector<double> shown;         ///< values of `show`
@@ -84,6 +92,14 @@ struct ConstraintCount {
   std::optional<FoundPoint> nearest;  ///< of those, the one that misses by least
   double nearest_left = 0;  ///< the left side there: relaxing the constraint to this admits the point
   std::string relaxation;   ///< "ttft <= 612 ms instead of 500 ms admits #17 (...)"
+};
+
+/// Why nothing is feasible, over all points that were evaluated.
+struct Conflict {
+  /// A smallest set of constraints that no point meets together: without any one of them some point meets the rest.
+  std::vector<std::string> constraints;
+  std::optional<FoundPoint> nearest;     ///< the point that misses the fewest constraints and, of these, by least in ratio
+  std::vector<std::string> relaxations;  ///< what admits it: "ttft at 612 ms instead of 500 ms", one per constraint it misses
 };
 
 struct Histogram {
@@ -114,6 +130,8 @@ struct ExploreAnswer {
   std::vector<FoundPoint> best;    ///< one objective: best first
   std::vector<FoundPoint> front;   ///< several: the non-dominated points by index
   std::optional<Histogram> histogram;
+  std::optional<Conflict> conflict;  ///< where nothing is feasible and every point was looked at
+  std::string method;                ///< of a heuristic strategy: what was done, in words
   Exactness exactness = Exactness::enumerated;
   bool complete = true;            ///< false when it was cancelled
   // Certificate of branch and bound.
@@ -129,6 +147,13 @@ struct ExploreAnswer {
   /// Volume dominated by the front between it and `reference`, in the base units of the objectives (maximised ones count
   /// downwards from the reference). @throws InputError for fewer than two objectives or a reference of another size
   [[nodiscard]] double hypervolume(std::span<const double> reference) const;
+  /// The worst value of each objective on the front, base units; empty without a front.
+  [[nodiscard]] std::vector<double> nadir() const;
+  /// The same for the best value of each objective.
+  [[nodiscard]] std::vector<double> ideal() const;
+  /// Hypervolume against the nadir over the box from ideal to nadir: 0 for a front of two points, towards 1 for one that
+  /// bends far to the ideal. Needs no reference. Empty for fronts that span no box.
+  [[nodiscard]] std::optional<double> relative_hypervolume() const;
 };
 
 /// Searches a space.

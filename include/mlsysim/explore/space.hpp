@@ -23,6 +23,7 @@ struct SpaceAxis {
   std::vector<std::string> names;  ///< one, or several for coupled tuples
   std::vector<std::vector<DynamicValue>> rows;  ///< one value per name
   std::vector<std::string> labels;  ///< of the rows, for reports; made from the values where empty
+  std::string caption{};            ///< of the axis, for reports; the names where empty
 
   [[nodiscard]] std::size_t size() const { return rows.size(); }
   [[nodiscard]] std::string title() const;
@@ -42,10 +43,17 @@ enum class Spacing : std::uint8_t { linear, logarithmic };
 
 /// Reads "batch_size=1,2,4", "seq_len=1024..8192*2" (ratio), "batch_size=1..64" (step 1), "batch_size=8..64+8" (step),
 /// "device.memory_bandwidth=1 TB/s..8 TB/s:64" (64 values, evenly), ":64log" (equal ratios), "tp_size,pp_size=1x8,2x4",
-/// "pp_size=divisors(64)". Values are read by `value(name, text)`, which knows the field.
+/// "pp_size=divisors(64)", "hardware=@devices.yaml" (a list of values; of lists for coupled names; of maps, each of which is
+/// a named configuration of several fields). Values are read by `value(name, text)`, which knows the field.
 /// @throws InputError for a text that does not read, an empty axis, NaN, or more than 2^32 values
 [[nodiscard]] SpaceAxis parse_axis(std::string_view text,
                                    const std::function<DynamicValue(std::string_view name, std::string_view text)>& value);
+
+/// The axes of a YAML file, a map from names to what `parse_axis` reads or to lists as in its files:
+/// `{batch_size: 1..64*2, "tp_size, pp_size": [[1, 8], [2, 4]], hardware: [H100, H200]}`.
+/// @throws InputError, ErrorList with file, line and column
+[[nodiscard]] std::vector<SpaceAxis> read_axes(const std::string& path,
+                                               const std::function<DynamicValue(std::string_view name, std::string_view text)>& value);
 
 /// What a space is laid over: makes the subject for each choice of the structural axes.
 class Problem {

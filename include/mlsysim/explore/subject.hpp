@@ -6,6 +6,7 @@
 #include <mlsysim/resolve/resolver.hpp>
 #include <mlsysim/tools/law_entry.hpp>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,14 @@
 #include <vector>
 
 namespace mlsysim {
+
+/// A figure of the zoo that states a range, and the input that it stands behind.
+struct EstimatedFigure {
+  std::string input;        ///< of the subject
+  std::string figure;       ///< "default.memory_share", "M3 memory.bandwidth"
+  std::string source;       ///< kind and reference: "estimate, azure-ai-benchmarking"
+  double low = 0, high = 0; ///< of the input where the figure is at the ends of its range, base unit
+};
 
 /// A law with the point that questions start from.
 ///
@@ -24,6 +33,9 @@ struct Subject {
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
   bool thread_safe = true;    ///< whether points may be evaluated on several threads
+  /// Figures of the zoo with a range, found by moving each to its ends; empty where the inputs were all given.
+  /// Valid while what the scenario points to is.
+  std::function<std::vector<EstimatedFigure>()> estimates{};
 
   /// Index of an input or result; also by its name in the scorecard ("performance.ttft").
   /// @throws LookupError with near misses
@@ -42,6 +54,10 @@ struct Subject {
 /// @param varied fields of Scenario that will vary: no default is derived from them
 /// @throws what SystemEvaluator::evaluate throws
 [[nodiscard]] Subject subject_of(const Scenario& scenario, std::span<const std::string> varied = {});
+
+/// Figures of the zoo with a range behind the inputs of `subject_of(scenario)`: defaults, the device, node and fabric, the
+/// grid and the facility. An estimate whose source states a spread has that range about its value.
+[[nodiscard]] std::vector<EstimatedFigure> estimates_behind(const Scenario& scenario);
 
 /// A resolver at these inputs: its law where it is one, else calls of the resolver. Inputs and results are the numeric
 /// fields; an absent optional number is left as it is.

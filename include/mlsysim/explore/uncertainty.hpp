@@ -34,6 +34,8 @@ struct UncertainFigure {
 
 struct UncertaintyQuestion {
   std::vector<UncertainFigure> figures;
+  /// Whether figures of the zoo that state a range bring it, where `figures` says nothing else of them; see Subject::estimates.
+  bool estimates = true;
   std::vector<std::string> results;      ///< which; all by default
   std::size_t samples = 4096;            ///< of each of the two sets; samples * (figures + 2) evaluations
   std::uint64_t seed = 1;
@@ -53,14 +55,24 @@ struct UncertainNumber {
   std::vector<double> total;             ///< share that would vanish with it, interactions included
 };
 
+/// Whether a result stays below that of another subject.
+struct RankingUncertainty {
+  std::string other, result;
+  double value = 0, other_value = 0;  ///< at the given figures, base unit
+  double below = 0;                   ///< probability that the result stays below that of the other
+  double flips = 0;                   ///< probability that the order is another than at the given figures
+};
+
 struct UncertaintyReport {
   std::string subject;
   std::vector<std::string> figures;
+  std::optional<RankingUncertainty> ranking;  ///< filled by who asks for it, see `rank`
   std::vector<UncertainNumber> results;
   std::size_t evaluations = 0, not_finite = 0;
   std::string bottleneck;                ///< at the given figures; empty where the subject has no parts
   double flips = 0;                      ///< share of the samples in which another part is the longest
   Method gradient_method = Method::exact;
+  std::vector<Assumption> assumptions;   ///< distributions that the zoo's ranges brought, and what was left out
 };
 
 /// @throws InputError, LookupError, DimensionError for a question that does not read; SolverError where draws do not fall
@@ -68,7 +80,10 @@ struct UncertaintyReport {
 /// @cite saltelli2010variance; halton1960efficiency
 [[nodiscard]] UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion& question);
 
-/// Probability that `result` of `a` stays below that of `b`, figures of one name moving together.
+/// The order of two subjects in one result under uncertainty. Figures of one name move together, and ranges of the zoo that
+/// are of one figure; a figure of one subject alone moves alone.
+[[nodiscard]] RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view result, const UncertaintyQuestion& question);
+/// Probability that `result` of `a` stays below that of `b`; the same as `rank`.
 [[nodiscard]] double probability_below(const Subject& a, const Subject& b, std::string_view result, const UncertaintyQuestion& question);
 
 }  // namespace mlsysim

@@ -141,7 +141,7 @@ TEST_CASE("parallelism: the best plan of all plans", "[catalogue][parallelism]")
                                   .precision = Precision::bf16};
   const auto r = evaluate(ParallelismOptimizer{}, in);
   REQUIRE(r);
-  CHECK(r->tp_size * r->pp_size * r->dp_size == 256);
+  CHECK(r->tp_size * r->pp_size * r->dp_size * r->ep_size * r->cp_size == 256);
   CHECK(r->memory_utilization <= 1);
   CHECK(r->search.total_searched() == r->search.feasible() + r->search.infeasible() + r->search.skipped());
   // The slow twin: a loop over the model for some plans by hand; none is faster and fits.
@@ -159,6 +159,57 @@ TEST_CASE("parallelism: the best plan of all plans", "[catalogue][parallelism]")
                                                     .seq_len = 2048});
         if (step.feasible) CHECK(step.step_latency_total >= r->best_step_time * (1 - 1e-12));
       }
+  // The plan that was found, put into the model by hand.
+  const auto again = DistributedModel{}.solve({.workload = in.workload,
+                                               .fleet = in.fleet,
+                                               .batch_size = 512,
+                                               .precision = Precision::bf16,
+                                               .tp_size = r->tp_size,
+                                               .pp_size = r->pp_size,
+                                               .ep_size = r->ep_size,
+                                               .cp_size = r->cp_size,
+                                               .v_stages = r->v_stages,
+                                               .microbatch_count = r->microbatch_count,
+                                               .zero_stage = r->zero_stage,
+                                               .recomputation = r->recomputation,
+                                               .seq_len = 2048,
+                                               .overlap_efficiency = r->overlap_efficiency,
+                                               .tp_overlap = r->tp_overlap});
+  CHECK(again.step_latency_total.base() == Approx(r->best_step_time.base()).epsilon(1e-12));
+  // Each freedom can only help, and is searched: pinning any of them gives a step that is no shorter.
+  const auto pinned = [&](auto change) {
+    auto fewer = in;
+    change(fewer);
+    const auto p = evaluate(ParallelismOptimizer{}, fewer);
+    REQUIRE(p);
+    CHECK(p->best_step_time >= r->best_step_time * (1 - 1e-12));
+    CHECK(p->search.total_searched() < r->search.total_searched());
+  };
+  pinned([](auto& i) { i.max_cp = 1; });
+  pinned([](auto& i) { i.max_v_stages = 1; });
+  pinned([](auto& i) { i.recomputation = Recomputation::full; });
+  pinned([](auto& i) { i.overlap_efficiency = 0; });
+  pinned([](auto& i) { i.tp_overlap = 0; });
+  pinned([](auto& i) { i.max_zero_stage = 0; });
+  // A step with few sequences on many stages gains from interleaving; experts are spread where there are some.
+  auto deep = in;
+  deep.max_tp = 1;
+  deep.max_zero_stage = 0;
+  deep.batch_size = 256;
+  const auto staged = evaluate(ParallelismOptimizer{}, deep);
+  REQUIRE(staged);
+  CHECK(staged->pp_size > 1);
+  CHECK(staged->v_stages > 1);
+  auto experts = in;
+  experts.workload = &model("Mixtral_8x7B");
+  experts.max_cp = 1;
+  experts.tp_overlap = 0;
+  const auto spread = evaluate(ParallelismOptimizer{}, experts);
+  REQUIRE(spread);
+  CHECK(spread->search.total_searched() > 0);
+  experts.ep_size = 1;
+  const auto together = evaluate(ParallelismOptimizer{}, experts);
+  if (together) CHECK(together->best_step_time >= spread->best_step_time * (1 - 1e-12));
   in.max_tp = 1;
   in.max_pp = 1;
   in.max_zero_stage = 0;

@@ -266,6 +266,51 @@ TEST_CASE("an infeasible space says which constraints conflict and what would he
   CHECK_THAT(time.relaxation, ContainsSubstring("instead of 1 ms"));
 }
 
+TEST_CASE("constraints that only exclude each other together are named, with what admits a point", "[explore]") {
+  const Space space(ring(), {axis("ranks=2..64"), axis("bandwidth=50 GB/s..900 GB/s:64"), axis("message=1 GB,2 GB")});
+  // Each can be met; the first with the second cannot, and the third is met by the points that miss one of them.
+  const auto a = explore(space, minimize("time", {"bandwidth <= 60 GB/s", "time <= 3 ms", "ranks >= 3", "message >= 1 GB"}), exhaustive());
+  REQUIRE(a.best.empty());
+  REQUIRE(a.conflict);
+  CHECK(a.conflict->constraints == std::vector<std::string>{"bandwidth <= 60 GB/s", "time <= 3 ms"});
+  REQUIRE(a.conflict->nearest);
+  CHECK_THAT(a.why_infeasible().text(), ContainsSubstring("without any one of them"));
+  // By brute force over the subsets: no smaller set of constraints excludes every point, and this one does.
+  const std::vector<std::string> all{"bandwidth <= 60 GB/s", "time <= 3 ms", "ranks >= 3", "message >= 1 GB"};
+  for (unsigned set = 1; set < 16; ++set) {
+    std::vector<std::string> some;
+    for (unsigned k = 0; k < 4; ++k)
+      if ((set >> k & 1) != 0) some.push_back(all[k]);
+    const bool feasible = !explore(space, minimize("time", some), exhaustive()).best.empty();
+    if (some.size() < 2) CHECK(feasible);
+    if ((set & 3) == 3) CHECK_FALSE(feasible);
+    else CHECK(feasible);
+  }
+  // Two constraints that every point misses together: no single relaxation helps, both together do.
+  const auto both = explore(space, minimize("time", {"time <= 1 us", "bandwidth >= 901 GB/s"}), exhaustive());
+  REQUIRE(both.conflict);
+  CHECK(both.conflict->constraints.size() == 1);
+  REQUIRE(both.conflict->relaxations.size() == 2);
+  CHECK_THAT(both.why_infeasible().text(), ContainsSubstring("no single constraint") && ContainsSubstring("bandwidth at 900 GB/s instead of 901 GB/s"));
+  const auto admitted = explore(space, minimize("time", {"time <= " + std::to_string(1.0001e3 * both.conflict->nearest->objectives[0]) + " ms", "bandwidth >= 900 GB/s"}), exhaustive());
+  REQUIRE_FALSE(admitted.best.empty());
+  CHECK(admitted.best[0].index == both.conflict->nearest->index);
+}
+
+TEST_CASE("a front has a hypervolume of its own", "[explore][pareto]") {
+  ExploreAnswer a;
+  a.objectives = {{Goal::minimize, "x"}, {Goal::maximize, "y"}};
+  const auto point = [](double x, double y) { return FoundPoint{.index = 0, .labels = {}, .objectives = {x, y}, .shown = {}}; };
+  a.front = {point(1, 1), point(2, 3), point(5, 4)};
+  CHECK(a.ideal() == std::vector<double>{1, 4});
+  CHECK(a.nadir() == std::vector<double>{5, 1});
+  // The box is 4 x 3; the point in the middle dominates 3 x 2 of it.
+  REQUIRE(a.relative_hypervolume());
+  CHECK(*a.relative_hypervolume() == Approx(6.0 / 12));
+  a.front = {point(1, 1)};
+  CHECK_FALSE(a.relative_hypervolume());
+}
+
 TEST_CASE("questions that do not read are refused", "[explore]") {
   const Space space(ring(), {axis("ranks=2..64")});
   CHECK_THROWS_WITH(explore(space, minimize("tme")), ContainsSubstring("did you mean 'time'"));

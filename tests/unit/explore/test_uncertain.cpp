@@ -6,6 +6,7 @@
 
 #include <mlsysim/explore/uncertainty.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mlsysim;
@@ -84,10 +85,64 @@ TEST_CASE("rankings and bottlenecks flip as often as they should", "[explore][un
   UncertaintyQuestion small;
   small.figures = {UncertainFigure::parse("device.memory_share = +-1 %")};
   small.results = {"itl", "cost_per_token"};
+  small.estimates = false;
   const auto r = uncertainty(subject_of(s), small);
   CHECK(r.bottleneck == "decode_memory");
   CHECK(r.flips == 0);
   CHECK(r.results[0].total[0] == Approx(1).margin(0.03));
+}
+
+TEST_CASE("figures of the zoo with a range bring it, and the answer says so", "[explore][uncertainty]") {
+  const auto s = scenario("Llama3_70B", "H100", 8, Mode::serve, 16);
+  const auto subject = subject_of(s);
+  const auto behind = subject.estimates();
+  const auto find = [&](std::string_view input) {
+    const auto at = std::find_if(behind.begin(), behind.end(), [&](const EstimatedFigure& e) { return e.input == input; });
+    return at == behind.end() ? nullptr : &*at;
+  };
+  // The price of the device is a figure of its own entry; fragmentation is a default of the library.
+  const auto* price = find("unit_cost");
+  REQUIRE(price != nullptr);
+  CHECK(price->figure == "H100 unit_cost");
+  CHECK(price->low == Approx(25000));
+  const auto* fragmentation = find("device.fragmentation");
+  REQUIRE(fragmentation != nullptr);
+  CHECK(fragmentation->figure == "default.memory_fragmentation");
+  const auto& figure = standard_zoo().scalar("default.memory_fragmentation");
+  CHECK(fragmentation->low == Approx(figure.low->base()));
+  CHECK(fragmentation->high == Approx(figure.high->base()));
+  UncertaintyQuestion q;
+  q.results = {"itl", "cost_per_token"};
+  q.samples = 256;
+  const auto r = uncertainty(subject, q);
+  CHECK(std::find(r.figures.begin(), r.figures.end(), "unit_cost") != r.figures.end());
+  CHECK(std::find(r.figures.begin(), r.figures.end(), "device.fragmentation") == r.figures.end());  // moves neither result
+  const auto said = std::find_if(r.assumptions.begin(), r.assumptions.end(), [](const Assumption& a) { return a.name == "unit_cost"; });
+  REQUIRE(said != r.assumptions.end());
+  CHECK_THAT(said->value, ContainsSubstring("triangular"));
+  CHECK_THAT(said->source, ContainsSubstring("H100 unit_cost"));
+  CHECK(r.results[0].low < r.results[0].high);
+  // What the question says wins, and estimates can be left out.
+  q.figures = {UncertainFigure::parse("unit_cost = +-1 %")};
+  CHECK(uncertainty(subject, q).figures.front() == "unit_cost");
+  q.estimates = false;
+  CHECK(uncertainty(subject, q).figures == std::vector<std::string>{"unit_cost"});
+}
+
+TEST_CASE("a ranking flips as often as two independent figures cross", "[explore][uncertainty]") {
+  // Both uniform on +-20 %, moving together: never. The given order is the one that holds.
+  const auto q = question({"bandwidth = +-20 %"});
+  const auto r = rank(ring_subject(440e9), ring_subject(400e9), "time", q);
+  CHECK(r.below == 1);
+  CHECK(r.flips == 0);
+  CHECK(r.value < r.other_value);
+  // Equal subjects, one with another latency that is uncertain in one direction for one of them only.
+  auto slow = ring_subject();
+  slow.point[slow.input("alpha")] = 60e-6;
+  auto u = question({"alpha = uniform 40 us..80 us"});
+  const auto same = rank(ring_subject(), slow, "time", u);
+  CHECK(same.flips == 0);  // absolute draws are the same on both sides: ties, never another order
+  CHECK(same.below == 0);
 }
 
 TEST_CASE("distributions that are none are refused", "[explore][uncertainty]") {

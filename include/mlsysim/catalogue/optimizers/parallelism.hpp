@@ -10,9 +10,10 @@ namespace mlsysim {
 
 /// Fastest division of a training step over a fleet.
 ///
-/// Tries every tensor and pipeline degree that divides the fleet, ZeRO stage and micro-batch that divides the
-/// work of a replica, each through DistributedModel; plans that do not fit in memory are infeasible, plans
-/// that do not divide are left out. The objective is the time of a step.
+/// Tries every tensor-, pipeline-, expert- and context-parallel degree that divides the fleet, and jointly with these ZeRO
+/// stage, micro-batch, interleaving, recomputation and overlap, each through DistributedModel; plans that do not fit in
+/// memory are infeasible, plans that do not divide are left out. The objective is the time of a step; of equal plans the
+/// simpler one wins. Textbook fidelity does not price context parallelism, interleaving and overlap, so they are left out.
 /// @cite narayanan2021megatron, section 3
 struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
   static constexpr std::string_view id = "ParallelismOptimizer";
@@ -33,9 +34,11 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
     double batch_size = 1, seq_len = 2048;
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
-    std::optional<double> max_tp{}, max_pp{};
-    double ep_size = 1, max_zero_stage = 3;
-    Recomputation recomputation = Recomputation::selective;
+    std::optional<double> max_tp{}, max_pp{}, max_cp{};
+    std::optional<double> ep_size{};
+    double max_v_stages = 8, max_zero_stage = 3;
+    std::optional<Recomputation> recomputation{};
+    std::optional<double> overlap_efficiency{}, tp_overlap{};
     OptimizerKind optimizer = OptimizerKind::adam;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
@@ -60,12 +63,29 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
                       .at_least(1)
                       .counted()
                       .defaulted("the layers of the model"),
-                  field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
+                  field(&I::max_cp, "max_cp", "", "largest context-parallel degree")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("the devices of a node"),
+                  field(&I::ep_size, key::ep_size)
+                      .at_least(1)
+                      .counted()
+                      .defaulted("every number that divides the experts"),
+                  field(&I::max_v_stages, "max_v_stages", "", "most model chunks of a device (interleaving)")
+                      .at_least(1)
+                      .counted()
+                      .defaulted("8"),
                   field(&I::max_zero_stage, "max_zero_stage", "", "highest ZeRO stage to consider")
                       .within(0, 3)
                       .counted()
                       .defaulted("3"),
-                  field(&I::recomputation, key::recomputation).defaulted("selective, convention of MLSys-im"),
+                  field(&I::recomputation, key::recomputation).defaulted("none, selective and full are tried"),
+                  field(&I::overlap_efficiency, key::overlap_efficiency)
+                      .within(0, 1)
+                      .defaulted("none and that of zoo/defaults.yaml are tried (operator)"),
+                  field(&I::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products")
+                      .within(0, 1)
+                      .defaulted("none and all are tried (operator)"),
                   field(&I::optimizer, key::optimizer).defaulted("Adam"),
                   field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
                   field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
@@ -73,7 +93,9 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
   };
   struct Result {
     SearchSummary search;
-    double tp_size = 1, pp_size = 1, dp_size = 1, zero_stage = 0, microbatch_count = 1;
+    double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1, cp_size = 1, zero_stage = 0, microbatch_count = 1, v_stages = 1;
+    Recomputation recomputation = Recomputation::none;
+    double overlap_efficiency = 0, tp_overlap = 0;
     Time<> best_step_time;
     SampleRate<> best_throughput;
     double best_mfu = 0, scaling_efficiency = 0, memory_utilization = 0;
@@ -85,8 +107,14 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
           field(&R::search, "search", "", "what was tried"),
           field(&R::tp_size, "tp_size", "", "tensor-parallel degree"),
           field(&R::pp_size, "pp_size", "", "pipeline stages"), field(&R::dp_size, "dp_size", "", "replicas"),
+          field(&R::ep_size, "ep_size", "", "expert-parallel degree"),
+          field(&R::cp_size, "cp_size", "", "context-parallel degree"),
           field(&R::zero_stage, "zero_stage", "", "ZeRO stage"),
           field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
+          field(&R::v_stages, "v_stages", "", "model chunks of a device"),
+          field(&R::recomputation, "recomputation", "", "activations recomputed in the backward pass"),
+          field(&R::overlap_efficiency, "overlap_efficiency", "", "share of a pass that hides gradient traffic"),
+          field(&R::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products"),
           field(&R::best_step_time, "best_step_time", "ms", "time of a step"),
           field(&R::best_throughput, "best_throughput", "sample/s", "sequences or samples per second"),
           field(&R::best_mfu, "best_mfu", "", "model FLOPs utilisation"),

@@ -1,0 +1,91 @@
+#pragma once
+/// Which figure of a device a latency hangs on (wall 21).
+
+#include <mlsysim/engine/scenario.hpp>
+#include <mlsysim/resolve/contract.hpp>
+
+namespace mlsysim {
+
+/// Elasticities of the latency of a workload on a device, and what binds.
+///
+/// Operator: exact one-sided slopes of the whole operator list, see `sensitivity`. Textbook: the device's figures are moved
+/// by the perturbation one after the other, as one does by hand; every precision's rate moves together. An elasticity is the
+/// relative change of the latency per relative change of the figure: -1 where the figure alone sets the pace, 0 where it does
+/// not matter. The other sensitivities of a scenario, and those of other results: `mlsysim sensitivity`.
+/// @cite griewank2008derivatives, section 3.1
+struct SensitivitySolver : Solver<SensitivitySolver> {
+  static constexpr std::string_view id = "SensitivitySolver";
+  static constexpr std::string_view about = "what a latency hangs on, and what binds";
+  static constexpr std::string_view law = "elasticity = d log latency / d log figure; binding = argmax |elasticity|";
+  static constexpr std::string_view source = "griewank2008derivatives";
+  static constexpr std::array walls{21};
+  static constexpr std::array fallacies{
+      Fallacy{"Twice the FLOPs, half the time.", "Only where arithmetic binds; beyond the kink of the roofline the slope is 0."}};
+  static constexpr bool thread_safe = true;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    std::optional<Mode> mode{};
+    double batch_size = 1, seq_len = 2048;
+    std::optional<double> accelerators{};
+    std::optional<Precision> precision{};
+    std::optional<double> efficiency{};
+    double perturbation = 0.1;
+    std::optional<Fidelity> fidelity{};
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+                  field(&I::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
+                  field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
+                  field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+                  field(&I::accelerators, key::accelerators).at_least(1).counted().defaulted("one"),
+                  field(&I::precision, key::precision).defaulted("the device's default precision"),
+                  field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
+                  field(&I::perturbation, "perturbation", "", "relative move of a figure").within(1e-6, 0.999).defaulted("0.1, convention of MLSys-im"),
+                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+    }
+  };
+  struct Result {
+    std::string metric;
+    Time<> baseline_latency;
+    double peak_flops = 0, memory_bandwidth = 0, memory_capacity = 0, overhead = 0, interconnect = 0;
+    double peak_flops_change = 0, memory_bandwidth_change = 0, memory_capacity_change = 0, overhead_change = 0, interconnect_change = 0;
+    std::string binding_constraint, shadow_price;
+    double perturbation = 0.1;
+    Fidelity fidelity = Fidelity::textbook;
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(
+          field(&R::metric, "metric", "", "the latency that was asked about: latency, itl or step_latency"),
+          field(&R::baseline_latency, "baseline_latency", "ms", "at the figures as they are"),
+          field(&R::peak_flops, "peak_flops", "", "elasticity with respect to the arithmetic rates"),
+          field(&R::memory_bandwidth, "memory_bandwidth", "", "with respect to the memory bandwidth"),
+          field(&R::memory_capacity, "memory_capacity", "", "with respect to the memory capacity"),
+          field(&R::overhead, "overhead", "", "with respect to launches and dispatch"),
+          field(&R::interconnect, "interconnect", "", "with respect to the bandwidth between devices"),
+          field(&R::peak_flops_change, "peak_flops_change", "", "relative change of the latency for the perturbation"),
+          field(&R::memory_bandwidth_change, "memory_bandwidth_change", "", "the same for the memory bandwidth"),
+          field(&R::memory_capacity_change, "memory_capacity_change", "", "the same for the memory capacity"),
+          field(&R::overhead_change, "overhead_change", "", "the same for launches and dispatch"),
+          field(&R::interconnect_change, "interconnect_change", "", "the same for the bandwidth between devices"),
+          field(&R::binding_constraint, "binding_constraint", "", "the figure with the largest elasticity"),
+          field(&R::shadow_price, "shadow_price", "", "what more of it buys, in words"),
+          field(&R::perturbation, "perturbation", "", "relative move of a figure"),
+          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+    }
+  };
+  [[nodiscard]] Outcome<Result> solve(const Inputs& in, Notes& notes) const;
+  [[nodiscard]] Outcome<Result> solve(const Inputs& in) const {
+    Notes quiet;
+    return solve(in, quiet);
+  }
+  /// The change that the slopes promise for a small move of the binding figure, against the latency computed there.
+  [[nodiscard]] Check verify(const Inputs& in, const Result& result) const;
+};
+
+}  // namespace mlsysim

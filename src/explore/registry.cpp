@@ -1,0 +1,20 @@
+// The resolvers that ship: the catalogue, and the solver that asks scenarios backwards, which needs the tools above it.
+
+#include <mlsysim/catalogue/catalogue.hpp>
+#include <mlsysim/explore/sensitivity_solver.hpp>
+#include <mlsysim/resolve/standard_registry.hpp>
+
+namespace mlsysim {
+
+const ResolverRegistry& shipped_resolvers() {
+  static const ResolverRegistry registry = [] {
+    ResolverRegistry r;
+    add_catalogue(r);
+    r.add<SensitivitySolver>();
+    add_catalogue_laws(r);
+    return r;
+  }();
+  return registry;
+}
+
+}  // namespace mlsysim
