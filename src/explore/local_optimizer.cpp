@@ -57,7 +57,8 @@ void run(nlopt_algorithm algorithm, const SmoothProblem& problem, std::vector<do
   nlopt_set_upper_bounds1(o.get(), 1.0);
   if (n_at_most > 0) nlopt_add_inequality_mconstraint(o.get(), static_cast<unsigned>(n_at_most), at_most, &call, nullptr);
   if (n_equal > 0) nlopt_add_equality_mconstraint(o.get(), static_cast<unsigned>(n_equal), equal, &call, nullptr);
-  nlopt_set_ftol_rel(o.get(), 1e-12);
+  // A flat objective must not end the search before the equalities are met.
+  if (n_equal == 0) nlopt_set_ftol_rel(o.get(), 1e-12);
   nlopt_set_xtol_abs1(o.get(), 1e-12);
   // Each step of CCSA solves a small dual problem; its library default is to do so to the last bit.
   nlopt_set_param(o.get(), "dual_ftol_rel", 1e-9);

@@ -108,9 +108,10 @@ TEST_CASE("figures of the zoo with a range bring it, and the answer says so", "[
   const auto* fragmentation = find("device.fragmentation");
   REQUIRE(fragmentation != nullptr);
   CHECK(fragmentation->figure == "default.memory_fragmentation");
-  const auto& figure = standard_zoo().scalar("default.memory_fragmentation");
-  CHECK(fragmentation->low == Approx(figure.low->base()));
-  CHECK(fragmentation->high == Approx(figure.high->base()));
+  const Figure* figure = standard_zoo().scalar("default.memory_fragmentation").entry->figure("value");
+  REQUIRE((figure != nullptr && figure->low && figure->high));
+  CHECK(fragmentation->low == Approx(*figure->low));
+  CHECK(fragmentation->high == Approx(*figure->high));
   UncertaintyQuestion q;
   q.results = {"itl", "cost_per_token"};
   q.samples = 256;
