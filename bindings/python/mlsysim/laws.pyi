@@ -410,14 +410,13 @@ class BatchedDecodeRate(_Law):
 class InFlightStep(_Law):
     @staticmethod
     def solve(
-        decode: Quantity | str, prompt: Quantity | str, host: Quantity | str, prompts_per_step: float,
-        mixed: float | None = ..., beside: float | None = ...,
+        decode_pass: Quantity | str, added: Quantity | str, prompts_per_step: float,
     ) -> InFlightStepResult: ...
 class InFlightFirstToken(_Law):
     @staticmethod
     def solve(
-        decode_pass: Quantity | str, prompt_pass: Quantity | str, prompt_passes: float, rate: Quantity | str,
-        busy: float | None = ..., lookahead: float | None = ...,
+        mean_pass: Quantity | str, pass_cv: float, own_pass: Quantity | str, late: Quantity | str,
+        crowd: float | None = ..., busy: float | None = ...,
     ) -> InFlightFirstTokenResult: ...
 class BurstFirstToken(_Law):
     @staticmethod

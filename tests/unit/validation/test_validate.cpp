@@ -59,11 +59,12 @@ title: one row
 data: t.csv
 source: {kind: measured, ref: aiconfigurator-measurements, recorded: 2026-11-21}
 measurand: MEASURAND
-measured: {value: time, unit: ms}
+measured: {value: time, unit: UNIT}
 inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, output_tokens: 200, engine: sglang, INPUT})";
   const auto predicted = [&](std::string measurand, std::string input) {
     auto text = head;
     text.replace(text.find("MEASURAND"), 9, measurand);
+    text.replace(text.find("UNIT"), 4, measurand == "queued_rate" ? "1/s" : "ms");
     text.replace(text.find("INPUT"), 5, input);
     const auto table = parse_table(text, "t.yaml", CsvTable::parse("time\n1\n", "t.csv"));
     const auto result = validate(table, zoo, Depth::ours);
