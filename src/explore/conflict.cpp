@@ -1,5 +1,6 @@
 // Why nothing is feasible: which constraints exclude each other, and what is nearest to all of them.
 
+#include "detail/block_kernels.hpp"
 #include "detail/search.hpp"
 
 #include <mlsysim/units/format.hpp>
@@ -14,30 +15,28 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr std::uint32_t kNotFinite = 1u << 31;
-
 /// Completes `chosen` to a set of at most `size` constraints that meets every mask: the first one in order.
-bool complete(const std::vector<std::uint32_t>& masks, std::uint32_t chosen, int size, std::uint32_t& out) {
-  const auto open = std::find_if(masks.begin(), masks.end(), [&](std::uint32_t m) { return (m & chosen) == 0; });
+bool complete(const std::vector<MissWord>& masks, MissWord chosen, int size, MissWord& out) {
+  const auto open = std::find_if(masks.begin(), masks.end(), [&](MissWord m) { return (m & chosen) == 0; });
   if (open == masks.end()) {
     out = chosen;
     return true;
   }
   if (size == 0) return false;
-  for (std::uint32_t left = *open; left != 0; left &= left - 1)
+  for (MissWord left = *open; left != 0; left &= left - 1)
     if (complete(masks, chosen | (left & (~left + 1)), size - 1, out)) return true;
   return false;
 }
 
 /// Each mask holds the constraints that some point misses. Constraints that share one with every mask are met together by
 /// no point; the smallest such set is the conflict.
-std::uint32_t smallest_conflict(const std::set<std::uint32_t>& all) {
+MissWord smallest_conflict(const std::set<MissWord>& all) {
   // A point that misses more says nothing that one which misses a part of it does not.
-  std::vector<std::uint32_t> masks;
-  for (const std::uint32_t m : all)
-    if (std::none_of(all.begin(), all.end(), [m](std::uint32_t other) { return other != m && (other & m) == other; })) masks.push_back(m);
-  std::uint32_t out = 0;
-  for (int size = 1; size <= 31; ++size)
+  std::vector<MissWord> masks;
+  for (const MissWord m : all)
+    if (std::none_of(all.begin(), all.end(), [m](MissWord other) { return other != m && (other & m) == other; })) masks.push_back(m);
+  MissWord out = 0;
+  for (int size = 1; size <= 63; ++size)
     if (complete(masks, 0, size, out)) break;
   return out;
 }
@@ -54,7 +53,7 @@ struct Nearest {
 
 Conflict conflict_of(const Space& space, const Question& question) {
   PointKernel kernel(space, question);
-  std::set<std::uint32_t> masks;
+  std::set<MissWord> masks;
   Nearest nearest;
   for (std::uint64_t outer = 0; outer < space.outer(); ++outer) {
     if (!kernel.bind(outer).empty()) continue;
@@ -62,14 +61,14 @@ Conflict conflict_of(const Space& space, const Question& question) {
     for (std::uint64_t at = 0; at < space.inner(); at += PointKernel::kBlock) {
       const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(PointKernel::kBlock, space.inner() - at));
       kernel.run(at, n);
-      const std::uint32_t* const misses = kernel.misses();
+      const MissWord* const misses = kernel.misses();
       for (std::size_t p = 0; p < n; ++p) {
-        const std::uint32_t mask = misses[p] & ~kNotFinite;
+        const MissWord mask = misses[p] & ~kNotFinite;
         if (mask == 0) continue;
         masks.insert(mask);
         if ((misses[p] & kNotFinite) != 0 || std::popcount(mask) > nearest.missed) continue;
         Nearest here{.missed = std::popcount(mask), .excess = 0, .index = outer * space.inner() + at + p, .lefts = {}};
-        for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+        for (MissWord left = mask; left != 0; left &= left - 1) {
           const auto k = static_cast<std::size_t>(std::countr_zero(left));
           const double a = kernel.value(c.constraints[k].left(), c.show.size() + 2 * k)[p];
           const double b = kernel.value(c.constraints[k].right(), c.show.size() + 2 * k + 1)[p];
@@ -84,9 +83,9 @@ Conflict conflict_of(const Space& space, const Question& question) {
   Conflict out;
   if (masks.empty()) return out;
   const Compiled compiled(question, space.sample().entry);
-  for (std::uint32_t left = smallest_conflict(masks); left != 0; left &= left - 1)
+  for (MissWord left = smallest_conflict(masks); left != 0; left &= left - 1)
     out.constraints.push_back(compiled.constraints[static_cast<std::size_t>(std::countr_zero(left))].text());
-  if (nearest.missed > 31) return out;
+  if (nearest.missed > 63) return out;
   out.nearest = found_at(space, question, nearest.index);
   for (const auto& [k, value] : nearest.lefts) {
     const auto& c = compiled.constraints[k];

@@ -77,14 +77,14 @@ class Grid {
     const std::uint64_t at = index % space_.inner();
     kernel_.run(std::span(&at, 1));
     result.reduction.add(kernel_, std::span(&index, 1));
-    const std::uint32_t missed = kernel_.misses()[0];
+    const MissWord missed = kernel_.misses()[0];
     if (missed == 0) {
       for (std::size_t k = 0; k < objectives_; ++k) out[k] = kernel_.objective(k)[0];
     } else {
       double excess = 0;
       const auto& c = kernel_.compiled();
       for (std::size_t i = 0; i < c.constraints.size(); ++i) {
-        if ((missed >> std::min<std::size_t>(i, 30) & 1u) == 0) continue;
+        if ((missed >> std::min(i, kMissBits) & 1u) == 0) continue;
         const double a = kernel_.value(c.constraints[i].left(), c.show.size() + 2 * i)[0];
         const double b = kernel_.value(c.constraints[i].right(), c.show.size() + 2 * i + 1)[0];
         const double part = std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), 1e-300});

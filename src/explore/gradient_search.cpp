@@ -277,7 +277,7 @@ class GradientSearcher {
     std::vector<std::uint64_t> indices(points);
     for (auto& i : indices) i += outer * space_.inner();
     result.reduction.add(kernel_, indices);
-    const std::uint32_t* const misses = kernel_.misses();
+    const MissWord* const misses = kernel_.misses();
     const double* const objective = kernel_.objective(0);
     std::vector<std::size_t> order(points.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
