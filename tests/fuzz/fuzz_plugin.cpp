@@ -190,7 +190,7 @@ int main(int argc, char** argv) {
     read += check_manifest(mutated(manifests()[random() % manifests().size()], random, true)) ? 1 : 0;
     const auto bytes = mutated(description, random, false);
     told += check_message(bytes) ? 1 : 0;
-    streamed += static_cast<long>(check_stream(mutated(framed(bytes, random() % 24) + framed(bytes, 0), random, false)));
+    streamed += static_cast<long>(check_stream(mutated(framed(bytes, static_cast<std::uint32_t>(random()) % 24) + framed(bytes, 0), random, false)));
     if (i % 4 == 0) opened += check_library(mutated_library(library, random)) ? 1 : 0;
   }
   std::printf("%ld rounds: %ld manifests and %ld descriptions read, %ld messages received, %ld libraries passed\n", rounds, read, told, streamed, opened);
