@@ -15,8 +15,9 @@ from .results import (
     DataResult, DistributedResult, EconomicsResult, EfficiencyResult, InFlightBatchingResult,
     InferencePassResult, InferenceScalingResult, MoERoutingResult, NetworkRooflineResult, OrchestrationResult,
     ParallelismResult, PerformanceProfile, PlacementResult, ReliabilityResult, ResponsibleEngineeringResult,
-    ScalingResult, ServingCapacityResult, ServingResult, SustainabilityResult, SynthesisResult,
-    TailLatencyResult, TopologyResult, TrainingMemoryResult, TransformationResult, WeightStreamingResult,
+    ScalingResult, SensitivityResult, ServingCapacityResult, ServingResult, SustainabilityResult,
+    SynthesisResult, TailLatencyResult, TopologyResult, TrainingMemoryResult, TransformationResult,
+    WeightStreamingResult,
 )
 class SingleNodeModel(ForwardModel):
     @staticmethod
@@ -51,9 +52,9 @@ class TrainingMemoryModel(ForwardModel):
         v_stages: float | None = ..., zero_stage: float | None = ..., shard_size: float | None = ...,
         gradient_accumulation_steps: float | None = ..., trainable_fraction: float | None = ...,
         sequence_parallel: bool | None = ..., attention_kernel: str | None = ..., dropout: bool | None = ...,
-        gradient_precision: str | None = ..., offload_weights: float | None = ...,
-        offload_activations: float | None = ..., offload_states: float | None = ...,
-        fidelity: str | None = ..., conventions: Conventions | None = ...,
+        kernel_fusion: bool | None = ..., gradient_precision: str | None = ...,
+        offload_weights: float | None = ..., offload_activations: float | None = ...,
+        offload_states: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> TrainingMemoryResult: ...
 class DistributedModel(ForwardModel):
     @staticmethod
@@ -65,7 +66,8 @@ class DistributedModel(ForwardModel):
         microbatch_count: float | None = ..., gradient_accumulation_steps: float | None = ...,
         zero_stage: float | None = ..., shard_size: float | None = ..., recomputation: str | None = ...,
         recomputed_share: float | None = ..., sequence_parallel: bool | None = ...,
-        attention_kernel: str | None = ..., dropout: bool | None = ..., gradient_precision: str | None = ...,
+        attention_kernel: str | None = ..., dropout: bool | None = ..., kernel_fusion: bool | None = ...,
+        backward_prefetch: bool | None = ..., gradient_precision: str | None = ...,
         seq_len: float | None = ..., optimizer: str | None = ..., trainable_fraction: float | None = ...,
         overlap_efficiency: float | None = ..., overlap_slowdown: float | None = ...,
         tp_overlap: float | None = ..., offload_weights: float | None = ...,
@@ -270,9 +272,11 @@ class ParallelismOptimizer(BaseOptimizer):
     def solve(
         workload: Workload = ..., fleet: Fleet = ..., model: Workload = ..., batch_size: float | None = ...,
         seq_len: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
-        max_tp: float | None = ..., max_pp: float | None = ..., ep_size: float | None = ...,
-        max_zero_stage: float | None = ..., recomputation: str | None = ..., optimizer: str | None = ...,
-        fidelity: str | None = ..., conventions: Conventions | None = ...,
+        max_tp: float | None = ..., max_pp: float | None = ..., max_cp: float | None = ...,
+        ep_size: float | None = ..., max_v_stages: float | None = ..., max_zero_stage: float | None = ...,
+        recomputation: str | None = ..., overlap_efficiency: float | None = ...,
+        tp_overlap: float | None = ..., optimizer: str | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
     ) -> ParallelismResult: ...
 class BatchingOptimizer(BaseOptimizer):
     @staticmethod
@@ -300,3 +304,11 @@ class CompressionOptimizer(BaseOptimizer):
         min_speedup: float | None = ..., require_hardware_support: bool | None = ...,
         fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> CompressionResult: ...
+class SensitivitySolver(BaseSolver):
+    @staticmethod
+    def solve(
+        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ..., mode: str | None = ...,
+        batch_size: float | None = ..., seq_len: float | None = ..., accelerators: float | None = ...,
+        precision: str | None = ..., efficiency: float | None = ..., perturbation: float | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
+    ) -> SensitivityResult: ...
