@@ -32,21 +32,51 @@ void TopK::add(double value, std::uint64_t index) {
 }
 
 void Front::add(std::span<const double> values, std::uint64_t index) {
+  const std::size_t d = values.size();
+  const auto numbers = [&](std::size_t i) { return numbers_.data() + i * d; };
+  const auto beaten_by = [&](std::size_t i) {
+    const double* const e = numbers(i);
+    bool no_larger = true;
+    for (std::size_t k = 0; k < d; ++k) no_larger &= e[k] <= values[k];
+    return no_larger && beats(entries_[i].values, entries_[i].index, values, index);
+  };
   // Only points that are no larger in the first objective can beat this one, and only later ones can be beaten.
-  const auto at = std::upper_bound(entries_.begin(), entries_.end(), values[0], [](double x, const Entry& e) { return x < e.values[0]; });
-  if (values.size() == 2 && at != entries_.begin()) {
-    // Two objectives: the neighbour before has the smallest second one.
-    const Entry& before = *(at - 1);
-    if (beats(before.values, before.index, values, index)) return;
+  const auto at = static_cast<std::size_t>(
+      std::upper_bound(entries_.begin(), entries_.end(), values[0], [](double x, const Entry& e) { return x < e.values[0]; }) -
+      entries_.begin());
+  if (d == 2 && at > 0) {
+    if (beaten_by(at - 1)) return;  // the neighbour before has the smallest second one
   } else {
-    for (auto e = entries_.begin(); e != at; ++e)
-      if (beats(e->values, e->index, values, index)) return;
+    if (last_ < at && beaten_by(last_)) return;  // who beat the point before often beats its neighbour
+    for (std::size_t i = 0; i < at; ++i)
+      if (beaten_by(i)) {
+        last_ = i;
+        return;
+      }
   }
-  const auto from = std::lower_bound(entries_.begin(), entries_.end(), values[0], [](const Entry& e, double x) { return e.values[0] < x; });
-  const auto first = from - entries_.begin();
-  entries_.erase(std::remove_if(from, entries_.end(), [&](const Entry& e) { return beats(values, index, e.values, e.index); }), entries_.end());
-  const auto place = std::upper_bound(entries_.begin() + first, entries_.end(), values[0], [](double x, const Entry& e) { return x < e.values[0]; });
-  entries_.insert(place, Entry{{values.begin(), values.end()}, index});
+  const auto from = static_cast<std::size_t>(
+      std::lower_bound(entries_.begin(), entries_.end(), values[0], [](const Entry& e, double x) { return e.values[0] < x; }) -
+      entries_.begin());
+  const auto beaten = [&](std::size_t i) {
+    const double* const e = numbers(i);
+    bool no_smaller = true;
+    for (std::size_t k = 0; k < d; ++k) no_smaller &= values[k] <= e[k];
+    return no_smaller && beats(values, index, entries_[i].values, entries_[i].index);
+  };
+  std::size_t kept = from, place = from;
+  for (std::size_t i = from; i < entries_.size(); ++i) {
+    if (beaten(i)) continue;
+    if (kept != i) {
+      entries_[kept] = std::move(entries_[i]);
+      std::copy_n(numbers(i), d, numbers(kept));
+    }
+    ++kept;
+    if (entries_[kept - 1].values[0] <= values[0]) place = kept;
+  }
+  entries_.resize(kept);
+  numbers_.resize(kept * d);
+  entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place), Entry{{values.begin(), values.end()}, index});
+  numbers_.insert(numbers_.begin() + static_cast<std::ptrdiff_t>(place * d), values.begin(), values.end());
 }
 
 Reduction::Reduction(const Question& question, std::size_t constraints)

@@ -129,12 +129,23 @@ Loaded open_candidate(Candidate candidate, const HostOptions& options, const std
     vet(candidate, options);
     record.state = PluginState::vetted;
     const auto path = record.library.generic_string();
-    record.isolated = options.isolation == Isolation::always || (options.isolation == Isolation::as_asked && candidate.manifest && candidate.manifest->isolated) ||
-                      std::find(options.isolated.begin(), options.isolated.end(), record.name) != options.isolated.end();
-    std::optional<MemoryCopy> copy;
-    if (private_copy && !record.isolated) copy.emplace(record.library);
-    out.code = record.isolated ? open_isolated(path, services, options.limits)
-                               : open_in_process(copy ? copy->path() : fs::absolute(record.library).string(), path, services);
+    const auto named = [&](const std::string& name) {
+      return std::find(options.isolated.begin(), options.isolated.end(), name) != options.isolated.end();
+    };
+    record.isolated = options.isolation == Isolation::always || named(record.name) ||
+                      (options.isolation == Isolation::as_asked && candidate.manifest && candidate.manifest->isolated);
+    // Without a manifest only the library itself knows its name: it is asked in a process of its own.
+    if (!record.isolated && !candidate.manifest && !options.isolated.empty()) {
+      out.code = open_isolated(path, services, options.limits);
+      record.isolated = named(out.code->description().name);
+      if (!record.isolated) out.code.reset();
+    }
+    if (out.code == nullptr) {
+      std::optional<MemoryCopy> copy;
+      if (private_copy && !record.isolated) copy.emplace(record.library);
+      out.code = record.isolated ? open_isolated(path, services, options.limits)
+                                 : open_in_process(copy ? copy->path() : fs::absolute(record.library).string(), path, services);
+    }
     out.description = out.code->description();
     if (candidate.manifest) compare(candidate, out.description);
   } else {

@@ -87,7 +87,8 @@ TEST_CASE("resolvers of plugins stand in the scorecard beside the three levels",
   // One that asks for more than a scenario says is left out with the reason, and costs the others nothing.
   CHECK(card.further[1].status == EvaluationLevel::Status::skipped);
   CHECK_THAT(card.further[1].summary, ContainsSubstring("weights"));
-  CHECK(card.performance.status == EvaluationLevel::Status::pass);
+  // The three levels know the first memory alone, which is too small; the plugin's answer stands beside theirs.
+  CHECK(card.feasibility.status == EvaluationLevel::Status::fail);
   s.also = "StreamedDecod";
   CHECK_THROWS_AS(SystemEvaluator::evaluate(s), LookupError);
   s.also = "StreamedDecode";

@@ -33,7 +33,7 @@ def test_tail_latency():
 
 
 def test_in_flight_batching():
-    request = dict(workload="Llama3_8B", hardware="H100", seq_len=1024, output_tokens=256, precision="bf16", engine="vllm")
+    request = dict(workload=mlsysim.Models.Llama3_8B, hardware=mlsysim.Hardware.H100, seq_len=1024, output_tokens=256, precision="bf16", engine="vllm")
     one = solver.InFlightBatchingModel().solve(arrival_rate=Q_("4 request/s"), target_ttft=Q_("200 ms"), **request)
     assert one.is_stable and one.p50_ttft < one.p99_ttft and one.goodput <= one.request_throughput
     loop = solver.InFlightBatchingModel().solve(concurrency=one.running_requests + 1, **request)

@@ -40,6 +40,8 @@ class Front {
 
  private:
   std::vector<Entry> entries_;
+  std::vector<double> numbers_;  // values of all entries in one row: scans do not jump
+  std::size_t last_ = 0;         // entry that beat the last point which was refused
 };
 
 class Reduction {

@@ -113,22 +113,19 @@ TEST_CASE("recomputing operator by operator keeps attention and every second pro
   const auto part = run(in);
   CHECK(part.memory.activations < none.memory.activations);
   CHECK(part.memory.activations > full.memory.activations);
-  // Half of the products' work comes again: half of what full recomputation adds, but for attention and collectives.
-  const auto added = part.step_latency_total - none.step_latency_total;
-  const auto whole = full.step_latency_total - none.step_latency_total;
-  CHECK(added > 0.25 * whole);
-  CHECK(added < 0.6 * whole);
+  // Half of the products' work comes again: half of what full recomputation adds, but for attention.
+  const auto added = part.latency_compute - none.latency_compute, whole = full.latency_compute - none.latency_compute;
+  CHECK(added > 0.3 * whole);
+  CHECK(added < 0.5 * whole);
 }
 
 TEST_CASE("interleaved chunks hold (pp - 1) / v micro-batches more", "[catalogue][training][golden]") {
   auto in = step("Llama3_70B", 8);
   in.batch_size = 512;
-  in.recomputation = Recomputation::full;  // one stored input a layer: what is held counts micro-batches
   const auto plain = run(in);
   in.v_stages = 5;
   const auto chunks = run(in);
-  // Korthikanti et al. 2022, section 4.2.3: 1 + (pp - 1) / (pp v) = 1.175. The first stage also holds the dropout and
-  // edge activations once per micro-batch, and one block at work, which does not grow.
+  // Korthikanti et al. 2022, section 4.2.3: 1 + (pp - 1) / (pp v) = 1.175. The working set of one operator does not grow.
   const double ratio = chunks.memory.activations / plain.memory.activations;
   CHECK(ratio > 1.10);
   CHECK(ratio < 1.175);
@@ -163,6 +160,7 @@ TEST_CASE("without fusion element-wise chains go to memory", "[catalogue][traini
 
 TEST_CASE("weights that are not gathered ahead are waited for", "[catalogue][training]") {
   auto in = step("Llama3_8B");
+  in.microbatch_size = 16;  // long kernels: the host is not what is waited for
   const auto replicated = run(in);
   in.backward_prefetch = false;
   CHECK(run(in).step_latency_total == replicated.step_latency_total);  // nothing is gathered

@@ -106,7 +106,7 @@ TEST_CASE("a sweep finds what one point after the other finds", "[explore]") {
 }
 
 TEST_CASE("threads, shards and restarts give the same bytes", "[explore]") {
-  const Space space(ring(), {axis("ranks=2..64"), axis("message=1 MB..1 GB:257log"), axis("bandwidth=50 GB/s..900 GB/s:33")});
+  const Space space(ring(), {axis("ranks=2..24"), axis("message=1 MB..1 GB:129log"), axis("bandwidth=50 GB/s..900 GB/s:17")});
   Question q;
   q.objectives = {{Goal::minimize, "time"}, {Goal::maximize, "message"}, {Goal::minimize, "bandwidth"}};
   q.constraints = {"time <= 3 ms"};
