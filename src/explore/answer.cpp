@@ -39,7 +39,7 @@ class Reader {
     for (std::size_t a = 0; a < rows.size(); ++a) p.labels.push_back(space_.axes()[a].label(rows[a]));
     const auto& c = kernel_.compiled();
     for (std::size_t k = 0; k < c.objectives.size(); ++k)
-      p.objectives.push_back(kernel_.value(c.objectives[k], c.show.size() + 2 * c.constraints.size() + k)[0]);
+      p.objectives.push_back(kernel_.stated_objective(k)[0]);
     for (std::size_t k = 0; k < c.show.size(); ++k) p.shown.push_back(kernel_.value(c.show[k], k)[0]);
     return p;
   }

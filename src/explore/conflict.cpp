@@ -57,7 +57,6 @@ Conflict conflict_of(const Space& space, const Question& question) {
   Nearest nearest;
   for (std::uint64_t outer = 0; outer < space.outer(); ++outer) {
     if (!kernel.bind(outer).empty()) continue;
-    const auto& c = kernel.compiled();
     for (std::uint64_t at = 0; at < space.inner(); at += PointKernel::kBlock) {
       const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(PointKernel::kBlock, space.inner() - at));
       kernel.run(at, n);
@@ -70,11 +69,9 @@ Conflict conflict_of(const Space& space, const Question& question) {
         Nearest here{.missed = std::popcount(mask), .excess = 0, .index = outer * space.inner() + at + p, .lefts = {}};
         for (MissWord left = mask; left != 0; left &= left - 1) {
           const auto k = static_cast<std::size_t>(std::countr_zero(left));
-          const double a = kernel.value(c.constraints[k].left(), c.show.size() + 2 * k)[p];
-          const double b = kernel.value(c.constraints[k].right(), c.show.size() + 2 * k + 1)[p];
-          const double part = std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), 1e-300});
+          const double part = kernel.relative_excess(k, p);
           here.excess = std::max(here.excess, std::isfinite(part) ? part : HUGE_VAL);
-          here.lefts.emplace_back(k, a);
+          here.lefts.emplace_back(k, kernel.left_side(k)[p]);
         }
         if (here.missed < nearest.missed || here.excess < nearest.excess) nearest = std::move(here);
       }

@@ -82,12 +82,9 @@ class Grid {
       for (std::size_t k = 0; k < objectives_; ++k) out[k] = kernel_.objective(k)[0];
     } else {
       double excess = 0;
-      const auto& c = kernel_.compiled();
-      for (std::size_t i = 0; i < c.constraints.size(); ++i) {
+      for (std::size_t i = 0; i < kernel_.compiled().constraints.size(); ++i) {
         if ((missed >> std::min(i, kMissBits) & 1u) == 0) continue;
-        const double a = kernel_.value(c.constraints[i].left(), c.show.size() + 2 * i)[0];
-        const double b = kernel_.value(c.constraints[i].right(), c.show.size() + 2 * i + 1)[0];
-        const double part = std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), 1e-300});
+        const double part = kernel_.relative_excess(i, 0);
         excess += std::isfinite(part) ? part : 2;
       }
       std::fill(out.begin(), out.end(), kInfeasible * (1 + excess / (1 + excess)));

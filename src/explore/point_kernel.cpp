@@ -139,8 +139,13 @@ const double* PointKernel::value(const Expression& e, std::size_t buffer) {
   return to.data();
 }
 
+double PointKernel::relative_excess(std::size_t c, std::size_t p) {
+  const double a = left_side(c)[p], b = right_side(c)[p];
+  return std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), 1e-300});
+}
+
 const double* PointKernel::objective(std::size_t k) {
-  const double* x = value(compiled_->objectives[k], compiled_->show.size() + 2 * compiled_->constraints.size() + k);
+  const double* x = stated_objective(k);
   if (compiled_->signs[k] > 0) return x;
   auto& to = objectives_[k];
   to.resize(kBlock);
@@ -154,7 +159,7 @@ const MissWord* PointKernel::misses() {
     mark_misses(compiled_->constraints[c].comparison(), left_side(c), right_side(c),
                 MissWord{1} << std::min(c, kMissBits), misses_.data(), points_);
   for (std::size_t k = 0; k < compiled_->objectives.size(); ++k)
-    mark_not_finite(value(compiled_->objectives[k], compiled_->show.size() + 2 * compiled_->constraints.size() + k), misses_.data(), points_);
+    mark_not_finite(stated_objective(k), misses_.data(), points_);
   // A point whose resolver failed holds no numbers, so it misses nothing else.
   for (const auto& [p, reason] : failures_) misses_[p] = kNotFinite;
   return misses_.data();

@@ -52,6 +52,12 @@ class PointKernel {
   /// Values of the two sides of constraint c over the block.
   [[nodiscard]] const double* left_side(std::size_t c) { return value(compiled_->constraints[c].left(), compiled_->show.size() + 2 * c); }
   [[nodiscard]] const double* right_side(std::size_t c) { return value(compiled_->constraints[c].right(), compiled_->show.size() + 2 * c + 1); }
+  /// Distance of the sides of constraint `c` at point `p` of the block, over the larger one; not finite where a side is not.
+  [[nodiscard]] double relative_excess(std::size_t c, std::size_t p);
+  /// Objective k as the question states it.
+  [[nodiscard]] const double* stated_objective(std::size_t k) {
+    return value(compiled_->objectives[k], compiled_->show.size() + 2 * compiled_->constraints.size() + k);
+  }
   /// Signed objective k (smaller is better).
   [[nodiscard]] const double* objective(std::size_t k);
   /// All slots of one point of the block.
