@@ -32,6 +32,7 @@ void bind_system(py::module_& m) {
   SpecClass<Pod>(m, "Pod", "Accelerators that one interconnect joins without a node between them.");
   SpecClass<Rack>(m, "Rack", "A rack: what it may draw, or which nodes it holds.");
   SpecClass<StorageTier>(m, "StorageTier", "A class of storage.");
+  SpecClass<ServingEngine>(m, "ServingEngine", "Software that serves models: how it schedules, and what its host side costs.");
   SpecClass<ScalarFigure>(m, "ScalarFigure", "A named figure: a price, a convention, a lead time, a failure rate.",
                           {{"rate", "value"}});
   SpecClass<Conventions>(m, "Conventions", "The defaults that fill gaps; their home is zoo/defaults.yaml.");

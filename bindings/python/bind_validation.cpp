@@ -76,14 +76,14 @@ void bind_validation(py::module_& m) {
       .def_property_readonly("text", [](const Fit& f) { return render(f.calibration, RenderOptions{}); })
       .def("overlay", [](const Fit& f, const std::string& date) { return overlay_of(f.calibration, standard_zoo(), date); }, py::arg("date"))
       .def("interval", &Fit::interval, py::arg("table"), py::arg("row"), py::arg("folder"));
-  m.def("_calibrate", [](const std::string& device, const std::vector<std::string>& names, const std::vector<std::string>& constants,
+  m.def("_calibrate", [](const std::string& what, const std::string& name, const std::vector<std::string>& names, const std::vector<std::string>& constants,
                          const std::string& folder) {
     py::gil_scoped_release free;
     const auto tables = tables_named(names, folder);
     CalibrationOptions options;
     options.fields = constants;
-    return Fit{calibrate(standard_zoo().at<HardwareNode>(device), tables, standard_zoo(), options)};
-  }, py::arg("device"), py::arg("tables"), py::arg("constants"), py::arg("folder"));
+    return Fit{calibrate(what, name, tables, standard_zoo(), options)};
+  }, py::arg("what"), py::arg("name"), py::arg("tables"), py::arg("constants"), py::arg("folder"));
 }
 
 }  // namespace mlsysim::python

@@ -25,25 +25,20 @@ void list_specs(const Zoo& zoo, py::list& out) {
 /// Specs with kind, name and aliases, in load order.
 py::list specs_of(const Zoo& zoo, const std::string& type) {
   py::list out;
-  if (type == "hardware") list_specs<HardwareNode>(zoo, out);
-  else if (type == "workload") list_specs<Workload>(zoo, out);
-  else if (type == "node") list_specs<Node>(zoo, out);
-  else if (type == "fabric") list_specs<NetworkFabric>(zoo, out);
-  else if (type == "fleet") list_specs<Fleet>(zoo, out);
-  else if (type == "pod") list_specs<Pod>(zoo, out);
-  else if (type == "rack") list_specs<Rack>(zoo, out);
-  else if (type == "storage") list_specs<StorageTier>(zoo, out);
-  else if (type == "grid") list_specs<GridProfile>(zoo, out);
-  else if (type == "cooling") list_specs<CoolingProfile>(zoo, out);
-  else if (type == "datacenter") list_specs<Datacenter>(zoo, out);
-  else if (type == "figure") list_specs<ScalarFigure>(zoo, out);
-  else
+  bool known = false;
+  std::string all;
+  ZooSpecs::for_each([&]<class T>() {
+    all += (all.empty() ? "" : ", ") + std::string(ObjectType<T>::name);
+    if (type != ObjectType<T>::name) return;
+    known = true;
+    list_specs<T>(zoo, out);
+  });
+  if (!known)
     throw LookupError({.id = "mlsysim.python.021",
                        .message = "the zoo holds no '" + type + "'",
                        .key = type,
                        .found = "'" + type + "'",
-                       .expected = "hardware, workload, node, fabric, fleet, pod, rack, storage, grid, cooling, "
-                                   "datacenter or figure"});
+                       .expected = "one of " + all});
   return out;
 }
 
@@ -55,22 +50,11 @@ void remember_specs(const std::shared_ptr<const Zoo>& zoo) {
 /// A file of the user as a zoo of its own; its specs keep it alive.
 py::dict load(const std::string& path) {
   const auto zoo = std::make_shared<const Zoo>(load_file(path));
-  remember_specs<HardwareNode>(zoo);
-  remember_specs<Workload>(zoo);
-  remember_specs<Node>(zoo);
-  remember_specs<NetworkFabric>(zoo);
-  remember_specs<Fleet>(zoo);
-  remember_specs<Pod>(zoo);
-  remember_specs<Rack>(zoo);
-  remember_specs<StorageTier>(zoo);
-  remember_specs<GridProfile>(zoo);
-  remember_specs<CoolingProfile>(zoo);
-  remember_specs<Datacenter>(zoo);
-  remember_specs<ScalarFigure>(zoo);
   py::dict out;
-  for (const char* type : {"hardware", "workload", "node", "fabric", "fleet", "pod", "rack", "storage", "grid", "cooling",
-                           "datacenter", "figure"})
-    for (const auto& row : specs_of(*zoo, type)) out[row.cast<py::tuple>()[2]] = row.cast<py::tuple>()[0];
+  ZooSpecs::for_each([&]<class T>() {
+    remember_specs<T>(zoo);
+    for (const auto& row : specs_of(*zoo, std::string(ObjectType<T>::name))) out[row.cast<py::tuple>()[2]] = row.cast<py::tuple>()[0];
+  });
   return out;
 }
 

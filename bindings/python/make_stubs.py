@@ -19,7 +19,8 @@ MARKER = "# Generated below by bindings/python/make_stubs.py."
 FOLDER = Path(__file__).parent / "mlsysim"
 KINDS = {"number": "float", "flag": "bool", "text": "str", "choice": "str"}
 OBJECTS = {"hardware": "HardwareNode", "workload": "Workload", "fleet": "Fleet", "node": "Node", "fabric": "NetworkFabric",
-           "grid": "GridProfile", "datacenter": "Datacenter", "conventions": "Conventions"}
+           "grid": "GridProfile", "datacenter": "Datacenter", "conventions": "Conventions",
+           "engine": "ServingEngine"}
 
 
 def given_type(row):

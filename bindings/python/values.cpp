@@ -53,11 +53,7 @@ ObjectKind kind_of() {
 }
 
 const auto& kinds() {
-  static const std::array all{kind_of<HardwareNode>(), kind_of<Workload>(),       kind_of<Fleet>(),
-                              kind_of<Node>(),         kind_of<NetworkFabric>(),  kind_of<GridProfile>(),
-                              kind_of<Datacenter>(),   kind_of<Conventions>(),    kind_of<CoolingProfile>(),
-                              kind_of<Pod>(),          kind_of<Rack>(),           kind_of<StorageTier>(),
-                              kind_of<ScalarFigure>()};
+  static const auto all = []<class... T>(SpecList<T...>) { return std::array{kind_of<T>()..., kind_of<Conventions>()}; }(ZooSpecs{});
   return all;
 }
 

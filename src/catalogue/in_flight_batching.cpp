@@ -46,7 +46,7 @@ void check(const In& in) {
 /// What a request asks for, in the terms of the laws.
 class Steady {
  public:
-  Steady(const In& in, const EngineFigures& engine, const PassTimes& passes, Notes& notes)
+  Steady(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes)
       : in_(in), engine_(engine), passes_(passes) {
     chunk_ = in.prefill_chunk_tokens ? *in.prefill_chunk_tokens : detail::number("catalogue.serving.chunk_tokens", notes);
     fresh_ = in.seq_len - in.cached_prefix_len;
@@ -141,7 +141,7 @@ class Steady {
   }
 
   const In& in_;
-  const EngineFigures& engine_;
+  const ServingEngine& engine_;
   const PassTimes& passes_;
   std::unique_ptr<PassTimes> draft_;
   Data<> draft_weights_;
@@ -198,7 +198,7 @@ class FirstToken {
 };
 
 /// Time to the first token, and its distribution where arrivals are spread.
-void first_token(const In& in, const EngineFigures& engine, const Steady& s, const Steady::Step& step, double rate,
+void first_token(const In& in, const ServingEngine& engine, const Steady& s, const Steady::Step& step, double rate,
                  double in_flight, Out& out) {
   const double ranks = in.ep_size;
   // Others must be there for a pass to be under way.
@@ -231,7 +231,7 @@ void first_token(const In& in, const EngineFigures& engine, const Steady& s, con
 }
 
 /// Prompts on workers of their own: they queue there, their cache moves, and no step is stopped.
-void separate_first_token(const In& in, const EngineFigures& engine, const Steady& s, const PassTimes& passes,
+void separate_first_token(const In& in, const ServingEngine& engine, const Steady& s, const PassTimes& passes,
                           const Steady::Step& step, double& rate, double in_flight, Out& out, Notes& notes) {
   const Time<> prompt = s.prompt_pass(1) * s.chunks();
   out.prompt_pass = prompt;
@@ -258,7 +258,7 @@ void separate_first_token(const In& in, const EngineFigures& engine, const Stead
 
 }  // namespace
 
-InFlightBatchingModel::Result in_flight(const In& in, const EngineFigures& engine, const PassTimes& passes, Notes& notes) {
+InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes) {
   check(in);
   Out r;
   r.accelerators = in.tp_size * in.pp_size * in.ep_size;
@@ -348,7 +348,7 @@ InFlightBatchingModel::Result in_flight(const In& in, const EngineFigures& engin
 
 InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& in, Notes& notes) const {
   const Fidelity fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
-  const auto engine = engine_figures(in.engine, fidelity, notes);
+  const auto engine = engine_or_generic(in.engine, fidelity, notes);
   const auto passes = pass_times(in, fidelity, engine.prefill_issue, notes);
   Result r = in_flight(in, engine, *passes, notes);
   r.fidelity = fidelity;

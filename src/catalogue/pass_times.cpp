@@ -137,23 +137,20 @@ std::unique_ptr<PassTimes> pass_times(const In& in, Fidelity fidelity, Time<> pr
   return std::make_unique<OperatorPasses>(in, prefill_issue, notes);
 }
 
-EngineFigures engine_figures(std::optional<ServingEngine> engine, Fidelity fidelity, Notes& notes) {
-  EngineFigures e;
+ServingEngine engine_or_generic(const ServingEngine* engine, Fidelity fidelity, Notes& notes) {
   if (fidelity == Fidelity::textbook) {
-    if (engine) notes.warn("textbook fidelity prices no engine: no host time, prompts mixed into steps");
-    return e;
+    if (engine != nullptr) notes.warn("textbook fidelity prices no engine: no host time, prompts mixed into steps");
+    return {.name = "none"};
   }
-  const auto name = name_of(engine.value_or(ServingEngine::generic));
-  if (!engine) notes.assume("engine", name, "the class of engines; name yours for its host time and scheduling");
-  const auto time = [&](std::string_view what) { return detail::figure<dim::time>(fmt::format("catalogue.engine.{}.{}", name, what), notes); };
-  const auto number = [&](std::string_view what) { return detail::number(fmt::format("catalogue.engine.{}.{}", name, what), notes); };
-  e.host_step = time("host_step");
-  e.host_request = time("host_request");
-  e.request_time = time("request_time");
-  e.prefill_issue = time("prefill_issue");
-  e.beside = number("beside") > 0.5;
-  e.mixed = number("mixed") > 0.5;
-  e.lookahead = number("lookahead");
+  const ServingEngine& e = engine != nullptr ? *engine : standard_zoo().at<ServingEngine>("generic");
+  if (engine == nullptr) notes.assume("engine", e.name, "the class of engines; name yours for its host time and scheduling");
+  if (!notes.wanted()) return e;
+  for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
+    const auto name = fmt::format("engine.{}.{}", e.name, row.name);
+    const std::string source = e.entry != nullptr ? e.entry->source_of(row.name).ref : "given";
+    if constexpr (std::is_same_v<M, bool>) notes.assume(name, e.*row.member ? "yes" : "no", source);
+    else if constexpr (!std::is_same_v<M, std::string>) notes.assume(name, e.*row.member, source);
+  });
   return e;
 }
 

@@ -125,12 +125,12 @@ struct ValidateRequest {
 };
 [[nodiscard]] Answer validate_tables(const ValidateRequest& request, const RenderOptions& options);
 struct CalibrateRequest {
-  std::string device;
+  std::string device, engine;          ///< one of them
   std::vector<std::string> tables;     ///< names, or files of definitions
-  std::vector<std::string> constants;  ///< fields of the device; all that matter where empty
+  std::vector<std::string> constants;  ///< fields; all that matter where empty
   std::string write, date;             ///< file for the overlay, and the date that it states
 };
-[[nodiscard]] Answer calibrate_device(const CalibrateRequest& request, const RenderOptions& options);
+[[nodiscard]] Answer calibrate_constants(const CalibrateRequest& request, const RenderOptions& options);
 struct CompareMeasuredRequest {
   std::string against;    ///< CSV file of measurements, or the definition of a table
   std::string measurand;  ///< what the CSV file measures
@@ -138,7 +138,7 @@ struct CompareMeasuredRequest {
 [[nodiscard]] Answer compare_measured(const CompareMeasuredRequest& request, const RenderOptions& options);
 
 /// What may stand at a place of the command line.
-enum class Place : std::uint8_t { none, model, machine, device, grid, datacenter, entry, kind, resolver, schema_type, shell, unit, metric };
+enum class Place : std::uint8_t { none, model, machine, device, engine, grid, datacenter, entry, kind, resolver, schema_type, shell, unit, metric };
 /// Names that may stand there, in order.
 [[nodiscard]] std::vector<std::string> candidates(Place place);
 /// The completion script of a shell. @throws LookupError for another shell

@@ -131,18 +131,12 @@ Answer plugin_import(const std::string& importer, const std::string& file) {
 Answer plugin_export(const std::string& exporter, const std::string& entry) {
   (void)load_plugins();
   ObjectRef object;
-  const auto look = [&]<class T>() {
+  ZooSpecs::for_each([&]<class T>() {
     if (const T* found = zoo().find<T>(entry); found != nullptr && object.object == nullptr) object = {found, ObjectType<T>::name};
-  };
-  look.operator()<HardwareNode>();
-  look.operator()<Workload>();
-  look.operator()<Node>();
-  look.operator()<Fleet>();
-  look.operator()<GridProfile>();
-  look.operator()<Datacenter>();
+  });
   if (object.object == nullptr)
     throw LookupError({.id = "mlsysim.cli.073", .message = fmt::format("there is no entry '{}'", entry), .key = entry, .found = fmt::format("'{}'", entry),
-                       .expected = "a device, model, node, fleet, grid or datacenter", .hint = "mlsysim zoo search finds names"});
+                       .expected = "the name of an entry of the zoo", .hint = "mlsysim zoo search finds names"});
   return {plugins().export_text(exporter, object)};
 }
 

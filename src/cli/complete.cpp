@@ -51,6 +51,7 @@ std::vector<std::string> candidates(Place place) {
     case Place::model: return names<Workload>();
     case Place::machine: return names<HardwareNode, Node, Fleet, Pod>();
     case Place::device: return names<HardwareNode>();
+    case Place::engine: return names<ServingEngine>();
     case Place::grid: return names<GridProfile>();
     case Place::datacenter: return names<Datacenter>();
     case Place::entry: {

@@ -174,17 +174,22 @@ void Program::validation_commands() {
 }
 
 void Program::calibration_commands() {
-  auto* c = command(app_, "calibrate", "fits the constants of a device to measurements, with their uncertainty",
+  auto* c = command(app_, "calibrate", "fits the constants of a device or serving engine to measurements, with their uncertainty",
                     "Examples:\n  mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100\n"
                     "  mlsysim calibrate --device A100 --table mine.yaml --constant efficiency.memory --write a100.yaml\n"
+                    "  mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table inference/hopper_dense_ttft\n"
                     "Constants that the data do not identify keep their value; whole groups are left out to check the rest.",
-                    [this] { return calibrate_device(calibrate_, render_); });
-  values_[c->add_option("--device", calibrate_.device, "device whose constants are fitted")->required()->type_name("NAME")].place = Place::device;
+                    [this] { return calibrate_constants(calibrate_, render_); });
+  auto* device = c->add_option("--device", calibrate_.device, "device whose constants are fitted")->type_name("NAME");
+  auto* engine = c->add_option("--engine", calibrate_.engine, "serving engine whose host times are fitted")->type_name("NAME");
+  device->excludes(engine);
+  values_[device].place = Place::device;
+  values_[engine].place = Place::engine;
   c->add_option("--table", calibrate_.tables, "name of a table, or file of a definition; may be repeated")
       ->required()->type_name("TABLE")->allow_extra_args(false);
-  c->add_option("--constant", calibrate_.constants, "field of the device to fit; may be repeated (default: all that matter to a row)")
+  c->add_option("--constant", calibrate_.constants, "field to fit; may be repeated (default: all that matter to a row)")
       ->type_name("FIELD")->allow_extra_args(false);
-  c->add_option("--write", calibrate_.write, "writes the device with its fitted constants as a file for --zoo")->type_name("FILE");
+  c->add_option("--write", calibrate_.write, "writes the device or engine with its fitted constants as a file for --zoo")->type_name("FILE");
   c->add_option("--date", calibrate_.date, "date of the fit in that file (default: today)")->type_name("DATE");
 }
 

@@ -117,14 +117,13 @@ DynamicValue FieldReader::read(const FieldInfo& field, std::string_view text, co
                          .where = where});
     }
     case ValueKind::object:
-      if (field.object_type == ObjectType<HardwareNode>::name) return object<HardwareNode>(*this, field, text, where);
-      if (field.object_type == ObjectType<Workload>::name) return object<Workload>(*this, field, text, where);
-      if (field.object_type == ObjectType<Node>::name) return object<Node>(*this, field, text, where);
-      if (field.object_type == ObjectType<NetworkFabric>::name) return object<NetworkFabric>(*this, field, text, where);
-      if (field.object_type == ObjectType<Fleet>::name) return object<Fleet>(*this, field, text, where);
-      if (field.object_type == ObjectType<GridProfile>::name) return object<GridProfile>(*this, field, text, where);
-      if (field.object_type == ObjectType<Datacenter>::name) return object<Datacenter>(*this, field, text, where);
-      if (field.object_type == ObjectType<StorageTier>::name) return object<StorageTier>(*this, field, text, where);
+      {
+        std::optional<DynamicValue> found;
+        ZooSpecs::for_each([&]<class T>() {
+          if (field.object_type == ObjectType<T>::name) found = object<T>(*this, field, text, where);
+        });
+        if (found) return *found;
+      }
       if (field.object_type == ObjectType<Zoo>::name && text == "standard") return zoo_;
       throw InputError({.id = "mlsysim.engine.025",
                         .message = fmt::format("'{}' ({}) cannot be given as text", field.name, field.meaning),

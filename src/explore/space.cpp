@@ -26,13 +26,8 @@ std::string text_of(std::span<const FieldInfo> fields, const void* object) {
     if (std::holds_alternative<std::monostate>(v.value)) continue;
     if (const auto* o = std::get_if<ObjectRef>(&v.value)) {
       // Objects are known by name; their figures belong to the zoo, whose version counts.
-      const void* p = o->object;
-      std::string name = "?";
-      if (o->type == ObjectType<Workload>::name) name = static_cast<const Workload*>(p)->name;
-      else if (o->type == ObjectType<HardwareNode>::name) name = static_cast<const HardwareNode*>(p)->name;
-      else if (o->type == ObjectType<Fleet>::name) name = static_cast<const Fleet*>(p)->name;
-      else if (o->type == ObjectType<GridProfile>::name) name = static_cast<const GridProfile*>(p)->name;
-      else if (o->type == ObjectType<Datacenter>::name) name = static_cast<const Datacenter*>(p)->name;
+      const auto known = spec_name(*o);
+      const auto name = known.empty() ? std::string_view("?") : known;
       out += fmt::format("{}={}\n", f.name, name);
       continue;
     }

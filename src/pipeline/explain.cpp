@@ -3,9 +3,7 @@
 #include "detail/run_state.hpp"
 
 #include <mlsysim/resolve/field_text.hpp>
-#include <mlsysim/spec/infrastructure.hpp>
-#include <mlsysim/spec/system.hpp>
-#include <mlsysim/spec/workload.hpp>
+#include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
@@ -28,17 +26,10 @@ struct Place {
   std::size_t stage = kNone, field = kNone, given = kNone;
 };
 
-template <class T> std::string spec_name(const ObjectRef& o) {
-  return o.type == ObjectType<T>::name ? static_cast<const T*>(o.object)->name : std::string();
-}
-
 std::string text_of(const DynamicValue& value) {
   const auto* o = std::get_if<ObjectRef>(&value.value);
   if (o == nullptr || o->object == nullptr) return value.text();
-  for (const auto& name : {spec_name<HardwareNode>(*o), spec_name<Workload>(*o), spec_name<Node>(*o),
-                           spec_name<NetworkFabric>(*o), spec_name<Fleet>(*o), spec_name<GridProfile>(*o),
-                           spec_name<Datacenter>(*o)})
-    if (!name.empty()) return fmt::format("{} '{}'", o->type, name);
+  if (const auto name = spec_name(*o); !name.empty()) return fmt::format("{} '{}'", o->type, name);
   return value.text();
 }
 

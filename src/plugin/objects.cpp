@@ -68,9 +68,7 @@ template <class T> constexpr TypeRow row_of() {
           }};
 }
 
-constexpr std::array kTypes{row_of<HardwareNode>(),  row_of<Workload>(),    row_of<Node>(),           row_of<NetworkFabric>(),
-                            row_of<Fleet>(),         row_of<Pod>(),         row_of<Rack>(),           row_of<StorageTier>(),
-                            row_of<GridProfile>(),   row_of<CoolingProfile>(), row_of<Datacenter>(), row_of<ScalarFigure>()};
+constexpr auto kTypes = []<class... T>(SpecList<T...>) { return std::array{row_of<T>()...}; }(ZooSpecs{});
 
 const TypeRow& type_row(std::string_view name) {
   for (const auto& row : kTypes)

@@ -40,10 +40,7 @@ std::vector<std::string> keys_of(const ByName<V>& map) {
 }  // namespace
 
 struct Zoo::Shelves {
-  std::tuple<Shelf<HardwareNode>, Shelf<Workload>, Shelf<Node>, Shelf<NetworkFabric>, Shelf<Fleet>, Shelf<Pod>,
-             Shelf<Rack>, Shelf<StorageTier>, Shelf<GridProfile>, Shelf<CoolingProfile>, Shelf<Datacenter>,
-             Shelf<ScalarFigure>>
-      specs;
+  ZooSpecs::apply<std::tuple, Shelf> specs;
   std::deque<Entry> entries;
   std::vector<const Entry*> entry_order;
   std::deque<Reference> references;
@@ -193,6 +190,14 @@ void Zoo::refuse_handmade(const std::string& name, std::string_view type) {
                      .hint = "add it to a Zoo with its source first"});
 }
 
+std::string_view spec_name(const ObjectRef& object) {
+  std::string_view name;
+  ZooSpecs::for_each([&]<class T>() {
+    if (object.object != nullptr && object.type == ObjectType<T>::name) name = static_cast<const T*>(object.object)->name;
+  });
+  return name;
+}
+
 #define MLSYSIM_INSTANTIATE(T)                                  \
   template const T* Zoo::find<T>(std::string_view) const;       \
   template const T& Zoo::at<T>(std::string_view) const;         \
@@ -211,6 +216,7 @@ MLSYSIM_INSTANTIATE(StorageTier)
 MLSYSIM_INSTANTIATE(GridProfile)
 MLSYSIM_INSTANTIATE(CoolingProfile)
 MLSYSIM_INSTANTIATE(Datacenter)
+MLSYSIM_INSTANTIATE(ServingEngine)
 MLSYSIM_INSTANTIATE(ScalarFigure)
 #undef MLSYSIM_INSTANTIATE
 

@@ -21,15 +21,24 @@ constexpr double kMatters = 1e-3;     // a constant that moves no row by this sh
 constexpr double kIdentified = 0.5;   // posterior over prior spread
 constexpr double kQuantile = 1.2816;  // of the normal distribution, for 10 % and 90 %
 
-const HardwareNode* device_of(const Measurand& measurand, const void* inputs) {
-  for (const auto& f : measurand.inputs()) {
+/// Whether an input of the row is this device, alone or in a node.
+bool concerns(const HardwareNode& device, const ObjectRef& input) {
+  const HardwareNode* found = nullptr;
+  if (input.type == ObjectType<HardwareNode>::name) found = static_cast<const HardwareNode*>(input.object);
+  if (input.type == ObjectType<Node>::name) found = static_cast<const Node*>(input.object)->accelerator;
+  return found != nullptr && found->name == device.name;
+}
+/// Whether an input of the row is this engine.
+bool concerns(const ServingEngine& engine, const ObjectRef& input) {
+  return input.type == ObjectType<ServingEngine>::name && static_cast<const ServingEngine*>(input.object)->name == engine.name;
+}
+
+template <class S> bool is_measured_on(const S& subject, const Measurand& measurand, const void* inputs) {
+  return std::ranges::any_of(measurand.inputs(), [&](const FieldInfo& f) {
     const Value v = f.read(inputs);
     const auto* o = std::get_if<ObjectRef>(&v);
-    if (o == nullptr || o->object == nullptr) continue;
-    if (o->type == ObjectType<HardwareNode>::name) return static_cast<const HardwareNode*>(o->object);
-    if (o->type == ObjectType<Node>::name) return static_cast<const Node*>(o->object)->accelerator;
-  }
-  return nullptr;
+    return o != nullptr && o->object != nullptr && concerns(subject, *o);
+  });
 }
 
 std::vector<double> errors_of(const VectorXd& residuals) {
@@ -123,27 +132,33 @@ std::map<std::string, InputRange> domain_of(const std::vector<detail::FitRow>& r
 std::vector<ConstantValue> Calibration::changes() const {
   std::vector<ConstantValue> out;
   for (const auto& c : constants)
-    if (c.identified) out.push_back({device, c.constant.field, c.value});
+    if (c.identified) out.push_back({owner, c.constant.field, c.value});
   return out;
 }
 
-Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable> tables, const Zoo& zoo, const CalibrationOptions& options) {
+namespace {
+
+template <class S>
+Calibration calibration_of(std::string_view what, const S& subject, std::span<const MeasuredTable> tables, const Zoo& zoo,
+                           const CalibrationOptions& options) {
   Calibration out;
-  out.device = device.name;
+  out.what = what;
+  out.name = subject.name;
+  out.owner = owner_of(subject);
   std::vector<MeasuredRows> kept;
   kept.reserve(tables.size());
   std::vector<detail::FitRow> all;
   for (const auto& t : tables) {
     kept.push_back(rows_of(t, zoo));
     for (const auto& row : kept.back().rows)
-      if (const auto* d = device_of(*t.measurand, row.inputs.get()); d != nullptr && d->name == device.name) all.push_back({t.measurand, &row, 0});
+      if (is_measured_on(subject, *t.measurand, row.inputs.get())) all.push_back({t.measurand, &row, 0});
     out.tables.push_back(t.name);
     if (std::find(out.references.begin(), out.references.end(), t.reference) == out.references.end()) out.references.push_back(t.reference);
   }
   if (all.empty())
-    throw InputError({.id = "mlsysim.validation.081", .message = fmt::format("no row of these tables is measured on '{}'", device.name),
-                      .key = device.name, .found = fmt::format("{} tables without it", tables.size()), .expected = "rows of this device",
-                      .hint = "mlsysim validate --list shows the tables; the device is an input of each row"});
+    throw InputError({.id = "mlsysim.validation.081", .message = fmt::format("no row of these tables is measured on the {} '{}'", what, subject.name),
+                      .key = subject.name, .found = fmt::format("{} tables without it", tables.size()), .expected = fmt::format("rows of this {}", what),
+                      .hint = fmt::format("mlsysim validate --list shows the tables; the {} is an input of a row", what)});
   out.rows = all.size();
 
   // Folds are whole groups; many groups share a fold, in order.
@@ -159,8 +174,8 @@ Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable>
   out.fitted_rows = fitted.size();
   out.domain = domain_of(all);
 
-  const auto constants = free_constants(device, zoo, options.fields);
-  const detail::FitProblem problem(device, zoo, constants);
+  const auto constants = free_constants(subject, zoo, options.fields);
+  const detail::FitProblem problem(out.owner, zoo, constants);
   std::vector<std::size_t> everything(constants.size());
   for (std::size_t i = 0; i < everything.size(); ++i) everything[i] = i;
   const VectorXd start = problem.start(everything);
@@ -213,6 +228,21 @@ Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable>
   return out;
 }
 
+}  // namespace
+
+Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable> tables, const Zoo& zoo, const CalibrationOptions& options) {
+  return calibration_of("device", device, tables, zoo, options);
+}
+Calibration calibrate(const ServingEngine& engine, std::span<const MeasuredTable> tables, const Zoo& zoo, const CalibrationOptions& options) {
+  return calibration_of("engine", engine, tables, zoo, options);
+}
+
+Calibration calibrate(std::string_view what, std::string_view name, std::span<const MeasuredTable> tables, const Zoo& zoo,
+                      const CalibrationOptions& options) {
+  if (what == "engine") return calibrate(zoo.at<ServingEngine>(name), tables, zoo, options);
+  return calibrate(zoo.at<HardwareNode>(name), tables, zoo, options);
+}
+
 IntervalPrediction predict_interval(const Calibration& calibration, const Measurand& measurand, const void* inputs, const Zoo& zoo) {
   std::vector<FreeConstant> constants;
   std::vector<std::size_t> all;
@@ -221,8 +251,7 @@ IntervalPrediction predict_interval(const Calibration& calibration, const Measur
     constants.push_back(c.constant);
     constants.back().start = c.value;
   }
-  const HardwareNode& device = zoo.at<HardwareNode>(calibration.device);
-  const detail::FitProblem problem(device, zoo, constants);
+  const detail::FitProblem problem(calibration.owner, zoo, constants);
   // A residual against a measurement of 1 base unit is the logarithm of the prediction.
   const MeasuredRow row{.measured = 1.0, .inputs = std::shared_ptr<const void>(std::shared_ptr<void>(), inputs)};
   const std::vector<detail::FitRow> rows{{&measurand, &row, 0}};

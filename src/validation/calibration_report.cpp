@@ -31,7 +31,7 @@ double correlation(const Calibration& fit, std::size_t i, std::size_t j) {
 }
 
 Table table_of(const Calibration& fit) {
-  Table t{.schema = "mlsysim/calibration@1", .title = fmt::format("constants of {}", fit.device)};
+  Table t{.schema = "mlsysim/calibration@1", .title = fmt::format("constants of the {} {}", fit.what, fit.name)};
   t.columns = {{"constant"}, {"unit"}, {"prior"}, {"before"}, {"value"}, {"p10"}, {"p90"}, {"state"}};
   for (const auto& c : fit.constants) {
     const double one = unit_base(c.constant), wide = std::exp(1.2816 * c.spread);
@@ -62,7 +62,7 @@ std::string json_of(const Calibration& fit) {
   }
   for (const auto& g : fit.groups) groups.push_back({{"group", g.group}, {"in_sample", errors_json(g.in_sample)}, {"left_out", errors_json(g.left_out)}});
   for (const auto& [name, r] : fit.domain) domain[name] = {r.low, r.high};
-  return Json({{"schema", "mlsysim/calibration@1"}, {"device", fit.device}, {"tables", fit.tables}, {"rows", fit.rows},
+  return Json({{"schema", "mlsysim/calibration@1"}, {fit.what, fit.name}, {"tables", fit.tables}, {"rows", fit.rows},
                {"fitted_rows", fit.fitted_rows}, {"constants", constants}, {"covariance_of_logarithms", covariance}, {"noise", fit.noise},
                {"before", errors_json(fit.before)}, {"after", errors_json(fit.after)}, {"left_out", errors_json(fit.left_out)},
                {"coverage_80", fit.coverage}, {"coverage_80_left_out", fit.coverage_left_out}, {"groups", groups}, {"domain", domain}})

@@ -9,6 +9,8 @@
 namespace mlsysim {
 namespace {
 
+constexpr std::string_view kEngine = "engine:";
+
 /// A number inside a spec: its dotted name, its value where it is stated, and how to replace it.
 struct Figure {
   std::string name;
@@ -65,31 +67,52 @@ Figure figure(S& object, const std::string& name, std::string_view what) {
                      .hint = did_you_mean(name, names)});
 }
 
+/// A copy of the spec with those values that concern it, made once; the spec itself where there are none.
+template <class Changed, class S, class Concerns>
+const S& with_changes(const Changed& changed, const S& original, std::string_view what, Concerns concerns) {
+  if (changed.values.empty()) return original;
+  auto& copy = changed.copies[&original];
+  if (copy) return *copy;
+  copy = std::make_unique<S>(original);
+  for (const auto& c : changed.values) {
+    const auto f = figure(*copy, c.field, what);
+    if (concerns(c, f.value)) f.set(c.base);
+  }
+  return *copy;
+}
+
 }  // namespace
+
+std::string owner_of(const HardwareNode& device) { return device.name; }
+
+std::string owner_of(const ServingEngine& engine) { return fmt::format("{}{}", kEngine, engine.name); }
 
 Constants::Constants(const Conventions& conventions, std::vector<ConstantValue> changes) : conventions_(conventions) {
   HardwareNode any;
+  ServingEngine any_engine;
   for (auto& c : changes) {
-    if (c.owner == "default") figure(conventions_, c.field, "convention").set(c.base);
-    else {
+    if (c.owner == "default") {
+      figure(conventions_, c.field, "convention").set(c.base);
+    } else if (c.owner.starts_with(kEngine)) {
+      (void)figure(any_engine, c.field, "serving engine");
+      engines_.values.push_back(std::move(c));
+    } else {
       (void)figure(any, c.field, "device");
-      devices_.push_back(std::move(c));
+      devices_.values.push_back(std::move(c));
     }
   }
 }
 
 const HardwareNode& Constants::device(const HardwareNode& original) const {
-  if (devices_.empty()) return original;
-  auto& copy = copies_[&original];
-  if (copy) return *copy;
-  copy = std::make_unique<HardwareNode>(original);
-  for (const auto& c : devices_) {
-    if (c.owner != "*" && c.owner != original.name) continue;
-    const auto f = figure(*copy, c.field, "device");
+  return with_changes(devices_, original, "device", [&](const ConstantValue& c, const std::optional<double>& stated) {
     // "Every device" replaces what a device states; what it leaves to the conventions is changed there.
-    if (c.owner != "*" || f.value) f.set(c.base);
-  }
-  return *copy;
+    return c.owner == original.name || (c.owner == "*" && stated.has_value());
+  });
+}
+
+const ServingEngine& Constants::engine(const ServingEngine& original) const {
+  const auto owner = owner_of(original);
+  return with_changes(engines_, original, "serving engine", [&](const ConstantValue& c, const auto&) { return c.owner == owner; });
 }
 
 ConstantFigure constant_of(const HardwareNode& device, const Conventions& conventions, const std::string& owner,

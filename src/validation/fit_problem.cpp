@@ -64,8 +64,8 @@ struct Functor {
 
 }  // namespace
 
-FitProblem::FitProblem(const HardwareNode& device, const Zoo& zoo, const std::vector<FreeConstant>& constants)
-    : device_(device), zoo_(zoo), constants_(constants), conventions_(conventions_of(zoo)) {}
+FitProblem::FitProblem(std::string owner, const Zoo& zoo, const std::vector<FreeConstant>& constants)
+    : owner_(std::move(owner)), zoo_(zoo), constants_(constants), conventions_(conventions_of(zoo)) {}
 
 double FitProblem::value_at(std::size_t i, double u) const {
   const auto& c = constants_[i];
@@ -96,7 +96,7 @@ Eigen::VectorXd FitProblem::start(const std::vector<std::size_t>& active) const 
 Constants FitProblem::constants_at(const Eigen::VectorXd& u, const std::vector<std::size_t>& active) const {
   std::vector<ConstantValue> changes;
   for (std::size_t j = 0; j < active.size(); ++j)
-    changes.push_back({device_.name, constants_[active[j]].field, value_at(active[j], u[static_cast<Eigen::Index>(j)])});
+    changes.push_back({owner_, constants_[active[j]].field, value_at(active[j], u[static_cast<Eigen::Index>(j)])});
   return Constants(conventions_, std::move(changes));
 }
 

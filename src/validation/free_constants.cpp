@@ -15,33 +15,55 @@ constexpr double kWideSpread = 0.7;  // of a prior without a range: a factor of 
 constexpr double kFarthest = 10;     // a constant is at most this factor from its prior
 constexpr double kRangeSpreads = 4;  // a range holds two standard deviations to each side
 
-/// A field of the device that measurements speak about, and the convention that stands in for it.
+/// A field that measurements speak about, and what stands in for it where it is absent.
 struct Candidate {
-  std::string field, unit, convention;
-  double low, high;
+  std::string field, unit;
+  double low = 0, high = kUnbounded;  ///< physical bounds [base unit]
   std::optional<double> present;
+  std::optional<double> prior;
+  double spread = kWideSpread;        ///< of the prior's logarithm
 };
 
-/// "efficiency.memory" -> "memory_share", "kernels.launch" -> "kernel_launch", "collectives.hop" -> "collective_hop".
-std::string convention_of(std::string_view group, std::string_view name, const Zoo& zoo) {
+double base_of(std::string_view unit) { return unit.empty() ? 1.0 : AnyQuantity::parse(fmt::format("1 {}", unit)).base(); }
+
+/// The candidate of a field that is a number; none for anything else.
+template <class S, class M>
+std::optional<Candidate> candidate_of(const S& object, const Field<S, M>& row, std::string name) {
+  using Inner = typename detail::unwrap<M>::type;
+  if constexpr ((Scalar<Inner> && !std::is_same_v<Inner, bool>) || requires { Inner::from_base(1.0).base(); }) {
+    const Value value = detail::Access<M>::get(&(object.*row.member));
+    const auto* x = std::get_if<double>(&value);
+    const double one = base_of(row.unit);
+    return Candidate{.field = std::move(name), .unit = std::string(row.unit), .low = row.low * one,
+                     .high = row.high < kUnbounded ? row.high * one : kUnbounded, .present = x != nullptr ? std::optional(*x) : std::nullopt};
+  } else {
+    return std::nullopt;
+  }
+}
+
+/// The convention that stands in for a field of a device: "efficiency.memory" -> "memory_share",
+/// "kernels.launch" -> "kernel_launch", "collectives.hop" -> "collective_hop".
+const ScalarFigure* convention_of(std::string_view group, std::string_view name, const Zoo& zoo) {
   const std::string last(name), one(group.substr(0, group.size() - 1));
   const std::vector<std::string> names =
       group == "efficiency" ? std::vector{last + "_share", "matrix_" + last, last} : std::vector{one + "_" + last, last};
   for (const auto& n : names)
-    if (zoo.find<ScalarFigure>("default." + n) != nullptr) return n;
-  return {};
+    if (const auto* found = zoo.find<ScalarFigure>("default." + n)) return found;
+  return nullptr;
 }
 
 template <HasFields G>
 void collect(const G& group, std::string_view name, const Zoo& zoo, std::vector<Candidate>& out) {
   for_each_field<G>([&]<class M>(const Field<G, M>& row) {
-    using Inner = typename detail::unwrap<M>::type;
-    if constexpr (detail::is_optional_v<M> && (Scalar<Inner> || requires { Inner::from_base(1.0).base(); })) {
-      const Value value = detail::Access<M>::get(&(group.*row.member));
-      const auto* x = std::get_if<double>(&value);
-      const double one = row.unit.empty() ? 1.0 : AnyQuantity::parse(fmt::format("1 {}", row.unit)).base();
-      out.push_back({fmt::format("{}.{}", name, row.name), std::string(row.unit), convention_of(name, row.name, zoo), row.low * one,
-                     row.high < kUnbounded ? row.high * one : kUnbounded, x != nullptr ? std::optional(*x) : std::nullopt});
+    if constexpr (detail::is_optional_v<M>) {
+      auto c = candidate_of(group, row, fmt::format("{}.{}", name, row.name));
+      if (!c) return;
+      if (const ScalarFigure* convention = convention_of(name, row.name, zoo)) {
+        c->prior = convention->value.base();
+        if (convention->low && convention->high && convention->low->base() > 0)
+          c->spread = std::max(0.02, std::log(convention->high->base() / convention->low->base()) / kRangeSpreads);
+      }
+      out.push_back(std::move(*c));
     }
   });
 }
@@ -56,32 +78,49 @@ std::vector<Candidate> candidates(const HardwareNode& device, const Zoo& zoo) {
   return out;
 }
 
-}  // namespace
+/// The times of an engine. Passes of lookahead are counted, not fitted.
+std::vector<Candidate> candidates(const ServingEngine& engine, const Zoo& zoo) {
+  const ServingEngine* generic = zoo.find<ServingEngine>("generic");
+  std::vector<Candidate> out;
+  for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
+    if constexpr (std::is_same_v<M, Time<>>) {
+      auto c = candidate_of(engine, row, std::string(row.name));
+      if (generic != nullptr && (generic->*row.member).base() > 0) c->prior = (generic->*row.member).base();
+      out.push_back(std::move(*c));
+    }
+  });
+  return out;
+}
 
-std::vector<FreeConstant> free_constants(const HardwareNode& device, const Zoo& zoo, std::span<const std::string> fields) {
+std::vector<FreeConstant> free_of(const std::vector<Candidate>& all, std::string_view what, std::span<const std::string> fields) {
   std::vector<FreeConstant> out;
   std::vector<std::string> names;
-  for (const auto& c : candidates(device, zoo)) {
+  for (const auto& c : all) {
     names.push_back(c.field);
     if (!fields.empty() && std::find(fields.begin(), fields.end(), c.field) == fields.end()) continue;
-    const ScalarFigure* convention = c.convention.empty() ? nullptr : zoo.find<ScalarFigure>("default." + c.convention);
-    const double prior = convention != nullptr ? convention->value.base() : c.present.value_or(0);
-    const double start = c.present.value_or(prior);
-    // What a device does not have (0) stays so: no factor leads from it to something.
+    const double prior = c.prior.value_or(c.present.value_or(0)), start = c.present.value_or(prior);
+    // What is not there (0) stays so: no factor leads from it to something.
     if (!(prior > 0) || !(start > 0)) continue;
-    FreeConstant f{.field = c.field, .unit = c.unit, .prior = prior, .prior_spread = kWideSpread, .start = start};
-    if (convention != nullptr && convention->low && convention->high && convention->low->base() > 0)
-      f.prior_spread = std::max(0.02, std::log(convention->high->base() / convention->low->base()) / kRangeSpreads);
+    FreeConstant f{.field = c.field, .unit = c.unit, .prior = prior, .prior_spread = c.spread, .start = start};
     f.low = std::max(c.low > 0 ? c.low : 0, std::min(prior, start) / kFarthest);
     f.high = std::min(c.high, std::max(prior, start) * kFarthest);
     out.push_back(std::move(f));
   }
   for (const auto& field : fields)
     if (std::find(names.begin(), names.end(), field) == names.end())
-      throw LookupError({.id = "mlsysim.validation.080", .message = fmt::format("'{}' is no constant of a device that can be fitted", field),
+      throw LookupError({.id = "mlsysim.validation.080", .message = fmt::format("'{}' is no constant of {} that can be fitted", field, what),
                          .key = field, .found = fmt::format("'{}'", field), .expected = fmt::format("one of {}", fmt::join(names, ", ")),
                          .hint = did_you_mean(field, names)});
   return out;
+}
+
+}  // namespace
+
+std::vector<FreeConstant> free_constants(const HardwareNode& device, const Zoo& zoo, std::span<const std::string> fields) {
+  return free_of(candidates(device, zoo), "a device", fields);
+}
+std::vector<FreeConstant> free_constants(const ServingEngine& engine, const Zoo& zoo, std::span<const std::string> fields) {
+  return free_of(candidates(engine, zoo), "a serving engine", fields);
 }
 
 }  // namespace mlsysim

@@ -10,17 +10,17 @@
 #include <cmath>
 
 namespace mlsysim {
+namespace {
 
-std::string overlay_of(const Calibration& calibration, const Zoo& zoo, const std::string& date) {
-  const HardwareNode& original = zoo.at<HardwareNode>(calibration.device);
-  const Constants fitted(conventions_of(zoo), calibration.changes());
-  HardwareNode device = fitted.device(original);
+/// A spec with fitted figures, as a file.
+template <ZooSpec S>
+std::string overlay(const S& original, S fitted, const Calibration& calibration, const Zoo& zoo, const std::string& date) {
   Entry entry = Zoo::entry_of(original);
-  entry.name = device.name = calibration.device + "_calibrated";
+  entry.name = fitted.name = calibration.name + "_calibrated";
   entry.title += ", calibrated";
   entry.aliases.clear();
   entry.origin = "user";
-  // Links to measurements that the zoo does not cite fall back to the device's own source.
+  // Links to measurements that the zoo does not cite fall back to the entry's own source.
   const auto known = std::find_if(calibration.references.begin(), calibration.references.end(),
                                   [&](const auto& r) { return zoo.find_reference(r) != nullptr; });
   for (const auto& c : calibration.constants) {
@@ -44,8 +44,20 @@ std::string overlay_of(const Calibration& calibration, const Zoo& zoo, const std
     if (at != entry.figures.end() && at->path == figure.path) *at = std::move(figure);
     else entry.figures.insert(at, std::move(figure));
   }
-  device.entry = &entry;
-  return to_yaml(device);
+  fitted.entry = &entry;
+  return to_yaml(fitted);
+}
+
+}  // namespace
+
+std::string overlay_of(const Calibration& calibration, const Zoo& zoo, const std::string& date) {
+  const Constants fitted(conventions_of(zoo), calibration.changes());
+  if (calibration.what == "engine") {
+    const auto& engine = zoo.at<ServingEngine>(calibration.name);
+    return overlay(engine, fitted.engine(engine), calibration, zoo, date);
+  }
+  const auto& device = zoo.at<HardwareNode>(calibration.name);
+  return overlay(device, fitted.device(device), calibration, zoo, date);
 }
 
 }  // namespace mlsysim

@@ -43,10 +43,10 @@ std::string cross_validation(std::span<const Calibration> calibrations) {
   std::string out =
       "## Groups left out\n\nThe constants are fitted again without one group of rows (a model, a shape, a library) and asked about it. An 80 %\n"
       "interval, from the covariance of the constants and the scatter of the rows, should hold 80 % of the rows.\n\n"
-      "| device | tables | rows | mean, in the sample | mean, left out | 80 % interval holds | of groups left out |\n"
+      "| device or engine | tables | rows | mean, in the sample | mean, left out | 80 % interval holds | of groups left out |\n"
       "| --- | --- | ---: | ---: | ---: | ---: | ---: |\n";
   for (const auto& c : calibrations)
-    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", c.device, fmt::join(c.tables, ", "), c.rows, detail::percent(c.after.mean),
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", c.name, fmt::join(c.tables, ", "), c.rows, detail::percent(c.after.mean),
                        c.groups.empty() ? "-" : detail::percent(c.left_out.mean), detail::percent(c.coverage),
                        c.groups.empty() ? "-" : detail::percent(c.coverage_left_out));
   return out + "\n";
@@ -67,12 +67,12 @@ std::vector<CalibrationCheck> read_calibration_checks(const std::filesystem::pat
   if (list == nullptr || list->kind != YamlValue::Kind::sequence) fault(root, "'calibrations' is missing", "a list of {device: a device, tables: [names]}");
   else
     for (const auto& item : list->items) {
-      const YamlValue *device = item.find("device"), *tables = item.find("tables");
-      if (device == nullptr || tables == nullptr || tables->kind != YamlValue::Kind::sequence) {
-        fault(item, "a calibration needs a device and its tables", "{device: a device, tables: [names]}");
+      const YamlValue *device = item.find("device"), *engine = item.find("engine"), *tables = item.find("tables");
+      if ((device == nullptr) == (engine == nullptr) || tables == nullptr || tables->kind != YamlValue::Kind::sequence) {
+        fault(item, "a calibration needs a device or an engine, and its tables", "{device: a device, tables: [names]}");
         continue;
       }
-      CalibrationCheck check{device->text, {}};
+      CalibrationCheck check{device != nullptr ? "device" : "engine", device != nullptr ? device->text : engine->text, {}};
       for (const auto& t : tables->items) check.tables.push_back(t.text);
       out.push_back(std::move(check));
     }

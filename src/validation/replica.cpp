@@ -45,7 +45,7 @@ Replica::Replica(const ServingCase& c, const PredictionContext& context) {
   inputs_.output_tokens = std::max(1.0, c.output_tokens.value_or(1));
   inputs_.num_requests = c.requests;
   inputs_.equal_lengths = c.equal_lengths > 0.5;
-  inputs_.engine = c.engine;
+  inputs_.engine = c.engine != nullptr ? &context.constants->engine(*c.engine) : nullptr;
   inputs_.prefill_chunk_tokens = c.prefill_chunk;
   inputs_.page_tokens = 1;
   inputs_.kv_share = c.kv_share;
@@ -67,7 +67,7 @@ Replica::Replica(const ServingCase& c, const PredictionContext& context) {
   const bool operators = context.comparison == Yardstick::operators;
   inputs_.fidelity = context.comparison == Yardstick::textbook ? Fidelity::textbook : Fidelity::operator_level;
   // Yardsticks know no host, and neither do runs without an engine.
-  if (operators && c.engine) engine_ = engine_figures(c.engine, Fidelity::operator_level, quiet);
+  if (operators && inputs_.engine != nullptr) engine_ = *inputs_.engine;
   if (context.comparison == Yardstick::roofline) passes_ = std::make_unique<RooflinePasses>(inputs_, quiet);
   else passes_ = pass_times(inputs_, *inputs_.fidelity, engine_.prefill_issue, quiet);
 }

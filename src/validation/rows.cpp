@@ -33,10 +33,10 @@ Value worded(const Zoo& zoo, const FieldInfo& f, const std::string& word, const 
       throw InputError({.id = "mlsysim.validation.051", .message = fmt::format("'{}' is neither true nor false", f.name),
                         .key = f.name, .found = fmt::format("'{}'", word), .expected = "true or false", .where = where});
     case ValueKind::object: {
-      const void* object = f.object_type == ObjectType<HardwareNode>::name ? entry_of<HardwareNode>(zoo, word, f, where)
-                           : f.object_type == ObjectType<Workload>::name   ? entry_of<Workload>(zoo, word, f, where)
-                           : f.object_type == ObjectType<Node>::name       ? entry_of<Node>(zoo, word, f, where)
-                                                                           : entry_of<NetworkFabric>(zoo, word, f, where);
+      const void* object = nullptr;
+      ZooSpecs::for_each([&]<class T>() {
+        if (f.object_type == ObjectType<T>::name) object = entry_of<T>(zoo, word, f, where);
+      });
       return ObjectRef{object, f.object_type};
     }
     default: return word;

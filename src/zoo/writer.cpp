@@ -303,6 +303,7 @@ template std::string to_yaml(const StorageTier&);
 template std::string to_yaml(const GridProfile&);
 template std::string to_yaml(const CoolingProfile&);
 template std::string to_yaml(const Datacenter&);
+template std::string to_yaml(const ServingEngine&);
 template std::string to_yaml(const ScalarFigure&);
 
 }  // namespace mlsysim

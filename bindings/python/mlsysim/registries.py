@@ -188,4 +188,4 @@ Infrastructure = Registry(
     _by_type((("Grids", "grid"), ("Datacenters", "datacenter"), ("Cooling", "cooling")),
              {"price": "Pricing", "capacity": "Capacity", "embodied_carbon": "EmbodiedCarbon"}),
     "Grids, facilities, prices.")
-Technology = Registry("Technology", _by_type((), {"convention": "Conventions"}), "Figures of technology and conventions.")
+Technology = Registry("Technology", _by_type((("Engines", "engine"),), {"convention": "Conventions"}), "Figures of technology and conventions.")

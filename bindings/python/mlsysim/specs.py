@@ -9,7 +9,7 @@ from ._mlsysim import (
     AttentionShape, CollectiveTimes, ComputeCore, Conventions, ConvLayer, CoolingProfile, Datacenter, DiffusionShape,
     Fleet, GridProfile, HardwareNode, IOInterconnect, InferenceTotals, KernelTimes, LinearAttentionShape,
     MemoryHierarchy, MoeShape, NetworkFabric, Node, PartitionProfile, Pod, PowerEnvelope, Rack, RecommendationShape,
-    ScalarFigure, SecondMemoryTier, StateSpaceShape, StorageHierarchy, StorageTier, SustainedShare, TrainingTotals,
+    ScalarFigure, SecondMemoryTier, ServingEngine, StateSpaceShape, StorageHierarchy, StorageTier, SustainedShare, TrainingTotals,
     TransformerShape, Workload,
 )
 
@@ -17,7 +17,7 @@ __all__ = [
     "AttentionShape", "CollectiveTimes", "ComputeCore", "Conventions", "ConvLayer", "CoolingProfile", "Datacenter",
     "DiffusionShape", "Fleet", "GridProfile", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelTimes",
     "LinearAttentionShape", "MemoryHierarchy", "MoeShape", "NetworkFabric", "Node", "PartitionProfile", "Pod",
-    "PowerEnvelope", "Provenance", "Rack", "RecommendationShape", "ScalarFigure", "SecondMemoryTier",
+    "PowerEnvelope", "Provenance", "Rack", "RecommendationShape", "ScalarFigure", "SecondMemoryTier", "ServingEngine",
     "StateSpaceShape", "StorageHierarchy", "StorageTier", "SustainedShare", "TrainingTotals", "TransformerShape",
     "Workload",
 ]
@@ -31,7 +31,7 @@ _PARTS = (
 _ZOO_TYPES = {
     HardwareNode: "hardware", Workload: "workload", Node: "node", NetworkFabric: "fabric", Fleet: "fleet", Pod: "pod",
     Rack: "rack", StorageTier: "storage", GridProfile: "grid", CoolingProfile: "cooling", Datacenter: "datacenter",
-    ScalarFigure: "figure",
+    ServingEngine: "engine", ScalarFigure: "figure",
 }
 _OF_TYPE = {name: cls for cls, name in _ZOO_TYPES.items()}
 

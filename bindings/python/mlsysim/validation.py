@@ -1,4 +1,4 @@
-"""Predictions against published measurements, calibration of devices, and what explains residuals.
+"""Predictions against published measurements, calibration of devices and engines, and what explains residuals.
 
 >>> from mlsysim import validation
 >>> [table] = validation.validate("kernels/azure_hbm_a100_h100")
@@ -26,7 +26,7 @@ def validate(*names, folder=""):
 
 
 class Calibration:
-    """A fit of a device's constants. `result` is what `mlsysim calibrate -o json` prints."""
+    """A fit of the constants of a device or engine. `result` is what `mlsysim calibrate -o json` prints."""
 
     def __init__(self, fit):
         self._fit = fit
@@ -34,7 +34,7 @@ class Calibration:
 
     @property
     def constants(self):
-        """Field of the device -> dict with value, p10 to p90 spread, prior, and whether the data identify it."""
+        """Field of the device or engine -> dict with value, p10 to p90 spread, prior, and whether the data identify it."""
         return {c["field"]: c for c in self.result["constants"]}
 
     def interval(self, table, row, folder=""):
@@ -42,7 +42,7 @@ class Calibration:
         return self._fit.interval(str(table), row, str(folder))
 
     def overlay(self, date):
-        """The device with its fitted constants, as the text of a zoo file. `date` of the fit: "2026-11-21"."""
+        """The device or engine with its fitted constants, as the text of a zoo file. `date` of the fit: "2026-11-21"."""
         return self._fit.overlay(date)
 
     def __repr__(self):
@@ -51,7 +51,12 @@ class Calibration:
 
 def calibrate(device, *names, constants=(), folder=""):
     """Fits the constants of a device to the rows of tables that were measured on it. Returns a Calibration."""
-    return Calibration(_c._calibrate(device, [str(n) for n in names], list(constants), str(folder)))
+    return Calibration(_c._calibrate("device", device, [str(n) for n in names], list(constants), str(folder)))
+
+
+def calibrate_engine(engine, *names, constants=(), folder=""):
+    """Fits the host times of a serving engine to the rows of tables that were measured with it. Returns a Calibration."""
+    return Calibration(_c._calibrate("engine", engine, [str(n) for n in names], list(constants), str(folder)))
 
 
 def compare(csv, measurand):

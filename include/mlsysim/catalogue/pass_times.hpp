@@ -34,31 +34,22 @@ class PassTimes {
   [[nodiscard]] virtual Data<> cache(double tokens) const = 0;
 };
 
-/// Figures of an engine. @cite the sources of catalogue.engine.* in zoo/catalogue.yaml
-struct EngineFigures {
-  Time<> host_step, host_request;  ///< host time of a pass, and of each request in it
-  Time<> request_time;             ///< before and after the engine: parsing, tokens to text, transport
-  Time<> prefill_issue;            ///< host time of one operator of a prompt's pass, launched one by one
-  bool beside = false;             ///< host work runs beside the device
-  bool mixed = true;               ///< prompts and steps share passes
-  double lookahead = 0;            ///< steps by which passes are prepared ahead
-};
 /// Host time of a pass over `requests`.
-[[nodiscard]] inline Time<> host_time(const EngineFigures& e, double requests) { return e.host_step + e.host_request * requests; }
+[[nodiscard]] inline Time<> host_time(const ServingEngine& e, double requests) { return e.host_step + e.host_request * requests; }
 /// A pass that takes this long on the device: the host works before it, or beside it (soft maximum).
-[[nodiscard]] inline Time<> with_host(const EngineFigures& e, Time<> device, double requests) {
+[[nodiscard]] inline Time<> with_host(const ServingEngine& e, Time<> device, double requests) {
   const Time<> host = host_time(e, requests);
   return e.beside ? Time<>::from_base(std::hypot(device.base(), host.base())) : device + host;
 }
-/// Figures of the engine, each noted; textbook has no host.
-[[nodiscard]] EngineFigures engine_figures(std::optional<ServingEngine> engine, Fidelity fidelity, Notes& notes);
+/// The engine, `generic` of zoo/engines.yaml where none is given, each of its figures noted; textbook has no host.
+[[nodiscard]] ServingEngine engine_or_generic(const ServingEngine* engine, Fidelity fidelity, Notes& notes);
 
 /// The passes of a request at its fidelity.
 /// @param prefill_issue replaces the issue time of prompts' passes where it is positive
 [[nodiscard]] std::unique_ptr<PassTimes> pass_times(const InFlightBatchingModel::Inputs& in, Fidelity fidelity,
                                                     Time<> prefill_issue, Notes& notes);
 /// The steady state on top of given passes; `InFlightBatchingModel` is this with its own.
-[[nodiscard]] InFlightBatchingModel::Result in_flight(const InFlightBatchingModel::Inputs& in, const EngineFigures& engine,
+[[nodiscard]] InFlightBatchingModel::Result in_flight(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
                                                       const PassTimes& passes, Notes& notes);
 
 /// Operators of the prefill and decode views, for whoever sums them differently.

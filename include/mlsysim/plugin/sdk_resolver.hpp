@@ -4,6 +4,7 @@
 #include <mlsysim/plugin/sdk_host.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/resolve/typed_resolver.hpp>
+#include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <algorithm>
@@ -20,20 +21,11 @@ namespace mlsysim::plugin::sdk::detail {
 using Copier = const void* (*)(Specs&, const MlsObject*);
 template <class T> const void* copy_as(Specs& specs, const MlsObject* object) { return specs.copy<T>(object); }
 [[nodiscard]] inline Copier copier_of(std::string_view type) {
-  struct Row {
-    std::string_view type;
-    Copier copy;
-  };
-  static constexpr std::array rows{
-      Row{ObjectType<HardwareNode>::name, &copy_as<HardwareNode>}, Row{ObjectType<Workload>::name, &copy_as<Workload>},
-      Row{ObjectType<Node>::name, &copy_as<Node>},                 Row{ObjectType<NetworkFabric>::name, &copy_as<NetworkFabric>},
-      Row{ObjectType<Fleet>::name, &copy_as<Fleet>},               Row{ObjectType<Pod>::name, &copy_as<Pod>},
-      Row{ObjectType<Rack>::name, &copy_as<Rack>},                 Row{ObjectType<StorageTier>::name, &copy_as<StorageTier>},
-      Row{ObjectType<GridProfile>::name, &copy_as<GridProfile>},   Row{ObjectType<CoolingProfile>::name, &copy_as<CoolingProfile>},
-      Row{ObjectType<Datacenter>::name, &copy_as<Datacenter>},     Row{ObjectType<ScalarFigure>::name, &copy_as<ScalarFigure>}};
-  for (const auto& row : rows)
-    if (row.type == type) return row.copy;
-  return nullptr;
+  Copier found = nullptr;
+  ZooSpecs::for_each([&]<class T>() {
+    if (type == ObjectType<T>::name) found = &copy_as<T>;
+  });
+  return found;
 }
 
 /// One resolver behind the C interface.

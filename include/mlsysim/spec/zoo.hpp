@@ -4,8 +4,10 @@
 #include <mlsysim/spec/infrastructure.hpp>
 #include <mlsysim/spec/provenance.hpp>
 #include <mlsysim/spec/scalar_figure.hpp>
+#include <mlsysim/spec/serving_engine.hpp>
 #include <mlsysim/spec/system_extra.hpp>
 #include <mlsysim/spec/workload.hpp>
+#include <mlsysim/table/value.hpp>
 
 #include <concepts>
 #include <memory>
@@ -16,12 +18,29 @@
 
 namespace mlsysim {
 
-/// A type that a Zoo holds; a closed list.
+/// A list of types.
+template <class... T>
+struct SpecList {
+  static constexpr std::size_t size = sizeof...(T);
+  template <class X>
+  static constexpr bool has = (std::same_as<X, T> || ...);
+  /// Calls f<T>() for each type, in order.
+  template <class F>
+  static constexpr void for_each(F&& f) {
+    (f.template operator()<T>(), ...);
+  }
+  /// W<T...>, for instance a tuple of one container for each.
+  template <template <class...> class W, template <class> class Of>
+  using apply = W<Of<T>...>;
+};
+
+/// What a Zoo holds, in one list.
+using ZooSpecs = SpecList<HardwareNode, Workload, Node, NetworkFabric, Fleet, Pod, Rack, StorageTier, GridProfile,
+                          CoolingProfile, Datacenter, ServingEngine, ScalarFigure>;
+
+/// A type that a Zoo holds.
 template <class T>
-concept ZooSpec = std::same_as<T, HardwareNode> || std::same_as<T, Workload> || std::same_as<T, Node> ||
-                  std::same_as<T, NetworkFabric> || std::same_as<T, Fleet> || std::same_as<T, Pod> ||
-                  std::same_as<T, Rack> || std::same_as<T, StorageTier> || std::same_as<T, GridProfile> ||
-                  std::same_as<T, CoolingProfile> || std::same_as<T, Datacenter> || std::same_as<T, ScalarFigure>;
+concept ZooSpec = ZooSpecs::has<T>;
 
 /// Specs and their provenance, owned at addresses that never change while the Zoo lives, also when it is moved.
 ///
@@ -84,5 +103,8 @@ template <>
 struct ObjectType<Zoo> {
   static constexpr std::string_view name = "zoo";
 };
+
+/// The name of the spec behind a reference; empty where it is no spec.
+[[nodiscard]] std::string_view spec_name(const ObjectRef& object);
 
 }  // namespace mlsysim

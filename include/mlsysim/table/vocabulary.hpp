@@ -20,6 +20,7 @@ inline constexpr Key<const NetworkFabric*> fabric{"fabric", "", "the network bet
 inline constexpr Key<const Fleet*> fleet{"fleet", "", "nodes joined by a fabric"};
 inline constexpr Key<const GridProfile*> grid{"grid", "", "the electricity that feeds the fleet"};
 inline constexpr Key<const Datacenter*> datacenter{"datacenter", "", "the facility that houses the fleet"};
+inline constexpr Key<const ServingEngine*> engine{"engine", "", "software that serves: scheduling and host time"};
 inline constexpr Key<const Zoo*> zoo{"zoo", "", "all loaded hardware, workloads and systems"};
 inline constexpr Key<const HardwareNode*> decode_hardware{"decode_hardware", "", "separate accelerator that decodes"};
 inline constexpr Key<const Workload*> draft_model{"draft_model", "", "small model that proposes tokens"};

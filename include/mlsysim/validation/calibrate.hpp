@@ -1,11 +1,12 @@
 #pragma once
-/// Fits the constants of a device to measurements: few, bounded, with their uncertainty, and checked on groups left out.
+/// Fits the constants of a device or of a serving engine to measurements: few, bounded, with their uncertainty, and checked on groups left out.
 
 #include <mlsysim/validation/validate.hpp>
 
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mlsysim {
@@ -15,9 +16,9 @@ inline constexpr double kIntervalShare = 0.8;
 
 /// A constant that may be fitted. All of them are positive and are fitted in their logarithm.
 struct FreeConstant {
-  std::string field;         ///< of the device: "efficiency.memory", "kernels.launch"
+  std::string field;         ///< of the device or engine: "efficiency.memory", "kernels.launch", "host_step"
   std::string unit;          ///< in which its range is written
-  double prior = 0;          ///< of the class of the device: the convention that stands in for it [base unit]
+  double prior = 0;          ///< of the class: the convention that stands in for it, or the generic engine [base unit]
   double prior_spread = 0;   ///< standard deviation of the prior's logarithm
   double start = 0;          ///< the present value [base unit]
   double low = 0, high = 0;  ///< physical bounds [base unit]
@@ -44,7 +45,9 @@ struct InputRange {
 };
 
 struct Calibration {
-  std::string device;
+  std::string what;   ///< "device" or "engine"
+  std::string name;   ///< its key in the zoo
+  std::string owner;  ///< of its figures, as in ConstantValue
   std::vector<std::string> tables, references;
   std::vector<FittedConstant> constants;
   std::vector<double> covariance;  ///< of the logarithms of all constants, row after row
@@ -60,7 +63,7 @@ struct Calibration {
 };
 
 struct CalibrationOptions {
-  std::vector<std::string> fields{};  ///< constants to fit; empty: every measured constant of a device that matters to a row
+  std::vector<std::string> fields{};  ///< constants to fit; empty: every measured constant that matters to a row
   std::size_t most_rows = 2000;       ///< rows that take part in the fit, spread evenly over the tables
   std::size_t most_folds = 8;         ///< groups are put together beyond this number
   double robust_scale = 0.15;         ///< errors beyond it count linearly, not squared
@@ -70,14 +73,23 @@ struct CalibrationOptions {
 /// @throws LookupError for a field that is none of them
 [[nodiscard]] std::vector<FreeConstant> free_constants(const HardwareNode& device, const Zoo& zoo,
                                                        std::span<const std::string> fields = {});
+/// Times of an engine that a fit may touch; priors are those of the generic one. What an engine does not have stays so.
+[[nodiscard]] std::vector<FreeConstant> free_constants(const ServingEngine& engine, const Zoo& zoo,
+                                                       std::span<const std::string> fields = {});
 
 /// Nonlinear least squares on log(predicted / measured) with a soft-l1 loss and the priors as further residuals.
 ///
 /// A constant that the data do not identify is put back to its present value and the rest is fitted again. Cross-validation
 /// leaves out whole groups of the tables (model, device, software), never single rows.
-/// @throws InputError when no row of the tables is measured on this device
+/// @throws InputError when no row of the tables is measured on this device, or with this engine
 [[nodiscard]] Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable> tables, const Zoo& zoo,
                                     const CalibrationOptions& options = {});
+[[nodiscard]] Calibration calibrate(const ServingEngine& engine, std::span<const MeasuredTable> tables, const Zoo& zoo,
+                                    const CalibrationOptions& options = {});
+
+/// The same by name. @param what "device" or "engine" @throws LookupError for a name that the zoo does not have
+[[nodiscard]] Calibration calibrate(std::string_view what, std::string_view name, std::span<const MeasuredTable> tables,
+                                    const Zoo& zoo, const CalibrationOptions& options = {});
 
 /// A prediction with its error bar.
 struct IntervalPrediction {
@@ -87,7 +99,7 @@ struct IntervalPrediction {
 [[nodiscard]] IntervalPrediction predict_interval(const Calibration& calibration, const Measurand& measurand, const void* inputs,
                                                   const Zoo& zoo);
 
-/// The device with its fitted constants as a zoo file with provenance; its name is `<device>_calibrated`.
+/// The device or engine with its fitted constants as a zoo file with provenance; its name is `<name>_calibrated`.
 /// @param date of the fit, ISO
 [[nodiscard]] std::string overlay_of(const Calibration& calibration, const Zoo& zoo, const std::string& date);
 

@@ -1,8 +1,9 @@
 #pragma once
-/// Constants of devices and conventions as a vector of numbers: what ablations neutralise and calibration fits.
+/// Constants of devices, engines and conventions as a vector of numbers: what ablations neutralise and calibration fits.
 
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/spec/serving_engine.hpp>
 
 #include <map>
 #include <memory>
@@ -11,27 +12,39 @@
 
 namespace mlsysim {
 
-/// A value for one figure. `owner` is the key of a device, "*" for every device, or "default" for a convention of
-/// zoo/defaults.yaml; `field` is its dotted name in the table of that struct ("efficiency.memory", "kernel_launch").
+/// A value for one figure. `owner` is the key of a device, "*" for every device, "engine:" and the key of a serving engine,
+/// or "default" for a convention of zoo/defaults.yaml; `field` is its dotted name in the table of that struct
+/// ("efficiency.memory", "host_step", "kernel_launch").
 struct ConstantValue {
   std::string owner;
   std::string field;
   double base = 0;  ///< canonical base unit
 };
 
-/// The figures of the zoo with some of them replaced. Reading is not thread-safe: devices are copied on first use.
+/// The owner of the figures of a device or engine.
+[[nodiscard]] std::string owner_of(const HardwareNode& device);
+[[nodiscard]] std::string owner_of(const ServingEngine& engine);
+
+/// The figures of the zoo with some of them replaced. Reading is not thread-safe: specs are copied on first use.
 class Constants {
  public:
+  /// @throws LookupError for a field that its owner does not have
   explicit Constants(const Conventions& conventions, std::vector<ConstantValue> changes = {});
 
   [[nodiscard]] const Conventions& conventions() const { return conventions_; }
   /// The device with its changes; the device itself where nothing changes. Lives as long as this object.
   [[nodiscard]] const HardwareNode& device(const HardwareNode& original) const;
+  /// The same for an engine.
+  [[nodiscard]] const ServingEngine& engine(const ServingEngine& original) const;
 
  private:
+  template <class S> struct Changed {
+    std::vector<ConstantValue> values;
+    mutable std::map<const S*, std::unique_ptr<S>> copies;
+  };
   Conventions conventions_;
-  std::vector<ConstantValue> devices_;
-  mutable std::map<const HardwareNode*, std::unique_ptr<HardwareNode>> copies_;
+  Changed<HardwareNode> devices_;
+  Changed<ServingEngine> engines_;
 };
 
 /// A number of a spec, in the canonical base unit.

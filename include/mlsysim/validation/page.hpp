@@ -10,9 +10,10 @@
 
 namespace mlsysim {
 
-/// A device and the tables on which its constants are checked by leaving groups out.
+/// A device or engine, and the tables on which its constants are checked by leaving groups out.
 struct CalibrationCheck {
-  std::string device;
+  std::string what;  ///< "device" or "engine"
+  std::string name;
   std::vector<std::string> tables;
 };
 

@@ -19,7 +19,8 @@ struct FitRow {
 /// Predictions as a function of the constants, in coordinates u without bounds: log p = l + (h - l) / (1 + exp(-u)).
 class FitProblem {
  public:
-  FitProblem(const HardwareNode& device, const Zoo& zoo, const std::vector<FreeConstant>& constants);
+  /// @param owner of the constants, as in ConstantValue
+  FitProblem(std::string owner, const Zoo& zoo, const std::vector<FreeConstant>& constants);
 
   [[nodiscard]] double value_at(std::size_t i, double u) const;
   [[nodiscard]] double coordinate_of(std::size_t i, double value) const;
@@ -40,7 +41,7 @@ class FitProblem {
   [[nodiscard]] Eigen::VectorXd start(const std::vector<std::size_t>& active) const;
 
  private:
-  const HardwareNode& device_;
+  std::string owner_;
   const Zoo& zoo_;
   const std::vector<FreeConstant>& constants_;
   Conventions conventions_;

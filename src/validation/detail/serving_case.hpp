@@ -21,7 +21,7 @@ struct ServingCase {
   double kv_share = 0.9;
   std::optional<double> request_rate{};
   std::optional<double> requests{};
-  std::optional<ServingEngine> engine{};
+  const ServingEngine* engine = nullptr;
   double equal_lengths = 0;
 
   static constexpr auto fields() {
@@ -68,7 +68,7 @@ class Replica {
   Node node_;
   Fleet fleet_;
   InFlightBatchingModel::Inputs inputs_;
-  EngineFigures engine_;
+  ServingEngine engine_;
   std::unique_ptr<PassTimes> passes_;
 };
 

@@ -15,7 +15,7 @@ struct KindInfo {
   std::string_view meaning;
 };
 
-inline constexpr std::array<KindInfo, 19> kKinds{{
+inline constexpr std::array<KindInfo, 20> kKinds{{
     {"hardware", 1, "accelerators and processors"},
     {"model", 1, "machine-learning models"},
     {"node", 1, "hosts with their accelerators"},
@@ -27,6 +27,7 @@ inline constexpr std::array<KindInfo, 19> kKinds{{
     {"grid", 1, "electricity of a region"},
     {"cooling", 1, "ways of cooling"},
     {"datacenter", 1, "facilities on a grid"},
+    {"engine", 1, "software that serves models"},
     {"switch", 1, "figures of switches and optics"},
     {"reliability", 1, "failure and recovery figures"},
     {"price", 1, "prices"},
@@ -57,6 +58,7 @@ bool with_spec_of(std::string_view kind, F&& f) {
   if (kind == "grid") return f.template operator()<GridProfile>(), true;
   if (kind == "cooling") return f.template operator()<CoolingProfile>(), true;
   if (kind == "datacenter") return f.template operator()<Datacenter>(), true;
+  if (kind == "engine") return f.template operator()<ServingEngine>(), true;
   if (kind == "references" || find_kind(kind) == nullptr) return false;
   return f.template operator()<ScalarFigure>(), true;
 }

@@ -32,7 +32,7 @@ In request(double prompt, double answer) {
   return {.workload = &model("Llama3_8B"), .hardware = &device("H100"), .seq_len = prompt, .output_tokens = answer};
 }
 
-InFlightBatchingModel::Result steady(const In& in, EngineFigures engine = {}) {
+InFlightBatchingModel::Result steady(const In& in, ServingEngine engine = {}) {
   Notes quiet;
   return in_flight(in, engine, PlainPasses(), quiet);
 }
@@ -101,7 +101,7 @@ TEST_CASE("in flight: a twin that plays every pass agrees", "[catalogue][in_flig
       auto in = request(1000, 100);
       in.arrival_rate = rate * per_s;
       in.target_ttft = 80 * unit::ms;
-      EngineFigures engine;
+      ServingEngine engine;
       engine.mixed = mixed;
       const auto r = steady(in, engine);
       INFO((mixed ? "mixed" : "apart") << ", " << rate << " a second");
@@ -149,8 +149,8 @@ TEST_CASE("in flight: alone in a closed loop nothing waits", "[catalogue][in_fli
   CHECK_THAT(r.itl.base(), WithinRel(PlainPasses::step(1), 1e-12));
   CHECK_THAT(r.ttft->base(), WithinRel(PlainPasses::prompt(1000), 1e-12));
   CHECK(r.p50_ttft->base() <= r.p99_ttft->base());
-  in.engine = ServingEngine::vllm;
-  EngineFigures engine;
+  in.engine = &standard_zoo().at<ServingEngine>("vllm");
+  ServingEngine engine;
   engine.host_step = 2 * unit::ms;
   engine.host_request = 1 * unit::ms;
   engine.request_time = 7 * unit::ms;
@@ -175,7 +175,7 @@ TEST_CASE("in flight: chunks of one prompt follow each other and stop no step fo
 TEST_CASE("in flight: equal requests run in step", "[catalogue][in_flight]") {
   auto in = request(1000, 100);
   in.concurrency = 32;
-  EngineFigures apart;
+  ServingEngine apart;
   apart.mixed = false;
   const auto spread = steady(in), spread_apart = steady(in, apart);
   in.equal_lengths = true;
@@ -255,7 +255,7 @@ TEST_CASE("in flight: both fidelities, engines, and what each assumes", "[catalo
     return std::any_of(book.assumptions.begin(), book.assumptions.end(), [&](const auto& a) { return a.name == name; });
   };
   CHECK(mentions("engine"));
-  CHECK(mentions("catalogue.engine.generic.host_step"));
+  CHECK(mentions("engine.generic.host_step"));
   CHECK(mentions("catalogue.serving.chunk_tokens"));
   CHECK(r.feasible);
   // Slower than the step of the same batch, by its prompts and its host.
@@ -263,7 +263,7 @@ TEST_CASE("in flight: both fidelities, engines, and what each assumes", "[catalo
   CHECK(r.decode_pass > serving.itl);
   CHECK(r.itl > r.decode_pass);
   CHECK(r.itl < 2.0 * serving.itl);
-  in.engine = ServingEngine::sglang;
+  in.engine = &standard_zoo().at<ServingEngine>("sglang");
   CHECK(InFlightBatchingModel{}.solve(in).itl != r.itl);
   in.fidelity = Fidelity::textbook;
   book.clear();

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <random>
 
 using namespace mlsysim;
@@ -46,6 +47,41 @@ groups: [batch]
   return parse_table(definition, "synthetic", CsvTable::parse(csv, "s.csv"));
 }
 
+/// Times between tokens of an engine whose host times are known, with 2 % of noise: devices and models take turns.
+MeasuredTable served(const std::string& engine, double host_step, double host_request) {
+  const auto& zoo = standard_zoo();
+  const auto& original = zoo.at<ServingEngine>(engine);
+  const Constants truth(conventions_of(zoo), {{owner_of(original), "host_step", host_step}, {owner_of(original), "host_request", host_request}});
+  const auto& m = measurand("closed_loop_token_time");
+  std::string csv = "hardware,batch,measured\n";
+  std::mt19937 random(7);
+  std::normal_distribution<double> noise(0, 0.02);
+  for (int i = 0; i < 32; ++i) {
+    const auto* device = i % 2 == 0 ? "H100" : "H200";
+    const double batch = std::pow(2.0, i % 8);
+    auto inputs = m.blank();
+    const auto set = [&](std::string_view name, Value v) { find_field(m.inputs(), name)->write(inputs.get(), v); };
+    set("workload", ObjectRef{&zoo.at<Workload>("Llama3_8B"), "workload"});
+    set("hardware", ObjectRef{&zoo.at<HardwareNode>(device), "hardware"});
+    set("engine", ObjectRef{&original, "engine"});
+    set("batch_size", batch);
+    set("prompt", 1000.0);
+    set("output_tokens", 500.0);
+    const auto p = m.predict(inputs.get(), {&zoo, &truth});
+    REQUIRE(p.answered());
+    csv += fmt::format("{},{},{}\n", device, batch, p.base * std::exp(noise(random)) * 1e3);
+  }
+  return parse_table(fmt::format(R"(schema: mlsysim/validation@1
+title: served
+data: s.csv
+source: {{kind: illustrative, ref: azure-ai-benchmarking, recorded: 2026-11-21}}
+measurand: closed_loop_token_time
+measured: {{value: measured, unit: ms}}
+inputs: {{workload: Llama3_8B, hardware: {{column: hardware}}, engine: {}, batch_size: batch, prompt: 1000, output_tokens: 500}}
+groups: [hardware]
+)", engine), "served", CsvTable::parse(csv, "s.csv"));
+}
+
 std::vector<MeasuredTable> one(MeasuredTable table) {
   std::vector<MeasuredTable> out;
   out.push_back(std::move(table));
@@ -69,6 +105,43 @@ TEST_CASE("calibration: twenty rows recover a constant within its stated uncerta
   CHECK(fit.left_out.rows == 24);
   CHECK(fit.coverage > 0.6);
   CHECK(fit.coverage_left_out > 0.55);
+}
+
+TEST_CASE("calibration: the host times of an engine come back, and its overlay serves", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  const auto& engine = zoo.at<ServingEngine>("sglang");
+  const auto tables = one(served("sglang", 3e-3, 60e-6));
+  const auto fit = calibrate(engine, tables, zoo);
+  CHECK(fit.what == "engine");
+  CHECK(fit.name == "sglang");
+  CHECK(fit.after.median < fit.before.median);
+  CHECK(fit.groups.size() == 2);
+  std::map<std::string, double> found;
+  for (const auto& c : fit.constants)
+    if (c.identified) found[c.constant.field] = c.value;
+  CHECK(found.at("host_step") == Approx(3e-3).epsilon(0.1));
+  CHECK(found.at("host_request") == Approx(60e-6).epsilon(0.15));
+  CHECK(found.count("request_time") == 0);  // the time between tokens does not know it
+  CHECK(fit.changes().front().owner == "engine:sglang");
+
+  const Zoo overlay = load_text(overlay_of(fit, zoo, "2026-11-22"), "overlay.yaml", zoo);
+  const auto& fitted = overlay.only<ServingEngine>();
+  CHECK(fitted.name == "sglang_calibrated");
+  CHECK(fitted.host_step.base() == Approx(found.at("host_step")).epsilon(1e-12));
+  CHECK_FALSE(fitted.mixed);
+  CHECK(Zoo::entry_of(fitted).source_of("host_step").note.find("32 rows") != std::string::npos);
+}
+
+TEST_CASE("calibration: an engine's constants are its times, and what it does not have stays so", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  std::vector<std::string> names;
+  for (const auto& c : free_constants(zoo.at<ServingEngine>("vllm"), zoo)) names.push_back(c.field);
+  CHECK(names == std::vector<std::string>{"host_step", "host_request", "request_time"});
+  const std::vector<std::string> wrong{"host_steps"};
+  CHECK_THROWS_WITH(free_constants(zoo.at<ServingEngine>("vllm"), zoo, wrong), Catch::Contains("host_step"));
+  CHECK_THROWS_WITH(Constants(conventions_of(zoo), {{"engine:vllm", "host_stepp", 1.0}}), Catch::Contains("host_step"));
+  const auto tables = one(synthetic("A100", 0.71, 24));
+  CHECK_THROWS_WITH(calibrate(zoo.at<ServingEngine>("vllm"), tables, zoo), Catch::Contains("no row of these tables is measured on the engine 'vllm'"));
 }
 
 TEST_CASE("calibration: what the data do not speak about keeps its value", "[validation][calibrate]") {

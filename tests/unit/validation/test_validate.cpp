@@ -72,7 +72,7 @@ inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, out
     return result.rows.front().predicted;
   };
   InFlightBatchingModel::Inputs in{.workload = &zoo.at<Workload>("Llama3_8B"), .hardware = &zoo.at<HardwareNode>("H100"),
-                                   .seq_len = 1000, .output_tokens = 200, .engine = ServingEngine::sglang, .precision = Precision::bf16};
+                                   .seq_len = 1000, .output_tokens = 200, .engine = &zoo.at<ServingEngine>("sglang"), .precision = Precision::bf16};
   in.page_tokens = 1;
   in.concurrency = 16;
   const auto loop = InFlightBatchingModel{}.solve(in);

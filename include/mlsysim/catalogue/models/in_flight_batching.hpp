@@ -4,19 +4,12 @@
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/serving_engine.hpp>
 #include <mlsysim/spec/system.hpp>
 #include <mlsysim/spec/workload.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {
-
-/// The engine that serves: how it schedules, and what its host side costs. Figures are those of
-/// zoo/catalogue.yaml, catalogue.engine.<name>.
-enum class ServingEngine : std::uint8_t { generic, vllm, sglang, tensorrt_llm, tensorrt_llm_cpp };
-template <> struct Choices<ServingEngine> {
-  static constexpr std::string_view what = "serving engine";
-  static constexpr std::array<std::string_view, 5> names{"generic", "vllm", "sglang", "tensorrt_llm", "tensorrt_llm_cpp"};
-};
 
 /// Latency, throughput and goodput of one replica whose requests join and leave a running batch.
 ///
@@ -51,7 +44,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     std::optional<RequestRate<>> arrival_rate{};
     std::optional<double> concurrency{}, max_batch_size{}, num_requests{};
     bool equal_lengths = false;
-    std::optional<ServingEngine> engine{};
+    const ServingEngine* engine = nullptr;
     double cached_prefix_len = 0;
     std::optional<double> prefill_chunk_tokens{};
     double page_tokens = 16;
@@ -80,7 +73,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
           field(&I::max_batch_size, "max_batch_size", "", "most requests that decode together").at_least(1).counted().defaulted("as many as fit"),
           field(&I::num_requests, "num_requests", "", "requests of the whole run, all in flight at its start").at_least(1).defaulted("a run without end"),
           field(&I::equal_lengths, "equal_lengths", "", "all requests have the same lengths").defaulted("lengths vary enough to spread arrivals"),
-          field(&I::engine, "engine", "", "serving engine: scheduling and host time").defaulted("generic"),
+          field(&I::engine, key::engine).defaulted("generic, zoo/engines.yaml"),
           field(&I::cached_prefix_len, key::cached_prefix_len).non_negative().defaulted("nothing cached"),
           field(&I::prefill_chunk_tokens, "prefill_chunk_tokens", "", "most prompt tokens of one pass").at_least(1).defaulted("zoo/catalogue.yaml"),
           field(&I::page_tokens, "page_tokens", "", "tokens of a page of the cache").at_least(1).counted().defaulted("kwon2023vllm"),
