@@ -19,8 +19,8 @@ constexpr double kRangeSpreads = 4;  // a range holds two standard deviations to
 struct Candidate {
   std::string field, unit;
   double low = 0, high = kUnbounded;  ///< physical bounds [base unit]
-  std::optional<double> present;
-  std::optional<double> prior;
+  std::optional<double> present{};
+  std::optional<double> prior{};
   double spread = kWideSpread;        ///< of the prior's logarithm
 };
 

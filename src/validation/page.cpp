@@ -23,9 +23,9 @@ constexpr std::string_view kHead =
     "peak rate, `roofline` the larger of work over peak rate and traffic over peak bandwidth. Rows that a source leaves ambiguous are left out,\n"
     "with the reason.\n\n";
 
-/// Constants of each device that come from a fit rather than from a data sheet or the priors of zoo/defaults.yaml.
+/// Constants of each device and engine that come from a fit rather than from a data sheet or the priors of zoo/defaults.yaml.
 std::string fitted_constants(const Zoo& zoo) {
-  std::string out = "## Fitted constants\n\n| device | figures | of them fitted or measured | names |\n| --- | ---: | ---: | --- |\n";
+  std::string out = "## Fitted constants\n\n| device or engine | figures | of them fitted or measured | names |\n| --- | ---: | ---: | --- |\n";
   for (const HardwareNode* device : zoo.all<HardwareNode>()) {
     if (device->entry == nullptr) continue;
     std::vector<std::string> names;
@@ -35,6 +35,14 @@ std::string fitted_constants(const Zoo& zoo) {
     }
     if (!names.empty())
       out += fmt::format("| {} | {} | {} | {} |\n", device->name, device->entry->figures.size(), names.size(), fmt::join(names, ", "));
+  }
+  for (const ServingEngine* engine : zoo.all<ServingEngine>()) {
+    if (engine->entry == nullptr) continue;
+    std::vector<std::string> names;
+    for (const auto& f : engine->entry->figures)
+      if (engine->entry->source_of(f.path).kind == SourceKind::fit) names.push_back(f.path);
+    if (!names.empty())
+      out += fmt::format("| {} | {} | {} | {} |\n", engine->name, engine->entry->figures.size(), names.size(), fmt::join(names, ", "));
   }
   return out + "\nA device that is not listed is predicted from its data sheet and the priors of its class.\n\n";
 }

@@ -14,9 +14,9 @@ struct Entry;
 /// A serving engine. Its figures belong to the software: never to a model, and a device keeps its own.
 struct ServingEngine {
   std::string name;
-  Time<> host_step, host_request;  ///< host time of a pass, and of each request in it
-  Time<> request_time;             ///< before and after the engine: parsing, tokens to text, transport
-  Time<> prefill_issue;            ///< host time of one operator of a prompt's pass, launched one by one; 0: the device's own
+  Time<> host_step{}, host_request{};  ///< host time of a pass, and of each request in it
+  Time<> request_time{};               ///< before and after the engine: parsing, tokens to text, transport
+  Time<> prefill_issue{};              ///< host time of one operator of a prompt's pass, launched one by one; 0: the device's own
   bool beside = false;             ///< host work runs beside the device
   bool mixed = true;               ///< prompts and steps share passes
   double lookahead = 0;            ///< passes by which a first token is seen late
