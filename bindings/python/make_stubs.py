@@ -29,7 +29,8 @@ def given_type(row):
     if kind == "quantity":
         return "Quantity | str"
     if kind == "object":
-        return OBJECTS.get(row["object_type"], "Any")
+        name = OBJECTS.get(row["object_type"], "Any")
+        return name if name in ("Any", "Conventions") else f"{name} | str"  # or the name of an entry
     return KINDS.get(kind, "Any")
 
 

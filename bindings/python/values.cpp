@@ -6,6 +6,7 @@
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/units/any_quantity.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 
@@ -82,6 +83,15 @@ DynamicValue to_dynamic(py::handle value) {
 DynamicValue to_dynamic(const FieldInfo& field, py::handle value) {
   if (field.kind == ValueKind::quantity && PyUnicode_Check(value.ptr()))
     return {AnyQuantity::parse(value.cast<std::string>())};
+  if (field.kind == ValueKind::object && PyUnicode_Check(value.ptr())) {
+    // The name of an entry stands for the entry.
+    const auto name = value.cast<std::string>();
+    Value found;
+    ZooSpecs::for_each([&]<class T>() {
+      if (field.object_type == ObjectType<T>::name) found = ObjectRef{&standard_zoo().at<T>(name), ObjectType<T>::name};
+    });
+    if (!std::holds_alternative<std::monostate>(found)) return {found};
+  }
   return to_dynamic(value);
 }
 

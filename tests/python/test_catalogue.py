@@ -44,6 +44,15 @@ def test_in_flight_batching():
         solver.InFlightBatchingModel().solve(arrival_rate=Q_("4 request/s"), concurrency=4, **request)
 
 
+def test_names_stand_for_entries():
+    given = solver.InFlightBatchingModel().solve(workload="Llama3_8B", hardware="H100", engine=mlsysim.Technology.Engines.sglang, concurrency=8)
+    named = solver.InFlightBatchingModel().solve(workload="Llama3_8B", hardware="H100", engine="sglang", concurrency=8)
+    other = solver.InFlightBatchingModel().solve(workload="Llama3_8B", hardware="H100", engine="vllm", concurrency=8)
+    assert given.itl == named.itl != other.itl
+    with pytest.raises(LookupError, match="sglang"):
+        solver.InFlightBatchingModel().solve(workload="Llama3_8B", hardware="H100", engine="sglnag", concurrency=8)
+
+
 def test_scaling():
     r = solver.ScalingModel().solve(compute_budget=Q_("1.2e20 FLOP"), fidelity="textbook")
     assert r.optimal_parameters.m_as("param") == pytest.approx(1e9, rel=1e-9)
