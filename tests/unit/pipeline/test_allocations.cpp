@@ -16,6 +16,10 @@ void* counted(std::size_t size) {
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
+void* counted_or_null(std::size_t size) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(size == 0 ? 1 : size);
+}
 void* counted(std::size_t size, std::align_val_t alignment) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   const auto a = static_cast<std::size_t>(alignment);
@@ -26,6 +30,8 @@ void* counted(std::size_t size, std::align_val_t alignment) {
 
 void* operator new(std::size_t size) { return counted(size); }
 void* operator new[](std::size_t size) { return counted(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted_or_null(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return counted_or_null(size); }
 void* operator new(std::size_t size, std::align_val_t a) { return counted(size, a); }
 void* operator new[](std::size_t size, std::align_val_t a) { return counted(size, a); }
 void operator delete(void* p) noexcept { std::free(p); }
