@@ -17,13 +17,6 @@ inline const std::string kBuild = MLSYSIM_BINARY_DIR;
 inline const std::string kProbe = kBuild + "/tests/plugin/probe/mlsysim-plugin-probe";
 inline const std::string kHello = kBuild + "/plugins/hello_c/mlsysim-plugin-hello-c.so";
 
-/// Whether this is a program under a sanitizer: it keeps freed memory for a while, and address space of its own.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-
 /// Looks nowhere but where it is told.
 inline mlsysim::plugin::HostOptions closed(std::vector<std::filesystem::path> paths, mlsysim::plugin::Isolation isolation = mlsysim::plugin::Isolation::never) {
   using mlsysim::plugin::Look;

@@ -9,6 +9,7 @@
 #include <mlsysim/zoo/loader.hpp>
 
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 
 #include <chrono>
 #include <csignal>

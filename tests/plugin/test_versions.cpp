@@ -14,6 +14,7 @@
 #include <mlsysim/zoo/loader.hpp>
 
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 
 #include <atomic>
 #include <cstdlib>
