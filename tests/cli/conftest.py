@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = os.environ["MLSYSIM_PROGRAM"]
 ROOT = pathlib.Path(__file__).parents[2]
-TIME_LIMIT_S = 60
+TIME_LIMIT_S = 60 * int(os.environ.get("MLSYSIM_TIME_FACTOR", "1"))
 
 
 class Done:

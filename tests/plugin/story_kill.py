@@ -36,6 +36,11 @@ def worker_of(pid):
     return None
 
 
+def calls_of(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("voluntary_ctxt_switches"))
+
+
 def main():
     run = subprocess.Popen([MLSYSIM, "--plugin", PLUGIN, "--isolated", "bad", "optimize", "bad/Model", "x=2 s", "--axis",
                             f"x=2 s..{POINTS + 1} s:{POINTS}", "--maximize", "y", "-o", "json"],
@@ -47,8 +52,9 @@ def main():
     if worker is None:
         run.kill()
         sys.exit(f"no process of the plugin was seen\n{run.communicate()}")
-    # Loading and the first calls take a few milliseconds; the sweep takes far longer.
-    time.sleep(0.25)
+    # It waits for every call, which the kernel counts: the sweep is well under way, and far from its end.
+    while calls_of(worker) < 1000 and time.monotonic() < deadline:
+        time.sleep(0.005)
     os.kill(worker, signal.SIGKILL)
     out, errors = run.communicate(timeout=300)
     if run.returncode != 0:

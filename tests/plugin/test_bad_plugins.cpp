@@ -11,6 +11,7 @@
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -139,15 +140,24 @@ TEST_CASE("a plugin whose process is killed in the middle of a sweep costs one p
   std::vector<double> x;
   for (int i = 2; i <= 20001; ++i) x.push_back(i);
   const Space space(problem_of(resolver, in.data()), {numbers_axis("x", x, dim::time::exps)});
-  std::thread killer([] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    // The only child of this process is the worker.
-    for (const auto& task : fs::directory_iterator("/proc/self/task")) {
-      std::ifstream children(task.path() / "children");
-      for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
-    }
+  // The only child of this process is the worker. It waits for every call, which the kernel counts.
+  const auto calls_of = [](pid_t child) {
+    std::ifstream status("/proc/" + std::to_string(child) + "/status");
+    for (std::string word; status >> word;)
+      if (long n = 0; word == "voluntary_ctxt_switches:" && status >> n) return n;
+    return 0L;
+  };
+  std::atomic<bool> over{false};
+  std::thread killer([&] {
+    for (bool killed = false; !killed && !over;)
+      for (const auto& task : fs::directory_iterator("/proc/self/task")) {
+        std::ifstream children(task.path() / "children");
+        for (pid_t child = 0; children >> child;)
+          if (calls_of(child) > 1000) killed = ::kill(child, SIGKILL) == 0;
+      }
   });
   const auto answer = explore(space, {.objectives = {{Goal::maximize, "y"}}}, {.threads = 1});
+  over = true;
   killer.join();
   CHECK(answer.total == 20000);
   CHECK(answer.skipped == 1);
