@@ -45,8 +45,8 @@ MemoryBreakdown<> memory_at(const ServingViews<>& v, Plan<> plan) {
 /// Every operator of a pass priced.
 class OperatorPasses final : public PassTimes {
  public:
-  OperatorPasses(const In& in, Time<> prefill_issue, Notes& notes) : views_(serving_views(in, notes)) {
-    if (prefill_issue > Time<>()) views_.prefill_device.issue = prefill_issue;
+  OperatorPasses(const In& in, std::optional<Time<>> prefill_issue, Notes& notes) : views_(serving_views(in, notes)) {
+    if (prefill_issue) views_.prefill_device.issue = *prefill_issue;
   }
   ReplicaPass prefill(double prompts, double new_tokens, double context) const override {
     return run(views_.prefill, views_.prefill_device, prompts, new_tokens, context);
@@ -132,7 +132,7 @@ ServingViews<> serving_views(const In& in, Notes& notes) {
   return v;
 }
 
-std::unique_ptr<PassTimes> pass_times(const In& in, Fidelity fidelity, Time<> prefill_issue, Notes& notes) {
+std::unique_ptr<PassTimes> pass_times(const In& in, Fidelity fidelity, std::optional<Time<>> prefill_issue, Notes& notes) {
   if (fidelity == Fidelity::textbook) return std::make_unique<TextbookPasses>(in, notes);
   return std::make_unique<OperatorPasses>(in, prefill_issue, notes);
 }
@@ -149,6 +149,9 @@ ServingEngine engine_or_generic(const ServingEngine* engine, Fidelity fidelity, 
     const auto name = fmt::format("engine.{}.{}", e.name, row.name);
     const std::string source = e.entry != nullptr ? e.entry->source_of(row.name).ref : "given";
     if constexpr (std::is_same_v<M, bool>) notes.assume(name, e.*row.member ? "yes" : "no", source);
+    else if constexpr (detail::is_optional_v<M>) {
+      if (e.*row.member) notes.assume(name, *(e.*row.member), source);
+    }
     else if constexpr (!std::is_same_v<M, std::string>) notes.assume(name, e.*row.member, source);
   });
   return e;

@@ -53,7 +53,7 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
     for (const auto& check : read_calibration_checks(request.folder.empty() ? "" : request.folder + "/calibrations.yaml")) {
       std::vector<MeasuredTable> data;
       for (const auto& name : check.tables) data.push_back(load_table(name, request.folder));
-      calibrations.push_back(calibrate(check.what, check.name, data, zoo()));
+      calibrations.push_back(calibrate(check.what, check.name, data, zoo(), {.fields = check.constants}));
     }
     write_file(request.page, accuracy_page(results, calibrations, zoo()));
   }

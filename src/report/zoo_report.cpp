@@ -69,7 +69,7 @@ void systems(Table& t, const Zoo& zoo, std::string_view kind) {
   } else if (kind == "engine") {
     t.columns = {{"name"}, {"host_step", "ms"}, {"host_request", "us"}, {"request_time", "ms"}, {"prefill_issue", "us"}, {"beside"}, {"mixed"}, {"lookahead"}};
     for (const auto* e : zoo.all<ServingEngine>())
-      t.rows.push_back({e->name, e->host_step, e->host_request, e->request_time, e->prefill_issue, e->beside ? "yes" : "no", e->mixed ? "yes" : "no", e->lookahead});
+      t.rows.push_back({e->name, e->host_step, e->host_request, e->request_time, cell(e->prefill_issue), e->beside ? "yes" : "no", e->mixed ? "yes" : "no", e->lookahead});
   } else if (kind == "pod") {
     t.columns = {{"name"}, {"accelerator"}, {"chips"}, {"topology"}};
     for (const auto* p : zoo.all<Pod>()) t.rows.push_back({p->name, name_or_blank(p->accelerator), p->chips, p->topology});

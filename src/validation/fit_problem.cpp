@@ -12,7 +12,11 @@ namespace {
 constexpr double kStep = 1e-3;        // of a logarithm, for differences
 constexpr double kFarthest = 6;       // coordinates: within 0.25 % of a bound
 constexpr double kMedianOfNormal = 0.6745;
-constexpr int kMostEvaluations = 40;
+constexpr int kMostEvaluations = 80;
+// The optimiser's first step is a share of the norm of its coordinates, so they must not lie around 0, which is the middle
+// of the bounds and the usual start.
+constexpr double kAway = 10;
+constexpr double kFirstStep = 0.1;
 
 /// Size of a residual under the soft-l1 loss: r for small ones, its square root for large ones.
 double softened(double r, double scale) {
@@ -37,7 +41,8 @@ struct Functor {
   [[nodiscard]] int inputs() const { return static_cast<int>(active->size()); }
   [[nodiscard]] int values() const { return static_cast<int>(rows->size() + active->size()); }
 
-  int operator()(const InputType& u, ValueType& out) const {
+  int operator()(const InputType& x, ValueType& out) const {
+    const InputType u = x.array() - kAway;
     const auto r = problem->residuals(*rows, u, *active);
     for (Eigen::Index i = 0; i < r.size(); ++i) out[i] = softened(r[i], scale) / noise;
     for (std::size_t j = 0; j < active->size(); ++j) {
@@ -47,15 +52,15 @@ struct Functor {
     }
     return 0;
   }
-  int df(const InputType& u, JacobianType& jacobian) const {
+  int df(const InputType& x, JacobianType& jacobian) const {
     ValueType forward(values()), backward(values());
-    InputType moved = u;
-    for (Eigen::Index j = 0; j < u.size(); ++j) {
-      moved[j] = u[j] + kStep;
+    InputType moved = x;
+    for (Eigen::Index j = 0; j < x.size(); ++j) {
+      moved[j] = x[j] + kStep;
       (*this)(moved, forward);
-      moved[j] = u[j] - kStep;
+      moved[j] = x[j] - kStep;
       (*this)(moved, backward);
-      moved[j] = u[j];
+      moved[j] = x[j];
       jacobian.col(j) = (forward - backward) / (2 * kStep);
     }
     return 0;
@@ -135,9 +140,11 @@ void FitProblem::fit(const std::vector<FitRow>& rows, Eigen::VectorXd& u, const 
   Functor functor{this, &rows, &active, robust_scale, std::max(robust_deviation(residuals(rows, u, active)), 0.01)};
   Eigen::LevenbergMarquardt<Functor> solver(functor);
   solver.parameters.maxfev = kMostEvaluations;
+  solver.parameters.factor = kFirstStep;
   solver.parameters.ftol = solver.parameters.xtol = 1e-6;
-  solver.minimize(u);
-  for (auto& x : u) x = std::clamp(x, -kFarthest, kFarthest);
+  Eigen::VectorXd x = u.array() + kAway;
+  solver.minimize(x);
+  u = (x.array() - kAway).cwiseMax(-kFarthest).cwiseMin(kFarthest);
 }
 
 double robust_deviation(const Eigen::VectorXd& residuals) {

@@ -83,9 +83,10 @@ std::vector<Candidate> candidates(const ServingEngine& engine, const Zoo& zoo) {
   const ServingEngine* generic = zoo.find<ServingEngine>("generic");
   std::vector<Candidate> out;
   for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
-    if constexpr (std::is_same_v<M, Time<>>) {
+    if constexpr (std::is_same_v<typename detail::unwrap<M>::type, Time<>>) {
       auto c = candidate_of(engine, row, std::string(row.name));
-      if (generic != nullptr && (generic->*row.member).base() > 0) c->prior = (generic->*row.member).base();
+      if (generic != nullptr) c->prior = candidate_of(*generic, row, "")->present;
+      if (!c->present || *c->present == 0) return;  // what it does not have stays so
       out.push_back(std::move(*c));
     }
   });

@@ -80,8 +80,10 @@ std::vector<CalibrationCheck> read_calibration_checks(const std::filesystem::pat
         fault(item, "a calibration needs a device or an engine, and its tables", "{device: a device, tables: [names]}");
         continue;
       }
-      CalibrationCheck check{device != nullptr ? "device" : "engine", device != nullptr ? device->text : engine->text, {}};
+      CalibrationCheck check{device != nullptr ? "device" : "engine", device != nullptr ? device->text : engine->text, {}, {}};
       for (const auto& t : tables->items) check.tables.push_back(t.text);
+      if (const YamlValue* constants = item.find("constants"); constants != nullptr)
+        for (const auto& c : constants->items) check.constants.push_back(c.text);
       out.push_back(std::move(check));
     }
   if (problems.empty()) return out;

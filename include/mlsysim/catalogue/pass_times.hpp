@@ -45,9 +45,9 @@ class PassTimes {
 [[nodiscard]] ServingEngine engine_or_generic(const ServingEngine* engine, Fidelity fidelity, Notes& notes);
 
 /// The passes of a request at its fidelity.
-/// @param prefill_issue replaces the issue time of prompts' passes where it is positive
+/// @param prefill_issue replaces the issue time of prompts' passes
 [[nodiscard]] std::unique_ptr<PassTimes> pass_times(const InFlightBatchingModel::Inputs& in, Fidelity fidelity,
-                                                    Time<> prefill_issue, Notes& notes);
+                                                    std::optional<Time<>> prefill_issue, Notes& notes);
 /// The steady state on top of given passes; `InFlightBatchingModel` is this with its own.
 [[nodiscard]] InFlightBatchingModel::Result in_flight(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
                                                       const PassTimes& passes, Notes& notes);

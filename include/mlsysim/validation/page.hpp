@@ -15,6 +15,7 @@ struct CalibrationCheck {
   std::string what;  ///< "device" or "engine"
   std::string name;
   std::vector<std::string> tables;
+  std::vector<std::string> constants;  ///< fields to fit; empty: all that matter to a row
 };
 
 /// @param file empty for zoo/validation/calibrations.yaml of the shipped zoo

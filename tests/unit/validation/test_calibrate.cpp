@@ -132,6 +132,16 @@ TEST_CASE("calibration: the host times of an engine come back, and its overlay s
   CHECK(Zoo::entry_of(fitted).source_of("host_step").note.find("32 rows") != std::string::npos);
 }
 
+TEST_CASE("calibration: a constant that starts at its prior, in the middle of its bounds, moves", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  const auto tables = one(served("generic", 3e-3, 60e-6));
+  const auto fit = calibrate(zoo.at<ServingEngine>("generic"), tables, zoo, {.fields = {"host_step", "host_request"}});
+  REQUIRE(fit.constants.size() == 2);
+  for (const auto& c : fit.constants) CHECK(c.constant.start == c.constant.prior);
+  CHECK(fit.constants[0].value == Approx(3e-3).epsilon(0.1));
+  CHECK(fit.constants[1].value == Approx(60e-6).epsilon(0.15));
+}
+
 TEST_CASE("calibration: an engine's constants are its times, and what it does not have stays so", "[validation][calibrate]") {
   const auto& zoo = standard_zoo();
   std::vector<std::string> names;
@@ -203,7 +213,7 @@ TEST_CASE("calibration: an interval says when it lies beyond the data", "[valida
 TEST_CASE("calibration: refusals", "[validation][calibrate]") {
   const auto& zoo = standard_zoo();
   const auto tables = one(synthetic("A100", 0.71, 4));
-  CHECK_THROWS_WITH(calibrate(zoo.at<HardwareNode>("V100"), tables, zoo), Catch::Contains("no row of these tables is measured on 'V100'"));
+  CHECK_THROWS_WITH(calibrate(zoo.at<HardwareNode>("V100"), tables, zoo), Catch::Contains("no row of these tables is measured on the device 'V100'"));
   CHECK_THROWS_WITH(calibrate(zoo.at<HardwareNode>("A100"), tables, zoo, {.fields = {"efficiency.memry"}}), Catch::Contains("efficiency.memory"));
 }
 
