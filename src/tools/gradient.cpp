@@ -42,7 +42,7 @@ class Differ {
   /// Steps of an input that passes through ceil, floor or a count: the next move that changes one of them.
   struct Step {
     double to = 0;
-    bool found = false;
+    std::vector<double> there;  ///< results behind it; empty if there is none
   };
   /// @param here the run at the point itself, in which the input was seed `seed`
   [[nodiscard]] Step next_step(const Run& here, std::size_t seed, const FieldRange& range) const {
@@ -57,7 +57,7 @@ class Differ {
         if (!admissible(range, at[input])) break;
         // With the same seeds, because what a run leaves out hangs on them.
         const Run there = run(here.inputs, 1.0, at);
-        if (there.probe.marks != here.probe.marks) return {at[input], true};
+        if (there.probe.marks != here.probe.marks) return {at[input], values_of(there)};
         // An input that enters the ceil in a curved way is met by repeating the linear step from where it landed.
         move = direction > 0 ? there.probe.up[seed] : there.probe.down[seed];
       }
@@ -74,6 +74,12 @@ class Differ {
     const detail::StepProbeScope watching(run.probe);
     law_.dual(law_.self.get(), given.data(), run.found.data());
     return run;
+  }
+
+  [[nodiscard]] static std::vector<double> values_of(const Run& run) {
+    std::vector<double> out;
+    for (const auto& x : run.found) out.push_back(x.value);
+    return out;
   }
 
   const LawEntry& law_;
@@ -144,8 +150,8 @@ void exact_gradient(const LawEntry& law, const Differ& at, std::span<const std::
     if (law.inputs[i].integral) {
       const double to = next_count(range, g.in[i]);
       set_steps(g, i, to, at.moved(i, to), steps);
-    } else if (const auto step = at.next_step(forward, w % kSeeds, range); step.found) {
-      set_steps(g, i, step.to, at.moved(i, step.to), steps);
+    } else if (const auto step = at.next_step(forward, w % kSeeds, range); !step.there.empty()) {
+      set_steps(g, i, step.to, step.there, steps);
     } else {
       // A jump of `select` right here, or no step within the range: the value just beside tells the change.
       const double to = std::nextafter(g.in[i], range.high > g.in[i] ? INFINITY : -INFINITY);
