@@ -57,13 +57,13 @@ MLSYSIM_KERNEL ConstraintCounts count_constraint(const MissWord* misses, MissWor
 
 MLSYSIM_KERNEL double least_feasible(const MissWord* misses, const double* x, std::size_t points) {
   // Several minima side by side: a single one would have to wait for itself.
-  constexpr std::size_t kSide = 16;
+  constexpr std::size_t kSide = 32;  // more than the compiler unrolls into single numbers
   double least[kSide];
   for (std::size_t j = 0; j < kSide; ++j) least[j] = HUGE_VAL;
   std::size_t at = 0;
   for (; at + kSide <= points; at += kSide)
     for (std::size_t j = 0; j < kSide; ++j) {
-      const double value = misses[at + j] == 0 ? x[at + j] : HUGE_VAL;
+      const double here = x[at + j], value = misses[at + j] == 0 ? here : HUGE_VAL;
       least[j] = value < least[j] ? value : least[j];
     }
   for (; at < points; ++at)

@@ -5,16 +5,19 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <queue>
 
 namespace mlsysim::detail {
 namespace {
 
-// Boxes of fewer points are evaluated, not split: a bound costs as much as a few hundred points of a batch. In a small
-// space a bound of a small part still saves the rest.
-constexpr std::uint64_t kLeastLeaf = 64, kMostLeaf = 1024, kLeaves = 64;
+// Boxes of fewer points are evaluated, not split: a bound costs as much as some dozens of points of a batch. In a small
+// space a bound of a small part still saves the rest. A box that is evaluated fits in one block.
+constexpr std::uint64_t kLeastLeaf = 64, kMostLeaf = 96, kLeaves = 64;
+static_assert(kMostLeaf <= PointKernel::kBlock);
 constexpr double kSlack = 1e-12;        // interval ends are not rounded outward
 constexpr std::size_t kMostAxes = 16;
+constexpr std::size_t kKernels = 32;    // subjects whose block buffers are at hand at once
 
 /// A box of rows of one subject.
 struct Box {
@@ -22,6 +25,7 @@ struct Box {
   std::uint64_t first = 0;  ///< lowest index inside
   std::uint32_t outer = 0;
   std::array<std::uint32_t, kMostAxes> low{}, high{};  ///< rows [low, high) per axis over numbers
+  std::array<double, kMostAxes> gain{};  ///< by how much halving an axis raised the bound when it was last tried
 
   friend bool operator<(const Box& a, const Box& b) { return a.bound != b.bound ? a.bound > b.bound : a.first > b.first; }
 };
@@ -29,7 +33,7 @@ struct Box {
 class Searcher {
  public:
   Searcher(const Space& space, const Question& question, std::size_t constraints)
-      : space_(space), kernel_(space, question), axes_(space.axes().size() - space.structural_axes()),
+      : space_(space), axes_(space.axes().size() - space.structural_axes()),
         leaf_(std::clamp(space.inner() / kLeaves, kLeastLeaf, kMostLeaf)) {
     result.reduction = Reduction(question, constraints);
     result.range = {0, space.size()};
@@ -40,41 +44,46 @@ class Searcher {
       strides_[a] = stride;
       coupled_[a] = space.axes()[space.structural_axes() + a].names.size() > 1;
     }
+    for (std::uint64_t k = 0; k < std::min<std::uint64_t>(space.outer(), kKernels); ++k) kernels_.push_back({PointKernel(space, question), k});
     for (std::uint64_t outer = 0; outer < space.outer(); ++outer) {
       subjects_.push_back({});
-      const std::string reason = kernel_.bind(outer);
+      auto& kernel = kernels_[outer % kernels_.size()];
+      const std::string reason = kernel.points.bind(outer);
+      kernel.outer = outer;
       if (!reason.empty()) {
         result.reduction.skip(reason, static_cast<double>(space.inner()));
         continue;
       }
-      auto& s = subjects_.back();
-      s.subject = std::make_shared<const Subject>(kernel_.subject());
-      s.compiled = std::make_shared<const Compiled>(kernel_.compiled());
-      s.columns = kernel_.columns();
-      current_ = static_cast<std::uint32_t>(outer);
-      Box root{.outer = current_};
+      remember(subjects_.back(), kernel.points);
+      Box root{.outer = static_cast<std::uint32_t>(outer)};
       for (std::size_t a = 0; a < axes_; ++a) root.high[a] = sizes_[a];
+      root.gain.fill(HUGE_VAL);
       root.first = first_index(root);
-      push(root);
+      bound(root);
+      if (!gone(root)) queue_.push(root);
     }
   }
 
   void run(const ExploreOptions& options, double most_boxes) {
-    while (!queue_.empty()) {
-      const Box box = queue_.top();
-      if (beaten(box)) {
-        // The queue is in order of bounds, so only ties remain to be looked at.
-        queue_.pop();
-        continue;
-      }
+    std::optional<Box> deeper;  // until there is a best point, straight down to one that may be good
+    while (deeper || !queue_.empty()) {
       if (result.boxes > most_boxes || (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))) break;
-      queue_.pop();
+      Box box;
+      if (deeper) {
+        box = *deeper;
+        deeper.reset();
+      } else {
+        box = queue_.top();
+        queue_.pop();
+      }
+      if (beaten(box)) continue;  // the queue is in order of bounds, so only ties remain to be looked at
       if (points_in(box) <= leaf_) {
         evaluate(box);
         continue;
       }
-      split(box);
+      deeper = split(box);
     }
+    if (deeper) queue_.push(*deeper);
     const auto& best = result.reduction.top.entries();
     result.proven = queue_.empty();
     result.bound = queue_.empty() ? (best.empty() ? HUGE_VAL : best[0].first) : queue_.top().bound;
@@ -84,11 +93,28 @@ class Searcher {
   SearchResult result;
 
  private:
+  /// One choice of the structural axes.
   struct Bound {
     std::shared_ptr<const Subject> subject;
     std::shared_ptr<const Compiled> compiled;
     std::vector<Space::Column> columns;
+    std::vector<std::size_t> axes;  ///< of the columns
+    std::vector<bool> ascending;    ///< by column
+    std::vector<Interval> point;    ///< for the inputs that are on no axis
   };
+  struct Kernel {
+    PointKernel points;
+    std::uint64_t outer;  ///< whose subject it holds
+  };
+
+  static void remember(Bound& to, const PointKernel& kernel) {
+    to.subject = std::make_shared<const Subject>(kernel.subject());
+    to.compiled = std::make_shared<const Compiled>(kernel.compiled());
+    to.columns = kernel.columns();
+    to.axes = kernel.axes_of_columns();
+    for (const auto& c : to.columns) to.ascending.push_back(std::is_sorted(c.values.begin(), c.values.end()));
+    to.point.assign(to.subject->point.begin(), to.subject->point.end());
+  }
 
   [[nodiscard]] std::uint64_t first_index(const Box& b) const {
     std::uint64_t at = b.outer * space_.inner();
@@ -109,12 +135,8 @@ class Searcher {
     if (b.bound > best[0].first + slack) return true;
     return b.bound >= best[0].first - slack && b.first > best[0].second;
   }
-
-  /// Bounds a box and keeps it if it may hold something.
-  void push(Box& box) {
-    bound(box);
-    if (box.bound < HUGE_VAL && !beaten(box)) queue_.push(box);
-  }
+  /// The box holds nothing that is looked for.
+  [[nodiscard]] bool gone(const Box& b) const { return b.bound == HUGE_VAL || beaten(b); }
 
   /// Sets the bound of a box; infinite where no point of it meets the constraints.
   void bound(Box& box) {
@@ -122,10 +144,15 @@ class Searcher {
     const LawEntry& law = s.subject->entry;
     const std::size_t n_in = law.inputs.size();
     slots_.resize(n_in + law.results.size());
-    for (std::size_t i = 0; i < n_in; ++i) slots_[i] = Interval(s.subject->point[i]);
-    for (const auto& c : s.columns) {
-      const std::size_t a = axis_of(c);
-      const auto [low, high] = std::minmax_element(c.values.begin() + box.low[a], c.values.begin() + box.high[a]);
+    std::copy(s.point.begin(), s.point.end(), slots_.begin());
+    for (std::size_t k = 0; k < s.columns.size(); ++k) {
+      const auto& c = s.columns[k];
+      const auto first = c.values.begin() + box.low[s.axes[k]], last = c.values.begin() + box.high[s.axes[k]];
+      if (s.ascending[k]) {
+        slots_[c.input] = Interval(*first, *(last - 1));
+        continue;
+      }
+      const auto [low, high] = std::minmax_element(first, last);
       slots_[c.input] = Interval(*low, *high);
     }
     law.interval(law.self.get(), slots_.data(), slots_.data() + n_in);
@@ -139,77 +166,100 @@ class Searcher {
     box.bound = std::isnan(low) ? -HUGE_VAL : low;
   }
 
-  [[nodiscard]] std::size_t axis_of(const Space::Column& c) const {
-    // Axes of one row share a stride with their neighbour; the row count tells them apart.
-    for (std::size_t a = 0; a < axes_; ++a)
-      if (strides_[a] == c.stride && sizes_[a] == c.values.size()) return a;
-    return 0;
-  }
-
-  /// In half along the axis that raises the bound of the looser half most. One that couples inputs comes first, because a
-  /// box of its rows is bounded by all combinations of what they hold.
-  void split(const Box& box) {
-    const auto several = [&](std::size_t a) { return box.high[a] - box.low[a] > 1; };
-    bool coupled = false;
-    for (std::size_t a = 0; a < axes_; ++a) coupled = coupled || (coupled_[a] && several(a));
-    bool any = false;
-    double best = 0;
-    std::uint32_t rows = 0;
+  /// Halves a box where that raises the bound of the looser half most, and keeps what may hold something. Axes are tried in
+  /// order of what they brought when they were last tried, until none promises more; a half that falls away ends it. An
+  /// axis that couples inputs comes first, because a box of its rows is bounded by all combinations of what they hold.
+  /// @return as long as there is no best point, the better half, which is then not kept in the queue
+  [[nodiscard]] std::optional<Box> split(Box& box) {
+    std::uint32_t open = open_axes(box);
     std::pair<Box, Box> halves;
-    for (std::size_t a = 0; a < axes_; ++a) {
-      if (!several(a) || (coupled && !coupled_[a])) continue;
+    double most = -1;
+    for (;;) {
+      const std::size_t a = most_promising(box, open);
+      if (a == kMostAxes || (most >= 0 && box.gain[a] <= most)) break;
+      open &= ~(1u << a);
       Box left = box, right = box;
       left.high[a] = right.low[a] = box.low[a] + (box.high[a] - box.low[a]) / 2;
-      left.first = first_index(left);
       right.first = first_index(right);
       bound(left);
       bound(right);
-      const double looser = std::min(left.bound, right.bound);
-      // Where bounds do not tell, the axis of most rows.
-      if (any && (looser < best || (looser == best && box.high[a] - box.low[a] <= rows))) continue;
-      any = true;
-      best = looser;
-      rows = box.high[a] - box.low[a];
-      halves = {left, right};
+      box.gain[a] = gain(box.bound, std::min(left.bound, right.bound));
+      const bool half = gone(left) || gone(right);
+      if (half || box.gain[a] > most) {
+        most = box.gain[a];
+        halves = {left, right};
+      }
+      if (half) break;
     }
-    for (const Box& half : {halves.first, halves.second})
-      if (half.bound < HUGE_VAL && !beaten(half)) queue_.push(half);
+    halves.first.gain = halves.second.gain = box.gain;
+    return keep(halves);
+  }
+
+  /// Axes of several rows, as bits; where some of them couple inputs, only those.
+  [[nodiscard]] std::uint32_t open_axes(const Box& box) const {
+    std::uint32_t open = 0, coupled = 0;
+    for (std::size_t a = 0; a < axes_; ++a) {
+      if (box.high[a] - box.low[a] < 2) continue;
+      open |= 1u << a;
+      if (coupled_[a]) coupled |= 1u << a;
+    }
+    return coupled != 0 ? coupled : open;
+  }
+  /// Of these axes the one that brought most; of equal ones that of most rows. kMostAxes if there are none.
+  [[nodiscard]] std::size_t most_promising(const Box& box, std::uint32_t open) const {
+    std::size_t best = kMostAxes;
+    const auto rows = [&](std::size_t a) { return box.high[a] - box.low[a]; };
+    for (std::size_t a = 0; a < axes_; ++a) {
+      if ((open >> a & 1u) == 0) continue;
+      if (best == kMostAxes || box.gain[a] > box.gain[best] || (box.gain[a] == box.gain[best] && rows(a) > rows(best))) best = a;
+    }
+    return best;
+  }
+  [[nodiscard]] static double gain(double before, double after) {
+    if (!(after > before)) return 0;
+    return before > -HUGE_VAL ? after - before : HUGE_VAL;
+  }
+
+  [[nodiscard]] std::optional<Box> keep(const std::pair<Box, Box>& halves) {
+    const bool first_better = !(halves.first < halves.second);  // the queue's order: the greater comes first
+    const Box& better = first_better ? halves.first : halves.second;
+    const Box& other = first_better ? halves.second : halves.first;
+    if (!gone(other)) queue_.push(other);
+    if (gone(better)) return {};
+    if (result.reduction.top.entries().empty()) return better;
+    queue_.push(better);
+    return {};
   }
 
   void evaluate(const Box& box) {
-    if (box.outer != current_) {
-      kernel_.use(subjects_[box.outer].subject, subjects_[box.outer].compiled);
-      current_ = box.outer;
+    Kernel& kernel = kernels_[box.outer % kernels_.size()];
+    if (kernel.outer != box.outer) {
+      kernel.points.use(subjects_[box.outer].subject, subjects_[box.outer].compiled);
+      kernel.outer = box.outer;
     }
+    kernel.points.run(std::span(box.low).first(axes_), std::span(box.high).first(axes_), subjects_[box.outer].axes);
     indices_.clear();
     std::array<std::uint32_t, kMostAxes> row = box.low;
     for (std::uint64_t left = points_in(box); left > 0; --left) {
-      std::uint64_t at = 0;
+      std::uint64_t at = box.outer * space_.inner();
       for (std::size_t a = 0; a < axes_; ++a) at += row[a] * strides_[a];
       indices_.push_back(at);
-      if (indices_.size() == PointKernel::kBlock || left == 1) evaluate_indices(box.outer);
       for (std::size_t a = axes_; a-- > 0;) {
         if (++row[a] < box.high[a]) break;
         row[a] = box.low[a];
       }
     }
-  }
-  void evaluate_indices(std::uint32_t outer) {
-    kernel_.run(indices_);
-    for (auto& i : indices_) i += outer * space_.inner();
-    result.reduction.add(kernel_, indices_);
-    indices_.clear();
+    result.reduction.add(kernel.points, indices_);
   }
 
   const Space& space_;
-  PointKernel kernel_;
   std::size_t axes_;
   std::uint64_t leaf_;
   std::array<std::uint64_t, kMostAxes> strides_{};
   std::array<std::uint32_t, kMostAxes> sizes_{};
   std::array<bool, kMostAxes> coupled_{};  ///< a row of it sets several inputs
   std::vector<Bound> subjects_;
-  std::uint32_t current_ = 0;
+  std::vector<Kernel> kernels_;
   std::priority_queue<Box> queue_;
   std::vector<Interval> slots_;
   std::vector<std::uint64_t> indices_;

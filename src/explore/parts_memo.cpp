@@ -52,13 +52,16 @@ constexpr int kManyPlans = 5;
 /// Calls `parts_of(plan)` once for each run of equal plans and spreads what it gives over the lanes; `in_lanes()` where
 /// nearly every lane has a plan of its own.
 template <class Out, class PartsOf, class InLanes>
-[[nodiscard]] Out by_runs(const Plan<Lanes>& plans, PartsOf&& parts_of, InLanes&& in_lanes) {
+void by_runs(const Plan<Lanes>& plans, PartsOf&& parts_of, InLanes&& in_lanes, Out& out) {
   using Parts = std::remove_cvref_t<decltype(parts_of(Plan<>()))>;
   const unsigned starts = run_starts(plans);
   const int runs = std::popcount(starts);
-  if (runs >= kManyPlans) return in_lanes();
+  if (runs >= kManyPlans) {
+    out = in_lanes();
+    return;
+  }
   std::array<const Parts*, Lanes::width> found;
-  std::array<Parts, kManyPlans> copies;
+  static thread_local std::array<Parts, kManyPlans> copies;
   std::size_t run = 0;
   for (int lane = 0; lane < Lanes::width; ++lane) {
     const auto at = static_cast<std::size_t>(lane);
@@ -72,9 +75,22 @@ template <class Out, class PartsOf, class InLanes>
     // A later plan may push the parts of an earlier one out.
     if (runs > 1) found[at] = &(copies[run++] = *found[at]);
   }
-  Out out;
   put_lanes(found, out);
-  return out;
+}
+
+/// Parts of these plans: those that the lanes had last where they are the same, else by runs.
+template <class Out, class PartsOf, class InLanes>
+[[nodiscard]] const Out& lanes_of(LastLanes<Out>& last, const PartsMemo* memo, const Plan<Lanes>& plans, PartsOf&& parts_of, InLanes&& in_lanes) {
+  if (memo != nullptr && last.are_of(plans)) return last.parts;
+  last.used = false;
+  if (memo == nullptr) {
+    last.parts = in_lanes();
+    return last.parts;
+  }
+  by_runs(plans, parts_of, in_lanes, last.parts);
+  last.plans = plans;
+  last.used = true;
+  return last.parts;
 }
 
 }  // namespace
@@ -86,30 +102,18 @@ void PartsMemo::use(const ScenarioState& state, const ScenarioInputs<>& fixed) {
                     std::memcmp(&fixed.shape, &fixed_.shape, sizeof fixed.shape) == 0;
   if (same) return;
   fixed_ = fixed;
-  prefill_.clear();
-  decode_.clear();
-  steps_.clear();
-  forward_prefill_.clear();
-  forward_decode_.clear();
+  plans_.clear();
+  ranges_.clear();
 }
 
 const PassParts<>& PartsMemo::pass(const Structure& structure, const Plan<>& plan) {
-  auto& place = (structure.phase == Phase::decode ? decode_ : prefill_).at(state_->id, plan);
-  if (!place.used) place.value = pass_parts(model(structure), plan, fixed_.device, fixed_.links, ops_);
-  place.used = true;
-  return place.value;
+  return plans_.pass(state(), structure.phase, plan, [&] { return pass_parts(model(structure), plan, fixed_.device, fixed_.links, ops_); });
 }
 const StepParts<>& PartsMemo::step(const Structure& structure, const Plan<>& plan) {
-  auto& place = steps_.at(state_->id, plan);
-  if (!place.used) place.value = step_parts(model(structure), plan, fixed_.device, fixed_.links, ops_);
-  place.used = true;
-  return place.value;
+  return plans_.step(state(), plan, [&] { return step_parts(model(structure), plan, fixed_.device, fixed_.links, ops_); });
 }
 const ListTotals<>& PartsMemo::forward(const Structure& structure, const Plan<>& plan) {
-  auto& place = (structure.phase == Phase::decode ? forward_decode_ : forward_prefill_).at(state_->id, plan);
-  if (!place.used) place.value = FreshParts<double>{ops_}.forward(model(structure), plan);
-  place.used = true;
-  return place.value;
+  return plans_.forward(state(), structure.phase, plan, [&] { return FreshParts<double>{ops_}.forward(model(structure), plan); });
 }
 
 PartsMemo& thread_parts() {
@@ -118,25 +122,24 @@ PartsMemo& thread_parts() {
   return *memo;
 }
 
-PassParts<Lanes> LaneParts::pass(const ModelView<Lanes>& model, const Plan<Lanes>& plan, const Device<Lanes>& device,
-                                 const Links<Lanes>& links) const {
-  const auto in_lanes = [&] { return pass_parts<Lanes>(model, plan, device, links, *ops); };
-  if (memo == nullptr) return in_lanes();
-  return by_runs<PassParts<Lanes>>(
-      bare(plan), [&](const Plan<>& p) -> const PassParts<>& { return memo->pass(model.structure, p); }, in_lanes);
+const PassParts<Lanes>& LaneParts::pass(const ModelView<Lanes>& model, const Plan<Lanes>& plan, const Device<Lanes>& device,
+                                        const Links<Lanes>& links) const {
+  return lanes_of(
+      model.structure.phase == Phase::decode ? buffers->decode : buffers->prefill, memo, pass_plan(plan),
+      [&](const Plan<>& p) -> const PassParts<>& { return memo->pass(model.structure, p); },
+      [&] { return pass_parts<Lanes>(model, plan, device, links, buffers->ops); });
 }
-StepParts<Lanes> LaneParts::step(const ModelView<Lanes>& model, const Plan<Lanes>& plan, const Device<Lanes>& device,
-                                 const Links<Lanes>& links) const {
-  const auto in_lanes = [&] { return step_parts<Lanes>(model, plan, device, links, *ops); };
-  if (memo == nullptr) return in_lanes();
-  return by_runs<StepParts<Lanes>>(
-      bare(plan), [&](const Plan<>& p) -> const StepParts<>& { return memo->step(model.structure, p); }, in_lanes);
+const StepParts<Lanes>& LaneParts::step(const ModelView<Lanes>& model, const Plan<Lanes>& plan, const Device<Lanes>& device,
+                                        const Links<Lanes>& links) const {
+  return lanes_of(
+      buffers->step, memo, step_plan(plan), [&](const Plan<>& p) -> const StepParts<>& { return memo->step(model.structure, p); },
+      [&] { return step_parts<Lanes>(model, plan, device, links, buffers->ops); });
 }
-ListTotals<Lanes> LaneParts::forward(const ModelView<Lanes>& model, const Plan<Lanes>& plan) const {
-  const auto in_lanes = [&] { return FreshParts<Lanes>{*ops}.forward(model, plan); };
-  if (memo == nullptr) return in_lanes();
-  return by_runs<ListTotals<Lanes>>(
-      bare(plan), [&](const Plan<>& p) -> const ListTotals<>& { return memo->forward(model.structure, p); }, in_lanes);
+const ListTotals<Lanes>& LaneParts::forward(const ModelView<Lanes>& model, const Plan<Lanes>& plan) const {
+  return lanes_of(
+      model.structure.phase == Phase::decode ? buffers->forward_decode : buffers->forward_prefill, memo, step_plan(plan),
+      [&](const Plan<>& p) -> const ListTotals<>& { return memo->forward(model.structure, p); },
+      [&] { return FreshParts<Lanes>{buffers->ops}.forward(model, plan); });
 }
 
 }  // namespace mlsysim::detail

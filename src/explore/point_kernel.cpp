@@ -117,6 +117,36 @@ void PointKernel::run(std::span<const std::uint64_t> points) {
   evaluate(points.size());
 }
 
+void PointKernel::run(std::span<const std::uint32_t> low, std::span<const std::uint32_t> high, std::span<const std::size_t> axes) {
+  std::size_t points = 1;
+  for (std::size_t a = 0; a < low.size(); ++a) points *= high[a] - low[a];
+  for (std::size_t k = 0; k < columns_.size(); ++k) {
+    const Space::Column& c = columns_[k];
+    std::size_t inside = 1;  // points until the next row
+    for (std::size_t a = axes[k] + 1; a < low.size(); ++a) inside *= high[a] - low[a];
+    double* const to = buffer_.data() + c.input * kStride;
+    for (std::size_t p = 0; p < points;)
+      for (std::uint32_t row = low[axes[k]]; row < high[axes[k]]; ++row, p += inside) std::fill_n(to + p, inside, c.values[row]);
+    filled_[c.input] = kVaries;
+  }
+  evaluate(points);
+}
+
+std::vector<std::size_t> PointKernel::axes_of_columns() const {
+  // Columns of one coupled axis share its stride; so do axes of one row and their neighbour, which the rows tell apart.
+  std::vector<std::size_t> out;
+  for (const auto& c : columns_) {
+    std::uint64_t stride = space_.inner();
+    for (std::size_t i = space_.structural_axes(); i < space_.axes().size(); ++i) {
+      stride /= space_.axes()[i].size();
+      if (stride != c.stride || space_.axes()[i].size() != c.values.size()) continue;
+      out.push_back(i - space_.structural_axes());
+      break;
+    }
+  }
+  return out;
+}
+
 void PointKernel::evaluate(std::size_t points) {
   points_ = points;
   // Whole lanes; the points beyond hold values of earlier blocks, which are admissible.

@@ -13,7 +13,7 @@ namespace {
 
 /// Buffers of one thread.
 struct Block {
-  OpList<Lanes> ops;
+  LaneBuffers parts;
   ScenarioInputs<Lanes> numbers;
   std::vector<std::uint16_t> varying;  ///< inputs of the entry that are not one value over the block
 };
@@ -44,12 +44,12 @@ MLSYSIM_KERNEL void find_varying(const double* const* in, std::size_t inputs, st
 void run_lanes(const ScenarioState& s, Block& block, const LaneParts& parts, const double* const* in,
                               double* const* out, std::size_t points) {
   Lanes* const to = flat<Lanes>(block.numbers);
+  ScenarioResults<Lanes> results;
+  const Lanes* const found = flat<Lanes>(results);
   for (std::size_t at = 0; at < points; at += Lanes::width) {
     for (const std::size_t i : block.varying)
       for (int j = 0; j < Lanes::width; ++j) to[s.inputs[i]].lane[j] = in[i][at + static_cast<std::size_t>(j)];
-    ScenarioResults<Lanes> results;
     scenario_numbers(s, block.numbers, parts, results);
-    const Lanes* const found = flat<Lanes>(results);
     for (std::size_t i = 0; i < s.results.size(); ++i)
       for (int j = 0; j < Lanes::width; ++j) out[i][at + static_cast<std::size_t>(j)] = found[s.results[i]].lane[j];
   }
@@ -75,7 +75,8 @@ void scenario_batch(const void* self, const double* const* in, double* const* ou
   const bool one_machine = std::none_of(block.varying.begin(), block.varying.end(), [&](std::size_t i) { return outside_plan(s, i); });
   PartsMemo& memo = thread_parts();
   if (one_machine) memo.use(s, fixed);
-  run_lanes(s, block, {one_machine ? &memo : nullptr, &block.ops}, in, out, points);
+  block.parts.forget();
+  run_lanes(s, block, {one_machine ? &memo : nullptr, &block.parts}, in, out, points);
 }
 
 }  // namespace mlsysim::detail

@@ -25,25 +25,34 @@ template <class R, class S>
   return out;
 }
 
-/// Source of parts for ranges: where the plans of a box agree on what the parts depend on, those of that one plan.
+/// Source of parts for ranges. Where the plans of a box agree on what the parts depend on, those of that one plan; else
+/// those of the ranges, of which the boxes that a search tries one after the other have many in common.
 struct RangeParts {
   PartsMemo* memo;  ///< null where the model or the machine is a range
   OpList<Interval>* ops;
 
   [[nodiscard]] PassParts<Interval> pass(const ModelView<Interval>& model, const Plan<Interval>& plan,
                                          const Device<Interval>& device, const Links<Interval>& links) const {
-    if (Plan<> one; memo != nullptr && single(bare(plan), one)) return as_ranges<PassParts<Interval>>(memo->pass(model.structure, one));
-    return pass_parts(model, plan, device, links, *ops);
+    const auto fresh = [&] { return pass_parts(model, plan, device, links, *ops); };
+    if (memo == nullptr) return fresh();
+    const auto ranges = pass_plan(plan);
+    if (Plan<> one; single(ranges, one)) return as_ranges<PassParts<Interval>>(memo->pass(model.structure, one));
+    return memo->ranges().pass(memo->state(), model.structure.phase, ranges, fresh);
   }
   [[nodiscard]] StepParts<Interval> step(const ModelView<Interval>& model, const Plan<Interval>& plan,
                                          const Device<Interval>& device, const Links<Interval>& links) const {
-    if (Plan<> one; memo != nullptr && single(bare(plan), one)) return as_ranges<StepParts<Interval>>(memo->step(model.structure, one));
-    return step_parts(model, plan, device, links, *ops);
+    const auto fresh = [&] { return step_parts(model, plan, device, links, *ops); };
+    if (memo == nullptr) return fresh();
+    const auto ranges = step_plan(plan);
+    if (Plan<> one; single(ranges, one)) return as_ranges<StepParts<Interval>>(memo->step(model.structure, one));
+    return memo->ranges().step(memo->state(), ranges, fresh);
   }
   [[nodiscard]] ListTotals<Interval> forward(const ModelView<Interval>& model, const Plan<Interval>& plan) const {
-    if (Plan<> one; memo != nullptr && single(bare(plan), one))
-      return as_ranges<ListTotals<Interval>>(memo->forward(model.structure, one));
-    return FreshParts<Interval>{*ops}.forward(model, plan);
+    const auto fresh = [&] { return FreshParts<Interval>{*ops}.forward(model, plan); };
+    if (memo == nullptr) return fresh();
+    const auto ranges = step_plan(plan);
+    if (Plan<> one; single(ranges, one)) return as_ranges<ListTotals<Interval>>(memo->forward(model.structure, one));
+    return memo->ranges().forward(memo->state(), model.structure.phase, ranges, fresh);
   }
 };
 

@@ -30,47 +30,56 @@ class Differ {
     return law_(at);
   }
 
-  /// Runs the law with up to eight seeds, moving in `direction`.
-  [[nodiscard]] std::vector<Dual<>> duals(std::span<const std::size_t> inputs, double direction) const {
-    std::vector<Dual<>> given(in_.begin(), in_.end()), found(law_.results.size());
-    for (std::size_t seed = 0; seed < inputs.size(); ++seed)
-      given[inputs[seed]] = Dual<>::variable(in_[inputs[seed]], static_cast<int>(seed), direction);
-    law_.dual(law_.self.get(), given.data(), found.data());
-    return found;
-  }
+  /// A run of the law with up to eight inputs as seeds.
+  struct Run {
+    std::span<const std::size_t> inputs;
+    std::vector<Dual<>> found;
+    detail::StepProbe probe;  ///< the steps that it met
+  };
+  /// Seeds move in `direction`.
+  [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction) const { return run(inputs, direction, in_); }
 
   /// Steps of an input that passes through ceil, floor or a count: the next move that changes one of them.
   struct Step {
     double to = 0;
-    bool found = false;
+    std::vector<double> there;  ///< results behind it; empty if there is none
   };
-  [[nodiscard]] Step next_step(std::size_t input, const FieldRange& range) const {
-    const double here = in_[input];
+  /// @param here the run at the point itself, in which the input was seed `seed`
+  [[nodiscard]] Step next_step(const Run& here, std::size_t seed, const FieldRange& range) const {
+    const std::size_t input = here.inputs[seed];
     for (const double direction : {1.0, -1.0}) {
-      double at = here;
-      const double marks_here = probe_at(input, here).marks;
+      std::vector<double> at(in_.begin(), in_.end());
+      double move = direction > 0 ? here.probe.up[seed] : here.probe.down[seed];
       for (int round = 0; round < 8; ++round) {
-        const detail::StepProbe probe = probe_at(input, at);
-        // An input that enters the ceil in a curved way is met by repeating the linear step from where it landed.
-        const double move = direction > 0 ? probe.up[0] : probe.down[0];
         if (!std::isfinite(move)) break;
-        const double nudge = 1e-9 * std::max(std::fabs(at), move) + std::numeric_limits<double>::min();
-        at += direction * (move + nudge);
-        if (!admissible(range, at)) break;
-        if (probe_at(input, at).marks != marks_here) return {at, true};
+        const double nudge = 1e-9 * std::max(std::fabs(at[input]), move) + std::numeric_limits<double>::min();
+        at[input] += direction * (move + nudge);
+        if (!admissible(range, at[input])) break;
+        // With the same seeds, because what a run leaves out hangs on them.
+        const Run there = run(here.inputs, 1.0, at);
+        if (there.probe.marks != here.probe.marks) return {at[input], values_of(there)};
+        // An input that enters the ceil in a curved way is met by repeating the linear step from where it landed.
+        move = direction > 0 ? there.probe.up[seed] : there.probe.down[seed];
       }
     }
     return {};
   }
 
  private:
-  [[nodiscard]] detail::StepProbe probe_at(std::size_t input, double x) const {
-    std::vector<Dual<>> given(in_.begin(), in_.end()), found(law_.results.size());
-    given[input] = Dual<>::variable(x, 0);
-    detail::StepProbe probe;
-    const detail::StepProbeScope watching(probe);
-    law_.dual(law_.self.get(), given.data(), found.data());
-    return probe;
+  [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction, std::span<const double> at) const {
+    Run run{inputs, std::vector<Dual<>>(law_.results.size()), {}};
+    std::vector<Dual<>> given(at.begin(), at.end());
+    for (std::size_t seed = 0; seed < inputs.size(); ++seed)
+      given[inputs[seed]] = Dual<>::variable(at[inputs[seed]], static_cast<int>(seed), direction);
+    const detail::StepProbeScope watching(run.probe);
+    law_.dual(law_.self.get(), given.data(), run.found.data());
+    return run;
+  }
+
+  [[nodiscard]] static std::vector<double> values_of(const Run& run) {
+    std::vector<double> out;
+    for (const auto& x : run.found) out.push_back(x.value);
+    return out;
   }
 
   const LawEntry& law_;
@@ -94,40 +103,59 @@ double next_count(const FieldRange& range, double n) {
   return admissible(range, up) ? up : std::ceil(n) - 1.0;
 }
 
+/// The inputs that meet a kink somewhere. The others have the same slopes on both sides, because flags cover both.
+std::vector<std::size_t> kinked_inputs(std::span<const Differ::Run> runs) {
+  std::vector<std::size_t> out;
+  for (const auto& run : runs)
+    for (std::size_t k = 0; k < run.inputs.size(); ++k)
+      if (std::any_of(run.found.begin(), run.found.end(), [&](const Dual<>& x) { return x.kinks(static_cast<int>(k)); }))
+        out.push_back(run.inputs[k]);
+  return out;
+}
+
 void exact_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted, Gradient& g) {
   const std::size_t n_in = g.in.size(), n_out = g.values.size();
-  for (std::size_t first = 0; first < wanted.size(); first += kSeeds) {
-    const auto seeded = wanted.subspan(first, std::min(kSeeds, wanted.size() - first));
-    const auto forward = at.duals(seeded, 1.0);
-    // Flags cover both sides of the point: without a kink one run tells them both.
-    const bool kinks = std::any_of(forward.begin(), forward.end(), [](const Dual<>& x) { return x.any_kink(); });
-    const auto backward = kinks ? at.duals(seeded, -1.0) : std::vector<Dual<>>();
-    for (std::size_t seed_at = 0; seed_at < seeded.size(); ++seed_at) {
-      const int seed = static_cast<int>(seed_at);
-      const std::size_t i = seeded[seed_at];
-      const FieldRange range = base_range(law.inputs[i]);
-      std::vector<bool> steps(n_out);
-      bool any = false;
-      for (std::size_t r = 0; r < n_out; ++r) {
-        Sensitivity& s = g.entries[r * n_in + i];
-        s.right = forward[r].partial[seed];
-        s.left = kinks ? -backward[r].partial[seed] : s.right;
-        if (s.right != s.left && (forward[r].kinks(seed) || backward[r].kinks(seed))) s.slope = Slope::kink;
-        steps[r] = forward[r].steps(seed) || (kinks && backward[r].steps(seed)) ||
-                   (law.inputs[i].integral && (s.right != 0 || s.left != 0));
-        any = any || steps[r];
-      }
-      if (!any) continue;
-      if (law.inputs[i].integral) {
-        const double to = next_count(range, g.in[i]);
-        set_steps(g, i, to, at.moved(i, to), steps);
-      } else if (const auto step = at.next_step(i, range); step.found) {
-        set_steps(g, i, step.to, at.moved(i, step.to), steps);
-      } else {
-        // A jump of `select` right here, or no step within the range: the value just beside tells the change.
-        const double to = std::nextafter(g.in[i], range.high > g.in[i] ? INFINITY : -INFINITY);
-        set_steps(g, i, to, at.moved(i, to), steps);
-      }
+  const auto runs_of = [&](std::span<const std::size_t> inputs, double direction) {
+    std::vector<Differ::Run> runs;
+    for (std::size_t first = 0; first < inputs.size(); first += kSeeds)
+      runs.push_back(at.run(inputs.subspan(first, std::min(kSeeds, inputs.size() - first)), direction));
+    return runs;
+  };
+  const auto ahead = runs_of(wanted, 1.0);
+  const auto kinked = kinked_inputs(ahead);
+  const auto behind = runs_of(kinked, -1.0);
+  std::size_t next_kinked = 0;
+  for (std::size_t w = 0; w < wanted.size(); ++w) {
+    const std::size_t i = wanted[w];
+    const Differ::Run& forward = ahead[w / kSeeds];
+    const int seed = static_cast<int>(w % kSeeds);
+    const bool kink = next_kinked < kinked.size() && kinked[next_kinked] == i;
+    const Differ::Run* const backward = kink ? &behind[next_kinked / kSeeds] : nullptr;
+    const int seed_back = static_cast<int>(next_kinked % kSeeds);
+    next_kinked += kink ? 1 : 0;
+    const FieldRange range = base_range(law.inputs[i]);
+    std::vector<bool> steps(n_out);
+    bool any = false;
+    for (std::size_t r = 0; r < n_out; ++r) {
+      Sensitivity& s = g.entries[r * n_in + i];
+      const Dual<>& front = forward.found[r];
+      const Dual<>* const back = kink ? &backward->found[r] : nullptr;
+      s.right = front.partial[seed];
+      s.left = kink ? -back->partial[seed_back] : s.right;
+      if (s.right != s.left && (front.kinks(seed) || back->kinks(seed_back))) s.slope = Slope::kink;
+      steps[r] = front.steps(seed) || (kink && back->steps(seed_back)) || (law.inputs[i].integral && (s.right != 0 || s.left != 0));
+      any = any || steps[r];
+    }
+    if (!any) continue;
+    if (law.inputs[i].integral) {
+      const double to = next_count(range, g.in[i]);
+      set_steps(g, i, to, at.moved(i, to), steps);
+    } else if (const auto step = at.next_step(forward, w % kSeeds, range); !step.there.empty()) {
+      set_steps(g, i, step.to, step.there, steps);
+    } else {
+      // A jump of `select` right here, or no step within the range: the value just beside tells the change.
+      const double to = std::nextafter(g.in[i], range.high > g.in[i] ? INFINITY : -INFINITY);
+      set_steps(g, i, to, at.moved(i, to), steps);
     }
   }
 }

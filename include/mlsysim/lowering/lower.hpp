@@ -22,13 +22,13 @@ namespace detail {
 /// Appends the forward pass. Returns the end of the operators that have weights; transfers between stages follow.
 template <class T>
 std::size_t forward_pass(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers,
-                    const Plan<T>& plan, OpList<T>& ops) {
+                         const Plan<T>& plan, const T& chunks, OpList<T>& ops) {
   ops.clear();
   const bool convolutional = structure.architecture == Architecture::cnn;
   if (convolutional) forward_convolution(structure, layers, plan, ops);
   else forward_transformer(structure, shape, plan, ops);
   const std::size_t weights_end = ops.size();
-  if (!convolutional) pipeline_transfer(structure, shape, plan, ops);
+  if (!convolutional) pipeline_transfer(structure, shape, plan, chunks, ops);
   return weights_end;
 }
 
@@ -39,9 +39,39 @@ std::size_t forward_pass(const Structure& structure, const Shape<T>& shape, std:
 template <class T>
 [[nodiscard]] PlaceTotals<T> forward_totals(const Structure& structure, const Shape<T>& shape,
                                             std::span<const ConvLayer> layers, const Plan<T>& plan, OpList<T>& ops) {
-  detail::forward_pass(structure, shape, layers, plan, ops);
+  detail::forward_pass(structure, shape, layers, plan, plan.virtual_stages, ops);
   return place_totals_of(ops, ops.size());
 }
+
+namespace detail {
+
+/// As `lower`, with the transfers of `chunks` model chunks of a pipeline stage.
+template <class T>
+Lowered<T> lower_chunks(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers,
+                        const Plan<T>& plan, const T& chunks, OpList<T>& ops) {
+  const std::size_t weights_end = forward_pass(structure, shape, layers, plan, chunks, ops);
+  Lowered<T> made;
+  made.forward_end = ops.size();
+  const bool training = structure.phase == Phase::training;
+  if (training) {
+    recompute(structure, plan, ops, weights_end);
+    backward(structure, plan, ops, made.forward_end);
+  }
+  made.totals = place_totals_of(ops, made.forward_end);
+  if (training || structure.offloads) {
+    const bool convolutional = structure.architecture == Architecture::cnn;
+    const T blocks = convolutional ? T{static_cast<double>(layers.size())} : ceil_div(shape.layers, plan.pp);
+    shard(structure, plan, ops, Place::block, blocks, made.totals[Place::block]);
+    if (!convolutional) {
+      shard(structure, plan, ops, Place::first, T{1.0}, made.totals[Place::first]);
+      shard(structure, plan, ops, Place::last, T{1.0}, made.totals[Place::last]);
+    }
+  }
+  made.end = ops.size();
+  return made;
+}
+
+}  // namespace detail
 
 /// Appends the operators of one pass (serving) or of one micro-batch and its update (training) on one device.
 ///
@@ -56,26 +86,7 @@ template <class T>
 template <class T>
 Lowered<T> lower(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers,
                  const Plan<T>& plan, OpList<T>& ops) {
-  const std::size_t weights_end = detail::forward_pass(structure, shape, layers, plan, ops);
-  Lowered<T> made;
-  made.forward_end = ops.size();
-  const bool training = structure.phase == Phase::training;
-  if (training) {
-    detail::recompute(structure, plan, ops, weights_end);
-    detail::backward(structure, plan, ops, made.forward_end);
-  }
-  made.totals = place_totals_of(ops, made.forward_end);
-  if (training || structure.offloads) {
-    const bool convolutional = structure.architecture == Architecture::cnn;
-    const T blocks = convolutional ? T{static_cast<double>(layers.size())} : ceil_div(shape.layers, plan.pp);
-    detail::shard(structure, plan, ops, Place::block, blocks, made.totals[Place::block]);
-    if (!convolutional) {
-      detail::shard(structure, plan, ops, Place::first, T{1.0}, made.totals[Place::first]);
-      detail::shard(structure, plan, ops, Place::last, T{1.0}, made.totals[Place::last]);
-    }
-  }
-  made.end = ops.size();
-  return made;
+  return detail::lower_chunks(structure, shape, layers, plan, plan.virtual_stages, ops);
 }
 
 }  // namespace mlsysim

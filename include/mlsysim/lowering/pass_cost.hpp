@@ -105,14 +105,15 @@ struct ListCost {
 
   [[nodiscard]] const Time<T>& between(Traffic t) const { return network[static_cast<std::size_t>(t)]; }
 
-  /// Of one pass on a pipeline stage; `first`, `last`: 1 where it is that stage; `blocks`: its share of the fullest
-  /// stage's blocks.
-  [[nodiscard]] PassCost<T> stage(Pass pass, const T& first, const T& last, const T& blocks = T{1.0}) const {
-    const auto& p = at[static_cast<std::size_t>(pass)];
-    PassCost<T> sum = p[static_cast<std::size_t>(Place::stage)];
-    sum.add(p[static_cast<std::size_t>(Place::block)], blocks);
-    sum.add(p[static_cast<std::size_t>(Place::first)], first);
-    sum.add(p[static_cast<std::size_t>(Place::last)], last);
+  [[nodiscard]] const PassCost<T>& of(Pass pass, Place place) const {
+    return at[static_cast<std::size_t>(pass)][static_cast<std::size_t>(place)];
+  }
+  /// Of one pass on a pipeline stage, without what runs once on every stage; `first`, `last`: 1 where it is that stage;
+  /// `blocks`: its share of the fullest stage's blocks.
+  [[nodiscard]] PassCost<T> stage(Pass pass, const T& first, const T& last, const T& blocks) const {
+    PassCost<T> sum = of(pass, Place::block) * blocks;
+    sum.add(of(pass, Place::first), first);
+    sum.add(of(pass, Place::last), last);
     return sum;
   }
 };
@@ -166,21 +167,21 @@ template <class T>
 [[nodiscard]] ListCost<T> price_list(std::span<const Op<T>> ops, const Device<T>& device, const Links<T>& links) {
   ListCost<T> sums;
   detail::ListPricer<T> price_one(device, links);
-  // Neighbours mostly share pass and place: their sums stay in registers until others' turn.
-  PassCost<T>* here = &sums.at[0][0];
-  PassCost<T> sum;
-  for (const Op<T>& op : ops) {
-    const OpCost<T> cost = price_one(op);
-    PassCost<T>* const next = &sums.at[static_cast<std::size_t>(op.pass)][static_cast<std::size_t>(op.place)];
-    if (next != here) {
-      *here = sum;
-      sum = *next;
-      here = next;
+  // Neighbours mostly share pass and place: the sums of a run of them stay in registers.
+  const Op<T>* op = ops.data();
+  const Op<T>* const end = op + ops.size();
+  while (op != end) {
+    const Pass pass = op->pass;
+    const Place place = op->place;
+    PassCost<T>& here = sums.at[static_cast<std::size_t>(pass)][static_cast<std::size_t>(place)];
+    PassCost<T> sum = here;
+    for (; op != end && op->pass == pass && op->place == place; ++op) {
+      const OpCost<T> cost = price_one(*op);
+      sum.add(*op, cost, device.issue);
+      if (op->between != Traffic::none && pass != Pass::update) sums.network[static_cast<std::size_t>(op->between)] += cost.network;
     }
-    sum.add(op, cost, device.issue);
-    if (op.pass != Pass::update) sums.network[static_cast<std::size_t>(op.between)] += cost.network;
+    here = sum;
   }
-  *here = sum;
   return sums;
 }
 

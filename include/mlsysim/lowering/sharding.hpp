@@ -9,11 +9,12 @@ namespace mlsysim::detail {
 
 /// Sends the block's output to the next pipeline stage (and its gradient back, by the backward rule). Each tensor-parallel
 /// rank sends its part; ranks that need the whole gather it inside the node (Narayanan et al. 2021, section 4.1).
+/// @param chunks model chunks whose outputs are sent
 template <class T>
-void pipeline_transfer(const Structure& structure, const Shape<T>& shape, const Plan<T>& plan, OpList<T>& ops) {
+void pipeline_transfer(const Structure& structure, const Shape<T>& shape, const Plan<T>& plan, const T& chunks, OpList<T>& ops) {
   const T values = plan.batch / plan.ep * plan.new_tokens / plan.cp * shape.hidden;
   const Data<T> whole = plan.activation_bytes * values;
-  const T sent = plan.virtual_stages * select(plan.pp > T{1.0}, T{1.0}, T{0.0});
+  const T sent = chunks * select(plan.pp > T{1.0}, T{1.0}, T{0.0});
   collective(ops, "pipeline_transfer", Collective::point_to_point, Traffic::pipeline, sent, whole / plan.tp, plan.pp,
              plan.tp * plan.cp * plan.ep * plan.dp).place = Place::stage;
   if (!structure.sequence_parallel)

@@ -129,11 +129,12 @@ template <class T>
 }
 
 /// What the operators of a step come to on the two ends of the pipeline, before any of them run beside each other: all of
-/// a step that the number of micro-batches, the shares of overlap and the schedule do not change, so that plans which
-/// differ in those only can have it in common.
+/// a step that the number of micro-batches, the shares of overlap, the schedule and the model chunks of a stage do not
+/// change, so that plans which differ in those only can have it in common.
 template <class T = double>
 struct StepParts {
-  StageCost<T> first, last;
+  StageCost<T> first, last;                    ///< without the transfers between stages
+  PassCost<T> sent, sent_back;                 ///< transfers of one model chunk, forward and backward
   std::array<Time<T>, kTraffics> network{};     ///< of one micro-batch, by whom it joins
   ListTotals<T> first_totals, last_totals;
 
@@ -141,13 +142,14 @@ struct StepParts {
 };
 
 /// Lowers and prices one micro-batch and its update. Layers that do not divide evenly leave one less for the last stage,
-/// which holds the output head. `ops` is the caller's workspace and afterwards holds the list.
+/// which holds the output head. `ops` is the caller's workspace and afterwards holds the list, with the transfers of one
+/// model chunk.
 template <class T>
 [[nodiscard]] StepParts<T> step_parts(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
                                       const Links<T>& links, OpList<T>& ops) {
-  const auto lowered = lower(model.structure, model.shape, model.layers, plan, ops);
-  const auto costs = price_list<T>(ops.span(), device, links);
   const T one{1.0}, none{0.0};
+  const auto lowered = detail::lower_chunks(model.structure, model.shape, model.layers, plan, one, ops);
+  const auto costs = price_list<T>(ops.span(), device, links);
   const T full = max(ceil_div(model.shape.layers, plan.pp), one), least = max(floor(model.shape.layers / plan.pp), one);
   const auto piped = plan.pp > one;
   const T alone = select(piped, none, one), last_share = select(piped, least / full, one);
@@ -158,7 +160,8 @@ template <class T>
                         costs.stage(Pass::weight_gradient, first, last, share),
                         costs.stage(Pass::update, first, last, share), full * share};
   };
-  return {stage_at(one, alone, one), stage_at(alone, one, last_share), costs.network,
+  return {stage_at(one, alone, one), stage_at(alone, one, last_share), costs.of(Pass::forward, Place::stage),
+          costs.of(Pass::backward, Place::stage), costs.network,
           lowered.totals.stage(one, alone, one), lowered.totals.stage(alone, one, last_share)};
 }
 
@@ -171,7 +174,13 @@ template <class T>
 template <class T>
 [[nodiscard]] StepTime<T> step_of(const StepParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
                                   const Device<T>& device) {
-  const StageCost<T>&first = parts.first, &last = parts.last;
+  const T& chunks = plan.virtual_stages;
+  const auto with_transfers = [&](StageCost<T> stage) {
+    stage.forward.add(parts.sent, chunks);
+    stage.backward.add(parts.sent_back, chunks);
+    return stage;
+  };
+  const StageCost<T> first = with_transfers(parts.first), last = with_transfers(parts.last);
   const Time<T> slot_first = first.slot(plan), slot_last = last.slot(plan);
   const auto first_slower = slot_first > slot_last;
 
@@ -182,7 +191,7 @@ template <class T>
   const Time<T> wait = model.structure.schedule == Schedule::zero_bubble
                            ? max(min(slot_first, slot_last) - 2.0 * first.weight_gradient.kernels(), Time<T>())
                            : min(slot_first, slot_last);
-  step.bubble = wait * ((plan.pp - 1.0) / plan.virtual_stages);
+  step.bubble = wait * ((plan.pp - 1.0) / chunks);
   step.stage = {select_cost(first_slower, first.forward, last.forward),
                 select_cost(first_slower, first.recompute, last.recompute),
                 select_cost(first_slower, first.backward, last.backward),
@@ -200,7 +209,7 @@ template <class T>
   step.tensor_parallel = parts.between(Traffic::tensor) * plan.microbatches;
   step.expert_parallel = parts.between(Traffic::experts) * plan.microbatches;
   step.context_parallel = parts.between(Traffic::context) * plan.microbatches;
-  step.pipeline_parallel = parts.between(Traffic::pipeline) * plan.microbatches;
+  step.pipeline_parallel = parts.between(Traffic::pipeline) * (chunks * plan.microbatches);
 
   const T in_flight = micro_batches_in_flight(model.structure, plan);
   const auto memory = [&](const ListTotals<T>& totals, const T& held) {

@@ -19,7 +19,8 @@ struct ListTotals {
   [[nodiscard]] Params<T> params() const { return dense_params + expert_params; }
 
   ListTotals& operator+=(const Op<T>& op) {
-    (op.parts & part::routed ? expert_params : dense_params) += op.params * op.count;
+    if (op.parts & part::routed) expert_params += op.params * op.count;
+    else dense_params += op.params * op.count;
     work += op.work * op.count;
     traffic += op.traffic * op.count;
     kept += op.kept * op.count;
@@ -65,19 +66,15 @@ struct PlaceTotals {
 template <class T>
 [[nodiscard]] PlaceTotals<T> place_totals_of(const OpList<T>& ops, std::size_t end) {
   PlaceTotals<T> t;
-  // Neighbours mostly share a place: its sums stay in registers until another place's turn.
-  std::size_t place = 0;
-  ListTotals<T> sums;
-  for (std::size_t i = 0; i < end; ++i) {
-    if (ops[i].pass != Pass::forward) continue;
-    if (const auto next = static_cast<std::size_t>(ops[i].place); next != place) {
-      t.at[place] = sums;
-      sums = t.at[next];
-      place = next;
-    }
-    sums += ops[i];
+  // Neighbours mostly share a place: the sums of a run of them stay in registers.
+  for (std::size_t i = 0; i < end;) {
+    const Place place = ops[i].place;
+    ListTotals<T>& at = t.at[static_cast<std::size_t>(place)];
+    ListTotals<T> sums = at;
+    for (; i < end && ops[i].place == place; ++i)
+      if (ops[i].pass == Pass::forward) sums += ops[i];
+    at = sums;
   }
-  t.at[place] = sums;
   return t;
 }
 

@@ -41,10 +41,15 @@ class PointKernel {
   void run(std::uint64_t at, std::size_t points);
   /// Evaluates these inner points, at most kBlock.
   void run(std::span<const std::uint64_t> points);
+  /// Evaluates the points of a box, at most kBlock, in order of their index: rows [low, high) of each axis over numbers.
+  /// @param axes the axis of each column, see `axes_of_columns`
+  void run(std::span<const std::uint32_t> low, std::span<const std::uint32_t> high, std::span<const std::size_t> axes);
 
   [[nodiscard]] const Subject& subject() const { return *subject_; }
   [[nodiscard]] const Compiled& compiled() const { return *compiled_; }
   [[nodiscard]] const std::vector<Space::Column>& columns() const { return columns_; }
+  /// The place of each column's axis among the axes over numbers.
+  [[nodiscard]] std::vector<std::size_t> axes_of_columns() const;
   /// Values of an expression over the block; valid until the next call with the same slot of buffers.
   [[nodiscard]] const double* value(const Expression& e, std::size_t buffer);
   /// Marks points that miss a constraint or hold no number; see MissWord.

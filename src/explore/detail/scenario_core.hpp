@@ -154,7 +154,7 @@ void infer_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   plan.context = s.sequences ? run.seq_len : T{1.0};
   plan.new_tokens = s.prefill.phase == Phase::decode ? T{1.0} : plan.context;
   const ModelView<T> model{s.prefill, in.shape, s.layers};
-  const PassParts<T> parts = source.pass(model, plan, in.device, in.links);
+  const PassParts<T>& parts = source.pass(model, plan, in.device, in.links);
   PassTime<T> pass = overlapped_pass(parts, model, plan, in.device);
   pass.memory = pass_memory(parts, model, plan, in.device);
   add_memory(pass.memory, out);

@@ -173,6 +173,7 @@ TEST_CASE("branch and bound proves what exhaustive search finds, on random space
     REQUIRE(bounded.best[0].index == all.best[0].index);
     REQUIRE(bounded.best[0].objectives == all.best[0].objectives);
     REQUIRE(bounded.bound == Approx(all.best[0].objectives[0]).epsilon(1e-11));
+    REQUIRE(bounded.evaluated <= all.evaluated);
     if (bounded.evaluated < all.evaluated) ++pruned;
   }
   CHECK(infeasible < 700);

@@ -96,9 +96,13 @@ TEST_CASE("all scalars of a scenario agree", "[explore][subject]") {
     for (auto& x : box) x = Interval(x.low * (1 - 1e-3), x.high * (1 + 1e-3));
     std::vector<Interval> bounds(expected.size());
     subject.entry.interval(subject.entry.self.get(), box.data(), bounds.data());
+    const std::vector<Dual<>> still(subject.point.begin(), subject.point.end());
+    std::vector<Dual<>> moving(expected.size());
+    subject.entry.dual(subject.entry.self.get(), still.data(), moving.data());
     for (std::size_t r = 0; r < expected.size(); ++r) {
       INFO(name_of(mode) << " " << subject.entry.results[r].name);
       CHECK(g.values[r] == expected[r]);
+      CHECK(moving[r].value == expected[r]);  // steps are told from the difference
       for (const double x : batched.columns[r]) CHECK(x == Approx(expected[r]).epsilon(1e-13).margin(1e-300));
       if (subject.entry.results[r].name == "degrees_fit") continue;
       CHECK(bounds[r].low <= expected[r] * (1 + 1e-12));

@@ -1,5 +1,6 @@
 #include "sample_entries.hpp"
 
+#include <mlsysim/scalars/dual.hpp>
 #include <mlsysim/tools/gradient.hpp>
 #include <mlsysim/units/error.hpp>
 
@@ -60,6 +61,38 @@ TEST_CASE("tile effects are never an elasticity of zero", "[tools]") {
   CHECK(g.at(1, 0).step == 1.0);
   CHECK(g.at(1, 0).change == 1.0);  // 8 tiles on 4 cores become 12
   CHECK(g.at(0, 0).slope == Slope::step);
+}
+
+namespace {
+int dual_runs = 0;
+}
+
+TEST_CASE("only inputs that meet a kink are run to the other side", "[tools]") {
+  // Twelve inputs, a kink at the first and at the last: two runs ahead, one back for both.
+  LawEntry entry = law(0);
+  entry.inputs.assign(12, law(0).inputs[0]);
+  entry.results.resize(1);
+  entry.evaluate = [](const void*, const double* in, double* out) {
+    out[0] = std::max(in[0], 3.0) + std::max(in[11], 3.0);
+    for (int i = 1; i < 11; ++i) out[0] += i * in[i];
+  };
+  entry.dual = [](const void*, const Dual<8>* in, Dual<8>* out) {
+    ++dual_runs;
+    out[0] = max(in[0], Dual<8>(3.0)) + max(in[11], Dual<8>(3.0));
+    for (int i = 1; i < 11; ++i) out[0] += in[i] * static_cast<double>(i);
+  };
+  dual_runs = 0;
+  const auto g = gradient(entry, std::vector<double>(12, 3.0));
+  CHECK(dual_runs == 3);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{11}}) {
+    CHECK(g.at(0, i).slope == Slope::kink);
+    CHECK(g.at(0, i).right == 1.0);
+    CHECK(g.at(0, i).left == 0.0);
+  }
+  for (std::size_t i = 1; i < 11; ++i) {
+    CHECK(g.at(0, i).slope == Slope::smooth);
+    CHECK(g.at(0, i).left == static_cast<double>(i));
+  }
 }
 
 TEST_CASE("inputs out of range are refused", "[tools]") {

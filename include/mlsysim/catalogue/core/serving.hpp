@@ -45,7 +45,7 @@ template <class T, class Source>
     plan.new_tokens = v.chunks == 1 ? v.prompt - v.cached : min(v.chunk, v.prompt - done);
     done = done + plan.new_tokens;
     plan.context = done;
-    const PassParts<T> parts = source.pass(v.prefill, plan, v.prefill_device, v.links);
+    const PassParts<T>& parts = source.pass(v.prefill, plan, v.prefill_device, v.links);
     const PassTime<T> pass = overlapped_pass(parts, v.prefill, plan, v.prefill_device);
     out.ttft += pass.total;
     out.chunk_time = max(out.chunk_time, pass.total);
