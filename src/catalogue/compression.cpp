@@ -1,4 +1,5 @@
 #include "detail/figures.hpp"
+#include "detail/guard_rails.hpp"
 
 #include <mlsysim/catalogue/models/compression.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
@@ -163,19 +164,12 @@ void operators(const In& in, Params<> params, double baseline_bits, Precision ba
 }
 
 void guard(const In& in, Out& r) {
-  std::string all;
-  const auto broken = [&](std::string_view name, bool is) {
-    if (!is) return;
-    if (r.binding_constraint == "none") r.binding_constraint = name;
-    all += (all.empty() ? "" : ", ") + std::string(name);
-    r.feasible = false;
-  };
-  r.binding_constraint = "none";
-  broken("model_size", in.size_limit && r.compressed_size > *in.size_limit);
-  broken("quality", in.max_accuracy_drop && std::abs(r.estimated_accuracy_delta) > *in.max_accuracy_drop);
-  broken("speedup", in.min_speedup && r.inference_speedup < *in.min_speedup);
-  broken("hardware_support", in.require_hardware_support && !r.hardware_supported);
-  r.violations = all.empty() ? "none" : all;
+  const auto rails = detail::guard_rails(in, r);
+  for (std::size_t i = 0; i < rails.size(); ++i)
+    if (!rails[i].met()) r.violations += (r.violations.empty() ? "" : ", ") + std::string(rails[i].name);
+  r.feasible = r.violations.empty();
+  if (r.feasible) r.violations = "none";
+  r.binding_constraint = r.violations.substr(0, r.violations.find(','));
 }
 
 }  // namespace

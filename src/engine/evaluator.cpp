@@ -1,3 +1,5 @@
+#include "detail/plan_table.hpp"
+
 #include <mlsysim/engine/evaluator.hpp>
 
 #include <mlsysim/engine/requests.hpp>
@@ -246,9 +248,10 @@ std::vector<std::string_view> names_of_list(std::string_view text) {
 }
 
 /// Inputs that were left at their defaults, from the table; the resolvers note what they fill in themselves.
-void note_defaults(const Scenario& s, Notes& notes) {
+void note_defaults(const Scenario& s, Mode mode, Notes& notes) {
   for (const auto& f : describe<Scenario>()) {
-    if (f.kind == ValueKind::object || f.nullable || f.name == "name") continue;
+    if (f.kind == ValueKind::object || f.nullable || f.name == "name" || !detail::plan_place(f.name).used_in(mode)) continue;
+    if (s.draft_model == nullptr && f.name == "draft_acceptance_rate") continue;
     if (f.read(&s) == f.default_value) {
       const Value v = f.default_value;
       std::string words;
@@ -272,7 +275,7 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
   out.hardware = r.fleet().name;
   out.mode = name_of(r.mode());
   out.performance.level_name = "performance";
-  note_defaults(scenario, notes);
+  note_defaults(scenario, r.mode(), notes);
   switch (r.mode()) {
     case Mode::serve: serve(out, r, notes); break;
     case Mode::train: train(out, r, notes); break;
