@@ -18,22 +18,27 @@ struct Judged {
 
 std::vector<Judged> candidates(const CompressionOptimizer::Inputs& in, Notes& notes) {
   std::vector<Judged> out;
-  const auto add = [&](CompressionMethod method, double bits, double sparsity, SparsityType type) {
-    auto one = fields_of<CompressionModel::Inputs>(in);
-    one.method = method;
-    one.target_bitwidth = bits;
-    one.sparsity = sparsity;
-    one.sparsity_type = type;
+  const auto add = [&](const CompressionModel::Inputs& one) {
     auto r = CompressionModel{}.solve(one, notes);
     std::string name = r.label;
     out.push_back({std::move(name), std::move(r)});
   };
-  for (const double bits : {16.0, 8.0, 6.0, 4.0, 3.0, 2.0})
-    add(CompressionMethod::quantization, bits, 0, SparsityType::unstructured);
-  add(CompressionMethod::pruning, 16, 0.5, SparsityType::n_m);
-  for (const double share : {0.5, 0.75}) add(CompressionMethod::pruning, 16, share, SparsityType::structured);
-  for (const double share : {0.5, 0.9})
-    add(CompressionMethod::pruning, 16, share, SparsityType::unstructured);
+  const auto given = fields_of<CompressionModel::Inputs>(in);
+  for (const double bits : {16.0, 8.0, 6.0, 4.0, 3.0, 2.0}) {
+    auto one = given;
+    one.target_bitwidth = bits;
+    add(one);
+  }
+  const auto prune = [&](double share, SparsityType type) {
+    auto one = given;
+    one.method = CompressionMethod::pruning;
+    one.sparsity = share;
+    one.sparsity_type = type;
+    add(one);
+  };
+  prune(0.5, SparsityType::n_m);
+  for (const double share : {0.5, 0.75}) prune(share, SparsityType::structured);
+  for (const double share : {0.5, 0.9}) prune(share, SparsityType::unstructured);
   return out;
 }
 

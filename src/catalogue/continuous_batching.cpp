@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace mlsysim {
@@ -49,16 +48,13 @@ ServingModel::Inputs serving_of(const In& in, double tokens, double batch) {
   return out;
 }
 
-/// Textbook counts no host time.
-constexpr std::array<std::string_view, 1> kUnpriced{"engine"};
-
 /// Requests that fit into `room` bytes, no more than the cap.
 double requests(Data<> room, Data<> each, double cap) {
   return each > Data<>() ? std::clamp(std::floor(room / each), 0.0, cap) : cap;
 }
 
 void textbook(const In& in, double mean, double held, Out& out, Notes& notes) {
-  detail::warn_of_unpriced(in, kUnpriced, notes);
+  detail::warn_of_unpriced(in, {"output_tokens", "engine"}, notes);
   const auto one = ServingModel{}.solve(serving_of(in, mean, 1), notes);
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   const Data<> weights = one.model_weights_size, token = one.kv_cache_size / std::max(1.0, std::round(mean));

@@ -1,5 +1,6 @@
 #include "detail/figures.hpp"
 #include "detail/line.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
@@ -260,6 +261,9 @@ void separate_first_token(const In& in, const EngineFigures& engine, const Stead
 
 InFlightBatchingModel::Result in_flight(const In& in, const EngineFigures& engine, const PassTimes& passes, Notes& notes) {
   check(in);
+  if (!in.prefill_replicas) detail::warn_of_idle(in, {"network_bandwidth"}, "without prefill_replicas", notes);
+  if (in.draft_model == nullptr) detail::warn_of_idle(in, {"draft_acceptance_rate", "draft_tokens"}, "without draft_model", notes);
+  if (in.arrival_rate) detail::warn_of_idle(in, {"equal_lengths"}, "where requests arrive at random", notes);
   Out r;
   r.accelerators = in.tp_size * in.pp_size * in.ep_size;
   const Steady s(in, engine, passes, notes);

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace mlsysim {
@@ -83,8 +82,7 @@ class OperatorPasses final : public PassTimes {
 class TextbookPasses final : public PassTimes {
  public:
   TextbookPasses(const In& in, Notes& notes) : in_(in), views_(prepare_textbook_serving(serving_of(in), notes)) {
-    constexpr std::array<std::string_view, 1> unpriced{"fleet"};  // no collectives are counted
-    detail::warn_of_unpriced(in, unpriced, notes);
+    detail::warn_of_unpriced(in, {"fleet"}, notes);  // no collectives are counted
     if (in.weight_bits) views_.weights = views_.weights * (*in.weight_bits / 8.0 / bytes_per_element(precision()));
   }
   ReplicaPass prefill(double prompts, double new_tokens, double context) const override {

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace mlsysim {
@@ -16,9 +15,6 @@ namespace {
 
 using In = ServingModel::Inputs;
 using Out = ServingModel::Result;
-
-/// Textbook fidelity counts no collectives, so the links between the devices do not matter.
-constexpr std::array<std::string_view, 1> kUnpriced{"fleet"};
 
 void require_decoder(const In& in) {
   if (in.workload->is_language_decoder() || in.workload->has_shape() || in.workload->category == "language") return;
@@ -146,13 +142,16 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   const double draft_tokens = in.draft_tokens.value_or(c.draft_tokens);
   const double devices = in.tp_size * in.pp_size * in.ep_size;
 
+  if (in.decode_hardware == nullptr) detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
+  if (in.draft_model == nullptr) detail::warn_of_idle(in, {"draft_acceptance_rate", "draft_tokens"}, "without draft_model", notes);
+
   Out out;
   out.fidelity = fidelity;
   out.accelerators = devices;
   ServingAnswer<> answer;
   Data<> kv_transfer;  // of the whole batch
   if (fidelity == Fidelity::textbook) {
-    detail::warn_of_unpriced(in, kUnpriced, notes);
+    detail::warn_of_unpriced(in, {"fleet"}, notes);  // no collectives are counted
     const auto v = prepare_textbook_serving(in, notes);
     answer = textbook_serving_core(v);
     Time<> verify = answer.itl;

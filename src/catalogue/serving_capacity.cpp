@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <functional>
 
 namespace mlsysim {
@@ -38,12 +37,9 @@ struct Estimate {
 };
 using Judge = std::function<Estimate(double replicas)>;
 
-/// What one line and one target do not know.
-constexpr std::array<std::string_view, 3> kUnpriced{"engine", "target_p99_ttft", "target_itl"};
-
 /// One server for each replica, which answers at the intervals of a full batch.
 Judge textbook(const In& in, const ContinuousBatchingModel::Result& batching, double slots, Notes& notes) {
-  detail::warn_of_unpriced(in, kUnpriced, notes);
+  detail::warn_of_unpriced(in, {"target_p99_ttft", "target_itl"}, notes);
   auto request = fields_of<ServingModel::Inputs>(in);
   request.seq_len = std::max(1.0, std::round(in.mean_request_tokens.value_or(in.max_seq_len)));
   request.batch_size = slots;

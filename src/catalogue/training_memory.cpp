@@ -15,6 +15,8 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
   out.fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
   out.microbatch_size = std::max(1.0, std::ceil(in.batch_size / (in.dp_size * in.gradient_accumulation_steps)));
   if (out.fidelity == Fidelity::textbook) {
+    detail::warn_of_unpriced_plan(in, notes);
+    detail::warn_of_unpriced(in, {"v_stages"}, notes);
     const TextbookTotals t = textbook_totals(*in.workload, notes);
     out.memory = textbook_training_memory(
         *in.workload, t,
