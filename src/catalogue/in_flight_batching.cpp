@@ -1,5 +1,6 @@
 #include "detail/figures.hpp"
 #include "detail/line.hpp"
+#include "detail/plan_check.hpp"
 #include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
@@ -351,6 +352,7 @@ InFlightBatchingModel::Result in_flight(const In& in, const EngineFigures& engin
 }
 
 InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& in, Notes& notes) const {
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, in.seq_len, notes);
   const Fidelity fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
   const auto engine = engine_figures(in.engine, fidelity, notes);
   const auto passes = pass_times(in, fidelity, engine.prefill_issue, notes);

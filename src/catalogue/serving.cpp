@@ -1,3 +1,4 @@
+#include "detail/plan_check.hpp"
 #include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/serving.hpp>
@@ -137,6 +138,7 @@ Bottleneck slower_of(const PassCost<>& cost, Time<> dispatch) {
 ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   require_decoder(in);
   check_prompt(in);
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, in.seq_len, notes);
   const Conventions& c = conventions_or_standard(in.conventions);
   const Fidelity fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
   const double draft_tokens = in.draft_tokens.value_or(c.draft_tokens);

@@ -243,6 +243,14 @@ Answer training_answer(const ResolvedScenario& r, std::string_view metric, Notes
 }
 
 Answer inference_answer(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
+  if (detail::is_whole_pass(r)) {
+    const auto a = InferencePassModel{}.solve(detail::pass_request(r), notes);
+    if (metric == "memory") return {shown(a.memory_footprint), memory_text(detail::pass_memory(r, a))};
+    return {shown(a.latency), fmt::format("  {:g} runs of the network: arithmetic {}, memory {}, software {}: the slower of the first two, plus "
+                                          "the third\n  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
+                                          a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
+                                          shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state))};
+  }
   const auto in = detail::infer_request(r);
   const auto result = SingleNodeModel{}.solve(in, notes);
   if (metric == "memory") return {shown(result.memory.total), memory_text(result.memory)};

@@ -137,6 +137,36 @@ SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
   return in;
 }
 
+bool is_whole_pass(const ResolvedScenario& r) {
+  const auto kind = r.asked().workload->architecture;
+  if (r.mode() != Mode::infer || (kind != Architecture::diffusion && kind != Architecture::ssm && kind != Architecture::recommendation))
+    return false;
+  Notes quiet;
+  return fidelity_or_default(r.asked().fidelity, *r.asked().workload, quiet) == Fidelity::textbook;
+}
+
+InferencePassModel::Inputs pass_request(const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  InferencePassModel::Inputs in;
+  in.workload = s.workload;
+  in.hardware = &r.hardware();
+  in.batch_size = std::ceil(s.batch_size / r.accelerators());
+  in.precision = s.precision;
+  in.efficiency = s.efficiency;
+  in.conventions = s.conventions;
+  return in;
+}
+
+MemoryBreakdown<> pass_memory(const ResolvedScenario& r, const InferencePassModel::Result& a) {
+  MemoryBreakdown<> m;
+  m.weights = a.weights + a.tables;
+  m.kv_cache = a.state;
+  m.activations = a.activations;
+  m.total = a.memory_footprint;
+  m.capacity = memory_level(r.hardware(), m.total).capacity;
+  return m;
+}
+
 ServingModel::Inputs serve_request(const ResolvedScenario& r) {
   const Scenario& s = r.asked();
   auto in = fields_of<ServingModel::Inputs>(s);
@@ -164,6 +194,10 @@ bool answered_by_views(const ResolvedScenario& r) {
 Memory memory_needed(const ResolvedScenario& r) {
   switch (r.mode()) {
     case Mode::infer: {
+      if (is_whole_pass(r)) {
+        const auto m = pass_memory(r, InferencePassModel{}.solve(pass_request(r)));
+        return {m.total, m.capacity};
+      }
       const auto m = SingleNodeModel{}.solve(infer_request(r)).memory;
       return {m.total, m.capacity};
     }
