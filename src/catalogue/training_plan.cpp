@@ -77,10 +77,12 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
   const auto divided = divide_batch(l.local_batch, microbatches_of(in, l.local_batch, fidelity, notes));
   l.microbatches = divided.microbatches;
   l.microbatch = divided.microbatch;
-  if (l.microbatch * l.microbatches != l.local_batch)
+  if (l.microbatch * l.microbatches != l.local_batch || (in.microbatch_size && *in.microbatch_size != l.microbatch))
     notes.warn([&] {
-      return fmt::format("{:g} sequences of a replica do not divide into {:g} micro-batches: all are priced as the largest, of {:g}",
-                         l.local_batch, l.microbatches, l.microbatch);
+      return fmt::format("{:g} sequences of a replica do not divide into {}: {:g} micro-batches are priced, each of {:g}", l.local_batch,
+                         in.microbatch_size ? fmt::format("micro-batches of {:g}", *in.microbatch_size)
+                                            : fmt::format("{:g} micro-batches", l.microbatches),
+                         l.microbatches, l.microbatch);
     });
   if (in.v_stages > 1 && in.pp_size > 1 && std::fmod(l.microbatches, in.pp_size) != 0)
     notes.warn([&] {
