@@ -237,6 +237,7 @@ void bind_pipeline(py::module_& m) {
         for (const auto& a : h.run.assumptions(stage)) out.append(py::make_tuple(a.name, a.value, a.source));
         return out;
       })
+      .def("warnings", [](const HeldRun& h, const std::string& stage) { return py::cast(h.run.notes(stage).warnings); })
       .def("callback_failures", [](const HeldRun& h) {
         py::list out;
         for (const auto& f : h.run.report().callback_failures) out.append(py::make_tuple(f.who, f.event, f.what));

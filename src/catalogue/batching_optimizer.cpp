@@ -1,4 +1,5 @@
 #include "detail/line.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/optimizers/batching.hpp>
@@ -68,6 +69,7 @@ std::optional<BatchingOptimizer::Result> BatchingOptimizer::solve(const Inputs& 
                                                                   Notes& notes) const {
   const Fidelity fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
   const bool textbook = fidelity == Fidelity::textbook;
+  if (textbook) detail::warn_of_unpriced(in, {"service_time_cv"}, notes);
   Notes quiet;
   const Grid<Candidate> batches{range(1, in.max_search_batch)};
   const auto found = search.maximize(batches, [&](const Candidate& c) -> Score {

@@ -1,4 +1,6 @@
 #include "detail/figures.hpp"
+#include "detail/guard_rails.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/compression.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
@@ -162,20 +164,25 @@ void operators(const In& in, Params<> params, double baseline_bits, Precision ba
   r.bottleneck = after.memory > after.compute ? Bottleneck::memory : Bottleneck::compute;
 }
 
+/// What belongs to another way of compression.
+void warn_of_idle_ways(const In& in, Notes& notes) {
+  switch (in.method) {
+    case CompressionMethod::quantization:
+      return detail::warn_of_idle(in, {"sparsity", "sparsity_type", "student_share"}, "on quantization", notes);
+    case CompressionMethod::pruning:
+      return detail::warn_of_idle(in, {"target_bitwidth", "weight_only", "group_size", "student_share"}, "on pruning", notes);
+    case CompressionMethod::distillation: break;
+  }
+  detail::warn_of_idle(in, {"target_bitwidth", "weight_only", "group_size", "sparsity", "sparsity_type"}, "on distillation", notes);
+}
+
 void guard(const In& in, Out& r) {
-  std::string all;
-  const auto broken = [&](std::string_view name, bool is) {
-    if (!is) return;
-    if (r.binding_constraint == "none") r.binding_constraint = name;
-    all += (all.empty() ? "" : ", ") + std::string(name);
-    r.feasible = false;
-  };
-  r.binding_constraint = "none";
-  broken("model_size", in.size_limit && r.compressed_size > *in.size_limit);
-  broken("quality", in.max_accuracy_drop && std::abs(r.estimated_accuracy_delta) > *in.max_accuracy_drop);
-  broken("speedup", in.min_speedup && r.inference_speedup < *in.min_speedup);
-  broken("hardware_support", in.require_hardware_support && !r.hardware_supported);
-  r.violations = all.empty() ? "none" : all;
+  const auto rails = detail::guard_rails(in, r);
+  for (std::size_t i = 0; i < rails.size(); ++i)
+    if (!rails[i].met()) r.violations += (r.violations.empty() ? "" : ", ") + std::string(rails[i].name);
+  r.feasible = r.violations.empty();
+  if (r.feasible) r.violations = "none";
+  r.binding_constraint = r.violations.substr(0, r.violations.find(','));
 }
 
 }  // namespace
@@ -194,6 +201,8 @@ CompressionModel::Result CompressionModel::solve(const Inputs& in, Notes& notes)
                        .found = fmt::format("{:g}", in.sparsity),
                        .expected = "0.5",
                        .hint = "use sparsity 0.5, or another pattern"});
+  warn_of_idle_ways(in, notes);
+  if (!refined) detail::warn_of_unpriced(in, {"weight_only", "group_size", "batch_size", "seq_len", "efficiency"}, notes);
   const Params<> params = textbook_totals(*in.workload, notes).params;
   if (refined)
     operators(in, params, bits, r.baseline_precision, r, notes);

@@ -1,4 +1,7 @@
+#include "detail/guard_rails.hpp"
+
 #include <mlsysim/catalogue/optimizers/compression.hpp>
+#include <mlsysim/table/take_fields.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,28 +18,27 @@ struct Judged {
 
 std::vector<Judged> candidates(const CompressionOptimizer::Inputs& in, Notes& notes) {
   std::vector<Judged> out;
-  const auto add = [&](CompressionMethod method, double bits, double sparsity, SparsityType type) {
-    auto r = CompressionModel{}.solve({.workload = in.workload,
-                                       .hardware = in.hardware,
-                                       .method = method,
-                                       .target_bitwidth = bits,
-                                       .sparsity = sparsity,
-                                       .sparsity_type = type,
-                                       .baseline_precision = in.baseline_precision,
-                                       .batch_size = in.batch_size,
-                                       .seq_len = in.seq_len,
-                                       .fidelity = in.fidelity,
-                                       .conventions = in.conventions},
-                                      notes);
+  const auto add = [&](const CompressionModel::Inputs& one) {
+    auto r = CompressionModel{}.solve(one, notes);
     std::string name = r.label;
     out.push_back({std::move(name), std::move(r)});
   };
-  for (const double bits : {16.0, 8.0, 6.0, 4.0, 3.0, 2.0})
-    add(CompressionMethod::quantization, bits, 0, SparsityType::unstructured);
-  add(CompressionMethod::pruning, 16, 0.5, SparsityType::n_m);
-  for (const double share : {0.5, 0.75}) add(CompressionMethod::pruning, 16, share, SparsityType::structured);
-  for (const double share : {0.5, 0.9})
-    add(CompressionMethod::pruning, 16, share, SparsityType::unstructured);
+  const auto given = fields_of<CompressionModel::Inputs>(in);
+  for (const double bits : {16.0, 8.0, 6.0, 4.0, 3.0, 2.0}) {
+    auto one = given;
+    one.target_bitwidth = bits;
+    add(one);
+  }
+  const auto prune = [&](double share, SparsityType type) {
+    auto one = given;
+    one.method = CompressionMethod::pruning;
+    one.sparsity = share;
+    one.sparsity_type = type;
+    add(one);
+  };
+  prune(0.5, SparsityType::n_m);
+  for (const double share : {0.5, 0.75}) prune(share, SparsityType::structured);
+  for (const double share : {0.5, 0.9}) prune(share, SparsityType::unstructured);
   return out;
 }
 
@@ -49,14 +51,7 @@ std::optional<CompressionOptimizer::Result> CompressionOptimizer::solve(const In
     const auto& r = c.result;
     ParetoScore score{.objectives = {r.compressed_size, 1.0 / std::max(r.inference_speedup, 1e-9),
                                      std::abs(r.estimated_accuracy_delta)}};
-    if (in.size_limit) score.constraints.push_back(at_most("model_size", r.compressed_size, *in.size_limit));
-    if (in.max_accuracy_drop)
-      score.constraints.push_back(
-          at_most("quality", std::abs(r.estimated_accuracy_delta), *in.max_accuracy_drop));
-    if (in.min_speedup)
-      score.constraints.push_back(at_least("speedup", r.inference_speedup, *in.min_speedup));
-    if (in.require_hardware_support)
-      score.constraints.push_back(at_least("hardware_support", r.hardware_supported ? 1.0 : 0.0, 1.0));
+    score.constraints = detail::guard_rails(in, r);
     return score;
   });
   if (front.points.empty()) return std::nullopt;

@@ -1,8 +1,13 @@
+#include "detail/figures.hpp"
+#include "detail/prompt_tokens.hpp"
+#include "detail/unpriced.hpp"
+
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
+#include <mlsysim/catalogue/pass_times.hpp>
 #include <mlsysim/catalogue/views.hpp>
 #include <mlsysim/physics/batching.hpp>
-#include <mlsysim/physics/in_flight.hpp>
+#include <mlsysim/table/take_fields.hpp>
 
 #include <fmt/format.h>
 
@@ -34,18 +39,13 @@ double held_tokens(const In& in, double mean) {
   return PagedTokens::solve<double>({scale, in.page_tokens, in.max_seq_len}).held;
 }
 
-ServingModel::Inputs serving_of(const In& in, Fidelity fidelity, double tokens, double batch) {
-  return {.workload = in.workload,
-          .hardware = in.hardware,
-          .seq_len = std::max(1.0, std::round(tokens)),
-          .batch_size = batch,
-          .precision = in.precision,
-          .efficiency = in.efficiency,
-          .tp_size = in.tp_size,
-          .pp_size = in.pp_size,
-          .ep_size = in.ep_size,
-          .fidelity = fidelity,
-          .conventions = in.conventions};
+ServingModel::Inputs serving_of(const In& in, double tokens, double batch) {
+  auto out = fields_of<ServingModel::Inputs>(in);
+  out.seq_len = std::max(1.0, std::round(tokens));
+  out.batch_size = batch;
+  out.output_tokens.reset();
+  out.fidelity = Fidelity::textbook;
+  return out;
 }
 
 /// Requests that fit into `room` bytes, no more than the cap.
@@ -54,7 +54,8 @@ double requests(Data<> room, Data<> each, double cap) {
 }
 
 void textbook(const In& in, double mean, double held, Out& out, Notes& notes) {
-  const auto one = ServingModel{}.solve(serving_of(in, Fidelity::textbook, mean, 1), notes);
+  detail::warn_of_unpriced(in, {"output_tokens", "engine"}, notes);
+  const auto one = ServingModel{}.solve(serving_of(in, mean, 1), notes);
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   const Data<> weights = one.model_weights_size, token = one.kv_cache_size / std::max(1.0, std::round(mean));
   const Data<> room = max(one.memory.capacity * devices - weights, Data<>());
@@ -72,7 +73,7 @@ void textbook(const In& in, double mean, double held, Out& out, Notes& notes) {
     const auto paged = rate(out.max_active_requests);
     out.token_throughput = paged.token_throughput;
     out.itl = paged.itl;
-    out.ttft = ServingModel{}.solve(serving_of(in, Fidelity::textbook, mean, out.max_active_requests)).ttft;
+    out.ttft = ServingModel{}.solve(serving_of(in, mean, out.max_active_requests)).ttft;
   }
   if (out.static_max_active_requests > 0)
     out.static_token_throughput = rate(out.static_max_active_requests).token_throughput;
@@ -80,42 +81,34 @@ void textbook(const In& in, double mean, double held, Out& out, Notes& notes) {
 
 void operators(const In& in, double mean, double held, Out& out, Notes& notes) {
   const double answer = in.output_tokens.value_or(std::max(1.0, std::floor(mean / 8)));
-  const double prompt = std::max(1.0, mean - answer);
-  const double devices = in.tp_size * in.pp_size * in.ep_size;
-  const auto one = ServingModel{}.solve(serving_of(in, Fidelity::operator_level, prompt, 1), notes);
-  const Data<> token = one.kv_cache_size / std::max(1.0, std::round(prompt));
-  // Everything but the cache stays; fragmentation takes its share of what is allocated.
-  const Data<> fixed = one.memory.total - one.memory.kv_cache;
-  const double waste = one.memory.total > one.memory.reserve
-                           ? one.memory.fragmentation / (one.memory.total - one.memory.reserve)
-                           : 0.0;
-  const Data<> room = max((one.memory.capacity - fixed) * devices * (1.0 - waste), Data<>());
-  out.max_active_requests = requests(room, token * held, in.max_batch_size);
-  out.static_max_active_requests = requests(room, token * in.max_seq_len, in.max_batch_size);
+  if (!in.output_tokens) notes.assume("output_tokens", answer, "an eighth of the mean request");
+  auto request = fields_of<InFlightBatchingModel::Inputs>(in);
+  request.seq_len = detail::prompt_tokens(mean, answer);
+  request.output_tokens = answer;
+  request.page_tokens = 1;  // the pages are in `held`
+  const auto engine = engine_or_generic(in.engine, Fidelity::operator_level, notes);
+  const auto passes = pass_times(request, Fidelity::operator_level, engine.prefill_issue, notes);
+  const double kv_share = detail::number("catalogue.serving.kv_share", notes);
+  const auto fit = [&](double tokens) { return std::min(passes->capacity(tokens, kv_share), in.max_batch_size); };
+  out.max_active_requests = fit(held);
+  out.static_max_active_requests = fit(in.max_seq_len);
   out.feasible = out.max_active_requests > 0;
-  out.paged_kv_cache_size = token * held * out.max_active_requests;
-  out.static_kv_cache_size = token * in.max_seq_len * out.static_max_active_requests;
-  // A request holds its prompt and half of its answer while it decodes. In steady state every answer is paid
-  // for with one prefill, during which the others stand still: n / answer prefills come with each step.
-  const auto run = [&](double n, Time<>* step) {
-    const Time<> itl =
-        ServingModel{}.solve(serving_of(in, Fidelity::operator_level, prompt + answer / 2, n)).itl;
-    const Time<> cycle = InFlightStep::solve<double>({.decode_pass = itl, .added = one.ttft * std::max(1.0, n / answer),
-                                                      .prompts_per_step = n / answer}).itl;
-    if (step != nullptr) *step = itl;
-    return std::pair{n * unit::token / cycle, cycle};
+  out.paged_kv_cache_size = passes->cache(held) * out.max_active_requests;
+  out.static_kv_cache_size = passes->cache(in.max_seq_len) * out.static_max_active_requests;
+  const auto in_flight_with = [&](double requests, Notes& to) {
+    request.concurrency = requests;
+    return in_flight(request, engine, *passes, to);
   };
   if (out.feasible) {
-    Time<> step;
-    const auto [rate, cycle] = run(out.max_active_requests, &step);
-    out.token_throughput = rate;
-    out.itl = cycle;
-    out.ttft = one.ttft + step / 2.0;  // a newcomer waits for half a step on average
-    out.prefill_share = 1.0 - step / cycle;
+    const auto paged = in_flight_with(out.max_active_requests, notes);
+    out.token_throughput = paged.token_throughput;
+    out.itl = paged.itl;
+    out.ttft = *paged.ttft;
+    out.prefill_share = paged.prefill_share;
   }
+  Notes quiet;
   if (out.static_max_active_requests > 0)
-    out.static_token_throughput = run(out.static_max_active_requests, nullptr).first;
-  if (!in.output_tokens) notes.assume("output_tokens", answer, "an eighth of the mean request");
+    out.static_token_throughput = in_flight_with(out.static_max_active_requests, quiet).token_throughput;
 }
 
 }  // namespace

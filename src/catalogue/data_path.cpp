@@ -1,4 +1,5 @@
 #include "detail/figures.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/data.hpp>
 #include <mlsysim/physics/data_path.hpp>
@@ -61,10 +62,12 @@ DataModel::Result DataModel::solve(const Inputs& in, Notes& notes) const {
   Result r;
   r.fidelity = detail::refined_by_default(in.fidelity);
   r.demand = in.data_rate;
-  if (r.fidelity == Fidelity::textbook)
+  if (r.fidelity == Fidelity::textbook) {
+    detail::warn_of_unpriced(in, {"dataset_size", "cache_capacity", "cache_bandwidth", "shared_bandwidth"}, notes);
     textbook(in, r);
-  else
+  } else {
     per_node(in, r, notes);
+  }
   r.margin = r.supply - r.demand;
   r.is_stalled = r.demand > r.supply;
   if (r.supply > Bandwidth<>()) r.ingest_utilization = r.demand / r.supply;

@@ -1,11 +1,9 @@
 #include "detail/training_plan.hpp"
-#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/core/training.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
 
 #include <algorithm>
-#include <array>
 
 namespace mlsysim {
 namespace {
@@ -58,14 +56,9 @@ Out operators(const In& in, const Layout& layout, Notes& notes) {
   return out;
 }
 
-/// What only the operator list knows; recomputing one module counts like none.
-constexpr std::array<std::string_view, 12> kUnpriced{"cp_size", "schedule", "shard_size", "recomputed_share", "attention_kernel",
-                                                     "dropout", "gradient_precision", "overlap_slowdown", "tp_overlap",
-                                                     "offload_weights", "offload_activations", "offload_states"};
-
 Out textbook(const In& in, const Layout& layout, Precision precision, Notes& notes) {
   const Conventions& c = conventions_or_standard(in.conventions);
-  detail::warn_of_unpriced(in, kUnpriced, notes);
+  detail::warn_of_unpriced_plan(in, notes);
   const auto v = prepare_textbook_distributed(in, notes);
   const auto step = textbook_step_core(v);
   Out out;

@@ -1,4 +1,5 @@
 #include "detail/figures.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/efficiency.hpp>
 #include <mlsysim/catalogue/views.hpp>
@@ -55,6 +56,7 @@ EfficiencyModel::Result EfficiencyModel::solve(const Inputs& in, Notes& notes) c
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
   r.peak_flops = rate_at(*in.hardware, precision);
   if (r.fidelity == Fidelity::textbook) {
+    detail::warn_of_unpriced(in, {"batch_size", "seq_len"}, notes);
     const double efficiency = in.efficiency.value_or(c.textbook_efficiency);
     if (!in.efficiency) notes.assume("efficiency", efficiency, "zoo/defaults.yaml");
     r.mfu = std::clamp(table_share(in, efficiency, notes), 0.0, 1.0);

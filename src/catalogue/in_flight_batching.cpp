@@ -1,5 +1,7 @@
 #include "detail/figures.hpp"
 #include "detail/line.hpp"
+#include "detail/plan_check.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
@@ -260,6 +262,9 @@ void separate_first_token(const In& in, const ServingEngine& engine, const Stead
 
 InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes) {
   check(in);
+  if (!in.prefill_replicas) detail::warn_of_idle(in, {"network_bandwidth"}, "without prefill_replicas", notes);
+  if (in.draft_model == nullptr) detail::warn_of_idle(in, {"draft_acceptance_rate", "draft_tokens"}, "without draft_model", notes);
+  if (in.arrival_rate) detail::warn_of_idle(in, {"equal_lengths"}, "where requests arrive at random", notes);
   Out r;
   r.accelerators = in.tp_size * in.pp_size * in.ep_size;
   const Steady s(in, engine, passes, notes);
@@ -347,6 +352,7 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
 }
 
 InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& in, Notes& notes) const {
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, in.seq_len, notes);
   const Fidelity fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
   const auto engine = engine_or_generic(in.engine, fidelity, notes);
   const auto passes = pass_times(in, fidelity, engine.prefill_issue, notes);

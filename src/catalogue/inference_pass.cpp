@@ -1,4 +1,5 @@
 #include "detail/figures.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/inference_pass.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
@@ -52,6 +53,9 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
   const TextbookTotals t = textbook_totals(w, notes);
   const double efficiency = in.efficiency.value_or(c.textbook_efficiency);
   if (!in.efficiency) notes.assume("efficiency", efficiency, "zoo/defaults.yaml");
+
+  if (w.architecture != Architecture::diffusion)
+    detail::warn_of_idle(in, {"denoising_steps"}, "on anything but a diffusion model", notes);
 
   Result r;
   r.weights = t.params.base() * b * unit::B;

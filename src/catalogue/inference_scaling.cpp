@@ -1,4 +1,5 @@
 #include "detail/figures.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/inference_scaling.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
@@ -11,6 +12,7 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& in, Not
   Result r;
   r.fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
   const bool textbook = r.fidelity == Fidelity::textbook;
+  if (textbook) detail::warn_of_unpriced(in, {"samples"}, notes);
   const Conventions& c = conventions_or_standard(in.conventions);
   const double per_step =
       in.tokens_per_step ? *in.tokens_per_step : detail::number("catalogue.reasoning.tokens_per_step", notes);

@@ -6,6 +6,7 @@
 #include <mlsysim/physics/roofline.hpp>
 
 #include "detail/figures.hpp"
+#include "detail/unpriced.hpp"
 
 #include <algorithm>
 
@@ -22,6 +23,7 @@ NetworkRooflineModel::Result NetworkRooflineModel::solve(const Inputs& in, Notes
   const ComputeRate<> peak = rate_at(device, precision);
   Work<> work;
   if (r.fidelity == Fidelity::textbook) {
+    detail::warn_of_unpriced(in, {"batch_size", "seq_len"}, notes);
     const double efficiency = in.efficiency.value_or(c.textbook_efficiency);
     if (!in.efficiency) notes.assume("efficiency", efficiency, "zoo/defaults.yaml");
     Bandwidth<> link = c.fabric_bandwidth;

@@ -4,11 +4,11 @@
 
 #include <mlsysim/catalogue/pass_times.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/table/take_fields.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace mlsysim {
@@ -16,21 +16,15 @@ namespace {
 
 using In = InFlightBatchingModel::Inputs;
 
+/// One request; its prompt and answer come with the passes.
 ServingModel::Inputs serving_of(const In& in) {
-  return {.workload = in.workload,
-          .hardware = in.hardware,
-          .seq_len = std::max(1.0, std::round(in.seq_len)),
-          .batch_size = 1,
-          .output_tokens = {},
-          .precision = in.precision,
-          .kv_precision = in.kv_precision,
-          .efficiency = in.efficiency,
-          .tp_size = in.tp_size,
-          .pp_size = in.pp_size,
-          .ep_size = in.ep_size,
-          .decode_hardware = in.decode_hardware,
-          .fleet = in.fleet,
-          .conventions = in.conventions};
+  auto out = fields_of<ServingModel::Inputs>(in);
+  out.seq_len = std::max(1.0, std::round(in.seq_len));
+  out.output_tokens.reset();
+  out.cached_prefix_len = 0;
+  out.prefill_chunk_tokens.reset();
+  out.draft_model = nullptr;
+  return out;
 }
 
 /// Bytes on the decoding devices beside the cache, and of the cache of the requests in `plan`.
@@ -88,8 +82,7 @@ class OperatorPasses final : public PassTimes {
 class TextbookPasses final : public PassTimes {
  public:
   TextbookPasses(const In& in, Notes& notes) : in_(in), views_(prepare_textbook_serving(serving_of(in), notes)) {
-    constexpr std::array<std::string_view, 1> unpriced{"fleet"};  // no collectives are counted
-    detail::warn_of_unpriced(in, unpriced, notes);
+    detail::warn_of_unpriced(in, {"fleet"}, notes);  // no collectives are counted
     if (in.weight_bits) views_.weights = views_.weights * (*in.weight_bits / 8.0 / bytes_per_element(precision()));
   }
   ReplicaPass prefill(double prompts, double new_tokens, double context) const override {

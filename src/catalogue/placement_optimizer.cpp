@@ -3,9 +3,9 @@
 #include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/catalogue/optimizers/placement.hpp>
 #include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/resolve/name_list.hpp>
 
 #include <algorithm>
-#include <cctype>
 
 namespace mlsysim {
 namespace {
@@ -20,22 +20,20 @@ struct Region {
 
 std::vector<const GridProfile*> grids_of(const PlacementOptimizer::Inputs& in, bool textbook) {
   const Zoo& zoo = standard_zoo();
-  std::vector<const GridProfile*> out;
-  std::string text = in.regions.empty() && textbook ? "US_Avg,Quebec,Iowa" : in.regions;
-  if (text.empty()) {
+  if (in.regions.empty() && !textbook) {
     const auto all = zoo.all<GridProfile>();
     return {all.begin(), all.end()};
   }
-  text += ',';
-  std::string word;
-  for (const char letter : text) {
-    if (letter == ',') {
-      if (!word.empty()) out.push_back(&zoo.at<GridProfile>(word));
-      word.clear();
-    } else if (std::isspace(static_cast<unsigned char>(letter)) == 0) {
-      word += letter;
-    }
-  }
+  std::vector<const GridProfile*> out;
+  for (const auto name : names_in(in.regions.empty() ? std::string_view("US_Avg,Quebec,Iowa") : std::string_view(in.regions)))
+    out.push_back(&zoo.at<GridProfile>(name));
+  if (out.empty())
+    throw InputError({.id = "mlsysim.catalogue.074",
+                      .message = "the list of regions names none",
+                      .key = "regions",
+                      .found = "'" + in.regions + "'",
+                      .expected = "names of grids, separated by commas",
+                      .hint = "leave it out for every grid of the zoo"});
   return out;
 }
 

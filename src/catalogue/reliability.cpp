@@ -1,4 +1,5 @@
 #include "detail/figures.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/checkpoint.hpp>
 #include <mlsysim/catalogue/models/reliability.hpp>
@@ -53,6 +54,7 @@ ReliabilityModel::Result ReliabilityModel::solve(const Inputs& in, Notes& notes)
   Result r;
   r.fidelity = detail::refined_by_default(in.fidelity);
   const bool textbook = r.fidelity == Fidelity::textbook;
+  if (textbook) detail::warn_of_unpriced(in, {"spare_nodes"}, notes);
   const auto parts = parts_of(in, r.fidelity, notes);
   r.node_mtbf = NodeMtbf::solve<double>(parts).mtbf;
   r.fleet_mtbf = ClusterMtbf::solve<double>({r.node_mtbf, in.fleet->count}).mtbf;
@@ -108,6 +110,7 @@ CheckpointModel::Result CheckpointModel::solve(const Inputs& in, Notes& notes) c
   Result r;
   r.fidelity = detail::refined_by_default(in.fidelity);
   const bool textbook = r.fidelity == Fidelity::textbook;
+  if (textbook) detail::warn_of_unpriced(in, {"precision", "asynchronous"}, notes);
   const bool adam = in.optimizer == OptimizerKind::adam || in.optimizer == OptimizerKind::adamw;
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
   const Params<> params = textbook_totals(*in.workload, notes).params;

@@ -1,4 +1,5 @@
 #include "detail/figures.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/responsible_engineering.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
@@ -78,9 +79,13 @@ ResponsibleEngineeringModel::Result ResponsibleEngineeringModel::solve(const Inp
   Result r;
   r.fidelity = detail::refined_by_default(in.fidelity);
   if (r.fidelity == Fidelity::textbook) {
+    detail::warn_of_unpriced(in, {"delta", "method", "microbatch", "device_batch", "seq_len", "workload", "hardware", "precision",
+                                  "sampling_rate", "steps"}, notes);
     r.dp_slowdown_factor = 1.0 + detail::number("catalogue.privacy.slowdown", notes) / in.epsilon;
     notes.warn("a slow-down by epsilon is a teaching device: the cost of DP-SGD does not depend on epsilon");
   } else {
+    if (in.method == ClippingMethod::ghost)
+      detail::warn_of_idle(in, {"microbatch", "device_batch", "seq_len", "workload", "hardware", "precision"}, "on ghost clipping", notes);
     r.dp_slowdown_factor = clipping_cost(in, notes);
     r.noise_multiplier = noise_for(in);
     if (!r.noise_multiplier)

@@ -1,4 +1,5 @@
 #include "detail/figures.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/scaling.hpp>
 #include <mlsysim/physics/scaling_laws.hpp>
@@ -78,6 +79,7 @@ ScalingModel::Result ScalingModel::solve(const Inputs& in, Notes& notes) const {
   }
   const auto per_pair = 6.0 * unit::FLOP / unit::param / unit::token;
   if (r.fidelity == Fidelity::textbook) {
+    detail::warn_of_unpriced(in, {"fit"}, notes);
     const auto best = ChinchillaOptimal::solve<double>({.work = r.compute_budget});
     r.optimal_parameters = in.target_model_size.value_or(best.params);
     r.optimal_tokens =

@@ -1,3 +1,4 @@
+#include "detail/plan_check.hpp"
 #include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/serving.hpp>
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace mlsysim {
@@ -16,9 +16,6 @@ namespace {
 
 using In = ServingModel::Inputs;
 using Out = ServingModel::Result;
-
-/// Textbook fidelity counts no collectives, so the links between the devices do not matter.
-constexpr std::array<std::string_view, 1> kUnpriced{"fleet"};
 
 void require_decoder(const In& in) {
   if (in.workload->is_language_decoder() || in.workload->has_shape() || in.workload->category == "language") return;
@@ -141,10 +138,14 @@ Bottleneck slower_of(const PassCost<>& cost, Time<> dispatch) {
 ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   require_decoder(in);
   check_prompt(in);
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, in.seq_len, notes);
   const Conventions& c = conventions_or_standard(in.conventions);
   const Fidelity fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
   const double draft_tokens = in.draft_tokens.value_or(c.draft_tokens);
   const double devices = in.tp_size * in.pp_size * in.ep_size;
+
+  if (in.decode_hardware == nullptr) detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
+  if (in.draft_model == nullptr) detail::warn_of_idle(in, {"draft_acceptance_rate", "draft_tokens"}, "without draft_model", notes);
 
   Out out;
   out.fidelity = fidelity;
@@ -152,7 +153,7 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   ServingAnswer<> answer;
   Data<> kv_transfer;  // of the whole batch
   if (fidelity == Fidelity::textbook) {
-    detail::warn_of_unpriced(in, kUnpriced, notes);
+    detail::warn_of_unpriced(in, {"fleet"}, notes);  // no collectives are counted
     const auto v = prepare_textbook_serving(in, notes);
     answer = textbook_serving_core(v);
     Time<> verify = answer.itl;

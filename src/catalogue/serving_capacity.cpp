@@ -1,121 +1,162 @@
 #include "detail/line.hpp"
+#include "detail/prompt_tokens.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
+#include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/models/serving_capacity.hpp>
+#include <mlsysim/catalogue/pass_times.hpp>
 #include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/table/take_fields.hpp>
 
 #include <fmt/format.h>
+
+#include <functional>
 
 namespace mlsysim {
 namespace {
 
-/// The line in front of `replicas`, and what it makes of a request.
+using In = ServingCapacityModel::Inputs;
+using Out = ServingCapacityModel::Result;
+
+/// What a number of replicas makes of a request.
 struct Estimate {
-  detail::Line line;
-  Time<> wait, total;
-  [[nodiscard]] bool meets(Time<> target) const { return line.stable && total <= target; }
+  bool stable = false;
+  double utilization = 0;
+  RequestRate<> capacity;  ///< of one replica
+  Time<> ttft, itl, base;  ///< without waiting
+  Time<> wait, total;      ///< P99
+  std::optional<Time<>> p99_ttft;
+
+  [[nodiscard]] bool meets(const In& in) const {
+    if (!stable || total > in.target_p99_latency) return false;
+    if (!p99_ttft) return true;  // textbook knows one target
+    return (!in.target_p99_ttft || *p99_ttft <= *in.target_p99_ttft) && (!in.target_itl || itl <= *in.target_itl);
+  }
 };
+using Judge = std::function<Estimate(double replicas)>;
+
+/// One server for each replica, which answers at the intervals of a full batch.
+Judge textbook(const In& in, const ContinuousBatchingModel::Result& batching, double slots, Notes& notes) {
+  detail::warn_of_unpriced(in, {"target_p99_ttft", "target_itl"}, notes);
+  auto request = fields_of<ServingModel::Inputs>(in);
+  request.seq_len = std::max(1.0, std::round(in.mean_request_tokens.value_or(in.max_seq_len)));
+  request.batch_size = slots;
+  request.output_tokens.reset();
+  request.fidelity = Fidelity::textbook;
+  const auto serving = ServingModel{}.solve(request);
+  Estimate one{.ttft = serving.ttft, .itl = serving.itl, .base = serving.ttft + serving.itl * in.output_tokens};
+  one.capacity = batching.token_throughput / (in.output_tokens * unit::token / unit::request);
+  return [&in, one](double replicas) {
+    Estimate e = one;
+    const Time<> interval = (1.0 * unit::request) / e.capacity;
+    const auto line = detail::line_of((in.arrival_rate * interval).base(), replicas, interval, 1.0, in.service_time_cv);
+    e.utilization = line.utilization;
+    e.stable = line.stable;
+    if (!e.stable) return e;
+    e.wait = detail::wait_quantile(line, 0.99);
+    e.total = e.base + e.wait;
+    return e;
+  };
+}
+
+/// Replicas that batch in flight, each at its share of the arrivals, behind one line for all their slots.
+class InFlightFleet {
+ public:
+  InFlightFleet(const In& in, double slots, Notes& notes) : in_(in), request_(fields_of<InFlightBatchingModel::Inputs>(in)), slots_(slots) {
+    request_.seq_len = detail::prompt_tokens(in.mean_request_tokens.value_or(in.max_seq_len), in.output_tokens);
+    request_.max_batch_size = slots;
+    request_.page_tokens = 1;  // the pages are in the number of slots
+    request_.target_itl.reset();
+    engine_ = engine_or_generic(in.engine, Fidelity::operator_level, notes);
+    passes_ = pass_times(request_, Fidelity::operator_level, engine_.prefill_issue, notes);
+  }
+
+  [[nodiscard]] Estimate operator()(double replicas) const {
+    Notes quiet;
+    auto request = request_;
+    request.arrival_rate = in_.arrival_rate / replicas;
+    const auto one = in_flight(request, engine_, *passes_, quiet);
+    Estimate e{.utilization = in_.arrival_rate / (one.capacity * replicas), .capacity = one.capacity, .itl = one.itl};
+    if (!one.is_stable) return e;
+    e.ttft = *one.ttft;
+    e.base = *one.request_latency;
+    const auto line = detail::line_of((in_.arrival_rate * e.base).base(), std::min(replicas * slots_, 65536.0), e.base, 1.0,
+                                      in_.service_time_cv);
+    e.stable = line.stable;
+    if (!e.stable) return e;
+    e.wait = detail::wait_quantile(line, 0.99);
+    e.p99_ttft = *one.p99_ttft + e.wait;
+    // The service of the line has the mean first token in it; the tail of the first token comes on top.
+    e.total = detail::response_quantile(line, e.base, in_.service_time_cv, 0.99) + (*one.p99_ttft - e.ttft);
+    return e;
+  }
+
+ private:
+  const In& in_;
+  InFlightBatchingModel::Inputs request_;
+  double slots_;
+  ServingEngine engine_;
+  std::shared_ptr<const PassTimes> passes_;
+};
+
+/// The fewest replicas that meet the targets: more never wait longer, so halving finds them.
+double fewest(const In& in, const Judge& judge, Estimate& best) {
+  double low = 0, high = in.max_replicas;  // low does not meet the targets, high does
+  while (high - low > 1) {
+    const double middle = std::floor((low + high) / 2);
+    const Estimate e = judge(middle);
+    if (!e.meets(in)) {
+      low = middle;
+      continue;
+    }
+    high = middle;
+    best = e;
+  }
+  return high;
+}
 
 }  // namespace
 
 ServingCapacityModel::Result ServingCapacityModel::solve(const Inputs& in, Notes& notes) const {
   Result r;
   r.fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
-  const bool textbook = r.fidelity == Fidelity::textbook;
-  const auto batching = ContinuousBatchingModel{}.solve({.workload = in.workload,
-                                                         .hardware = in.hardware,
-                                                         .max_seq_len = in.max_seq_len,
-                                                         .mean_request_tokens = in.mean_request_tokens,
-                                                         .output_tokens = in.output_tokens,
-                                                         .max_batch_size = in.max_batch_size,
-                                                         .page_tokens = in.page_tokens,
-                                                         .precision = in.precision,
-                                                         .efficiency = in.efficiency,
-                                                         .tp_size = in.tp_size,
-                                                         .fidelity = r.fidelity,
-                                                         .conventions = in.conventions},
-                                                        notes);
+  auto one = fields_of<ContinuousBatchingModel::Inputs>(in);
+  one.fidelity = r.fidelity;
+  const auto batching = ContinuousBatchingModel{}.solve(one, notes);
   r.active_batch_size = std::max(1.0, batching.max_active_requests);
   if (!batching.feasible) {
     r.limit = CapacityLimit::memory;
     return r;
   }
-  if (textbook) {
-    const auto serving = ServingModel{}.solve(
-        {.workload = in.workload,
-         .hardware = in.hardware,
-         .seq_len = std::max(1.0, std::round(in.mean_request_tokens.value_or(in.max_seq_len))),
-         .batch_size = r.active_batch_size,
-         .precision = in.precision,
-         .efficiency = in.efficiency,
-         .tp_size = in.tp_size,
-         .fidelity = r.fidelity,
-         .conventions = in.conventions});
-    r.ttft = serving.ttft;
-    r.itl = serving.itl;
-  } else {
-    r.ttft = batching.ttft;
-    r.itl = batching.itl;
-  }
-  r.base_request_latency = r.ttft + r.itl * in.output_tokens;
-  r.per_replica_capacity = batching.token_throughput / (in.output_tokens * unit::token / unit::request);
-  const Time<> interval = (1.0 * unit::request) / r.per_replica_capacity;
-
-  const auto estimate = [&](double replicas) {
-    Estimate e;
-    if (textbook) {
-      e.line =
-          detail::line_of((in.arrival_rate * interval).base(), replicas, interval, 1.0, in.service_time_cv);
-      if (!e.line.stable) return e;
-      e.wait = detail::wait_quantile(e.line, 0.99);
-      e.total = r.base_request_latency + e.wait;
-    } else {
-      // A slot is busy for the interval times the number of slots: the time of a request under full load.
-      const Time<> service = interval * r.active_batch_size;
-      e.line = detail::line_of((in.arrival_rate * service).base(),
-                               std::min(replicas * r.active_batch_size, 65536.0), service, 1.0,
-                               in.service_time_cv);
-      if (!e.line.stable) return e;
-      e.wait = detail::wait_quantile(e.line, 0.99);
-      e.total = detail::response_quantile(e.line, service, in.service_time_cv, 0.99);
-    }
-    return e;
-  };
-  // More replicas never wait longer, so the fewest that do are found by halving.
-  const Estimate most = estimate(in.max_replicas);
+  const Judge judge = r.fidelity == Fidelity::textbook ? textbook(in, batching, r.active_batch_size, notes)
+                                                       : Judge(InFlightFleet(in, r.active_batch_size, notes));
+  Estimate best = judge(in.max_replicas);
   double chosen = in.max_replicas;
-  Estimate best = most;
-  r.feasible = most.meets(in.target_p99_latency);
+  r.feasible = best.meets(in);
   if (r.feasible) {
-    double low = 0;  // does not meet the target
-    while (chosen - low > 1) {
-      const double middle = std::floor((low + chosen) / 2);
-      const Estimate e = estimate(middle);
-      if (e.meets(in.target_p99_latency)) {
-        chosen = middle;
-        best = e;
-      } else {
-        low = middle;
-      }
-    }
+    chosen = fewest(in, judge, best);
     r.required_replicas = chosen;
   } else {
-    r.limit = most.line.stable && most.wait < in.target_p99_latency * 1e-3 ? CapacityLimit::base_latency
-                                                                           : CapacityLimit::queueing;
+    r.limit = best.stable && best.wait < in.target_p99_latency * 1e-3 ? CapacityLimit::base_latency : CapacityLimit::queueing;
     notes.warn([&] {
-      return most.line.stable
-                 ? fmt::format("with {:g} replicas 99 % of the requests take up to {:.4g} ms",
-                               in.max_replicas, most.total.in(unit::ms))
-                 : fmt::format("{:g} replicas cannot keep up with the arrivals", in.max_replicas);
+      return best.stable ? fmt::format("with {:g} replicas 99 % of the requests take up to {:.4g} ms", in.max_replicas,
+                                       best.total.in(unit::ms))
+                         : fmt::format("{:g} replicas cannot keep up with the arrivals", in.max_replicas);
     });
   }
-  r.capacity = r.per_replica_capacity * chosen;
-  r.accelerators = chosen * in.tp_size;
-  r.queue_utilization = best.line.utilization;
-  if (best.line.stable) {
+  r.ttft = best.ttft;
+  r.itl = best.itl;
+  r.base_request_latency = best.base;
+  r.per_replica_capacity = best.capacity;
+  r.capacity = best.capacity * chosen;
+  r.accelerators = chosen * in.tp_size * in.pp_size * in.ep_size;
+  r.queue_utilization = best.utilization;
+  if (best.stable) {
     r.estimated_p99_latency = best.total;
     r.queue_wait_p99 = best.wait;
+    r.p99_ttft = best.p99_ttft;
   }
   return r;
 }

@@ -1,3 +1,5 @@
+#include "detail/unpriced.hpp"
+
 #include <mlsysim/catalogue/models/single_node.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
@@ -173,6 +175,8 @@ PassViews<> prepare_single_node(const In& in, Notes& notes) {
 SingleNodeModel::Result SingleNodeModel::solve(const Inputs& in, Notes& notes) const {
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
+  if (!in.is_training)
+    detail::warn_of_idle(in, {"zero_stage", "dp_size", "recomputation", "optimizer"}, "on inference", notes);
   return fidelity_or_default(in.fidelity, *in.workload, notes) == Fidelity::textbook
              ? textbook(in, precision, c, notes)
              : operators(in, c, notes);

@@ -1,3 +1,5 @@
+#include "detail/unpriced.hpp"
+
 #include <mlsysim/catalogue/solvers/synthesis.hpp>
 
 #include <mlsysim/catalogue/textbook.hpp>
@@ -64,6 +66,7 @@ Draft draft_of(const In& in, Notes& notes) {
 }
 
 Out textbook(const In& in, Notes& notes) {
+  detail::warn_of_unpriced(in, {"seq_len"}, notes);
   const Conventions& c = conventions_or_standard(in.conventions);
   const TextbookTotals t = textbook_totals(*in.workload, notes);
   if (!in.efficiency) notes.assume("efficiency", c.textbook_efficiency, "zoo/defaults.yaml");
@@ -80,6 +83,23 @@ Out textbook(const In& in, Notes& notes) {
   r.required_bw = rates.required_bw;
   r.compute_memory_ratio = rates.balance;
   return r;
+}
+
+/// Rates at which a side takes no time that counts.
+constexpr ComputeRate<> kEndlessRate = 1e24 * (unit::FLOP / unit::s);
+constexpr Bandwidth<> kEndlessBandwidth = 1e21 * (unit::B / unit::s);
+
+/// The smallest factor that is not late, to the last digits. @param late true below some factor and false above
+template <class Late>
+double least(Late&& late) {
+  double low = 1e-3, high = 1;
+  while (high < 1e30 && late(high)) high *= 2;
+  while (low > 1e-30 && !late(low)) low /= 2;
+  for (int i = 0; i < 200 && high - low > 1e-14 * high; ++i) {
+    const double middle = (low + high) / 2;
+    (late(middle) ? low : high) = middle;
+  }
+  return high;
 }
 
 Outcome<Out> operators(const In& in, Notes& notes) {
@@ -108,24 +128,19 @@ Outcome<Out> operators(const In& in, Notes& notes) {
                               r.overhead.in(unit::ms), in.target_latency.in(unit::ms)),
         .smallest_change = fmt::format("a target above {:.4g} ms, or fewer kernels", r.overhead.in(unit::ms)),
         .facts = {{"overhead", fmt::format("{:.6g} ms", r.overhead.in(unit::ms))}}};
-  // Start from the two sides of the roofline, then scale both until the whole list takes the target.
   const auto start = RequiredRates::solve<double>({.work = r.total_ops,
                                                    .traffic = r.total_traffic,
                                                    .time = in.target_latency - r.overhead,
                                                    .efficiency = d.device.matrix_share,
                                                    .memory_share = d.device.memory_share});
-  const auto late = [&](double scale) {
-    return d.latency(start.required_flops * scale, start.required_bw * scale, ops) > in.target_latency;
-  };
-  double low = 1e-3, high = 1;
-  while (high < 1e30 && late(high)) high *= 2;
-  while (low > 1e-30 && !late(low)) low /= 2;
-  for (int i = 0; i < 200 && high - low > 1e-14 * high; ++i) {
-    const double middle = (low + high) / 2;
-    (late(middle) ? low : high) = middle;
-  }
-  r.required_flops = start.required_flops * high;
-  r.required_bw = start.required_bw * high;
+  const auto late = [&](ComputeRate<> rate, Bandwidth<> bandwidth) { return d.latency(rate, bandwidth, ops) > in.target_latency; };
+  // Each side alone, the other so fast that it does not count: padded products need more arithmetic than the model's.
+  const ComputeRate<> rate = start.required_flops * least([&](double x) { return late(start.required_flops * x, kEndlessBandwidth); });
+  const Bandwidth<> bandwidth = start.required_bw * least([&](double x) { return late(kEndlessRate, start.required_bw * x); });
+  // Then both together, until the whole list takes the target.
+  const double scale = least([&](double x) { return late(rate * x, bandwidth * x); });
+  r.required_flops = rate * scale;
+  r.required_bw = bandwidth * scale;
   r.compute_memory_ratio = r.required_flops / r.required_bw;
   return r;
 }

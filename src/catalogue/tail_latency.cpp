@@ -1,5 +1,6 @@
 #include "detail/figures.hpp"
 #include "detail/line.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/orchestration.hpp>
 #include <mlsysim/catalogue/models/tail_latency.hpp>
@@ -12,6 +13,7 @@ TailLatencyModel::Result TailLatencyModel::solve(const Inputs& in, Notes& notes)
   Result r;
   r.fidelity = detail::refined_by_default(in.fidelity);
   const bool textbook = r.fidelity == Fidelity::textbook;
+  if (textbook) detail::warn_of_unpriced(in, {"arrival_cv"}, notes);
   const double load = (in.arrival_rate * in.service_latency).base();
   const auto line = detail::line_of(load, in.num_replicas, in.service_latency, textbook ? 1.0 : in.arrival_cv,
                                     in.service_time_cv);
@@ -57,6 +59,7 @@ OrchestrationModel::Result OrchestrationModel::solve(const Inputs& in, Notes& no
                        .expected = fmt::format("at most {:g}, the accelerators of the fleet", devices),
                        .hint = "use a smaller job or a larger fleet"});
   const bool textbook = r.fidelity == Fidelity::textbook;
+  if (textbook) detail::warn_of_unpriced(in, {"accelerators_per_job", "duration_cv"}, notes);
   r.slots = textbook ? 1.0 : std::floor(devices / width);
   const double cv = textbook ? 0.0 : in.duration_cv;
   const double load = in.arrival_rate_jobs_per_day * in.avg_job_duration.in(unit::d);

@@ -1,4 +1,5 @@
 #include "detail/figures.hpp"
+#include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/topology.hpp>
 #include <mlsysim/catalogue/views.hpp>
@@ -61,6 +62,8 @@ TopologyModel::Result TopologyModel::solve(const Inputs& in, Notes& notes) const
   r.num_nodes = in.num_nodes;
   const Conventions& c = conventions_or_standard(in.conventions);
   const bool textbook = r.fidelity == Fidelity::textbook;
+  if (textbook) detail::warn_of_unpriced(in, {"switch_ports"}, notes);
+  else if (r.topology != Topology::fat_tree) detail::warn_of_idle(in, {"switch_ports"}, "on anything but a fat tree", notes);
   const Bandwidth<> link = in.fabric->bandwidth.value_or(c.fabric_bandwidth);
   if (!in.fabric->bandwidth) notes.assume("fabric_bandwidth", c.fabric_bandwidth, "zoo/defaults.yaml");
   const double thin = in.fabric->oversubscription;

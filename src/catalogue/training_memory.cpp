@@ -1,3 +1,4 @@
+#include "detail/plan_check.hpp"
 #include "detail/training_plan.hpp"
 
 #include <mlsysim/catalogue/models/training_memory.hpp>
@@ -13,8 +14,12 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
   Result out;
   out.fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size, .cp = in.cp_size, .v_stages = in.v_stages},
+                        in.seq_len, notes);
   out.microbatch_size = std::max(1.0, std::ceil(in.batch_size / (in.dp_size * in.gradient_accumulation_steps)));
   if (out.fidelity == Fidelity::textbook) {
+    detail::warn_of_unpriced_plan(in, notes);
+    detail::warn_of_unpriced(in, {"v_stages"}, notes);
     const TextbookTotals t = textbook_totals(*in.workload, notes);
     out.memory = textbook_training_memory(
         *in.workload, t,

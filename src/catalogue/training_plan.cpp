@@ -1,3 +1,4 @@
+#include "detail/plan_check.hpp"
 #include "detail/training_plan.hpp"
 
 #include <mlsysim/catalogue/core/training.hpp>
@@ -20,6 +21,15 @@ namespace {
        .expected = "a product that divides the accelerators",
        .hint = replica > devices ? "lower a degree or use a larger fleet"
                                  : fmt::format("use a product that divides {}", devices)});
+}
+
+[[noreturn]] void refuse_shards(double shards, double holders) {
+  throw DomainError({.id = "mlsysim.catalogue.076",
+                     .message = "the ranks of a shard do not divide those that hold the same weights",
+                     .key = "shard_size",
+                     .found = fmt::format("{:g}", shards),
+                     .expected = fmt::format("a divisor of {:g}", holders),
+                     .hint = "leave it out to shard over all of them"});
 }
 
 /// Micro-batches of one replica and step.
@@ -53,6 +63,10 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
   const double replica = in.tp_size * in.pp_size * in.ep_size * in.cp_size;
   if (replica > l.devices || std::fmod(l.devices, replica) != 0) refuse_degrees(in, replica, l.devices);
   l.dp = l.devices / replica;
+  check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size, .cp = in.cp_size, .v_stages = in.v_stages},
+                in.seq_len, notes);
+  const double holders = l.dp * in.ep_size * in.cp_size;  // of the same weights outside of experts
+  if (in.shard_size && (*in.shard_size > holders || std::fmod(holders, *in.shard_size) != 0)) refuse_shards(*in.shard_size, holders);
   if (in.batch_size < l.dp)
     notes.warn([&] {
       return fmt::format("the global batch of {} is smaller than the {} replicas: {} of them idle", in.batch_size, l.dp,
@@ -63,6 +77,18 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
   const auto divided = divide_batch(l.local_batch, microbatches_of(in, l.local_batch, fidelity, notes));
   l.microbatches = divided.microbatches;
   l.microbatch = divided.microbatch;
+  if (l.microbatch * l.microbatches != l.local_batch || (in.microbatch_size && *in.microbatch_size != l.microbatch))
+    notes.warn([&] {
+      return fmt::format("{:g} sequences of a replica do not divide into {}: {:g} micro-batches are priced, each of {:g}", l.local_batch,
+                         in.microbatch_size ? fmt::format("micro-batches of {:g}", *in.microbatch_size)
+                                            : fmt::format("{:g} micro-batches", l.microbatches),
+                         l.microbatches, l.microbatch);
+    });
+  if (in.v_stages > 1 && in.pp_size > 1 && std::fmod(l.microbatches, in.pp_size) != 0)
+    notes.warn([&] {
+      return fmt::format("an interleaved schedule takes micro-batches in groups of {:g}: {:g} are priced as if they filled them",
+                         in.pp_size, l.microbatches);
+    });
   return l;
 }
 

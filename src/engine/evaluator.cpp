@@ -1,3 +1,5 @@
+#include "detail/plan_table.hpp"
+
 #include <mlsysim/engine/evaluator.hpp>
 
 #include <mlsysim/engine/requests.hpp>
@@ -5,6 +7,7 @@
 #include <mlsysim/catalogue/views.hpp>
 #include <mlsysim/physics/cost.hpp>
 #include <mlsysim/resolve/evaluate.hpp>
+#include <mlsysim/resolve/name_list.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/format.hpp>
@@ -164,7 +167,28 @@ void train(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   fill_macro(out, r, a.utilization, a.token_throughput, notes);
 }
 
+void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
+  const auto request = detail::pass_request(r);
+  const auto a = InferencePassModel{}.solve(request, notes);
+  out.fidelity = name_of(a.fidelity);
+  fill_feasibility(out, detail::pass_memory(r, a), r);
+  const double efficiency = request.efficiency.value_or(conventions_or_standard(request.conventions).textbook_efficiency);
+  auto& p = out.performance;
+  p.metrics = {metric("latency", a.latency, "ms", "time of one batch"),
+               metric("latency_compute", a.latency_compute, "ms", "arithmetic"),
+               metric("latency_memory", a.latency_memory, "ms", "memory traffic"),
+               metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
+               metric("throughput", a.throughput * r.accelerators(), "sample/s", "samples of all devices"),
+               metric("mfu", std::min(1.0, efficiency * (a.latency_compute / a.latency)), "model FLOPs utilisation"),
+               metric("evaluations", a.evaluations, "runs of the network for one batch"),
+               metric("energy", a.energy, "J", "energy of one batch on one device"),
+               metric("bottleneck", name_of(a.bottleneck), "what limits the batch")};
+  p.summary = fmt::format("a batch takes {}; limited by {}", shown(a.latency), limit_words(a.bottleneck));
+  fill_macro(out, r, std::min(1.0, max(a.latency_compute, a.latency_memory) / a.latency), TokenRate<>(), notes);
+}
+
 void infer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
+  if (detail::is_whole_pass(r)) return whole_pass(out, r, notes);
   const auto a = SingleNodeModel{}.solve(detail::infer_request(r), notes);
   out.fidelity = name_of(a.fidelity);
   fill_feasibility(out, a.memory, r);
@@ -232,23 +256,11 @@ EvaluationLevel ask_also(std::string_view name, const ResolvedScenario& r, NoteB
   return out;
 }
 
-std::vector<std::string_view> names_of_list(std::string_view text) {
-  std::vector<std::string_view> out;
-  while (!text.empty()) {
-    const auto end = std::min(text.find(','), text.size());
-    auto name = text.substr(0, end);
-    while (name.starts_with(' ')) name.remove_prefix(1);
-    while (name.ends_with(' ')) name.remove_suffix(1);
-    if (!name.empty()) out.push_back(name);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out;
-}
-
 /// Inputs that were left at their defaults, from the table; the resolvers note what they fill in themselves.
-void note_defaults(const Scenario& s, Notes& notes) {
+void note_defaults(const Scenario& s, Mode mode, Notes& notes) {
   for (const auto& f : describe<Scenario>()) {
-    if (f.kind == ValueKind::object || f.nullable || f.name == "name") continue;
+    if (f.kind == ValueKind::object || f.nullable || f.name == "name" || !detail::plan_place(f.name).used_in(mode)) continue;
+    if (s.draft_model == nullptr && f.name == "draft_acceptance_rate") continue;
     if (f.read(&s) == f.default_value) {
       const Value v = f.default_value;
       std::string words;
@@ -272,14 +284,14 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
   out.hardware = r.fleet().name;
   out.mode = name_of(r.mode());
   out.performance.level_name = "performance";
-  note_defaults(scenario, notes);
+  note_defaults(scenario, r.mode(), notes);
   switch (r.mode()) {
     case Mode::serve: serve(out, r, notes); break;
     case Mode::train: train(out, r, notes); break;
     case Mode::infer: infer(out, r, notes); break;
   }
   if (scenario.also)
-    for (const auto name : names_of_list(*scenario.also)) out.further.push_back(ask_also(name, r, book));
+    for (const auto name : names_in(*scenario.also)) out.further.push_back(ask_also(name, r, book));
   if (out.feasibility.status == LevelStatus::fail) {
     out.performance.status = LevelStatus::fail;
     out.performance.summary = "not reached, because the model does not fit; as if it did: " + out.performance.summary;

@@ -4,6 +4,7 @@
 
 #include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/engine/scorecard.hpp>
+#include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/spec/provenance.hpp>
 #include <mlsysim/tools/derivation.hpp>
 #include <mlsysim/tools/trace.hpp>
@@ -161,6 +162,25 @@ struct Answer {
   std::string body;
 };
 
+/// The prefill (its last chunk), a decode step, or the check of drafted tokens.
+Subject serving_subject(const ServingModel::Inputs& in, bool prefill, Notes& notes) {
+  const auto v = prepare_serving(in, notes);
+  const bool check = !prefill && in.draft_model != nullptr;
+  Subject s;
+  s.views = {prefill || check ? v.prefill : v.decode, v.plan, prefill ? v.prefill_device : v.decode_device, v.links};
+  s.passes = {Pass::forward};
+  s.repeats = v.plan.pp * (prefill ? v.chunks : 1);
+  if (prefill && v.chunks > 1) s.repeats_words = fmt::format("the last of {} chunks:", v.chunks);
+  s.views.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
+  s.views.plan.context = prefill ? v.prompt : v.decode_context;
+  if (check) {
+    const double drafted = in.draft_tokens.value_or(conventions_or_standard(in.conventions).draft_tokens);
+    s.views.plan.new_tokens = drafted + 1;
+    s.views.plan.context = v.decode_context + drafted;
+  }
+  return s;
+}
+
 Answer serving_answer(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
   const auto in = detail::serve_request(r);
   const auto result = ServingModel{}.solve(in, notes);
@@ -174,18 +194,23 @@ Answer serving_answer(const ResolvedScenario& r, std::string_view metric, Notes&
       const TraceScope scope(trace);
       (void)textbook_serving_core(views);
     }
-    return {shown(total), to_text(read_trace(trace))};
+    std::string body = to_text(read_trace(trace));
+    if (!prefill && in.draft_model != nullptr)
+      body += fmt::format("  the step above checks what {} proposes, at no cost for the further tokens (SpeculativeTokenTime)\n",
+                          in.draft_model->name);
+    return {shown(total), body};
   }
-  const auto v = prepare_serving(in, notes);
-  Subject s;
-  s.views = {prefill ? v.prefill : v.decode, v.plan, prefill ? v.prefill_device : v.decode_device, v.links};
-  s.passes = {Pass::forward};
+  Subject s = serving_subject(in, prefill, notes);
   s.total = total;
-  s.repeats = v.plan.pp * (prefill ? v.chunks : 1);
-  if (prefill && v.chunks > 1) s.repeats_words = fmt::format("the last of {} chunks:", v.chunks);
-  s.views.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
-  s.views.plan.context = prefill ? v.prompt : v.decode_context;
   s.besides = {{"dispatch", s.views.device.dispatch}};
+  if (!prefill && in.draft_model != nullptr) {
+    const double drafted = s.views.plan.new_tokens - 1;
+    const double tokens = ExpectedAcceptedTokens::solve<double>({in.draft_acceptance_rate, drafted}).expected_tokens;
+    OpList<> ops;
+    const Time<> check = pass_time(s.views.model, s.views.plan, s.views.device, s.views.links, ops).total;
+    s.repeats_words = fmt::format("the check of {:g} drafted tokens, which yields {:.3g} tokens on average:", drafted, tokens);
+    s.besides.emplace_back(fmt::format("{:g} steps of {}", drafted, in.draft_model->name), total * tokens - check);
+  }
   return {shown(total), operators_text(s)};
 }
 
@@ -211,10 +236,21 @@ Answer training_answer(const ResolvedScenario& r, std::string_view metric, Notes
   s.repeats_words = fmt::format("one of {} micro-batches on the slowest pipeline stage:", s.views.plan.microbatches);
   s.besides = {{"pipeline bubble", result.pipeline_bubble_latency},
                {"gradient exchange before overlap", result.dp_communication_latency}};
+  if (in.straggler_factor > 1)
+    s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", in.straggler_factor),
+                           (total - result.dp_communication_latency * (1 - 1 / in.congestion_factor)) * (1 - 1 / in.straggler_factor));
   return {shown(total), operators_text(s)};
 }
 
 Answer inference_answer(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
+  if (detail::is_whole_pass(r)) {
+    const auto a = InferencePassModel{}.solve(detail::pass_request(r), notes);
+    if (metric == "memory") return {shown(a.memory_footprint), memory_text(detail::pass_memory(r, a))};
+    return {shown(a.latency), fmt::format("  {:g} runs of the network: arithmetic {}, memory {}, software {}: the slower of the first two, plus "
+                                          "the third\n  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
+                                          a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
+                                          shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state))};
+  }
   const auto in = detail::infer_request(r);
   const auto result = SingleNodeModel{}.solve(in, notes);
   if (metric == "memory") return {shown(result.memory.total), memory_text(result.memory)};
@@ -278,12 +314,7 @@ std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_vi
   require_metric(r.mode(), metric);
   Subject s;
   if (r.mode() == Mode::serve) {
-    const auto v = prepare_serving(detail::serve_request(r), quiet);
-    const bool prefill = metric == "ttft";
-    s.views = {prefill ? v.prefill : v.decode, v.plan, prefill ? v.prefill_device : v.decode_device, v.links};
-    s.views.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
-    s.views.plan.context = prefill ? v.prompt : v.decode_context;
-    s.passes = {Pass::forward};
+    s = serving_subject(detail::serve_request(r), metric == "ttft", quiet);
   } else if (r.mode() == Mode::train) {
     s.views = prepare_distributed(detail::train_request(r), quiet);
     s.passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient, Pass::update};

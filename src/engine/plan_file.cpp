@@ -1,3 +1,5 @@
+#include "detail/plan_table.hpp"
+
 #include <mlsysim/engine/plan_file.hpp>
 
 #include <mlsysim/units/near_miss.hpp>
@@ -11,59 +13,19 @@
 namespace mlsysim {
 namespace {
 
-constexpr auto kKeys = std::to_array<PlanKey>({
-    {"", "name", "name"},
-    {"", "mode", "mode"},
-    {"", "fidelity", "fidelity"},
-    {"", "also", "also"},
-    {"workload", "name", "workload"},
-    {"workload", "batch_size", "batch_size"},
-    {"workload", "seq_len", "seq_len"},
-    {"workload", "output_tokens", "output_tokens"},
-    {"workload", "cached_prefix_len", "cached_prefix_len"},
-    {"workload", "prefill_chunk_tokens", "prefill_chunk_tokens"},
-    {"hardware", "name", "hardware"},
-    {"hardware", "accelerators", "accelerators"},
-    {"hardware", "node_count", "node_count"},
-    {"hardware", "accelerators_per_node", "accelerators_per_node"},
-    {"hardware", "intra_node_bw", "intra_node_bw"},
-    {"hardware", "fabric_bandwidth", "fabric_bandwidth"},
-    {"hardware", "precision", "precision"},
-    {"hardware", "kv_precision", "kv_precision"},
-    {"hardware", "efficiency", "efficiency"},
-    {"hardware", "unit_cost", "unit_cost"},
-    {"hardware", "infrastructure_multiplier", "infrastructure_multiplier"},
-    {"parallelism", "tp_size", "tp_size"},
-    {"parallelism", "pp_size", "pp_size"},
-    {"parallelism", "ep_size", "ep_size"},
-    {"parallelism", "cp_size", "cp_size"},
-    {"parallelism", "schedule", "schedule"},
-    {"parallelism", "microbatch_size", "microbatch_size"},
-    {"parallelism", "shard_size", "shard_size"},
-    {"parallelism", "recomputed_share", "recomputed_share"},
-    {"parallelism", "gradient_precision", "gradient_precision"},
-    {"parallelism", "attention_kernel", "attention_kernel"},
-    {"parallelism", "overlap_efficiency", "overlap_efficiency"},
-    {"parallelism", "tp_overlap", "tp_overlap"},
-    {"parallelism", "offload_weights", "offload_weights"},
-    {"parallelism", "offload_activations", "offload_activations"},
-    {"parallelism", "offload_states", "offload_states"},
-    {"parallelism", "v_stages", "v_stages"},
-    {"parallelism", "microbatch_count", "microbatch_count"},
-    {"parallelism", "gradient_accumulation_steps", "gradient_accumulation_steps"},
-    {"parallelism", "zero_stage", "zero_stage"},
-    {"parallelism", "recomputation", "recomputation"},
-    {"parallelism", "optimizer", "optimizer"},
-    {"parallelism", "sequence_parallel", "sequence_parallel"},
-    {"ops", "region", ""},
-    {"ops", "grid", "grid"},
-    {"ops", "datacenter", "datacenter"},
-    {"ops", "duration_days", "duration_days"},
-    {"ops", "kwh_price", "kwh_price"},
-    // Keys that plans share with no field of Scenario.
-    {"", "version", ""},
-    {"constraints", "assert", ""},
-});
+/// The keys: a place of each field of Scenario, and what plans share with no field.
+const std::vector<PlanKey>& keys() {
+  static const auto* all = [] {
+    auto* out = new std::vector<PlanKey>;
+    for (const auto& p : detail::plan_places())
+      if (p.keyed) out->push_back({p.section, p.key(), p.field});
+    out->push_back({"ops", "region", ""});
+    out->push_back({"", "version", ""});
+    out->push_back({"constraints", "assert", ""});
+    return out;
+  }();
+  return *all;
+}
 
 constexpr std::array<std::string_view, 5> kSections{"workload", "hardware", "parallelism", "ops", "constraints"};
 
@@ -152,9 +114,9 @@ class Reader {
       return;
     }
     if (path == "constraints.assert") return assertions(value);
-    const auto known = std::find_if(kKeys.begin(), kKeys.end(),
+    const auto known = std::find_if(keys().begin(), keys().end(),
                                     [&](const PlanKey& k) { return k.section == section && k.key == key.text; });
-    if (known == kKeys.end()) return unknown(section, path, key);
+    if (known == keys().end()) return unknown(section, path, key);
     if (!text(value, path)) return;
     if (path == "ops.region") {
       out_.builder.region(value.text, value.where);
@@ -184,7 +146,7 @@ class Reader {
   void unknown(const std::string& section, const std::string& path, const YamlValue& key) {
     std::vector<std::string> here;
     std::string other;
-    for (const auto& k : kKeys) {
+    for (const auto& k : keys()) {
       if (k.section == section) here.emplace_back(k.key);
       else if (k.key == key.text && other.empty()) other = k.section.empty() ? "the top level" : fmt::format("'{}'", k.section);
     }
@@ -292,7 +254,7 @@ std::vector<AssertionResult> PlanFile::check(const SystemEvaluation& evaluation)
   return showing_lines(document.get(), [&] { return check_assertions(assertions, evaluation); });
 }
 
-std::span<const PlanKey> plan_keys() { return kKeys; }
+std::span<const PlanKey> plan_keys() { return keys(); }
 
 PlanFile parse_plan(std::string text, std::string name, const Zoo& zoo) {
   return read_document(YamlDocument::parse(std::move(text), std::move(name)), zoo);

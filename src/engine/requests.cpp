@@ -1,6 +1,7 @@
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/table/take_fields.hpp>
 
 #include <fmt/format.h>
 
@@ -123,75 +124,80 @@ namespace detail {
 
 SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
   const Scenario& s = r.asked();
+  SingleNodeModel::Inputs in;
+  in.workload = s.workload;
+  in.hardware = &r.hardware();
   // Inference without generation runs one replica on each device: each gets its part of the batch.
-  return {.workload = s.workload,
-          .hardware = &r.hardware(),
-          .batch_size = std::ceil(s.batch_size / r.accelerators()),
-          .precision = s.precision,
-          .efficiency = s.efficiency,
-          .seq_len = s.seq_len,
-          .fidelity = s.fidelity,
-          .conventions = s.conventions};
+  in.batch_size = std::ceil(s.batch_size / r.accelerators());
+  in.seq_len = s.seq_len;
+  in.precision = s.precision;
+  in.efficiency = s.efficiency;
+  in.fidelity = s.fidelity;
+  in.conventions = s.conventions;
+  return in;
+}
+
+bool is_whole_pass(const ResolvedScenario& r) {
+  const auto kind = r.asked().workload->architecture;
+  if (r.mode() != Mode::infer || (kind != Architecture::diffusion && kind != Architecture::ssm && kind != Architecture::recommendation))
+    return false;
+  Notes quiet;
+  return fidelity_or_default(r.asked().fidelity, *r.asked().workload, quiet) == Fidelity::textbook;
+}
+
+InferencePassModel::Inputs pass_request(const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  InferencePassModel::Inputs in;
+  in.workload = s.workload;
+  in.hardware = &r.hardware();
+  in.batch_size = std::ceil(s.batch_size / r.accelerators());
+  in.precision = s.precision;
+  in.efficiency = s.efficiency;
+  in.conventions = s.conventions;
+  return in;
+}
+
+MemoryBreakdown<> pass_memory(const ResolvedScenario& r, const InferencePassModel::Result& a) {
+  MemoryBreakdown<> m;
+  m.weights = a.weights + a.tables;
+  m.kv_cache = a.state;
+  m.activations = a.activations;
+  m.total = a.memory_footprint;
+  m.capacity = memory_level(r.hardware(), m.total).capacity;
+  return m;
 }
 
 ServingModel::Inputs serve_request(const ResolvedScenario& r) {
   const Scenario& s = r.asked();
+  auto in = fields_of<ServingModel::Inputs>(s);
+  in.hardware = &r.hardware();
+  in.fleet = &r.fleet();
+  in.tp_size = r.tp_size();
   const double replicas = r.accelerators() / (r.tp_size() * s.pp_size * s.ep_size);
-  return {.workload = s.workload,
-          .hardware = &r.hardware(),
-          .seq_len = s.seq_len,
-          .batch_size = std::ceil(s.batch_size / replicas),
-          .output_tokens = s.output_tokens,
-          .precision = s.precision,
-          .kv_precision = s.kv_precision,
-          .efficiency = s.efficiency,
-          .tp_size = r.tp_size(),
-          .pp_size = s.pp_size,
-          .ep_size = s.ep_size,
-          .cached_prefix_len = s.cached_prefix_len,
-          .prefill_chunk_tokens = s.prefill_chunk_tokens,
-          .fleet = &r.fleet(),
-          .fidelity = s.fidelity,
-          .conventions = s.conventions};
+  in.batch_size = std::ceil(s.batch_size / replicas);
+  return in;
 }
 
 DistributedModel::Inputs train_request(const ResolvedScenario& r) {
+  auto in = fields_of<DistributedModel::Inputs>(r.asked());
+  in.fleet = &r.fleet();
+  in.tp_size = r.tp_size();
+  return in;
+}
+
+bool answered_by_views(const ResolvedScenario& r) {
   const Scenario& s = r.asked();
-  return {.workload = s.workload,
-          .fleet = &r.fleet(),
-          .batch_size = s.batch_size,
-          .precision = s.precision,
-          .efficiency = s.efficiency,
-          .tp_size = r.tp_size(),
-          .pp_size = s.pp_size,
-          .ep_size = s.ep_size,
-          .cp_size = s.cp_size,
-          .schedule = s.schedule,
-          .v_stages = s.v_stages,
-          .microbatch_size = s.microbatch_size,
-          .microbatch_count = s.microbatch_count,
-          .gradient_accumulation_steps = s.gradient_accumulation_steps,
-          .zero_stage = s.zero_stage,
-          .shard_size = s.shard_size,
-          .recomputation = s.recomputation.value_or(Recomputation::selective),
-          .recomputed_share = s.recomputed_share,
-          .sequence_parallel = s.sequence_parallel,
-          .attention_kernel = s.attention_kernel,
-          .gradient_precision = s.gradient_precision,
-          .seq_len = s.seq_len,
-          .optimizer = s.optimizer,
-          .overlap_efficiency = s.overlap_efficiency,
-          .tp_overlap = s.tp_overlap,
-          .offload_weights = s.offload_weights,
-          .offload_activations = s.offload_activations,
-          .offload_states = s.offload_states,
-          .fidelity = s.fidelity,
-          .conventions = s.conventions};
+  if (r.mode() == Mode::serve) return s.draft_model == nullptr;
+  return r.mode() == Mode::infer || (s.congestion_factor == 1 && s.straggler_factor == 1);
 }
 
 Memory memory_needed(const ResolvedScenario& r) {
   switch (r.mode()) {
     case Mode::infer: {
+      if (is_whole_pass(r)) {
+        const auto m = pass_memory(r, InferencePassModel{}.solve(pass_request(r)));
+        return {m.total, m.capacity};
+      }
       const auto m = SingleNodeModel{}.solve(infer_request(r)).memory;
       return {m.total, m.capacity};
     }

@@ -1,3 +1,5 @@
+#include "detail/plan_table.hpp"
+
 #include <mlsysim/engine/scenario_builder.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
@@ -6,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
 
@@ -113,29 +114,12 @@ void must_agree(const std::optional<double>& asked, double own, std::string_view
            fmt::format("leave {} out, or name the device instead", key), where);
 }
 
-constexpr std::array kAlways{"name", "workload", "hardware", "fleet", "mode", "batch_size", "seq_len", "precision",
-                             "efficiency", "accelerators", "node_count", "accelerators_per_node", "grid", "datacenter",
-                             "duration_days", "kwh_price", "unit_cost", "infrastructure_multiplier", "fidelity",
-                             "conventions", "also"};
-constexpr std::array kTogether{"intra_node_bw", "fabric_bandwidth", "tp_size", "pp_size", "ep_size"};
-constexpr std::array kServe{"output_tokens", "kv_precision", "cached_prefix_len", "prefill_chunk_tokens"};
-template <std::size_t N>
-bool holds(const std::array<const char*, N>& list, std::string_view name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-bool used_in(Mode mode, std::string_view field) {
-  if (holds(kAlways, field)) return true;
-  if (mode == Mode::infer) return false;
-  return holds(kTogether, field) || (holds(kServe, field) == (mode == Mode::serve));  // what remains is a training plan
-}
-
 }  // namespace
 
 std::vector<std::string_view> fields_used_in(Mode mode) {
   std::vector<std::string_view> out;
-  for (const auto& f : describe<Scenario>())
-    if (used_in(mode, f.name)) out.push_back(f.name);
+  for (const auto& p : detail::plan_places())
+    if (p.used_in(mode)) out.push_back(p.field);
   return out;
 }
 
@@ -234,14 +218,21 @@ BuiltScenario ScenarioBuilder::build() const {
   Notes quiet;
   const Mode mode = ResolvedScenario(s, quiet).mode();
   for (const auto& [name, given] : texts_) {
-    if (used_in(mode, name)) continue;
+    const auto& place = detail::plan_place(name);
+    if (place.used_in(mode)) continue;
     std::vector<std::string_view> modes;
     for (const Mode other : {Mode::infer, Mode::serve, Mode::train})
-      if (used_in(other, name)) modes.push_back(name_of(other));
+      if (place.used_in(other)) modes.push_back(name_of(other));
     refuse("mlsysim.engine.038", fmt::format("'{}' has no effect in mode {}", name, name_of(mode)), name,
            fmt::format("{} {}", name, given.text), fmt::format("mode {}", fmt::join(modes, " or ")),
            "leave it out, or change the mode", given.where);
   }
+  if (s.draft_model == nullptr)
+    for (const auto* name : {"draft_acceptance_rate", "draft_tokens"})
+      if (const auto given = texts_.find(name); given != texts_.end())
+        refuse("mlsysim.engine.039", fmt::format("'{}' has no effect without a draft model", name), name,
+               fmt::format("{} {}", name, given->second.text), "draft_model beside it", "name a draft_model, or leave it out",
+               given->second.where);
   out.keep = std::move(keep);
   return out;
 }

@@ -44,8 +44,9 @@ constexpr std::array<std::string_view, 10> kPlanned{
     "plan.tp", "plan.pp", "plan.dp", "plan.ep", "plan.cp", "plan.virtual_stages", "plan.batch", "plan.microbatches",
     "plan.new_tokens", "plan.context"};
 /// Members of the plan that a training scenario names itself.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNamed{
-    {{"plan.overlap", "overlap_efficiency"}, {"plan.tp_overlap", "tp_overlap"}, {"plan.recomputed", "recomputed_share"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNamed{
+    {{"plan.overlap", "overlap_efficiency"}, {"plan.tp_overlap", "tp_overlap"}, {"plan.recomputed", "recomputed_share"},
+     {"plan.steal", "overlap_slowdown"}, {"plan.trainable", "trainable_fraction"}}};
 
 bool is_result(const ScenarioState& s, std::string_view name) {
   if (name == "degrees_fit") return s.mode != Mode::infer;
@@ -251,7 +252,9 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   out.title = fmt::format("{} on {}, {}", asked.workload->name, r.fleet().name, name_of(r.mode()));
   out.entry.info = {.id = "Scenario", .equation = "scorecard = f(scenario, device, network, facility, model)", .source = "",
                     .where = "", .assumptions = "one number at a time varies; the others stay"};
-  if (fidelity_or_default(asked.fidelity, *asked.workload, notes) == Fidelity::textbook) {
+  const bool stretched = among(varied, "congestion_factor") || among(varied, "straggler_factor");
+  if (stretched || !detail::answered_by_views(r) ||
+      fidelity_or_default(asked.fidelity, *asked.workload, notes) == Fidelity::textbook) {
     use_scorecard(out, r);
     return out;
   }

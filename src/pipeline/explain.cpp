@@ -213,8 +213,10 @@ std::string Run::to_json() const {
       if (!why->smallest_change.empty()) stage["smallest_change"] = why->smallest_change;
       for (const auto& f : why->facts) stage["facts"][f.name] = f.value;
     }
-    if (view.ok())
+    if (view.ok()) {
       for (const auto& f : view.resolver().outputs()) stage["result"][f.name] = json_of(&f, view[f.name]);
+      stage["warnings"] = notes(view.name()).warnings;
+    }
     json["stages"].push_back(std::move(stage));
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace);

@@ -171,23 +171,22 @@ const void* Run::typed_result(const void* tag, std::string_view type, std::strin
   return (*this)[stages[found].name].result();
 }
 
-std::vector<Assumption> Run::assumptions(std::string_view stage) const {
+NoteBook Run::notes(std::string_view stage) const {
   const auto i = state_->graph.stage_at(stage);
   const auto& s = state_->graph.stages[i];
   const auto& slot = state_->slots[i];
   FieldMask supplied;
   for (const auto& input : s.inputs)
     if (!input.sources.empty() && input.field < supplied.size()) supplied.set(input.field);
-  auto all = defaults_used(s.resolver->inputs(), supplied);
-  if (slot.status != StageStatus::ok) return all;
-  // Stages are deterministic: running once more with an open ear gives the notes that nobody wanted before.
   NoteBook book;
+  book.assumptions = defaults_used(s.resolver->inputs(), supplied);
+  if (slot.status != StageStatus::ok) return book;
+  // Stages are deterministic: running once more with an open ear gives the notes that nobody wanted before.
   SolveContext context;
   context.notes = Notes(book);
   Record scratch(*s.resolver, Side::outputs);
   (void)s.resolver->solve(slot.in, scratch.data(), context);
-  all.insert(all.end(), book.assumptions.begin(), book.assumptions.end());
-  return all;
+  return book;
 }
 
 Verification Run::verify(std::string_view stage) const {

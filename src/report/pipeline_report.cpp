@@ -62,7 +62,10 @@ std::string render(const Run& run, const RenderOptions& options) {
       if (stage.why() != nullptr) out += stage.why()->text() + "\n";
       else out += fmt::format("{}\n", stage.reason());
     }
-    const auto assumptions = run.assumptions(stage.name());
+    const auto [assumptions, warnings] = run.notes(stage.name());
+    for (const auto& w : warnings)
+      out += markdown ? fmt::format("\n> warning: {}\n", w)
+                      : fmt::format("{}{}\n", detail::painted("warning: ", detail::Paint::warn, options.colour), w);
     if (options.verbosity == Verbosity::brief) {
       if (!assumptions.empty()) out += fmt::format("{}{} assumptions, with their sources: --verbose\n", markdown ? "\n" : "", assumptions.size());
       continue;

@@ -7,6 +7,9 @@
 namespace mlsysim {
 
 void Notes::put(std::string_view name, std::string value, std::string_view source) {
+  // A resolver that asks others many times makes the same assumption many times: it is one.
+  for (const auto& known : book_->assumptions)
+    if (known.name == name && known.value == value && known.source == source) return;
   book_->assumptions.push_back({std::string(name), std::move(value), std::string(source)});
 }
 

@@ -33,6 +33,14 @@ def test_bad_input(run, words, message):
     assert done.code == 1 and message in done.err
 
 
+def test_warnings_are_shown(run):
+    words = ("resolver", "run", "TailLatencyModel", "--arrival-rate", "150 request/s", "--service-latency", "10 ms")
+    assert "warning: 1 servers cannot keep up" in run(*words).out
+    assert "> warning: 1 servers" in run(*words, "-o", "markdown").out
+    assert "at least 2 are needed" in run(*words, "-o", "json").json()["stages"][0]["warnings"][0]
+    assert "warning" not in run("resolver", "run", "TailLatencyModel", "--arrival-rate", "80 request/s", "--service-latency", "10 ms").out
+
+
 def test_show_names_walls_and_laws(run):
     out = run("resolver", "show", "ReliabilityModel").out
     for part in ("15 Fragility", "DalyInterval", "daly2006", "fallacy", "goodput_ratio"):

@@ -40,6 +40,10 @@ class PipelineResults(dict):
         """Defaults and assumptions of a stage: (name, value, source) each."""
         return self._run.assumptions(stage)
 
+    def warnings(self, stage):
+        """What a stage warns of."""
+        return self._run.warnings(stage)
+
     def show(self):
         """All stages with their results as lines of text."""
         return self._run.show()

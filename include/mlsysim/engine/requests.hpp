@@ -3,6 +3,7 @@
 
 #include <mlsysim/catalogue/models/distributed.hpp>
 #include <mlsysim/catalogue/models/economics.hpp>
+#include <mlsysim/catalogue/models/inference_pass.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
 #include <mlsysim/engine/evaluator.hpp>
@@ -10,8 +11,17 @@
 namespace mlsysim::detail {
 
 [[nodiscard]] SingleNodeModel::Inputs infer_request(const ResolvedScenario& s);
+/// Whether one inference is a whole pass of a model without an operator list: the steps of a diffusion model, the state of
+/// a state-space model, the lookups of a recommendation model. `InferencePassModel` answers then.
+[[nodiscard]] bool is_whole_pass(const ResolvedScenario& s);
+[[nodiscard]] InferencePassModel::Inputs pass_request(const ResolvedScenario& s);
+[[nodiscard]] MemoryBreakdown<> pass_memory(const ResolvedScenario& s, const InferencePassModel::Result& pass);
 [[nodiscard]] ServingModel::Inputs serve_request(const ResolvedScenario& s);
 [[nodiscard]] DistributedModel::Inputs train_request(const ResolvedScenario& s);
+
+/// Whether the views of the mode's resolver hold everything that the scenario asks for: no draft model proposes tokens,
+/// and neither congestion nor stragglers stretch a step.
+[[nodiscard]] bool answered_by_views(const ResolvedScenario& s);
 
 /// Memory of one device at these changes; used to look for remedies.
 struct Memory {

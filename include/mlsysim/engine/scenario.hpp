@@ -4,6 +4,7 @@
 /// The table of `Scenario` is the only list of what may be asked: plan files, command-line options and Python keywords
 /// are made from it.
 
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/infrastructure.hpp>
 #include <mlsysim/spec/system.hpp>
@@ -59,9 +60,15 @@ struct Scenario {
   std::optional<Precision> gradient_precision{};
   bool sequence_parallel = true;
   AttentionKernel attention_kernel = AttentionKernel::fused;
-  std::optional<double> overlap_efficiency{};
+  bool dropout = false, kernel_fusion = true, backward_prefetch = true;
+  double trainable_fraction = 1;
+  std::optional<double> overlap_efficiency{}, overlap_slowdown{};
   double tp_overlap = 0;
   double offload_weights = 0, offload_activations = 0, offload_states = 0;
+  double congestion_factor = 1, straggler_factor = 1;
+  const Workload* draft_model = nullptr;
+  double draft_acceptance_rate = 0.7;
+  std::optional<double> draft_tokens{};
   double cached_prefix_len = 0;
   std::optional<double> prefill_chunk_tokens{};
   const GridProfile* grid = nullptr;
@@ -76,56 +83,35 @@ struct Scenario {
 
   static constexpr auto fields() {
     using S = Scenario;
-    return rows(
-        field(&S::name, "name", "", "name of the scenario").defaulted("scenario"),
-        field(&S::workload, key::workload),
-        field(&S::hardware, key::hardware).defaulted("the fleet's"),
-        field(&S::fleet, key::fleet).defaulted("made from hardware and counts"),
-        field(&S::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
-        field(&S::batch_size, key::batch_size).at_least(1).counted().defaulted("one"),
-        field(&S::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
-        field(&S::output_tokens, key::output_tokens).at_least(1).counted().defaulted("decode priced at the prompt's context"),
-        field(&S::precision, key::precision).defaulted("the device's default precision"),
-        field(&S::kv_precision, key::kv_precision).defaulted("as the weights, 16 bits below 8"),
-        field(&S::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
-        field(&S::accelerators, key::accelerators).at_least(1).counted().defaulted("one, or the whole fleet"),
-        field(&S::node_count, key::node_count).at_least(1).counted().defaulted("accelerators / accelerators_per_node"),
-        field(&S::accelerators_per_node, key::accelerators_per_node).at_least(1).counted().defaulted("up to 8 in one node"),
-        field(&S::intra_node_bw, key::intra_node_bw).positive().defaulted("the device's link"),
-        field(&S::fabric_bandwidth, key::fabric_bandwidth).positive().defaulted("zoo/defaults.yaml"),
-        field(&S::tp_size, key::tp_size).at_least(1).counted().defaulted("all devices of the node (serve), 1 (train)"),
-        field(&S::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
-        field(&S::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
-        field(&S::cp_size, key::cp_size).at_least(1).counted().defaulted("sequences not divided"),
-        field(&S::schedule, "schedule", "", "order of the micro-batches in a pipeline").defaulted("1F1B"),
-        field(&S::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"),
-        field(&S::microbatch_size, "microbatch_size", "", "sequences of one micro-batch").at_least(1).counted().defaulted("from microbatch_count"),
-        field(&S::microbatch_count, key::microbatch_count).at_least(1).counted().defaulted("micro-batches of one sequence (operator)"),
-        field(&S::gradient_accumulation_steps, key::gradient_accumulation_steps).at_least(1).counted().defaulted("no accumulation"),
-        field(&S::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
-        field(&S::shard_size, "shard_size", "", "ranks over which ZeRO divides (hybrid sharding)").at_least(1).counted().defaulted("all replicas"),
-        field(&S::recomputation, key::recomputation).defaulted("selective in training"),
-        field(&S::recomputed_share, "recomputed_share", "", "share of the layers that recompute").within(0, 1).defaulted("all layers"),
-        field(&S::optimizer, key::optimizer).defaulted("Adam"),
-        field(&S::gradient_precision, "gradient_precision", "", "format in which gradients are kept and exchanged").defaulted("that of the weights"),
-        field(&S::sequence_parallel, key::sequence_parallel).defaulted("on with tensor parallelism"),
-        field(&S::attention_kernel, "attention_kernel", "", "whether attention scores stay on chip").defaulted("fused"),
-        field(&S::overlap_efficiency, key::overlap_efficiency).within(0, 1).defaulted("none (textbook) or zoo/defaults.yaml (operator)"),
-        field(&S::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products").within(0, 1).defaulted("none"),
-        field(&S::offload_weights, "offload_weights", "", "share of the weights in host memory").within(0, 1).defaulted("none"),
-        field(&S::offload_activations, "offload_activations", "", "share of the activations in host memory").within(0, 1).defaulted("none"),
-        field(&S::offload_states, "offload_states", "", "share of the optimizer states in host memory").within(0, 1).defaulted("none"),
-        field(&S::cached_prefix_len, key::cached_prefix_len).non_negative().counted().defaulted("nothing cached"),
-        field(&S::prefill_chunk_tokens, key::prefill_chunk_tokens).at_least(1).counted().defaulted("whole prompt at once"),
-        field(&S::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
-        field(&S::datacenter, key::datacenter).defaulted("the fleet's, else none"),
-        field(&S::duration_days, key::duration_days).positive().defaulted("30 days"),
-        field(&S::kwh_price, key::kwh_price).non_negative().defaulted("zoo/defaults.yaml"),
-        field(&S::unit_cost, "unit_cost", "USD", "price of one device").non_negative().defaulted("the device's own figure"),
-        field(&S::infrastructure_multiplier, key::infrastructure_multiplier).at_least(1).defaulted("the devices alone"),
-        field(&S::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-        field(&S::conventions, key::conventions).defaulted("zoo/defaults.yaml"),
-        field(&S::also, "also", "", "further resolvers for the scorecard, names with commas").defaulted("none"));
+    return join(
+        rows(field(&S::name, "name", "", "name of the scenario").defaulted("scenario"),
+             field(&S::workload, key::workload),
+             field(&S::hardware, key::hardware).defaulted("the fleet's"),
+             field(&S::fleet, key::fleet).defaulted("made from hardware and counts"),
+             field(&S::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
+             field(&S::batch_size, key::batch_size).at_least(1).counted().defaulted("one"),
+             field(&S::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+             field(&S::output_tokens, key::output_tokens).at_least(1).counted().defaulted("decode priced at the prompt's context"),
+             field(&S::accelerators, key::accelerators).at_least(1).counted().defaulted("one, or the whole fleet"),
+             field(&S::node_count, key::node_count).at_least(1).counted().defaulted("accelerators / accelerators_per_node"),
+             field(&S::accelerators_per_node, key::accelerators_per_node).at_least(1).counted().defaulted("up to 8 in one node"),
+             field(&S::intra_node_bw, key::intra_node_bw).positive().defaulted("the device's link"),
+             field(&S::fabric_bandwidth, key::fabric_bandwidth).positive().defaulted("zoo/defaults.yaml"),
+             field(&S::tp_size, key::tp_size).at_least(1).counted().defaulted("all devices of the node (serve), 1 (train)"),
+             field(&S::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
+             field(&S::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread")),
+        serving_format_rows<S>(), training_plan_rows<S>(), training_step_rows<S>(),
+        rows(field(&S::cached_prefix_len, key::cached_prefix_len).non_negative().counted().defaulted("nothing cached"),
+             field(&S::prefill_chunk_tokens, key::prefill_chunk_tokens).at_least(1).counted().defaulted("whole prompt at once")),
+        speculation_rows<S>(),
+        rows(field(&S::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
+             field(&S::datacenter, key::datacenter).defaulted("the fleet's, else none"),
+             field(&S::duration_days, key::duration_days).positive().defaulted("30 days"),
+             field(&S::kwh_price, key::kwh_price).non_negative().defaulted("zoo/defaults.yaml"),
+             field(&S::unit_cost, "unit_cost", "USD", "price of one device").non_negative().defaulted("the device's own figure"),
+             field(&S::infrastructure_multiplier, key::infrastructure_multiplier).at_least(1).defaulted("the devices alone"),
+             field(&S::also, "also", "", "further resolvers for the scorecard, names with commas").defaulted("none")),
+        fidelity_rows<S>());
   }
 };
 

@@ -57,7 +57,7 @@ class ScenarioBuilder {
   Text region_;
 };
 
-/// Fields of Scenario that have an effect in a mode, in order of the table.
+/// Fields of Scenario that have an effect in a mode, in the order of a plan file.
 [[nodiscard]] std::vector<std::string_view> fields_used_in(Mode mode);
 
 }  // namespace mlsysim

@@ -1,6 +1,8 @@
 #pragma once
 // How a training step is laid out over devices, from the inputs of any resolver that trains.
 
+#include "unpriced.hpp"
+
 #include <mlsysim/catalogue/prepare.hpp>
 
 namespace mlsysim::detail {
@@ -13,6 +15,16 @@ struct Layout {
 /// The layout of a step on a fleet. @throws DomainError when the degrees do not fit the fleet, or the micro-batches
 /// not the batch
 [[nodiscard]] Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& notes);
+
+/// Warns of what only the operator list knows of a training plan; `In` has the members of one.
+template <class In>
+void warn_of_unpriced_plan(const In& in, Notes& notes) {
+  warn_of_unpriced(in, {"cp_size", "schedule", "shard_size", "recomputed_share", "attention_kernel", "dropout", "kernel_fusion",
+                        "gradient_precision", "backward_prefetch", "overlap_slowdown", "tp_overlap", "offload_weights",
+                        "offload_activations", "offload_states"}, notes);
+  if (in.recomputation != Recomputation::none && in.recomputation != Recomputation::selective && in.recomputation != Recomputation::full)
+    notes.warn("textbook fidelity knows no recomputation of one module: it counts like none");
+}
 
 /// Lowers the rate of attention to that of an earlier generation of kernels.
 void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware, const Conventions& c, Notes& notes);

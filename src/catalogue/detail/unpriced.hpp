@@ -1,26 +1,41 @@
 #pragma once
-// What a request asks for and a fidelity does not price.
+// What a request asks for and does not get: fields that a fidelity does not price, or that others make idle.
 
 #include <mlsysim/resolve/notes.hpp>
 #include <mlsysim/table/field.hpp>
 
 #include <algorithm>
-#include <span>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
 namespace mlsysim::detail {
 
-/// Warns of the fields among `names` that differ from their default: textbook fidelity takes no account of them.
-template <class In> void warn_of_unpriced(const In& in, std::span<const std::string_view> names, Notes& notes) {
-  if (!notes.wanted()) return;
+using FieldNames = std::initializer_list<std::string_view>;
+
+/// The fields among `names` that differ from their default, with commas; empty where there are none.
+template <class In> std::string given_among(const In& in, FieldNames names) {
   const In usual{};
   std::string list;
   for_each_field<In>([&](const auto& row) {
     if (std::find(names.begin(), names.end(), row.name) == names.end() || in.*row.member == usual.*row.member) return;
     list += (list.empty() ? "" : ", ") + std::string(row.name);
   });
-  if (!list.empty()) notes.warn("textbook fidelity does not price " + list + ": operator fidelity does");
+  return list;
+}
+
+/// Warns of the fields that differ from their default: textbook fidelity takes no account of them.
+template <class In> void warn_of_unpriced(const In& in, FieldNames names, Notes& notes) {
+  if (!notes.wanted()) return;
+  if (const auto list = given_among(in, names); !list.empty())
+    notes.warn("textbook fidelity does not price " + list + ": operator fidelity does");
+}
+
+/// Warns of the fields that differ from their default and that the rest of the request makes idle.
+/// @param why e.g. "without draft_model"
+template <class In> void warn_of_idle(const In& in, FieldNames names, std::string_view why, Notes& notes) {
+  if (!notes.wanted()) return;
+  if (const auto list = given_among(in, names); !list.empty()) notes.warn("no effect " + std::string(why) + ": " + list);
 }
 
 }  // namespace mlsysim::detail

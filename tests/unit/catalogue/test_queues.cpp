@@ -3,6 +3,7 @@
 #include "worked.hpp"
 
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
+#include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/orchestration.hpp>
 #include <mlsysim/catalogue/models/serving_capacity.hpp>
 #include <mlsysim/catalogue/models/tail_latency.hpp>
@@ -298,6 +299,90 @@ TEST_CASE("a replica that batches is many servers, not a fast one", "[catalogue]
   CHECK(*r.estimated_p99_latency > r.base_request_latency);
   in.max_replicas = *r.required_replicas - 1;
   if (in.max_replicas >= 1) CHECK_FALSE(ServingCapacityModel{}.solve(in).feasible);
+}
+
+TEST_CASE("a fleet is sized from replicas that batch in flight", "[catalogue][queue][in_flight]") {
+  ServingCapacityModel::Inputs in{.workload = &model("Llama3_8B"),
+                                  .hardware = &device("H100"),
+                                  .arrival_rate = 60.0 * per_s,
+                                  .target_p99_latency = 10.0 * unit::s,
+                                  .max_seq_len = 1152,
+                                  .output_tokens = 128,
+                                  .max_batch_size = 64,
+                                  .precision = Precision::bf16,
+                                  .service_time_cv = 0.2};
+  const auto r = ServingCapacityModel{}.solve(in);
+  REQUIRE(r.feasible);
+  const double n = *r.required_replicas;
+  REQUIRE(n >= 2);
+  // One replica at its share of the arrivals, asked directly.
+  InFlightBatchingModel::Inputs one{.workload = in.workload, .hardware = in.hardware, .seq_len = 1024, .output_tokens = 128,
+                                    .arrival_rate = in.arrival_rate / n, .max_batch_size = r.active_batch_size,
+                                    .page_tokens = 1, .precision = Precision::bf16};
+  const auto replica = InFlightBatchingModel{}.solve(one);
+  CHECK_THAT(r.per_replica_capacity.base(), WithinRel(replica.capacity.base(), 1e-12));
+  CHECK_THAT(r.itl.base(), WithinRel(replica.itl.base(), 1e-12));
+  CHECK_THAT(r.ttft.base(), WithinRel(replica.ttft->base(), 1e-12));
+  CHECK_THAT(r.base_request_latency.base(), WithinRel(replica.request_latency->base(), 1e-12));
+  CHECK_THAT(*r.queue_utilization, WithinRel(60 / (n * replica.capacity.base()), 1e-12));
+  CHECK(*r.p99_ttft >= *replica.p99_ttft);
+  CHECK(*r.estimated_p99_latency > *replica.p99_request_latency);  // answers vary
+  // More replicas are faster ones: each has less in flight.
+  in.target_p99_latency = 0.8 * *r.estimated_p99_latency;
+  const auto faster = ServingCapacityModel{}.solve(in);
+  REQUIRE(faster.feasible);
+  CHECK(*faster.required_replicas > n);
+  CHECK(faster.itl < r.itl);
+  // Targets of the tokens count as well, and name no number that is not needed.
+  in.target_p99_latency = 10.0 * unit::s;
+  in.target_itl = 0.9 * r.itl;
+  const auto steady = ServingCapacityModel{}.solve(in);
+  CHECK(*steady.required_replicas > n);
+  CHECK(steady.itl <= *in.target_itl);
+  in.target_itl.reset();
+  in.target_p99_ttft = 0.95 * *r.p99_ttft;
+  const auto prompt = ServingCapacityModel{}.solve(in);
+  REQUIRE(prompt.feasible);
+  CHECK(*prompt.p99_ttft <= *in.target_p99_ttft);
+  CHECK(*prompt.required_replicas > n);
+  // No number of replicas is faster than an empty one.
+  in.target_p99_ttft = 1.0 * unit::ms;
+  const auto never = ServingCapacityModel{}.solve(in);
+  CHECK_FALSE(never.feasible);
+  CHECK(never.limit == CapacityLimit::base_latency);
+  in.target_p99_ttft.reset();
+  // An engine that stops steps for prompts has less capacity.
+  in.engine = &standard_zoo().at<ServingEngine>("sglang");
+  CHECK(ServingCapacityModel{}.solve(in).per_replica_capacity < r.per_replica_capacity);
+  // Pipeline stages and expert ranks are devices too.
+  in.engine.reset();
+  in.pp_size = 2;
+  const auto staged = ServingCapacityModel{}.solve(in);
+  CHECK(staged.accelerators == 2 * *staged.required_replicas);
+}
+
+TEST_CASE("continuous batching at operator fidelity is in-flight batching with so many requests", "[catalogue][in_flight]") {
+  ContinuousBatchingModel::Inputs in{.workload = &model("Llama3_8B"),
+                                     .hardware = &device("H100"),
+                                     .max_seq_len = 4096,
+                                     .mean_request_tokens = 1024,
+                                     .output_tokens = 256,
+                                     .max_batch_size = 48,
+                                     .precision = Precision::bf16};
+  const auto r = ContinuousBatchingModel{}.solve(in);
+  const auto loop = InFlightBatchingModel{}.solve({.workload = in.workload, .hardware = in.hardware, .seq_len = 768,
+                                                   .output_tokens = 256, .concurrency = 48, .precision = Precision::bf16});
+  CHECK_THAT(r.token_throughput.base(), WithinRel(loop.token_throughput.base(), 1e-12));
+  CHECK_THAT(r.itl.base(), WithinRel(loop.itl.base(), 1e-12));
+  CHECK_THAT(r.ttft.base(), WithinRel(loop.ttft->base(), 1e-12));
+  // Reserved whole, a quarter as many requests of a quarter of the length would fit; here the cap decides for both.
+  CHECK(r.static_max_active_requests == 48);
+  in.max_batch_size = 4096;
+  const auto full = ContinuousBatchingModel{}.solve(in);
+  CHECK(full.max_active_requests > 3 * full.static_max_active_requests);
+  CHECK(full.speedup_vs_static > 1);
+  in.output_tokens = 1024;
+  CHECK_THROWS_WITH(ContinuousBatchingModel{}.solve(in), Catch::Contains("output_tokens") && Catch::Contains("1023"));
 }
 
 TEST_CASE("bad arguments of lines are refused", "[catalogue][queue]") {

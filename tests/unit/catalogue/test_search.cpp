@@ -39,6 +39,14 @@ TEST_CASE("synthesis: the machine that is found takes exactly the target", "[cat
     CHECK(answer.report().verification.passed());
     CHECK(answer->required_memory > answer->model_size);
   }
+  // One token is bound by memory: bandwidth is what the traffic needs, up to what joining both sides adds (sqrt 2), and
+  // arithmetic that is not short of it either. A padded product of one row does not make the memory faster.
+  const auto one = evaluate(SynthesisSolver{}, {.workload = &model("Llama3_8B"), .target_latency = 10.0 * unit::ms, .precision = Precision::bf16});
+  const Bandwidth<> needed = one->total_traffic / (10.0 * unit::ms);
+  CHECK(one->required_bw > needed);
+  CHECK(one->required_bw < 2.0 * needed);
+  CHECK(one->required_flops > one->total_ops / (10.0 * unit::ms));
+  CHECK(one->required_flops < 100.0 * (unit::TFLOP / unit::s));
   // The Python package knows no launches: any latency is met by enough bandwidth. No machine removes them.
   const auto none = evaluate(
       SynthesisSolver{},
@@ -126,6 +134,10 @@ TEST_CASE("placement: every grid, regional prices, names that are none", "[catal
   CHECK_THAT(two->kwh_price.in(unit::USD / unit::kWh),
              WithinRel(two->best_region == "Texas" ? 0.066 : 0.069, 1e-9));
   CHECK(two->total_cost >= all->total_cost);
+  in.regions = " Iowa ,,\tTexas,";
+  CHECK_THAT(evaluate(PlacementOptimizer{}, in)->total_cost.base(), WithinRel(two->total_cost.base(), 1e-12));
+  in.regions = " , ";
+  CHECK_THROWS_WITH(evaluate(PlacementOptimizer{}, in), Catch::Contains("names none"));
   in.regions = "Quebeck";
   CHECK_THROWS_WITH(evaluate(PlacementOptimizer{}, in), Catch::Contains("Quebec"));
   in.regions = "";

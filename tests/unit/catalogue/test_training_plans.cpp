@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include <mlsysim/catalogue/models/distributed.hpp>
+#include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -195,4 +196,78 @@ TEST_CASE("size and number of micro-batches must make up the batch", "[catalogue
   in.microbatch_count = 8;
   CHECK_THROWS_WITH(run(in), Contains("8 micro-batches of 4 sequences for 16 sequences a replica") &&
                                  Contains("expected 4 micro-batches") && Contains("give one of the two"));
+}
+
+TEST_CASE("plans that a model cannot be divided by are refused, uneven ones say so", "[catalogue][training][bad]") {
+  const auto refused = [](const DistributedModel::Inputs& in, const char* key, const char* words) {
+    INFO(words);
+    CHECK_THROWS_AS(run(in), DomainError);
+    CHECK_THROWS_WITH(run(in), Contains(words));
+    try {
+      (void)run(in);
+    } catch (const Error& error) {
+      CHECK(error.facts().key == key);
+      CHECK_FALSE(error.facts().hint.empty());
+    }
+  };
+  const auto warned = [](const DistributedModel::Inputs& in) {
+    NoteBook book;
+    Notes notes(book);
+    (void)DistributedModel{}.solve(in, notes);
+    std::string all;
+    for (const auto& w : book.warnings) all += w + "\n";
+    return all;
+  };
+  CHECK(warned(step("Llama3_8B", 4)).empty());
+  auto dense = step("Llama3_8B");
+  dense.ep_size = 2;
+  refused(dense, "ep_size", "no experts");
+  auto mixture = step("Mixtral_8x7B");
+  mixture.tp_size = 1;
+  mixture.ep_size = 16;
+  refused(mixture, "ep_size", "fewer experts");
+  mixture.ep_size = 8;
+  CHECK(warned(mixture).empty());
+  auto deep = step("Llama3_8B");
+  deep.tp_size = 1;
+  deep.pp_size = 64;  // 32 layers
+  refused(deep, "pp_size", "fewer layers");
+  deep.pp_size = 8;
+  deep.v_stages = 8;
+  refused(deep, "v_stages", "fewer layers");
+  auto wide = step("Llama3_8B");
+  wide.tp_size = 64;  // 32 heads
+  refused(wide, "tp_size", "fewer heads");
+  auto shard = step("Llama3_8B");  // 32 replicas
+  shard.zero_stage = 1;
+  shard.shard_size = 3;
+  refused(shard, "shard_size", "do not divide");
+  shard.shard_size = 64;
+  refused(shard, "shard_size", "do not divide");
+  shard.shard_size = 16;
+  CHECK_NOTHROW(run(shard));
+  auto cut = step("Llama3_8B");
+  cut.seq_len = 2;
+  cut.cp_size = 4;
+  refused(cut, "cp_size", "fewer tokens");
+  auto batch = step("Llama3_8B");
+  batch.microbatch_size = 5;  // of 16
+  CHECK_THAT(warned(batch), Contains("do not divide into"));
+  auto chunks = step("Llama3_8B", 4);
+  chunks.v_stages = 2;
+  CHECK(warned(chunks).empty());
+  chunks.batch_size = 8 * 9;
+  CHECK_THAT(warned(chunks), Contains("in groups of 4"));
+}
+
+TEST_CASE("serving plans are checked against the model as well", "[catalogue][bad]") {
+  ServingModel::Inputs in{.workload = &standard_zoo().at<Workload>("Llama3_8B"), .hardware = &standard_zoo().at<HardwareNode>("H100"),
+                          .precision = Precision::bf16};
+  in.ep_size = 8;
+  CHECK_THROWS_WITH(ServingModel{}.solve(in), Contains("no experts"));
+  in.ep_size = 1;
+  in.pp_size = 33;
+  CHECK_THROWS_WITH(ServingModel{}.solve(in), Contains("fewer layers"));
+  in.pp_size = 32;
+  CHECK_NOTHROW(ServingModel{}.solve(in));
 }

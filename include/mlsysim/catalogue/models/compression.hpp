@@ -1,6 +1,7 @@
 #pragma once
 /// Fewer bits and fewer weights: size, speed and accuracy (wall 13).
 
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>
@@ -63,7 +64,7 @@ struct CompressionModel : Model<CompressionModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(
+      return join(rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::method, "method", "", "way of compression").defaulted("quantization"),
           field(&I::target_bitwidth, "target_bitwidth", "", "bits of a weight")
@@ -92,19 +93,10 @@ struct CompressionModel : Model<CompressionModel> {
               .defaulted("2048 tokens, convention of MLSys-im"),
           field(&I::efficiency, key::efficiency)
               .within(1e-9, 1)
-              .defaulted("0.5 (operator); textbook: the peak"),
-          field(&I::size_limit, "size_limit", "GB", "guard rail: largest size").positive().defaulted("none"),
-          field(&I::max_accuracy_drop, "max_accuracy_drop", "", "guard rail: largest loss of accuracy")
-              .within(0, 1)
-              .defaulted("none"),
-          field(&I::min_speedup, "min_speedup", "", "guard rail: least speed-up")
-              .positive()
-              .defaulted("none"),
-          field(&I::require_hardware_support, "require_hardware_support", "",
-                "guard rail: the device has the format or pattern")
-              .defaulted("not required"),
-          field(&I::fidelity, key::fidelity).defaulted("operator: what is stored and read"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+              .defaulted("0.5 (operator); textbook: the peak")),
+          guard_rail_rows<I>(),
+          rows(field(&I::fidelity, key::fidelity).defaulted("operator: what is stored and read"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")));
     }
   };
   struct Result {

@@ -1,6 +1,7 @@
 #pragma once
 /// Requests that decode together, with the KV cache in pages or reserved whole (wall 5).
 
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/hardware.hpp>
@@ -12,9 +13,9 @@ namespace mlsysim {
 ///
 /// Static allocation reserves max_seq_len tokens for every request; pages hold what a request has, rounded
 /// up, for lengths that are exponential with a cap and have the given mean. Textbook: bound by memory, cache
-/// beside the weights alone. Operator: the one memory model and the operator list; every request also costs a
-/// prefill, and its share of it is in the throughput.
-/// @cite kwon2023vllm, sections 3 and 4; yu et al. 2022 (ORCA) for iteration-level scheduling
+/// beside the weights alone. Operator: each number of requests is kept in flight by InFlightBatchingModel, so that
+/// every answer is paid for with its prompt and the engine's host time counts.
+/// @cite kwon2023vllm, sections 3 and 4; yu2022orca, section 4 (iteration-level scheduling)
 struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
   static constexpr std::string_view id = "ContinuousBatchingModel";
   static constexpr std::string_view about =
@@ -23,7 +24,7 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
       "requests = floor(free memory / (KV per token * held tokens)); rate = requests / itl";
   static constexpr std::string_view source = "kwon2023vllm";
   static constexpr std::array walls{5};
-  static constexpr std::array<std::string_view, 2> laws{"PagedTokens", "BatchedDecodeRate"};
+  static constexpr std::array<std::string_view, 4> laws{"PagedTokens", "BatchedDecodeRate", "InFlightStep", "InFlightFirstToken"};
   static constexpr std::array fallacies{
       Fallacy{"A larger batch is always faster.",
               "Once the caches outweigh the weights, every further request slows all others."},
@@ -41,39 +42,20 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     double tp_size = 1, pp_size = 1, ep_size = 1;
+    std::optional<Precision> kv_precision{};
+    const ServingEngine* engine = nullptr;
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                  field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer")
-                      .at_least(1)
-                      .counted(),
-                  field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request")
-                      .at_least(1)
-                      .defaulted("every request has the full length"),
-                  field(&I::output_tokens, key::output_tokens)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("an eighth of the mean request (operator)"),
-                  field(&I::max_batch_size, "max_batch_size", "", "most requests at a time")
-                      .at_least(1)
-                      .counted()
-                      .defaulted("one request"),
-                  field(&I::page_tokens, "page_tokens", "", "tokens of a page of the cache")
-                      .at_least(1)
-                      .counted()
-                      .defaulted("kwon2023vllm"),
-                  field(&I::precision, key::precision).defaulted("the device's default precision"),
-                  field(&I::efficiency, key::efficiency)
-                      .within(1e-9, 1)
-                      .defaulted("0.5 (textbook) or the device's share (operator)"),
-                  field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
-                  field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("one stage"),
-                  field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
-                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return join(
+          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+               field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer").at_least(1).counted(),
+               field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request").at_least(1).defaulted("every request has the full length"),
+               field(&I::output_tokens, key::output_tokens).at_least(1).counted().defaulted("an eighth of the mean request (operator)"),
+               field(&I::max_batch_size, "max_batch_size", "", "most requests at a time").at_least(1).counted().defaulted("one request")),
+          engine_rows<I>(), serving_format_rows<I>(), replica_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {
@@ -106,7 +88,7 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
                 "cache of all requests, reserved whole"),
           field(&R::ttft, key::ttft), field(&R::itl, key::itl),
           field(&R::speedup_vs_static, "speedup_vs_static", "", "paged over static throughput"),
-          field(&R::prefill_share, "prefill_share", "", "share of the time that prefills take; textbook: 0"),
+          field(&R::prefill_share, "prefill_share", "", "share of the time of passes with prompts; textbook: 0"),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };

@@ -1,6 +1,7 @@
 #pragma once
 /// Training on a fleet with data, tensor, pipeline and expert parallelism (wall 14).
 
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/conventions.hpp>
@@ -63,43 +64,15 @@ struct DistributedModel : Model<DistributedModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(
-          field(&I::workload, key::workload), field(&I::fleet, key::fleet),
-          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-          field(&I::precision, key::precision).defaulted("the device's default precision"),
-          field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
-          field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
-          field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
-          field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
-          field(&I::cp_size, key::cp_size).at_least(1).counted().defaulted("sequences not divided"),
-          field(&I::schedule, "schedule", "", "order of the micro-batches in a pipeline").defaulted("1F1B"),
-          field(&I::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"),
-          field(&I::microbatch_size, "microbatch_size", "", "sequences of one micro-batch").at_least(1).counted().defaulted("from microbatch_count"),
-          field(&I::microbatch_count, key::microbatch_count).at_least(1).counted().defaulted("1 (textbook) or micro-batches of one sequence (operator)"),
-          field(&I::gradient_accumulation_steps, key::gradient_accumulation_steps).at_least(1).counted().defaulted("no accumulation"),
-          field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
-          field(&I::shard_size, "shard_size", "", "ranks over which ZeRO divides (hybrid sharding)").at_least(1).counted().defaulted("all replicas"),
-          field(&I::recomputation, key::recomputation).defaulted("selective, convention of MLSys-im"),
-          field(&I::recomputed_share, "recomputed_share", "", "share of the layers that recompute").within(0, 1).defaulted("all layers"),
-          field(&I::sequence_parallel, key::sequence_parallel).defaulted("on with tensor parallelism"),
-          field(&I::attention_kernel, "attention_kernel", "", "whether scores stay on chip").defaulted("fused"),
-          field(&I::dropout, "dropout", "", "dropout masks are made and kept").defaulted("none"),
-          field(&I::kernel_fusion, "kernel_fusion", "", "chains of element-wise operations run as one kernel").defaulted("fused, as by hand or by a compiler"),
-          field(&I::backward_prefetch, "backward_prefetch", "", "ZeRO-3 gathers a block's weights ahead in the backward pass").defaulted("ahead"),
-          field(&I::gradient_precision, "gradient_precision", "", "format in which gradients are kept and exchanged").defaulted("that of the weights"),
-          field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
-          field(&I::optimizer, key::optimizer).defaulted("Adam"),
-          field(&I::trainable_fraction, key::trainable_fraction).within(0, 1).defaulted("all weights"),
-          field(&I::overlap_efficiency, key::overlap_efficiency).within(0, 1).defaulted("none (textbook) or zoo/defaults.yaml (operator)"),
-          field(&I::overlap_slowdown, "overlap_slowdown", "", "slowdown of kernels beside communication").within(0, 1).defaulted("zoo/defaults.yaml"),
-          field(&I::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products").within(0, 1).defaulted("none"),
-          field(&I::offload_weights, "offload_weights", "", "share of the weights in host memory").within(0, 1).defaulted("none"),
-          field(&I::offload_activations, "offload_activations", "", "share of the activations in host memory").within(0, 1).defaulted("none"),
-          field(&I::offload_states, "offload_states", "", "share of the optimizer states in host memory").within(0, 1).defaulted("none"),
-          field(&I::congestion_factor, key::congestion_factor).at_least(1).defaulted("an uncontended network"),
-          field(&I::straggler_factor, key::straggler_factor).at_least(1).defaulted("equal devices"),
-          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return join(rows(field(&I::workload, key::workload), field(&I::fleet, key::fleet),
+                       field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
+                       field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+                       field(&I::precision, key::precision).defaulted("the device's default precision"),
+                       field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
+                       field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
+                       field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
+                       field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread")),
+                  training_plan_rows<I>(), training_step_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {

@@ -1,6 +1,7 @@
 #pragma once
 /// A replica that batches in flight, in steady state (walls 4, 5, 7).
 
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/conventions.hpp>
@@ -20,7 +21,8 @@ namespace mlsysim {
 /// all come at once every round (separate passes). `prefill_replicas` puts the prompts on workers of their own, which
 /// send the cache over `network_bandwidth`. `draft_model` proposes tokens that one pass verifies.
 /// Assumed: answers of `output_tokens`, context of a step half-way through the answer; a chunk costs an equal part of its
-/// prompt; quantiles are those of the first token, a request of many steps sees the mean step.
+/// prompt; expert-parallel ranks share the requests; quantiles are those of the first token, a request of many steps sees
+/// the mean step.
 /// @cite yu2022orca, section 4; kwon2023vllm; agrawal2024sarathi; zhong2024distserve, section 3; leviathan2023speculative
 struct InFlightBatchingModel : Model<InFlightBatchingModel> {
   static constexpr std::string_view id = "InFlightBatchingModel";
@@ -64,38 +66,29 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(
-          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-          field(&I::seq_len, "seq_len", "", "tokens of a prompt").at_least(1).defaulted("2048 tokens, convention of MLSys-im"),
-          field(&I::output_tokens, key::output_tokens).at_least(1).defaulted("128, convention of MLSys-im"),
-          field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson").positive().defaulted("closed loop or queue"),
-          field(&I::concurrency, "concurrency", "", "requests that clients keep in flight").at_least(1).defaulted("arrivals or queue"),
-          field(&I::max_batch_size, "max_batch_size", "", "most requests that decode together").at_least(1).counted().defaulted("as many as fit"),
-          field(&I::num_requests, "num_requests", "", "requests of the whole run, all in flight at its start").at_least(1).defaulted("a run without end"),
-          field(&I::equal_lengths, "equal_lengths", "", "all requests have the same lengths").defaulted("lengths vary enough to spread arrivals"),
-          field(&I::engine, key::engine).defaulted("generic, zoo/engines.yaml"),
-          field(&I::cached_prefix_len, key::cached_prefix_len).non_negative().defaulted("nothing cached"),
-          field(&I::prefill_chunk_tokens, "prefill_chunk_tokens", "", "most prompt tokens of one pass").at_least(1).defaulted("zoo/catalogue.yaml"),
-          field(&I::page_tokens, "page_tokens", "", "tokens of a page of the cache").at_least(1).counted().defaulted("kwon2023vllm"),
-          field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take").within(0.01, 1).defaulted("zoo/catalogue.yaml"),
-          field(&I::precision, key::precision).defaulted("the device's default precision"),
-          field(&I::kv_precision, key::kv_precision).defaulted("as precision, 16 bits below 8"),
-          field(&I::weight_bits, "weight_bits", "", "bits of a stored weight, scales included").within(0.5, 64).defaulted("as precision"),
-          field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
-          field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
-          field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("one stage"),
-          field(&I::ep_size, "ep_size", "", "expert-parallel degree; it also divides the requests").at_least(1).counted().defaulted("experts not spread"),
-          field(&I::draft_model, key::draft_model).defaulted("no speculation"),
-          field(&I::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1).defaulted("0.7, convention of MLSys-im"),
-          field(&I::draft_tokens, key::draft_tokens).at_least(1).counted().defaulted("zoo/defaults.yaml"),
-          field(&I::prefill_replicas, "prefill_replicas", "", "workers that only process prompts, of the same size").within(1, 65536).counted().defaulted("prompts run where tokens are generated"),
-          field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
-          field(&I::network_bandwidth, key::network_bandwidth).positive().defaulted("100 GB/s, convention of MLSys-im"),
-          field(&I::target_ttft, "target_ttft", "ms", "time to first token that a good request meets").positive().defaulted("no target"),
-          field(&I::target_itl, "target_itl", "ms", "time between tokens that a good request meets").positive().defaulted("no target"),
-          field(&I::fleet, key::fleet).defaulted("devices joined by their own link"),
-          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return join(
+          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+               field(&I::seq_len, "seq_len", "", "tokens of a prompt").at_least(1).defaulted("2048 tokens, convention of MLSys-im"),
+               field(&I::output_tokens, key::output_tokens).at_least(1).defaulted("128, convention of MLSys-im"),
+               field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson").positive().defaulted("closed loop or queue"),
+               field(&I::concurrency, "concurrency", "", "requests that clients keep in flight").at_least(1).defaulted("arrivals or queue"),
+               field(&I::max_batch_size, "max_batch_size", "", "most requests that decode together").at_least(1).counted().defaulted("as many as fit"),
+               field(&I::num_requests, "num_requests", "", "requests of the whole run, all in flight at its start").at_least(1).defaulted("a run without end"),
+               field(&I::equal_lengths, "equal_lengths", "", "all requests have the same lengths").defaulted("lengths vary enough to spread arrivals"),
+               field(&I::cached_prefix_len, key::cached_prefix_len).non_negative().defaulted("nothing cached"),
+               field(&I::prefill_chunk_tokens, "prefill_chunk_tokens", "", "most prompt tokens of one pass").at_least(1).defaulted("zoo/catalogue.yaml")),
+          engine_rows<I>(),
+          rows(field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take").within(0.01, 1).defaulted("zoo/catalogue.yaml")),
+          serving_format_rows<I>(),
+          rows(field(&I::weight_bits, "weight_bits", "", "bits of a stored weight, scales included").within(0.5, 64).defaulted("as precision")),
+          replica_rows<I>(), speculation_rows<I>(),
+          rows(field(&I::prefill_replicas, "prefill_replicas", "", "workers that only process prompts, of the same size").within(1, 65536).counted().defaulted("prompts run where tokens are generated"),
+               field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
+               field(&I::network_bandwidth, key::network_bandwidth).positive().defaulted("100 GB/s, convention of MLSys-im"),
+               field(&I::target_ttft, "target_ttft", "ms", "time to first token that a good request meets").positive().defaulted("no target"),
+               field(&I::target_itl, "target_itl", "ms", "time between tokens that a good request meets").positive().defaulted("no target"),
+               field(&I::fleet, key::fleet).defaulted("devices joined by their own link")),
+          fidelity_rows<I>());
     }
   };
   struct Result {

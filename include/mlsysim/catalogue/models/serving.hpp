@@ -1,6 +1,7 @@
 #pragma once
 /// Serving a language model: prefill and decode (wall 4).
 
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/conventions.hpp>
@@ -54,27 +55,17 @@ struct ServingModel : Model<ServingModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(
-          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-          field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
-          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-          field(&I::output_tokens, key::output_tokens).at_least(1).counted().defaulted("decode priced at the prompt's context"),
-          field(&I::precision, key::precision).defaulted("the device's default precision"),
-          field(&I::kv_precision, key::kv_precision).defaulted("as the weights, 16 bits below 8"),
-          field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
-          field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
-          field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("one stage"),
-          field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
-          field(&I::cached_prefix_len, key::cached_prefix_len).non_negative().counted().defaulted("nothing cached"),
-          field(&I::prefill_chunk_tokens, key::prefill_chunk_tokens).at_least(1).counted().defaulted("whole prompt at once"),
-          field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
-          field(&I::network_bandwidth, key::network_bandwidth).positive().defaulted("100 GB/s, convention of MLSys-im"),
-          field(&I::draft_model, key::draft_model).defaulted("no speculation"),
-          field(&I::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1).defaulted("0.7, convention of MLSys-im"),
-          field(&I::draft_tokens, key::draft_tokens).at_least(1).counted().defaulted("zoo/defaults.yaml"),
-          field(&I::fleet, key::fleet).defaulted("devices joined by their own link"),
-          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+                       field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+                       field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
+                       field(&I::output_tokens, key::output_tokens).at_least(1).counted().defaulted("decode priced at the prompt's context")),
+                  serving_format_rows<I>(), replica_rows<I>(),
+                  rows(field(&I::cached_prefix_len, key::cached_prefix_len).non_negative().counted().defaulted("nothing cached"),
+                       field(&I::prefill_chunk_tokens, key::prefill_chunk_tokens).at_least(1).counted().defaulted("whole prompt at once"),
+                       field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
+                       field(&I::network_bandwidth, key::network_bandwidth).positive().defaulted("100 GB/s, convention of MLSys-im")),
+                  speculation_rows<I>(), rows(field(&I::fleet, key::fleet).defaulted("devices joined by their own link")),
+                  fidelity_rows<I>());
     }
   };
   struct Result {

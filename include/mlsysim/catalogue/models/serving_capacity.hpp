@@ -1,6 +1,7 @@
 #pragma once
 /// Replicas that a request rate needs under a latency target (walls 4, 5, 7).
 
+#include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>
@@ -19,18 +20,19 @@ template <> struct Choices<CapacityLimit> {
 /// Fewest replicas that meet a P99 target.
 ///
 /// Textbook: a replica is one server whose service is the mean time between its answers, and the P99 of the
-/// wait is added to the base latency. Operator: a replica serves max_batch_size requests at a time, so the
-/// line has that many servers per replica with the whole request as service, and the target holds for the P99
-/// of wait and service together.
-/// @cite kwon2023vllm; deanbarroso2013tail; gross2008queueing, section 3.3
+/// wait is added to the base latency. Operator: a replica batches in flight (InFlightBatchingModel) at its share of the
+/// arrivals, so more replicas are also faster ones; in front of all slots there is one line whose service is the whole
+/// request, and the target holds for the P99 of wait and service together, the spread of the first token added.
+/// Assumed: requests go to any free slot; answers vary by service_time_cv.
+/// @cite yu2022orca, section 4; kwon2023vllm; deanbarroso2013tail; gross2008queueing, section 3.3
 struct ServingCapacityModel : Model<ServingCapacityModel> {
   static constexpr std::string_view id = "ServingCapacityModel";
   static constexpr std::string_view about = "replicas that a request rate needs under a latency target";
   static constexpr std::string_view law = "least replicas with estimated_p99_latency <= target_p99_latency";
   static constexpr std::string_view source = "deanbarroso2013tail";
   static constexpr std::array walls{4, 5, 7};
-  static constexpr std::array<std::string_view, 6> laws{"PagedTokens", "BatchedDecodeRate", "ErlangC",
-                                                        "QueueWait",   "WaitQuantile",      "ResponseTail"};
+  static constexpr std::array<std::string_view, 8> laws{"PagedTokens", "BatchedDecodeRate", "InFlightStep", "InFlightFirstToken",
+                                                        "ErlangC",     "QueueWait",         "WaitQuantile", "ResponseTail"};
   static constexpr std::array fallacies{
       Fallacy{"Replicas are requests per second over requests per second of one.",
               "At that number the utilization is one and the wait has no bound."}};
@@ -47,50 +49,29 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     double tp_size = 1, max_replicas = 1024, service_time_cv = 1;
+    double pp_size = 1, ep_size = 1;
+    std::optional<Precision> kv_precision{};
+    const ServingEngine* engine = nullptr;
+    std::optional<Time<>> target_p99_ttft{}, target_itl{};
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                  field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive").positive(),
-                  field(&I::target_p99_latency, "target_p99_latency", "ms",
-                        "99 % of the requests must take no longer")
-                      .positive(),
-                  field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer")
-                      .at_least(1)
-                      .counted()
-                      .defaulted("2048 tokens, convention of MLSys-im"),
-                  field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request")
-                      .at_least(1)
-                      .defaulted("every request has the full length"),
-                  field(&I::output_tokens, key::output_tokens)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("128, convention of MLSys-im"),
-                  field(&I::max_batch_size, "max_batch_size", "", "most requests at a time and replica")
-                      .at_least(1)
-                      .counted()
-                      .defaulted("32, convention of MLSys-im"),
-                  field(&I::page_tokens, "page_tokens", "", "tokens of a page of the cache")
-                      .at_least(1)
-                      .counted()
-                      .defaulted("kwon2023vllm"),
-                  field(&I::precision, key::precision).defaulted("the device's default precision"),
-                  field(&I::efficiency, key::efficiency)
-                      .within(1e-9, 1)
-                      .defaulted("0.5 (textbook) or the device's share (operator)"),
-                  field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
-                  field(&I::max_replicas, "max_replicas", "", "most replicas to consider")
-                      .within(1, 65536)
-                      .counted()
-                      .defaulted("1024, convention of MLSys-im"),
-                  field(&I::service_time_cv, "service_time_cv", "",
-                        "standard deviation over mean of the service time")
-                      .within(0, 100)
-                      .defaulted("exponential service"),
-                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return join(
+          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+               field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson").positive(),
+               field(&I::target_p99_latency, "target_p99_latency", "ms", "99 % of the requests must take no longer").positive(),
+               field(&I::target_p99_ttft, "target_p99_ttft", "ms", "99 % of the first tokens must come no later (operator)").positive().defaulted("no target"),
+               field(&I::target_itl, "target_itl", "ms", "mean time between tokens that must be kept (operator)").positive().defaulted("no target"),
+               field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer").at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+               field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request").at_least(1).defaulted("every request has the full length"),
+               field(&I::output_tokens, key::output_tokens).at_least(1).counted().defaulted("128, convention of MLSys-im"),
+               field(&I::max_batch_size, "max_batch_size", "", "most requests at a time and replica").at_least(1).counted().defaulted("32, convention of MLSys-im")),
+          engine_rows<I>(), serving_format_rows<I>(), replica_rows<I>(),
+          rows(field(&I::max_replicas, "max_replicas", "", "most replicas to consider").within(1, 65536).counted().defaulted("1024, convention of MLSys-im"),
+               field(&I::service_time_cv, "service_time_cv", "", "standard deviation over mean of the service time").within(0, 100).defaulted("exponential service")),
+          fidelity_rows<I>());
     }
   };
   struct Result {
@@ -101,6 +82,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     std::optional<double> queue_utilization;
     std::optional<Time<>> estimated_p99_latency, queue_wait_p99;
     Time<> base_request_latency, ttft, itl;
+    std::optional<Time<>> p99_ttft;
     double active_batch_size = 0, accelerators = 0;
     Fidelity fidelity = Fidelity::textbook;
 
@@ -117,8 +99,9 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
                 "99 % of the requests take no longer"),
           field(&R::queue_wait_p99, "queue_wait_p99", "ms", "99 % of the requests wait no longer"),
           field(&R::base_request_latency, "base_request_latency", "ms", "a request without waiting"),
-          field(&R::ttft, key::ttft), field(&R::itl, key::itl),
-          field(&R::active_batch_size, "active_batch_size", "", "requests at a time and replica"),
+          field(&R::ttft, key::ttft), field(&R::p99_ttft, "p99_ttft", "ms", "99 % of the first tokens come no later, waits for a slot included; textbook: none"),
+          field(&R::itl, key::itl),
+          field(&R::active_batch_size, "active_batch_size", "", "most requests at a time and replica"),
           field(&R::accelerators, "accelerators", "", "devices of all replicas"),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }

@@ -38,7 +38,7 @@ struct CompressionOptimizer : Optimizer<CompressionOptimizer> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(
+      return join(rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::baseline_precision, "baseline_precision", "", "format before compression")
               .defaulted("fp32 (textbook) or fp16 (operator)"),
@@ -46,19 +46,10 @@ struct CompressionOptimizer : Optimizer<CompressionOptimizer> {
           field(&I::seq_len, key::seq_len)
               .at_least(1)
               .counted()
-              .defaulted("2048 tokens, convention of MLSys-im"),
-          field(&I::size_limit, "size_limit", "GB", "guard rail: largest size").positive().defaulted("none"),
-          field(&I::max_accuracy_drop, "max_accuracy_drop", "", "guard rail: largest loss of accuracy")
-              .within(0, 1)
-              .defaulted("none"),
-          field(&I::min_speedup, "min_speedup", "", "guard rail: least speed-up")
-              .positive()
-              .defaulted("none"),
-          field(&I::require_hardware_support, "require_hardware_support", "",
-                "guard rail: the device has the format or pattern")
-              .defaulted("not required"),
-          field(&I::fidelity, key::fidelity).defaulted("operator: what is stored and read"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+              .defaulted("2048 tokens, convention of MLSys-im")),
+          guard_rail_rows<I>(),
+          rows(field(&I::fidelity, key::fidelity).defaulted("operator: what is stored and read"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")));
     }
   };
   struct Result {

@@ -31,7 +31,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
   struct Inputs {
     const Workload* workload = nullptr;
     const Fleet* fleet = nullptr;
-    double batch_size = 1, seq_len = 2048;
+    double batch_size = 0, seq_len = 2048;
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     std::optional<double> max_tp{}, max_pp{}, max_cp{};

@@ -1,0 +1,20 @@
+#pragma once
+// Degrees that a model cannot be divided by.
+
+#include <mlsysim/resolve/notes.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+namespace mlsysim::detail {
+
+/// How a model is divided. What a resolver does not know stays 1.
+struct Degrees {
+  double tp = 1, pp = 1, ep = 1, cp = 1, v_stages = 1;
+};
+
+/// Checks degrees against what the model has: heads, layers, experts, tokens of a sequence.
+///
+/// Uneven divisions are priced as the fullest device has it, with a warning.
+/// @throws DomainError where a device would have no part of the model at all
+void check_degrees(const Workload& workload, const Degrees& degrees, double seq_len, Notes& notes);
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,228 @@
+// From a scenario to the inputs of the resolvers: nothing is out of reach, and nothing gets lost on the way.
+
+#include <support/catch.hpp>
+
+#include <mlsysim/catalogue/models/training_memory.hpp>
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/engine/explain.hpp>
+#include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/engine/requests.hpp>
+#include <mlsysim/explore/subject.hpp>
+#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/units/unit.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace mlsysim;
+
+namespace {
+
+Scenario training() {
+  return {.workload = &standard_zoo().at<Workload>("Llama3_8B"), .fleet = &standard_zoo().at<Fleet>("Research_256"),
+          .mode = Mode::train, .batch_size = 512, .precision = Precision::bf16, .zero_stage = 1};
+}
+Scenario serving() {
+  return {.workload = &standard_zoo().at<Workload>("Llama3_70B"), .hardware = &standard_zoo().at<HardwareNode>("H100"),
+          .mode = Mode::serve, .batch_size = 4, .seq_len = 1024, .output_tokens = 256, .precision = Precision::bf16,
+          .accelerators = 8};
+}
+
+ResolvedScenario resolved(const Scenario& s) {
+  Notes quiet;
+  return ResolvedScenario(s, quiet);
+}
+
+/// Names of the table of `S`.
+template <class S>
+std::vector<std::string> names_of() {
+  std::vector<std::string> out;
+  for (const auto& f : describe<S>()) out.push_back(f.name);
+  return out;
+}
+
+/// Another admissible value of the field.
+DynamicValue moved(const FieldInfo& f, const void* object) {
+  const DynamicValue now = read_dynamic(f, object);
+  if (f.kind == ValueKind::flag) return {Value(!std::get<bool>(now.value))};
+  if (f.kind == ValueKind::choice) {
+    const auto* text = std::get_if<std::string>(&now.value);
+    return {Value(std::string(text != nullptr && *text == f.choices[1] ? f.choices[0] : f.choices[1]))};
+  }
+  const auto* number = std::get_if<double>(&now.value);
+  const double x = number == nullptr ? 0.0 : *number;
+  const double low = std::isfinite(f.low) && f.low > -1e300 ? f.low : 0.0;
+  return {Value(x == low ? (f.integral ? low + 1 : low + 0.25) : low), f.exps};
+}
+
+double metric(const Scenario& s, const char* path) {
+  const auto card = SystemEvaluator::evaluate(s);
+  const Metric* m = card.find(path);
+  REQUIRE(m != nullptr);
+  return m->number();
+}
+
+}  // namespace
+
+TEST_CASE("every plan field of the resolvers is a field of the scenario", "[engine][requests]") {
+  // Resolved from the scenario, or in need of a second kind of device, which is a second fleet.
+  const std::vector<std::string> resolved_otherwise{"hardware", "fleet", "decode_hardware", "network_bandwidth", "dp_size"};
+  const auto scenario = names_of<Scenario>();
+  for (const auto& names : {names_of<DistributedModel::Inputs>(), names_of<TrainingMemoryModel::Inputs>(), names_of<ServingModel::Inputs>()})
+    for (const auto& name : names) {
+      INFO(name);
+      const bool known = std::find(scenario.begin(), scenario.end(), name) != scenario.end();
+      CHECK((known || std::find(resolved_otherwise.begin(), resolved_otherwise.end(), name) != resolved_otherwise.end()));
+    }
+}
+
+TEST_CASE("what is asked of a scenario reaches the resolver", "[engine][requests]") {
+  const auto fields = describe<Scenario>();
+  int checked = 0;
+  for (const Mode mode : {Mode::serve, Mode::train}) {
+    const auto used = fields_used_in(mode);
+    for (const auto& f : fields) {
+      const bool number = f.kind == ValueKind::number || f.kind == ValueKind::flag || f.kind == ValueKind::choice;
+      const auto inputs = mode == Mode::train ? describe<DistributedModel::Inputs>() : describe<ServingModel::Inputs>();
+      const auto* target = find_field(inputs, f.name);
+      if (!number || target == nullptr || f.name == "batch_size" || std::find(used.begin(), used.end(), f.name) == used.end()) continue;
+      Scenario s = mode == Mode::train ? training() : serving();
+      if (f.name == "pp_size" || f.name == "ep_size" || f.name == "cp_size") s.tp_size = 1;
+      if (f.name == "microbatch_count") s.microbatch_size.reset();
+      const DynamicValue asked = f.name == "tp_size" || f.name == "pp_size" || f.name == "ep_size" ? DynamicValue(2.0) : moved(f, &s);
+      INFO(name_of(mode) << " " << f.name << " = " << asked.text());
+      write_checked(f, &s, asked);
+      const auto r = resolved(s);
+      if (mode == Mode::train) {
+        const auto in = detail::train_request(r);
+        CHECK(read_dynamic(*target, &in) == read_dynamic(f, &s));
+      } else {
+        const auto in = detail::serve_request(r);
+        CHECK(read_dynamic(*target, &in) == read_dynamic(f, &s));
+      }
+      ++checked;
+    }
+  }
+  CHECK(checked > 40);
+}
+
+TEST_CASE("every field has a key in plan files, and every mode uses some", "[engine][requests]") {
+  const auto keys = plan_keys();
+  for (const auto& name : names_of<Scenario>()) {
+    if (name == "fleet" || name == "conventions") continue;  // a plan names a fleet as its hardware
+    INFO(name);
+    CHECK(std::count_if(keys.begin(), keys.end(), [&](const PlanKey& k) { return k.field == name; }) == 1);
+  }
+  const auto infer = fields_used_in(Mode::infer), serve = fields_used_in(Mode::serve), train = fields_used_in(Mode::train);
+  CHECK(infer.size() < serve.size());
+  CHECK(serve.size() < train.size());
+  CHECK(std::find(train.begin(), train.end(), "kernel_fusion") != train.end());
+  CHECK(std::find(serve.begin(), serve.end(), "kernel_fusion") == serve.end());
+}
+
+TEST_CASE("the training fields of a scenario move its numbers", "[engine][requests]") {
+  const double plain = metric(training(), "performance.step_latency"), memory = metric(training(), "feasibility.memory_used");
+  const auto with = [](auto change) {
+    Scenario s = training();
+    change(s);
+    return s;
+  };
+  CHECK(metric(with([](Scenario& s) { s.kernel_fusion = false; }), "performance.step_latency") > plain);
+  CHECK(metric(with([](Scenario& s) { s.dropout = true; }), "feasibility.memory_used") > memory);
+  CHECK(metric(with([](Scenario& s) { s.trainable_fraction = 0.01; }), "feasibility.memory_used") < memory);
+  CHECK(metric(with([](Scenario& s) { s.straggler_factor = 1.2; }), "performance.step_latency") > 1.19 * plain);
+  CHECK(metric(with([](Scenario& s) { s.congestion_factor = 2; }), "performance.step_latency") > plain);
+  CHECK(metric(with([](Scenario& s) { s.overlap_slowdown = 0.9; }), "performance.step_latency") > plain);
+  const auto sharded = [&](bool ahead) {  // in one node, where the gathers hide beside the kernels
+    return metric(with([&](Scenario& s) {
+      s.fleet = nullptr;
+      s.hardware = &standard_zoo().at<HardwareNode>("H100");
+      s.accelerators = 8;
+      s.batch_size = 16;
+      s.zero_stage = 3;
+      s.backward_prefetch = ahead;
+    }), "performance.step_latency");
+  };
+  CHECK(sharded(false) > sharded(true));
+}
+
+TEST_CASE("a draft model of a scenario brings tokens sooner and takes its room", "[engine][requests]") {
+  Scenario s = serving();
+  const double plain = metric(s, "performance.itl"), room = metric(s, "feasibility.memory_used");
+  s.draft_model = &standard_zoo().at<Workload>("Llama3_2_1B");
+  s.draft_acceptance_rate = 0.9;
+  CHECK(metric(s, "performance.itl") < plain);
+  CHECK(metric(s, "feasibility.memory_used") > room + 2);
+  const auto text = explain(s, "itl");
+  CHECK_THAT(text, Catch::Contains("the check of") && Catch::Contains("steps of Llama"));
+  // The terms add up: the check and the steps of the draft, over the tokens that they yield.
+  s.draft_acceptance_rate = 0;
+  CHECK(metric(s, "performance.itl") > plain);
+  for (const auto& row : operator_table(s, "itl")) CHECK(row.time > 0);
+}
+
+TEST_CASE("what the views do not hold is answered by the scorecard", "[engine][requests]") {
+  Scenario train = training(), serve = serving();
+  CHECK(detail::answered_by_views(resolved(train)));
+  CHECK(detail::answered_by_views(resolved(serve)));
+  train.straggler_factor = 1.5;
+  serve.draft_model = &standard_zoo().at<Workload>("Llama3_8B");
+  for (const Scenario& s : {train, serve}) {
+    CHECK_FALSE(detail::answered_by_views(resolved(s)));
+    const char* name = s.mode == Mode::train ? "step_latency" : "itl";
+    const auto subject = subject_of(s);
+    const auto out = subject.entry(subject.point);
+    const auto card = SystemEvaluator::evaluate(s);
+    CHECK(out[subject.result(name)] == Approx(std::get<double>(card.find(std::string("performance.") + name)->value)).epsilon(1e-12));
+  }
+  // A factor that varies is part of the question even where it is 1 now.
+  const std::array<std::string, 1> varied{"congestion_factor"};
+  const auto subject = subject_of(training(), varied);
+  const auto at = std::find_if(subject.entry.inputs.begin(), subject.entry.inputs.end(), [](const FieldInfo& f) { return f.name == "congestion_factor"; });
+  REQUIRE(at != subject.entry.inputs.end());
+  auto point = subject.point;
+  point[static_cast<std::size_t>(at - subject.entry.inputs.begin())] = 3;
+  CHECK(subject.entry(point)[subject.result("step_latency")] > subject.entry(subject.point)[subject.result("step_latency")]);
+}
+
+TEST_CASE("defaults that the mode does not use are not listed", "[engine][requests]") {
+  const auto lists = [](const Scenario& s, std::string_view name) {
+    const auto card = SystemEvaluator::evaluate(s);
+    return std::any_of(card.assumptions.begin(), card.assumptions.end(), [&](const Assumption& a) { return a.name == name; });
+  };
+  CHECK(lists(training(), "kernel_fusion"));
+  CHECK_FALSE(lists(serving(), "kernel_fusion"));
+  CHECK_FALSE(lists(serving(), "draft_acceptance_rate"));
+  CHECK(lists(serving(), "cached_prefix_len"));
+}
+
+TEST_CASE("models without an operator list are answered by their own pass", "[engine][requests]") {
+  const auto infer = [](const char* model, double batch) {
+    return Scenario{.workload = &standard_zoo().at<Workload>(model), .hardware = &standard_zoo().at<HardwareNode>("H100"),
+                    .batch_size = batch, .precision = Precision::fp16};
+  };
+  // Rows of the tables are read, not the tables: 52 GB at 3.35 TB/s would take 15.6 ms.
+  CHECK(metric(infer("DLRM", 1), "performance.latency") < 1);
+  CHECK(metric(infer("DLRM", 1), "feasibility.memory_used") > 50);
+  // Every denoising step runs the network.
+  const auto diffusion = infer("StableDiffusion_v1_5", 1);
+  const double runs = metric(diffusion, "performance.evaluations");
+  CHECK(runs > 1);
+  CHECK(metric(diffusion, "performance.latency") > runs * 0.1);
+  CHECK_THAT(explain(diffusion, "latency"), Catch::Contains("runs of the network"));
+  CHECK_THAT(explain(infer("Mamba_2_8B", 4), "memory"), Catch::Contains("kv_cache"));
+  // The numbers are those of the resolver.
+  const auto r = resolved(infer("Mamba_2_8B", 4));
+  CHECK(metric(infer("Mamba_2_8B", 4), "performance.latency") ==
+        Approx(InferencePassModel{}.solve(detail::pass_request(r)).latency.in(unit::ms)).epsilon(1e-12));
+  CHECK_FALSE(detail::is_whole_pass(resolved(infer("ResNet50", 1))));
+  // A model that does not fit says what would.
+  auto large = infer("DLRM", 1);
+  large.hardware = &standard_zoo().at<HardwareNode>("A10");
+  const auto card = SystemEvaluator::evaluate(large);
+  CHECK_FALSE(card.passed_all());
+}
