@@ -43,7 +43,7 @@ template <class I>
 template <class I>
 [[nodiscard]] constexpr auto engine_rows() {
   return rows(field(&I::page_tokens, "page_tokens", "", "tokens of a page of the cache").at_least(1).counted().defaulted("kwon2023vllm"),
-              field(&I::engine, "engine", "", "serving engine: scheduling and host time (operator)").defaulted("generic"));
+              field(&I::engine, key::engine).defaulted("generic, zoo/engines.yaml"));
 }
 
 /// How a training step is divided over devices, and what each of them holds.
