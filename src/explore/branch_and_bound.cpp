@@ -17,6 +17,8 @@ constexpr std::uint64_t kLeastLeaf = 64, kMostLeaf = 96, kLeaves = 64;
 static_assert(kMostLeaf <= PointKernel::kBlock);
 constexpr double kSlack = 1e-12;        // interval ends are not rounded outward
 constexpr std::size_t kMostAxes = 16;
+// Axes of so few rows are divided into rows.
+constexpr std::uint32_t kFewRows = 4, kFewCoupled = 32;
 constexpr std::size_t kKernels = 32;    // subjects whose block buffers are at hand at once
 
 /// A box of rows of one subject.
@@ -166,33 +168,50 @@ class Searcher {
     box.bound = std::isnan(low) ? -HUGE_VAL : low;
   }
 
-  /// Halves a box where that raises the bound of the looser half most, and keeps what may hold something. Axes are tried in
-  /// order of what they brought when they were last tried, until none promises more; a half that falls away ends it. An
-  /// axis that couples inputs comes first, because a box of its rows is bounded by all combinations of what they hold.
-  /// @return as long as there is no best point, the better half, which is then not kept in the queue
+  /// Divides a box where that raises the bound of the loosest part most, and keeps what may hold something. Axes are tried
+  /// in order of what they brought when they were last tried, until none promises more; one of which half falls away ends
+  /// it. An axis that couples inputs comes first, because a box of its rows is bounded by all combinations of what they
+  /// hold.
+  /// @return as long as there is no best point, the best part, which is then not kept in the queue
   [[nodiscard]] std::optional<Box> split(Box& box) {
     std::uint32_t open = open_axes(box);
-    std::pair<Box, Box> halves;
     double most = -1;
     for (;;) {
       const std::size_t a = most_promising(box, open);
       if (a == kMostAxes || (most >= 0 && box.gain[a] <= most)) break;
       open &= ~(1u << a);
-      Box left = box, right = box;
-      left.high[a] = right.low[a] = box.low[a] + (box.high[a] - box.low[a]) / 2;
-      right.first = first_index(right);
-      bound(left);
-      bound(right);
-      box.gain[a] = gain(box.bound, std::min(left.bound, right.bound));
-      const bool half = gone(left) || gone(right);
-      if (half || box.gain[a] > most) {
-        most = box.gain[a];
-        halves = {left, right};
+      divide(box, a);
+      double loosest = HUGE_VAL;
+      std::size_t fallen = 0;
+      for (Box& part : parts_) {
+        bound(part);
+        loosest = std::min(loosest, part.bound);
+        fallen += gone(part) ? 1 : 0;
       }
-      if (half) break;
+      box.gain[a] = gain(box.bound, loosest);
+      const bool enough = 2 * fallen >= parts_.size();
+      if (enough || box.gain[a] > most) {
+        most = box.gain[a];
+        chosen_.swap(parts_);
+      }
+      if (enough) break;
     }
-    halves.first.gain = halves.second.gain = box.gain;
-    return keep(halves);
+    for (Box& part : chosen_) part.gain = box.gain;
+    return keep();
+  }
+
+  /// The parts of a box along an axis: its halves, or its rows where there are few. Single rows have the tightest bounds,
+  /// and ranges of coupled rows hardly any.
+  void divide(const Box& box, std::size_t axis) {
+    parts_.clear();
+    const std::uint32_t rows = box.high[axis] - box.low[axis];
+    const std::uint32_t count = rows <= (coupled_[axis] ? kFewCoupled : kFewRows) ? rows : 2;
+    for (std::uint32_t k = 0; k < count; ++k) {
+      Box& part = parts_.emplace_back(box);
+      part.low[axis] = box.low[axis] + rows * k / count;
+      part.high[axis] = box.low[axis] + rows * (k + 1) / count;
+      part.first = first_index(part);
+    }
   }
 
   /// Axes of several rows, as bits; where some of them couple inputs, only those.
@@ -220,15 +239,17 @@ class Searcher {
     return before > -HUGE_VAL ? after - before : HUGE_VAL;
   }
 
-  [[nodiscard]] std::optional<Box> keep(const std::pair<Box, Box>& halves) {
-    const bool first_better = !(halves.first < halves.second);  // the queue's order: the greater comes first
-    const Box& better = first_better ? halves.first : halves.second;
-    const Box& other = first_better ? halves.second : halves.first;
-    if (!gone(other)) queue_.push(other);
-    if (gone(better)) return {};
-    if (result.reduction.top.entries().empty()) return better;
-    queue_.push(better);
-    return {};
+  /// Queues the chosen parts.
+  [[nodiscard]] std::optional<Box> keep() {
+    std::erase_if(chosen_, [&](const Box& part) { return gone(part); });
+    std::optional<Box> deeper;
+    if (!chosen_.empty() && result.reduction.top.entries().empty()) {
+      const auto best = std::max_element(chosen_.begin(), chosen_.end());  // in the queue's order
+      deeper = *best;
+      chosen_.erase(best);
+    }
+    for (const Box& part : chosen_) queue_.push(part);
+    return deeper;
   }
 
   void evaluate(const Box& box) {
@@ -261,6 +282,7 @@ class Searcher {
   std::vector<Bound> subjects_;
   std::vector<Kernel> kernels_;
   std::priority_queue<Box> queue_;
+  std::vector<Box> parts_, chosen_;  ///< of the box that is being split
   std::vector<Interval> slots_;
   std::vector<std::uint64_t> indices_;
 };
