@@ -9,11 +9,11 @@
 namespace mlsysim::detail {
 namespace {
 
-[[noreturn]] void refuse(std::string message, std::string key, double found, std::string expected, std::string hint) {
+[[noreturn]] void refuse(std::string message, const std::string& key, double found, std::string expected, std::string hint) {
   throw DomainError({.id = "mlsysim.catalogue.075",
                      .message = std::move(message),
-                     .key = std::move(key),
-                     .found = fmt::format("{:g}", found),
+                     .key = key,
+                     .found = fmt::format("{} {:g}", key, found),
                      .expected = std::move(expected),
                      .hint = std::move(hint)});
 }

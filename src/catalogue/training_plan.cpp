@@ -27,7 +27,7 @@ namespace {
   throw DomainError({.id = "mlsysim.catalogue.076",
                      .message = "the ranks of a shard do not divide those that hold the same weights",
                      .key = "shard_size",
-                     .found = fmt::format("{:g}", shards),
+                     .found = fmt::format("shard_size {:g}", shards),
                      .expected = fmt::format("a divisor of {:g}", holders),
                      .hint = "leave it out to shard over all of them"});
 }
