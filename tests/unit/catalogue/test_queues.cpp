@@ -355,7 +355,7 @@ TEST_CASE("a fleet is sized from replicas that batch in flight", "[catalogue][qu
   in.engine = &standard_zoo().at<ServingEngine>("sglang");
   CHECK(ServingCapacityModel{}.solve(in).per_replica_capacity < r.per_replica_capacity);
   // Pipeline stages and expert ranks are devices too.
-  in.engine.reset();
+  in.engine = nullptr;
   in.pp_size = 2;
   const auto staged = ServingCapacityModel{}.solve(in);
   CHECK(staged.accelerators == 2 * *staged.required_replicas);
