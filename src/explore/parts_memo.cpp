@@ -61,7 +61,8 @@ void by_runs(const Plan<Lanes>& plans, PartsOf&& parts_of, InLanes&& in_lanes, O
     return;
   }
   std::array<const Parts*, Lanes::width> found;
-  static thread_local std::array<Parts, kManyPlans> copies;
+  // On the heap: a library that Python opens has room for a few hundred bytes of thread-local storage.
+  static thread_local const auto copies = std::make_unique<std::array<Parts, kManyPlans>>();
   std::size_t run = 0;
   for (int lane = 0; lane < Lanes::width; ++lane) {
     const auto at = static_cast<std::size_t>(lane);
@@ -73,7 +74,7 @@ void by_runs(const Plan<Lanes>& plans, PartsOf&& parts_of, InLanes&& in_lanes, O
     take_lane(plans, lane, plan);
     found[at] = &parts_of(plan);
     // A later plan may push the parts of an earlier one out.
-    if (runs > 1) found[at] = &(copies[run++] = *found[at]);
+    if (runs > 1) found[at] = &((*copies)[run++] = *found[at]);
   }
   put_lanes(found, out);
 }

@@ -22,7 +22,7 @@ from .results import (
 class SingleNodeModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
         batch_size: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
         is_training: bool | None = ..., seq_len: float | None = ..., zero_stage: float | None = ...,
         dp_size: float | None = ..., recomputation: str | None = ..., optimizer: str | None = ...,
@@ -31,78 +31,80 @@ class SingleNodeModel(ForwardModel):
 class ServingModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
         seq_len: float | None = ..., batch_size: float | None = ..., output_tokens: float | None = ...,
         precision: str | None = ..., kv_precision: str | None = ..., efficiency: float | None = ...,
         tp_size: float | None = ..., pp_size: float | None = ..., ep_size: float | None = ...,
         cached_prefix_len: float | None = ..., prefill_chunk_tokens: float | None = ...,
-        decode_hardware: HardwareNode | None = ..., network_bandwidth: Quantity | str | None = ...,
-        draft_model: Workload | None = ..., draft_acceptance_rate: float | None = ...,
-        draft_tokens: float | None = ..., fleet: Fleet | None = ..., fidelity: str | None = ...,
+        decode_hardware: HardwareNode | str | None = ..., network_bandwidth: Quantity | str | None = ...,
+        draft_model: Workload | str | None = ..., draft_acceptance_rate: float | None = ...,
+        draft_tokens: float | None = ..., fleet: Fleet | str | None = ..., fidelity: str | None = ...,
         conventions: Conventions | None = ...,
     ) -> ServingResult: ...
 class TrainingMemoryModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
         batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
-        optimizer: str | None = ..., recomputation: str | None = ..., recomputed_share: float | None = ...,
         tp_size: float | None = ..., pp_size: float | None = ..., dp_size: float | None = ...,
         ep_size: float | None = ..., cp_size: float | None = ..., schedule: str | None = ...,
-        v_stages: float | None = ..., zero_stage: float | None = ..., shard_size: float | None = ...,
-        gradient_accumulation_steps: float | None = ..., trainable_fraction: float | None = ...,
-        sequence_parallel: bool | None = ..., attention_kernel: str | None = ..., dropout: bool | None = ...,
-        kernel_fusion: bool | None = ..., gradient_precision: str | None = ...,
-        offload_weights: float | None = ..., offload_activations: float | None = ...,
-        offload_states: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
+        v_stages: float | None = ..., gradient_accumulation_steps: float | None = ...,
+        zero_stage: float | None = ..., shard_size: float | None = ..., recomputation: str | None = ...,
+        recomputed_share: float | None = ..., sequence_parallel: bool | None = ...,
+        attention_kernel: str | None = ..., dropout: bool | None = ..., kernel_fusion: bool | None = ...,
+        gradient_precision: str | None = ..., optimizer: str | None = ...,
+        trainable_fraction: float | None = ..., offload_weights: float | None = ...,
+        offload_activations: float | None = ..., offload_states: float | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> TrainingMemoryResult: ...
 class DistributedModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., fleet: Fleet = ..., model: Workload = ..., batch_size: float | None = ...,
-        precision: str | None = ..., efficiency: float | None = ..., tp_size: float | None = ...,
-        pp_size: float | None = ..., ep_size: float | None = ..., cp_size: float | None = ...,
-        schedule: str | None = ..., v_stages: float | None = ..., microbatch_size: float | None = ...,
-        microbatch_count: float | None = ..., gradient_accumulation_steps: float | None = ...,
+        workload: Workload = ..., fleet: Fleet | str = ..., model: Workload = ...,
+        batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
+        efficiency: float | None = ..., tp_size: float | None = ..., pp_size: float | None = ...,
+        ep_size: float | None = ..., cp_size: float | None = ..., schedule: str | None = ...,
+        v_stages: float | None = ..., gradient_accumulation_steps: float | None = ...,
         zero_stage: float | None = ..., shard_size: float | None = ..., recomputation: str | None = ...,
         recomputed_share: float | None = ..., sequence_parallel: bool | None = ...,
         attention_kernel: str | None = ..., dropout: bool | None = ..., kernel_fusion: bool | None = ...,
-        backward_prefetch: bool | None = ..., gradient_precision: str | None = ...,
-        seq_len: float | None = ..., optimizer: str | None = ..., trainable_fraction: float | None = ...,
-        overlap_efficiency: float | None = ..., overlap_slowdown: float | None = ...,
-        tp_overlap: float | None = ..., offload_weights: float | None = ...,
+        gradient_precision: str | None = ..., optimizer: str | None = ...,
+        trainable_fraction: float | None = ..., offload_weights: float | None = ...,
         offload_activations: float | None = ..., offload_states: float | None = ...,
+        microbatch_size: float | None = ..., microbatch_count: float | None = ...,
+        backward_prefetch: bool | None = ..., overlap_efficiency: float | None = ...,
+        overlap_slowdown: float | None = ..., tp_overlap: float | None = ...,
         congestion_factor: float | None = ..., straggler_factor: float | None = ...,
         fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> DistributedResult: ...
 class SustainabilityModel(ForwardModel):
     @staticmethod
     def solve(
-        fleet: Fleet, duration_days: float, datacenter: Datacenter | None = ...,
-        grid: GridProfile | None = ..., mfu: float | None = ..., utilization: float | None = ...,
+        fleet: Fleet | str, duration_days: float, datacenter: Datacenter | str | None = ...,
+        grid: GridProfile | str | None = ..., mfu: float | None = ..., utilization: float | None = ...,
         embodied_carbon_per_device: Quantity | str | None = ..., amortization_years: float | None = ...,
         conventions: Conventions | None = ...,
     ) -> SustainabilityResult: ...
 class EconomicsModel(ForwardModel):
     @staticmethod
     def solve(
-        fleet: Fleet, duration_days: float, kwh_price: Quantity | str | None = ...,
-        datacenter: Datacenter | None = ..., grid: GridProfile | None = ..., mfu: float | None = ...,
-        utilization: float | None = ..., unit_cost: Quantity | str | None = ...,
+        fleet: Fleet | str, duration_days: float, kwh_price: Quantity | str | None = ...,
+        datacenter: Datacenter | str | None = ..., grid: GridProfile | str | None = ...,
+        mfu: float | None = ..., utilization: float | None = ..., unit_cost: Quantity | str | None = ...,
         amortization_years: float | None = ..., infrastructure_multiplier: float | None = ...,
         conventions: Conventions | None = ...,
     ) -> EconomicsResult: ...
 class NetworkRooflineModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., fleet: Fleet = ..., model: Workload = ..., batch_size: float | None = ...,
-        seq_len: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
-        fidelity: str | None = ..., conventions: Conventions | None = ...,
+        workload: Workload = ..., fleet: Fleet | str = ..., model: Workload = ...,
+        batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
+        efficiency: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> NetworkRooflineResult: ...
 class EfficiencyModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
         workload_type: str | None = ..., use_flash_attention: bool | None = ...,
         batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
         efficiency: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
@@ -110,29 +112,30 @@ class EfficiencyModel(ForwardModel):
 class ContinuousBatchingModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., max_seq_len: float = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., max_seq_len: float = ...,
         model: Workload = ..., mean_request_tokens: float | None = ..., output_tokens: float | None = ...,
-        max_batch_size: float | None = ..., page_tokens: float | None = ..., precision: str | None = ...,
+        max_batch_size: float | None = ..., page_tokens: float | None = ...,
+        engine: ServingEngine | str | None = ..., precision: str | None = ..., kv_precision: str | None = ...,
         efficiency: float | None = ..., tp_size: float | None = ..., pp_size: float | None = ...,
         ep_size: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> ContinuousBatchingResult: ...
 class InFlightBatchingModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
         seq_len: float | None = ..., output_tokens: float | None = ...,
         arrival_rate: Quantity | str | None = ..., concurrency: float | None = ...,
         max_batch_size: float | None = ..., num_requests: float | None = ...,
-        equal_lengths: bool | None = ..., engine: str | None = ..., cached_prefix_len: float | None = ...,
+        equal_lengths: bool | None = ..., cached_prefix_len: float | None = ...,
         prefill_chunk_tokens: float | None = ..., page_tokens: float | None = ...,
-        kv_share: float | None = ..., precision: str | None = ..., kv_precision: str | None = ...,
-        weight_bits: float | None = ..., efficiency: float | None = ..., tp_size: float | None = ...,
-        pp_size: float | None = ..., ep_size: float | None = ..., draft_model: Workload | None = ...,
-        draft_acceptance_rate: float | None = ..., draft_tokens: float | None = ...,
-        prefill_replicas: float | None = ..., decode_hardware: HardwareNode | None = ...,
-        network_bandwidth: Quantity | str | None = ..., target_ttft: Quantity | str | None = ...,
-        target_itl: Quantity | str | None = ..., fleet: Fleet | None = ..., fidelity: str | None = ...,
-        conventions: Conventions | None = ...,
+        engine: ServingEngine | str | None = ..., kv_share: float | None = ..., precision: str | None = ...,
+        kv_precision: str | None = ..., efficiency: float | None = ..., weight_bits: float | None = ...,
+        tp_size: float | None = ..., pp_size: float | None = ..., ep_size: float | None = ...,
+        draft_model: Workload | str | None = ..., draft_acceptance_rate: float | None = ...,
+        draft_tokens: float | None = ..., prefill_replicas: float | None = ...,
+        decode_hardware: HardwareNode | str | None = ..., network_bandwidth: Quantity | str | None = ...,
+        target_ttft: Quantity | str | None = ..., target_itl: Quantity | str | None = ...,
+        fleet: Fleet | str | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> InFlightBatchingResult: ...
 class TailLatencyModel(ForwardModel):
     @staticmethod
@@ -144,18 +147,21 @@ class TailLatencyModel(ForwardModel):
 class ServingCapacityModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., arrival_rate: Quantity | str = ...,
-        target_p99_latency: Quantity | str = ..., model: Workload = ..., max_seq_len: float | None = ...,
-        mean_request_tokens: float | None = ..., output_tokens: float | None = ...,
-        max_batch_size: float | None = ..., page_tokens: float | None = ..., precision: str | None = ...,
-        efficiency: float | None = ..., tp_size: float | None = ..., max_replicas: float | None = ...,
-        service_time_cv: float | None = ..., fidelity: str | None = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., arrival_rate: Quantity | str = ...,
+        target_p99_latency: Quantity | str = ..., model: Workload = ...,
+        target_p99_ttft: Quantity | str | None = ..., target_itl: Quantity | str | None = ...,
+        max_seq_len: float | None = ..., mean_request_tokens: float | None = ...,
+        output_tokens: float | None = ..., max_batch_size: float | None = ...,
+        page_tokens: float | None = ..., engine: ServingEngine | str | None = ...,
+        precision: str | None = ..., kv_precision: str | None = ..., efficiency: float | None = ...,
+        tp_size: float | None = ..., pp_size: float | None = ..., ep_size: float | None = ...,
+        max_replicas: float | None = ..., service_time_cv: float | None = ..., fidelity: str | None = ...,
         conventions: Conventions | None = ...,
     ) -> ServingCapacityResult: ...
 class DataModel(ForwardModel):
     @staticmethod
     def solve(
-        data_rate: Quantity | str, hardware: HardwareNode, fleet: Fleet | None = ...,
+        data_rate: Quantity | str, hardware: HardwareNode | str, fleet: Fleet | str | None = ...,
         dataset_size: Quantity | str | None = ..., cache_capacity: Quantity | str | None = ...,
         cache_bandwidth: Quantity | str | None = ..., shared_bandwidth: Quantity | str | None = ...,
         fidelity: str | None = ...,
@@ -169,7 +175,7 @@ class TransformationModel(ForwardModel):
 class TopologyModel(ForwardModel):
     @staticmethod
     def solve(
-        fabric: NetworkFabric, topology: str | None = ..., num_nodes: float | None = ...,
+        fabric: NetworkFabric | str, topology: str | None = ..., num_nodes: float | None = ...,
         switch_ports: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> TopologyResult: ...
 class ScalingModel(ForwardModel):
@@ -182,7 +188,7 @@ class ScalingModel(ForwardModel):
 class ReliabilityModel(ForwardModel):
     @staticmethod
     def solve(
-        fleet: Fleet, job_duration: Quantity | str, checkpoint_time: Quantity | str | None = ...,
+        fleet: Fleet | str, job_duration: Quantity | str, checkpoint_time: Quantity | str | None = ...,
         recovery_time: Quantity | str | None = ..., checkpoint_interval: Quantity | str | None = ...,
         accelerator_mtbf: Quantity | str | None = ..., nic_mtbf: Quantity | str | None = ...,
         psu_mtbf: Quantity | str | None = ..., spare_nodes: float | None = ...,
@@ -191,14 +197,14 @@ class ReliabilityModel(ForwardModel):
 class OrchestrationModel(ForwardModel):
     @staticmethod
     def solve(
-        fleet: Fleet, arrival_rate_jobs_per_day: float, avg_job_duration: Quantity | str,
+        fleet: Fleet | str, arrival_rate_jobs_per_day: float, avg_job_duration: Quantity | str,
         accelerators_per_job: float | None = ..., duration_cv: float | None = ..., fidelity: str | None = ...,
     ) -> OrchestrationResult: ...
 class CheckpointModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
-        fleet: Fleet | None = ..., optimizer: str | None = ..., precision: str | None = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        fleet: Fleet | str | None = ..., optimizer: str | None = ..., precision: str | None = ...,
         checkpoint_interval: Quantity | str | None = ..., writers: float | None = ...,
         writer_bandwidth: Quantity | str | None = ..., shared_limit: Quantity | str | None = ...,
         asynchronous: bool | None = ..., fleet_mtbf: Quantity | str | None = ..., fidelity: str | None = ...,
@@ -207,14 +213,14 @@ class CheckpointModel(ForwardModel):
 class InferencePassModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
         batch_size: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
         denoising_steps: float | None = ..., conventions: Conventions | None = ...,
     ) -> InferencePassResult: ...
 class WeightStreamingModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
         seq_len: float | None = ..., batch_size: float | None = ..., phase: str | None = ...,
         precision: str | None = ..., efficiency: float | None = ...,
         injection_bandwidth: Quantity | str | None = ..., fidelity: str | None = ...,
@@ -223,7 +229,7 @@ class WeightStreamingModel(ForwardModel):
 class InferenceScalingModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
         reasoning_steps: float | None = ..., context_length: float | None = ...,
         tokens_per_step: float | None = ..., samples: float | None = ..., tp_size: float | None = ...,
         precision: str | None = ..., efficiency: float | None = ...,
@@ -233,7 +239,7 @@ class InferenceScalingModel(ForwardModel):
 class CompressionModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
         method: str | None = ..., target_bitwidth: float | None = ..., sparsity: float | None = ...,
         sparsity_type: str | None = ..., baseline_precision: str | None = ..., weight_only: bool | None = ...,
         group_size: float | None = ..., student_share: float | None = ..., batch_size: float | None = ...,
@@ -247,18 +253,18 @@ class MoERoutingModel(ForwardModel):
     def solve(
         workload: Workload = ..., model: Workload = ..., batch_size: float | None = ...,
         seq_len: float | None = ..., precision: str | None = ..., ep_size: float | None = ...,
-        routing_imbalance_factor: float | None = ..., fleet: Fleet | None = ..., fidelity: str | None = ...,
-        conventions: Conventions | None = ...,
+        routing_imbalance_factor: float | None = ..., fleet: Fleet | str | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> MoERoutingResult: ...
 class ResponsibleEngineeringModel(ForwardModel):
     @staticmethod
     def solve(
         base_training_time: Quantity | str, epsilon: float | None = ..., delta: float | None = ...,
         min_subgroup_prevalence: float | None = ..., method: str | None = ..., microbatch: float | None = ...,
-        device_batch: float | None = ..., seq_len: float | None = ..., workload: Workload | None = ...,
-        hardware: HardwareNode | None = ..., precision: str | None = ..., sampling_rate: float | None = ...,
-        steps: float | None = ..., error_rate: float | None = ..., detectable_gap: float | None = ...,
-        fidelity: str | None = ..., conventions: Conventions | None = ...,
+        device_batch: float | None = ..., seq_len: float | None = ..., workload: Workload | str | None = ...,
+        hardware: HardwareNode | str | None = ..., precision: str | None = ...,
+        sampling_rate: float | None = ..., steps: float | None = ..., error_rate: float | None = ...,
+        detectable_gap: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> ResponsibleEngineeringResult: ...
 class SynthesisSolver(BaseSolver):
     @staticmethod
@@ -270,7 +276,7 @@ class SynthesisSolver(BaseSolver):
 class ParallelismOptimizer(BaseOptimizer):
     @staticmethod
     def solve(
-        workload: Workload = ..., fleet: Fleet = ..., model: Workload = ..., batch_size: float | None = ...,
+        workload: Workload = ..., fleet: Fleet | str = ..., batch_size: float = ..., model: Workload = ...,
         seq_len: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
         max_tp: float | None = ..., max_pp: float | None = ..., max_cp: float | None = ...,
         ep_size: float | None = ..., max_v_stages: float | None = ..., max_zero_stage: float | None = ...,
@@ -281,7 +287,7 @@ class ParallelismOptimizer(BaseOptimizer):
 class BatchingOptimizer(BaseOptimizer):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., arrival_rate: Quantity | str = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., arrival_rate: Quantity | str = ...,
         target_latency: Quantity | str = ..., model: Workload = ..., seq_len: float | None = ...,
         output_tokens: float | None = ..., num_replicas: float | None = ..., tp_size: float | None = ...,
         service_time_cv: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
@@ -291,14 +297,14 @@ class BatchingOptimizer(BaseOptimizer):
 class PlacementOptimizer(BaseOptimizer):
     @staticmethod
     def solve(
-        fleet: Fleet, duration_days: float, regions: str | None = ...,
+        fleet: Fleet | str, duration_days: float, regions: str | None = ...,
         carbon_price: Quantity | str | None = ..., mfu: float | None = ..., utilization: float | None = ...,
         fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> PlacementResult: ...
 class CompressionOptimizer(BaseOptimizer):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
         baseline_precision: str | None = ..., batch_size: float | None = ..., seq_len: float | None = ...,
         size_limit: Quantity | str | None = ..., max_accuracy_drop: float | None = ...,
         min_speedup: float | None = ..., require_hardware_support: bool | None = ...,
@@ -307,8 +313,8 @@ class CompressionOptimizer(BaseOptimizer):
 class SensitivitySolver(BaseSolver):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode = ..., model: Workload = ..., mode: str | None = ...,
-        batch_size: float | None = ..., seq_len: float | None = ..., accelerators: float | None = ...,
-        precision: str | None = ..., efficiency: float | None = ..., perturbation: float | None = ...,
-        fidelity: str | None = ..., conventions: Conventions | None = ...,
+        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        mode: str | None = ..., batch_size: float | None = ..., seq_len: float | None = ...,
+        accelerators: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
+        perturbation: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> SensitivityResult: ...
