@@ -75,7 +75,7 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
                      .message = fmt::format("there is no {} '{}'", ObjectType<T>::name, text),
                      .key = field.name,
                      .found = fmt::format("'{}'", text),
-                     .expected = fmt::format("the name of a {}, or a YAML file", ObjectType<T>::name),
+                     .expected = fmt::format("the name of an entry ({}), or a YAML file", ObjectType<T>::name),
                      .hint = did_you_mean(text, names),
                      .where = where});
 }

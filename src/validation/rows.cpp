@@ -21,7 +21,7 @@ const void* entry_of(const Zoo& zoo, const std::string& name, const FieldInfo& f
                      .message = fmt::format("the zoo has no {} '{}'", field.object_type, name),
                      .key = field.name,
                      .found = fmt::format("'{}'", name),
-                     .expected = fmt::format("the name of a {}", field.object_type),
+                     .expected = fmt::format("the name of an entry ({})", field.object_type),
                      .hint = did_you_mean(name, names),
                      .where = where});
 }
