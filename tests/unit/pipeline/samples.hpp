@@ -120,7 +120,6 @@ struct BackModel : Model<BackModel> {
 /// hfu -> hfu + 1, for chains and counting
 struct StepModel : Model<StepModel> {
   static constexpr bool thread_safe = true;
-  static inline int calls = 0;
   struct Inputs {
     double hfu;
     MLSYSIM_FIELDS(Inputs, hfu)
@@ -130,7 +129,6 @@ struct StepModel : Model<StepModel> {
     MLSYSIM_FIELDS(Result, mfu)
   };
   Result solve(const Inputs& in) const {
-    ++calls;
     if (in.hfu < 0 || in.hfu > 1000) throw DomainError({.id = "test", .message = "not in [0, 1000]"});
     return {in.hfu + 1};
   }
