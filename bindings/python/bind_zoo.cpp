@@ -25,21 +25,14 @@ void list_specs(const Zoo& zoo, py::list& out) {
 /// Specs with kind, name and aliases, in load order.
 py::list specs_of(const Zoo& zoo, const std::string& type) {
   py::list out;
-  bool known = false;
+  if (with_spec_type(type, [&]<class T>() { list_specs<T>(zoo, out); })) return out;
   std::string all;
-  ZooSpecs::for_each([&]<class T>() {
-    all += (all.empty() ? "" : ", ") + std::string(ObjectType<T>::name);
-    if (type != ObjectType<T>::name) return;
-    known = true;
-    list_specs<T>(zoo, out);
-  });
-  if (!known)
-    throw LookupError({.id = "mlsysim.python.021",
-                       .message = "the zoo holds no '" + type + "'",
-                       .key = type,
-                       .found = "'" + type + "'",
-                       .expected = "one of " + all});
-  return out;
+  ZooSpecs::for_each([&]<class T>() { all += (all.empty() ? "" : ", ") + std::string(ObjectType<T>::name); });
+  throw LookupError({.id = "mlsysim.python.021",
+                     .message = "the zoo holds no '" + type + "'",
+                     .key = type,
+                     .found = "'" + type + "'",
+                     .expected = "one of " + all});
 }
 
 template <class T>

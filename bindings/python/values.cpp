@@ -86,11 +86,9 @@ DynamicValue to_dynamic(const FieldInfo& field, py::handle value) {
   if (field.kind == ValueKind::object && PyUnicode_Check(value.ptr())) {
     // The name of an entry stands for the entry.
     const auto name = value.cast<std::string>();
-    Value found;
-    ZooSpecs::for_each([&]<class T>() {
-      if (field.object_type == ObjectType<T>::name) found = ObjectRef{&standard_zoo().at<T>(name), ObjectType<T>::name};
-    });
-    if (!std::holds_alternative<std::monostate>(found)) return {found};
+    ObjectRef found;
+    if (with_spec_type(field.object_type, [&]<class T>() { found = {&standard_zoo().at<T>(name), ObjectType<T>::name}; }))
+      return {Value(found)};
   }
   return to_dynamic(value);
 }

@@ -1,9 +1,9 @@
 #include "detail/figures.hpp"
 #include "detail/prompt_tokens.hpp"
+#include "detail/textbook_batch.hpp"
 #include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
-#include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
 #include <mlsysim/catalogue/views.hpp>
 #include <mlsysim/physics/batching.hpp>
@@ -39,15 +39,6 @@ double held_tokens(const In& in, double mean) {
   return PagedTokens::solve<double>({scale, in.page_tokens, in.max_seq_len}).held;
 }
 
-ServingModel::Inputs serving_of(const In& in, double tokens, double batch) {
-  auto out = fields_of<ServingModel::Inputs>(in);
-  out.seq_len = std::max(1.0, std::round(tokens));
-  out.batch_size = batch;
-  out.output_tokens.reset();
-  out.fidelity = Fidelity::textbook;
-  return out;
-}
-
 /// Requests that fit into `room` bytes, no more than the cap.
 double requests(Data<> room, Data<> each, double cap) {
   return each > Data<>() ? std::clamp(std::floor(room / each), 0.0, cap) : cap;
@@ -55,7 +46,7 @@ double requests(Data<> room, Data<> each, double cap) {
 
 void textbook(const In& in, double mean, double held, Out& out, Notes& notes) {
   detail::warn_of_unpriced(in, {"output_tokens", "engine"}, notes);
-  const auto one = ServingModel{}.solve(serving_of(in, mean, 1), notes);
+  const auto one = ServingModel{}.solve(detail::textbook_batch(in, mean, 1), notes);
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   const Data<> weights = one.model_weights_size, token = one.kv_cache_size / std::max(1.0, std::round(mean));
   const Data<> room = max(one.memory.capacity * devices - weights, Data<>());
@@ -73,7 +64,7 @@ void textbook(const In& in, double mean, double held, Out& out, Notes& notes) {
     const auto paged = rate(out.max_active_requests);
     out.token_throughput = paged.token_throughput;
     out.itl = paged.itl;
-    out.ttft = ServingModel{}.solve(serving_of(in, mean, out.max_active_requests)).ttft;
+    out.ttft = ServingModel{}.solve(detail::textbook_batch(in, mean, out.max_active_requests)).ttft;
   }
   if (out.static_max_active_requests > 0)
     out.static_token_throughput = rate(out.static_max_active_requests).token_throughput;

@@ -189,6 +189,7 @@ Links<> links_view(const Fleet& fleet, const Conventions& c, Notes& notes, Phase
   const Bandwidth<> adapter = node.nic_bandwidth ? min(*node.nic_bandwidth, per_port) : per_port;
   l.inter_bandwidth = adapter * ports / oversubscription;
   l.inter_latency = or_convention(latency, c.inter_latency, "inter_latency", notes);
+  if (fleet.count > 1) notes.assume("all_reduce", "the faster of ring and double binary tree between nodes", "sanders2009twotree");
   set_collectives(l, hardware, c, notes, phase);
   return l;
 }

@@ -21,7 +21,7 @@ double table_share(const In& in, double efficiency, Notes& notes) {
   const double scale = efficiency / 0.5;  // the table is written for the reference efficiency
   switch (in.workload_type) {
     case KernelClass::attention:
-      if (in.use_flash_attention) return std::min(at("flash_attention") * scale, at("flash_attention_cap"));
+      if (in.use_flash_attention.value_or(false)) return std::min(at("flash_attention") * scale, at("flash_attention_cap"));
       break;
     case KernelClass::ffn:
       return std::min(at("ffn") * scale, at("ffn_cap"));
@@ -34,16 +34,18 @@ double table_share(const In& in, double efficiency, Notes& notes) {
 }
 
 bool belongs(const Op<>& op, KernelClass wanted) {
+  const bool core = op.kind == OpKind::attention || (op.parts & part::core);  // a fused kernel, or its parts
   switch (wanted) {
     case KernelClass::attention:
-      return op.kind == OpKind::attention;
+      return core;
     case KernelClass::ffn:
-      return op.kind == OpKind::matmul;
+      return op.kind == OpKind::matmul && !core;
     case KernelClass::conv:
       return op.kind == OpKind::convolution;
     case KernelClass::other:
       break;
   }
+  if (core) return false;
   return op.kind == OpKind::elementwise || op.kind == OpKind::gather || op.kind == OpKind::recurrence;
 }
 
@@ -65,7 +67,11 @@ EfficiencyModel::Result EfficiencyModel::solve(const Inputs& in, Notes& notes) c
     r.memory_stall = std::max(0.0, 1.0 - r.mfu - r.kernel_loss);
   } else {
     const bool decoder = in.workload->is_language_decoder();
-    const auto model = model_view(*in.workload, decoder ? Phase::prefill : Phase::inference);
+    auto model = model_view(*in.workload, decoder ? Phase::prefill : Phase::inference);
+    const bool fused = in.use_flash_attention.value_or(true);
+    model.structure.kernel = fused ? AttentionKernel::fused : AttentionKernel::unfused;
+    if (!in.use_flash_attention && in.workload_type == KernelClass::attention)
+      notes.assume("use_flash_attention", "true", "serving and training engines use fused kernels");
     auto device = device_view(*in.hardware, precision, c, notes);
     if (in.efficiency) device.matrix_share = *in.efficiency;
     const auto links = links_view(*in.hardware, 1, c, notes);

@@ -263,7 +263,7 @@ void separate_first_token(const In& in, const ServingEngine& engine, const Stead
 InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes) {
   check(in);
   if (!in.prefill_replicas) detail::warn_of_idle(in, {"network_bandwidth"}, "without prefill_replicas", notes);
-  if (in.draft_model == nullptr) detail::warn_of_idle(in, {"draft_acceptance_rate", "draft_tokens"}, "without draft_model", notes);
+  detail::warn_of_idle_draft(in, notes);
   if (in.arrival_rate) detail::warn_of_idle(in, {"equal_lengths"}, "where requests arrive at random", notes);
   Out r;
   r.accelerators = in.tp_size * in.pp_size * in.ep_size;

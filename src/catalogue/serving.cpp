@@ -145,7 +145,7 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   const double devices = in.tp_size * in.pp_size * in.ep_size;
 
   if (in.decode_hardware == nullptr) detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
-  if (in.draft_model == nullptr) detail::warn_of_idle(in, {"draft_acceptance_rate", "draft_tokens"}, "without draft_model", notes);
+  detail::warn_of_idle_draft(in, notes);
 
   Out out;
   out.fidelity = fidelity;

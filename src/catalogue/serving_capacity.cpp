@@ -1,10 +1,10 @@
 #include "detail/line.hpp"
 #include "detail/prompt_tokens.hpp"
+#include "detail/textbook_batch.hpp"
 #include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
-#include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/models/serving_capacity.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
 #include <mlsysim/catalogue/views.hpp>
@@ -40,12 +40,7 @@ using Judge = std::function<Estimate(double replicas)>;
 /// One server for each replica, which answers at the intervals of a full batch.
 Judge textbook(const In& in, const ContinuousBatchingModel::Result& batching, double slots, Notes& notes) {
   detail::warn_of_unpriced(in, {"target_p99_ttft", "target_itl"}, notes);
-  auto request = fields_of<ServingModel::Inputs>(in);
-  request.seq_len = std::max(1.0, std::round(in.mean_request_tokens.value_or(in.max_seq_len)));
-  request.batch_size = slots;
-  request.output_tokens.reset();
-  request.fidelity = Fidelity::textbook;
-  const auto serving = ServingModel{}.solve(request);
+  const auto serving = ServingModel{}.solve(detail::textbook_batch(in, in.mean_request_tokens.value_or(in.max_seq_len), slots));
   Estimate one{.ttft = serving.ttft, .itl = serving.itl, .base = serving.ttft + serving.itl * in.output_tokens};
   one.capacity = batching.token_throughput / (in.output_tokens * unit::token / unit::request);
   return [&in, one](double replicas) {

@@ -259,8 +259,9 @@ EvaluationLevel ask_also(std::string_view name, const ResolvedScenario& r, NoteB
 /// Inputs that were left at their defaults, from the table; the resolvers note what they fill in themselves.
 void note_defaults(const Scenario& s, Mode mode, Notes& notes) {
   for (const auto& f : describe<Scenario>()) {
-    if (f.kind == ValueKind::object || f.nullable || f.name == "name" || !detail::plan_place(f.name).used_in(mode)) continue;
-    if (s.draft_model == nullptr && f.name == "draft_acceptance_rate") continue;
+    const auto& place = detail::plan_place(f.name);
+    if (f.kind == ValueKind::object || f.nullable || f.name == "name" || !place.used_in(mode)) continue;
+    if (s.draft_model == nullptr && place.draft) continue;
     if (f.read(&s) == f.default_value) {
       const Value v = f.default_value;
       std::string words;

@@ -118,11 +118,8 @@ DynamicValue FieldReader::read(const FieldInfo& field, std::string_view text, co
     }
     case ValueKind::object:
       {
-        std::optional<DynamicValue> found;
-        ZooSpecs::for_each([&]<class T>() {
-          if (field.object_type == ObjectType<T>::name) found = object<T>(*this, field, text, where);
-        });
-        if (found) return *found;
+        DynamicValue found;
+        if (with_spec_type(field.object_type, [&]<class T>() { found = object<T>(*this, field, text, where); })) return found;
       }
       if (field.object_type == ObjectType<Zoo>::name && text == "standard") return zoo_;
       throw InputError({.id = "mlsysim.engine.025",

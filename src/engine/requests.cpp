@@ -146,15 +146,7 @@ bool is_whole_pass(const ResolvedScenario& r) {
 }
 
 InferencePassModel::Inputs pass_request(const ResolvedScenario& r) {
-  const Scenario& s = r.asked();
-  InferencePassModel::Inputs in;
-  in.workload = s.workload;
-  in.hardware = &r.hardware();
-  in.batch_size = std::ceil(s.batch_size / r.accelerators());
-  in.precision = s.precision;
-  in.efficiency = s.efficiency;
-  in.conventions = s.conventions;
-  return in;
+  return fields_of<InferencePassModel::Inputs>(infer_request(r));
 }
 
 MemoryBreakdown<> pass_memory(const ResolvedScenario& r, const InferencePassModel::Result& a) {

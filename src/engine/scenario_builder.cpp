@@ -227,12 +227,10 @@ BuiltScenario ScenarioBuilder::build() const {
            fmt::format("{} {}", name, given.text), fmt::format("mode {}", fmt::join(modes, " or ")),
            "leave it out, or change the mode", given.where);
   }
-  if (s.draft_model == nullptr)
-    for (const auto* name : {"draft_acceptance_rate", "draft_tokens"})
-      if (const auto given = texts_.find(name); given != texts_.end())
-        refuse("mlsysim.engine.039", fmt::format("'{}' has no effect without a draft model", name), name,
-               fmt::format("{} {}", name, given->second.text), "draft_model beside it", "name a draft_model, or leave it out",
-               given->second.where);
+  for (const auto& [name, given] : texts_)
+    if (s.draft_model == nullptr && detail::plan_place(name).draft)
+      refuse("mlsysim.engine.039", fmt::format("'{}' has no effect without a draft model", name), name,
+             fmt::format("{} {}", name, given.text), "draft_model beside it", "name a draft_model, or leave it out", given.where);
   out.keep = std::move(keep);
   return out;
 }

@@ -192,9 +192,8 @@ void Zoo::refuse_handmade(const std::string& name, std::string_view type) {
 
 std::string_view spec_name(const ObjectRef& object) {
   std::string_view name;
-  ZooSpecs::for_each([&]<class T>() {
-    if (object.object != nullptr && object.type == ObjectType<T>::name) name = static_cast<const T*>(object.object)->name;
-  });
+  if (object.object != nullptr)
+    (void)with_spec_type(object.type, [&]<class T>() { name = static_cast<const T*>(object.object)->name; });
   return name;
 }
 

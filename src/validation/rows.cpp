@@ -34,9 +34,7 @@ Value worded(const Zoo& zoo, const FieldInfo& f, const std::string& word, const 
                         .key = f.name, .found = fmt::format("'{}'", word), .expected = "true or false", .where = where});
     case ValueKind::object: {
       const void* object = nullptr;
-      ZooSpecs::for_each([&]<class T>() {
-        if (f.object_type == ObjectType<T>::name) object = entry_of<T>(zoo, word, f, where);
-      });
+      (void)with_spec_type(f.object_type, [&]<class T>() { object = entry_of<T>(zoo, word, f, where); });
       return ObjectRef{object, f.object_type};
     }
     default: return word;

@@ -121,4 +121,5 @@ def test_calibration_writes_an_overlay_that_predicts_better(run, refused, tmp_pa
     shown = run("zoo", "show", "A100_calibrated", "--zoo", overlay)
     assert shown.code == 0, shown.err
     refused("calibrate", "--device", "A101", "--table", table, parts=["A100"])
+    refused("calibrate", "--table", table, parts=["neither --device nor --engine", "calibrate --device H100"])
     refused("calibrate", "--device", "V100", "--table", table, parts=["no row of these tables is measured on the device 'V100'"])

@@ -4,6 +4,8 @@
 /// LLVMFuzzerTestOneInput is for libFuzzer; the main below mutates its seeds for a fixed number of rounds:
 /// fuzz_plan [rounds] [seed]
 
+#include "fuzz/mutate.hpp"
+
 #include <mlsysim/catalogue/optimizers/placement.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/plan_file.hpp>
@@ -97,31 +99,11 @@ const std::vector<std::string>& regions() {
   return all;
 }
 
-std::string mutated(std::string text, const std::vector<std::string>& seeds, std::mt19937& random) {
-  static const std::vector<std::string> pieces{": ", "\n", "\n  ", "{", "}", ",", "\"", "-1", "0", "1e9", "1e308", "nan", "7", "0.3", "512",
-                                               "GB/s", "3 kg", "true", "fp8", "gpipe", "Quebec", "Quebeck", "\xC3", " ", ";",
-                                               "Mixtral_8x7B", "T4", "full", "train", "serve", "1024"};
-  const auto below = [&random](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random() % n); };
-  for (std::size_t i = 1 + below(3); i > 0; --i) {
-    const auto at = below(text.size() + 1);
-    switch (random() % 5) {
-      case 0: text.erase(at, 1 + below(6)); break;
-      case 1: text.insert(at, pieces[below(pieces.size())]); break;
-      case 2: text.insert(at, 1, static_cast<char>(random() & 0xFF)); break;
-      case 3:  // another digit where there is one
-        for (auto k = at; k < text.size(); ++k)
-          if (text[k] >= '0' && text[k] <= '9') {
-            text[k] = static_cast<char>('0' + below(10));
-            break;
-          }
-        break;
-      default: {
-        const auto& other = seeds[below(seeds.size())];
-        text.insert(at, other.substr(below(other.size()), below(30)));
-      }
-    }
-  }
-  return text;
+const std::vector<std::string>& pieces() {
+  static const std::vector<std::string> all{": ", "\n", "\n  ", "{", "}", ",", "\"", "-1", "0", "1e9", "1e308", "nan", "7", "0.3", "512",
+                                            "GB/s", "3 kg", "true", "fp8", "gpipe", "Quebec", "Quebeck", "\xC3", " ", ";",
+                                            "Mixtral_8x7B", "T4", "full", "train", "serve", "1024"};
+  return all;
 }
 
 }  // namespace
@@ -143,8 +125,8 @@ int main(int argc, char** argv) {
     if (!check_regions(seed)) fail("a seed that is refused teaches nothing", seed);
   long answered = 0;
   for (long i = 0; i < rounds; ++i) {
-    answered += check_plan(mutated(plans()[random() % plans().size()], plans(), random)) ? 1 : 0;
-    answered += check_regions(mutated(regions()[random() % regions().size()], regions(), random)) ? 1 : 0;
+    answered += check_plan(fuzz::mutated({plans(), pieces()}, random)) ? 1 : 0;
+    answered += check_regions(fuzz::mutated({regions(), pieces()}, random)) ? 1 : 0;
   }
   std::printf("%ld rounds, %ld answers\n", rounds, answered);
   return answered > 0 ? 0 : 1;

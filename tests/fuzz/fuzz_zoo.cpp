@@ -4,6 +4,7 @@
 /// LLVMFuzzerTestOneInput is for libFuzzer; the main below mutates its seeds for a fixed number of rounds:
 /// fuzz_zoo [rounds] [seed]
 
+#include "fuzz/mutate.hpp"
 #include "zoo/detail/zoo_cache.hpp"
 
 #include <mlsysim/zoo/loader.hpp>
@@ -80,27 +81,12 @@ const std::vector<std::string>& seeds() {
   return all;
 }
 
-std::string mutated(std::string text, std::mt19937& random) {
-  static const std::vector<std::string> pieces{": ", "\n", "\n  ", "- ", "{", "}", "[", "]", ",", "\"", "'", "#", "&a", "*a",
-                                               "!t", "|", ">", "%", "@", "? ", "~", "null", "true", "no", "80", "80 GB",
-                                               "-1", "1e999", "nan", "\t", "\r\n", "\xEF\xBB\xBF", "\xC3", "\xE2\x82\xAC",
-                                               "value", "range", "kind", "name", "mlsysim/", "@1", "---\n", "...\n"};
-  const auto below = [&random](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random() % n); };
-  for (std::size_t i = random() % 2 == 0 ? 1 : 1 + below(4); i > 0; --i) {
-    const auto at = below(text.size() + 1);
-    switch (random() % 6) {
-      case 0: text.erase(at, 1 + below(8)); break;
-      case 1: text.insert(at, pieces[below(pieces.size())]); break;
-      case 2: text.insert(at, 1, static_cast<char>(random() & 0xFF)); break;
-      case 3: text.insert(at, text.substr(below(text.size() + 1), below(40))); break;
-      case 4: if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << (random() % 8))); break;
-      default: {
-        const auto& other = seeds()[below(seeds().size())];
-        text.insert(at, other.substr(below(other.size()), below(60)));
-      }
-    }
-  }
-  return text;
+const std::vector<std::string>& pieces() {
+  static const std::vector<std::string> all{": ", "\n", "\n  ", "- ", "{", "}", "[", "]", ",", "\"", "'", "#", "&a", "*a",
+                                            "!t", "|", ">", "%", "@", "? ", "~", "null", "true", "no", "80", "80 GB",
+                                            "-1", "1e999", "nan", "\t", "\r\n", "\xEF\xBB\xBF", "\xC3", "\xE2\x82\xAC",
+                                            "value", "range", "kind", "name", "mlsysim/", "@1", "---\n", "...\n"};
+  return all;
 }
 
 }  // namespace
@@ -126,7 +112,7 @@ int main(int argc, char** argv) {
   const auto cached = cache.serialise();
   long loaded = 0;
   for (long i = 0; i < rounds; ++i) {
-    const auto text = mutated(seeds()[random() % seeds().size()], random);
+    const auto text = fuzz::mutated({seeds(), pieces()}, random);
     check_text(text);
     try {
       loaded += static_cast<long>(load_text(text, "fuzz.yaml", base()).entries().size());

@@ -45,7 +45,8 @@ struct PassCost {
 
   /// Adds one priced operator.
   void add(const Op<T>& op, const OpCost<T>& cost, const Time<T>& issue) {
-    issued += issue * op.count;
+    // Nobody issues a collective of one rank.
+    issued += issue * (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0}) : op.count);
     total += cost.total;
     if (op.kind == OpKind::collective || op.kind == OpKind::host_transfer) {  // they have neither work nor launches
       network += cost.network;

@@ -39,6 +39,18 @@ template <class T>
   return select(l.direct > T{0.5}, min(library, direct), library);
 }
 
+/// All-reduce between `nodes`, each of which has one rank in it: the faster of ring and double binary tree. The ring has
+/// the bandwidth, the tree the depth, so that many nodes with little data take the tree.
+template <class T>
+[[nodiscard]] Time<T> all_reduce_between(const Data<T>& message, const T& nodes, const Links<T>& l) {
+  const Bandwidth<T> bandwidth = l.inter_bandwidth * l.share;
+  const Time<T> ring = apply<RingAllReduce, T>({.message = message, .ranks = nodes, .bandwidth = bandwidth,
+                                                .alpha = l.inter_latency}).time;
+  const Time<T> tree = apply<DoubleBinaryTreeAllReduce, T>({.message = message, .ranks = nodes, .bandwidth = bandwidth,
+                                                            .alpha = l.inter_latency}).time;
+  return min(ring, tree);
+}
+
 /// Gather or scatter of a group inside one node.
 template <class T>
 [[nodiscard]] Time<T> gather_time(const Data<T>& message, const T& ranks, const Links<T>& l) {
@@ -57,9 +69,7 @@ template <class T>
   switch (op.collective) {
     case Collective::all_reduce: {
       // Reduce inside, between the nodes each device with its part, then spread inside.
-      const Time<T> between = apply<RingAllReduce, T>({.message = op.message / inner, .ranks = nodes, .bandwidth = inter,
-                                                       .alpha = links.inter_latency}).time;
-      return all_reduce_time(op.message, inner, links) + between;
+      return all_reduce_time(op.message, inner, links) + all_reduce_between(op.message / inner, nodes, links);
     }
     case Collective::all_gather:
     case Collective::reduce_scatter: {

@@ -22,9 +22,7 @@ using Copier = const void* (*)(Specs&, const MlsObject*);
 template <class T> const void* copy_as(Specs& specs, const MlsObject* object) { return specs.copy<T>(object); }
 [[nodiscard]] inline Copier copier_of(std::string_view type) {
   Copier found = nullptr;
-  ZooSpecs::for_each([&]<class T>() {
-    if (type == ObjectType<T>::name) found = &copy_as<T>;
-  });
+  (void)with_spec_type(type, [&]<class T>() { found = &copy_as<T>; });
   return found;
 }
 

@@ -42,6 +42,18 @@ using ZooSpecs = SpecList<HardwareNode, Workload, Node, NetworkFabric, Fleet, Po
 template <class T>
 concept ZooSpec = ZooSpecs::has<T>;
 
+/// Calls f<T>() for the type of this name ("Workload", ...). @return false, and no call, when a Zoo holds none such
+template <class F>
+bool with_spec_type(std::string_view type, F&& f) {
+  bool known = false;
+  ZooSpecs::for_each([&]<class T>() {
+    if (ObjectType<T>::name != type) return;
+    known = true;
+    f.template operator()<T>();
+  });
+  return known;
+}
+
 /// Specs and their provenance, owned at addresses that never change while the Zoo lives, also when it is moved.
 ///
 /// Names are exact: the canonical name of an entry or one of its declared aliases. Reading is thread-safe; adding

@@ -38,4 +38,9 @@ template <class In> void warn_of_idle(const In& in, FieldNames names, std::strin
   if (const auto list = given_among(in, names); !list.empty()) notes.warn("no effect " + std::string(why) + ": " + list);
 }
 
+/// Warns of what is said about a draft model that is not there.
+template <class In> void warn_of_idle_draft(const In& in, Notes& notes) {
+  if (in.draft_model == nullptr) warn_of_idle(in, {"draft_acceptance_rate", "draft_tokens"}, "without draft_model", notes);
+}
+
 }  // namespace mlsysim::detail

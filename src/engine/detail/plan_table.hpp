@@ -18,6 +18,7 @@ struct PlanPlace {
   std::string_view section;  ///< of a plan file; empty for the top level
   Modes modes = kAlways;
   bool keyed = true;         ///< plans have a key for it
+  bool draft = false;        ///< speaks of the draft model, and has no effect without one
 
   [[nodiscard]] bool used_in(Mode mode) const { return (modes & (1U << static_cast<unsigned>(mode))) != 0; }
   /// What the field is called in its section.

@@ -97,6 +97,30 @@ TEST_CASE("efficiency: the table of the Python package", "[catalogue][efficiency
   CHECK_THAT(EfficiencyModel{}.solve(in).mfu, is(0.4));
 }
 
+TEST_CASE("efficiency: attention that is not fused streams its squares of scores", "[catalogue][efficiency]") {
+  EfficiencyModel::Inputs in{.workload = &model("Llama3_8B"),
+                             .hardware = &device("H100"),
+                             .workload_type = KernelClass::attention,
+                             .seq_len = 8192,
+                             .precision = Precision::bf16};
+  const auto usual = EfficiencyModel{}.solve(in);
+  in.use_flash_attention = true;
+  const auto fused = EfficiencyModel{}.solve(in);
+  CHECK(usual.mfu == fused.mfu);
+  in.use_flash_attention = false;
+  const auto apart = EfficiencyModel{}.solve(in);
+  CHECK(apart.memory_stall > 0.5);
+  CHECK(fused.memory_stall < 0.1);
+  CHECK(apart.mfu < 0.5 * fused.mfu);
+  CHECK(apart.time_share > 2 * fused.time_share);
+  CHECK_THAT(apart.mfu + apart.kernel_loss + apart.memory_stall + apart.launch_loss, WithinRel(1.0, 1e-9));
+  // The products of attention are no longer feed-forward work, which is as fast as before.
+  in.workload_type = KernelClass::ffn;
+  const auto ffn = EfficiencyModel{}.solve(in);
+  in.use_flash_attention = true;
+  CHECK_THAT(ffn.mfu, WithinRel(EfficiencyModel{}.solve(in).mfu, 1e-12));
+}
+
 TEST_CASE("efficiency: priced kernels, and losses that add up", "[catalogue][efficiency]") {
   EfficiencyModel::Inputs in{.workload = &model("Llama3_8B"),
                              .hardware = &device("H100"),

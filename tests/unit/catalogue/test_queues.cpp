@@ -247,6 +247,9 @@ TEST_CASE("operators: prefills take their share of a batch", "[catalogue]") {
   CHECK(r.prefill_share < 0.6);
   in.output_tokens = 900;  // longer answers amortise their prefill
   CHECK(ContinuousBatchingModel{}.solve(in).prefill_share < r.prefill_share);
+  in.output_tokens = 1024;  // the whole request
+  CHECK_THROWS_WITH(ContinuousBatchingModel{}.solve(in),
+                    Catch::Contains("no room for a prompt") && Catch::Contains("at most 1023 tokens"));
 }
 
 TEST_CASE("replicas for a request rate", "[catalogue][queue][golden]") {

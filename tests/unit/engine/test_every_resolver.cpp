@@ -263,7 +263,6 @@ const std::map<std::string, std::string>& without_effect() {
       {"TrainingMemoryModel.sequence_parallel", "no tensor parallelism"},
       {"TrainingMemoryModel.attention_kernel", "selective recomputation keeps no scores"},
       {"TrainingMemoryModel.kernel_fusion", "selective recomputation keeps no scores"},
-      {"EfficiencyModel.use_flash_attention", "operators are priced as fused attention"},
       {"ServingCapacityModel.page_tokens", "all requests have the full length"},
       {"ServingCapacityModel.max_replicas", "two are enough"},
       {"ScalingModel.device_time", "the example gives the budget"},

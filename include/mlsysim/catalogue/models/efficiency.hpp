@@ -20,7 +20,8 @@ template <> struct Choices<KernelClass> {
 ///
 /// Textbook: a table of shares, scaled by the efficiency. Operator: the kernels of that class in one forward
 /// pass of the workload, priced on the device; what is lost to launches, to memory and in the kernels (tiles,
-/// waves, sustained rate) adds up to the rest of the peak.
+/// waves, sustained rate) adds up to the rest of the peak. Without fused attention the core of attention is two products
+/// of whole squares, whose work counts in full, and a softmax that streams them.
 /// @cite chowdhery2022palm; dao2022flashattention; nvidia-matmul-guide for tiles and waves
 struct EfficiencyModel : Model<EfficiencyModel> {
   static constexpr std::string_view id = "EfficiencyModel";
@@ -40,7 +41,7 @@ struct EfficiencyModel : Model<EfficiencyModel> {
     const Workload* workload = nullptr;
     const HardwareNode* hardware = nullptr;
     KernelClass workload_type = KernelClass::ffn;
-    bool use_flash_attention = false;
+    std::optional<bool> use_flash_attention{};
     double batch_size = 1, seq_len = 2048;
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
@@ -53,8 +54,8 @@ struct EfficiencyModel : Model<EfficiencyModel> {
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::workload_type, "workload_type", "", "class of kernels").defaulted("feed-forward layers"),
           field(&I::use_flash_attention, "use_flash_attention", "",
-                "fused attention (textbook; operators are always fused)")
-              .defaulted("not fused"),
+                "attention as one kernel that keeps its scores on chip")
+              .defaulted("no (textbook) or yes (operator)"),
           field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
           field(&I::seq_len, key::seq_len)
               .at_least(1)

@@ -1,0 +1,22 @@
+#pragma once
+// What textbook fidelity asks ServingModel when requests come and go: one batch that stays as it is.
+
+#include <mlsysim/catalogue/models/serving.hpp>
+#include <mlsysim/table/take_fields.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim::detail {
+
+/// A batch of `batch` requests that hold `tokens` each.
+template <class In> [[nodiscard]] ServingModel::Inputs textbook_batch(const In& in, double tokens, double batch) {
+  auto out = fields_of<ServingModel::Inputs>(in);
+  out.seq_len = std::max(1.0, std::round(tokens));
+  out.batch_size = batch;
+  out.output_tokens.reset();
+  out.fidelity = Fidelity::textbook;
+  return out;
+}
+
+}  // namespace mlsysim::detail

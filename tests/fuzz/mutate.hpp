@@ -1,0 +1,50 @@
+#pragma once
+/// Random changes to text, for the fuzz targets whose seeds are documents.
+
+#include <cstddef>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace mlsysim::fuzz {
+
+/// What a mutation is made from.
+struct Material {
+  const std::vector<std::string>& seeds;   ///< documents, of which one is changed and parts of others are put in
+  const std::vector<std::string>& pieces;  ///< what means something to the reader: punctuation, keys, values
+};
+
+/// One of the seeds with one to four changes.
+inline std::string mutated(const Material& from, std::mt19937& random) {
+  const auto below = [&random](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random() % n); };
+  std::string text = from.seeds[below(from.seeds.size())];
+  for (std::size_t i = random() % 2 == 0 ? 1 : 1 + below(4); i > 0; --i) {
+    const auto at = below(text.size() + 1);
+    switch (random() % 8) {
+      case 0: text.erase(at, 1 + below(8)); break;
+      case 1: text.insert(at, from.pieces[below(from.pieces.size())]); break;
+      case 2: text.insert(at, 1, static_cast<char>(random() & 0xFF)); break;
+      case 3: text.insert(at, text.substr(below(text.size() + 1), below(40))); break;
+      case 4:
+        if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << (random() % 8)));
+        break;
+      case 5:  // another digit where there is one
+        for (auto k = at; k < text.size(); ++k)
+          if (text[k] >= '0' && text[k] <= '9') {
+            text[k] = static_cast<char>('0' + below(10));
+            break;
+          }
+        break;
+      case 6:
+        if (random() % 4 == 0) text.resize(at);
+        break;
+      default: {
+        const auto& other = from.seeds[below(from.seeds.size())];
+        text.insert(at, other.substr(below(other.size()), below(60)));
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace mlsysim::fuzz
