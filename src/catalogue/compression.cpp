@@ -219,16 +219,23 @@ CompressionModel::Result CompressionModel::solve(const Inputs& in, Notes& notes)
                                             in.hardware->compute.dense[*format_of(in.target_bitwidth)]);
       break;
     case CompressionMethod::pruning:
-      r.estimated_accuracy_delta = pruning_change(in.sparsity, r.fidelity, notes);
+      if (refined && in.sparsity_type == SparsityType::structured && in.sparsity > 0) {
+        // The published medians are of masks that follow the weights; whole rows and heads lose more of the same share.
+        r.estimated_accuracy_delta.reset();
+        notes.warn("the accuracy of a structurally pruned model depends on its training afterwards: no change is estimated");
+      } else {
+        r.estimated_accuracy_delta = pruning_change(in.sparsity, r.fidelity, notes);
+      }
       r.hardware_supported = in.sparsity_type == SparsityType::structured ||
                              (in.sparsity_type == SparsityType::n_m && sparse_rate(*in.hardware));
       break;
     case CompressionMethod::distillation:
       r.hardware_supported = true;
+      if (refined) r.estimated_accuracy_delta.reset();
       notes.warn("the accuracy of a distilled model depends on its training: no change is estimated");
       break;
   }
-  if (in.method != CompressionMethod::distillation)
+  if (r.estimated_accuracy_delta && in.method != CompressionMethod::distillation)
     notes.warn(
         "the accuracy change is a median over tasks; small models and reasoning lose more. Measure it on "
         "your task");

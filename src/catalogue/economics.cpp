@@ -8,6 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 namespace mlsysim {
 namespace {
 
@@ -40,6 +43,20 @@ Environment environment_of(const SustainabilityModel::Inputs& in, const Conventi
   return e;
 }
 
+/// Price of electricity on a grid: the industrial price of its state where the zoo has one, else the convention.
+MoneyPerEnergy<> electricity_price(std::string_view grid, const Conventions& c, Notes& notes) {
+  std::string state(grid.substr(0, grid.find('_')));
+  std::transform(state.begin(), state.end(), state.begin(), [](unsigned char x) { return static_cast<char>(std::tolower(x)); });
+  const std::string name = "electricity." + state + "_industrial";
+  if (const auto* known = standard_zoo().find<ScalarFigure>(name)) {
+    const auto price = known->quantity<dim::money_per_energy>();
+    notes.assume("kwh_price", price, name);
+    return price;
+  }
+  notes.assume("kwh_price", c.electricity_price, kDefaults);
+  return c.electricity_price;
+}
+
 }  // namespace
 
 SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& notes) const {
@@ -57,6 +74,7 @@ SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& 
   const auto drawn = EnergyProportional::solve<double>(
       {.tdp = *device.power.tdp, .utilization = in.utilization.value_or(in.mfu), .time = period, .idle_fraction = c.idle_fraction});
   notes.assume("idle_fraction", c.idle_fraction, kDefaults);
+  notes.assume("host_power", Power<>(), "accelerators only: processors, adapters and storage of the nodes are not counted");
 
   std::optional<Carbon<>> embodied = in.embodied_carbon_per_device;
   if (!embodied) embodied = device.embodied_carbon;
@@ -102,7 +120,7 @@ EconomicsModel::Result EconomicsModel::solve(const Inputs& in, Notes& notes) con
     notes.assume("unit_cost", Money<>(), "not known for " + device.name + ": counted as zero");
     notes.warn("capital cost and maintenance are zero because the price of " + device.name + " is not known");
   }
-  if (!in.kwh_price) notes.assume("kwh_price", c.electricity_price, kDefaults);
+  const auto energy_price = in.kwh_price ? *in.kwh_price : electricity_price(use.region_name, c, notes);
   notes.assume("maintenance_share", c.maintenance_share, kDefaults);
   const auto cost = TotalCost::solve<double>(
       {.unit_cost = price.value_or(Money<>()),
@@ -110,7 +128,7 @@ EconomicsModel::Result EconomicsModel::solve(const Inputs& in, Notes& notes) con
        .used_time = in.duration_days * unit::d,
        .lifetime = in.amortization_years.value_or(c.amortization_years) * unit::yr,
        .facility_energy = use.total_energy,
-       .energy_price = in.kwh_price.value_or(c.electricity_price),
+       .energy_price = energy_price,
        .infrastructure = in.infrastructure_multiplier,
        .annual_maintenance = c.maintenance_share});
   Result r;

@@ -5,12 +5,10 @@
 #include <mlsysim/catalogue/views.hpp>
 #include <mlsysim/resolve/name_list.hpp>
 
-#include <algorithm>
-
 namespace mlsysim {
 namespace {
 
-/// A grid with the facility and the price of electricity that belong to it.
+/// A grid with the facility that belongs to it, and the price of electricity where it is not the grid's own.
 struct Region {
   std::string name;
   const GridProfile* grid = nullptr;
@@ -37,18 +35,10 @@ std::vector<const GridProfile*> grids_of(const PlacementOptimizer::Inputs& in, b
   return out;
 }
 
-Region region_of(const GridProfile& grid, bool textbook) {
-  const Zoo& zoo = standard_zoo();
-  Region r{.name = grid.name, .grid = &grid};
+/// @param price of every region; absent: each at its own
+Region region_of(const GridProfile& grid, std::optional<MoneyPerEnergy<>> price) {
   // The Python package gives each grid a PUE; the facilities of these names keep those figures.
-  r.facility = zoo.find<Datacenter>(grid.name + "_Facility");
-  if (textbook) return r;
-  std::string lower = grid.name.substr(0, grid.name.find('_'));
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (const auto* price = zoo.find<ScalarFigure>("electricity." + lower + "_industrial"))
-    r.price = price->quantity<dim::money_per_energy>();
-  return r;
+  return {.name = grid.name, .grid = &grid, .facility = standard_zoo().find<Datacenter>(grid.name + "_Facility"), .price = price};
 }
 
 EconomicsModel::Result cost_in(const PlacementOptimizer::Inputs& in, const Region& region, Notes& notes) {
@@ -72,7 +62,9 @@ std::optional<PlacementOptimizer::Result> PlacementOptimizer::solve(const Inputs
   const auto tax = in.carbon_price ? *in.carbon_price
                                    : detail::figure<dim::money_per_carbon>("catalogue.carbon.price", notes);
   std::vector<Region> regions;
-  for (const auto* grid : grids_of(in, textbook)) regions.push_back(region_of(*grid, textbook));
+  std::optional<MoneyPerEnergy<>> one_price;
+  if (textbook) one_price = conventions_or_standard(in.conventions).electricity_price;
+  for (const auto* grid : grids_of(in, textbook)) regions.push_back(region_of(*grid, one_price));
   Notes quiet;
   // The textbook leaves the making of the devices out; it is the same in every region.
   const auto gases = [&](const EconomicsModel::Result& cost, const Region& region) {
@@ -91,7 +83,8 @@ std::optional<PlacementOptimizer::Result> PlacementOptimizer::solve(const Inputs
   r.carbon_footprint = gases(cost, *found);
   r.carbon_cost = r.carbon_footprint * tax;
   r.total_cost = r.tco + r.carbon_cost;
-  r.kwh_price = found->price.value_or(conventions_or_standard(in.conventions).electricity_price);
+  r.kwh_price = cost.total_energy > Energy<>() ? cost.opex_energy / cost.total_energy
+                                              : conventions_or_standard(in.conventions).electricity_price;
   r.pue = cost.pue;
   return r;
 }

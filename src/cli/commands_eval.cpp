@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
 
 namespace mlsysim::cli {
@@ -31,6 +32,17 @@ struct Asked {
                     .hint = std::move(hint)});
 }
 
+/// A file without a schema line and with a section 'workload' is a plan; other files hold entries of a zoo.
+bool holds_a_plan(const std::string& path) {
+  std::ifstream file(path);
+  bool workload = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("schema:")) return false;
+    workload = workload || line.starts_with("workload:");
+  }
+  return workload;
+}
+
 void apply(ScenarioBuilder& builder, const ScenarioRequest& request) {
   for (const auto& [field, text] : request.fields) builder.set(field, text);
   if (!request.region.empty()) builder.region(request.region);
@@ -47,6 +59,9 @@ Asked ask(const ScenarioRequest& request) {
     wrong_targets(request.targets.size() == 1 ? fmt::format("'{}' alone", request.targets[0])
                                               : fmt::format("{} arguments", request.targets.size()),
                   "e.g. mlsysim eval Llama3_70B H100 --accelerators 8, or mlsysim eval plan.yaml");
+  if (names_a_file(request.targets[0]) && holds_a_plan(request.targets[0]))
+    wrong_targets(fmt::format("the plan '{}' and '{}'", request.targets[0], request.targets[1]),
+                  "a plan stands alone: leave the second out, or change the plan's section 'hardware'");
   ScenarioBuilder builder(zoo());
   builder.set("workload", request.targets[0]).hardware(request.targets[1]);
   apply(builder, request);

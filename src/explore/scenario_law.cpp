@@ -117,6 +117,7 @@ void add_books(ScenarioState& state, const ResolvedScenario& r, Notes& notes) {
   Notes quiet;
   const auto use = SustainabilityModel{}.solve({.fleet = &r.fleet(), .duration_days = s.duration_days, .datacenter = s.datacenter,
                                                 .grid = s.grid, .utilization = 1.0, .conventions = s.conventions}, quiet);
+  if (!s.kwh_price && e.total_energy > Energy<>()) in.run.kwh_price = e.opex_energy / e.total_energy;
   in.facility.pue = e.pue;
   in.facility.wue = use.water_usage / use.it_energy;
   in.facility.carbon_intensity = use.operational_carbon / use.total_energy;

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from conftest import PROGRAM
+from conftest import PROGRAM, ROOT
 
 
 def test_version(run):
@@ -69,6 +69,18 @@ def test_zoo_lint(run, tmp_path):
     bad.write_text("schema: mlsysim/hardware@1\nentries:\n- name: Bad\n  memory: {capacity: 80}\n")
     done = run("zoo", "lint", bad)
     assert done.code == 1 and "bad.yaml:4" in done.out and "80" in done.out
+    # Who names a file hears of that file, not of the shipped zoo.
+    good = tmp_path / "good.yaml"
+    good.write_text("schema: mlsysim/hardware@1\nentries:\n- name: Good\n  source: {kind: convention, ref: mlsysim-py-systems, "
+                    "recorded: 2026-11-21}\n  memory: {capacity: 80 GiB, bandwidth: 2 TB/s}\n")
+    own = run("zoo", "lint", good, "--verbose")
+    assert own.code == 0 and all("good.yaml" in line for line in own.out.splitlines()[:-1]), own.out
+
+
+def test_the_readme_counts_the_zoo(run):
+    text = (ROOT / "README.md").read_text()
+    for kind, noun in (("hardware", "devices"), ("model", "models"), ("node", "nodes")):
+        assert f"{len(run('zoo', 'list', kind, '-o', 'json').json()['rows'])} {noun}" in text
 
 
 def test_user_zoo(run, tmp_path):

@@ -256,3 +256,7 @@ def test_shipped_plans_run(run):
     for path in plans:
         done = run("eval", path)
         assert done.code == 0, f"{path}: {done.err}"
+
+
+def test_a_plan_stands_alone(refused, plan):
+    refused("eval", plan(FULL_SERVE), "H200", parts=["the plan", "H200", "a plan stands alone", "section 'hardware'"])

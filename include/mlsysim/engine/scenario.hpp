@@ -107,7 +107,7 @@ struct Scenario {
         rows(field(&S::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
              field(&S::datacenter, key::datacenter).defaulted("the fleet's, else none"),
              field(&S::duration_days, key::duration_days).positive().defaulted("30 days"),
-             field(&S::kwh_price, key::kwh_price).non_negative().defaulted("zoo/defaults.yaml"),
+             field(&S::kwh_price, key::kwh_price).non_negative().defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),
              field(&S::unit_cost, "unit_cost", "USD", "price of one device").non_negative().defaulted("the device's own figure"),
              field(&S::infrastructure_multiplier, key::infrastructure_multiplier).at_least(1).defaulted("the devices alone"),
              field(&S::also, "also", "", "further resolvers for the scorecard, names with commas").defaulted("none")),

@@ -127,7 +127,7 @@ TEST_CASE("compression: the figures of the Python package", "[catalogue][compres
   const auto from32 = CompressionModel{}.solve(in);
   CHECK_THAT(from32.compression_ratio, is(8));
   CHECK_THAT(from32.inference_speedup, is(8));
-  CHECK_THAT(from32.estimated_accuracy_delta, is(-0.025));
+  CHECK_THAT(*from32.estimated_accuracy_delta, is(-0.025));
   in.baseline_precision = Precision::fp16;
   CHECK_THAT(CompressionModel{}.solve(in).compression_ratio, is(4));
   for (const auto& [sparsity, ratio, change] :
@@ -138,7 +138,7 @@ TEST_CASE("compression: the figures of the Python package", "[catalogue][compres
                                              .sparsity = sparsity,
                                              .fidelity = Fidelity::textbook});
     CHECK_THAT(r.compression_ratio, is(ratio));
-    CHECK_THAT(r.estimated_accuracy_delta, is(change));
+    CHECK_THAT(*r.estimated_accuracy_delta, is(change));
     CHECK(r.inference_speedup == 1.0);
   }
 }
@@ -156,20 +156,20 @@ TEST_CASE("compression: what is stored and what is read", "[catalogue][compressi
   CHECK(CompressionModel{}.solve(in).inference_speedup < 1.6);  // caches decide at large batches
   // Twelve bits lose less than eight; the Python package gives them the loss of four.
   const auto change = [&](double bits) {
-    return CompressionModel{}
-        .solve({.workload = in.workload, .hardware = in.hardware, .target_bitwidth = bits})
-        .estimated_accuracy_delta;
+    return *CompressionModel{}
+                .solve({.workload = in.workload, .hardware = in.hardware, .target_bitwidth = bits})
+                .estimated_accuracy_delta;
   };
   CHECK(change(16) == 0);
   for (double bits = 15; bits >= 3; --bits) CHECK(change(bits) < change(bits + 1));
   // Pruning nothing changes nothing, and there is no jump at one half.
   const auto pruned = [&](double s) {
-    return CompressionModel{}
-        .solve({.workload = in.workload,
-                .hardware = in.hardware,
-                .method = CompressionMethod::pruning,
-                .sparsity = s})
-        .estimated_accuracy_delta;
+    return *CompressionModel{}
+                .solve({.workload = in.workload,
+                        .hardware = in.hardware,
+                        .method = CompressionMethod::pruning,
+                        .sparsity = s})
+                .estimated_accuracy_delta;
   };
   CHECK(pruned(0) == 0);
   CHECK_THAT(pruned(0.5 + 1e-9), WithinRel(pruned(0.5), 1e-4));
@@ -186,6 +186,24 @@ TEST_CASE("compression: what is stored and what is read", "[catalogue][compressi
                                             .sparsity = 0.7,
                                             .sparsity_type = SparsityType::n_m}),
                   DomainError);
+}
+
+TEST_CASE("compression: no accuracy is claimed where training decides", "[catalogue][compression]") {
+  CompressionModel::Inputs in{.workload = &model("Llama3_8B"),
+                              .hardware = &device("H100"),
+                              .method = CompressionMethod::pruning,
+                              .sparsity = 0.5,
+                              .sparsity_type = SparsityType::structured};
+  CHECK_FALSE(CompressionModel{}.solve(in).estimated_accuracy_delta);
+  in.max_accuracy_drop = 0.9;
+  const auto limited = CompressionModel{}.solve(in);
+  CHECK_FALSE(limited.feasible);
+  CHECK(limited.violations == "quality");
+  CompressionModel::Inputs student{.workload = in.workload, .hardware = in.hardware, .method = CompressionMethod::distillation,
+                                   .student_share = 0.5};
+  CHECK_FALSE(CompressionModel{}.solve(student).estimated_accuracy_delta);
+  student.fidelity = Fidelity::textbook;
+  CHECK(CompressionModel{}.solve(student).estimated_accuracy_delta == 0);  // as the Python package
 }
 
 TEST_CASE("compression: guard rails", "[catalogue][compression]") {

@@ -102,7 +102,8 @@ struct CompressionModel : Model<CompressionModel> {
   struct Result {
     std::string label;
     Data<> original_size, compressed_size;
-    double compression_ratio = 1, memory_savings = 0, estimated_accuracy_delta = 0, inference_speedup = 1;
+    double compression_ratio = 1, memory_savings = 0, inference_speedup = 1;
+    std::optional<double> estimated_accuracy_delta = 0;
     bool hardware_supported = false, feasible = true;
     std::string binding_constraint, violations;
     Precision baseline_precision = Precision::fp16;
@@ -118,7 +119,7 @@ struct CompressionModel : Model<CompressionModel> {
           field(&R::compression_ratio, "compression_ratio", "", "before over after"),
           field(&R::memory_savings, "memory_savings", "", "share of the bytes that is saved"),
           field(&R::estimated_accuracy_delta, "estimated_accuracy_delta", "",
-                "change of accuracy to expect; a rule of thumb"),
+                "change of accuracy to expect, a rule of thumb; absent where training decides"),
           field(&R::inference_speedup, "inference_speedup", "", "time before over time after, one step"),
           field(&R::hardware_supported, "hardware_supported", "", "the device has the format or pattern"),
           field(&R::feasible, "feasible", "", "every guard rail is kept"),

@@ -38,7 +38,7 @@ struct EconomicsModel : Model<EconomicsModel> {
       using I = Inputs;
       return rows(
           field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days).positive(),
-          field(&I::kwh_price, key::kwh_price).non_negative().defaulted("zoo/defaults.yaml"),
+          field(&I::kwh_price, key::kwh_price).non_negative().defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),
           field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
           field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
           field(&I::mfu, key::mfu).within(0, 1).defaulted("fully loaded"),

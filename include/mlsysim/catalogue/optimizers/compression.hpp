@@ -54,7 +54,7 @@ struct CompressionOptimizer : Optimizer<CompressionOptimizer> {
   };
   struct Result {
     SearchSummary search;
-    std::string best, frontier, dominated;
+    std::string best, frontier, dominated, unjudged;
     Data<> compressed_size;
     double inference_speedup = 1, estimated_accuracy_delta = 0;
 
@@ -65,6 +65,7 @@ struct CompressionOptimizer : Optimizer<CompressionOptimizer> {
           field(&R::best, "best_candidate", "", "least loss of accuracy within the guard rails"),
           field(&R::frontier, "frontier", "", "candidates that no other beats"),
           field(&R::dominated, "dominated", "", "candidates that another beats, or that break a guard rail"),
+          field(&R::unjudged, "unjudged", "", "candidates whose loss of accuracy is not known"),
           field(&R::compressed_size, "compressed_size", "GB", "weights of the best candidate"),
           field(&R::inference_speedup, "inference_speedup", "", "speed-up of the best candidate"),
           field(&R::estimated_accuracy_delta, "estimated_accuracy_delta", "",
