@@ -2,6 +2,7 @@
 #include "output.hpp"
 
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/validation/page.hpp>
 #include <mlsysim/validation/record.hpp>
 #include <mlsysim/validation/report.hpp>
@@ -38,15 +39,50 @@ std::vector<std::string> chosen(const ValidateRequest& request) {
   return out;
 }
 
+/// Makes one entry stand in for another, where both are of this kind. @returns whether they are
+template <class S>
+bool stand_in(Constants& constants, const std::string& named, const std::string& instead) {
+  const S *from = zoo().find<S>(named), *to = zoo().find<S>(instead);
+  if (from == nullptr || to == nullptr) return false;
+  constants.stand_in(*from, *to);
+  return true;
+}
+
+/// The figures of the zoo, with what stands in for its entries.
+Constants constants_with(const ValidateRequest& request) {
+  Constants out(conventions_of(zoo()));
+  if (!request.with.empty() && (request.write_record || !request.page.empty()))
+    throw InputError({.id = "mlsysim.cli.084", .message = "the record and the page are those of the zoo", .key = "--with",
+                      .found = "--with beside --write-record or --page", .expected = "one of them", .hint = "leave out --with"});
+  for (const auto& pair : request.with) {
+    const auto equals = pair.find('=');
+    const auto named = pair.substr(0, equals), instead = equals == std::string::npos ? std::string() : pair.substr(equals + 1);
+    if (stand_in<HardwareNode>(out, named, instead) || stand_in<ServingEngine>(out, named, instead)) continue;
+    const bool engine = zoo().find<ServingEngine>(named) != nullptr, device = zoo().find<HardwareNode>(named) != nullptr;
+    const auto names = engine ? zoo().names<ServingEngine>() : zoo().names<HardwareNode>();
+    throw LookupError({.id = "mlsysim.cli.082",
+                       .message = device || engine ? fmt::format("the zoo has no {} '{}'", engine ? "engine" : "device", instead)
+                                                   : fmt::format("the zoo has no device or engine '{}'", named),
+                       .key = "--with", .found = fmt::format("'{}'", pair), .expected = "NAME=OTHER, two devices or two engines of the zoo",
+                       .hint = fmt::format("{} Entries of your own come with --zoo FILE", did_you_mean(device || engine ? instead : named, names))});
+  }
+  return out;
+}
+
 }  // namespace
 
 Answer validate_tables(const ValidateRequest& request, const RenderOptions& options) {
   if (request.list) return list_tables(request, options);
+  const Constants constants = constants_with(request);
   std::vector<MeasuredTable> tables;
   for (const auto& name : chosen(request)) tables.push_back(load_table(name, request.folder));
   std::vector<TableResult> results;
   const bool shown = !request.check || !request.page.empty() || !request.html.empty();
-  for (const auto& table : tables) results.push_back(validate(table, zoo(), shown ? Depth::everything : Depth::ours, nullptr, request.worst));
+  for (const auto& table : tables) results.push_back(validate(table, zoo(), shown ? Depth::everything : Depth::ours, &constants, request.worst));
+  if (const auto names = constants.never_asked_for(); !names.empty())
+    throw InputError({.id = "mlsysim.cli.083", .message = fmt::format("no row of these tables names '{}'", fmt::join(names, "', '")), .key = "--with",
+                      .found = fmt::format("{} tables without it", tables.size()), .expected = "--with of a device or engine that a row names",
+                      .hint = "mlsysim validate TABLE shows its rows; leave out --with, or name other tables"});
   if (!request.html.empty()) write_file(request.html, render_html(results));
   if (!request.page.empty()) {
     std::vector<Calibration> calibrations;
@@ -73,9 +109,9 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
   }
   Answer out{render(results, options)};
   if (!request.check) return out;
-  for (const auto& r : regressions(read_record(record), results)) {
+  for (const auto& r : regressions(read_record(record), results, request.tables.empty() ? RecordScope::all_tables : RecordScope::some_tables)) {
     out.exit = Exit::assertion_failed;
-    out.diagnostics += r.what == "rows" || r.recorded == 0
+    out.diagnostics += r.what.starts_with("rows") || r.recorded == 0
                            ? fmt::format("mlsysim: worse: {}: {}: recorded {}, found {}\n", r.table, r.what, r.recorded, r.found)
                            : fmt::format("mlsysim: worse: {}: {} error: recorded {:.2f} %, found {:.2f} %, tolerance {:.2f} %\n", r.table, r.what,
                                          100 * r.recorded, 100 * r.found, 100 * r.tolerance);

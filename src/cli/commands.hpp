@@ -120,6 +120,7 @@ struct ValidateRequest {
   std::string html;                 ///< file for a page with plots
   std::string page;                 ///< file for the page of the documentation
   std::string record;               ///< committed record; beside the tables where empty
+  std::vector<std::string> with;    ///< NAME=OTHER: an entry of the zoo that stands in for a device or engine
   bool list = false, check = false, write_record = false;
   std::size_t worst = 5;            ///< rows shown with their terms
 };

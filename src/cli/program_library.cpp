@@ -160,7 +160,8 @@ void Program::plugin_commands() {
 void Program::validation_commands() {
   auto* v = command(app_, "validate", "predictions against published measurements, table by table",
                     "Examples:\n  mlsysim validate\n  mlsysim validate training/megatron_recompute_table5_a100\n"
-                    "  mlsysim validate kernels --html kernels.html\n  mlsysim validate --check",
+                    "  mlsysim validate kernels --html kernels.html\n  mlsysim validate --check\n"
+                    "  mlsysim validate kernels/azure_hbm_a100_h100 --zoo a100.yaml --with A100=A100_calibrated",
                     [this] { return validate_tables(validate_, render_); }, {Place::none});
   v->add_option("TABLE", validate_.tables, "names of tables, or topics (training, kernels, ...); all by default")->type_name("");
   v->add_flag("--list", validate_.list, "the tables with their targets and sources");
@@ -168,6 +169,8 @@ void Program::validation_commands() {
   v->add_flag("--write-record", validate_.write_record, "replaces the record by the present figures");
   v->add_option("--record", validate_.record, "the record (default: record.yaml beside the tables)")->type_name("FILE");
   v->add_option("--tables", validate_.folder, "a folder with tables of your own (default: those of the zoo)")->type_name("FOLDER");
+  v->add_option("--with", validate_.with, "another device or engine of the zoo in place of one that rows name, e.g. A100=A100_calibrated; may be repeated")
+      ->type_name("NAME=OTHER")->allow_extra_args(false);
   v->add_option("--worst", validate_.worst, "rows shown with the terms of their prediction, the worst first")->type_name("N")->capture_default_str();
   v->add_option("--page", validate_.page, "also writes the page of docs/reference: Markdown with cross-validation")->type_name("FILE");
   v->add_option("--html", validate_.html, "also writes a page with plots of predicted against measured")->type_name("FILE");

@@ -3,12 +3,14 @@
 #include "detail/fit_problem.hpp"
 
 #include <mlsysim/spec/system.hpp>
+#include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 namespace mlsysim {
 namespace {
@@ -18,8 +20,9 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double kMatters = 1e-3;     // a constant that moves no row by this share of its own change has no say
+constexpr int kMostPasses = 10;       // of a fit
+constexpr double kSettled = 0.01;     // share by which the noise still moves
 constexpr double kIdentified = 0.5;   // posterior over prior spread
-constexpr double kQuantile = 1.2816;  // of the normal distribution, for 10 % and 90 %
 
 /// Whether an input of the row is this device, alone or in a node.
 bool concerns(const HardwareNode& device, const ObjectRef& input) {
@@ -41,9 +44,11 @@ template <class S> bool is_measured_on(const S& subject, const Measurand& measur
   });
 }
 
-std::vector<double> errors_of(const VectorXd& residuals) {
+/// Relative errors of the rows that have an answer.
+std::vector<double> errors_of(const VectorXd& logarithms) {
   std::vector<double> out;
-  for (const double r : residuals) out.push_back(std::exp(r) - 1);
+  for (const double r : logarithms)
+    if (!std::isnan(r)) out.push_back(std::exp(r) - 1);
   return out;
 }
 
@@ -66,9 +71,7 @@ class Calibrator {
     f.all = std::move(all);
     f.active = f.all;
     f.u = problem_.start(f.active);
-    // The second pass weighs the priors with the noise that the first one found.
-    for (int pass = 0; pass < 2; ++pass) problem_.fit(rows, f.u, f.active, options_.robust_scale);
-    f.noise = detail::robust_deviation(problem_.residuals(rows, f.u, f.active));
+    f.noise = settle(rows, f.u, f.active);
     f.all_u = f.u;
     f.covariance = covariance(rows, f);
     std::vector<std::size_t> known;
@@ -77,11 +80,10 @@ class Calibrator {
     if (known.size() < f.all.size()) {
       f.active = known;
       f.u = problem_.start(f.active);
-      for (int pass = 0; pass < 2; ++pass) problem_.fit(rows, f.u, f.active, options_.robust_scale);
+      f.noise = settle(rows, f.u, f.active);
       f.all_u = problem_.start(f.all);
       for (std::size_t j = 0, k = 0; j < f.all.size(); ++j)
         if (k < known.size() && f.all[j] == known[k]) f.all_u[static_cast<Index>(j)] = f.u[static_cast<Index>(k++)];
-      f.noise = detail::robust_deviation(problem_.residuals(rows, f.u, f.active));
       f.covariance = covariance(rows, f);
     }
     return f;
@@ -97,6 +99,17 @@ class Calibrator {
   }
 
  private:
+  /// Fits until the noise, which decides how much the priors weigh, is that of the fit itself. Returns it.
+  double settle(const std::vector<detail::FitRow>& rows, VectorXd& u, const std::vector<std::size_t>& active) const {
+    const auto noise_now = [&] { return detail::robust_deviation(problem_.residuals(rows, u, active)); };
+    double noise = noise_now();
+    for (int pass = 0; pass < kMostPasses; ++pass) {
+      problem_.fit(rows, u, active, options_.robust_scale);
+      const double before = std::exchange(noise, noise_now());
+      if (std::abs(noise - before) <= kSettled * before) break;
+    }
+    return noise;
+  }
   MatrixXd covariance(const std::vector<detail::FitRow>& rows, const Fit& f) const {
     VectorXd spreads(static_cast<Index>(f.all.size()));
     for (std::size_t j = 0; j < f.all.size(); ++j) spreads[static_cast<Index>(j)] = problem_.constants()[f.all[j]].prior_spread;
@@ -107,11 +120,21 @@ class Calibrator {
   const CalibrationOptions& options_;
 };
 
-double coverage_of(const VectorXd& residuals, const VectorXd& deviations) {
-  if (residuals.size() == 0) return 0;
+/// Rows inside their interval; one without an answer is in none.
+Index inside_of(const VectorXd& errors, const VectorXd& deviations) {
   Index inside = 0;
-  for (Index i = 0; i < residuals.size(); ++i) inside += std::abs(residuals[i]) <= kQuantile * deviations[i];
-  return static_cast<double>(inside) / static_cast<double>(residuals.size());
+  for (Index i = 0; i < errors.size(); ++i) inside += std::abs(errors[i]) <= kIntervalQuantile * deviations[i];
+  return inside;
+}
+
+void check(const CalibrationOptions& o) {
+  const auto refuse = [](const char* key, std::string found, const char* expected) {
+    throw InputError({.id = "mlsysim.validation.083", .message = fmt::format("the option '{}' of a calibration is out of its range", key),
+                      .key = key, .found = std::move(found), .expected = expected});
+  };
+  if (o.most_rows == 0) refuse("most_rows", "0", "at least 1 row");
+  if (o.most_folds == 0) refuse("most_folds", "0", "at least 2, or 1 for no groups left out");
+  if (!(o.robust_scale > 0) || !std::isfinite(o.robust_scale)) refuse("robust_scale", fmt::format("{}", o.robust_scale), "a positive number");
 }
 
 std::map<std::string, InputRange> domain_of(const std::vector<detail::FitRow>& rows) {
@@ -129,6 +152,9 @@ std::map<std::string, InputRange> domain_of(const std::vector<detail::FitRow>& r
 
 }  // namespace
 
+double FittedConstant::p10() const { return std::max(constant.low, value * std::exp(-kIntervalQuantile * spread)); }
+double FittedConstant::p90() const { return std::min(constant.high, value * std::exp(kIntervalQuantile * spread)); }
+
 std::vector<ConstantValue> Calibration::changes() const {
   std::vector<ConstantValue> out;
   for (const auto& c : constants)
@@ -141,6 +167,7 @@ namespace {
 template <class S>
 Calibration calibration_of(std::string_view what, const S& subject, std::span<const MeasuredTable> tables, const Zoo& zoo,
                            const CalibrationOptions& options) {
+  check(options);
   Calibration out;
   out.what = what;
   out.name = subject.name;
@@ -159,6 +186,21 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
     throw InputError({.id = "mlsysim.validation.081", .message = fmt::format("no row of these tables is measured on the {} '{}'", what, subject.name),
                       .key = subject.name, .found = fmt::format("{} tables without it", tables.size()), .expected = fmt::format("rows of this {}", what),
                       .hint = fmt::format("mlsysim validate --list shows the tables; the {} is an input of a row", what)});
+  // A row that the present constants do not answer says nothing about them: no fit makes room in a memory.
+  const Constants present(conventions_of(zoo));
+  std::erase_if(all, [&](const detail::FitRow& r) {
+    const auto p = predict(*r.measurand, r.row->inputs.get(), {&zoo, &present});
+    if (p.answered() && p.base > 0) return false;
+    const std::string reason = p.answered() ? "the prediction is not positive" : p.reason;
+    const auto same = std::ranges::find(out.unanswered, reason, &LeftOut::reason);
+    if (same != out.unanswered.end()) ++same->rows;
+    else out.unanswered.push_back({reason, 1});
+    return true;
+  });
+  if (all.empty())
+    throw InputError({.id = "mlsysim.validation.084", .message = fmt::format("no row of the {} '{}' has a prediction to fit", what, subject.name),
+                      .key = subject.name, .found = fmt::format("{} rows: {}", out.unanswered.front().rows, out.unanswered.front().reason),
+                      .expected = "rows to which the library gives an answer", .hint = "mlsysim validate shows what is left out"});
   out.rows = all.size();
 
   // Folds are whole groups; many groups share a fold, in order.
@@ -179,7 +221,7 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
   std::vector<std::size_t> everything(constants.size());
   for (std::size_t i = 0; i < everything.size(); ++i) everything[i] = i;
   const VectorXd start = problem.start(everything);
-  out.before = statistics_of(errors_of(problem.residuals(all, start, {})));
+  out.before = statistics_of(errors_of(problem.errors(all, start, {})));
   const MatrixXd matters = problem.sensitivities(fitted, start, everything);
   std::vector<std::size_t> relevant;
   for (const auto i : everything)
@@ -187,11 +229,11 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
 
   const Calibrator calibrator(problem, options);
   const Fit fit = calibrator.run(fitted, relevant);
-  const VectorXd residuals = problem.residuals(all, fit.u, fit.active);
-  out.after = statistics_of(errors_of(residuals));
+  const VectorXd errors = problem.errors(all, fit.u, fit.active);
+  out.after = statistics_of(errors_of(errors));
   out.noise = fit.noise;
   const VectorXd deviations = calibrator.deviations(all, fit);
-  out.coverage = coverage_of(residuals, deviations);
+  out.coverage = static_cast<double>(inside_of(errors, deviations)) / static_cast<double>(all.size());
   for (std::size_t j = 0; j < fit.all.size(); ++j) {
     const auto at = static_cast<Index>(j);
     const auto& c = constants[fit.all[j]];
@@ -207,6 +249,7 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
   if (folds < 2) return out;
   std::vector<double> missed_errors;
   Index inside = 0;
+  std::size_t asked = 0;
   for (std::size_t fold = 0; fold < folds; ++fold) {
     std::vector<detail::FitRow> train, test;
     for (const auto& r : fitted)
@@ -214,17 +257,17 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
     for (const auto& r : all)
       if (r.fold == fold) test.push_back(r);
     const Fit without = calibrator.run(train, relevant);
-    const VectorXd missed = problem.residuals(test, without.u, without.active);
-    const VectorXd widths = calibrator.deviations(test, without);
-    for (Index i = 0; i < missed.size(); ++i) inside += std::abs(missed[i]) <= kQuantile * widths[i];
-    const auto errors = errors_of(missed);
-    missed_errors.insert(missed_errors.end(), errors.begin(), errors.end());
+    const VectorXd missed = problem.errors(test, without.u, without.active);
+    inside += inside_of(missed, calibrator.deviations(test, without));
+    asked += test.size();
+    const auto misses = errors_of(missed);
+    missed_errors.insert(missed_errors.end(), misses.begin(), misses.end());
     std::string members;
     for (std::size_t g = fold; g < groups.size(); g += folds) members += fmt::format("{}{}", members.empty() ? "" : "; ", groups[g]);
-    out.groups.push_back({members, statistics_of(errors_of(problem.residuals(test, fit.u, fit.active))), statistics_of(errors)});
+    out.groups.push_back({members, statistics_of(errors_of(problem.errors(test, fit.u, fit.active))), statistics_of(misses)});
   }
   out.left_out = statistics_of(missed_errors);
-  out.coverage_left_out = static_cast<double>(inside) / static_cast<double>(missed_errors.size());
+  out.coverage_left_out = static_cast<double>(inside) / static_cast<double>(asked);
   return out;
 }
 
@@ -240,7 +283,10 @@ Calibration calibrate(const ServingEngine& engine, std::span<const MeasuredTable
 Calibration calibrate(std::string_view what, std::string_view name, std::span<const MeasuredTable> tables, const Zoo& zoo,
                       const CalibrationOptions& options) {
   if (what == "engine") return calibrate(zoo.at<ServingEngine>(name), tables, zoo, options);
-  return calibrate(zoo.at<HardwareNode>(name), tables, zoo, options);
+  if (what == "device") return calibrate(zoo.at<HardwareNode>(name), tables, zoo, options);
+  static const std::vector<std::string> known{"device", "engine"};
+  throw InputError({.id = "mlsysim.validation.085", .message = fmt::format("'{}' is nothing that can be calibrated", what), .key = std::string(what),
+                    .found = fmt::format("'{}'", what), .expected = "device or engine", .hint = did_you_mean(what, known)});
 }
 
 IntervalPrediction predict_interval(const Calibration& calibration, const Measurand& measurand, const void* inputs, const Zoo& zoo) {
@@ -264,7 +310,7 @@ IntervalPrediction predict_interval(const Calibration& calibration, const Measur
   const auto n = static_cast<Index>(all.size());
   const Eigen::Map<const MatrixXd> covariance(calibration.covariance.data(), n, n);
   const double spread = std::sqrt((s * covariance * s.transpose())(0, 0) + calibration.noise * calibration.noise);
-  IntervalPrediction out{p.base * std::exp(-kQuantile * spread), p.base, p.base * std::exp(kQuantile * spread), {}};
+  IntervalPrediction out{p.base * std::exp(-kIntervalQuantile * spread), p.base, p.base * std::exp(kIntervalQuantile * spread), {}};
   for (const auto& f : measurand.inputs()) {
     const Value v = f.read(inputs);
     const auto* x = std::get_if<double>(&v);

@@ -69,14 +69,17 @@ Figure figure(S& object, const std::string& name, std::string_view what) {
 
 /// A copy of the spec with those values that concern it, made once; the spec itself where there are none.
 template <class Changed, class S, class Concerns>
-const S& with_changes(const Changed& changed, const S& original, std::string_view what, Concerns concerns) {
+const S& with_changes(const Changed& changed, const S& named, std::string_view what, Concerns concerns) {
+  const auto other = changed.instead.find(&named);
+  if (other != changed.instead.end()) changed.asked.insert(&named);
+  const S& original = other != changed.instead.end() ? *other->second : named;
   if (changed.values.empty()) return original;
   auto& copy = changed.copies[&original];
   if (copy) return *copy;
   copy = std::make_unique<S>(original);
   for (const auto& c : changed.values) {
     const auto f = figure(*copy, c.field, what);
-    if (concerns(c, f.value)) f.set(c.base);
+    if (concerns(original, c, f.value)) f.set(c.base);
   }
   return *copy;
 }
@@ -88,6 +91,31 @@ std::string owner_of(const HardwareNode& device) { return device.name; }
 std::string owner_of(const ServingEngine& engine) { return fmt::format("{}{}", kEngine, engine.name); }
 
 Constants::Constants(const Conventions& conventions, std::vector<ConstantValue> changes) : conventions_(conventions) {
+  change(std::move(changes));
+}
+
+Constants Constants::with(std::vector<ConstantValue> changes) const {
+  Constants out(conventions_);
+  out.devices_.values = devices_.values;
+  out.devices_.instead = devices_.instead;
+  out.engines_.values = engines_.values;
+  out.engines_.instead = engines_.instead;
+  out.change(std::move(changes));
+  return out;
+}
+
+std::vector<std::string> Constants::never_asked_for() const {
+  std::vector<std::string> out;
+  const auto add = [&](const auto& changed) {
+    for (const auto& [named, instead] : changed.instead)
+      if (changed.asked.count(named) == 0) out.push_back(named->name);
+  };
+  add(devices_);
+  add(engines_);
+  return out;
+}
+
+void Constants::change(std::vector<ConstantValue> changes) {
   HardwareNode any;
   ServingEngine any_engine;
   for (auto& c : changes) {
@@ -103,16 +131,17 @@ Constants::Constants(const Conventions& conventions, std::vector<ConstantValue> 
   }
 }
 
-const HardwareNode& Constants::device(const HardwareNode& original) const {
-  return with_changes(devices_, original, "device", [&](const ConstantValue& c, const std::optional<double>& stated) {
+const HardwareNode& Constants::device(const HardwareNode& named) const {
+  return with_changes(devices_, named, "device", [](const HardwareNode& original, const ConstantValue& c, const std::optional<double>& stated) {
     // "Every device" replaces what a device states; what it leaves to the conventions is changed there.
     return c.owner == original.name || (c.owner == "*" && stated.has_value());
   });
 }
 
-const ServingEngine& Constants::engine(const ServingEngine& original) const {
-  const auto owner = owner_of(original);
-  return with_changes(engines_, original, "serving engine", [&](const ConstantValue& c, const auto&) { return c.owner == owner; });
+const ServingEngine& Constants::engine(const ServingEngine& named) const {
+  return with_changes(engines_, named, "serving engine", [](const ServingEngine& original, const ConstantValue& c, const auto&) {
+    return c.owner == owner_of(original);
+  });
 }
 
 ConstantFigure constant_of(const HardwareNode& device, const Conventions& conventions, const std::string& owner,

@@ -1,5 +1,7 @@
 #include "detail/definition_reader.hpp"
 
+#include "detail/result_text.hpp"
+
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -97,10 +99,19 @@ class Reader {
       return;
     }
     known(*s, {"kind", "ref", "recorded", "verified", "licence", "hardware", "software", "note"});
-    (void)word(*s, "kind");
+    if (const auto kind = word(*s, "kind"); !kind.empty() && !choice_of<SourceKind>(kind)) {
+      const std::vector<std::string> names(Choices<SourceKind>::names.begin(), Choices<SourceKind>::names.end());
+      fault(*s->find("kind"), "'source.kind' has no such choice", "'" + kind + "'", fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(kind, names));
+    }
     t_.reference = word(*s, "ref");
     t_.licence = word(*s, "licence", Need::optional);
-    if (s->find("recorded") == nullptr && s->find("verified") == nullptr) (void)word(*s, "recorded");
+    const YamlValue *recorded = s->find("recorded"), *verified = s->find("verified");
+    if ((recorded == nullptr) == (verified == nullptr))
+      fault(*s, "'source' needs one date", recorded != nullptr ? "both 'recorded' and 'verified'" : "neither 'recorded' nor 'verified'",
+            "recorded: when the figures were entered, or verified: when the source was last read", "write, e.g., recorded: 2026-03-06");
+    for (const YamlValue* date : {recorded, verified})
+      if (date != nullptr && !valid_date(date->text))
+        fault(*date, "this is no date", date->describe(), "a date of the calendar, YYYY-MM-DD", "write, e.g., 2026-03-06");
   }
   ColumnExpression expression(const YamlValue& v) {
     if (v.kind != YamlValue::Kind::scalar)
@@ -126,8 +137,11 @@ class Reader {
         fault(root, fmt::format("the input '{}' ({}) of '{}' is missing", f.name, f.meaning, name), "nothing",
               fmt::format("a line '{}: ...' under 'inputs'", f.name), "");
     }
-    if (const YamlValue* list = root.find("left_out"))
+    if (const YamlValue* list = root.find("left_out")) {
+      if (list->kind != YamlValue::Kind::sequence)
+        fault(*list, "'left_out' is not a list", list->describe(), "a list of rules", "write - {when: a condition, reason: a text}");
       for (const auto& item : list->items) attempt(item, [&] { leave_out(item); });
+    }
     columns(root, "groups", t_.groups);
     if (const YamlValue* v = root.find("repeats")) {
       t_.median_of_repeats = v->text == "median";
@@ -151,12 +165,7 @@ class Reader {
     else fault(*m, "'measured.value' is missing", "nothing", "an expression over columns", "");
     attempt(*m, [&] {
       const auto unit = word(*m, "unit", Need::optional);
-      const auto one = AnyQuantity::parse(unit.empty() ? "1" : "1 " + unit);
-      const auto want = AnyQuantity::parse(t_.measurand->unit().empty() ? "1" : fmt::format("1 {}", t_.measurand->unit()));
-      if (!(one.exponents() == want.exponents()))
-        throw DimensionError({.id = "mlsysim.validation.043", .message = "the measured unit does not suit the measurand",
-                              .key = "measured.unit", .found = unit, .expected = fmt::format("a unit like {}", t_.measurand->unit())});
-      t_.unit_factor = one.base();
+      t_.unit_factor = unit_factor(*t_.measurand, unit, "measured.unit");
     });
   }
   void input(const YamlValue& key, const YamlValue& value) {
@@ -189,12 +198,24 @@ class Reader {
     LeaveOutRule rule;
     known(item, {"when", "column", "is", "reason"});
     rule.reason = word(item, "reason");
-    if (const YamlValue* when = item.find("when")) rule.when = expression(*when);
-    if (const YamlValue* is = item.find("is")) {
+    const YamlValue *when = item.find("when"), *column = item.find("column"), *is = item.find("is");
+    if ((column == nullptr) != (is == nullptr)) {
+      fault(item, "'column' and 'is' belong together", column != nullptr ? "'column' without 'is'" : "'is' without 'column'",
+            "both, or 'when' alone", "write - {column: a column, is: [a word], reason: a text}");
+      return;
+    }
+    if ((when == nullptr) == (column == nullptr)) {
+      fault(item, when == nullptr ? "the rule leaves out nothing" : "the rule has two conditions",
+            when == nullptr ? "neither 'when' nor 'column' and 'is'" : "'when' beside 'column' and 'is'", "one of them",
+            when == nullptr ? "" : "make two rules of it");
+      return;
+    }
+    if (when != nullptr) rule.when = expression(*when);
+    if (is != nullptr) {
       rule.column = t_.data.column(word(item, "column"), item.where);
       rule.words = words(*is, "is");
+      if (is->kind == YamlValue::Kind::sequence && rule.words.empty()) fault(*is, "'is' names no word", "an empty list", "a list of words", "");
     }
-    if (!rule.when && !rule.column) fault(item, "the rule leaves out nothing", "neither 'when' nor 'column' and 'is'", "one of them", "");
     t_.left_out.push_back(std::move(rule));
   }
 
@@ -208,6 +229,14 @@ class Reader {
 
 MeasuredTable read_definition(const YamlDocument& document, const std::function<CsvTable(const std::string&)>& open) {
   return Reader(document, open).run();
+}
+
+double unit_factor(const Measurand& measurand, std::string_view unit, std::string key, const Location& where) {
+  const auto one = AnyQuantity::parse(unit.empty() ? "1" : fmt::format("1 {}", unit));
+  if (one.exponents() == exponents_of(measurand)) return one.base();
+  throw DimensionError({.id = "mlsysim.validation.043", .message = "the measured unit does not suit the measurand", .key = std::move(key),
+                        .found = unit.empty() ? "no unit" : fmt::format("{}", unit),
+                        .expected = measurand.unit().empty() ? "no unit" : fmt::format("a unit like {}", measurand.unit()), .where = where});
 }
 
 }  // namespace mlsysim::detail

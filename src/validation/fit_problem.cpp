@@ -10,6 +10,7 @@ namespace mlsysim::detail {
 namespace {
 
 constexpr double kStep = 1e-3;        // of a logarithm, for differences
+constexpr double kNoAnswer = 5;       // logarithm: as bad as an error by a factor of 150
 constexpr double kFarthest = 6;       // coordinates: within 0.25 % of a bound
 constexpr double kMedianOfNormal = 0.6745;
 constexpr int kMostEvaluations = 80;
@@ -105,15 +106,24 @@ Constants FitProblem::constants_at(const Eigen::VectorXd& u, const std::vector<s
   return Constants(conventions_, std::move(changes));
 }
 
-Eigen::VectorXd FitProblem::residuals(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
-                                      const std::vector<std::size_t>& active) const {
+Eigen::VectorXd FitProblem::errors(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
+                                   const std::vector<std::size_t>& active) const {
   const Constants constants = constants_at(u, active);
   const PredictionContext context{&zoo_, &constants};
   Eigen::VectorXd r(static_cast<Eigen::Index>(rows.size()));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto p = predict(*rows[i].measurand, rows[i].row->inputs.get(), context);
-    r[static_cast<Eigen::Index>(i)] = p.answered() && p.base > 0 ? std::log(p.base / rows[i].row->measured) : 0.0;
+    r[static_cast<Eigen::Index>(i)] = p.answered() && p.base > 0 ? std::log(p.base / rows[i].row->measured)
+                                                           : std::numeric_limits<double>::quiet_NaN();
   }
+  return r;
+}
+
+Eigen::VectorXd FitProblem::residuals(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
+                                      const std::vector<std::size_t>& active) const {
+  auto r = errors(rows, u, active);
+  for (auto& x : r)
+    if (std::isnan(x)) x = kNoAnswer;
   return r;
 }
 
@@ -125,10 +135,12 @@ Eigen::MatrixXd FitProblem::sensitivities(const std::vector<FitRow>& rows, const
     const auto c = active[static_cast<std::size_t>(j)];
     const double step = kStep / std::max(slope_at(c, u[j]), 1e-3);
     moved[j] = u[j] + step;
-    const auto forward = residuals(rows, moved, active);
+    const auto forward = errors(rows, moved, active);
     const double above = std::log(value_at(c, moved[j]));
     moved[j] = u[j] - step;
-    out.col(j) = (forward - residuals(rows, moved, active)) / (above - std::log(value_at(c, moved[j])));
+    out.col(j) = (forward - errors(rows, moved, active)) / (above - std::log(value_at(c, moved[j])));
+    for (auto& x : out.col(j))
+      if (std::isnan(x)) x = 0;
     moved[j] = u[j];
   }
   return out;

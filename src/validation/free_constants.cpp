@@ -12,6 +12,7 @@ namespace mlsysim {
 namespace {
 
 constexpr double kWideSpread = 0.7;  // of a prior without a range: a factor of two to each side
+constexpr double kNarrowSpread = 0.02;  // no prior is surer than this
 constexpr double kFarthest = 10;     // a constant is at most this factor from its prior
 constexpr double kRangeSpreads = 4;  // a range holds two standard deviations to each side
 
@@ -52,6 +53,16 @@ const ScalarFigure* convention_of(std::string_view group, std::string_view name,
   return nullptr;
 }
 
+/// Spread of a convention's logarithm, from the range that its entry states for the value.
+double spread_of(const ScalarFigure& convention) {
+  const Figure* figure = convention.entry != nullptr ? convention.entry->figure("value") : nullptr;
+  if (figure == nullptr || !figure->low || !figure->high) return kWideSpread;
+  // A range from 0 has no logarithm at its lower end; its upper half says as much.
+  const double spread = *figure->low > 0 ? std::log(*figure->high / *figure->low) / kRangeSpreads
+                                         : std::log(*figure->high / figure->base) / (kRangeSpreads / 2);
+  return std::max(kNarrowSpread, spread);
+}
+
 template <HasFields G>
 void collect(const G& group, std::string_view name, const Zoo& zoo, std::vector<Candidate>& out) {
   for_each_field<G>([&]<class M>(const Field<G, M>& row) {
@@ -60,8 +71,7 @@ void collect(const G& group, std::string_view name, const Zoo& zoo, std::vector<
       if (!c) return;
       if (const ScalarFigure* convention = convention_of(name, row.name, zoo)) {
         c->prior = convention->value.base();
-        if (convention->low && convention->high && convention->low->base() > 0)
-          c->spread = std::max(0.02, std::log(convention->high->base() / convention->low->base()) / kRangeSpreads);
+        c->spread = spread_of(*convention);
       }
       out.push_back(std::move(*c));
     }

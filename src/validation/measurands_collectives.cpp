@@ -58,7 +58,7 @@ Prediction collective_time_of(const CollectiveCase& c, const PredictionContext& 
 }  // namespace
 
 std::vector<const Measurand*> collective_measurands() {
-  static const CaseMeasurand<CollectiveCase, collective_time_of> a("collective", "us", "time of one collective");
+  static const CaseMeasurand<CollectiveCase, collective_time_of> a("collective", MeasurandKind::time, "us", "time of one collective");
   return {&a};
 }
 

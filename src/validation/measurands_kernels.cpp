@@ -167,10 +167,10 @@ Prediction stream_rate(const StreamCase& c, const PredictionContext& context) {
 }  // namespace
 
 std::vector<const Measurand*> kernel_measurands() {
-  static const CaseMeasurand<ProductCase, product_time> a("matrix_product", "us", "time of one matrix product");
-  static const CaseMeasurand<AttentionCase, attention_time> b("attention", "us", "time of one fused attention kernel");
-  static const CaseMeasurand<StreamCase, stream_rate> c("memory_stream", "GB/s", "bandwidth of a stream kernel");
-  static const CaseMeasurand<ProductCase, product_rate> d("product_rate", "TFLOP/s", "arithmetic rate of one matrix product");
+  static const CaseMeasurand<ProductCase, product_time> a("matrix_product", MeasurandKind::time, "us", "time of one matrix product");
+  static const CaseMeasurand<AttentionCase, attention_time> b("attention", MeasurandKind::time, "us", "time of one fused attention kernel");
+  static const CaseMeasurand<StreamCase, stream_rate> c("memory_stream", MeasurandKind::rate, "GB/s", "bandwidth of a stream kernel");
+  static const CaseMeasurand<ProductCase, product_rate> d("product_rate", MeasurandKind::rate, "TFLOP/s", "arithmetic rate of one matrix product");
   return {&a, &b, &c, &d};
 }
 

@@ -102,16 +102,16 @@ Prediction interruptions(const FailureCase& c, const PredictionContext& context)
   const Time<> part = context.zoo->scalar("Gpu").quantity<dim::time>();
   const Time<> whole = ClusterMtbf::solve<double>({.part_mtbf = part, .parts = c.accelerators}).mtbf;
   Prediction p{c.duration / whole};
-  if (context.wants_terms) p.terms = {{"time between interruptions [s]", whole.base()}};
+  if (context.wants_terms) p.terms = {{"time between interruptions [s]", whole.base(), TermRole::fact}};
   return p;
 }
 
 }  // namespace
 
 std::vector<const Measurand*> other_measurands() {
-  static const CaseMeasurand<SampleCase, sample_rate> a("sample_rate", "1/s", "samples a second of all devices");
-  static const CaseMeasurand<SampleCase, sample_time> b("sample_time", "ms", "time of one batch");
-  static const CaseMeasurand<FailureCase, interruptions> c("interruptions", "", "interruptions of a long job");
+  static const CaseMeasurand<SampleCase, sample_rate> a("sample_rate", MeasurandKind::rate, "1/s", "samples a second of all devices");
+  static const CaseMeasurand<SampleCase, sample_time> b("sample_time", MeasurandKind::time, "ms", "time of one batch");
+  static const CaseMeasurand<FailureCase, interruptions> c("interruptions", MeasurandKind::other, "", "interruptions of a long job");
   return {&a, &b, &c};
 }
 

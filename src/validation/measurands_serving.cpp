@@ -46,18 +46,19 @@ Prediction static_batch(const ServingCase& c, const PredictionContext& context) 
   Prediction p{c.batch_size * n / (total.base() * c.devices())};
   if (context.wants_terms)
     p.terms = {{"prefill", first.time.base()}, {"decode", ((n - 1) * step).base()},
-               {"launch", ((n - 1) * middle.cost.overhead).base()}, {"network", ((n - 1) * middle.cost.network).base()}};
+               {"launch", ((n - 1) * middle.cost.overhead).base(), TermRole::within},
+               {"network", ((n - 1) * middle.cost.network).base(), TermRole::within}};
   return p;
 }
 
 }  // namespace
 
 std::vector<const Measurand*> serving_measurands() {
-  static const CaseMeasurand<ServingCase, first_token> a("first_token", "ms", "time of the prefill of one batch");
-  static const CaseMeasurand<ServingCase, token_time> b("token_time", "ms", "time of one decode step");
-  static const CaseMeasurand<ServingCase, prompt_rate> c("prompt_rate", "1/s", "prompt tokens a second");
-  static const CaseMeasurand<ServingCase, decode_rate> d("decode_rate", "1/s", "generated tokens a second, all sequences");
-  static const CaseMeasurand<ServingCase, static_batch> e("static_batch_rate", "1/s", "generated tokens a second and device, static batch");
+  static const CaseMeasurand<ServingCase, first_token> a("first_token", MeasurandKind::time, "ms", "time of the prefill of one batch");
+  static const CaseMeasurand<ServingCase, token_time> b("token_time", MeasurandKind::time, "ms", "time of one decode step");
+  static const CaseMeasurand<ServingCase, prompt_rate> c("prompt_rate", MeasurandKind::rate, "1/s", "prompt tokens a second");
+  static const CaseMeasurand<ServingCase, decode_rate> d("decode_rate", MeasurandKind::rate, "1/s", "generated tokens a second, all sequences");
+  static const CaseMeasurand<ServingCase, static_batch> e("static_batch_rate", MeasurandKind::rate, "1/s", "generated tokens a second and device, static batch");
   return {&a, &b, &c, &d, &e};
 }
 

@@ -149,13 +149,20 @@ Prediction step(const TrainingCase& c, const PredictionContext& context, bool me
   in.fidelity = context.comparison == Yardstick::operators ? Fidelity::operator_level : Fidelity::textbook;
   const auto out = DistributedModel{}.solve(in);
   if (memory) {
+    if (c.part != "total" && c.part != "activations" && c.part != "states")
+      throw InputError({.id = "mlsysim.validation.061", .message = "a memory has no such part", .key = "part", .found = "'" + c.part + "'",
+                        .expected = "total, activations or states"});
     const auto& m = out.memory;
     const Data<> states = m.weights + m.gradients + m.optimizer_states;
     const Data<> asked = c.part == "activations" ? m.activations : c.part == "states" ? states : m.total;
     Prediction p{asked.base()};
-    if (context.wants_terms)
-      p.terms = {{"weights", m.weights.base()}, {"gradients", m.gradients.base()}, {"optimizer states", m.optimizer_states.base()},
-                 {"activations", m.activations.base()}, {"buffers", m.communication_buffers.base()},
+    if (!context.wants_terms) return p;
+    const PredictionTerm weights{"weights", m.weights.base()}, gradients{"gradients", m.gradients.base()},
+        optimizer{"optimizer states", m.optimizer_states.base()}, activations{"activations", m.activations.base()};
+    if (c.part == "activations") p.terms = {activations};
+    else if (c.part == "states") p.terms = {weights, gradients, optimizer};
+    else
+      p.terms = {weights, gradients, optimizer, activations, {"buffers", m.communication_buffers.base()},
                  {"reserve", (m.fragmentation + m.reserve).base()}};
     return p;
   }
@@ -173,8 +180,8 @@ Prediction memory_of_step(const TrainingCase& c, const PredictionContext& contex
 }  // namespace
 
 std::vector<const Measurand*> training_measurands() {
-  static const CaseMeasurand<TrainingCase, step_time_of> a("training_step", "s", "time of one optimizer step");
-  static const CaseMeasurand<TrainingCase, memory_of_step> b("training_memory", "GiB", "memory of the fullest device in training");
+  static const CaseMeasurand<TrainingCase, step_time_of> a("training_step", MeasurandKind::time, "s", "time of one optimizer step");
+  static const CaseMeasurand<TrainingCase, memory_of_step> b("training_memory", MeasurandKind::other, "GiB", "memory of the fullest device in training");
   return {&a, &b};
 }
 

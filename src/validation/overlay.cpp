@@ -3,11 +3,11 @@
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/writer.hpp>
+#include <mlsysim/zoo/yaml_document.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace mlsysim {
 namespace {
@@ -31,8 +31,8 @@ std::string overlay(const S& original, S fitted, const Calibration& calibration,
     figure.path = f.field;
     figure.base = c.value;
     figure.authored = fmt::format("{}{}{}", format_exact(c.value / one), f.unit.empty() ? "" : " ", f.unit);
-    figure.low = c.value * std::exp(-1.2816 * c.spread);
-    figure.high = c.value * std::exp(1.2816 * c.spread);
+    figure.low = c.p10();
+    figure.high = c.p90();
     Source source;
     source.kind = choice_of<SourceKind>("fit").value_or(SourceKind::measured);
     source.ref = known == calibration.references.end() ? entry.source.ref : *known;
@@ -51,6 +51,9 @@ std::string overlay(const S& original, S fitted, const Calibration& calibration,
 }  // namespace
 
 std::string overlay_of(const Calibration& calibration, const Zoo& zoo, const std::string& date) {
+  if (!valid_date(date))
+    throw InputError({.id = "mlsysim.validation.086", .message = "the date of the fit is no date", .key = "date", .found = fmt::format("'{}'", date),
+                      .expected = "a date of the calendar, YYYY-MM-DD", .hint = "write, e.g., 2026-03-06"});
   const Constants fitted(conventions_of(zoo), calibration.changes());
   if (calibration.what == "engine") {
     const auto& engine = zoo.at<ServingEngine>(calibration.name);

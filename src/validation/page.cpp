@@ -20,8 +20,9 @@ constexpr std::string_view kHead =
     "Written by `mlsysim validate --page docs/reference/accuracy.md`; a change that makes a table worse than its tolerance fails\n"
     "`mlsysim validate --check`. Errors are |predicted - measured| / measured over the rows of a table, the bias is their signed mean.\n"
     "One set of constants for each device: no constant belongs to a model, a table or a row. `textbook` is the classic formula with half of the\n"
-    "peak rate, `roofline` the larger of work over peak rate and traffic over peak bandwidth. Rows that a source leaves ambiguous are left out,\n"
-    "with the reason.\n\n";
+    "peak rate, `roofline` the larger of work over peak rate and traffic over peak bandwidth. Both, and what the terms of the model\n"
+    "are worth, are computed over the rows that the operators answer, with a count where they answer fewer. Rows that a source leaves\n"
+    "ambiguous are left out, with the reason.\n\n";
 
 /// Constants of each device and engine that come from a fit rather than from a data sheet or the priors of zoo/defaults.yaml.
 std::string fitted_constants(const Zoo& zoo) {
@@ -95,7 +96,7 @@ std::string accuracy_page(std::span<const TableResult> results, std::span<const 
   std::string out(kHead);
   out += fitted_constants(zoo);
   if (!calibrations.empty()) out += cross_validation(calibrations);
-  out += "## Tables\n\n" + render(results, {.format = OutputFormat::markdown});
+  out += render(results, {.format = OutputFormat::markdown});
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -76,8 +77,13 @@ std::string to_yaml(const ErrorRecord& record) {
   return out;
 }
 
-std::vector<Regression> regressions(const ErrorRecord& record, std::span<const TableResult> results) {
+std::vector<Regression> regressions(const ErrorRecord& record, std::span<const TableResult> results, RecordScope scope) {
   std::vector<Regression> out;
+  if (scope == RecordScope::all_tables)
+    for (const auto& [name, e] : record) {
+      const bool found = std::ranges::any_of(results, [&](const TableResult& r) { return r.table->name == name && r.table->measurand != nullptr; });
+      if (!found) out.push_back({name, "rows, the table is not compared any more", static_cast<double>(e.rows), 0, 0});
+    }
   for (const auto& r : results) {
     if (r.table->measurand == nullptr) continue;
     const auto known = record.find(r.table->name);

@@ -19,9 +19,14 @@ Table overview(std::span<const TableResult> results, OutputFormat format) {
   Table t{.schema = "mlsysim/validation@1", .title = "predictions against measurements"};
   t.columns = {{"table"}, {"rows"}, {"left out"}, {"median"}, {"mean"}, {"p90"}, {"max"}, {"bias"}, {"textbook median"}, {"roofline median"}};
   const bool exact = format == OutputFormat::csv;
+  if (exact) t.columns.insert(t.columns.end(), {{"textbook rows"}, {"roofline rows"}});
   const auto share = [&](double x, bool sign = false) -> Table::Cell {
     if (exact) return x;
     return detail::percent(x, sign);
+  };
+  const auto compared = [&](const ErrorStatistics& e, const TableResult& r) -> Table::Cell {
+    if (exact && e.rows > 0) return e.median;
+    return detail::percent_of(e.median, e, r);
   };
   // Counts are never rounded.
   const auto count = [&](std::size_t n) -> Table::Cell {
@@ -32,12 +37,13 @@ Table overview(std::span<const TableResult> results, OutputFormat format) {
     const auto left = count(detail::left_out_rows(r));
     if (r.errors.rows == 0) {
       t.rows.push_back({r.table->name, count(0), left, "", "", "", "", "", "", ""});
+      if (exact) t.rows.back().insert(t.rows.back().end(), {count(0), count(0)});
       continue;
     }
     const auto& e = r.errors;
     t.rows.push_back({r.table->name, count(e.rows), left, share(e.median), share(e.mean), share(e.p90), share(e.max),
-                      share(e.bias, true), r.textbook.rows > 0 ? share(r.textbook.median) : Table::Cell(""),
-                      r.roofline.rows > 0 ? share(r.roofline.median) : Table::Cell("")});
+                      share(e.bias, true), compared(r.textbook, r), compared(r.roofline, r)});
+    if (exact) t.rows.back().insert(t.rows.back().end(), {count(r.textbook.rows), count(r.roofline.rows)});
   }
   return t;
 }
@@ -84,7 +90,7 @@ std::string markdown(std::span<const TableResult> results, const RenderOptions& 
       for (const auto& a : r.ablations)
         for (const auto& known : ablations())
           if (known.name == a.name)
-            out += fmt::format("| {} | {} | {} | {} |\n", a.name, detail::percent(a.errors.median), detail::percent(a.errors.mean), known.meaning);
+            out += fmt::format("| {} | {} | {} | {} |\n", a.name, detail::percent_of(a.errors.median, a.errors, r), detail::percent(a.errors.mean), known.meaning);
     }
     if (!r.worst.empty()) {
       out += "\n| worst rows | measured | predicted | error | terms |\n| --- | ---: | ---: | ---: | --- |\n";
@@ -100,7 +106,7 @@ std::string details(const TableResult& r) {
   std::string out = fmt::format("\n{}: {} [{}]\n", r.table->name, r.table->title, r.table->reference);
   for (const auto& l : r.left_out) out += fmt::format("  left out {:>6}  {}\n", l.rows, l.reason);
   for (const auto& a : r.ablations)
-    out += fmt::format("  without {:<8} median {}, mean {}\n", a.name, detail::percent(a.errors.median), detail::percent(a.errors.mean));
+    out += fmt::format("  without {:<8} median {}, mean {}\n", a.name, detail::percent_of(a.errors.median, a.errors, r), detail::percent(a.errors.mean));
   for (const auto& w : r.worst)
     out += fmt::format("  {:>8}  {}: measured {}, predicted {} ({})\n", detail::percent(w.error(), true), w.label,
                        detail::shown(w.measured, *r.table), detail::shown(w.predicted, *r.table), detail::terms_text(w, *r.table));

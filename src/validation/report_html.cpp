@@ -68,8 +68,8 @@ std::string render_html(std::span<const TableResult> results) {
     out += fmt::format("<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td>{2}</td>", escaped(r.table->name), e.rows, detail::left_out_rows(r));
     if (e.rows > 0)
       out += fmt::format("<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>", detail::percent(e.median), detail::percent(e.mean),
-                         detail::percent(e.p90), detail::percent(e.max), detail::percent(e.bias, true), detail::percent(r.textbook.median),
-                         detail::percent(r.roofline.median));
+                         detail::percent(e.p90), detail::percent(e.max), detail::percent(e.bias, true),
+                         detail::percent_of(r.textbook.median, r.textbook, r), detail::percent_of(r.roofline.median, r.roofline, r));
     out += "</tr>\n";
   }
   out += "</table>\n";

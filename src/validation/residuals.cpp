@@ -1,18 +1,21 @@
 #include <mlsysim/validation/residuals.hpp>
 
-#include <mlsysim/units/any_quantity.hpp>
+#include "detail/definition_reader.hpp"
+
+#include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace mlsysim {
 namespace {
 
-/// A rate falls where a time grows.
-bool is_rate(const Measurand& m) { return m.unit().find("/s") != std::string_view::npos; }
+constexpr std::string_view kOffByFactor = "this part of the model is off by a factor";
 
+/// What to look at when a term of a time or rate is off.
 std::string advice_for(const std::string& term) {
   struct Known {
     std::string_view part, advice;
@@ -29,21 +32,21 @@ std::string advice_for(const std::string& term) {
       {"prompt", "prompts are processed in another way than assumed"}};
   for (const auto& k : known)
     if (term.find(k.part) != std::string::npos) return std::string(k.advice);
-  return "this part of the model is off by a factor";
+  return std::string(kOffByFactor);
 }
 
-/// Times of a row relative to its prediction.
+/// A row relative to its prediction. "Whole" is the predicted value, or the time behind a rate.
 struct RelativeRow {
-  double ratio;  ///< measured over predicted time
-  std::vector<double> shares;
-  double predicted;  ///< [s]
+  double ratio;                ///< measured over predicted whole
+  std::vector<double> shares;  ///< of the whole, by term
+  double whole;                ///< base unit; 0 where it is not known
 };
 
 ErrorStatistics errors_with(const std::vector<RelativeRow>& rows, const std::vector<double>& x, double c, bool rate) {
   std::vector<double> errors;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double time = std::max(1e-3, 1 + c * x[i]) / rows[i].ratio;  // predicted over measured time
-    errors.push_back(rate ? 1 / time - 1 : time - 1);
+    const double whole = std::max(1e-3, 1 + c * x[i]) / rows[i].ratio;  // predicted over measured
+    errors.push_back(rate ? 1 / whole - 1 : whole - 1);
   }
   return statistics_of(errors);
 }
@@ -51,27 +54,38 @@ ErrorStatistics errors_with(const std::vector<RelativeRow>& rows, const std::vec
 }  // namespace
 
 ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo) {
+  if (table.measurand == nullptr)
+    throw InputError({.id = "mlsysim.validation.093", .message = "the table is kept without being compared", .key = table.name,
+                      .found = table.unpredicted, .expected = "a table with a measurand",
+                      .hint = "mlsysim validate --list shows what each table measures",
+                      .where = {.file = table.file.generic_string()}});
   ResidualAnalysis out;
   const auto rows = rows_of(table, zoo);
   const Constants constants(conventions_of(zoo));
   const PredictionContext context{&zoo, &constants, Yardstick::operators, true};
-  const bool rate = is_rate(*table.measurand);
+  const MeasurandKind kind = table.measurand->kind();
+  const bool rate = kind == MeasurandKind::rate, timed = kind != MeasurandKind::other;
+  for (const auto& f : table.measurand->inputs())
+    if (std::ranges::none_of(table.inputs, [&](const InputRule& r) { return r.field == &f; }))
+      out.defaulted.push_back(f.default_source.empty() ? f.name + " (not stated)" : fmt::format("{} ({})", f.name, f.default_source));
   std::vector<std::string> names;
   std::vector<RelativeRow> relative;
   std::vector<double> errors;
   for (const auto& row : rows.rows) {
     auto p = predict(*table.measurand, row.inputs.get(), context);
     if (!p.answered() || !(p.base > 0)) continue;
-    RelativeRow r{rate ? p.base / row.measured : row.measured / p.base, {}, 0};
-    double sum = 0;
-    for (const auto& t : p.terms) sum += t.name.ends_with("]") || t.name == "batch" ? 0 : t.base;
-    r.predicted = sum > 0 ? sum : 1;
+    RelativeRow r{rate ? p.base / row.measured : row.measured / p.base, {}, p.base};
+    if (rate) {
+      r.whole = 0;
+      for (const auto& t : p.terms)
+        if (t.role == TermRole::part) r.whole += t.base;
+    }
     for (const auto& t : p.terms) {
-      if (t.name.ends_with("]") || t.name == "batch" || t.name == "busy share") continue;
+      if (t.role == TermRole::fact || !(r.whole > 0)) continue;
       const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), t.name) - names.begin());
       if (at == names.size()) names.emplace_back(t.name);
       r.shares.resize(names.size(), 0.0);
-      r.shares[at] = t.base / r.predicted;
+      r.shares[at] = t.base / r.whole;
     }
     relative.push_back(std::move(r));
     out.rows.push_back({row.row, table.label(row.row), row.group, row.measured, p.base, std::move(p.terms)});
@@ -101,10 +115,13 @@ ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo) {
     return x;
   };
   for (std::size_t k = 0; k < names.size(); ++k)
-    explain(names[k], advice_for(names[k]), column([&](const RelativeRow& r) { return k < r.shares.size() ? r.shares[k] : 0.0; }), false);
-  explain("everything", "all times are off by one factor: clocks, or another machine than stated", column([](const RelativeRow&) { return 1.0; }), false);
-  explain("fixed time", "every measurement holds a time that the model does not know: the host, or the tool that measured",
-          column([](const RelativeRow& r) { return 1 / r.predicted; }), true);
+    explain(names[k], timed ? advice_for(names[k]) : std::string(kOffByFactor),
+            column([&](const RelativeRow& r) { return k < r.shares.size() ? r.shares[k] : 0.0; }), false);
+  explain("everything", timed ? "all times are off by one factor: clocks, or another machine than stated" : "all values are off by one factor",
+          column([](const RelativeRow&) { return 1.0; }), false);
+  if (timed && std::ranges::all_of(relative, [](const RelativeRow& r) { return r.whole > 0; }))
+    explain("fixed time", "every measurement holds a time that the model does not know: the host, or the tool that measured",
+            column([](const RelativeRow& r) { return 1 / r.whole; }), true);
   std::stable_sort(out.explanations.begin(), out.explanations.end(), [](const auto& a, const auto& b) { return a.explained > b.explained; });
   return out;
 }
@@ -116,25 +133,31 @@ MeasuredTable table_of_measurements(const std::filesystem::path& csv, const std:
   t.file = csv;
   t.data = CsvTable::read(csv);
   t.measurand = &measurand(measurand_name);
+  std::vector<std::string> known{"measured"};
+  for (const auto& f : t.measurand->inputs()) known.push_back(f.name);
   for (std::size_t c = 0; c < t.data.columns().size(); ++c) {
     const auto& name = t.data.columns()[c];
+    const Location where{.file = t.data.file(), .line = 1};
     if (name == "measured" || (name.starts_with("measured [") && name.ends_with("]"))) {
-      const auto unit = name == "measured" ? std::string(t.measurand->unit()) : name.substr(10, name.size() - 11);
-      const auto one = AnyQuantity::parse(unit.empty() ? "1" : "1 " + unit);
-      const auto want = AnyQuantity::parse(t.measurand->unit().empty() ? "1" : fmt::format("1 {}", t.measurand->unit()));
-      if (!(one.exponents() == want.exponents()))
-        throw DimensionError({.id = "mlsysim.validation.091", .message = "the measured unit does not suit the measurand", .key = name,
-                              .found = unit, .expected = fmt::format("a unit like {}", t.measurand->unit()), .where = {t.data.file(), 1, 0}});
+      if (t.measured)
+        throw InputError({.id = "mlsysim.validation.094", .message = fmt::format("{} holds two measured columns", t.data.file()), .key = name,
+                          .found = fmt::format("'{}' and '{}'", t.measured->text(), name), .expected = "one of them",
+                          .hint = "name the other one 'label ...' to keep it as a label", .where = where});
+      t.unit_factor = detail::unit_factor(*t.measurand, name == "measured" ? t.measurand->unit() : std::string_view(name).substr(10, name.size() - 11),
+                                          name, where);
       t.measured = ColumnExpression::of_column(t.data, c);
-      t.unit_factor = one.base();
-    } else if (const FieldInfo* f = find_field(t.measurand->inputs(), name)) {
+      continue;
+    }
+    t.labels.push_back(c);
+    if (const FieldInfo* f = find_field(t.measurand->inputs(), name)) {
       InputRule rule{.field = f};
       if (f->kind == ValueKind::number || f->kind == ValueKind::quantity) rule.expression = ColumnExpression::of_column(t.data, c);
       else rule.column = c;
       t.inputs.push_back(std::move(rule));
-      t.labels.push_back(c);
-    } else {
-      t.labels.push_back(c);
+    } else if (!name.starts_with("label ") && !near_misses(name, known).empty()) {
+      throw LookupError({.id = "mlsysim.validation.097", .message = fmt::format("'{}' is no input of '{}', but close to one", name, measurand_name),
+                         .key = name, .found = fmt::format("the column '{}'", name), .expected = fmt::format("one of {}", fmt::join(known, ", ")),
+                         .hint = fmt::format("{} A column that is no input is named 'label {}'", did_you_mean(name, known), name), .where = where});
     }
   }
   std::vector<std::string> missing;
@@ -142,12 +165,11 @@ MeasuredTable table_of_measurements(const std::filesystem::path& csv, const std:
   for (const auto& f : t.measurand->inputs())
     if (f.required && std::none_of(t.inputs.begin(), t.inputs.end(), [&](const InputRule& r) { return r.field == &f; })) missing.push_back(f.name);
   if (missing.empty()) return t;
-  std::vector<std::string> inputs;
-  for (const auto& f : t.measurand->inputs()) inputs.push_back(f.name);
   throw InputError({.id = "mlsysim.validation.092", .message = fmt::format("{} lacks columns that '{}' needs", t.data.file(), measurand_name),
                     .key = missing.front(), .found = fmt::format("the columns {}", fmt::join(t.data.columns(), ", ")),
                     .expected = fmt::format("the columns {}", fmt::join(missing, ", ")),
-                    .hint = fmt::format("columns are named like inputs ({}) and 'measured' or 'measured [unit]'", fmt::join(inputs, ", ")),
+                    .hint = fmt::format("columns are named like inputs ({}) and 'measured' or 'measured [unit]'",
+                                        fmt::join(std::span(known).subspan(1), ", ")),
                     .where = {t.data.file(), 1, 1}});
 }
 

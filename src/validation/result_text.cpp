@@ -15,6 +15,11 @@ std::string percent(double share, bool sign) {
   return sign ? fmt::format("{:+.{}f} %", x, digits) : fmt::format("{:.{}f} %", x, digits);
 }
 
+std::string percent_of(double share, const ErrorStatistics& compared, const TableResult& result) {
+  if (compared.rows == 0) return {};
+  return percent(share) + (compared.rows < result.errors.rows ? fmt::format(" ({} rows)", compared.rows) : std::string());
+}
+
 Exponents exponents_of(const Measurand& measurand) {
   return measurand.unit().empty() ? Exponents{} : AnyQuantity::parse(fmt::format("1 {}", measurand.unit())).exponents();
 }
@@ -22,14 +27,11 @@ Exponents exponents_of(const Measurand& measurand) {
 std::string shown(double base, const MeasuredTable& table) { return shown_value(base, *table.measurand); }
 
 std::string terms_text(const PredictedRow& row, const MeasuredTable& table) {
-  // Terms of a rate are times; those with another meaning name their unit.
-  const auto unit = exponents_of(*table.measurand);
-  const bool rate = unit.dimensionless() || table.measurand->unit().find("/s") != std::string_view::npos;
-  const auto seconds = AnyQuantity::parse("1 s").exponents();
+  // Terms of a rate are times; facts name their unit.
+  const auto unit = table.measurand->kind() == MeasurandKind::rate ? dim::time::exps : exponents_of(*table.measurand);
   std::string out;
   for (const auto& t : row.terms) {
-    const bool named = t.name.ends_with("]") || t.name == "batch" || t.name == "busy share";
-    const auto value = named ? pretty(t.base, 3) : pretty(AnyQuantity::from_base(t.base, rate ? seconds : unit), 3);
+    const auto value = t.role == TermRole::fact ? pretty(t.base, 3) : pretty(AnyQuantity::from_base(t.base, unit), 3);
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", t.name, value);
   }
   return out;

@@ -8,14 +8,13 @@
 namespace mlsysim {
 namespace {
 
-
-/// Errors of all rows under a context; a row without an answer, or with one that is no positive number, is skipped.
-std::vector<double> errors_of(const MeasuredTable& table, const MeasuredRows& rows, const PredictionContext& context) {
+/// Errors of rows under a context; a row to which it gives no finite answer is skipped.
+std::vector<double> errors_of(const MeasuredTable& table, const std::vector<const MeasuredRow*>& rows, const PredictionContext& context) {
   std::vector<double> out;
-  out.reserve(rows.rows.size());
-  for (const auto& row : rows.rows) {
-    const auto p = predict(*table.measurand, row.inputs.get(), context);
-    if (p.answered() && std::isfinite(p.base)) out.push_back((p.base - row.measured) / row.measured);
+  out.reserve(rows.size());
+  for (const MeasuredRow* row : rows) {
+    const auto p = predict(*table.measurand, row->inputs.get(), context);
+    if (p.answered()) out.push_back((p.base - row->measured) / row->measured);
   }
   return out;
 }
@@ -93,16 +92,17 @@ TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, co
   }
   if (depth == Depth::ours) return out;
 
+  // Everything below is computed over the rows that the operators answer, so that the figures can be compared.
   context.wants_terms = false;
   context.comparison = Yardstick::textbook;
-  out.textbook = statistics_of(errors_of(table, rows, context));
+  out.textbook = statistics_of(errors_of(table, sources, context));
   context.comparison = Yardstick::roofline;
-  out.roofline = statistics_of(errors_of(table, rows, context));
+  out.roofline = statistics_of(errors_of(table, sources, context));
   context.comparison = Yardstick::operators;
   for (const auto& a : ablations()) {
-    const Constants changed(constants->conventions(), a.neutral);
+    const Constants changed = constants->with(a.neutral);
     context.constants = &changed;
-    const auto errors_without = statistics_of(errors_of(table, rows, context));
+    const auto errors_without = statistics_of(errors_of(table, sources, context));
     if (std::abs(errors_without.mean - out.errors.mean) > 1e-6 * (1 + out.errors.mean)) out.ablations.push_back({a.name, errors_without});
   }
   return out;

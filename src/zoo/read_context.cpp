@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <chrono>
 #include <cmath>
 
 namespace mlsysim::detail {
@@ -117,20 +116,6 @@ std::optional<double> strict_number(std::string_view text) {
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failed != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
   return value;
-}
-
-bool valid_date(std::string_view text) {
-  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
-  const auto part = [&](std::size_t from, std::size_t count, int& out) {
-    const char* first = text.data() + from;
-    const auto [end, failed] = std::from_chars(first, first + count, out);
-    return failed == std::errc{} && end == first + count && *first != '-';
-  };
-  int year = 0, month = 0, day = 0;
-  if (!part(0, 4, year) || !part(5, 2, month) || !part(8, 2, day)) return false;
-  return std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
-                                     std::chrono::day(static_cast<unsigned>(day)))
-      .ok();
 }
 
 namespace {

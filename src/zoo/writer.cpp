@@ -4,6 +4,7 @@
 #include "detail/read_table.hpp"
 
 #include <mlsysim/units/format.hpp>
+#include <mlsysim/zoo/yaml_document.hpp>
 
 #include <fmt/format.h>
 
@@ -12,8 +13,6 @@
 namespace mlsysim {
 namespace detail {
 namespace {
-
-bool is_date(std::string_view text) { return valid_date(text); }
 
 /// Whether a plain scalar would read back as this very text.
 bool plain_is_safe(std::string_view text) {
@@ -255,7 +254,7 @@ std::string_view kind_of_spec() {
 }  // namespace detail
 
 std::string yaml_scalar(std::string_view text) {
-  if (detail::plain_is_safe(text) && !detail::is_date(text)) return std::string(text);
+  if (detail::plain_is_safe(text) && !valid_date(text)) return std::string(text);
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') (out += '\\') += c;

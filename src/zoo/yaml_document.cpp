@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <chrono>
+
 namespace mlsysim {
 namespace {
 
@@ -33,6 +36,20 @@ YamlValue value_of(detail::NodeRef node, const std::string& file) {
 }
 
 }  // namespace
+
+bool valid_date(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
+  const auto part = [&](std::size_t from, std::size_t count, int& out) {
+    const char* first = text.data() + from;
+    const auto [end, failed] = std::from_chars(first, first + count, out);
+    return failed == std::errc{} && end == first + count && *first != '-';
+  };
+  int year = 0, month = 0, day = 0;
+  if (!part(0, 4, year) || !part(5, 2, month) || !part(8, 2, day)) return false;
+  return std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                     std::chrono::day(static_cast<unsigned>(day)))
+      .ok();
+}
 
 const YamlValue* YamlValue::find(std::string_view key) const {
   for (const auto& [k, v] : pairs)

@@ -71,6 +71,10 @@ def test_check_against_a_record(run, tables):
     (tables / "mine" / "mine.csv").write_text("m,latency\n4096,200\n")
     done = run("validate", "--tables", tables, "--check")
     assert done.code == 3 and "rows: recorded 2, found 1" in done.err
+    (tables / "mine" / "mine.yaml").rename(tables / "mine" / "other.yaml")
+    done = run("validate", "--tables", tables, "--check")
+    assert done.code == 3 and "worse: mine/mine: rows, the table is not compared any more: recorded 2, found 0" in done.err
+    assert "mine/mine" not in run("validate", "mine/other", "--tables", tables, "--check").err
 
 
 def test_refusals(refused, tables):
@@ -104,6 +108,16 @@ def test_residuals_of_own_measurements(run, refused, tmp_path):
     (tmp_path / "short.csv").write_text("hardware,rows\nA100,1\n")
     refused("compare", "--against", tmp_path / "short.csv", "--measurand", "matrix_product", parts=["lacks columns", "measured, columns, depth"])
     refused("compare", "--against", tmp_path / "own.csv", "--measurand", "memory_strem", parts=["memory_stream"])
+    assert "inputs at their defaults: value_bytes (8, doubles)" in done.err
+    refused("compare", "--against", tmp_path / "own.csv", parts=["no --measurand", "--measurand matrix_product"])
+    (tmp_path / "typo.csv").write_text(STREAMS.replace("values,", "value_bites,", 1))
+    refused("compare", "--against", tmp_path / "typo.csv", "--measurand", "memory_stream", parts=["'value_bites'", "did you mean 'value_bytes'"])
+
+
+def test_residuals_of_a_table_that_is_not_compared(refused):
+    table = pathlib.Path(__file__).parents[2] / "zoo" / "validation" / "collectives" / "allreduce_4node_pytorch_sweep.yaml"
+    refused("compare", "--against", table, parts=["the table is kept without being compared", "which devices"])
+    refused("compare", "--against", table, "--measurand", "collective", parts=["states its measurand itself"])
 
 
 def test_calibration_writes_an_overlay_that_predicts_better(run, refused, tmp_path):
@@ -120,6 +134,16 @@ def test_calibration_writes_an_overlay_that_predicts_better(run, refused, tmp_pa
     assert "recorded: 2026-11-21" in text and "fitted to 5 rows" in text
     shown = run("zoo", "show", "A100_calibrated", "--zoo", overlay)
     assert shown.code == 0, shown.err
+    plain = ("validate", table, "--zoo", overlay, "-o", "json")
+    before, after = (run(*plain, *more).json()["tables"][0]["errors"] for more in ((), ("--with", "A100=A100_calibrated")))
+    assert before["rows"] == after["rows"] and before["mean"] != after["mean"]
+    assert abs(after["mean"] - before["mean"]) < 0.05
+    refused(*plain, "--with", "A100=A100_calibrate", parts=["the zoo has no device 'A100_calibrate'", "did you mean 'A100_calibrated'"])
+    refused(*plain, "--with", "vlm=A100", parts=["no device or engine 'vlm'"])
+    refused(*plain, "--with", "V100=A100_calibrated", parts=["no row of these tables names 'V100'"])
+    refused(*plain, "--with", "A100=A100_calibrated", "--write-record", "--record", tmp_path / "r.yaml", parts=["are those of the zoo"])
+    refused("calibrate", "--device", "A100", "--table", table, "--constant", "efficiency.memory", "--write", overlay, "--date", "hello",
+            parts=["'hello'", "YYYY-MM-DD"])
     refused("calibrate", "--device", "A101", "--table", table, parts=["A100"])
     refused("calibrate", "--table", table, parts=["neither --device nor --engine", "calibrate --device H100"])
     refused("calibrate", "--device", "V100", "--table", table, parts=["no row of these tables is measured on the device 'V100'"])

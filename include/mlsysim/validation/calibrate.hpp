@@ -13,6 +13,8 @@ namespace mlsysim {
 
 /// Share of the probability between p10 and p90.
 inline constexpr double kIntervalShare = 0.8;
+/// Quantile of the normal distribution that leaves half of the rest on each side.
+inline constexpr double kIntervalQuantile = 1.2816;
 
 /// A constant that may be fitted. All of them are positive and are fitted in their logarithm.
 struct FreeConstant {
@@ -31,6 +33,10 @@ struct FittedConstant {
   double spread = 0;        ///< standard deviation of its logarithm after the fit
   bool identified = false;  ///< the data say more about it than half of what the prior leaves open
   bool at_bound = false;
+
+  /// The 80 % interval, inside the physical bounds [base unit].
+  [[nodiscard]] double p10() const;
+  [[nodiscard]] double p90() const;
 };
 
 /// One group that was left out: errors of the model that has not seen it, beside those of the one that has.
@@ -52,10 +58,11 @@ struct Calibration {
   std::vector<FittedConstant> constants;
   std::vector<double> covariance;  ///< of the logarithms of all constants, row after row
   std::size_t rows = 0, fitted_rows = 0;
+  std::vector<LeftOut> unanswered;  ///< rows beside these to which the library gives no answer, by reason
   double noise = 0;                ///< robust standard deviation of log(measured / predicted)
-  ErrorStatistics before, after, left_out;
+  ErrorStatistics before, after, left_out;     ///< of rows with an answer: fewer than `rows` where constants leave some without
   std::vector<GroupError> groups;
-  double coverage = 0, coverage_left_out = 0;  ///< share of rows inside their 80 % interval
+  double coverage = 0, coverage_left_out = 0;  ///< share of all rows inside their 80 % interval
   std::map<std::string, InputRange> domain;    ///< "matrix_product.rows" and its range
 
   /// The constants as changes of the zoo's figures.
@@ -64,9 +71,9 @@ struct Calibration {
 
 struct CalibrationOptions {
   std::vector<std::string> fields{};  ///< constants to fit; empty: every measured constant that matters to a row
-  std::size_t most_rows = 2000;       ///< rows that take part in the fit, spread evenly over the tables
-  std::size_t most_folds = 8;         ///< groups are put together beyond this number
-  double robust_scale = 0.15;         ///< errors beyond it count linearly, not squared
+  std::size_t most_rows = 2000;       ///< rows that take part in the fit, spread evenly over the tables; at least 1
+  std::size_t most_folds = 8;         ///< groups are put together beyond this number; 1: none is left out
+  double robust_scale = 0.15;         ///< errors beyond it count linearly, not squared; positive
 };
 
 /// Constants of a device that a fit may touch, with priors from zoo/defaults.yaml and bounds from the field tables.
@@ -80,14 +87,17 @@ struct CalibrationOptions {
 /// Nonlinear least squares on log(predicted / measured) with a soft-l1 loss and the priors as further residuals.
 ///
 /// A constant that the data do not identify is put back to its present value and the rest is fitted again. Cross-validation
-/// leaves out whole groups of the tables (model, device, software), never single rows.
-/// @throws InputError when no row of the tables is measured on this device, or with this engine
+/// leaves out whole groups of the tables (model, device, software), never single rows. Rows to which the library gives no
+/// answer with the present constants take no part; a row that loses its answer during a fit counts as a very wrong one.
+/// @throws InputError when no row of the tables is measured on this device, or with this engine, or none has an answer, and
+/// for options out of their range
 [[nodiscard]] Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable> tables, const Zoo& zoo,
                                     const CalibrationOptions& options = {});
 [[nodiscard]] Calibration calibrate(const ServingEngine& engine, std::span<const MeasuredTable> tables, const Zoo& zoo,
                                     const CalibrationOptions& options = {});
 
-/// The same by name. @param what "device" or "engine" @throws LookupError for a name that the zoo does not have
+/// The same by name. @param what "device" or "engine" @throws InputError for another word, LookupError for a name that
+/// the zoo does not have
 [[nodiscard]] Calibration calibrate(std::string_view what, std::string_view name, std::span<const MeasuredTable> tables,
                                     const Zoo& zoo, const CalibrationOptions& options = {});
 
@@ -100,7 +110,7 @@ struct IntervalPrediction {
                                                   const Zoo& zoo);
 
 /// The device or engine with its fitted constants as a zoo file with provenance; its name is `<name>_calibrated`.
-/// @param date of the fit, ISO
+/// @param date of the fit, YYYY-MM-DD @throws InputError for another text
 [[nodiscard]] std::string overlay_of(const Calibration& calibration, const Zoo& zoo, const std::string& date);
 
 }  // namespace mlsysim

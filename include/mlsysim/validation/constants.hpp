@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,13 +34,25 @@ class Constants {
 
   [[nodiscard]] const Conventions& conventions() const { return conventions_; }
   /// The device with its changes; the device itself where nothing changes. Lives as long as this object.
-  [[nodiscard]] const HardwareNode& device(const HardwareNode& original) const;
+  [[nodiscard]] const HardwareNode& device(const HardwareNode& named) const;
   /// The same for an engine.
-  [[nodiscard]] const ServingEngine& engine(const ServingEngine& original) const;
+  [[nodiscard]] const ServingEngine& engine(const ServingEngine& named) const;
+
+  /// Another entry is predicted wherever this one is asked for, alone or in a node.
+  void stand_in(const HardwareNode& named, const HardwareNode& instead) { devices_.instead[&named] = &instead; }
+  void stand_in(const ServingEngine& named, const ServingEngine& instead) { engines_.instead[&named] = &instead; }
+  /// Names of entries that were to be replaced and that nobody has asked for yet.
+  [[nodiscard]] std::vector<std::string> never_asked_for() const;
+
+  /// The same with further values, which win.
+  [[nodiscard]] Constants with(std::vector<ConstantValue> changes) const;
 
  private:
+  void change(std::vector<ConstantValue> changes);
   template <class S> struct Changed {
     std::vector<ConstantValue> values;
+    std::map<const S*, const S*> instead;
+    mutable std::set<const S*> asked;  // of those
     mutable std::map<const S*, std::unique_ptr<S>> copies;
   };
   Conventions conventions_;

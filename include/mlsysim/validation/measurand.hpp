@@ -23,10 +23,25 @@ struct Choices<Yardstick> {
   static constexpr std::array<std::string_view, 3> names{"operator", "textbook", "roofline"};
 };
 
-/// Part of a prediction, for readers: "compute", 1.2 ms.
+/// Whether the parts of a prediction are times, and how the value moves with them.
+enum class MeasurandKind : std::uint8_t {
+  time,  ///< the sum of its parts
+  rate,  ///< falls where its parts, which are times, grow
+  other  ///< bytes, joules, counts: parts, where there are any, have its own unit
+};
+
+/// How a term belongs to the value.
+enum class TermRole : std::uint8_t {
+  part,    ///< parts add up to the value, or to the time behind a rate, apart from what runs beside another part
+  within,  ///< inside another part: it can be off by a factor, and is not added again
+  fact     ///< something to know, such as a batch; no part of the sum
+};
+
+/// Term of a prediction, for readers: "compute", 1.2 ms.
 struct PredictionTerm {
   std::string_view name;
   double base = 0;
+  TermRole role = TermRole::part;
 };
 
 /// A predicted value, or the reason why there is none.
@@ -52,6 +67,7 @@ class Measurand {
   virtual ~Measurand() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual std::string_view about() const = 0;
+  [[nodiscard]] virtual MeasurandKind kind() const = 0;
   /// Unit in which it is shown.
   [[nodiscard]] virtual std::string_view unit() const = 0;
   /// Inputs of a row.

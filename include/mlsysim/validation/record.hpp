@@ -4,6 +4,7 @@
 #include <mlsysim/validation/validate.hpp>
 
 #include <filesystem>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -26,8 +27,10 @@ struct Regression {
   std::string table, what;
   double recorded = 0, found = 0, tolerance = 0;
 };
-/// Tables whose median or mean error grew by more than their tolerance, that predict fewer rows, or that the record
-/// does not know. A table that got better is no regression.
-[[nodiscard]] std::vector<Regression> regressions(const ErrorRecord& record, std::span<const TableResult> results);
+/// Whether every table was run, so that one of the record without a result is gone.
+enum class RecordScope : std::uint8_t { some_tables, all_tables };
+/// Tables whose median or mean error grew by more than their tolerance, that predict fewer rows or are gone, or that the
+/// record does not know. A table that got better is no regression.
+[[nodiscard]] std::vector<Regression> regressions(const ErrorRecord& record, std::span<const TableResult> results, RecordScope scope);
 
 }  // namespace mlsysim

@@ -8,7 +8,8 @@
 
 namespace mlsysim {
 
-/// One explanation: the measured times are the predicted ones with one term scaled, or with a fixed time added.
+/// One explanation: the measured values are the predicted ones with one term scaled, or, for times and rates, with a fixed
+/// time added.
 struct Explanation {
   std::string term;        ///< "network", "launch", "fixed time", "everything"
   std::string advice;      ///< what to look at when this one explains most
@@ -21,15 +22,17 @@ struct ResidualAnalysis {
   ErrorStatistics before;
   std::vector<PredictedRow> rows;           ///< with their terms
   std::vector<Explanation> explanations;    ///< best first
+  std::vector<std::string> defaulted;       ///< inputs that no column speaks about: "precision (bf16)"
 };
 
-/// Explains log residuals one term at a time, by least squares on relative times.
-/// @throws InputError when no row was predicted
+/// Explains residuals one term at a time, by least squares on values relative to their prediction (of a rate: on times).
+/// @throws InputError when no row was predicted, or the table is kept without being compared
 [[nodiscard]] ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo);
 
 /// A table from a CSV file whose columns are named like the inputs of a measurand, beside one named `measured` or
-/// "measured [unit]" (the unit of the measurand where none is given). Other columns are labels.
-/// @throws LookupError, InputError naming file and column
+/// "measured [unit]" (the unit of the measurand where none is given). Other columns are labels; one whose name is close to
+/// an input is refused unless it begins with "label ".
+/// @throws LookupError, InputError, DimensionError naming file and column
 [[nodiscard]] MeasuredTable table_of_measurements(const std::filesystem::path& csv, const std::string& measurand);
 
 }  // namespace mlsysim

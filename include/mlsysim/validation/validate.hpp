@@ -39,8 +39,8 @@ struct TableResult {
   std::size_t records = 0;              ///< of the file
   std::vector<LeftOut> left_out;        ///< by rule, and rows to which the library gives no answer
   std::vector<PredictedRow> rows;       ///< operator fidelity
-  ErrorStatistics errors, textbook, roofline;
-  std::vector<AblationResult> ablations;  ///< those that change the table
+  ErrorStatistics errors, textbook, roofline;  ///< the last two over `rows`; fewer where they have no answer to some
+  std::vector<AblationResult> ablations;  ///< those that change the table, over `rows` as well
   std::vector<PredictedRow> worst;      ///< with their terms, the worst first
 };
 

@@ -34,6 +34,9 @@ struct YamlValue {
   [[nodiscard]] std::string describe() const;
 };
 
+/// Whether a text is a date of the calendar, YYYY-MM-DD.
+[[nodiscard]] bool valid_date(std::string_view text);
+
 /// A text that was read, and messages that point into it.
 class YamlDocument {
  public:

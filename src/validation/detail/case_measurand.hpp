@@ -11,10 +11,11 @@ namespace mlsysim::detail {
 template <TableStruct Case, Prediction (*predict_case)(const Case&, const PredictionContext&)>
 class CaseMeasurand final : public Measurand {
  public:
-  constexpr CaseMeasurand(std::string_view name, std::string_view unit, std::string_view about)
-      : name_(name), unit_(unit), about_(about) {}
+  constexpr CaseMeasurand(std::string_view name, MeasurandKind kind, std::string_view unit, std::string_view about)
+      : name_(name), kind_(kind), unit_(unit), about_(about) {}
   std::string_view name() const override { return name_; }
   std::string_view about() const override { return about_; }
+  MeasurandKind kind() const override { return kind_; }
   std::string_view unit() const override { return unit_; }
   std::span<const FieldInfo> inputs() const override { return describe<Case>(); }
   std::shared_ptr<void> blank() const override { return std::make_shared<Case>(); }
@@ -23,7 +24,9 @@ class CaseMeasurand final : public Measurand {
   }
 
  private:
-  std::string_view name_, unit_, about_;
+  std::string_view name_;
+  MeasurandKind kind_;
+  std::string_view unit_, about_;
 };
 
 /// Targets of each family, for the list of all.

@@ -28,10 +28,14 @@ class FitProblem {
   [[nodiscard]] double slope_at(std::size_t i, double u) const;
   [[nodiscard]] Constants constants_at(const Eigen::VectorXd& u, const std::vector<std::size_t>& active) const;
 
-  /// log(predicted / measured) of rows; 0 for a row without an answer.
+  /// log(predicted / measured) of rows; not a number for a row without an answer.
+  [[nodiscard]] Eigen::VectorXd errors(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
+                                       const std::vector<std::size_t>& active) const;
+  /// The same with a penalty for a row without an answer, so that a fit does not flee to where nothing is predicted.
   [[nodiscard]] Eigen::VectorXd residuals(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
                                           const std::vector<std::size_t>& active) const;
-  /// Derivatives of the residuals by the logarithms of the constants, by central differences.
+  /// Derivatives of the residuals by the logarithms of the constants, by central differences; 0 where one of the two has no
+  /// answer.
   [[nodiscard]] Eigen::MatrixXd sensitivities(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
                                               const std::vector<std::size_t>& active) const;
   /// Moves the active constants to the best fit. `u` holds the coordinates of the active ones.

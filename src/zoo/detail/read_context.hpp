@@ -80,8 +80,6 @@ std::optional<Source> read_source_keys(ReadContext& ctx, NodeRef map, const std:
 
 /// A plain decimal number: no leading zeros, hexadecimals, infinities or separators.
 [[nodiscard]] std::optional<double> strict_number(std::string_view text);
-/// Whether the text is a date of the calendar, YYYY-MM-DD.
-[[nodiscard]] bool valid_date(std::string_view text);
 
 /// Keys that every entry may have beside those of its kind.
 inline constexpr std::string_view kEntryKeys[] = {"name", "title", "aliases", "origin", "source", "decisions"};

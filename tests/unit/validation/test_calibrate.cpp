@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
@@ -210,11 +212,93 @@ TEST_CASE("calibration: an interval says when it lies beyond the data", "[valida
   CHECK(outside.extrapolated.front().starts_with("values 1024 <"));
 }
 
+TEST_CASE("calibration: rows without an answer take no part, and are counted", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  // Every second row asks for a model that does not fit on the device.
+  std::string csv = "model,batch,measured\n";
+  for (int i = 0; i < 8; ++i) csv += fmt::format("Llama3_8B,{0},{1}\nLlama3_405B,{0},{1}\n", 1 << i, 9.0 + i);
+  const auto table = [&](const std::string& text) {
+    return one(parse_table(R"(schema: mlsysim/validation@1
+title: half of it fits
+data: s.csv
+source: {kind: illustrative, ref: azure-ai-benchmarking, recorded: 2026-11-21}
+measurand: closed_loop_token_time
+measured: {value: measured, unit: ms}
+inputs: {workload: {column: model}, hardware: H100, engine: sglang, batch_size: batch, prompt: 1000, output_tokens: 500}
+groups: [model]
+)", "s", CsvTable::parse(text, "s.csv")));
+  };
+  const auto fit = calibrate(zoo.at<ServingEngine>("sglang"), table(csv), zoo);
+  CHECK(fit.rows == 8);
+  CHECK(fit.before.rows == 8);
+  CHECK(fit.after.rows == 8);
+  REQUIRE(fit.unanswered.size() == 1);
+  CHECK(fit.unanswered.front().rows == 8);
+  CHECK(fit.unanswered.front().reason.find("do not fit in memory") != std::string::npos);
+  CHECK(render(fit, RenderOptions{}).find("8 rows take no part") != std::string::npos);
+  CHECK(render(fit, {.format = OutputFormat::json}).find("\"unanswered\": [\n    {") != std::string::npos);
+  CHECK_THROWS_WITH(calibrate(zoo.at<ServingEngine>("sglang"), table("model,batch,measured\nLlama3_405B,1,9\n"), zoo),
+                    Catch::Contains("no row of the engine 'sglang' has a prediction") && Catch::Contains("do not fit in memory"));
+}
+
+TEST_CASE("calibration: a fit does not flee to where nothing is predicted", "[validation][calibrate]") {
+  // Slow steps and many arrivals: a slower host would explain the steps, and could not serve the last row's arrivals.
+  const auto& zoo = standard_zoo();
+  std::string csv = "rate,measured\n";
+  for (const int rate : {12, 14, 16, 17, 18, 19, 20, 21, 22}) csv += fmt::format("{},45\n", rate);
+  const auto tables = one(parse_table(R"(schema: mlsysim/validation@1
+title: near the limit
+data: s.csv
+source: {kind: illustrative, ref: azure-ai-benchmarking, recorded: 2026-11-21}
+measurand: open_loop_token_time
+measured: {value: measured, unit: ms}
+inputs: {workload: Llama3_8B, hardware: H100, engine: sglang, request_rate: rate, prompt: 1000, output_tokens: 200}
+)", "s", CsvTable::parse(csv, "s.csv")));
+  const auto fit = calibrate(zoo.at<ServingEngine>("sglang"), tables, zoo);
+  REQUIRE(fit.rows == 9);
+  CHECK(fit.after.rows == 9);
+  const Constants fitted(conventions_of(zoo), fit.changes());
+  for (const auto& row : rows_of(tables.front(), zoo).rows)
+    CHECK(predict(*tables.front().measurand, row.inputs.get(), {&zoo, &fitted}).answered());
+}
+
+TEST_CASE("calibration: the spread of a prior is the range that zoo/defaults.yaml states", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  std::map<std::string, double> spread;
+  for (const auto& c : free_constants(zoo.at<HardwareNode>("H100"), zoo)) spread[c.field] = c.prior_spread;
+  // A range holds two standard deviations to each side.
+  CHECK(spread.at("efficiency.memory") == Approx(std::log(0.95 / 0.75) / 4));
+  CHECK(spread.at("efficiency.matrix") == Approx(std::log(0.97 / 0.5) / 4));
+  CHECK(spread.at("collectives.launch") == Approx(std::log(40.0 / 5.0) / 4));
+  // From 0: the upper half of the range.
+  CHECK(spread.at("efficiency.burst") == Approx(std::log(0.25 / 0.05) / 2));
+}
+
+TEST_CASE("calibration: p10 and p90 stay inside the bounds of the field, in the overlay too", "[validation][calibrate]") {
+  const auto& zoo = standard_zoo();
+  FittedConstant c{.constant = {.field = "efficiency.memory", .low = 0.1, .high = 1}, .value = 0.95, .spread = 0.3};
+  CHECK(c.p10() == Approx(0.95 * std::exp(-0.3 * kIntervalQuantile)));
+  CHECK(c.p90() == 1);
+  Calibration fit{.what = "device", .name = "A100", .owner = "A100"};
+  c.identified = true;
+  fit.constants = {c};
+  CHECK_THROWS_WITH(overlay_of(fit, zoo, "hello"), Catch::Contains("no date") && Catch::Contains("'hello'"));
+  const Zoo overlay = load_text(overlay_of(fit, zoo, "2026-11-22"), "overlay.yaml", zoo);
+  const auto* figure = Zoo::entry_of(overlay.only<HardwareNode>()).figure("efficiency.memory");
+  REQUIRE(figure != nullptr);
+  CHECK(*figure->high == 1);
+}
+
 TEST_CASE("calibration: refusals", "[validation][calibrate]") {
   const auto& zoo = standard_zoo();
   const auto tables = one(synthetic("A100", 0.71, 4));
   CHECK_THROWS_WITH(calibrate(zoo.at<HardwareNode>("V100"), tables, zoo), Catch::Contains("no row of these tables is measured on the device 'V100'"));
   CHECK_THROWS_WITH(calibrate(zoo.at<HardwareNode>("A100"), tables, zoo, {.fields = {"efficiency.memry"}}), Catch::Contains("efficiency.memory"));
+  CHECK_THROWS_WITH(calibrate(zoo.at<HardwareNode>("A100"), tables, zoo, {.most_rows = 0}), Catch::Contains("'most_rows'") && Catch::Contains("at least 1 row"));
+  CHECK_THROWS_WITH(calibrate(zoo.at<HardwareNode>("A100"), tables, zoo, {.most_folds = 0}), Catch::Contains("'most_folds'"));
+  CHECK_THROWS_WITH(calibrate(zoo.at<HardwareNode>("A100"), tables, zoo, {.robust_scale = 0}), Catch::Contains("'robust_scale'"));
+  CHECK_THROWS_AS(calibrate("devcie", "A100", tables, zoo), InputError);
+  CHECK_THROWS_WITH(calibrate("devcie", "A100", tables, zoo), Catch::Contains("did you mean 'device'?"));
 }
 
 TEST_CASE("calibration: constants belong to devices, never to models, tables or rows", "[validation][calibrate]") {
@@ -262,4 +346,65 @@ TEST_CASE("residuals: the term that is wrong explains them", "[validation][resid
     if (e.term == "fixed time") CHECK(e.factor == Approx(3e-6).epsilon(0.01));
   }
   CHECK_THROWS_WITH(table_of_measurements(file, "matrix_product"), Catch::Contains("cannot be read"));
+}
+
+TEST_CASE("residuals: only times and rates are explained by times", "[validation][residuals]") {
+  const auto& zoo = standard_zoo();
+  const auto terms_of = [&](const char* name) {
+    std::map<std::string, std::string> out;
+    for (const auto& e : analyse_residuals(load_table(name), zoo).explanations) out[e.term] = e.advice;
+    return out;
+  };
+  const auto joules = terms_of("energy/ml_energy_llm_h100");
+  CHECK(joules.size() == 1);  // a batch and a share that is busy are facts, no parts
+  CHECK(joules.at("everything") == "all values are off by one factor");
+  const auto bytes = terms_of("memory/megatron_recompute_fig1_states");
+  CHECK(bytes.count("fixed time") == 0);
+  CHECK(bytes.count("weights") == 1);
+  CHECK(bytes.count("buffers") == 0);  // the table measures the states
+  CHECK(terms_of("reliability/llama3_405b_total_54d").size() == 1);
+  const auto times = terms_of("collectives/azure_allreduce_a100_h100");
+  CHECK(times.count("fixed time") == 1);
+  CHECK(times.count("wire") == 1);
+  // Facts alone say nothing about the time behind a rate.
+  const auto queued = terms_of("inference/tensorrt_llm_v017_throughput");
+  CHECK(queued.size() == 1);
+  CHECK(queued.at("everything").find("all times") == 0);
+}
+
+TEST_CASE("residuals: the parts of a prediction add up to it", "[validation][residuals]") {
+  const auto& zoo = standard_zoo();
+  for (const auto* name : {"inference/hopper_dense_ttft", "memory/megatron_recompute_fig1_states"}) {
+    INFO(name);
+    const auto table = load_table(name);
+    for (const auto& row : analyse_residuals(table, zoo).rows) {
+      double sum = 0;
+      for (const auto& t : row.terms)
+        if (t.role == TermRole::part) sum += t.base;
+      CHECK(sum == Approx(row.predicted).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("residuals: a table that is not compared is refused with its reason", "[validation][residuals]") {
+  CHECK_THROWS_AS(analyse_residuals(load_table("collectives/allreduce_4node_pytorch_sweep"), standard_zoo()), InputError);
+  CHECK_THROWS_WITH(analyse_residuals(load_table("collectives/allreduce_4node_pytorch_sweep"), standard_zoo()),
+                    Catch::Contains("without being compared") && Catch::Contains("which devices"));
+}
+
+TEST_CASE("residuals: columns that are close to an input, and two measured columns, are refused", "[validation][residuals]") {
+  const auto file = std::filesystem::temp_directory_path() / "mlsysim_columns.csv";
+  const auto read = [&](const char* header) {
+    std::ofstream(file) << header << "\nA100,512,512,512,20,bf16\n";
+    return table_of_measurements(file, "matrix_product");
+  };
+  const auto whole = read("hardware,rows,columns,depth,measured,who");
+  CHECK(whole.labels.size() == 5);
+  const auto analysis = analyse_residuals(whole, standard_zoo());
+  CHECK(std::ranges::find(analysis.defaulted, "precision (bf16)") != analysis.defaulted.end());
+  CHECK(std::ranges::find(analysis.defaulted, "rows") == analysis.defaulted.end());
+  CHECK_THROWS_WITH(read("hardware,rows,columns,depth,measured,precison"), Catch::Contains("'precison' is no input") && Catch::Contains("did you mean 'precision'?"));
+  CHECK(read("hardware,rows,columns,depth,measured,label precison").inputs.size() == 4);
+  CHECK_THROWS_WITH(read("hardware,rows,columns,depth,measured,measured [us]"), Catch::Contains("two measured columns"));
+  std::filesystem::remove(file);
 }

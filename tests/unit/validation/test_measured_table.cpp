@@ -85,6 +85,19 @@ TEST_CASE("tables: faults of a definition are all reported, with their place", "
   refused("schema: mlsysim/validation@1", "schema: mlsysim/hardware@1", "another schema");
   refused("source: {kind: measured, ref: azure-ai-benchmarking, recorded: 2026-11-21}", "note: x", "the table has no source");
   refused("reason: broken", "raison: broken", "'reason' is missing");
+  refused("kind: measured", "kind: mesured", "did you mean 'measured'?");
+  refused("recorded: 2026-11-21", "recorded: not-a-date", "a date of the calendar");
+  refused("recorded: 2026-11-21", "recorded: 2026-02-30", "a date of the calendar");
+  refused("recorded: 2026-11-21", "note: x", "needs one date");
+  refused("recorded: 2026-11-21", "recorded: 2026-11-21, verified: 2026-11-22", "both 'recorded' and 'verified'");
+  refused("{column: gpu, is: [x], reason: broken}", "{when: n > 1, column: gpu, reason: broken}", "'column' without 'is'");
+  refused("{column: gpu, is: [x], reason: broken}", "{when: n > 1, is: [x], reason: broken}", "'is' without 'column'");
+  refused("{column: gpu, is: [x], reason: broken}", "{when: n > 1, column: gpu, is: [x], reason: broken}", "two conditions");
+  refused("{column: gpu, is: [x], reason: broken}", "{column: gpu, is: [], reason: broken}", "names no word");
+  refused("{column: gpu, is: [x], reason: broken}", "{reason: broken}", "leaves out nothing");
+  const std::string list = "left_out:\n- {column: gpu, is: [x], reason: broken}\n- {when: n > 5000, reason: too large}\n";
+  refused(list, "left_out: {when: n > 5000, reason: too large}\n", "'left_out' is not a list");
+  refused(list, "left_out: all\n", "'left_out' is not a list");
 }
 
 TEST_CASE("tables: a word or a device that nobody knows is an error with its place", "[validation]") {

@@ -1,6 +1,7 @@
 #include "support/catch.hpp"
 
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
+#include <mlsysim/validation/record.hpp>
 #include <mlsysim/validation/report.hpp>
 
 #include <mlsysim/units/unit.hpp>
@@ -84,6 +85,61 @@ inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, out
   const auto arrivals = InFlightBatchingModel{}.solve(in);
   CHECK(predicted("open_loop_token_time", "request_rate: 5") == arrivals.itl.base());
   CHECK(predicted("open_loop_first_token", "request_rate: 5") == arrivals.ttft->base());
+}
+
+TEST_CASE("validation: yardsticks and ablations are computed over the rows that the operators answer", "[validation]") {
+  // The last rates are more than the replica serves, and less than the roofline does.
+  const auto table = parse_table(R"(schema: mlsysim/validation@1
+title: arrivals
+data: t.csv
+source: {kind: illustrative, ref: azure-ai-benchmarking, recorded: 2026-11-21}
+measurand: open_loop_token_time
+measured: {value: time, unit: ms}
+inputs: {workload: Llama3_8B, hardware: H100, engine: sglang, request_rate: rate, prompt: 1000, output_tokens: 200}
+)", "t", CsvTable::parse("rate,time\n4,9\n8,10\n16,19\n24,40\n26,60\n", "t.csv"));
+  auto result = validate(table, standard_zoo());
+  REQUIRE(result.rows.size() == 3);
+  CHECK(result.roofline.rows == 3);
+  CHECK(result.textbook.rows <= 3);
+  for (const auto& a : result.ablations) CHECK(a.errors.rows <= 3);
+  // A count stands beside a figure over fewer rows, and only there.
+  result.textbook.rows = 2;
+  const std::vector<TableResult> results{result};
+  CHECK(render(results, RenderOptions{}).find(" % (2 rows)") != std::string::npos);
+  CHECK(render(results, RenderOptions{}).find("(3 rows)") == std::string::npos);
+  CHECK(render(results, {.format = OutputFormat::csv}).find("textbook rows,roofline rows") != std::string::npos);
+  CHECK(render_html(results).find(" % (2 rows)") != std::string::npos);
+}
+
+TEST_CASE("validation: one device stands in for another, and ablations act on it", "[validation]") {
+  const auto& zoo = standard_zoo();
+  const auto table = load_table("kernels/azure_hbm_a100_h100");
+  Constants swapped(conventions_of(zoo));
+  swapped.stand_in(zoo.at<HardwareNode>("A100"), zoo.at<HardwareNode>("H100"));
+  swapped.stand_in(zoo.at<HardwareNode>("V100"), zoo.at<HardwareNode>("H100"));
+  const auto before = validate(table, zoo), after = validate(table, zoo, Depth::everything, &swapped);
+  REQUIRE(before.rows.size() == after.rows.size());
+  for (std::size_t i = 0; i < before.rows.size(); ++i) {
+    if (before.rows[i].group == "A100") CHECK(after.rows[i].predicted > 1.5 * before.rows[i].predicted);
+    else CHECK(after.rows[i].predicted == before.rows[i].predicted);
+  }
+  CHECK(after.roofline.bias > before.roofline.bias);
+  REQUIRE(after.ablations.size() == before.ablations.size());
+  CHECK(after.ablations.front().errors.bias > before.ablations.front().errors.bias);
+  CHECK(swapped.never_asked_for() == std::vector<std::string>{"V100"});
+}
+
+TEST_CASE("record: a table that is gone is worse, when all tables were run", "[validation]") {
+  const auto table = load_table("kernels/azure_hbm_a100_h100");
+  const std::vector<TableResult> results{validate(table, standard_zoo(), Depth::ours)};
+  auto record = record_of(results);
+  CHECK(regressions(record, results, RecordScope::all_tables).empty());
+  record["kernels/gone"] = {.rows = 7};
+  CHECK(regressions(record, results, RecordScope::some_tables).empty());
+  const auto found = regressions(record, results, RecordScope::all_tables);
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().table == "kernels/gone");
+  CHECK(found.front().recorded == 7);
 }
 
 TEST_CASE("validation: the same table gives the same bytes in every format", "[validation]") {
