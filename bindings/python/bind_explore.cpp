@@ -77,7 +77,8 @@ std::shared_ptr<Asked> ask_resolver(const std::string& name, const py::dict& val
   auto asked = std::make_shared<Asked>();
   auto resolver = ResolverRegistry::standard().share(name);
   const Keywords keywords(resolver->inputs(), name);
-  Record in(*resolver, Side::inputs);
+  const auto held = std::make_shared<Record>(*resolver, Side::inputs);
+  Record& in = *held;
   FieldMask supplied;
   keywords.write_all(values, in.data(), supplied, asked->keeps);
   keywords.require(supplied);
@@ -85,8 +86,8 @@ std::shared_ptr<Asked> ask_resolver(const std::string& name, const py::dict& val
   const auto fields = resolver->inputs();
   asked->fields.assign(fields.begin(), fields.end());
   asked->problem = problem_of(resolver, in.data());
-  asked->subject = subject_of(std::move(resolver), in.data());
-  asked->explain = [subject = asked->subject](const std::string& result, const std::vector<std::string>& open) { return explanation(subject, result, open); };
+  asked->subject = subject_of(resolver, in.data());
+  asked->explain = [resolver, held](const std::string& result, const std::vector<std::string>& open) { return explanation(resolver, held->data(), result, open); };
   return asked;
 }
 

@@ -105,10 +105,10 @@ Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, cons
   Explanation found;
   std::vector<std::string> names;
   if (resolver) {
-    const auto q = question_of(request);
-    if (named) found = explanation(q.subject, metric, asked.open);
+    const auto asked_of = resolver_of(request.targets);
+    if (named) found = explanation(asked_of.resolver, asked_of.inputs->data(), metric, asked.open);
     else
-      for (const auto& f : q.subject.entry.results) names.push_back(f.name);
+      for (const auto& f : subject_of(asked_of.resolver, asked_of.inputs->data()).entry.results) names.push_back(f.name);
   } else {
     const auto built = scenario_of(request);
     if (named) {

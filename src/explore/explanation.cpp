@@ -1,12 +1,14 @@
 #include <mlsysim/explore/explanation.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/resolve/dynamic_value.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 namespace mlsysim {
@@ -183,6 +185,67 @@ Explanation explanation(const Scenario& scenario, std::string_view metric, std::
     if (table != "memory" && subject.entry.is_law) out.operators = operator_table(scenario, table);
   }
   out.figures = device_figures(scenario);
+  return out;
+}
+
+namespace {
+
+/// What a model calls a number of the scorecard.
+std::string_view scorecard_name(std::string_view result) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> names{{{"step_latency_total", "step_latency"},
+                                                                                       {"communication_latency", "comm_overhead"},
+                                                                                       {"pipeline_bubble_latency", "pipeline_bubble"},
+                                                                                       {"effective_throughput", "fleet_throughput"}}};
+  for (const auto& [own, card] : names)
+    if (own == result) return card;
+  return result;
+}
+
+/// The scenario with the inputs of a model, as far as the two have them in common.
+Scenario scenario_of(const Resolver& resolver, const void* inputs, Mode mode) {
+  Scenario s;
+  double degrees = 1;
+  const auto fields = describe<Scenario>();
+  for (const auto& f : resolver.inputs()) {
+    const FieldInfo* own = find_field(fields, f.name);
+    if (own == nullptr || own->kind != f.kind || own->exps != f.exps || own->object_type != f.object_type) continue;
+    const auto value = read_dynamic(f, inputs);
+    if (std::holds_alternative<std::monostate>(value.value)) continue;
+    write_checked(*own, &s, value);
+    if (const auto* x = std::get_if<double>(&value.value); x != nullptr && (f.name == "tp_size" || f.name == "pp_size" || f.name == "ep_size")) degrees *= *x;
+  }
+  s.mode = mode;
+  if (s.fleet == nullptr) s.accelerators = degrees;
+  return s;
+}
+
+}  // namespace
+
+Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* inputs, std::string_view result, std::span<const std::string> open) {
+  const auto subject = subject_of(resolver, inputs);
+  auto out = explanation(subject, result, open);
+  if (subject.entry.traced != nullptr || !(std::abs(out.value) > 0)) return out;
+  for (const Mode mode : {Mode::serve, Mode::train, Mode::infer}) {
+    try {
+      const auto s = scenario_of(*resolver, inputs, mode);
+      if (s.workload == nullptr || (s.hardware == nullptr && s.fleet == nullptr)) break;
+      const auto asked = subject_of(s);
+      const auto name = scorecard_name(out.result);
+      if (!known(asked, name)) continue;
+      const auto derived = explanation(asked, name, open);
+      if (derived.exps != out.exps || !(std::abs(derived.value - out.value) <= 1e-9 * std::abs(out.value))) continue;
+      out.derivation = derived.derivation;
+      out.handed_in = derived.handed_in;
+      out.handed_in.insert(out.handed_in.begin(), fmt::format("{} is code and no law over every scalar; what follows is the derivation of {} in the scenario that asks the "
+                                                              "same in mode {}, which gives the same number", subject.entry.info.id, name, name_of(mode)));
+      out.assumptions = derived.assumptions;
+      out.warnings = derived.warnings;
+      out.keeps = derived.keeps;
+      return out;
+    } catch (const Error&) {  // there is no such scenario in this mode
+      continue;
+    }
+  }
   return out;
 }
 

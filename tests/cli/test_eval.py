@@ -193,6 +193,8 @@ def test_explain_a_resolver(run):
     done = run("explain", "Roofline", *given, "time")
     assert done.code == 0 and "time = max(compute, memory)" in done.out
     assert "time" in run("explain", "Roofline", *given).out.split()
+    serving = run("explain", "ServingModel", "workload=Llama3_70B", "hardware=H100", "tp_size=8", "ttft")
+    assert serving.code == 0 and "MatmulTime" in serving.out and "ServingModel is code" in serving.out
     model = run("explain", "TailLatencyModel", "arrival_rate=10 request/s", "service_latency=50 ms", "p99_latency")
     assert model.code == 0 and "no law over every scalar" in model.out
 

@@ -41,6 +41,11 @@ struct Explanation {
 /// @param open   ids of laws whose every operation is recorded too
 /// @throws LookupError with near misses
 [[nodiscard]] Explanation explanation(const Subject& subject, std::string_view result, std::span<const std::string> open = {});
+/// The same for a resolver at these inputs. A model that is no law is derived through the scenario that asks the same, where
+/// there is one that gives the same number.
+/// @param inputs a live struct of the resolver
+[[nodiscard]] Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* inputs, std::string_view result,
+                                      std::span<const std::string> open = {});
 /// The same for any number of a scorecard, with the terms that it is made of and the figures of the device.
 /// "memory" is "memory_used".
 [[nodiscard]] Explanation explanation(const Scenario& scenario, std::string_view metric, std::span<const std::string> open = {});

@@ -121,6 +121,22 @@ TEST_CASE("a law is derived operation by operation, a resolver as far as it stat
   CHECK(hands_in(code, "no law"));
 }
 
+TEST_CASE("a model is derived through the scenario that asks the same", "[explore][explain]") {
+  const Zoo& zoo = standard_zoo();
+  const auto resolver = ResolverRegistry::standard().share("ServingModel");
+  Record in(*resolver, Side::inputs);
+  in.set("workload", DynamicValue(&zoo.at<Workload>("Llama3_70B")));
+  in.set("hardware", DynamicValue(&zoo.at<HardwareNode>("H100")));
+  in.set("tp_size", DynamicValue(Value(8.0)));
+  for (const char* result : {"ttft", "itl", "token_throughput"}) {
+    INFO(result);
+    const auto e = explanation(resolver, in.data(), result);
+    CHECK(calls(e, "MatmulTime"));
+    CHECK(hands_in(e, "ServingModel is code"));
+    CHECK(e.derivation.records.front().results.front().value == Approx(e.value).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("a number that is not there is refused with near misses", "[explore][explain]") {
   CHECK_THROWS_WITH(explanation(scenario("Llama3_70B", Mode::serve), "cost_per_tokn"), Catch::Contains("did you mean 'cost_per_token'?"));
 }
