@@ -39,6 +39,21 @@ bool has_prefix(const DerivedRecord& record, std::string_view prefix) {
   return std::any_of(record.inputs.begin(), record.inputs.end(), [&](const auto& v) { return v.name.starts_with(prefix); });
 }
 
+/// Whether all laws that were to be opened are in the derivation.
+void check_opened(const Derivation& d, std::string_view result, std::span<const std::string> open) {
+  std::set<std::string> laws;
+  for (const auto& r : d.records) laws.emplace(r.law->id);
+  for (const auto& name : open) {
+    if (laws.contains(name)) continue;
+    const std::vector<std::string> names(laws.begin(), laws.end());
+    throw LookupError({.id = "mlsysim.explore.151",
+                       .message = fmt::format("'{}' cannot be opened: no law of that name is behind {}", name, result),
+                       .key = name,
+                       .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+                       .hint = did_you_mean(name, names)});
+  }
+}
+
 /// Where the inputs of a scenario's law come from.
 void say_what_was_prepared(Explanation& out) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> groups{
@@ -89,6 +104,7 @@ Explanation explanation(const Subject& subject, std::string_view result, std::sp
     if (found != results.end()) {
       out.value = found->value;
       out.derivation = slice(whole, static_cast<std::size_t>(found - results.begin()));
+      check_opened(out.derivation, out.result, open);
       if (scenario) {
         say_what_was_prepared(out);
         publish_names(out.derivation);
@@ -99,6 +115,7 @@ Explanation explanation(const Subject& subject, std::string_view result, std::sp
   out.value = subject.entry(subject.point)[at];
   out.derivation = stated(subject.entry.info, subject.entry.inputs, subject.point,
                           {.name = out.result, .unit = field.unit, .exps = out.exps, .value = out.value});
+  check_opened(out.derivation, out.result, open);
   out.handed_in.push_back(fmt::format("{} is code and no law over every scalar: its inputs, what it states of itself and the result are known, "
                                       "not the steps between them", subject.entry.info.id));
   return out;
@@ -223,29 +240,33 @@ Scenario scenario_of(const Resolver& resolver, const void* inputs, Mode mode) {
 
 Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* inputs, std::string_view result, std::span<const std::string> open) {
   const auto subject = subject_of(resolver, inputs);
-  auto out = explanation(subject, result, open);
-  if (subject.entry.traced != nullptr || !(std::abs(out.value) > 0)) return out;
+  if (subject.entry.traced != nullptr) return explanation(subject, result, open);
+  auto out = explanation(subject, result);
+  const auto name = scorecard_name(out.result);
   for (const Mode mode : {Mode::serve, Mode::train, Mode::infer}) {
+    Subject asked;
+    Explanation derived;
     try {
       const auto s = scenario_of(*resolver, inputs, mode);
       if (s.workload == nullptr || (s.hardware == nullptr && s.fleet == nullptr)) break;
-      const auto asked = subject_of(s);
-      const auto name = scorecard_name(out.result);
+      asked = subject_of(s);
       if (!known(asked, name)) continue;
-      const auto derived = explanation(asked, name, open);
-      if (derived.exps != out.exps || !(std::abs(derived.value - out.value) <= 1e-9 * std::abs(out.value))) continue;
-      out.derivation = derived.derivation;
-      out.handed_in = derived.handed_in;
-      out.handed_in.insert(out.handed_in.begin(), fmt::format("{} is code and no law over every scalar; what follows is the derivation of {} in the scenario that asks the "
-                                                              "same in mode {}, which gives the same number", subject.entry.info.id, name, name_of(mode)));
-      out.assumptions = derived.assumptions;
-      out.warnings = derived.warnings;
-      out.keeps = derived.keeps;
-      return out;
+      derived = explanation(asked, name);
     } catch (const Error&) {  // there is no such scenario in this mode
       continue;
     }
+    if (derived.exps != out.exps || !(std::abs(derived.value - out.value) <= 1e-9 * std::abs(out.value))) continue;
+    if (!open.empty()) derived = explanation(asked, name, open);
+    out.derivation = derived.derivation;
+    out.handed_in = derived.handed_in;
+    out.handed_in.insert(out.handed_in.begin(), fmt::format("{} is code and no law over every scalar; what follows is the derivation of {} in the scenario that asks the "
+                                                            "same in mode {}, which gives the same number", subject.entry.info.id, name, name_of(mode)));
+    out.assumptions = derived.assumptions;
+    out.warnings = derived.warnings;
+    out.keeps = derived.keeps;
+    return out;
   }
+  check_opened(out.derivation, result, open);
   return out;
 }
 

@@ -139,4 +139,8 @@ TEST_CASE("a model is derived through the scenario that asks the same", "[explor
 
 TEST_CASE("a number that is not there is refused with near misses", "[explore][explain]") {
   CHECK_THROWS_WITH(explanation(scenario("Llama3_70B", Mode::serve), "cost_per_tokn"), Catch::Contains("did you mean 'cost_per_token'?"));
+  const std::string wrong[] = {"MatmulTme"}, right[] = {"MatmulTime"};
+  CHECK_THROWS_WITH(explanation(scenario("Llama3_70B", Mode::serve), "itl", wrong), Catch::Contains("did you mean 'MatmulTime'?"));
+  CHECK(explanation(scenario("Llama3_70B", Mode::serve), "itl", right).derivation.nodes.size() >
+        explanation(scenario("Llama3_70B", Mode::serve), "itl").derivation.nodes.size());
 }
