@@ -1,5 +1,6 @@
 /// Engine and SystemEvaluator.
 
+#include "explanation_forms.hpp"
 #include "keywords.hpp"
 #include "result_box.hpp"
 #include "values.hpp"
@@ -7,6 +8,7 @@
 #include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/explain.hpp>
+#include <mlsysim/explore/explanation.hpp>
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/resolve/registry.hpp>
 
@@ -118,8 +120,10 @@ py::dict evaluate_scenario(const py::dict& values) {
 void bind_engine(py::module_& m) {
   m.def("_sweep", &sweep);
   m.def("_evaluate", &evaluate_scenario);
-  m.def("_explainable", [](const py::dict& values) { return explainable(Asked(values).scenario); });
-  m.def("_explain", [](const py::dict& values, const std::string& metric) { return explain(Asked(values).scenario, metric); });
+  m.def("_explainable", [](const py::dict& values) { return explainable_numbers(Asked(values).scenario); });
+  m.def("_explain", [](const py::dict& values, const std::string& metric, const std::vector<std::string>& open) {
+    return explanation_forms(explanation(Asked(values).scenario, metric, open));
+  });
   m.def("_operator_table", [](const py::dict& values, const std::string& metric) {
     const Asked asked(values);
     py::list out;

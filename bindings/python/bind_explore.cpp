@@ -1,15 +1,18 @@
 /// Questions about a scenario or a resolver. Answers come as the JSON of the command line; mlsysim/explore.py puts the
 /// units on.
 
+#include "explanation_forms.hpp"
 #include "keywords.hpp"
 #include "values.hpp"
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/explore/compare.hpp>
+#include <mlsysim/explore/explanation.hpp>
 #include <mlsysim/explore/explore.hpp>
 #include <mlsysim/explore/sensitivity.hpp>
 #include <mlsysim/explore/solve.hpp>
 #include <mlsysim/explore/uncertainty.hpp>
+#include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
@@ -21,12 +24,26 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace mlsysim::python {
+
+py::tuple explanation_forms(const Explanation& e) {
+  std::string json, text, markdown, latex;
+  {
+    const py::gil_scoped_release unlocked;
+    json = render(e, {.format = OutputFormat::json});
+    text = render(e, {});
+    markdown = render(e, {.format = OutputFormat::markdown});
+    latex = to_latex(e);
+  }
+  return py::make_tuple(json, text, markdown, latex);
+}
+
 namespace {
 
 constexpr RenderOptions kJson{.format = OutputFormat::json};
@@ -38,6 +55,7 @@ struct Asked {
   std::shared_ptr<const Problem> problem;
   std::vector<FieldInfo> fields;  ///< of the scenario or resolver, for the values of axes
   std::vector<py::object> keeps;
+  std::function<Explanation(const std::string&, const std::vector<std::string>&)> explain;
 };
 
 std::shared_ptr<Asked> ask_scenario(const py::dict& values) {
@@ -49,6 +67,7 @@ std::shared_ptr<Asked> ask_scenario(const py::dict& values) {
   keywords->require(supplied);
   asked->subject = subject_of(scenario);
   asked->problem = problem_of(scenario);
+  asked->explain = [scenario](const std::string& result, const std::vector<std::string>& open) { return explanation(scenario, result, open); };
   const auto fields = describe<Scenario>();
   asked->fields.assign(fields.begin(), fields.end());
   return asked;
@@ -58,7 +77,8 @@ std::shared_ptr<Asked> ask_resolver(const std::string& name, const py::dict& val
   auto asked = std::make_shared<Asked>();
   auto resolver = ResolverRegistry::standard().share(name);
   const Keywords keywords(resolver->inputs(), name);
-  Record in(*resolver, Side::inputs);
+  const auto held = std::make_shared<Record>(*resolver, Side::inputs);
+  Record& in = *held;
   FieldMask supplied;
   keywords.write_all(values, in.data(), supplied, asked->keeps);
   keywords.require(supplied);
@@ -66,7 +86,8 @@ std::shared_ptr<Asked> ask_resolver(const std::string& name, const py::dict& val
   const auto fields = resolver->inputs();
   asked->fields.assign(fields.begin(), fields.end());
   asked->problem = problem_of(resolver, in.data());
-  asked->subject = subject_of(std::move(resolver), in.data());
+  asked->subject = subject_of(resolver, in.data());
+  asked->explain = [resolver, held](const std::string& result, const std::vector<std::string>& open) { return explanation(resolver, held->data(), result, open); };
   return asked;
 }
 
@@ -253,6 +274,9 @@ void bind_explore(py::module_& m) {
       .def_property_readonly("inputs", [](const Asked& a) { return fields_of(a.subject.entry.inputs, a.subject.point); })
       .def_property_readonly("results", [](const Asked& a) {
         return fields_of(a.subject.entry.results, a.subject.entry(a.subject.point));
+      })
+      .def("explain", [](const Asked& a, const std::string& result, const std::vector<std::string>& open) {
+        return explanation_forms(a.explain(result, open));
       })
       .def("sensitivity", [](const Asked& a, const std::string& result, const std::vector<std::string>& inputs, double step) {
         const py::gil_scoped_release unlocked;

@@ -34,8 +34,13 @@ struct ScenarioRequest {
 [[nodiscard]] const Zoo& zoo();
 
 [[nodiscard]] Answer eval(const ScenarioRequest& request, const RenderOptions& options);
-/// The last target is the metric, where there is one.
-[[nodiscard]] Answer explain_metric(ScenarioRequest request, const RenderOptions& options);
+/// How a derivation is written.
+struct ExplainRequest {
+  std::vector<std::string> open;  ///< laws whose every operation is written out
+  bool latex = false;
+};
+/// The last target is the number to derive, where there is one; the others are a scenario or a resolver with its inputs.
+[[nodiscard]] Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, const RenderOptions& options);
 
 /// The scenario that a request describes. @throws as eval
 [[nodiscard]] BuiltScenario scenario_of(const ScenarioRequest& request);

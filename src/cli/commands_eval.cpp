@@ -2,14 +2,12 @@
 
 #include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/engine/explain.hpp>
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
 #include <mlsysim/report/sweep_report.hpp>
 #include <mlsysim/report/table.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -93,41 +91,6 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
     out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", evaluation.feasibility.summary);
   }
   return out;
-}
-
-Answer explain_metric(ScenarioRequest request, const RenderOptions& options) {
-  std::string metric;
-  const bool plan = !request.targets.empty() && names_a_file(request.targets[0]) && request.targets.size() < 3;
-  if (request.targets.size() == (plan ? 2u : 3u)) {
-    metric = request.targets.back();
-    request.targets.pop_back();
-  }
-  const Asked asked = ask(request);
-  const Scenario& s = asked.built.scenario;
-  if (metric.empty()) {
-    Table t{.schema = "mlsysim/table@1", .title = "what can be explained", .columns = {{"metric"}}};
-    for (auto& name : explainable(s)) t.rows.push_back({std::move(name)});
-    return {render(t, options)};
-  }
-  if (const auto dot = metric.find('.'); dot != std::string::npos) metric.erase(0, dot + 1);  // "performance.ttft"
-  const auto text = explain(s, metric);
-  if (options.format == OutputFormat::text) return {text.ends_with('\n') ? text : text + "\n"};
-  if (options.format == OutputFormat::markdown) return {"```text\n" + text + (text.ends_with('\n') ? "" : "\n") + "```\n"};
-  Table operators{.schema = "mlsysim/table@1",
-                  .title = metric,
-                  .columns = {{"name"}, {"group"}, {"pass"}, {"count"}, {"work", "FLOP"}, {"traffic", "B"}, {"time", "s"},
-                              {"share", "", "of the pass"}, {"limit"}}};
-  for (const auto& row : operator_table(s, metric))
-    operators.rows.push_back({row.name, row.group, row.pass, row.count, Work<>::from_base(row.work),
-                              Data<>::from_base(row.traffic), Time<>::from_base(row.time), row.share, row.limit});
-  if (options.format == OutputFormat::csv) return {render(operators, options)};
-  const auto rows = nlohmann::ordered_json::parse(render(operators, options));
-  const nlohmann::ordered_json json{{"schema", "mlsysim/explanation@1"},
-                                    {"metric", metric},
-                                    {"text", text},
-                                    {"columns", rows["columns"]},
-                                    {"operators", rows["rows"]}};
-  return {json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"};
 }
 
 Answer sweep(const SweepRequest& request, const RenderOptions& options) {

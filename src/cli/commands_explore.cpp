@@ -1,6 +1,9 @@
 #include "commands.hpp"
 
+#include <mlsysim/explore/explanation.hpp>
+#include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
+#include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 
@@ -87,6 +90,43 @@ Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked, 
   const auto result = pop(request, "a result", "e.g. mlsysim sensitivity Llama3_70B H100 itl --accelerators 8");
   const auto q = question_of(std::move(request));
   return {render(sensitivity(q.subject, result, {.inputs = asked.inputs, .step = asked.step}), options)};
+}
+
+Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, const RenderOptions& options) {
+  const bool resolver = !request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr;
+  const bool plan = !request.targets.empty() && names_a_file(request.targets[0]) && request.targets.size() < 3;
+  const bool named = resolver ? request.targets.size() > 1 && request.targets.back().find('=') == std::string::npos
+                              : request.targets.size() == (plan ? 2u : 3u);
+  std::string metric;
+  if (named) {
+    metric = std::move(request.targets.back());
+    request.targets.pop_back();
+  }
+  Explanation found;
+  std::vector<std::string> names;
+  if (resolver) {
+    const auto asked_of = resolver_of(request.targets);
+    if (named) found = explanation(asked_of.resolver, asked_of.inputs->data(), metric, asked.open);
+    else
+      for (const auto& f : subject_of(asked_of.resolver, asked_of.inputs->data()).entry.results) names.push_back(f.name);
+  } else {
+    const auto built = scenario_of(request);
+    if (named) {
+      found = explanation(built.scenario, metric, asked.open);
+      found.assumptions.insert(found.assumptions.end(), built.assumptions.begin(), built.assumptions.end());
+    } else {
+      names = explainable_numbers(built.scenario);
+    }
+  }
+  if (!named) {
+    if (asked.latex)
+      throw InputError({.id = "mlsysim.cli.078", .message = "a list of what can be explained has no LaTeX", .found = "no RESULT", .expected = "the name of a number",
+                        .hint = "e.g. mlsysim explain Llama3_70B H100 itl -o latex"});
+    Table t{.schema = "mlsysim/table@1", .title = "what can be explained", .columns = {{"metric"}}};
+    for (auto& name : names) t.rows.push_back({std::move(name)});
+    return {render(t, options)};
+  }
+  return {asked.latex ? to_latex(found, options.verbosity) : render(found, options)};
 }
 
 Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const RenderOptions& options) {

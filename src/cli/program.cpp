@@ -40,9 +40,9 @@ Program::Program() {
   app_.require_subcommand(1);
   app_.fallthrough();
   app_.get_formatter()->column_width(34);
-  app_.add_option("-o,--output", format_, "text, json, markdown or csv; before or after the command")
+  app_.add_option("-o,--output", format_, "text, json, markdown or csv, and latex for explain; before or after the command")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "json", "markdown", "csv"}));
+      ->check(CLI::IsMember({"text", "json", "markdown", "csv", "latex"}));
   app_.add_flag("-v,--verbose", verbose_, "assumptions with their sources, every part of the memory");
   app_.add_option("--zoo", zoo_paths_, "a YAML file or folder of your own, read beside the zoo; may be repeated")
       ->type_name("PATH")
@@ -123,13 +123,17 @@ std::string Program::explain_usage(const CLI::ParseError& error) const {
 }
 
 Answer Program::execute() {
-  render_.format = *choice_of<OutputFormat>(format_);
+  const CLI::App* command = innermost();
+  explain_.latex = format_ == "latex";
+  if (explain_.latex && command->get_name() != "explain")
+    throw InputError({.id = "mlsysim.cli.079", .message = "this command writes no LaTeX", .found = fmt::format("{} -o latex", command->get_name()),
+                      .expected = "text, json, markdown or csv", .hint = "mlsysim explain writes derivations as LaTeX"});
+  if (!explain_.latex) render_.format = *choice_of<OutputFormat>(format_);
   render_.verbosity = verbose_ ? Verbosity::verbose : Verbosity::brief;
   render_.colour = colour_of_stdout();
   render_.width = width_of_stdout();
   add_zoo_paths(zoo_paths_);
   set_plugin_request(plugins_);
-  const CLI::App* command = innermost();
   const CLI::App* parent = command->get_parent();
   const bool about_plugins = parent != nullptr && parent->get_name() == "plugin";
   if (about_plugins || command->get_name() == "version" || command->get_name() == "completion") return commands_.at(command)();

@@ -57,6 +57,7 @@ class Program {
   bool verbose_ = false;
   std::vector<std::string> zoo_paths_, words_;
   ScenarioRequest scenario_;
+  ExplainRequest explain_;
   SweepRequest sweep_;
   SensitivityRequest sensitivity_;
   SolveRequest solve_;

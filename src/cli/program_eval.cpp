@@ -99,14 +99,21 @@ void Program::eval_commands() {
                     {Place::model, Place::machine});
   targets(*t, "FLEET");
   scenario_options(*t, Mode::train);
-  auto* x = command(app_, "explain", "where a number of the scorecard comes from, law by law",
+  auto* x = command(app_, "explain", "where a number comes from, law by law",
                     "Examples:\n"
                     "  mlsysim explain Llama3_70B H100 itl --accelerators 8\n"
                     "  mlsysim explain plan.yaml ttft\n"
-                    "  mlsysim explain Llama3_70B H100          lists what can be explained",
-                    [this] { return explain_metric(scenario_, render_); }, {Place::model, Place::machine, Place::metric});
-  targets(*x, "HARDWARE");
-  target(*x, "METRIC", "name in the scorecard; without one, what can be explained is listed");
+                    "  mlsysim explain Llama3_70B H100 cost_per_token --accelerators 8 --open CostPerToken -o latex\n"
+                    "  mlsysim explain Roofline work='1 TFLOP' traffic='1 GB' peak='989 TFLOP/s' bandwidth='3.35 TB/s' time\n"
+                    "  mlsysim explain Llama3_70B H100          lists what can be explained\n"
+                    "A law that is called many times is written out once; --verbose writes out every call. -o latex, json and markdown\n"
+                    "hold the same derivation; -o csv the operators of the pass, or the numbers of each call.",
+                    [this] { return explain_metric(scenario_, explain_, render_); }, {Place::model, Place::machine, Place::metric});
+  x->add_option_function<std::vector<std::string>>(
+       "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
+       "MODEL HARDWARE, a plan file, or a resolver with key=value; then the RESULT: without one, what can be explained is listed")
+      ->required()->type_name("");
+  x->add_option("--open", explain_.open, "laws whose every operation is shown, separated by commas")->delimiter(',')->type_name("LAW,...")->allow_extra_args(false);
   scenario_options(*x, std::nullopt);
 
   auto* w = command(app_, "sweep", "one batch on several devices, batch sizes and precisions",

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <span>
 
 namespace mlsysim {
 namespace {
@@ -87,23 +88,30 @@ std::string derive_operator(const Subject& s, std::string_view name) {
 }
 
 /// Figures of the device behind the derivation, each with its source.
-std::string figures_of(const HardwareNode& hardware, Precision precision) {
-  if (hardware.entry == nullptr) return "  (the device was made by hand)\n";
-  std::string out;
-  const auto line = [&](const std::string& path) {
+std::vector<DeviceFigure> figures_of(const HardwareNode& hardware, Precision precision) {
+  std::vector<DeviceFigure> out;
+  if (hardware.entry == nullptr) return out;
+  const auto add = [&](const std::string& path) {
     const Figure* figure = hardware.entry->figure(path);
     if (figure == nullptr) return;
     const Source& source = hardware.entry->source_of(path);
-    out += fmt::format("  {:<28} {:<16} {} ({}, {})\n", hardware.name + "." + path, figure->authored, source.ref,
-                       name_of(source.kind), source.verified.empty() ? "recorded " + source.recorded : "verified " + source.verified);
+    out.push_back({hardware.name + "." + path, figure->authored,
+                   fmt::format("{}, {}, {}", source.ref, name_of(source.kind), source.verified.empty() ? "recorded " + source.recorded : "verified " + source.verified)});
   };
-  line("compute.dense." + std::string(name_of(precision)));
-  line("memory.bandwidth");
-  line("memory.capacity");
+  add("compute.dense." + std::string(name_of(precision)));
+  add("memory.bandwidth");
+  add("memory.capacity");
   for (const char* share : {"matrix", "matrix_narrow", "burst", "attention", "memory", "link"})
-    line(std::string("efficiency.") + share);
-  for (const char* time : {"launch", "wave", "split", "attention_launch"}) line(std::string("kernels.") + time);
-  line("device_link.bandwidth");
+    add(std::string("efficiency.") + share);
+  for (const char* time : {"launch", "wave", "split", "attention_launch"}) add(std::string("kernels.") + time);
+  add("device_link.bandwidth");
+  return out;
+}
+
+std::string figures_text(std::span<const DeviceFigure> figures) {
+  if (figures.empty()) return "  (the device was made by hand)\n";
+  std::string out;
+  for (const auto& f : figures) out += fmt::format("  {:<28} {:<16} {}\n", f.figure, f.value, f.source);
   return out;
 }
 
@@ -280,7 +288,7 @@ void require_metric(Mode mode, std::string_view metric) {
   const auto names = metrics_of(mode);
   if (std::find(names.begin(), names.end(), metric) != names.end()) return;
   throw LookupError({.id = "mlsysim.engine.020",
-                     .message = fmt::format("'{}' cannot be derived in mode {}", metric, name_of(mode)),
+                     .message = fmt::format("'{}' has no table of terms in mode {}", metric, name_of(mode)),
                      .key = std::string(metric),
                      .expected = fmt::format("one of {}", fmt::join(names, ", ")),
                      .hint = did_you_mean(metric, names)});
@@ -303,9 +311,14 @@ std::string explain(const Scenario& scenario, std::string_view metric) {
                                              : inference_answer(r, metric, notes);
   Notes quiet;
   const Fidelity fidelity = fidelity_or_default(scenario.fidelity, *scenario.workload, quiet);
-  const Precision precision = precision_or_default(scenario.precision, r.hardware(), quiet);
   return title(r, metric, a.value, name_of(fidelity)) + "\n" + a.body + "\nfigures of the device\n" +
-         figures_of(r.hardware(), precision) + "\nassumptions\n" + assumptions_text(book);
+         figures_text(device_figures(scenario)) + "\nassumptions\n" + assumptions_text(book);
+}
+
+std::vector<DeviceFigure> device_figures(const Scenario& scenario) {
+  Notes quiet;
+  const ResolvedScenario r(scenario, quiet);
+  return figures_of(r.hardware(), precision_or_default(scenario.precision, r.hardware(), quiet));
 }
 
 std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_view metric) {

@@ -1,9 +1,11 @@
+#include "detail/scenario_card.hpp"
 #include "detail/scenario_core.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/explore/subject.hpp>
+#include <mlsysim/scalars/traced.hpp>
 
 #include <fmt/format.h>
 
@@ -178,6 +180,8 @@ struct Scorecard {
   Scenario scenario;
   std::vector<FieldInfo> inputs;     ///< of Scenario
   std::vector<std::string> results;  ///< "performance.ttft"
+  detail::ScorecardState derived;    ///< of the results that exploration knows by name
+  std::vector<std::size_t> known;    ///< which those are
 
   void run(const double* in, double* out) const {
     Scenario s = scenario;
@@ -194,6 +198,45 @@ struct Scorecard {
     }
   }
 };
+
+/// What a derivation needs of a scenario whose numbers come from its scorecard.
+void fill_derived(Scorecard& card, const ResolvedScenario& r, std::span<const FieldInfo> results) {
+  Notes quiet;
+  auto& d = card.derived;
+  auto& state = d.books;
+  const Scenario& s = r.asked();
+  state.mode = r.mode();
+  state.generates = s.output_tokens.has_value();
+  auto& in = state.base;
+  in.run.accelerators = r.accelerators();
+  in.run.batch_size = s.batch_size;
+  in.run.seq_len = s.seq_len;
+  in.run.output_tokens = s.output_tokens.value_or(0);
+  add_books(state, r, quiet);
+  in.device.tdp = r.hardware().power.tdp.value_or(Power<>());
+  in.device.idle_fraction = conventions_or_standard(s.conventions).idle_fraction;
+  const bool textbook = fidelity_or_default(s.fidelity, *s.workload, quiet) == Fidelity::textbook;
+  if (r.mode() == Mode::serve) {
+    const auto request = detail::serve_request(r);
+    d.load = ServingModel{}.solve(request, quiet).utilization;
+    if (textbook) d.serving = prepare_textbook_serving(request, quiet);
+  } else if (r.mode() == Mode::train) {
+    const auto request = detail::train_request(r);
+    d.load = DistributedModel{}.solve(request, quiet).utilization;
+    if (textbook) d.step = prepare_textbook_distributed(request, quiet);
+  } else if (detail::is_whole_pass(r)) {
+    const auto a = InferencePassModel{}.solve(detail::pass_request(r), quiet);
+    d.load = std::min(1.0, max(a.latency_compute, a.latency_memory) / a.latency);
+  } else {
+    d.load = SingleNodeModel{}.solve(detail::infer_request(r), quiet).utilization;
+  }
+  for (std::size_t i = 0; i < results.size(); ++i)
+    for (const auto& f : describe<ScenarioResults<>>())
+      if (f.name == results[i].name) {
+        card.known.push_back(i);
+        d.positions.push_back(static_cast<std::uint16_t>(f.offset / sizeof(double)));
+      }
+}
 
 void use_scorecard(Subject& out, const ResolvedScenario& r) {
   auto card = std::make_shared<Scorecard>();
@@ -222,11 +265,23 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
       card->results.push_back(level->level_name + "." + m.name);
       out.entry.results.push_back(std::move(f));
     }
+  fill_derived(*card, r, out.entry.results);
   out.assumptions = base.assumptions;
   out.warnings = base.warnings;
   out.entry.inputs = card->inputs;
   out.entry.self = card;
   out.entry.evaluate = [](const void* self, const double* in, double* to) { static_cast<const Scorecard*>(self)->run(in, to); };
+  out.entry.traced = [](const void* self, const Traced* in, Traced* to) {
+    const auto& c = *static_cast<const Scorecard*>(self);
+    std::vector<double> given(c.inputs.size()), found(c.results.size()), card_numbers;
+    for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i].value;
+    c.run(given.data(), found.data());
+    for (std::size_t i = 0; i < found.size(); ++i) to[i] = Traced(found[i]);
+    for (const std::size_t i : c.known) card_numbers.push_back(found[i]);
+    std::vector<Traced> derived(c.known.size());
+    detail::scorecard_traced(c.derived, card_numbers.data(), derived.data());
+    for (std::size_t k = 0; k < c.known.size(); ++k) to[c.known[k]] = derived[k];
+  };
   out.entry.batch = [](const void* self, const double* const* in, double* const* to, std::size_t points) {
     const auto& c = *static_cast<const Scorecard*>(self);
     std::vector<double> given(c.inputs.size()), found(c.results.size());
@@ -282,6 +337,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   out.entry.batch = &detail::scenario_batch;
   out.entry.dual = &detail::scenario_dual;
   out.entry.interval = &detail::scenario_interval;
+  out.entry.traced = &detail::scenario_traced;
   for (auto& a : book.assumptions) {
     const bool known = std::any_of(out.assumptions.begin(), out.assumptions.end(),
                                    [&](const Assumption& b) { return a.name == b.name && a.value == b.value; });

@@ -116,52 +116,6 @@ Table points_table(const ExploreAnswer& a) {
   return t;
 }
 
-std::string render(const UncertaintyReport& r, const RenderOptions& options) {
-  if (options.format == OutputFormat::json) {
-    Json results = Json::array();
-    for (const auto& x : r.results) {
-      const std::string unit = unit_of(std::string(x.unit), x.exps);
-      const auto number = [&](double base) { return detail::json_value(base, x.exps, unit); };
-      Json j{{"result", x.result}, {"meaning", x.meaning}, {"unit", unit}, {"value", number(x.value)}, {"linear_sd", number(x.linear_sd)},
-             {"mean", number(x.mean)}, {"sd", number(x.sd)}, {"low", number(x.low)}, {"median", number(x.median)}, {"high", number(x.high)},
-             {"first_order", x.first}, {"total", x.total}};
-      j["outer_bounds"] = x.bound_low ? Json{number(*x.bound_low), number(*x.bound_high)} : Json(nullptr);
-      results.push_back(std::move(j));
-    }
-    Json j{{"schema", "mlsysim/uncertainty@1"}, {"subject", r.subject}, {"figures", r.figures}, {"results", results},
-           {"evaluations", r.evaluations}, {"not_finite", r.not_finite}, {"bottleneck", r.bottleneck}, {"flips", r.flips},
-           {"assumptions", Json::array()}};
-    for (const auto& a : r.assumptions) j["assumptions"].push_back({{"name", a.name}, {"value", a.value}, {"source", a.source}});
-    if (r.ranking)
-      j["ranking"] = {{"other", r.ranking->other}, {"result", r.ranking->result}, {"probability_below", r.ranking->below}, {"flips", r.ranking->flips}};
-    return detail::dumped(j);
-  }
-  Table t{.schema = "mlsysim/uncertainty@1", .title = r.subject,
-          .columns = {{"result"}, {"value"}, {"low"}, {"median"}, {"high"}, {"sd"}, {"linear sd"}, {"made by (total Sobol' index)"}}};
-  for (const auto& x : r.results) {
-    const std::string unit = unit_of(std::string(x.unit), x.exps);
-    const auto shown = [&](double base) {
-      const auto q = AnyQuantity::from_base(base, x.exps);
-      return unit.empty() ? pretty(base, options.digits) : pretty(q, unit, options.digits);
-    };
-    std::vector<std::size_t> order(r.figures.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return x.total[a] > x.total[b]; });
-    std::string made;
-    for (const std::size_t i : order)
-      if (x.total[i] > 0.005) made += fmt::format("{}{} {:.2g}", made.empty() ? "" : ", ", r.figures[i], x.total[i]);
-    t.rows.push_back({x.result, shown(x.value), shown(x.low), shown(x.median), shown(x.high), shown(x.sd), shown(x.linear_sd), made});
-  }
-  t.footer = fmt::format("{} evaluations", r.evaluations);
-  if (!r.bottleneck.empty()) t.footer += fmt::format("; {} is the longest part, another one in {:.3g} % of the samples", r.bottleneck, 100 * r.flips);
-  if (r.ranking)
-    t.footer += fmt::format("\n{} stays below that of {} with probability {:.4g}; the order flips in {:.3g} % of the samples", r.ranking->result,
-                            r.ranking->other, r.ranking->below, 100 * r.ranking->flips);
-  for (const auto& a : r.assumptions) t.footer += fmt::format("\n{}: {} ({})", a.name, a.value, a.source);
-  if (r.not_finite > 0) t.footer += fmt::format("; {} samples without a finite number left out", r.not_finite);
-  return render(t, options);
-}
-
 std::string render(const ExploreAnswer& a, const RenderOptions& options) {
   if (options.format == OutputFormat::json) return detail::dumped(json_of(a));
   return render(points_table(a), options);

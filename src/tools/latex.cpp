@@ -28,7 +28,7 @@ std::string wrapped(const Text& t, Binds at_least) {
 
 std::string number(double x) {
   if (x == std::floor(x) && std::abs(x) < 1e6) return fmt::format("{}", static_cast<long long>(x));
-  auto text = fmt::format("{:.6g}", x);
+  auto text = std::isnan(x) ? "\\mathrm{NaN}" : std::isinf(x) ? (x < 0 ? "-\\infty" : "\\infty") : fmt::format("{:.6g}", x);
   const auto e = text.find('e');
   if (e == std::string::npos) return text;
   return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
@@ -37,10 +37,19 @@ std::string number(double x) {
 /// Writes the nodes of one opened record.
 class Writer {
  public:
-  explicit Writer(const Derivation& derivation) : d_(derivation) {}
+  enum class Style {
+    law,      ///< names; calls of other laws by the law's name
+    names,    ///< names; calls of other laws with their number
+    numbers   ///< the numbers put in
+  };
+  explicit Writer(const Derivation& derivation, Style style = Style::law) : d_(derivation), style_(style) {}
 
   Text write(std::size_t node, bool top) {
     const DerivedNode& n = d_.nodes[node];
+    if (style_ == Style::numbers && (n.operands.empty() || (!top && !n.name.empty()))) {
+      const auto text = number(n.value);
+      return {text, n.value < 0 ? Binds::sum : text.find(' ') != std::string::npos ? Binds::product : Binds::atom};
+    }
     if (!top && !n.name.empty() && n.op != "input" && n.op != "constant" && n.op != "law_result") {
       intermediates_.emplace(node, n.name);
       return {latex_name(n.name), Binds::atom};
@@ -70,6 +79,7 @@ class Writer {
       std::string law = n.record < d_.records.size() && d_.records[n.record].law != nullptr
                             ? std::string(d_.records[n.record].law->id)
                             : "law";
+      if (style_ == Style::names) law = fmt::format("{}_{{{}}}", law, n.record + 1);
       return {fmt::format("\\mathrm{{{}}}\\!\\left[{}\\right]", law, latex_name(n.name)), Binds::atom};
     }
     if (op == "add")
@@ -122,6 +132,7 @@ class Writer {
   }
 
   const Derivation& d_;
+  Style style_;
   std::map<std::size_t, std::string> intermediates_;
 };
 
@@ -185,6 +196,57 @@ LatexLaw to_latex(const LawEntry& law) {
     if (std::find(out.equations.begin(), out.equations.end(), text) == out.equations.end())
       out.equations.push_back(std::move(text));
   for (const auto& text : out.equations) out.long_winded = out.long_winded || text.size() > kReadable;
+  return out;
+}
+
+namespace {
+
+/// Plain text inside a LaTeX document.
+std::string latex_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') out += "\\textbackslash{}";
+    else if (c == '^' || c == '~') out += fmt::format("\\{}{{}}", c);
+    else if (std::string_view("{}_&%$#").find(c) != std::string_view::npos) out += fmt::format("\\{}", c);
+    else out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_latex(const Derivation& d, Repeats repeats) {
+  std::string out;
+  const auto written = detail::written_records(d, repeats);
+  const auto value_line = [](const DerivedValue& v, std::string_view end) {
+    return fmt::format("  {} &= \\text{{{}}}{}\n", latex_name(v.name), latex_text(detail::shown_value(v)), end);
+  };
+  for (const std::size_t r : written.full) {
+    const auto& record = d.records[r];
+    out += fmt::format("\\paragraph{{[{}] {}}}", r + 1, latex_text(record.law->id));
+    if (!record.law->equation.empty()) out += fmt::format(" \\texttt{{{}}}", latex_text(record.law->equation));
+    if (!record.law->source.empty())
+      out += fmt::format(" \\cite{}{{{}}}", record.law->where.empty() ? "" : fmt::format("[{}]", latex_text(record.law->where)), record.law->source);
+    out += "\n\\begin{align*}\n";
+    for (const auto& v : record.inputs) out += value_line(v, " \\\\");
+    for (const auto& [name, node] : detail::equations_of(d, r, written.full)) {
+      const auto names = Writer(d, Writer::Style::names).write(node, true).latex;
+      const auto numbers = Writer(d, Writer::Style::numbers).write(node, true).latex;
+      out += fmt::format("  {} &= {} \\\\\n", latex_name(name), names);
+      const auto value = number(d.nodes[node].value);
+      out += numbers == value ? fmt::format("    &= {} \\\\\n", value) : fmt::format("    &= {} = {} \\\\\n", numbers, value);
+    }
+    for (std::size_t i = 0; i < record.results.size(); ++i)
+      out += value_line(record.results[i], i + 1 < record.results.size() ? " \\\\" : "");
+    out += "\\end{align*}\n";
+  }
+  for (const auto& [law, records] : written.further) {
+    out += fmt::format("\\noindent {} again, as above:", latex_text(law));
+    for (const std::size_t r : records)
+      out += fmt::format("{} [{}] ${} = \\text{{{}}}$", r == records.front() ? "" : ",", r + 1, latex_name(d.records[r].results.front().name),
+                         latex_text(detail::shown_value(d.records[r].results.front())));
+    out += "\n\n";
+  }
   return out;
 }
 

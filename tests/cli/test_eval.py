@@ -168,6 +168,41 @@ def test_explain(run):
     assert sum(row["share"] for row in structured["operators"]) == pytest.approx(1, rel=1e-6)
 
 
+def laws_of(call):
+    return {call["law"]}.union(*(laws_of(inner) for inner in call["calls"]))
+
+
+def test_explain_any_number(run):
+    card = run(*SERVE, "-o", "json").json()
+    for level in card["levels"].values():
+        for name, metric in level["metrics"].items():
+            if not isinstance(metric["value"], (int, float)) or isinstance(metric["value"], bool):
+                continue
+            done = run("explain", *SERVE[1:3], name, *SERVE[3:], "-o", "json")
+            assert done.code == 0, done.err
+    cost = run("explain", *SERVE[1:3], "cost_per_token", *SERVE[3:], "-o", "json").json()
+    assert {"CostPerToken", "TotalCost", "EnergyProportional", "MatmulTime"} <= laws_of(cost["derivation"])
+    assert cost["handed_in"] and cost["figures"]
+    latex = run("explain", *SERVE[1:3], "cost_per_token", *SERVE[3:], "-o", "latex")
+    assert latex.code == 0 and "\\begin{align*}" in latex.out and latex.out.count("{") == latex.out.count("}")
+    assert "### [1] Scenario" in run("explain", *SERVE[1:3], "tco", *SERVE[3:], "-o", "markdown").out
+
+
+def test_explain_a_resolver(run):
+    given = ["work=1 TFLOP", "traffic=1 GB", "peak=989 TFLOP/s", "bandwidth=3.35 TB/s"]
+    done = run("explain", "Roofline", *given, "time")
+    assert done.code == 0 and "time = max(compute, memory)" in done.out
+    assert "time" in run("explain", "Roofline", *given).out.split()
+    serving = run("explain", "ServingModel", "workload=Llama3_70B", "hardware=H100", "tp_size=8", "ttft")
+    assert serving.code == 0 and "MatmulTime" in serving.out and "ServingModel is code" in serving.out
+    model = run("explain", "TailLatencyModel", "arrival_rate=10 request/s", "service_latency=50 ms", "p99_latency")
+    assert model.code == 0 and "no law over every scalar" in model.out
+
+
+def test_latex_is_of_explain_alone(refused):
+    refused(*SERVE, "-o", "latex", parts=["eval", "LaTeX", "explain"])
+
+
 def test_sweep(run):
     done = run("sweep", "Llama3_8B", "A100,H100", "-b", "1,8", "-p", "fp16,fp8", "-o", "json")
     assert done.code == 0, done.err

@@ -92,6 +92,9 @@ def test_explains(llama, h100):
     assert "ttft" in card.explainable and "ms" in card.explain("ttft")
     with pytest.raises(mlsysim.LookupError, match="ttft"):
         card.explain("ttftt")
+    cost = card.explain("cost_per_token")
+    assert cost.derivation["law"] == "Scenario" and "CostPerToken" in cost and "align*" in cost.latex
+    assert cost.value == card.macro["cost_per_token"]
     rows = card.operators("ttft")
     assert rows and sum(r.share for r in rows) == pytest.approx(1, abs=0.02)
     assert rows[0].time >= rows[-1].time

@@ -167,3 +167,14 @@ def test_the_solver_of_wall_21():
     r = SensitivitySolver().solve(workload=Models.Llama3_70B, hardware=Hardware.H100, accelerators=8, batch_size=16)
     assert r.binding_constraint == "memory_bandwidth" and -1 < r.memory_bandwidth < -0.5
     assert "binds itl" in r.shadow_price
+
+
+def test_explain(chat):
+    cost = chat.explain("cost_per_token")
+    assert "CostPerToken" in cost and cost.handed_in and cost.derivation["calls"]
+    assert cost.latex.count("{") == cost.latex.count("}") and "### [1]" in cost.markdown
+    assert chat.explain("itl").operators
+    ring = mlsysim.ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us").explain("time")
+    assert ring.value == mlsysim.ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us").results["time"]
+    with pytest.raises(mlsysim.LookupError, match="itl"):
+        chat.explain("itll")

@@ -117,9 +117,11 @@ class SystemEvaluation:
             out += [f"| {line.ljust(width)} |" for line in block] + [rule]
         return "\n".join(out)
 
-    def explain(self, metric):
-        """The derivation of one metric: law by law, with the numbers put in; `explainable` lists what there is."""
-        return _core._explain(self._asked, metric)
+    def explain(self, metric, open=()):
+        """The derivation of any number of the scorecard, law by law; an Explanation, which as a string is its text."""
+        from .explore import Explanation
+
+        return Explanation(*_core._explain(self._asked, metric, [open] if isinstance(open, str) else list(open)))
 
     @property
     def explainable(self):

@@ -14,7 +14,7 @@ from ._mlsysim import Quantity
 from .errors import _input_error
 from .results import Infeasible
 
-__all__ = ["Difference", "Exploration", "FoundPoint", "Lever", "Sensitivity", "Solution", "Subject", "Sweep", "Uncertainty", "ask"]
+__all__ = ["Difference", "Explanation", "Exploration", "FoundPoint", "Lever", "Sensitivity", "Solution", "Subject", "Sweep", "Uncertainty", "ask"]
 
 
 def ask(what, hardware=None, **options):
@@ -72,6 +72,34 @@ class _Answer:
 
     def _repr_pretty_(self, printer, cycle):
         printer.text(self._text)
+
+
+class Explanation(str):
+    """A derivation; as a string, its text.
+
+    result, value, handed_in (what was not derived, in words), derivation (a tree of calls as plain data: law, equation,
+    source, inputs, results, operations, calls), operators (of the pass, where there is one), figures, assumptions,
+    markdown, latex.
+    """
+
+    def __new__(cls, data, text, markdown, latex):
+        out = super().__new__(cls, text)
+        out._data = json.loads(data)
+        out.result, out.value = out._data["metric"], _valued(out._data["value"], out._data["unit"])
+        out.handed_in, out.derivation = out._data["handed_in"], out._data["derivation"]
+        out.operators, out.figures, out.assumptions = out._data["operators"], out._data["figures"], out._data["assumptions"]
+        out.markdown, out.latex = markdown, latex
+        return out
+
+    def to_dict(self):
+        """The answer as plain data, ready for JSON."""
+        return self._data
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(str(self))
+
+    def _repr_markdown_(self):
+        return self.markdown
 
 
 class Sensitivity(_Answer):
@@ -182,6 +210,10 @@ class Subject:
     def describe(self):
         """{name: (unit, meaning)} of inputs and results."""
         return {name: (unit, meaning) for name, _, unit, meaning in [*self._core.inputs, *self._core.results]}
+
+    def explain(self, result, open=()):
+        """Where any result comes from, law by law; an Explanation. `open` names laws whose every operation is kept."""
+        return Explanation(*self._core.explain(result, [open] if isinstance(open, str) else list(open)))
 
     def sensitivity(self, result, inputs=(), step=0.1):
         """Exact elasticities, one-sided at kinks, of a result with respect to all inputs or some; a Sensitivity."""

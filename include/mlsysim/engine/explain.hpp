@@ -8,7 +8,8 @@
 
 namespace mlsysim {
 
-/// What `explain` can derive for a scenario's mode, e.g. "ttft", "itl", "memory", "latency", "step_latency_total".
+/// What `explain` can take apart into terms in a scenario's mode, e.g. "ttft", "itl", "memory", "latency", "step_latency".
+/// `explanation` of explore/explanation.hpp derives every number of the scorecard.
 [[nodiscard]] std::vector<std::string> explainable(const Scenario& scenario);
 
 /// Derivation as text: the result, the terms that it is made of (largest first, small ones collapsed), the law calls
@@ -24,5 +25,13 @@ struct OperatorRow {
   double share = 0;                        ///< of the pass
 };
 [[nodiscard]] std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_view metric);
+
+/// Figures of the device behind a scenario, each with its source; none for a device made by hand.
+struct DeviceFigure {
+  std::string figure;  ///< "H100.memory.bandwidth"
+  std::string value;   ///< as it was authored
+  std::string source;  ///< reference, kind and when it was checked
+};
+[[nodiscard]] std::vector<DeviceFigure> device_figures(const Scenario& scenario);
 
 }  // namespace mlsysim

@@ -47,7 +47,7 @@ struct PassCost {
   void add(const Op<T>& op, const OpCost<T>& cost, const Time<T>& issue) {
     // Nobody issues a collective of one rank.
     issued += issue * (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0}) : op.count);
-    total += cost.total;
+    total += named(op.name, cost.total);
     if (op.kind == OpKind::collective || op.kind == OpKind::host_transfer) {  // they have neither work nor launches
       network += cost.network;
       if (op.beside == Beside::pass) beside_pass += cost.network;

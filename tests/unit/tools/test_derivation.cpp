@@ -2,6 +2,7 @@
 #include "sample_laws.hpp"
 
 #include <mlsysim/tools/derivation.hpp>
+#include <mlsysim/tools/register.hpp>
 #include <mlsysim/tools/trace.hpp>
 
 #include "support/catch.hpp"
@@ -104,4 +105,65 @@ TEST_CASE("the text names law, source, units, intermediates and numbers", "[tool
   CHECK_THAT(text, ContainsSubstring("compute = work / peak"));
   CHECK_THAT(text, ContainsSubstring("time = max(compute, memory)"));
   CHECK_THAT(text, ContainsSubstring("-> time = 1000 ms"));
+}
+
+namespace {
+
+/// A choice, a term of zero, a factor of one, a product that is used twice, and a result that nothing else needs.
+struct Choosy {
+  static constexpr LawInfo info{.id = "Choosy", .equation = "a, b", .source = ""};
+  template <class T>
+  struct Inputs {
+    T x{3.0}, y{2.0}, unused{7.0}, nothing{0.0};
+    static constexpr auto fields() {
+      return rows(field(&Inputs::x, "x", "", ""), field(&Inputs::y, "y", "", ""), field(&Inputs::unused, "unused", "", ""),
+                  field(&Inputs::nothing, "nothing", "", ""));
+    }
+  };
+  template <class T>
+  struct Result {
+    T a{0.0}, b{0.0};
+    static constexpr auto fields() { return rows(field(&Result::a, "a", "", ""), field(&Result::b, "b", "", "")); }
+  };
+  template <class T>
+  [[nodiscard]] static Result<T> solve(const Inputs<T>& in) {
+    const T shared = in.x * in.y + in.x * in.x + in.y * in.y;
+    const T taken = select(in.x > in.y, shared / 2.0, in.unused);
+    return {.a = taken * 1.0 + in.nothing + shared * shared, .b = in.unused + in.x};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a slice holds what one result hangs on", "[tools]") {
+  const auto entry = make_entry<Choosy>();
+  const std::string open[] = {"Choosy"};
+  const std::vector<double> at{3, 2, 7, 0};
+  const auto whole = derive(entry, at, open);
+  const auto d = slice(whole, 0);
+  REQUIRE(d.records.size() == 1);
+  const auto& record = d.records[0];
+  // 19 = 3*2 + 9 + 4; a = 19/2 + 361.
+  REQUIRE(record.results.size() == 1);
+  CHECK(record.results[0].value == 370.5);
+  REQUIRE(record.inputs.size() == 2);
+  CHECK(record.inputs[0].name == "x");
+  CHECK(record.inputs[1].name == "y");
+  REQUIRE(record.roots.size() == 1);
+  CHECK(d.nodes[record.roots[0]].name == "a");
+  for (const auto& n : d.nodes) {
+    CHECK(n.op != "select");
+    for (const std::size_t o : n.operands) CHECK(o < d.nodes.size());
+    if (n.op == "input") CHECK(record.inputs[n.field].name == n.name);
+  }
+  const auto text = to_text(d);
+  CAPTURE(text);
+  CHECK_THAT(text, ContainsSubstring("part_1 = (x * y) + (x * x) + (y * y)"));
+  CHECK_THAT(text, ContainsSubstring("a = (part_1 / 2) + (part_1 * part_1)"));
+  CHECK_THAT(text, ContainsSubstring("= (19 / 2) + (19 * 19) = 370.5"));
+  // The other result is made of other inputs.
+  const auto other = slice(whole, 1);
+  REQUIRE(other.records[0].inputs.size() == 2);
+  CHECK(other.records[0].inputs[1].name == "unused");
+  CHECK_THAT(to_text(other), ContainsSubstring("b = unused + x"));
 }

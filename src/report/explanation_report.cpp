@@ -1,0 +1,172 @@
+#include <mlsysim/report/explanation_report.hpp>
+
+#include "detail/json_value.hpp"
+
+#include <mlsysim/report/table.hpp>
+#include <mlsysim/tools/latex.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mlsysim {
+namespace {
+
+using detail::Json;
+
+Repeats repeats_of(Verbosity v) { return v == Verbosity::verbose ? Repeats::shown : Repeats::counted; }
+
+std::string unit_of(const DerivedValue& v) { return v.unit.empty() ? canonical_unit(v.exps) : std::string(v.unit); }
+
+std::string shown(const Explanation& e) {
+  return detail::shown_value({.name = e.result, .unit = e.unit, .exps = e.exps, .value = e.value});
+}
+
+Json operation(const Derivation& d, std::size_t at, bool top) {
+  const auto& n = d.nodes[at];
+  Json out{{"op", n.op}, {"value_base_units", detail::json_number(n.value)}};
+  if (!n.name.empty()) out["name"] = n.name;
+  if (n.op == "law_result") out["call"] = n.record + 1;
+  if (n.operands.empty()) return out;
+  if (!top && !n.name.empty()) return {{"op", "name"}, {"name", n.name}, {"value_base_units", detail::json_number(n.value)}};
+  out["operands"] = Json::array();
+  for (const std::size_t o : n.operands) out["operands"].push_back(operation(d, o, false));
+  return out;
+}
+
+Json value_json(const Derivation& d, const DerivedValue& v, std::size_t self) {
+  const auto unit = unit_of(v);
+  Json out{{"name", v.name}, {"unit", unit}, {"value", detail::json_value(v.value, v.exps, unit)}};
+  if (v.record != kNone && v.record != self) {
+    const auto& from = d.records[v.record];
+    out["from"] = {{"call", v.record + 1}, {v.from_input ? "input" : "result", (v.from_input ? from.inputs : from.results)[v.field].name}};
+  } else if (v.node != kNone) {
+    out["from"] = operation(d, v.node, false);
+  }
+  return out;
+}
+
+/// A call with the calls inside it.
+Json call_json(const Derivation& d, std::size_t r, std::span<const std::size_t> all) {
+  const auto& record = d.records[r];
+  Json out{{"call", r + 1}, {"law", record.law->id}, {"equation", record.law->equation}, {"source", record.law->source},
+           {"where", record.law->where}, {"assumptions", record.law->assumptions}, {"inputs", Json::array()}, {"results", Json::array()}};
+  for (const auto& v : record.inputs) out["inputs"].push_back(value_json(d, v, r));
+  for (const auto& v : record.results) out["results"].push_back(value_json(d, v, r));
+  if (!record.roots.empty()) {
+    out["operations"] = Json::array();
+    for (const auto& [name, node] : detail::equations_of(d, r, all)) out["operations"].push_back({{"result", name}, {"tree", operation(d, node, true)}});
+  }
+  out["calls"] = Json::array();
+  for (std::size_t c = r + 1; c < d.records.size(); ++c)
+    if (d.records[c].parent == r) out["calls"].push_back(call_json(d, c, all));
+  return out;
+}
+
+Table operators_table(const Explanation& e) {
+  Table t{.schema = "mlsysim/table@1",
+          .title = e.result,
+          .columns = {{"name"}, {"group"}, {"pass"}, {"count"}, {"work", "FLOP"}, {"traffic", "B"}, {"time", "s"},
+                      {"share", "", "of the pass"}, {"limit"}}};
+  for (const auto& row : e.operators)
+    t.rows.push_back({row.name, row.group, row.pass, row.count, Work<>::from_base(row.work), Data<>::from_base(row.traffic),
+                      Time<>::from_base(row.time), row.share, row.limit});
+  return t;
+}
+
+std::string json_of(const Explanation& e) {
+  const auto& d = e.derivation;
+  std::vector<std::size_t> all(d.records.size());
+  for (std::size_t r = 0; r < all.size(); ++r) all[r] = r;
+  const std::string unit = e.unit.empty() ? canonical_unit(e.exps) : e.unit;
+  Json figures = Json::array(), assumptions = Json::array();
+  for (const auto& f : e.figures) figures.push_back({{"figure", f.figure}, {"value", f.value}, {"source", f.source}});
+  for (const auto& a : e.assumptions) assumptions.push_back({{"name", a.name}, {"value", a.value}, {"source", a.source}});
+  const auto operators = Json::parse(render(operators_table(e), {.format = OutputFormat::json}));
+  return detail::dumped({{"schema", "mlsysim/explanation@1"}, {"subject", e.subject}, {"metric", e.result}, {"meaning", e.meaning},
+                         {"unit", unit}, {"value", detail::json_value(e.value, e.exps, unit)}, {"handed_in", e.handed_in},
+                         {"derivation", call_json(d, 0, all)}, {"columns", operators["columns"]}, {"operators", operators["rows"]},
+                         {"figures", figures}, {"assumptions", assumptions}, {"warnings", e.warnings}});
+}
+
+/// One line for each number of each call.
+std::string csv_of(const Explanation& e) {
+  if (!e.operators.empty()) return render(operators_table(e), {.format = OutputFormat::csv});
+  Table t{.schema = "mlsysim/table@1", .title = e.result, .columns = {{"call"}, {"inside"}, {"law"}, {"side"}, {"name"}, {"unit"}, {"value"}, {"source"}}};
+  for (std::size_t r = 0; r < e.derivation.records.size(); ++r) {
+    const auto& record = e.derivation.records[r];
+    const auto add = [&](const char* side, const DerivedValue& v) {
+      const auto unit = unit_of(v);
+      const double x = unit.empty() ? v.value : AnyQuantity::from_base(v.value, v.exps).in(unit);
+      t.rows.push_back({static_cast<double>(r + 1), record.parent == kNone ? Table::Cell() : Table::Cell(static_cast<double>(record.parent + 1)),
+                        record.law->id, side, v.name, unit, x, record.law->source});
+    };
+    for (const auto& v : record.inputs) add("input", v);
+    for (const auto& v : record.results) add("result", v);
+  }
+  return render(t, {.format = OutputFormat::csv});
+}
+
+std::string derivation_title(const Explanation& e) { return fmt::format("{} = {}{}", e.result, shown(e), e.meaning.empty() ? "" : "   (" + e.meaning + ")"); }
+
+std::string text_of(const Explanation& e, Verbosity verbosity) {
+  std::string out = e.terms;
+  const bool scenario = !e.figures.empty();
+  if (out.empty()) {
+    out = fmt::format("{}\n  {}\n", derivation_title(e), e.subject);
+    if (scenario) {
+      out += "\nfigures of the device\n";
+      for (const auto& f : e.figures) out += fmt::format("  {:<28} {:<16} {}\n", f.figure, f.value, f.source);
+    }
+    if (!e.assumptions.empty()) out += "\nassumptions\n";
+    for (const auto& a : e.assumptions) out += fmt::format("  {:<28} {:<16} {}\n", a.name, a.value, a.source);
+  }
+  if (!out.ends_with('\n')) out += "\n";
+  if (!e.handed_in.empty()) out += "\nhanded in\n";
+  for (const auto& words : e.handed_in) out += fmt::format("  {}\n", words);
+  return out + "\nlaw by law\n" + to_text(e.derivation, repeats_of(verbosity));
+}
+
+std::string markdown_of(const Explanation& e, const RenderOptions& options) {
+  std::string out = fmt::format("## {} = {}\n\n{}{}\n\n", e.result, shown(e), e.subject, e.meaning.empty() ? "" : ": " + e.meaning);
+  if (!e.operators.empty()) {
+    auto t = operators_table(e);
+    t.title.clear();
+    out += render(t, options) + "\n";
+  }
+  if (!e.handed_in.empty()) {
+    out += "Handed in:\n\n";
+    for (const auto& words : e.handed_in) out += fmt::format("- {}\n", words);
+    out += "\n";
+  }
+  out += to_markdown(e.derivation, repeats_of(options.verbosity));
+  const auto table = [&](std::string title, std::string first, const auto& rows) {
+    Table t{.schema = "mlsysim/table@1", .title = "", .columns = {{std::move(first)}, {"value"}, {"source"}}};
+    for (const auto& [name, value, source] : rows) t.rows.push_back({name, value, source});
+    out += fmt::format("\n### {}\n\n{}", title, render(t, options));
+  };
+  if (!e.figures.empty()) table("Figures of the device", "figure", e.figures);
+  if (!e.assumptions.empty()) table("Assumptions", "name", e.assumptions);
+  return out;
+}
+
+}  // namespace
+
+std::string render(const Explanation& e, const RenderOptions& options) {
+  switch (options.format) {
+    case OutputFormat::text: break;
+    case OutputFormat::json: return json_of(e);
+    case OutputFormat::markdown: return markdown_of(e, options);
+    case OutputFormat::csv: return csv_of(e);
+  }
+  return text_of(e, options.verbosity);
+}
+
+std::string to_latex(const Explanation& e, Verbosity verbosity) {
+  std::string out = fmt::format("% {}: {} = {}\n", e.subject, e.result, shown(e));
+  for (const auto& words : e.handed_in) out += fmt::format("% handed in: {}\n", words);
+  return out + to_latex(e.derivation, repeats_of(verbosity));
+}
+
+}  // namespace mlsysim

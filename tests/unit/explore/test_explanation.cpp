@@ -1,0 +1,146 @@
+#include <support/catch.hpp>
+
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/explore/explanation.hpp>
+#include <mlsysim/resolve/record.hpp>
+#include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlsysim;
+
+namespace {
+
+Scenario scenario(const char* model, Mode mode, double devices = 8) {
+  const Zoo& zoo = standard_zoo();
+  Scenario s;
+  s.workload = &zoo.at<Workload>(model);
+  s.hardware = &zoo.at<HardwareNode>("H100");
+  s.accelerators = devices;
+  s.mode = mode;
+  s.batch_size = 16;
+  return s;
+}
+
+bool calls(const Explanation& e, std::string_view law) {
+  return std::any_of(e.derivation.records.begin(), e.derivation.records.end(), [&](const auto& r) { return r.law->id == law; });
+}
+bool hands_in(const Explanation& e, std::string_view words) {
+  return std::any_of(e.handed_in.begin(), e.handed_in.end(), [&](const auto& line) { return line.find(words) != std::string::npos; });
+}
+
+/// The value of an operation again, from its operands.
+double again(const Derivation& d, std::size_t n) {
+  const auto& node = d.nodes[n];
+  const auto v = [&](std::size_t i) { return d.nodes[node.operands[i]].value; };
+  if (node.op == "add") return v(0) + v(1);
+  if (node.op == "subtract") return v(0) - v(1);
+  if (node.op == "multiply") return v(0) * v(1);
+  if (node.op == "divide") return v(0) / v(1);
+  if (node.op == "min") return std::min(v(0), v(1));
+  if (node.op == "max") return std::max(v(0), v(1));
+  if (node.op == "ceil") return std::ceil(v(0));
+  if (node.op == "floor") return std::floor(v(0));
+  return node.value;
+}
+
+/// Every number of the scorecard is derived, to the number of the scorecard, and every operation that is kept is right.
+void derives_the_scorecard(const Scenario& s) {
+  const auto card = SystemEvaluator::evaluate(s);
+  for (const auto* level : card.levels())
+    for (const auto& m : level->metrics) {
+      if (!std::holds_alternative<double>(m.value)) continue;
+      INFO(level->level_name << "." << m.name);
+      const auto e = explanation(s, level->level_name + "." + m.name);
+      CHECK(e.value == Approx(std::get<double>(m.value)).epsilon(1e-9));
+      REQUIRE(!e.derivation.records.empty());
+      CHECK(e.derivation.records.front().results.front().value == Approx(e.value));
+      for (std::size_t n = 0; n < e.derivation.nodes.size(); ++n) CHECK(again(e.derivation, n) == Approx(e.derivation.nodes[n].value));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("every number of a scorecard is derived", "[explore][explain]") {
+  derives_the_scorecard(scenario("Llama3_70B", Mode::serve));
+  derives_the_scorecard(scenario("Llama3_8B", Mode::train));
+  derives_the_scorecard(scenario("Llama3_8B", Mode::infer, 1));
+  derives_the_scorecard(scenario("ResNet50", Mode::infer, 1));
+  auto textbook = scenario("Llama3_70B", Mode::serve);
+  textbook.fidelity = Fidelity::textbook;
+  textbook.output_tokens = 100;
+  derives_the_scorecard(textbook);
+  textbook = scenario("Llama3_8B", Mode::train);
+  textbook.fidelity = Fidelity::textbook;
+  derives_the_scorecard(textbook);
+}
+
+TEST_CASE("a cost is derived through the laws of the books down to the operators", "[explore][explain]") {
+  const auto e = explanation(scenario("Llama3_70B", Mode::serve), "cost_per_token");
+  for (const char* law : {"CostPerToken", "TotalCost", "FacilityEnergy", "EnergyProportional", "MatmulTime", "AttentionTime"}) {
+    INFO(law);
+    CHECK(calls(e, law));
+  }
+  CHECK(hands_in(e, "device.*"));
+  // What it does not hang on is not there.
+  const auto& inputs = e.derivation.records.front().inputs;
+  const auto named = [&](std::string_view name) { return std::any_of(inputs.begin(), inputs.end(), [&](const auto& v) { return v.name == name; }); };
+  CHECK(named("batch_size"));
+  CHECK(named("kwh_price"));
+  CHECK_FALSE(named("facility.carbon_intensity"));
+  CHECK_FALSE(calls(e, "CarbonFootprint"));
+  CHECK(calls(explanation(scenario("Llama3_70B", Mode::serve), "carbon_footprint"), "CarbonFootprint"));
+}
+
+TEST_CASE("textbook books say what was handed in", "[explore][explain]") {
+  auto s = scenario("Llama3_70B", Mode::serve);
+  s.fidelity = Fidelity::textbook;
+  const auto e = explanation(s, "tco");
+  CHECK(calls(e, "TotalCost"));
+  CHECK(hands_in(e, "utilization"));
+  CHECK(calls(explanation(s, "itl"), "TextbookDecode"));
+  CHECK(hands_in(explanation(s, "memory_used"), "memory_used"));
+}
+
+TEST_CASE("a law is derived operation by operation, a resolver as far as it states itself", "[explore][explain]") {
+  const auto explain_resolver = [](const char* name, std::initializer_list<std::pair<const char*, const char*>> given, const char* result) {
+    auto resolver = ResolverRegistry::standard().share(name);
+    Record in(*resolver, Side::inputs);
+    for (const auto& [key, text] : given) in.set(key, DynamicValue(AnyQuantity::parse(text)));
+    return explanation(subject_of(resolver, in.data()), result);
+  };
+  const auto law = explain_resolver("RingAllReduce", {{"message", "1 GB"}, {"ranks", "8"}, {"bandwidth", "400 GB/s"}, {"alpha", "5 us"}}, "time");
+  REQUIRE(law.derivation.records.size() == 1);
+  CHECK(law.derivation.nodes.size() > 5);
+  CHECK(law.handed_in.empty());
+  const auto code = explain_resolver("TailLatencyModel", {{"arrival_rate", "10 request/s"}, {"service_latency", "50 ms"}}, "p99_latency");
+  CHECK(code.derivation.nodes.empty());
+  CHECK(code.value > 0);
+  CHECK(hands_in(code, "no law"));
+}
+
+TEST_CASE("a model is derived through the scenario that asks the same", "[explore][explain]") {
+  const Zoo& zoo = standard_zoo();
+  const auto resolver = ResolverRegistry::standard().share("ServingModel");
+  Record in(*resolver, Side::inputs);
+  in.set("workload", DynamicValue(&zoo.at<Workload>("Llama3_70B")));
+  in.set("hardware", DynamicValue(&zoo.at<HardwareNode>("H100")));
+  in.set("tp_size", DynamicValue(Value(8.0)));
+  for (const char* result : {"ttft", "itl", "token_throughput"}) {
+    INFO(result);
+    const auto e = explanation(resolver, in.data(), result);
+    CHECK(calls(e, "MatmulTime"));
+    CHECK(hands_in(e, "ServingModel is code"));
+    CHECK(e.derivation.records.front().results.front().value == Approx(e.value).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a number that is not there is refused with near misses", "[explore][explain]") {
+  CHECK_THROWS_WITH(explanation(scenario("Llama3_70B", Mode::serve), "cost_per_tokn"), Catch::Contains("did you mean 'cost_per_token'?"));
+  const std::string wrong[] = {"MatmulTme"}, right[] = {"MatmulTime"};
+  CHECK_THROWS_WITH(explanation(scenario("Llama3_70B", Mode::serve), "itl", wrong), Catch::Contains("did you mean 'MatmulTime'?"));
+  CHECK(explanation(scenario("Llama3_70B", Mode::serve), "itl", right).derivation.nodes.size() >
+        explanation(scenario("Llama3_70B", Mode::serve), "itl").derivation.nodes.size());
+}
