@@ -82,7 +82,7 @@ void check_result(std::span<const FieldInfo> outputs, const void* result, std::s
     throw SolverError({.id = "mlsysim.resolve.013",
                        .message = fmt::format("{} gave a result that is {}", resolver, std::isnan(*x) ? "no number" : "not finite"),
                        .key = f.name,
-                       .found = fmt::format("{} = {}", f.name, *x) + (zeros.empty() ? "" : ", with these inputs at zero: " + zeros),
+                       .found = fmt::format("{} = {}", f.name, std::isnan(*x) ? std::string("nan") : fmt::format("{}", *x)) + (zeros.empty() ? "" : ", with these inputs at zero: " + zeros),
                        .expected = "a finite number, or Infeasible where there is no answer",
                        .hint = zeros.empty() ? "look for a division by zero or the root of a negative number in its solve"
                                              : "give those inputs that the result divides by"});
