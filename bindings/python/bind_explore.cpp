@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -49,11 +50,61 @@ namespace {
 constexpr RenderOptions kJson{.format = OutputFormat::json};
 constexpr RenderOptions kText{};
 
+/// Raises what Python holds for the main thread, KeyboardInterrupt above all. Looks at most every 20 ms, for its price is
+/// the GIL; without effect on other threads.
+void heed_signals() {
+  using Clock = std::chrono::steady_clock;
+  static std::atomic<Clock::rep> next{0};
+  const auto now = Clock::now().time_since_epoch();
+  if (now.count() < next.load(std::memory_order_relaxed)) return;
+  next.store((now + std::chrono::duration_cast<Clock::duration>(std::chrono::milliseconds(20))).count(), std::memory_order_relaxed);
+  const py::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+/// The law behind a heeding one.
+const LawEntry& heeded(const void* self) {
+  heed_signals();
+  return *static_cast<const LawEntry*>(self);
+}
+
+/// The same law, which Ctrl-C ends between two evaluations: every question about a subject comes down to them.
+LawEntry heeding_signals(const LawEntry& law) {
+  LawEntry out = law;
+  out.self = std::make_shared<const LawEntry>(law);
+  out.evaluate = [](const void* self, const double* in, double* to) {
+    const LawEntry& l = heeded(self);
+    l.evaluate(l.self.get(), in, to);
+  };
+  out.batch = [](const void* self, const double* const* in, double* const* to, std::size_t points) {
+    const LawEntry& l = heeded(self);
+    l.batch(l.self.get(), in, to, points);
+  };
+  if (law.dual != nullptr)
+    out.dual = [](const void* self, const Dual<8>* in, Dual<8>* to) {
+      const LawEntry& l = heeded(self);
+      l.dual(l.self.get(), in, to);
+    };
+  if (law.interval != nullptr)
+    out.interval = [](const void* self, const Interval* in, Interval* to) {
+      const LawEntry& l = heeded(self);
+      l.interval(l.self.get(), in, to);
+    };
+  if (law.traced != nullptr)
+    out.traced = [](const void* self, const Traced* in, Traced* to) {
+      const LawEntry& l = heeded(self);
+      l.traced(l.self.get(), in, to);
+    };
+  return out;
+}
+
 /// What is asked, with everything that it points to.
 struct Asked {
   Subject subject;
   std::shared_ptr<const Problem> problem;
   std::vector<FieldInfo> fields;  ///< of the scenario or resolver, for the values of axes
+  std::shared_ptr<const Resolver> resolver{};  ///< null for a scenario
+  std::shared_ptr<const Record> inputs{};      ///< of the resolver
   std::vector<py::object> keeps;
   std::function<Explanation(const std::string&, const std::vector<std::string>&)> explain;
 };
@@ -66,6 +117,7 @@ std::shared_ptr<Asked> ask_scenario(const py::dict& values) {
   keywords->write_all(values, &scenario, supplied, asked->keeps);
   keywords->require(supplied);
   asked->subject = subject_of(scenario);
+  asked->subject.entry = heeding_signals(asked->subject.entry);
   asked->problem = problem_of(scenario);
   asked->explain = [scenario](const std::string& result, const std::vector<std::string>& open) { return explanation(scenario, result, open); };
   const auto fields = describe<Scenario>();
@@ -77,8 +129,8 @@ std::shared_ptr<Asked> ask_resolver(const std::string& name, const py::dict& val
   auto asked = std::make_shared<Asked>();
   auto resolver = ResolverRegistry::standard().share(name);
   const Keywords keywords(resolver->inputs(), name);
-  const auto held = std::make_shared<Record>(*resolver, Side::inputs);
-  Record& in = *held;
+  const auto record = std::make_shared<Record>(*resolver, Side::inputs);
+  Record& in = *record;
   FieldMask supplied;
   keywords.write_all(values, in.data(), supplied, asked->keeps);
   keywords.require(supplied);
@@ -86,8 +138,13 @@ std::shared_ptr<Asked> ask_resolver(const std::string& name, const py::dict& val
   const auto fields = resolver->inputs();
   asked->fields.assign(fields.begin(), fields.end());
   asked->problem = problem_of(resolver, in.data());
-  asked->subject = subject_of(resolver, in.data());
-  asked->explain = [resolver, held](const std::string& result, const std::vector<std::string>& open) { return explanation(resolver, held->data(), result, open); };
+  asked->explain = [resolver, record](const std::string& result, const std::vector<std::string>& open) {
+    return explanation(resolver, record->data(), result, open);
+  };
+  asked->resolver = resolver;
+  asked->inputs = record;
+  asked->subject = subject_of(std::move(resolver), in.data());
+  asked->subject.entry = heeding_signals(asked->subject.entry);
   return asked;
 }
 
@@ -96,6 +153,22 @@ py::list fields_of(const std::vector<FieldInfo>& fields, const std::vector<doubl
   for (std::size_t i = 0; i < fields.size(); ++i)
     out.append(py::make_tuple(fields[i].name, to_python(fields[i], DynamicValue(Value(values[i]), fields[i].exps)), fields[i].unit, fields[i].meaning));
   return out;
+}
+
+/// (resolver, reason, smallest change, facts) where a resolver has no answer to its inputs, else None.
+py::object infeasible_of(const Asked& a) {
+  if (a.resolver == nullptr || a.subject.entry.is_law) return py::none();
+  Record out(*a.resolver, Side::outputs);
+  SolveContext context;
+  Status status{};
+  {
+    const py::gil_scoped_release unlocked;
+    status = a.resolver->solve(a.inputs->data(), out.data(), context);
+  }
+  if (status == Status::ok) return py::none();
+  py::dict facts;
+  for (const auto& f : context.why.facts) facts[py::str(f.name)] = f.value;
+  return py::make_tuple(a.resolver->info().name, context.why.reason, context.why.smallest_change, facts);
 }
 
 std::pair<std::string, std::string> solve_asked(const Asked& a, const std::string& condition, const std::string& free,
@@ -172,7 +245,37 @@ Question question_of(const py::list& objectives, const std::vector<std::string>&
   return q;
 }
 
-/// (JSON, text, seconds, state) of a search. Ctrl-C ends it with what it has.
+/// {name: value} of a found point, as `ask` takes them: numbers typed as their fields are, objects themselves.
+py::dict axes_at(const Asked& a, const Space& space, const FoundPoint& point) {
+  py::dict out;
+  const auto rows = space.rows_at(point.index);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const auto& axis = space.axes()[k];
+    // Off the grid a number is known by its text alone.
+    if (point.between && point.labels[k] != axis.label(rows[k])) {
+      const auto q = AnyQuantity::parse(point.labels[k]);
+      out[py::str(axis.names[0])] = to_python(DynamicValue(Value(q.base()), q.exponents()));
+      continue;
+    }
+    for (std::size_t i = 0; i < axis.names.size(); ++i) {
+      const FieldInfo* field = find_field(a.fields, axis.names[i]);
+      if (field == nullptr) field = find_field(space.sample().entry.inputs, axis.names[i]);
+      const auto& value = axis.rows[rows[k]][i];
+      out[py::str(axis.names[i])] = field != nullptr ? to_python(*field, value) : to_python(value);
+    }
+  }
+  return out;
+}
+
+/// The same of every point that an answer lists: (best, front).
+py::tuple axes_of(const Asked& a, const Space& space, const ExploreAnswer& answer) {
+  py::list best, front;
+  for (const auto& p : answer.best) best.append(axes_at(a, space, p));
+  for (const auto& p : answer.front) front.append(axes_at(a, space, p));
+  return py::make_tuple(best, front);
+}
+
+/// (JSON, text, seconds, state, why nothing is feasible, axes) of a search. Ctrl-C ends it with what it has.
 py::tuple run_search(const Asked& a, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
                      const std::vector<std::string>& show, std::size_t top, const std::optional<std::string>& histogram, bool anything,
                      const std::string& strategy, unsigned threads, std::uint64_t shard, std::uint64_t shards, std::uint64_t evaluations, std::uint64_t seed,
@@ -207,7 +310,7 @@ py::tuple run_search(const Asked& a, const py::list& axes, const py::list& objec
   }
   py::object why = py::none();
   if (!question.objectives.empty() && answer.best.empty() && answer.front.empty()) why = py::str(answer.why_infeasible().text());
-  return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, why);
+  return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, why, axes_of(a, space, answer));
 }
 
 py::tuple merge_search(const Asked& a, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
@@ -215,7 +318,7 @@ py::tuple merge_search(const Asked& a, const py::list& axes, const py::list& obj
                        const std::vector<std::string>& states) {
   const Space space = space_of(a, axes);
   const auto answer = merge(space, question_of(objectives, constraints, show, top, histogram, anything), states);
-  return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, py::none());
+  return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, py::none(), axes_of(a, space, answer));
 }
 
 /// Every row as columns: {name: (kind, values, unit)}; `show` as buffers of numbers.
@@ -230,6 +333,7 @@ py::dict sweep_rows(const Asked& a, const py::list& axes, const std::vector<std:
   {
     const py::gil_scoped_release unlocked;
     visit_points(space, question, 0, n, [&](const RowBlock& b) {
+      heed_signals();
       if (!b.skipped.empty()) skipped.emplace_back(b.first, std::string(b.skipped));
       for (std::size_t k = 0; k < b.shown.size(); ++k) std::copy_n(b.shown[k], b.points, columns[k].begin() + static_cast<std::ptrdiff_t>(b.first));
       for (std::size_t p = 0; p < b.points; ++p) feasible[b.first + p] = static_cast<char>(b.feasible[p]);
@@ -278,6 +382,7 @@ void bind_explore(py::module_& m) {
       .def("explain", [](const Asked& a, const std::string& result, const std::vector<std::string>& open) {
         return explanation_forms(a.explain(result, open));
       })
+      .def_property_readonly("infeasible", &infeasible_of)
       .def("sensitivity", [](const Asked& a, const std::string& result, const std::vector<std::string>& inputs, double step) {
         const py::gil_scoped_release unlocked;
         const auto r = sensitivity(a.subject, result, {.inputs = inputs, .step = step});
@@ -287,7 +392,7 @@ void bind_explore(py::module_& m) {
       .def("uncertainty", [](const Asked& a, const std::vector<std::string>& figures, const std::vector<std::string>& results, std::size_t samples,
                              std::uint64_t seed, double coverage, bool estimates, const Asked* other) {
         const py::gil_scoped_release unlocked;
-        UncertaintyQuestion q{.figures = {}, .estimates = estimates, .results = results, .samples = samples, .seed = seed, .coverage = coverage};
+        UncertaintyQuestion q{.figures = {}, .estimates = estimates, .results = results, .samples = samples, .seed = seed, .coverage = coverage, .pause = heed_signals};
         for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
         auto r = uncertainty(a.subject, q);
         if (other != nullptr) r.ranking = rank(a.subject, other->subject, r.results.front().result, q);
@@ -296,7 +401,7 @@ void bind_explore(py::module_& m) {
       .def("probability_below", [](const Asked& a, const Asked& b, const std::string& result, const std::vector<std::string>& figures,
                                    std::size_t samples, std::uint64_t seed, bool estimates) {
         const py::gil_scoped_release unlocked;
-        UncertaintyQuestion q{.figures = {}, .estimates = estimates, .results = {result}, .samples = samples, .seed = seed};
+        UncertaintyQuestion q{.figures = {}, .estimates = estimates, .results = {result}, .samples = samples, .seed = seed, .pause = heed_signals};
         for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
         return probability_below(a.subject, b.subject, result, q);
       })

@@ -71,7 +71,7 @@ struct Solve {
       for (const auto& f : context.why.facts) facts[py::str(f.name)] = f.value;
       return infeasible(resolver->info().name, context.why.reason, context.why.smallest_change, facts).release().ptr();
     }
-    check_result(resolver->outputs(), box->result(), resolver->info().name);
+    check_result(resolver->outputs(), box->result(), resolver->info().name, {resolver->inputs(), box->inputs()});
     if (searches) box->set_notes(std::move(notes));
     return make_result(result_type, std::move(box)).release().ptr();
   }
@@ -112,6 +112,7 @@ py::dict field_dict(const FieldInfo& f) {
   d["default_source"] = f.default_source;
   d["low"] = f.low > -kUnbounded ? py::object(py::float_(f.low)) : py::object(py::none());
   d["high"] = f.high < kUnbounded ? py::object(py::float_(f.high)) : py::object(py::none());
+  d["open_low"] = f.open_low;
   d["whole"] = f.integral;
   d["object_type"] = f.object_type;
   py::list choices;

@@ -30,11 +30,22 @@ void assign<ComputeCore>(ComputeCore& core, const py::dict& values, Building& bu
     if (key.cast<std::string>() == "peak_flops") peak = py::reinterpret_borrow<py::object>(value);
     else rest[key] = value;
   }
-  assign_keywords(core, rest, SpecClass<ComputeCore>::aliases(), building);
+  const auto& aliases = SpecClass<ComputeCore>::aliases();
+  const auto& rows = members_of<ComputeCore>();
+  auto names = aliases;
+  names.push_back({"peak_flops", "peak_flops"});
+  for (const auto& [key, value] : rest) {
+    const auto name = key.cast<std::string>();
+    const bool known = alias_named(aliases, name) != nullptr || std::any_of(rows.begin(), rows.end(), [&](const Member& r) { return r.name == name; });
+    if (!known && name.find('.') == std::string::npos) refuse_keyword(rows, names, name, building);
+  }
+  assign_keywords(core, rest, aliases, building);
   if (peak.is_none()) return;
   Member row;
   row.name = "peak_flops";
   row.unit = "TFLOP/s";
+  row.meaning = "dense rate at the default precision";
+  row.range.meaning = row.meaning;
   row.range.name = row.name;
   row.range.unit = row.unit;
   row.range.exps = dim::compute_rate::exps;

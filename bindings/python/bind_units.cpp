@@ -201,6 +201,14 @@ py::tuple unit_factor(const std::string& text) {
   return py::make_tuple(u.mul, u.div);
 }
 
+std::string unit_text(py::handle unit) {
+  if (PyUnicode_Check(unit.ptr()) != 0) return unit.cast<std::string>();
+  throw InputError({.id = "mlsysim.python.017",
+                    .message = "a unit is a text",
+                    .found = std::string(py::repr(unit)),
+                    .expected = "e.g. \"GB/s\"; that of a quantity q is q.units"});
+}
+
 }  // namespace
 
 void bind_units(py::module_& m) {
@@ -211,9 +219,9 @@ dimensionless unless a unit follows. Values are immutable. repr() is exact, str(
   quantity.def(py::init(&construct), py::arg("value"), py::arg("unit") = py::none());
   quantity.def_static("_from_base", [](double base, const py::tuple& e) { return AnyQuantity::from_base(base, exponents_from(e)); });
   quantity
-      .def("to", [](const AnyQuantity& q, const std::string& unit) { return q.to(unit); }, py::arg("unit"),
+      .def("to", [](const AnyQuantity& q, py::handle unit) { return q.to(unit_text(unit)); }, py::arg("unit"),
            "The same value shown in another unit; DimensionError when that has another dimension.")
-      .def("m_as", [](const AnyQuantity& q, const std::string& unit) { return q.in(unit); }, py::arg("unit"),
+      .def("m_as", [](const AnyQuantity& q, py::handle unit) { return q.in(unit_text(unit)); }, py::arg("unit"),
            "The number in a unit, as a float.")
       .def("to_base", [](const AnyQuantity& q) { return AnyQuantity::from_base(q.base(), q.exponents()); },
            "The same value in the canonical base unit (s, B, FLOP, J, USD, gCO2e, L, ...).")

@@ -6,6 +6,7 @@
 Each stub has a part written by hand, up to the marker; what follows comes from the tables of specs and resolvers.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def signature(core):
     parts = [f"{r['name']}: {given_type(r)}" for r in needed if r["name"] != "workload"]
     model = [r for r in needed if r["name"] == "workload"]
     if model:
-        parts = ["workload: Workload = ...", *(f"{p} = ..." for p in parts), "model: Workload = ..."]
+        parts = ["workload: Workload | str = ...", *(f"{p} = ..." for p in parts), "model: Workload | str = ..."]
     parts += [f"{r['name']}: {given_type(r)} | None = ..." for r in rest]
     return parts
 
@@ -112,8 +113,14 @@ def generated_specs():
     return out
 
 
+PARTS = "|".join(c.__name__ for c in specs._PARTS)
+
+
 def given(kind):
-    return kind.replace("Quantity", "Quantity | str").replace("tuple[Quantity | str, ...]", "Iterable[Quantity | str]")
+    """What a keyword takes where the attribute is of a type: quantities as texts, parts as dicts, any iterable of them."""
+    kind = re.sub(r"\bQuantity\b", "Quantity | str", kind)
+    kind = re.sub(rf"\b({PARTS})\b", r"\1 | Mapping[str, Any]", kind)
+    return re.sub(r"\btuple\[([^\[\]]*(?:\[[^\]]*\])?[^\[\]]*), \.\.\.\]", r"Iterable[\1]", kind)
 
 
 METHODS = {

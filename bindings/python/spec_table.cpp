@@ -26,6 +26,21 @@ constexpr auto kCounts = std::to_array<std::string_view>(
      "size", "size_h", "size_w", "groups", "times", "sequence_length", "tile_m", "tile_n", "matrix_rows", "split_depth",
      "attention_tile", "peers", "draft_tokens"});
 
+/// How to give a bare number its unit. It may be meant in the base unit or in that of the field: the reading with a
+/// figure of ordinary size is proposed, and both where that does not decide.
+std::string unit_hint(double x, const Member& row) {
+  const auto usual = [](double shown) { return shown == 0 || (std::abs(shown) >= 1e-3 && std::abs(shown) < 1e6); };
+  const std::string base = canonical_unit(row.range.exps), number = format_exact(x);
+  const auto converted = AnyQuantity::from_base(x, row.range.exps);
+  const double in_unit = converted.in(row.unit);
+  const auto write = [&](double shown, std::string_view unit) {
+    return fmt::format("write \"{} {}\", or Q_({}, \"{}\")", pretty(shown, 6), row.unit, number, unit);
+  };
+  if (in_unit == x) return write(x, row.unit);
+  if (usual(x) != usual(in_unit)) return usual(x) ? write(x, row.unit) : write(in_unit, base);
+  return fmt::format("{} if it is in {}; {} if it is in {}", write(in_unit, base), base, write(x, row.unit), row.unit);
+}
+
 }  // namespace
 
 bool counts_something(const Member& row) {
@@ -71,7 +86,7 @@ double read_number(py::handle value, const Member& row, const Building& building
                             .key = row.name,
                             .found = fmt::format("the bare number {}", *x),
                             .expected = "a quantity of " + dimension_name(row.range.exps),
-                            .hint = fmt::format("write \"{} {}\", or Q_({}, \"{}\")", *x, row.unit, *x, row.unit)});
+                            .hint = unit_hint(*x, row)});
     base = *x;
   } else {
     refuse_value(row, value, building, bare ? "a number" : "a quantity, or a text with its unit, in " + row.unit);

@@ -53,9 +53,9 @@ DynamicValue number(const FieldInfo& field, std::string_view text, const Locatio
                                                              : fmt::format("write it in {} or a compatible unit", field.unit)),
                           .where = where});
   }
-  if (!BaseRange::of(field).holds(q.base())) refuse_word("is out of range");
   if (field.integral && std::floor(q.base()) != q.base())
     refuse_word("must be a whole number");
+  if (!BaseRange::of(field).holds(q.base())) refuse_word("is out of range");
   return q;
 }
 

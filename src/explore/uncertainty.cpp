@@ -162,6 +162,7 @@ Draws draws_of(const Subject& subject, const std::vector<UncertainInput>& figure
     const Halton first(dimensions[i], q.seed), second(all + dimensions[i], q.seed);
     std::vector<double> a(q.samples), b(q.samples);
     for (std::size_t j = 0; j < q.samples; ++j) {
+      if (q.pause && j % 4096 == 0) q.pause();
       a[j] = input_quantile(subject.entry, figures[i], value, first(j + 1));
       b[j] = input_quantile(subject.entry, figures[i], value, second(j + 1));
     }
@@ -336,6 +337,7 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
   for (const std::size_t r : wanted) {
     const FieldInfo& field = subject.entry.results[r];
     UncertainNumber x{.result = field.name, .meaning = field.meaning, .unit = field.unit, .exps = field.exps, .value = g.values[r]};
+    if (q.pause) q.pause();
     // A sample without a finite number counts for nothing, in every set.
     std::vector<double> a, b;
     std::vector<std::vector<double>> ab(k);

@@ -286,8 +286,8 @@ void PipelineAssembler::report_missing(std::size_t stage, const FieldInfo& field
   if (!makers.empty()) advice.push_back(fmt::format("{} could produce it", fmt::join(makers, ", ")));
   for (const auto& chain : builder_.adapters_->chains_to(field.name))
     if (chain.size() == 1) advice.push_back(fmt::format("a {} would imply it", chain[0]->from));
-  advice.push_back(
-      fmt::format("supply it with .given(\"{}\")", field.shared ? field.name : name + "." + field.name));
+  const std::string key = field.shared ? field.name : name + "." + field.name;
+  advice.push_back(fmt::format("give '{}' a value: {}=... in Python and on the command line, .given(\"{}\") in C++", key, key, key));
   std::string wanted = field.kind == ValueKind::object     ? "a " + std::string(field.object_type)
                        : field.kind == ValueKind::quantity ? dimension_name(field.exps)
                                                            : "a " + std::string(name_of(field.kind));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 namespace mlsysim {
@@ -70,7 +71,7 @@ StageStatus Run::State::attempt(std::size_t i, SolveContext& ctx) {
     for (auto c = h.copies; c < h.copies_end; ++c) {
       const Copy& copy = copies[c];
       const double x = *copy.from;
-      if (!(x >= copy.low && x <= copy.high)) [[unlikely]]
+      if (!(x >= copy.low && x <= copy.high) || (copy.target->integral && x != std::floor(x))) [[unlikely]]
         check_range(*copy.target, x);
       *copy.to = x;
     }
@@ -78,8 +79,8 @@ StageStatus Run::State::attempt(std::size_t i, SolveContext& ctx) {
     if (h.resolver->solve(slot.in, slot.out, ctx) == Status::ok) {
       for (auto n = h.numbers; n < h.numbers_end; ++n) {
         const double x = *reinterpret_cast<const double*>(slot.out + indices[n]);
-        if (x != x) [[unlikely]]
-          check_result(h.resolver->outputs(), slot.out, graph.stages[i].name);
+        if (!std::isfinite(x)) [[unlikely]]
+          check_result(h.resolver->outputs(), slot.out, graph.stages[i].name, {h.resolver->inputs(), slot.in});
       }
       return StageStatus::ok;
     }

@@ -11,7 +11,7 @@ namespace mlsysim {
 
 BaseRange BaseRange::of(const FieldInfo& field) {
   const auto range = base_range(field);
-  return {std::max(range.low, -kUnbounded), std::min(range.high, kUnbounded), range.open_low};
+  return {std::max(range.low, -kUnbounded), std::min(range.high, kUnbounded), range.open_low, field.integral};
 }
 
 bool is_bare_number(const FieldInfo& field) {
@@ -63,18 +63,29 @@ void InputGuard::check_others(const void* inputs, std::string_view resolver) con
   }
 }
 
-void check_result(std::span<const FieldInfo> outputs, const void* result, std::string_view resolver) {
+static std::string zeros_of(const GivenInputs& given) {
+  std::vector<std::string> names;
+  if (given.object != nullptr)
+    for (const auto& f : given.fields)
+      if ((f.kind == ValueKind::number || f.kind == ValueKind::quantity) && f.read(given.object) == Value(0.0)) names.push_back(f.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void check_result(std::span<const FieldInfo> outputs, const void* result, std::string_view resolver,
+                  const GivenInputs& given) {
   for (const auto& f : outputs) {
     if (f.kind != ValueKind::number && f.kind != ValueKind::quantity) continue;
     const Value value = f.read(result);
     const auto* x = std::get_if<double>(&value);
-    if (x == nullptr || !std::isnan(*x)) continue;
+    if (x == nullptr || std::isfinite(*x)) continue;
+    const std::string zeros = zeros_of(given);
     throw SolverError({.id = "mlsysim.resolve.013",
-                       .message = fmt::format("{} gave a result that is no number", resolver),
+                       .message = fmt::format("{} gave a result that is {}", resolver, std::isnan(*x) ? "no number" : "not finite"),
                        .key = f.name,
-                       .found = f.name + " = nan",
-                       .expected = "a number, or Infeasible where there is no answer",
-                       .hint = "look for 0/0 or the root of a negative number in its solve"});
+                       .found = fmt::format("{} = {}", f.name, std::isnan(*x) ? std::string("nan") : fmt::format("{}", *x)) + (zeros.empty() ? "" : ", with these inputs at zero: " + zeros),
+                       .expected = "a finite number, or Infeasible where there is no answer",
+                       .hint = zeros.empty() ? "look for a division by zero or the root of a negative number in its solve"
+                                             : "give those inputs that the result divides by"});
   }
 }
 

@@ -97,7 +97,7 @@ ErasedAnswer evaluate(const Resolver& resolver, const Record& inputs, const Sear
     report.verification.not_checked = "there is no result";
     return {Outcome<Record>(std::move(context.why)), std::move(report)};
   }
-  check_result(resolver.outputs(), result.data(), name);
+  check_result(resolver.outputs(), result.data(), name, {fields, inputs.data()});
   fidelity(resolver.outputs(), result.data());
   report.verification = resolver.verify(inputs.data(), result.data());
   return {Outcome<Record>(std::move(result)), std::move(report)};

@@ -61,7 +61,17 @@ void detail::unknown_choice(const FieldInfo& info, const std::string& name) {
 void check_range(const FieldInfo& field, double base) {
   const double shown = field.unit.empty() ? base : AnyQuantity::from_base(base, field.exps).in(field.unit);
   const bool below = field.open_low ? !(shown > field.low) : shown < field.low;
-  if (std::isfinite(base) && !below && shown <= field.high) return;
+  const bool inside = std::isfinite(base) && !below && shown <= field.high;
+  const std::string who = field.meaning.empty() ? fmt::format("input '{}'", field.name)
+                                                : fmt::format("input '{}' ({})", field.name, field.meaning);
+  if (inside && field.integral && base != std::floor(base))
+    throw DomainError({.id = "mlsysim.table.003",
+                       .message = who + " counts something",
+                       .key = field.name,
+                       .found = fmt::format("{}", base),
+                       .expected = "a whole number",
+                       .hint = fmt::format("{} or {}", std::floor(base), std::ceil(base))});
+  if (inside) return;
   std::string range;
   const auto unit = field.unit.empty() ? std::string() : " " + std::string(field.unit);
   if (!std::isfinite(base)) range = "a finite number";
@@ -70,7 +80,7 @@ void check_range(const FieldInfo& field, double base) {
   else if (field.high < kUnbounded) range = fmt::format("at most {}{}", field.high, unit);
   else range = fmt::format("{} {}{}", field.open_low ? "more than" : "at least", field.low, unit);
   throw DomainError({.id = "mlsysim.table.003",
-                     .message = fmt::format("input '{}' ({}) is out of range", field.name, field.meaning),
+                     .message = who + " is out of range",
                      .key = field.name,
                      .found = fmt::format("{}{}", shown, unit),
                      .expected = range});

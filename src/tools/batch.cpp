@@ -90,13 +90,15 @@ void check_columns(const LawEntry& law, std::span<const Column> in, std::size_t 
     // One vectorised pass finds the extremes; the slow check with the message runs only when they are suspicious.
     const auto values = in[i].values.first(points);
     double low = INFINITY, high = -INFINITY, poison = 0;
+    bool whole = true;
+    if (field.integral) whole = std::all_of(values.begin(), values.end(), [](double x) { return x == std::floor(x); });
     for (const double x : values) {
       low = x < low ? x : low;
       high = high < x ? x : high;
       poison += x * 0.0;
     }
     const FieldRange range = base_range(field);
-    const bool inside = poison == 0.0 && high <= range.high && (range.open_low ? low > range.low : low >= range.low);
+    const bool inside = whole && poison == 0.0 && high <= range.high && (range.open_low ? low > range.low : low >= range.low);
     if (points == 0 || inside) continue;
     for (std::size_t p = 0; p < points; ++p) {
       try {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace mlsysim {
 namespace {
@@ -56,8 +57,10 @@ Bounds bound(const LawEntry& law, std::span<const Interval> box) {
                       .expected = fmt::format("{}, one per input", law.inputs.size())});
   }
   for (std::size_t i = 0; i < box.size(); ++i) {
-    check_range(law.inputs[i], box[i].low);
-    check_range(law.inputs[i], box[i].high);
+    // A range of counts may end between two of them.
+    const bool counts = law.inputs[i].integral;
+    check_range(law.inputs[i], counts ? std::ceil(box[i].low) : box[i].low);
+    check_range(law.inputs[i], counts ? std::floor(box[i].high) : box[i].high);
   }
   if (!law.is_law) return sampled(law, box);
   Bounds b;

@@ -63,7 +63,7 @@ class RowFiller {
     for (const auto& [field, range] : ranges_) {
       const Value v = field->read(inputs);
       const auto* x = std::get_if<double>(&v);
-      if (x == nullptr || (range.holds(*x) && (!field->integral || *x == std::floor(*x)))) continue;
+      if (x == nullptr || range.holds(*x)) continue;
       throw DomainError({.id = "mlsysim.validation.052",
                          .message = fmt::format("'{}' ({}) is out of its range in this row", field->name, field->meaning),
                          .key = field->name,

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+import mlsysim
 from mlsysim import DimensionError, Q_, Quantity, QuantityArray
 
 
@@ -58,3 +59,17 @@ def test_pickles():
     array = Q_([1.0, 2.0], "GB")
     twin = pickle.loads(pickle.dumps(array))
     assert (twin == array).all() and twin.units == "GB"
+
+
+def test_functions_of_numpy_know_the_unit():
+    table = Q_(np.array([[1.0, 2.0], [3.0, 4.0]]), "GB")
+    assert np.sum(table) == Q_("10 GB") and np.max(table) == Q_("4 GB") and np.min(table) == Q_("1 GB")
+    assert np.mean(table) == Q_("2.5 GB") and np.argmax(table) == 3
+    assert (np.sum(table, axis=0) == Q_([4, 6], "GB")).all() and (table.max(axis=1) == Q_([2, 4], "GB")).all()
+    with pytest.raises(mlsysim.InputError, match="dtype"):
+        np.sum(table, dtype=np.int32)
+
+
+def test_complex_numbers_are_refused():
+    with pytest.raises(mlsysim.InputError, match="real"):
+        Q_(np.array([1 + 2j]), "GB")

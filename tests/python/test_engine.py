@@ -103,3 +103,17 @@ def test_explains(llama, h100):
 def test_devices_made_by_hand(llama):
     card = SystemEvaluator.evaluate("Own", llama, make_device(), seq_len=128)
     assert card.hardware == "Handmade" and card.passed_all
+
+
+@pytest.mark.parametrize("ask", [
+    lambda m, h: mlsysim.ServingModel().solve(model=m, hardware=h, tp_size=1.5),
+    lambda m, h: mlsysim.Engine.solve(m, h, batch_size=1.5),
+    lambda m, h: mlsysim.Engine.sweep(m, [h], batch_sizes=[1, 1.5]),
+    lambda m, h: mlsysim.SystemEvaluator.evaluate("x", m, h, batch_size=1.5),
+    lambda m, h: mlsysim.ask(m, h, batch_size=1.5),
+    lambda m, h: mlsysim.ask(m, h).sweep({"batch_size": [1, 1.5]}, show=["itl"]),
+])
+def test_counts_are_whole(ask, llama, h100):
+    with pytest.raises(mlsysim.DomainError, match="a whole number.*1 or 2") as caught:
+        ask(llama, h100)
+    assert caught.value.id == "mlsysim.table.003" and caught.value.facts.found == "1.5"

@@ -1,5 +1,8 @@
 """Questions about a subject."""
 
+import subprocess
+import sys
+
 import pytest
 
 import mlsysim
@@ -71,7 +74,7 @@ def test_pareto_and_shards(chat):
 
 def test_devices_are_an_axis(chat):
     found = chat.optimize({"hardware": [Hardware.A100, Hardware.H100, Hardware.H200]}, minimize="itl")
-    assert found.best[0].axes["hardware"] == "H200"
+    assert found.best[0].axes["hardware"] == Hardware.H200 and found.best[0].labels["hardware"] == "H200"
     none = chat.optimize({"batch_size": [1, 2]}, minimize="itl", subject_to="itl <= 1 us")
     assert not none.best and "itl <= 1 us" in none.infeasible
     with pytest.raises(mlsysim.LookupError):
@@ -178,3 +181,68 @@ def test_explain(chat):
     assert ring.value == mlsysim.ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us").results["time"]
     with pytest.raises(mlsysim.LookupError, match="itl"):
         chat.explain("itll")
+
+
+def test_a_sweep_marks_what_does_not_fit(chat):
+    axes = {"tp_size": [1, 3, 8], "batch_size": [1, 1000000]}
+    rows, best = chat.sweep(axes, show=["itl"]), chat.optimize(axes, minimize="itl")
+    assert len(rows) == best.total == 6 and 0 < rows.feasible.sum() == best.feasible < 6
+    assert chat.sweep(axes, show=["itl"], anything=True).feasible.all()
+
+
+def test_found_points_go_back_into_the_question(chat):
+    axes = {"precision": ["bf16", "fp8"], "batch_size": [1, 16], ("tp_size", "pp_size"): [(8, 1), (4, 2)],
+            "hardware": [Hardware.H100, Hardware.H200]}
+    point = chat.optimize(axes, minimize="itl").best[0]
+    assert isinstance(point.axes["batch_size"], int) and point.axes["tp_size"] == 8 and point.axes["hardware"] == Hardware.H200
+    there = mlsysim.ask(Models.Llama3_70B, accelerators=8, **point.axes)
+    assert there.results["itl"].base == pytest.approx(point.objectives["itl"].base, rel=1e-12)
+    wide = chat.optimize({"device.memory_bandwidth": "1 TB/s..8 TB/s:9"}, minimize="itl").best[0]
+    assert wide.axes["device.memory_bandwidth"] == mlsysim.Q_("8 TB/s")
+    assert all(isinstance(p.axes["tp_size"], int) for p in chat.pareto(AXES, minimize=["itl", "cost_per_token"]).front)
+
+
+@pytest.mark.parametrize("question", [
+    'chat.sweep({"batch_size": "1..2000", "seq_len": "1..2000"}, show=["itl"])',
+    'chat.uncertainty({"device.memory_share": "+-5 %"}, samples=1000000, estimates=False)',
+    'chat.uncertainty(results="itl", samples=200000)',
+    '[chat.solve("itl <= 30 ms", "device.memory_bandwidth") for _ in range(10**6)]',
+])
+def test_ctrl_c_ends_a_question(question):
+    code = ("import mlsysim, threading, signal, time, os\n"
+            "chat = mlsysim.ask(mlsysim.Models.Llama3_70B, mlsysim.Hardware.H100, accelerators=8)\n"
+            "sent = []\n"
+            "def stop():\n    sent.append(time.process_time())\n    os.kill(os.getpid(), signal.SIGINT)\n"
+            "threading.Timer(0.3, stop).start()\n"
+            f"try:\n    {question}\nexcept KeyboardInterrupt:\n    print(time.process_time() - sent[0])\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    # Processor time, so that other work on the machine does not count.
+    assert done.returncode == 0 and float(done.stdout) < 1, done.stderr
+
+
+@pytest.mark.parametrize("ask, words", [
+    (lambda c: c.optimize({"batch_size": [1]}, minimize="itl", threads=-1), "'threads' is a count.*-1"),
+    (lambda c: c.optimize({"batch_size": [1]}, minimize="itl", top=1.5), "'top' is a count"),
+    (lambda c: c.uncertainty(results="itl", samples="many"), "'samples' is a count"),
+    (lambda c: c.sensitivity(mlsysim.Q_("1 s")), "'result' is a text"),
+    (lambda c: c.solve(30, "batch_size"), "'condition' is a text"),
+    (lambda c: c.compare(3, "itl"), r"'other' is another subject.*ask\(\.\.\.\)"),
+])
+def test_questions_of_the_wrong_type(chat, ask, words):
+    with pytest.raises(mlsysim.InputError, match=words):
+        ask(chat)
+
+
+def test_a_sweep_is_a_list_of_points(chat):
+    rows = chat.sweep({"batch_size": [1, 2]}, show=["itl"])
+    points = list(rows)
+    assert len(points) == len(rows) == 2 and [p["batch_size"] for p in points] == [1, 2]
+    assert points[1]["itl"] == rows["itl"][1] and "itl" in rows and "ttft" not in rows
+    with pytest.raises(mlsysim.LookupError, match="itl"):
+        rows["itll"]
+
+
+def test_a_resolver_without_an_answer_says_why():
+    none = mlsysim.ask("BatchingOptimizer", model=Models.Llama3_8B, hardware=Hardware.H100, arrival_rate="5 request/s",
+                       target_latency="1 s").results
+    assert isinstance(none, mlsysim.Infeasible) and none.resolver == "BatchingOptimizer" and none.reason

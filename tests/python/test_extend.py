@@ -3,7 +3,7 @@
 import copy
 import pickle
 import warnings
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
 
@@ -121,6 +121,34 @@ def test_containers_and_optionals():
     for wrong in ({"note": 3}, {"parts": [1]}, {"extra": 1.0}, {"share": "1"}):
         with pytest.raises(InputError):
             Mixed(**{**result.dict(), **wrong})
+
+
+def test_what_containers_hold_is_checked():
+    class Held(SolverResult):
+        times: List[Quantity]
+        pair: Tuple[int, str]
+        many: Tuple[float, ...] = ()
+        shares: Dict[str, float] = {}
+        notes: list = []
+
+    good = dict(times=[Q_("1 s")], pair=(1, "a"))
+    held = Held(**good, many=(1, 2.5), shares={"a": 1})
+    assert held.many == (1.0, 2.5) and all(isinstance(x, float) for x in (*held.many, *held.shares.values()))
+    for wrong in ({"times": [3]}, {"times": [Q_("1 s"), "x"]}, {"pair": (1, 2, 3)}, {"pair": (1, 2)}, {"many": ("x",)},
+                  {"shares": {"a": "b"}}, {"shares": {1: 1.0}}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            Held(**{**good, **wrong})
+    with pytest.raises(InputError, match=r"List\[Quantity\]"):
+        Held(times=[3], pair=(1, "a"))
+    first, second = Held(**good), Held(**good)
+    first.notes.append("mine")
+    assert second.notes == [] and Held(**good).notes == [] and first.shares is not second.shares
+
+
+@pytest.mark.parametrize("name", ["warnings", "assumptions", "dict", "to_dict", "fields"])
+def test_names_of_every_result_are_no_fields(name):
+    with pytest.raises(InputError, match=f"'{name}'"):
+        type("Hiding", (SolverResult,), {"__annotations__": {name: list, "x": float}, "__module__": __name__})
 
 
 def test_results_behave_as_values(h100):

@@ -271,3 +271,33 @@ def test_the_graph_keeps_the_python_object():
     del pipeline
     gc.collect()
     assert gone() is None
+
+
+def test_stages_get_what_was_given(h100):
+    class Repeat(BaseModel):
+        requires = ("hardware",)
+
+        class produces(SolverResult):
+            n: int
+            kinds: tuple
+
+        def solve(self, hardware, n_rep: int, plain, share: float, wait: Quantity):
+            return self.produces(n=n_rep + 1, kinds=(type(n_rep), type(plain), type(share), str(wait)))
+
+    class Next(BaseModel):
+        requires = ("n",)
+
+        class produces(SolverResult):
+            kind: str
+
+        def solve(self, n: "int"):
+            return self.produces(kind=type(n).__name__)
+
+    pipeline = Pipeline([Repeat(), Next()])
+    wait = Q_("250 us")
+    results = pipeline.run(hardware=h100, n_rep=7, plain=3, share=0.5, wait=wait)
+    assert results["Repeat"].n == 8 and results["Repeat"].kinds == (int, int, float, str(wait))
+    assert results["Next"].kind == "int"
+    assert pipeline.run(hardware=h100, n_rep=7.0, plain=3, share=0.5, wait=wait)["Repeat"].kinds[0] is int
+    with pytest.raises(mlsysim.InputError, match="n_rep.*whole number"):
+        pipeline.run(hardware=h100, n_rep=7.5, plain=3, share=0.5, wait=wait)

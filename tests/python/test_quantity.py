@@ -114,3 +114,10 @@ def test_numpy_scalars_are_numbers():
     assert (np.float64(2) * Q_("3 s")) == Q_("6 s")
     assert (Q_("3 s") * np.int64(2)) == Q_("6 s")
     assert Q_(np.float32(0.5), "s").m_as("s") == 0.5
+
+
+def test_a_unit_times_a_number_is_a_quantity():
+    unit = Q_("1 GB").units
+    assert unit * 3 == 3 * unit == Q_("3 GB") and isinstance(unit * 3, Quantity)
+    with pytest.raises(TypeError):
+        unit * unit

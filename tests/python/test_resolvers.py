@@ -150,3 +150,9 @@ def test_the_others(llama, h100):
     assert memory.feasible is False
     serving = ServingModel().solve(model=llama, hardware=h100, seq_len=1024, batch_size=8)
     assert serving.feasible and serving.ttft > serving.itl
+
+
+def test_help_states_the_ranges():
+    text = mlsysim.ServingModel.__doc__
+    assert "tp_size" in text and any("tp_size" in line and "whole, at least 1" in line for line in text.splitlines())
+    assert any("efficiency" in line and "to 1" in line for line in text.splitlines())

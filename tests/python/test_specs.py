@@ -45,8 +45,12 @@ def test_mistakes_are_named():
         HardwareNode()
     with pytest.raises(InputError, match="memory"):
         make_device(memroy={})
-    with pytest.raises(DimensionError, match="80 GiB"):
+    with pytest.raises(DimensionError, match="write \"80 GiB\""):
         MemoryHierarchy(capacity=80)
+    with pytest.raises(DimensionError, match=r'write "8 Gparam", or Q_\(8e9, "param"\)'):
+        Workload(name="t", parameters=8e9)
+    with pytest.raises(DimensionError, match=r'write "400 W", or Q_\(400, "W"\)'):
+        make_device(tdp=400)
     with pytest.raises(DimensionError):
         MemoryHierarchy(capacity="80 GB/s")
     with pytest.raises(DomainError):

@@ -32,6 +32,9 @@ class QuantityArray:
             unit = unit or str(quantities[0].units)
             values = [v.m_as(unit) for v in quantities]
         _reduced_unit(unit)  # refuses what is no unit
+        if np.iscomplexobj(values):
+            raise _input_error("an array of quantities holds real numbers", found="complex numbers",
+                               expected="real ones", hint="take .real or abs() first", id="mlsysim.python.106")
         self.magnitude = np.asarray(values, dtype=np.float64)
         self._unit = str(unit)
 
@@ -115,23 +118,32 @@ class QuantityArray:
     def __reduce__(self):
         return (QuantityArray, (self.magnitude, self._unit))
 
-    def sum(self):
-        return Quantity(float(self.magnitude.sum()), self._unit)
+    def _reduced(self, how, axis, dtype, out):
+        # numpy's own functions (np.sum) come here with all of its arguments.
+        if dtype is not None or out is not None:
+            raise _input_error(f"{how} of an array with a unit makes a new array of float64", found="dtype or out",
+                               expected="neither", id="mlsysim.python.107")
+        values = getattr(self.magnitude, how)(axis=axis)
+        return QuantityArray(values, self._unit) if getattr(values, "ndim", 0) else Quantity(float(values), self._unit)
 
-    def mean(self):
-        return Quantity(float(self.magnitude.mean()), self._unit)
+    def sum(self, axis=None, dtype=None, out=None):
+        """Over all elements, or along an axis."""
+        return self._reduced("sum", axis, dtype, out)
 
-    def min(self):
-        return Quantity(float(self.magnitude.min()), self._unit)
+    def mean(self, axis=None, dtype=None, out=None):
+        return self._reduced("mean", axis, dtype, out)
 
-    def max(self):
-        return Quantity(float(self.magnitude.max()), self._unit)
+    def min(self, axis=None, out=None):
+        return self._reduced("min", axis, None, out)
 
-    def argmin(self):
-        return int(self.magnitude.argmin())
+    def max(self, axis=None, out=None):
+        return self._reduced("max", axis, None, out)
 
-    def argmax(self):
-        return int(self.magnitude.argmax())
+    def argmin(self, axis=None, out=None):
+        return self.magnitude.argmin(axis=axis, out=out) if axis is not None else int(self.magnitude.argmin())
+
+    def argmax(self, axis=None, out=None):
+        return self.magnitude.argmax(axis=axis, out=out) if axis is not None else int(self.magnitude.argmax())
 
     def __neg__(self):
         return QuantityArray(-self.magnitude, self._unit)

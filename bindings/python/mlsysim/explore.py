@@ -11,7 +11,7 @@ import os
 
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
-from .errors import _input_error
+from .errors import LookupError, _input_error
 from .results import Infeasible
 
 __all__ = ["Difference", "Explanation", "Exploration", "FoundPoint", "Lever", "Sensitivity", "Solution", "Subject", "Sweep", "Uncertainty", "ask"]
@@ -204,7 +204,11 @@ class Subject:
 
     @property
     def results(self):
-        """{name: value} at these inputs."""
+        """{name: value} at these inputs; an Infeasible where a resolver has no answer to them."""
+        why = self._core.infeasible
+        if why is not None:
+            name, reason, change, facts = why
+            return Infeasible(resolver=name, reason=reason, smallest_change=change, facts=facts)
         return {name: value for name, value, _, _ in self._core.results}
 
     def describe(self):
@@ -217,12 +221,12 @@ class Subject:
 
     def sensitivity(self, result, inputs=(), step=0.1):
         """Exact elasticities, one-sided at kinks, of a result with respect to all inputs or some; a Sensitivity."""
-        data, text = self._core.sensitivity(result, list(inputs), step)
+        data, text = self._core.sensitivity(_name("result", result), list(inputs), step)
         return Sensitivity(json.loads(data), text)
 
     def solve(self, condition, free, low=None, high=None):
         """The value of input `free` at which a condition such as "itl <= 30 ms" is met; a Solution or an Infeasible."""
-        data, text = self._core.solve(condition, free, _text(low), _text(high))
+        data, text = self._core.solve(_name("condition", condition), _name("free", free), _text(low), _text(high))
         data = json.loads(data)
         if not data["feasible"]:
             return Infeasible(resolver="solve", reason=data["reason"], smallest_change=data["smallest_change"], facts=data["facts"])
@@ -230,7 +234,7 @@ class Subject:
 
     def compare(self, other, result):
         """Why a result differs from that of another Subject: a Difference, whose terms add up to the whole."""
-        data, text = self._core.compare(other._core, result)
+        data, text = self._core.compare(_core_of("other", other), _name("result", result))
         return Difference(json.loads(data), text)
 
     def uncertainty(self, figures=(), results=(), samples=4096, seed=1, coverage=0.9, estimates=True, against=None):
@@ -241,13 +245,14 @@ class Subject:
         that state a range vary in it as well, unless estimates=False; `assumptions` lists them. `against`, another
         Subject, adds `ranking`: the probability that the first result stays below that of the other.
         """
-        data, text = self._core.uncertainty(_figures(figures), _texts(results), samples, seed, coverage, estimates,
-                                            None if against is None else against._core)
+        data, text = self._core.uncertainty(_figures(figures), _texts(results), _count("samples", samples), _count("seed", seed), coverage,
+                                            estimates, None if against is None else _core_of("against", against))
         return Uncertainty(json.loads(data), text)
 
     def probability_below(self, other, result, figures=(), samples=4096, seed=1, estimates=True):
         """Probability that a result stays below that of another Subject, figures of one name moving together."""
-        return self._core.probability_below(other._core, result, _figures(figures), samples, seed, estimates)
+        return self._core.probability_below(_core_of("other", other), _name("result", result), _figures(figures),
+                                            _count("samples", samples), _count("seed", seed), estimates)
 
     def optimize(self, axes, minimize=None, maximize=None, subject_to=(), show=(), top=1, **how):
         """The best points of a space for one objective; an Exploration.
@@ -266,8 +271,12 @@ class Subject:
         """The points of a space that nothing beats in all objectives at once; an Exploration with a `front`."""
         return self._search(axes, minimize, maximize, subject_to, show, 1, **how)
 
-    def sweep(self, axes, show, subject_to=(), anything=True):
-        """Every point of a space, as a Sweep: columns of axis values and of the results in `show`."""
+    def sweep(self, axes, show, subject_to=(), anything=False):
+        """Every point of a space, as a Sweep: columns of axis values and of the results in `show`.
+
+        `feasible` marks the points that meet `subject_to`, fit in memory and divide the devices, as `optimize` counts them;
+        with anything=True it marks `subject_to` alone. No point is left out.
+        """
         return Sweep(self._core.rows(_axes(axes), _texts(subject_to), _texts(show), anything))
 
     def merge(self, parts):
@@ -278,28 +287,32 @@ class Subject:
     def _search(self, axes, minimize, maximize, subject_to, show, top, strategy="automatic", threads=0, shard=(1, 1), histogram=None,
                 anything=False, evaluations=20000, seed=1, progress=None):
         objectives = [("minimize", t) for t in _texts(minimize)] + [("maximize", t) for t in _texts(maximize)]
-        question = (_axes(axes), objectives, _texts(subject_to), _texts(show), top, histogram, anything)
-        return Exploration(self._core.search(*question, strategy, threads, shard[0], shard[1], evaluations, seed, progress), question)
+        question = (_axes(axes), objectives, _texts(subject_to), _texts(show), _count("top", top), histogram, anything)
+        part, parts = (_count("shard", n) for n in shard)
+        return Exploration(self._core.search(*question, strategy, _count("threads", threads), part, parts, _count("evaluations", evaluations),
+                                             _count("seed", seed), progress), question)
 
     def __repr__(self):
         return f"Subject({self.title!r})"
 
 
 class FoundPoint:
-    """One point of an answer: index, axes {name: label}, objectives and shown {text: value}.
+    """One point of an answer: index, axes {name: value}, labels {axis: text}, objectives and shown {text: value}.
+
+    `axes` has what was given: counts, quantities, texts, specs. Those of a scenario go back into it: ask(..., **point.axes).
 
     between is True where a search by slopes left the grid: index is then that of the nearest point of it.
     """
 
-    __slots__ = ("index", "between", "axes", "objectives", "shown")
+    __slots__ = ("index", "between", "axes", "labels", "objectives", "shown")
 
-    def __init__(self, row, units):
-        self.index, self.between, self.axes = row["index"], row["between"], row["axes"]
+    def __init__(self, row, units, axes):
+        self.index, self.between, self.labels, self.axes = row["index"], row["between"], row["axes"], axes
         self.objectives = {name: _valued(value, units[name]) for name, value in row["objectives"].items()}
         self.shown = {name: _valued(value, units[name]) for name, value in row["shown"].items()}
 
     def __repr__(self):
-        return f"FoundPoint({self.index}, {self.axes}, {self.objectives})"
+        return f"FoundPoint({self.index}, {self.labels}, {self.objectives})"
 
 
 class Exploration(_Answer):
@@ -312,13 +325,13 @@ class Exploration(_Answer):
     """
 
     def __init__(self, answer, question):
-        data, text, self.seconds, self.state, self.infeasible = answer
+        data, text, self.seconds, self.state, self.infeasible, (best, front) = answer
         data = json.loads(data)
         super().__init__(text, data)
         self._question = question
         units = {row["text"]: row["unit"] for row in [*data["objectives"], *data["show"]]}
-        self.best = [FoundPoint(row, units) for row in data["best"]]
-        self.front = [FoundPoint(row, units) for row in data["front"]]
+        self.best = [FoundPoint(row, units, axes) for row, axes in zip(data["best"], best)]
+        self.front = [FoundPoint(row, units, axes) for row, axes in zip(data["front"], front)]
         for name in ("total", "evaluated", "feasible", "skipped", "exactness", "complete", "constraints", "skip_reasons"):
             setattr(self, name, data[name])
         self.not_feasible = data["infeasible"]
@@ -355,10 +368,21 @@ class Sweep:
     def __len__(self):
         return len(self.feasible)
 
+    def __iter__(self):
+        """The points in order, each as {name: value}."""
+        columns = {name: self[name] for name in self.columns}
+        return ({name: column[k] for name, column in columns.items()} for k in range(len(self)))
+
+    def __contains__(self, name):
+        return name in self.columns
+
     def __getitem__(self, name):
         """A column: a QuantityArray where it has a unit, else a numpy array."""
         from .arrays import QuantityArray
 
+        if name not in self.units:
+            raise _input_error("the sweep has no such column", key=str(name), found=repr(name), expected=f"one of {', '.join(self.columns)}",
+                               hint=_core._did_you_mean(str(name), list(self.columns)), kind=LookupError, id="mlsysim.python.174")
         unit = self.units[name]
         return QuantityArray(self.columns[name], unit) if unit else self.columns[name]
 
@@ -425,6 +449,28 @@ def _axes(axes):
             values = [tuple(v) if several else (v,) for v in values]
         out.append((names, values))
     return out
+
+
+def _count(name, value):
+    """A count, where the compiled part takes one."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+        raise _input_error(f"'{name}' is a count", key=name, found=repr(value), expected="a whole number, at least 0",
+                           id="mlsysim.python.175")
+    return int(value)
+
+
+def _name(what, value):
+    if not isinstance(value, str):
+        raise _input_error(f"'{what}' is a text", key=what, found=f"{value!r} ({type(value).__name__})",
+                           expected="a name of `describe()`, or a condition on one such as 'itl <= 30 ms'", id="mlsysim.python.176")
+    return value
+
+
+def _core_of(what, other):
+    if not isinstance(other, Subject):
+        raise _input_error(f"'{what}' is another subject", key=what, found=f"{other!r} ({type(other).__name__})",
+                           expected="a Subject", hint="make one by ask(...)", id="mlsysim.python.177")
+    return other._core
 
 
 def _text(value):

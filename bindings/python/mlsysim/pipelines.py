@@ -126,6 +126,8 @@ class _Stage:
             raise TypeError(f"'solve' of {cls.__name__} is no method")
         parameters = inspect.signature(stage.solve).parameters.values()
         self.parameter_of, self.inputs, takes_all = {}, [], False
+        self.counts = _counts(stage.solve)
+        self.given = {}
         for p in parameters:
             if p.kind is p.VAR_KEYWORD:
                 takes_all = True
@@ -164,7 +166,7 @@ class _Stage:
 
         def evaluate(given):
             try:
-                result = stage.solve(**{parameter_of[key]: value for key, value in given.items()})
+                result = stage.solve(**{parameter_of[key]: self._as_given(key, value) for key, value in given.items()})
                 if isinstance(result, Infeasible):
                     return ("infeasible", result.reason, result.smallest_change, dict(result.facts or {}))
                 if isinstance(produces, type) and not isinstance(result, produces):
@@ -176,6 +178,36 @@ class _Stage:
             return ("ok", result, [getattr(result, name) for name in outputs])
 
         return evaluate
+
+    def _as_given(self, key, value):
+        """The graph knows numbers as floats in base units: what the caller gave comes back as it was, counts become ints."""
+        own = self.given.get(key)
+        if own is not None and not isinstance(own, (bool, str)):
+            same_kind = isinstance(value, Quantity) if isinstance(own, Quantity) else isinstance(value, float) and hasattr(own, "__float__")
+            if same_kind and own == value:
+                value = own
+        if isinstance(value, float) and self.parameter_of[key] in self.counts:
+            if not value.is_integer():
+                raise _input_error(f"'{self.parameter_of[key]}' of {self.name}.solve() is an int", key=key, found=str(value),
+                                   expected="a whole number", id="mlsysim.python.153")
+            value = int(value)
+        return value
+
+
+def _counts(function):
+    """Names of the parameters that are ints."""
+    import typing
+
+    try:
+        hints = typing.get_type_hints(function)
+    except Exception:  # a name that only a type checker knows
+        hints = getattr(function, "__annotations__", {})
+    out = set()
+    for name, kind in hints.items():
+        kinds = set(getattr(kind, "__args__", ())) or {kind}
+        if kinds & {int, "int"} and kinds <= {int, "int", type(None)}:
+            out.add(name)
+    return out
 
 
 def _add_note(error, note):
@@ -257,7 +289,13 @@ class Pipeline:
                                    expected="one of them", kind=PipelineError, id="mlsysim.python.151")
             given[key] = Quantity(value) if isinstance(value, str) and self._reads_quantity(key) else value
         graph = self._graph(given)
-        run = graph.execute(given, self._observers, _classes)
+        for stage in self._stages:
+            stage.given = given
+        try:
+            run = graph.execute(given, self._observers, _classes)
+        finally:
+            for stage in self._stages:
+                stage.given = {}
         for who, event, what in run.callback_failures():
             import warnings
 

@@ -131,7 +131,8 @@ def _member(entry, name, registry):
         from .errors import LookupError, _input_error
 
         raise _input_error(f"entries of {registry} have no '{name}'", key=name, found=f"'{name}'",
-                           hint=_core._did_you_mean(name, dir(type(entry))), kind=LookupError, id="mlsysim.python.105")
+                           expected="an attribute of the entries",
+                           hint=_core._did_you_mean(name, [n for n in dir(type(entry)) if not n.startswith("_")]), kind=LookupError, id="mlsysim.python.105")
     return getattr(entry, name)
 
 

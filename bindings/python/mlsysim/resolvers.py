@@ -31,9 +31,24 @@ def _literal(row):
     return repr(text) if text and text != "(absent)" and row["kind"] in ("quantity", "text", "choice") else "None"
 
 
+def _range_words(row):
+    """What a number must be, in words; empty where it may be anything."""
+    low, high = row["low"], row["high"]
+    if row["kind"] not in ("number", "quantity") or (low is None and high is None and not row["whole"]):
+        return ""
+    words = "whole, " if row["whole"] else ""
+    if low is None:
+        return words + f"at most {high:g}" if high is not None else words[:-2]
+    if high is None:
+        return words + (f"more than {low:g}" if row["open_low"] else f"at least {low:g}")
+    return words + (f"more than {low:g}, at most {high:g}" if row["open_low"] else f"{low:g} to {high:g}")
+
+
 def _describe(row):
     unit = f" [{row['unit']}]" if row["unit"] else ""
     choices = f"; one of {', '.join(row['choices'])}" if row["choices"] else ""
+    words = _range_words(row)
+    choices += f"; {words}" if words else ""
     default = "" if row["required"] else f" (default: {row['default_source'] or row['default']})"
     return f"    {row['name']}{unit}: {row['meaning']}{choices}{default}"
 

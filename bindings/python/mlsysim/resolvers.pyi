@@ -2,7 +2,7 @@ from typing import Any
 
 from ._mlsysim import Quantity
 from .base import BaseOptimizer, BaseResolver, BaseSolver, ForwardModel
-from .specs import Conventions, Datacenter, Fleet, GridProfile, HardwareNode, NetworkFabric, Node, Workload
+from .specs import Conventions, Datacenter, Fleet, GridProfile, HardwareNode, NetworkFabric, Node, ServingEngine, Workload
 
 __all__: list[str]
 
@@ -11,7 +11,7 @@ def resolver_class(name: str) -> type[BaseResolver]: ...
 # Generated below by bindings/python/make_stubs.py.
 
 from .results import (
-    BatchingResult, CheckpointResult, CompressionResult, CompressionResult, ContinuousBatchingResult,
+    BatchingResult, CheckpointResult, CompressionOptimizerResult, CompressionResult, ContinuousBatchingResult,
     DataResult, DistributedResult, EconomicsResult, EfficiencyResult, InFlightBatchingResult,
     InferencePassResult, InferenceScalingResult, MoERoutingResult, NetworkRooflineResult, OrchestrationResult,
     ParallelismResult, PerformanceProfile, PlacementResult, ReliabilityResult, ResponsibleEngineeringResult,
@@ -22,7 +22,7 @@ from .results import (
 class SingleNodeModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         batch_size: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
         is_training: bool | None = ..., seq_len: float | None = ..., zero_stage: float | None = ...,
         dp_size: float | None = ..., recomputation: str | None = ..., optimizer: str | None = ...,
@@ -31,7 +31,7 @@ class SingleNodeModel(ForwardModel):
 class ServingModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         seq_len: float | None = ..., batch_size: float | None = ..., output_tokens: float | None = ...,
         precision: str | None = ..., kv_precision: str | None = ..., efficiency: float | None = ...,
         tp_size: float | None = ..., pp_size: float | None = ..., ep_size: float | None = ...,
@@ -44,7 +44,7 @@ class ServingModel(ForwardModel):
 class TrainingMemoryModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
         tp_size: float | None = ..., pp_size: float | None = ..., dp_size: float | None = ...,
         ep_size: float | None = ..., cp_size: float | None = ..., schedule: str | None = ...,
@@ -60,7 +60,7 @@ class TrainingMemoryModel(ForwardModel):
 class DistributedModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., fleet: Fleet | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., fleet: Fleet | str = ..., model: Workload | str = ...,
         batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
         efficiency: float | None = ..., tp_size: float | None = ..., pp_size: float | None = ...,
         ep_size: float | None = ..., cp_size: float | None = ..., schedule: str | None = ...,
@@ -97,14 +97,14 @@ class EconomicsModel(ForwardModel):
 class NetworkRooflineModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., fleet: Fleet | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., fleet: Fleet | str = ..., model: Workload | str = ...,
         batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
         efficiency: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> NetworkRooflineResult: ...
 class EfficiencyModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         workload_type: str | None = ..., use_flash_attention: bool | None = ...,
         batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
         efficiency: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
@@ -112,17 +112,18 @@ class EfficiencyModel(ForwardModel):
 class ContinuousBatchingModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., max_seq_len: float = ...,
-        model: Workload = ..., mean_request_tokens: float | None = ..., output_tokens: float | None = ...,
-        max_batch_size: float | None = ..., page_tokens: float | None = ...,
-        engine: ServingEngine | str | None = ..., precision: str | None = ..., kv_precision: str | None = ...,
-        efficiency: float | None = ..., tp_size: float | None = ..., pp_size: float | None = ...,
-        ep_size: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., max_seq_len: float = ...,
+        model: Workload | str = ..., mean_request_tokens: float | None = ...,
+        output_tokens: float | None = ..., max_batch_size: float | None = ...,
+        page_tokens: float | None = ..., engine: ServingEngine | str | None = ...,
+        precision: str | None = ..., kv_precision: str | None = ..., efficiency: float | None = ...,
+        tp_size: float | None = ..., pp_size: float | None = ..., ep_size: float | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> ContinuousBatchingResult: ...
 class InFlightBatchingModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         seq_len: float | None = ..., output_tokens: float | None = ...,
         arrival_rate: Quantity | str | None = ..., concurrency: float | None = ...,
         max_batch_size: float | None = ..., num_requests: float | None = ...,
@@ -147,16 +148,16 @@ class TailLatencyModel(ForwardModel):
 class ServingCapacityModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., arrival_rate: Quantity | str = ...,
-        target_p99_latency: Quantity | str = ..., model: Workload = ...,
-        target_p99_ttft: Quantity | str | None = ..., target_itl: Quantity | str | None = ...,
-        max_seq_len: float | None = ..., mean_request_tokens: float | None = ...,
-        output_tokens: float | None = ..., max_batch_size: float | None = ...,
-        page_tokens: float | None = ..., engine: ServingEngine | str | None = ...,
-        precision: str | None = ..., kv_precision: str | None = ..., efficiency: float | None = ...,
-        tp_size: float | None = ..., pp_size: float | None = ..., ep_size: float | None = ...,
-        max_replicas: float | None = ..., service_time_cv: float | None = ..., fidelity: str | None = ...,
-        conventions: Conventions | None = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ...,
+        arrival_rate: Quantity | str = ..., target_p99_latency: Quantity | str = ...,
+        model: Workload | str = ..., target_p99_ttft: Quantity | str | None = ...,
+        target_itl: Quantity | str | None = ..., max_seq_len: float | None = ...,
+        mean_request_tokens: float | None = ..., output_tokens: float | None = ...,
+        max_batch_size: float | None = ..., page_tokens: float | None = ...,
+        engine: ServingEngine | str | None = ..., precision: str | None = ..., kv_precision: str | None = ...,
+        efficiency: float | None = ..., tp_size: float | None = ..., pp_size: float | None = ...,
+        ep_size: float | None = ..., max_replicas: float | None = ..., service_time_cv: float | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> ServingCapacityResult: ...
 class DataModel(ForwardModel):
     @staticmethod
@@ -203,7 +204,7 @@ class OrchestrationModel(ForwardModel):
 class CheckpointModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         fleet: Fleet | str | None = ..., optimizer: str | None = ..., precision: str | None = ...,
         checkpoint_interval: Quantity | str | None = ..., writers: float | None = ...,
         writer_bandwidth: Quantity | str | None = ..., shared_limit: Quantity | str | None = ...,
@@ -213,14 +214,14 @@ class CheckpointModel(ForwardModel):
 class InferencePassModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         batch_size: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
         denoising_steps: float | None = ..., conventions: Conventions | None = ...,
     ) -> InferencePassResult: ...
 class WeightStreamingModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         seq_len: float | None = ..., batch_size: float | None = ..., phase: str | None = ...,
         precision: str | None = ..., efficiency: float | None = ...,
         injection_bandwidth: Quantity | str | None = ..., fidelity: str | None = ...,
@@ -229,7 +230,7 @@ class WeightStreamingModel(ForwardModel):
 class InferenceScalingModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         reasoning_steps: float | None = ..., context_length: float | None = ...,
         tokens_per_step: float | None = ..., samples: float | None = ..., tp_size: float | None = ...,
         precision: str | None = ..., efficiency: float | None = ...,
@@ -239,7 +240,7 @@ class InferenceScalingModel(ForwardModel):
 class CompressionModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         method: str | None = ..., target_bitwidth: float | None = ..., sparsity: float | None = ...,
         sparsity_type: str | None = ..., baseline_precision: str | None = ..., weight_only: bool | None = ...,
         group_size: float | None = ..., student_share: float | None = ..., batch_size: float | None = ...,
@@ -251,7 +252,7 @@ class CompressionModel(ForwardModel):
 class MoERoutingModel(ForwardModel):
     @staticmethod
     def solve(
-        workload: Workload = ..., model: Workload = ..., batch_size: float | None = ...,
+        workload: Workload | str = ..., model: Workload | str = ..., batch_size: float | None = ...,
         seq_len: float | None = ..., precision: str | None = ..., ep_size: float | None = ...,
         routing_imbalance_factor: float | None = ..., fleet: Fleet | str | None = ...,
         fidelity: str | None = ..., conventions: Conventions | None = ...,
@@ -269,29 +270,29 @@ class ResponsibleEngineeringModel(ForwardModel):
 class SynthesisSolver(BaseSolver):
     @staticmethod
     def solve(
-        workload: Workload = ..., target_latency: Quantity | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., target_latency: Quantity | str = ..., model: Workload | str = ...,
         batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
         efficiency: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> SynthesisResult: ...
 class ParallelismOptimizer(BaseOptimizer):
     @staticmethod
     def solve(
-        workload: Workload = ..., fleet: Fleet | str = ..., batch_size: float = ..., model: Workload = ...,
-        seq_len: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
-        max_tp: float | None = ..., max_pp: float | None = ..., max_cp: float | None = ...,
-        ep_size: float | None = ..., max_v_stages: float | None = ..., max_zero_stage: float | None = ...,
-        recomputation: str | None = ..., overlap_efficiency: float | None = ...,
-        tp_overlap: float | None = ..., optimizer: str | None = ..., fidelity: str | None = ...,
-        conventions: Conventions | None = ...,
+        workload: Workload | str = ..., fleet: Fleet | str = ..., batch_size: float = ...,
+        model: Workload | str = ..., seq_len: float | None = ..., precision: str | None = ...,
+        efficiency: float | None = ..., max_tp: float | None = ..., max_pp: float | None = ...,
+        max_cp: float | None = ..., ep_size: float | None = ..., max_v_stages: float | None = ...,
+        max_zero_stage: float | None = ..., recomputation: str | None = ...,
+        overlap_efficiency: float | None = ..., tp_overlap: float | None = ..., optimizer: str | None = ...,
+        fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> ParallelismResult: ...
 class BatchingOptimizer(BaseOptimizer):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., arrival_rate: Quantity | str = ...,
-        target_latency: Quantity | str = ..., model: Workload = ..., seq_len: float | None = ...,
-        output_tokens: float | None = ..., num_replicas: float | None = ..., tp_size: float | None = ...,
-        service_time_cv: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
-        max_search_batch: float | None = ..., fidelity: str | None = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ...,
+        arrival_rate: Quantity | str = ..., target_latency: Quantity | str = ..., model: Workload | str = ...,
+        seq_len: float | None = ..., output_tokens: float | None = ..., num_replicas: float | None = ...,
+        tp_size: float | None = ..., service_time_cv: float | None = ..., precision: str | None = ...,
+        efficiency: float | None = ..., max_search_batch: float | None = ..., fidelity: str | None = ...,
         conventions: Conventions | None = ...,
     ) -> BatchingResult: ...
 class PlacementOptimizer(BaseOptimizer):
@@ -304,16 +305,16 @@ class PlacementOptimizer(BaseOptimizer):
 class CompressionOptimizer(BaseOptimizer):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         baseline_precision: str | None = ..., batch_size: float | None = ..., seq_len: float | None = ...,
         size_limit: Quantity | str | None = ..., max_accuracy_drop: float | None = ...,
         min_speedup: float | None = ..., require_hardware_support: bool | None = ...,
         fidelity: str | None = ..., conventions: Conventions | None = ...,
-    ) -> CompressionResult: ...
+    ) -> CompressionOptimizerResult: ...
 class SensitivitySolver(BaseSolver):
     @staticmethod
     def solve(
-        workload: Workload = ..., hardware: HardwareNode | str = ..., model: Workload = ...,
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
         mode: str | None = ..., batch_size: float | None = ..., seq_len: float | None = ...,
         accelerators: float | None = ..., precision: str | None = ..., efficiency: float | None = ...,
         perturbation: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,

@@ -18,14 +18,37 @@ from .errors import _input_error
 __all__ = ["Infeasible", "OptimizerResult", "Skipped", "SolverResult"]
 
 _MISSING = object()
+# What a field would hide, or be hidden by.
+_TAKEN = ("fields", "dict", "to_dict", "assumptions", "warnings")
+
+
+def _own_names(cls):
+    """Fields that a class adds; their types may not be known yet."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        own = annotationlib.get_annotations(cls, format=annotationlib.Format.STRING)
+    else:
+        own = cls.__dict__.get("__annotations__", {})
+    return [name for name, kind in own.items() if "ClassVar" not in str(kind)]
 
 
 class SolverResult:
     """Base of all results: fields are the annotations of the class and of its bases.
 
-    A value in the class body is the default of a field. Fields of type Quantity, float, int, bool, str, Optional,
-    containers and classes are checked; an int where a float is due becomes a float.
+    A value in the class body is the default of a field; every result has a copy of a default list or dict. Fields of type
+    Quantity, float, int, bool, str, Optional, containers with what they hold, and classes are checked; an int where a float
+    is due becomes a float. The names of the methods below are taken.
     """
+
+    def __init_subclass__(cls, **more):
+        super().__init_subclass__(**more)
+        for name in _own_names(cls):
+            if name in _TAKEN:
+                raise _input_error(
+                    f"{cls.__name__} has a field by the name of a method of every result", key=name, found=f"'{name}'",
+                    expected=f"another name than {', '.join(_TAKEN)}", hint=f"e.g. '{name}_' or 'my_{name}'",
+                    id="mlsysim.python.116")
 
     def __init__(self, **values):
         cls = type(self)
@@ -33,7 +56,7 @@ class SolverResult:
         for name, kind in _field_types(cls).items():
             value = values.pop(name, _MISSING)
             if value is _MISSING:
-                value = getattr(cls, name, _MISSING)
+                value = _default(cls, name)
                 if value is _MISSING:
                     raise _input_error(
                         f"{cls.__name__} misses '{name}'", key=name, found="nothing", expected=_kind_name(kind),
@@ -198,6 +221,15 @@ class Skipped(SolverResult):
 _types = {}
 
 
+def _default(cls, name):
+    value = getattr(cls, name, _MISSING)
+    if isinstance(value, (list, dict, set, bytearray)):
+        import copy
+
+        return copy.deepcopy(value)  # or all results would share it
+    return value
+
+
 def _field_types(cls):
     """{field: type}, resolved when the first result of a class is made."""
     if cls not in _types:
@@ -227,6 +259,8 @@ def _resolved(cls, name, text):
 
 
 def _kind_name(kind):
+    if getattr(kind, "__origin__", None) is not None:
+        return str(kind).replace("typing.", "").replace("mlsysim._mlsysim.", "")
     return "a value" if kind is object else getattr(kind, "__name__", str(kind))
 
 
@@ -266,9 +300,41 @@ def _fit(kind, value):
         return False, value
     if str(origin) == "typing.Literal":
         return value in kind.__args__, value
+    if hasattr(kind, "__metadata__"):  # Annotated
+        return _fit(kind.__origin__, value)
     if origin is not None:
-        return (isinstance(value, origin) if isinstance(origin, type) else True), value
+        if not isinstance(origin, type):
+            return True, value
+        return _fit_container(origin, getattr(kind, "__args__", ()), value) if isinstance(value, origin) else (False, value)
     return (isinstance(value, kind) if isinstance(kind, type) else True), value
+
+
+def _fit_container(origin, kinds, value):
+    """The same for what a container holds. Only plain containers are made anew, where that changes what they hold."""
+    if not kinds or not isinstance(value, (list, tuple, set, frozenset, dict)):
+        return True, value
+    if isinstance(value, dict):
+        each = [(_fit(kinds[0], k), _fit(kinds[-1], v)) for k, v in value.items()]
+        if not all(k[0] and v[0] for k, v in each):
+            return False, value
+        kept = {k[1]: v[1] for k, v in each}
+        changed = any(a is not b for a, b in zip(kept.values(), value.values())) or list(kept) != list(value)
+    else:
+        if isinstance(value, tuple) and issubclass(origin, tuple):
+            if kinds[-1] is Ellipsis:
+                kinds = kinds[:1] * len(value)
+            elif kinds == ((),):
+                kinds = ()
+            if len(kinds) != len(value):
+                return False, value
+        else:
+            kinds = kinds[:1] * len(value)
+        each = [_fit(kind, v) for kind, v in zip(kinds, value)]
+        if not all(fits for fits, _ in each):
+            return False, value
+        kept = [v for _, v in each]
+        changed = any(a is not b for a, b in zip(kept, value))
+    return True, type(value)(kept) if changed and type(value) in (list, tuple, set, frozenset, dict) else value
 
 
 # Results of the compiled resolvers ------------------------------------------------------------------------------------
@@ -356,7 +422,7 @@ def _make_class(name, resolver, outputs, path=""):
 
 
 # Names that differ from that of the resolver.
-_RESULT_NAMES = {"SingleNodeModel": "PerformanceProfile"}
+_RESULT_NAMES = {"SingleNodeModel": "PerformanceProfile", "CompressionOptimizer": "CompressionOptimizerResult"}
 
 
 def result_name(resolver):

@@ -407,13 +407,17 @@ class GridProfile(_Spec):
 class HardwareNode(_Spec):
     def __init__(
         self, *, name: str, category: str | None = ..., vendor: str | None = ...,
-        release_year: int | None = ..., accelerator_count: int = ..., compute: ComputeCore = ...,
-        memory: MemoryHierarchy = ..., storage: StorageHierarchy = ..., host_link: IOInterconnect = ...,
-        device_link: IOInterconnect = ..., power: PowerEnvelope = ..., unit_cost: Quantity | str | None = ...,
-        unit_cost_max: Quantity | str | None = ..., embodied_carbon: Quantity | str | None = ...,
-        die_area_mm2: float | None = ..., dispatch_overhead: Quantity | str | None = ...,
-        efficiency: SustainedShare = ..., kernels: KernelTimes = ..., collectives: CollectiveTimes = ...,
-        partition_profiles: tuple[PartitionProfile, ...] = ..., **other_names: Any,
+        release_year: int | None = ..., accelerator_count: int = ...,
+        compute: ComputeCore | Mapping[str, Any] = ..., memory: MemoryHierarchy | Mapping[str, Any] = ...,
+        storage: StorageHierarchy | Mapping[str, Any] = ...,
+        host_link: IOInterconnect | Mapping[str, Any] = ...,
+        device_link: IOInterconnect | Mapping[str, Any] = ..., power: PowerEnvelope | Mapping[str, Any] = ...,
+        unit_cost: Quantity | str | None = ..., unit_cost_max: Quantity | str | None = ...,
+        embodied_carbon: Quantity | str | None = ..., die_area_mm2: float | None = ...,
+        dispatch_overhead: Quantity | str | None = ..., efficiency: SustainedShare | Mapping[str, Any] = ...,
+        kernels: KernelTimes | Mapping[str, Any] = ...,
+        collectives: CollectiveTimes | Mapping[str, Any] = ...,
+        partition_profiles: Iterable[PartitionProfile | Mapping[str, Any]] = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -552,7 +556,8 @@ class MemoryHierarchy(_Spec):
         flash_bandwidth: Quantity | str | None = ..., l2_cache: Quantity | str | None = ...,
         shared_memory_per_unit: Quantity | str | None = ...,
         register_file_per_unit: Quantity | str | None = ..., last_level_cache: Quantity | str | None = ...,
-        usable_capacity: Quantity | str | None = ..., second_tier: SecondMemoryTier = ..., **other_names: Any,
+        usable_capacity: Quantity | str | None = ..., second_tier: SecondMemoryTier | Mapping[str, Any] = ...,
+        **other_names: Any,
     ) -> None: ...
     @property
     def capacity(self) -> Quantity | None: ...
@@ -744,11 +749,11 @@ class Rack(_Spec):
     def title(self) -> Any: ...
 class RecommendationShape(_Spec):
     def __init__(
-        self, *, parameter_range: Iterable[Quantity | str], bottom_mlp: tuple[int, ...],
-        top_mlp: tuple[int, ...], table_rows: tuple[int, ...], table_pooling: tuple[float, ...],
-        model_size: Quantity | str | None = ..., embedding_entries: int | None = ...,
-        dense_features: int | None = ..., embedding_dim: int | None = ..., cross_layers: int | None = ...,
-        cross_rank: int | None = ..., rows_per_sample: int | None = ..., **other_names: Any,
+        self, *, parameter_range: Iterable[Quantity | str], bottom_mlp: Iterable[int], top_mlp: Iterable[int],
+        table_rows: Iterable[int], table_pooling: Iterable[float], model_size: Quantity | str | None = ...,
+        embedding_entries: int | None = ..., dense_features: int | None = ...,
+        embedding_dim: int | None = ..., cross_layers: int | None = ..., cross_rank: int | None = ...,
+        rows_per_sample: int | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def model_size(self) -> Quantity | None: ...
@@ -1012,11 +1017,15 @@ class Workload(_Spec):
         self, *, name: str, category: str | None = ..., architecture: str = ...,
         release_year: int | None = ..., parameters: Quantity | str | None = ...,
         active_parameters: Quantity | str | None = ..., max_positions: int | None = ...,
-        shape: TransformerShape = ..., attention: AttentionShape = ..., moe: MoeShape = ...,
-        linear_attention: LinearAttentionShape = ..., convolution: tuple[ConvLayer, ...] = ...,
-        state_space: StateSpaceShape = ..., diffusion: DiffusionShape = ...,
-        recommendation: RecommendationShape = ..., inference: InferenceTotals = ...,
-        training: TrainingTotals = ..., model_size: Quantity | str | None = ...,
+        shape: TransformerShape | Mapping[str, Any] = ...,
+        attention: AttentionShape | Mapping[str, Any] = ..., moe: MoeShape | Mapping[str, Any] = ...,
+        linear_attention: LinearAttentionShape | Mapping[str, Any] = ...,
+        convolution: Iterable[ConvLayer | Mapping[str, Any]] = ...,
+        state_space: StateSpaceShape | Mapping[str, Any] = ...,
+        diffusion: DiffusionShape | Mapping[str, Any] = ...,
+        recommendation: RecommendationShape | Mapping[str, Any] = ...,
+        inference: InferenceTotals | Mapping[str, Any] = ...,
+        training: TrainingTotals | Mapping[str, Any] = ..., model_size: Quantity | str | None = ...,
         extra: Mapping[str, float] = ..., **other_names: Any,
     ) -> None: ...
     @property

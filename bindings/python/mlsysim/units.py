@@ -28,6 +28,14 @@ class Unit(str):
         except UnitError:
             return False
 
+    def __mul__(self, number):
+        """Unit("GB") * 3 is 3 GB, and not the text three times."""
+        if isinstance(number, bool) or not isinstance(number, (int, float)):
+            return NotImplemented
+        return Quantity(number, str.__str__(self))
+
+    __rmul__ = __mul__
+
     def __ne__(self, other):
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal

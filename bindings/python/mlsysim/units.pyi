@@ -4,7 +4,9 @@ from typing import Any, overload
 from ._mlsysim import Quantity as Quantity
 from .arrays import QuantityArray
 
-class Unit(str): ...
+class Unit(str):
+    def __mul__(self, number: float) -> Quantity: ...  # type: ignore[override]
+    def __rmul__(self, number: float) -> Quantity: ...  # type: ignore[override]
 
 @overload
 def q(value: str | float | Quantity, unit: str | None = ...) -> Quantity: ...

@@ -8,6 +8,7 @@
 #include <mlsysim/tools/uncertainty.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,7 @@ struct UncertaintyQuestion {
   std::size_t samples = 4096;            ///< of each of the two sets; samples * (figures + 2) evaluations
   std::uint64_t seed = 1;
   double coverage = 0.9;                 ///< of the interval [low, high]
+  std::function<void()> pause{};         ///< called every few thousand draws; what it throws ends the question
 };
 
 /// One result under uncertainty, base units.

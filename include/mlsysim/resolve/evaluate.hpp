@@ -124,8 +124,8 @@ template <class R> Verification verification_of(const R& r, const inputs_of<R>& 
 ///
 /// Inputs are written in place: `evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency =
 /// 10_ms})`.
-/// @throws DomainError, InputError for inputs that are out of range or missing; SolverError for a result with
-/// NaN
+/// @throws DomainError, InputError for inputs that are out of range or missing; SolverError for a result
+/// that is not finite
 template <class R>
 Answer<result_of<R>> evaluate(const R& resolver, const std::type_identity_t<inputs_of<R>>& inputs,
                               const EvaluateOptions& options = {}) {
@@ -150,7 +150,7 @@ Answer<result_of<R>> evaluate(const R& resolver, const std::type_identity_t<inpu
     report.verification.not_checked = "there is no result";
     return {Outcome<Result>(std::move(why)), std::move(report)};
   }
-  check_result(describe<Result>(), &result, id);
+  check_result(describe<Result>(), &result, id, {describe<inputs_of<R>>(), &inputs});
   if (const auto own = detail::fidelity_of(result); !own.empty()) report.fidelity = own;
   report.verification = detail::verification_of(resolver, inputs, result);
   return {Outcome<Result>(std::move(result)), std::move(report)};

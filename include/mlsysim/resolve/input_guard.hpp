@@ -3,6 +3,7 @@
 
 #include <mlsysim/table/describe.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -10,15 +11,18 @@
 
 namespace mlsysim {
 
-/// Admissible range of a number, in the canonical base unit.
+/// Admissible range of a number, in the canonical base unit; counts are whole.
 struct BaseRange {
   double low = -kUnbounded;
   double high = kUnbounded;
   bool open_low = false;
+  bool integral = false;
 
   [[nodiscard]] static BaseRange of(const FieldInfo& field);
   /// False for NaN and infinities too.
-  [[nodiscard]] bool holds(double x) const { return x <= high && (open_low ? x > low : x >= low); }
+  [[nodiscard]] bool holds(double x) const {
+    return x <= high && (open_low ? x > low : x >= low) && (!integral || x == std::floor(x));
+  }
 };
 
 /// Checks all inputs of one struct type.
@@ -50,8 +54,15 @@ class InputGuard {
   std::vector<const FieldInfo*> others_;  // optional numbers, and objects that must be there
 };
 
-/// Checks that a result holds no NaN. @throws SolverError naming resolver and field
-void check_result(std::span<const FieldInfo> outputs, const void* result, std::string_view resolver);
+/// The inputs behind a result, to say which of them were left at zero.
+struct GivenInputs {
+  std::span<const FieldInfo> fields{};
+  const void* object = nullptr;
+};
+
+/// Checks that the numbers of a result are finite. @throws SolverError naming resolver and field, and inputs that are zero
+void check_result(std::span<const FieldInfo> outputs, const void* result, std::string_view resolver,
+                  const GivenInputs& given = {});
 
 /// True where the member is a bare double in memory, so that it may be copied without looking.
 [[nodiscard]] bool is_bare_number(const FieldInfo& field);

@@ -52,7 +52,7 @@ struct PipelineStage {
   std::vector<std::size_t> upstream;         ///< stages that must be ok
   std::vector<std::size_t> consumers;        ///< stages that read a result of this one ...
   std::vector<std::size_t> loose_consumers;  ///< ... and those that follow an object from it
-  std::vector<std::size_t> result_numbers;   ///< offsets of bare numbers in the result, which must not be NaN
+  std::vector<std::size_t> result_numbers;   ///< offsets of bare numbers in the result, which must be finite
   std::size_t level = 0;                     ///< stages of one level do not depend on each other
 };
 

@@ -72,6 +72,20 @@ struct NoNumberModel : Model<NoNumberModel> {
   Result solve(const Inputs& in) const { return {in.time / in.time}; }
 };
 
+/// Without ranges: nothing refuses an input that was left out.
+struct BareModel : Model<BareModel> {
+  struct Inputs {
+    Data<> weights;
+    Time<> time;
+    MLSYSIM_FIELDS(Inputs, weights, time)
+  };
+  struct Result {
+    Bandwidth<> hbm;
+    MLSYSIM_FIELDS(Result, hbm)
+  };
+  Result solve(const Inputs& in) const { return {in.weights / in.time}; }
+};
+
 }  // namespace
 
 TEST_CASE("a resolver is called directly or checked", "[resolve]") {
@@ -189,4 +203,27 @@ TEST_CASE("a law needs neither base class nor name", "[resolve]") {
   CHECK_THAT(answer->spill.in(unit::GB), WithinRel(20.0, 1e-12));
   CHECK_THAT(answer->time.in(unit::ms), WithinRel(400.0, 1e-12));
   CHECK(answer.report().resolver == "OffloadModel");
+}
+
+TEST_CASE("a number that was forgotten does not become an infinite result", "[resolve]") {
+  try {
+    (void)evaluate(BareModel{}, {.weights = 16_GB});
+    FAIL("an infinite bandwidth was taken for an answer");
+  } catch (const SolverError& e) {
+    CHECK(e.facts().key == "hbm");
+    CHECK_THAT(e.what(), ContainsSubstring("not finite") && ContainsSubstring("inputs at zero: time"));
+  }
+  CHECK(evaluate(BareModel{}, {.weights = 16_GB, .time = 10 * unit::ms}));
+}
+
+TEST_CASE("counts are whole wherever they come from", "[resolve]") {
+  const auto* devices = find_field(describe<Sharded::Inputs<double>>(), "devices");
+  REQUIRE(devices != nullptr);
+  CHECK_NOTHROW(check_range(*devices, 2));
+  CHECK_THROWS_WITH(check_range(*devices, 1.5), ContainsSubstring("a whole number") && ContainsSubstring("1 or 2"));
+  CHECK_FALSE(BaseRange::of(*devices).holds(1.5));
+  CHECK(BaseRange::of(*devices).holds(2));
+  Sharded::Inputs<double> in{1_GB, 1_GB / unit::s, 1.5};
+  const InputGuard guard(describe<Sharded::Inputs<double>>());
+  CHECK_THROWS_AS(guard.check(&in, "Sharded"), DomainError);
 }

@@ -49,11 +49,11 @@ struct SingleNodeModel : Model<SingleNodeModel> {
       using I = Inputs;
       return rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-          field(&I::batch_size, key::batch_size).at_least(1).defaulted("one sample"),
+          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
           field(&I::precision, key::precision).defaulted("the device's default precision"),
           field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
           field(&I::is_training, key::is_training).defaulted("inference"),
-          field(&I::seq_len, key::seq_len).at_least(1).defaulted("2048 tokens, convention of MLSys-im"),
+          field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
           field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
           field(&I::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
           field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
