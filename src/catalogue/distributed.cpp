@@ -1,5 +1,6 @@
 #include "detail/training_plan.hpp"
 
+#include <mlsysim/catalogue/core/replicas.hpp>
 #include <mlsysim/catalogue/core/training.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
 
@@ -49,7 +50,7 @@ Out operators(const In& in, const Layout& layout, Notes& notes) {
   out.scaling_efficiency = answer.scaling_efficiency * slower;
   out.mfu = answer.mfu * slower;
   out.hfu = answer.hfu * slower;
-  out.utilization = answer.utilization * slower;
+  out.utilization = answer.utilization * slower * share_batch(in.batch_size, layout.dp).working;
   out.memory = step.memory;
   out.bottleneck = slowest(out);
   out.microbatch_count = v.plan.microbatches;

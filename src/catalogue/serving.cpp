@@ -212,10 +212,10 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   out.itl = answer.itl;
   const double generated = in.output_tokens.value_or(1);
   // The first of the generated tokens comes with the prefill.
-  out.request_latency = out.ttft + out.itl * (generated - 1);
-  out.token_throughput = in.output_tokens ? in.batch_size * generated * unit::token / (out.ttft + out.itl * generated)
+  const Time<> decoding = out.itl * (generated - 1);
+  out.request_latency = out.ttft + decoding;
+  out.token_throughput = in.output_tokens ? in.batch_size * generated * unit::token / out.request_latency
                                           : in.batch_size * unit::token / out.itl;
-  const Time<> decoding = out.itl * generated;
   const double share = in.output_tokens ? decoding / (out.ttft + decoding) : 1.0;  // of the time that is spent decoding
   if (fidelity == Fidelity::textbook) {
     out.utilization = share * out.mfu + (1 - share) * out.prefill_mfu;

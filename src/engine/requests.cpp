@@ -118,6 +118,9 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
                                             asked_.ep_size, accelerators()),
                        .expected = "a product that divides the accelerators",
                        .hint = "lower a degree or add devices"});
+  replicas_ = accelerators() / (mode_ == Mode::infer ? 1.0 : mode_ == Mode::train ? replica * asked_.cp_size : replica);
+  // A training plan warns of its own layout.
+  if (mode_ != Mode::train) warn_of_uneven_batch(asked_.batch_size, replicas_, notes);
 }
 
 namespace detail {
@@ -127,8 +130,7 @@ SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
   SingleNodeModel::Inputs in;
   in.workload = s.workload;
   in.hardware = &r.hardware();
-  // Inference without generation runs one replica on each device: each gets its part of the batch.
-  in.batch_size = std::ceil(s.batch_size / r.accelerators());
+  in.batch_size = r.share().sequences;
   in.seq_len = s.seq_len;
   in.precision = s.precision;
   in.efficiency = s.efficiency;
@@ -165,8 +167,7 @@ ServingModel::Inputs serve_request(const ResolvedScenario& r) {
   in.hardware = &r.hardware();
   in.fleet = &r.fleet();
   in.tp_size = r.tp_size();
-  const double replicas = r.accelerators() / (r.tp_size() * s.pp_size * s.ep_size);
-  in.batch_size = std::ceil(s.batch_size / replicas);
+  in.batch_size = r.share().sequences;
   return in;
 }
 

@@ -226,3 +226,58 @@ TEST_CASE("models without an operator list are answered by their own pass", "[en
   const auto card = SystemEvaluator::evaluate(large);
   CHECK_FALSE(card.passed_all());
 }
+
+TEST_CASE("a batch that does not divide into the replicas is counted as it is, with a warning", "[engine][requests]") {
+  Scenario s = serving();
+  s.workload = &standard_zoo().at<Workload>("Llama3_8B");
+  s.tp_size = 1;  // 8 replicas
+  Scenario one = s;
+  one.accelerators = 1;
+  const auto card_of = [&](double batch) {
+    s.batch_size = batch;
+    return SystemEvaluator::evaluate(s);
+  };
+  const auto rate = [&](double batch) { return card_of(batch).find("performance.token_throughput")->number(); };
+  const auto warned = [](const SystemEvaluation& card) {
+    std::string all;
+    for (const auto& w : card.warnings) all += w + "\n";
+    return all;
+  };
+  one.batch_size = 1;
+  const double alone = metric(one, "performance.token_throughput");
+  for (const double batch : {1.0, 2.0, 4.0, 8.0}) CHECK(rate(batch) == Approx(batch * alone).epsilon(1e-12));
+  one.batch_size = 2;
+  const double pair = metric(one, "performance.token_throughput") / 2;  // for each of two
+  CHECK(rate(9) == Approx(9 * pair).epsilon(1e-12));
+  CHECK(rate(16) == Approx(16 * pair).epsilon(1e-12));
+  CHECK_THAT(warned(card_of(3)), Catch::Contains("batch of 3 is smaller than the 8 replicas: 5 of them idle"));
+  CHECK_THAT(warned(card_of(9)), Catch::Contains("batch of 9 does not divide into the 8 replicas: each is priced with 2"));
+  CHECK(warned(card_of(8)).empty());
+  // Idle replicas draw idle power, and what they cost falls on fewer tokens.
+  CHECK(card_of(1).find("macro.energy")->number() < card_of(8).find("macro.energy")->number());
+  CHECK(card_of(1).find("macro.cost_per_token")->number() > 7 * card_of(8).find("macro.cost_per_token")->number());
+  CHECK(card_of(1).find("performance.mfu")->number() == Approx(card_of(8).find("performance.mfu")->number() / 8));
+
+  // Inference without generation spreads the same way, at either fidelity and for models with a pass of their own.
+  for (const auto& [model, fidelity] : {std::pair{"ResNet50", Fidelity::operator_level}, std::pair{"ResNet50", Fidelity::textbook},
+                                        std::pair{"DLRM", Fidelity::textbook}}) {
+    Scenario infer{.workload = &standard_zoo().at<Workload>(model), .hardware = &standard_zoo().at<HardwareNode>("H100"),
+                   .precision = Precision::fp16, .accelerators = 1, .fidelity = fidelity};
+    const double single = metric(infer, "performance.throughput");
+    infer.accelerators = 8;
+    INFO(model);
+    CHECK(metric(infer, "performance.throughput") == Approx(single).epsilon(1e-12));
+    CHECK_THAT(warned(SystemEvaluator::evaluate(infer)), Catch::Contains("7 of them idle"));
+    infer.batch_size = 8;
+    CHECK(metric(infer, "performance.throughput") == Approx(8 * single).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("the tokens of a second are those of the time that a request takes", "[engine][requests]") {
+  for (const double output : {1.0, 2.0, 100.0}) {
+    Scenario s = serving();
+    s.output_tokens = output;
+    const double latency = metric(s, "performance.request_latency") / 1e3;  // ms
+    CHECK(metric(s, "performance.token_throughput") == Approx(s.batch_size * output / latency).epsilon(1e-12));
+  }
+}
