@@ -78,6 +78,7 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   v.decode_context = mean_context(in);
   v.final_context = in.seq_len + in.output_tokens.value_or(0);
   v.apart = in.decode_hardware != nullptr;
+  warn_of_positions(*in.workload, v.final_context, notes);
   return v;
 }
 
@@ -115,6 +116,7 @@ TextbookServingViews<> prepare_textbook_serving(const In& in, Notes& notes) {
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
   const HardwareNode& decoder = in.decode_hardware != nullptr ? *in.decode_hardware : *in.hardware;
   const TextbookTotals t = textbook_totals(*in.workload, notes);
+  warn_of_positions(*in.workload, in.seq_len + in.output_tokens.value_or(0), notes);
   if (!in.efficiency) notes.assume("efficiency", c.textbook_efficiency, "zoo/defaults.yaml");
   TextbookServingViews<> v;
   v.active_params = t.active_params;

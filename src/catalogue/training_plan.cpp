@@ -77,7 +77,6 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
                 in.seq_len, notes);
   const double holders = l.dp * in.ep_size * in.cp_size;  // of the same weights outside of experts
   if (in.shard_size && (*in.shard_size > holders || std::fmod(holders, *in.shard_size) != 0)) refuse_shards(*in.shard_size, holders);
-  warn_of_uneven_batch(in.batch_size, l.dp, notes);
   l.local_batch = share_batch(in.batch_size, l.dp).sequences;
   if (in.gradient_accumulation_steps > l.local_batch) refuse_steps(in.gradient_accumulation_steps, l.local_batch, l.dp);
   const auto divided = divide_batch(l.local_batch, microbatches_of(in, l.local_batch, fidelity, notes));

@@ -221,6 +221,7 @@ void fill_inputs(Record& in, const Resolver& resolver, const ResolvedScenario& r
     else if (f.kind == ValueKind::object) continue;
     else if (f.name == "accelerators") in.set(f.name, r.accelerators());
     else if (f.name == "tp_size") in.set(f.name, r.tp_size());
+    else if (f.name == "seq_len") in.set(f.name, r.seq_len());
     else if (const auto* known = find_field(scenario_fields, f.name); known != nullptr && known->exps == f.exps) {
       const bool numbers = known->kind == f.kind && (f.kind == ValueKind::number || f.kind == ValueKind::quantity);
       if (!numbers && known->kind != f.kind) continue;

@@ -65,6 +65,8 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
     refuse(fmt::format("'{}' does not generate tokens and cannot be served token by token", w.name), "mode", "serve",
            "a decoder, or mode infer or train", "use --mode infer");
 
+  seq_len_ = seq_len_or_default(asked_.seq_len, w, mode_ == Mode::serve ? asked_.output_tokens.value_or(0) : 0, notes);
+
   if (asked_.fleet != nullptr) {
     fleet_ = asked_.fleet;
     if (asked_.intra_node_bw || asked_.fabric_bandwidth || asked_.grid != nullptr || asked_.datacenter != nullptr) {
@@ -119,7 +121,7 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
                        .expected = "a product that divides the accelerators",
                        .hint = "lower a degree or add devices"});
   replicas_ = accelerators() / (mode_ == Mode::infer ? 1.0 : mode_ == Mode::train ? replica * asked_.cp_size : replica);
-  // A training plan warns of its own layout.
+  // The views of a training plan warn of it.
   if (mode_ != Mode::train) warn_of_uneven_batch(asked_.batch_size, replicas_, notes);
 }
 
@@ -131,7 +133,7 @@ SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
   in.workload = s.workload;
   in.hardware = &r.hardware();
   in.batch_size = r.share().sequences;
-  in.seq_len = s.seq_len;
+  in.seq_len = r.seq_len();
   in.precision = s.precision;
   in.efficiency = s.efficiency;
   in.fidelity = s.fidelity;
@@ -166,6 +168,7 @@ ServingModel::Inputs serve_request(const ResolvedScenario& r) {
   auto in = fields_of<ServingModel::Inputs>(s);
   in.hardware = &r.hardware();
   in.fleet = &r.fleet();
+  in.seq_len = r.seq_len();
   in.tp_size = r.tp_size();
   in.batch_size = r.share().sequences;
   return in;
@@ -174,6 +177,7 @@ ServingModel::Inputs serve_request(const ResolvedScenario& r) {
 DistributedModel::Inputs train_request(const ResolvedScenario& r) {
   auto in = fields_of<DistributedModel::Inputs>(r.asked());
   in.fleet = &r.fleet();
+  in.seq_len = r.seq_len();
   in.tp_size = r.tp_size();
   return in;
 }
