@@ -1,5 +1,6 @@
 #include "detail/training_plan.hpp"
 
+#include <mlsysim/catalogue/core/replicas.hpp>
 #include <mlsysim/catalogue/core/training.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
 
@@ -20,6 +21,12 @@ Bottleneck slowest(const Out& out) {
          : worst == out.latency_memory                ? Bottleneck::memory
          : worst == out.exposed_communication_latency ? Bottleneck::network
                                                       : Bottleneck::overhead;
+}
+
+/// Of what a request asks for by its sizes; whoever prepares its views for something else wants to know as well.
+void warn_of_sizes(const In& in, const Layout& layout, Notes& notes) {
+  warn_of_positions(*in.workload, in.seq_len, notes);
+  warn_of_uneven_batch(in.batch_size, layout.dp, notes);
 }
 
 Out operators(const In& in, const Layout& layout, Notes& notes) {
@@ -49,7 +56,7 @@ Out operators(const In& in, const Layout& layout, Notes& notes) {
   out.scaling_efficiency = answer.scaling_efficiency * slower;
   out.mfu = answer.mfu * slower;
   out.hfu = answer.hfu * slower;
-  out.utilization = answer.utilization * slower;
+  out.utilization = answer.utilization * slower * share_batch(in.batch_size, layout.dp).working;
   out.memory = step.memory;
   out.bottleneck = slowest(out);
   out.microbatch_count = v.plan.microbatches;
@@ -102,6 +109,7 @@ PassViews<> prepare_distributed(const In& in, Notes& notes) {
   const Conventions& c = conventions_or_standard(in.conventions);
   Notes quiet;
   const Layout layout = layout_of(in, Fidelity::operator_level, quiet);
+  warn_of_sizes(in, layout, notes);
   PassViews<> v = detail::training_views(in, *in.fleet->node->accelerator, layout, notes);
   set_matrix_share(v.device, in.efficiency);
   v.model.structure.prefetch = in.backward_prefetch;
@@ -120,6 +128,7 @@ TextbookStepViews<> prepare_textbook_distributed(const In& in, Notes& notes) {
   const Precision precision = precision_or_default(in.precision, hardware, notes);
   Notes quiet;
   const Layout layout = layout_of(in, Fidelity::textbook, quiet);
+  warn_of_sizes(in, layout, notes);
   const TextbookTotals t = textbook_totals(*in.workload, notes);
   const bool language = t.hidden > 0 && in.workload->inference.per == WorkUnit::token;
   if (!in.efficiency) notes.assume("efficiency", c.textbook_efficiency, "zoo/defaults.yaml");

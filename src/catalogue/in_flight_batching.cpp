@@ -115,7 +115,8 @@ class Steady {
     const double alone = passes_.capacity(held, kv_share);
     if (draft_ == nullptr) return alone;
     const Data<> one = passes_.cache(held);
-    return std::max(0.0, std::floor((one * alone - draft_weights_ * kv_share) / (one + draft_->cache(held))));
+    const Data<> weights = draft_weights_ * (draft_copies_ * in_.ep_size);
+    return std::max(0.0, std::floor((one * alone - weights * kv_share) / (one + draft_->cache(held) * draft_copies_)));
   }
   [[nodiscard]] double steps() const { return steps_; }
   [[nodiscard]] double chunks() const { return chunks_; }
@@ -135,7 +136,10 @@ class Steady {
     In d = in_;
     d.workload = in_.draft_model;
     d.draft_model = nullptr;
-    d.tp_size = d.pp_size = d.ep_size = 1;  // a draft model fits on one device
+    d.tp_size = detail::draft_degree(*in_.draft_model, in_.tp_size, notes);
+    d.pp_size = d.ep_size = 1;
+    // Stages are as full as the fullest, and every group of ranks drafts for its own requests.
+    draft_copies_ = in_.tp_size / d.tp_size * in_.pp_size;
     d.weight_bits.reset();
     draft_weights_ = parameter_count(*d.workload) *
                      (bytes_per_element(in_.precision.value_or(in_.hardware->compute.default_precision)) * unit::B / unit::param);
@@ -147,6 +151,7 @@ class Steady {
   const PassTimes& passes_;
   std::unique_ptr<PassTimes> draft_;
   Data<> draft_weights_;
+  double draft_copies_ = 1;  ///< of the draft for the devices that share a request
   double chunk_ = 0, fresh_ = 0, chunks_ = 1, together_ = 1, context_ = 0, steps_ = 1, drafted_ = 0, tokens_per_pass_ = 1;
 };
 
@@ -262,6 +267,7 @@ void separate_first_token(const In& in, const ServingEngine& engine, const Stead
 
 InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes) {
   check(in);
+  if (in.draft_model != nullptr) detail::require_tokens(*in.draft_model, "draft_model");
   if (!in.prefill_replicas) detail::warn_of_idle(in, {"network_bandwidth"}, "without prefill_replicas", notes);
   detail::warn_of_idle_draft(in, notes);
   if (in.arrival_rate) detail::warn_of_idle(in, {"equal_lengths"}, "where requests arrive at random", notes);
@@ -352,6 +358,7 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
 }
 
 InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& in, Notes& notes) const {
+  detail::require_tokens(*in.workload, "workload");
   detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, in.seq_len, notes);
   const Fidelity fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
   const auto engine = engine_or_generic(in.engine, fidelity, notes);

@@ -48,4 +48,23 @@ void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& n
     refuse("a sequence has fewer tokens than ranks that share it", "cp_size", d.cp, fmt::format("at most {:g}", seq_len), "lower cp_size");
 }
 
+void require_tokens(const Workload& w, std::string_view field) {
+  // Of a language model whose architecture is not published enough is known for the textbook.
+  if (w.is_language_decoder() || (w.category == "language" && w.architecture != Architecture::encoder)) return;
+  throw InputError({.id = "mlsysim.catalogue.010",
+                    .message = fmt::format("'{}' does not generate tokens", w.name),
+                    .key = std::string(field),
+                    .found = fmt::format("{} of the architecture '{}'", field, name_of(w.architecture)),
+                    .expected = "a decoder",
+                    .hint = field == "draft_model" ? "name a small language model that shares the target's vocabulary"
+                                                   : "use SingleNodeModel (mlsysim eval) for one inference"});
+}
+
+double draft_degree(const Workload& draft, double tp_size, Notes& notes) {
+  const bool divided = tp_size <= draft.shape.heads.value_or(tp_size);
+  notes.assume("draft_tp_size", divided ? tp_size : 1.0,
+               divided ? "that of its target, as in vLLM" : "it has fewer heads than devices: whole on each");
+  return divided ? tp_size : 1.0;
+}
+
 }  // namespace mlsysim::detail

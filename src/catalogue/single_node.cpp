@@ -40,6 +40,7 @@ Time<> spill_time(Data<> spill, Bandwidth<> host, Bandwidth<> memory) {
 Out textbook(const In& in, Precision precision, const Conventions& c, Notes& notes) {
   const HardwareNode& hw = *in.hardware;
   const TextbookTotals t = textbook_totals(*in.workload, notes);
+  warn_of_positions(*in.workload, in.seq_len, notes);
   const bool transformer = t.hidden > 0;
   const double b = bytes_per_element(precision);
   if (!in.efficiency) notes.assume("efficiency", c.textbook_efficiency, "zoo/defaults.yaml");
@@ -151,6 +152,7 @@ Out operators(const In& in, const Conventions& c, Notes& notes) {
 PassViews<> prepare_single_node(const In& in, Notes& notes) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
+  warn_of_positions(*in.workload, in.seq_len, notes);
   const bool decoder = in.workload->is_language_decoder();
   const Phase phase = in.is_training ? Phase::training : decoder ? Phase::decode : Phase::inference;
   PassViews<> v;

@@ -1,6 +1,7 @@
 #include "detail/plan_check.hpp"
 #include "detail/training_plan.hpp"
 
+#include <mlsysim/catalogue/core/replicas.hpp>
 #include <mlsysim/catalogue/core/training.hpp>
 
 #include <fmt/format.h>
@@ -32,6 +33,15 @@ namespace {
                      .hint = "leave it out to shard over all of them"});
 }
 
+[[noreturn]] void refuse_steps(double steps, double local_batch, double replicas) {
+  throw DomainError({.id = "mlsysim.catalogue.077",
+                     .message = "a replica has fewer sequences than gradient accumulation steps",
+                     .key = "gradient_accumulation_steps",
+                     .found = fmt::format("gradient_accumulation_steps {:g}", steps),
+                     .expected = fmt::format("at most {:g}, the sequences of each of {:g} replicas", local_batch, replicas),
+                     .hint = "lower it, or raise batch_size"});
+}
+
 /// Micro-batches of one replica and step.
 double microbatches_of(const DistributedModel::Inputs& in, double local_batch, Fidelity fidelity, Notes& notes) {
   if (in.microbatch_size) {
@@ -48,7 +58,7 @@ double microbatches_of(const DistributedModel::Inputs& in, double local_batch, F
     return count;
   }
   const double by_default =
-      fidelity == Fidelity::textbook ? 1.0 : std::max(1.0, std::floor(local_batch / in.gradient_accumulation_steps));
+      fidelity == Fidelity::textbook ? 1.0 : std::ceil(local_batch / in.gradient_accumulation_steps);
   const double count = in.microbatch_count.value_or(by_default);
   if (!in.microbatch_count)
     notes.assume("microbatch_count", count, "micro-batches of one sequence (operator), one (textbook)");
@@ -67,13 +77,8 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
                 in.seq_len, notes);
   const double holders = l.dp * in.ep_size * in.cp_size;  // of the same weights outside of experts
   if (in.shard_size && (*in.shard_size > holders || std::fmod(holders, *in.shard_size) != 0)) refuse_shards(*in.shard_size, holders);
-  if (in.batch_size < l.dp)
-    notes.warn([&] {
-      return fmt::format("the global batch of {} is smaller than the {} replicas: {} of them idle", in.batch_size, l.dp,
-                         l.dp - in.batch_size);
-    });
-  // Every replica that works has at least one sequence; a remainder makes some replicas slower than others.
-  l.local_batch = std::max(1.0, std::ceil(in.batch_size / l.dp));
+  l.local_batch = share_batch(in.batch_size, l.dp).sequences;
+  if (in.gradient_accumulation_steps > l.local_batch) refuse_steps(in.gradient_accumulation_steps, l.local_batch, l.dp);
   const auto divided = divide_batch(l.local_batch, microbatches_of(in, l.local_batch, fidelity, notes));
   l.microbatches = divided.microbatches;
   l.microbatch = divided.microbatch;

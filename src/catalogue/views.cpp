@@ -45,6 +45,24 @@ Precision precision_or_default(std::optional<Precision> precision, const Hardwar
   return hardware.compute.default_precision;
 }
 
+double seq_len_or_default(std::optional<double> seq_len, const Workload& w, double output_tokens, Notes& notes) {
+  if (seq_len) return *seq_len;
+  constexpr double usual = 2048;
+  const double room = w.max_positions ? std::max(1.0, *w.max_positions - output_tokens) : usual;
+  const double tokens = std::min(usual, room);
+  if (w.architecture != Architecture::cnn)
+    notes.assume("seq_len", tokens, tokens < usual ? "the longest that the model takes (max_positions)" : "2048 tokens, convention of MLSys-im");
+  return tokens;
+}
+
+void warn_of_positions(const Workload& w, double tokens, Notes& notes) {
+  if (!w.max_positions || tokens <= *w.max_positions) return;
+  notes.warn([&] {
+    return fmt::format("'{}' takes at most {:g} tokens (max_positions): {:g} are priced as if it took them", w.name,
+                       *w.max_positions, tokens);
+  });
+}
+
 Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes) {
   const bool lowered = workload.has_shape();
   if (fidelity) {

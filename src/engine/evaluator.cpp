@@ -119,8 +119,8 @@ std::string limit_words(Bottleneck b) {
 void serve(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   const auto request = detail::serve_request(r);
   const auto a = ServingModel{}.solve(request, notes);
-  const double replicas = r.accelerators() / a.accelerators;
-  const TokenRate<> rate = a.token_throughput * replicas;
+  const auto share = r.share();
+  const TokenRate<> rate = a.token_throughput * (r.asked().batch_size / request.batch_size);
   out.fidelity = name_of(a.fidelity);
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
@@ -131,13 +131,13 @@ void serve(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
                metric("throughput_per_accelerator", rate / r.accelerators(), "token/s", "generated tokens of one device"),
                metric("prefill_bottleneck", name_of(a.prefill_bottleneck), "what limits the prefill"),
                metric("bottleneck", name_of(a.bottleneck), "what limits decoding"),
-               metric("prefill_mfu", a.prefill_mfu, "model FLOPs utilisation of the prefill"),
-               metric("mfu", a.mfu, "model FLOPs utilisation of decoding"),
+               metric("prefill_mfu", a.prefill_mfu * share.filled, "model FLOPs utilisation of the prefill"),
+               metric("mfu", a.mfu * share.filled, "model FLOPs utilisation of decoding"),
                metric("kv_cache_size", a.kv_cache_size, "GB", "keys and values of one replica's batch"),
-               metric("replicas", replicas, "copies of the model")};
+               metric("replicas", r.replicas(), "copies of the model")};
   p.summary = fmt::format("first token after {}, then one every {}; prefill limited by {}, decode by {}",
                           shown(a.ttft), shown(a.itl), limit_words(a.prefill_bottleneck), limit_words(a.bottleneck));
-  fill_macro(out, r, a.utilization, rate, notes);
+  fill_macro(out, r, a.utilization * share.working, rate, notes);
 }
 
 void train(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
@@ -172,19 +172,21 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
   const auto a = InferencePassModel{}.solve(request, notes);
   out.fidelity = name_of(a.fidelity);
   fill_feasibility(out, detail::pass_memory(r, a), r);
+  const auto share = r.share();
   const double efficiency = request.efficiency.value_or(conventions_or_standard(request.conventions).textbook_efficiency);
   auto& p = out.performance;
   p.metrics = {metric("latency", a.latency, "ms", "time of one batch"),
                metric("latency_compute", a.latency_compute, "ms", "arithmetic"),
                metric("latency_memory", a.latency_memory, "ms", "memory traffic"),
                metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
-               metric("throughput", a.throughput * r.accelerators(), "sample/s", "samples of all devices"),
-               metric("mfu", std::min(1.0, efficiency * (a.latency_compute / a.latency)), "model FLOPs utilisation"),
+               metric("throughput", r.asked().batch_size * unit::sample / a.latency, "sample/s", "samples of all devices"),
+               metric("mfu", share.filled * std::min(1.0, efficiency * (a.latency_compute / a.latency)), "model FLOPs utilisation"),
                metric("evaluations", a.evaluations, "runs of the network for one batch"),
                metric("energy", a.energy, "J", "energy of one batch on one device"),
                metric("bottleneck", name_of(a.bottleneck), "what limits the batch")};
   p.summary = fmt::format("a batch takes {}; limited by {}", shown(a.latency), limit_words(a.bottleneck));
-  fill_macro(out, r, std::min(1.0, max(a.latency_compute, a.latency_memory) / a.latency), TokenRate<>(), notes);
+  const double busy = std::min(1.0, max(a.latency_compute, a.latency_memory) / a.latency);
+  fill_macro(out, r, busy * share.working, TokenRate<>(), notes);
 }
 
 void infer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
@@ -193,18 +195,19 @@ void infer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   out.fidelity = name_of(a.fidelity);
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
-  const SampleRate<> rate = a.throughput * r.accelerators();
+  const auto share = r.share();
+  const SampleRate<> rate = r.asked().batch_size * unit::sample / a.latency;
   p.metrics = {metric("latency", a.latency, "ms", "time of one batch"),
                metric("latency_compute", a.latency_compute, "ms", "arithmetic"),
                metric("latency_memory", a.latency_memory, "ms", "memory traffic"),
                metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
                metric("throughput", rate, "sample/s", "samples of all devices"),
-               metric("mfu", a.mfu, "model FLOPs utilisation"),
+               metric("mfu", a.mfu * share.filled, "model FLOPs utilisation"),
                metric("arithmetic_intensity", a.arithmetic_intensity, "FLOP/B", "work per byte moved"),
                metric("energy", a.energy, "J", "energy of one batch on one device"),
                metric("bottleneck", name_of(a.bottleneck), "what limits the batch")};
   p.summary = fmt::format("a batch takes {}; limited by {}", shown(a.latency), limit_words(a.bottleneck));
-  fill_macro(out, r, a.utilization, TokenRate<>(), notes);
+  fill_macro(out, r, a.utilization * share.working, TokenRate<>(), notes);
 }
 
 /// Inputs of a resolver that the scenario knows: the machine and the workload, and fields of one name and dimension.
@@ -218,6 +221,7 @@ void fill_inputs(Record& in, const Resolver& resolver, const ResolvedScenario& r
     else if (f.kind == ValueKind::object) continue;
     else if (f.name == "accelerators") in.set(f.name, r.accelerators());
     else if (f.name == "tp_size") in.set(f.name, r.tp_size());
+    else if (f.name == "seq_len") in.set(f.name, r.seq_len());
     else if (const auto* known = find_field(scenario_fields, f.name); known != nullptr && known->exps == f.exps) {
       const bool numbers = known->kind == f.kind && (f.kind == ValueKind::number || f.kind == ValueKind::quantity);
       if (!numbers && known->kind != f.kind) continue;

@@ -65,6 +65,8 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
     refuse(fmt::format("'{}' does not generate tokens and cannot be served token by token", w.name), "mode", "serve",
            "a decoder, or mode infer or train", "use --mode infer");
 
+  seq_len_ = seq_len_or_default(asked_.seq_len, w, mode_ == Mode::serve ? asked_.output_tokens.value_or(0) : 0, notes);
+
   if (asked_.fleet != nullptr) {
     fleet_ = asked_.fleet;
     if (asked_.intra_node_bw || asked_.fabric_bandwidth || asked_.grid != nullptr || asked_.datacenter != nullptr) {
@@ -118,6 +120,9 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
                                             asked_.ep_size, accelerators()),
                        .expected = "a product that divides the accelerators",
                        .hint = "lower a degree or add devices"});
+  replicas_ = accelerators() / (mode_ == Mode::infer ? 1.0 : mode_ == Mode::train ? replica * asked_.cp_size : replica);
+  // The views of a training plan warn of it.
+  if (mode_ != Mode::train) warn_of_uneven_batch(asked_.batch_size, replicas_, notes);
 }
 
 namespace detail {
@@ -127,9 +132,8 @@ SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
   SingleNodeModel::Inputs in;
   in.workload = s.workload;
   in.hardware = &r.hardware();
-  // Inference without generation runs one replica on each device: each gets its part of the batch.
-  in.batch_size = std::ceil(s.batch_size / r.accelerators());
-  in.seq_len = s.seq_len;
+  in.batch_size = r.share().sequences;
+  in.seq_len = r.seq_len();
   in.precision = s.precision;
   in.efficiency = s.efficiency;
   in.fidelity = s.fidelity;
@@ -164,15 +168,16 @@ ServingModel::Inputs serve_request(const ResolvedScenario& r) {
   auto in = fields_of<ServingModel::Inputs>(s);
   in.hardware = &r.hardware();
   in.fleet = &r.fleet();
+  in.seq_len = r.seq_len();
   in.tp_size = r.tp_size();
-  const double replicas = r.accelerators() / (r.tp_size() * s.pp_size * s.ep_size);
-  in.batch_size = std::ceil(s.batch_size / replicas);
+  in.batch_size = r.share().sequences;
   return in;
 }
 
 DistributedModel::Inputs train_request(const ResolvedScenario& r) {
   auto in = fields_of<DistributedModel::Inputs>(r.asked());
   in.fleet = &r.fleet();
+  in.seq_len = r.seq_len();
   in.tp_size = r.tp_size();
   return in;
 }

@@ -131,7 +131,7 @@ void fill(ScenarioState& state, const ResolvedScenario& r, Notes& notes) {
   const Scenario& s = r.asked();
   auto& in = state.base;
   in.run.batch_size = s.batch_size;
-  in.run.seq_len = s.seq_len;
+  in.run.seq_len = r.seq_len();
   in.run.output_tokens = s.output_tokens.value_or(0);
   in.run.cached_prefix_len = s.cached_prefix_len;
   in.run.accelerators = r.accelerators();
@@ -247,6 +247,7 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
     if (!number || std::find(used.begin(), used.end(), f.name) == used.end()) continue;
     Value v = f.read(&card->scenario);
     if (f.name == "tp_size" && r.mode() != Mode::infer) v = r.tp_size();
+    if (f.name == "seq_len") v = r.seq_len();
     if (!std::holds_alternative<double>(v)) continue;
     card->inputs.push_back(f);
     out.point.push_back(std::get<double>(v));

@@ -45,7 +45,7 @@ template <class T>
 [[nodiscard]] ServingViews<T> lift_view(const ServingViews<>& v) {
   return {lift_view<T>(v.prefill), lift_view<T>(v.decode), lift<T>(v.prefill_device), lift<T>(v.decode_device),
           lift<T>(v.links), lift<T>(v.plan), T{v.prompt}, T{v.cached}, T{v.chunk}, v.chunks, T{v.decode_context},
-          T{v.final_context}};
+          T{v.final_context}, v.apart};
 }
 template <class T>
 [[nodiscard]] TextbookServingViews<T> lift_view(const TextbookServingViews<>& v) {

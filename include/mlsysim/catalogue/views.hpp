@@ -18,6 +18,12 @@ namespace mlsysim {
 /// The precision of a request: the one named, or the device's default (noted).
 [[nodiscard]] Precision precision_or_default(std::optional<Precision> precision, const HardwareNode& hardware, Notes& notes);
 
+/// The tokens of a sequence: the ones named, or 2048, or what the model takes beside `output_tokens` where that is less
+/// (noted). Of an image the model takes its patches.
+[[nodiscard]] double seq_len_or_default(std::optional<double> seq_len, const Workload& workload, double output_tokens, Notes& notes);
+/// Warns of sequences of `tokens` that are longer than the model takes.
+void warn_of_positions(const Workload& workload, double tokens, Notes& notes);
+
 /// The fidelity of a request: the one named, or operator where the workload's shape is known, else textbook (noted).
 /// @throws InputError when operator fidelity is asked for and the shape is not known
 [[nodiscard]] Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes);

@@ -1,6 +1,7 @@
 #pragma once
 /// SystemEvaluator: the three-level scorecard of a scenario.
 
+#include <mlsysim/catalogue/core/replicas.hpp>
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/engine/scorecard.hpp>
 
@@ -22,6 +23,11 @@ class ResolvedScenario {
   [[nodiscard]] const HardwareNode& hardware() const { return *fleet_->node->accelerator; }
   [[nodiscard]] double accelerators() const { return fleet_->total_accelerators(); }
   [[nodiscard]] double tp_size() const { return tp_size_; }
+  [[nodiscard]] double seq_len() const { return seq_len_; }
+  /// Copies of the model: each device in inference, else as many as the degrees leave.
+  [[nodiscard]] double replicas() const { return replicas_; }
+  /// What each of them gets of the batch.
+  [[nodiscard]] BatchShare<> share() const { return share_batch(asked_.batch_size, replicas_); }
 
  private:
   Scenario asked_;
@@ -30,7 +36,7 @@ class ResolvedScenario {
   std::shared_ptr<NetworkFabric> fabric_;
   std::shared_ptr<Fleet> own_fleet_;
   const Fleet* fleet_ = nullptr;
-  double tp_size_ = 1;
+  double tp_size_ = 1, seq_len_ = 1, replicas_ = 1;
 };
 
 struct SystemEvaluator {

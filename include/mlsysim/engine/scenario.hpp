@@ -41,7 +41,7 @@ struct Scenario {
   const Fleet* fleet = nullptr;
   std::optional<Mode> mode{};
   double batch_size = 1;
-  double seq_len = 2048;
+  std::optional<double> seq_len{};
   std::optional<double> output_tokens{};
   std::optional<Precision> precision{}, kv_precision{};
   std::optional<double> efficiency{};
@@ -90,7 +90,7 @@ struct Scenario {
              field(&S::fleet, key::fleet).defaulted("made from hardware and counts"),
              field(&S::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
              field(&S::batch_size, key::batch_size).at_least(1).counted().defaulted("one"),
-             field(&S::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+             field(&S::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
              field(&S::output_tokens, key::output_tokens).at_least(1).counted().defaulted("decode priced at the prompt's context"),
              field(&S::accelerators, key::accelerators).at_least(1).counted().defaulted("one, or the whole fleet"),
              field(&S::node_count, key::node_count).at_least(1).counted().defaulted("accelerators / accelerators_per_node"),

@@ -4,6 +4,8 @@
 #include <mlsysim/resolve/notes.hpp>
 #include <mlsysim/spec/workload.hpp>
 
+#include <string_view>
+
 namespace mlsysim::detail {
 
 /// How a model is divided. What a resolver does not know stays 1.
@@ -16,5 +18,13 @@ struct Degrees {
 /// Uneven divisions are priced as the fullest device has it, with a warning.
 /// @throws DomainError where a device would have no part of the model at all
 void check_degrees(const Workload& workload, const Degrees& degrees, double seq_len, Notes& notes);
+
+/// Refuses a workload that makes no tokens one after the other.
+/// @param field the input that names it
+/// @throws InputError
+void require_tokens(const Workload& workload, std::string_view field);
+
+/// Devices that share each layer of a draft model: those that share its target's, one where it has fewer heads. Noted.
+[[nodiscard]] double draft_degree(const Workload& draft, double tp_size, Notes& notes);
 
 }  // namespace mlsysim::detail

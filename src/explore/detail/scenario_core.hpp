@@ -4,6 +4,7 @@
 
 #include "scenario_numbers.hpp"
 
+#include <mlsysim/catalogue/core/replicas.hpp>
 #include <mlsysim/catalogue/core/training.hpp>
 #include <mlsysim/physics/carbon.hpp>
 #include <mlsysim/physics/cost.hpp>
@@ -67,7 +68,8 @@ void serve_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   v.plan.tp = run.tp_size;
   v.plan.pp = run.pp_size;
   v.plan.ep = run.ep_size;
-  v.plan.batch = ceil(run.batch_size / out.replicas);
+  const auto shared = share_batch(run.batch_size, out.replicas);
+  v.plan.batch = shared.sequences;
   v.prompt = run.seq_len;
   v.cached = run.cached_prefix_len;
   v.chunk = s.chunks > 1 ? T{s.chunk} : run.seq_len;
@@ -80,12 +82,11 @@ void serve_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   out.ttft = a.ttft;
   out.itl = a.itl;
   out.request_latency = a.ttft + a.itl * (generated - 1.0);
-  const auto batch = Tokens<T>::from_base(v.plan.batch);
-  const TokenRate<T> rate = s.generates ? batch * generated / (a.ttft + a.itl * generated) : batch / a.itl;
-  out.token_throughput = rate * out.replicas;
+  const auto batch = Tokens<T>::from_base(run.batch_size);
+  out.token_throughput = s.generates ? batch * generated / out.request_latency : batch / a.itl;
   out.throughput_per_accelerator = out.token_throughput / run.accelerators;
-  out.prefill_mfu = min(T{1.0}, a.prefill.work / (in.device.matrix_rate * a.ttft));
-  out.mfu = min(T{1.0}, a.decode.work / (in.device.matrix_rate * a.itl));
+  out.prefill_mfu = shared.filled * min(T{1.0}, a.prefill.work / (in.device.matrix_rate * a.ttft));
+  out.mfu = shared.filled * min(T{1.0}, a.decode.work / (in.device.matrix_rate * a.itl));
   out.prefill_compute = a.prefill.compute_bound;
   out.prefill_memory = a.prefill.memory_bound;
   out.prefill_network = a.prefill.network;
@@ -95,9 +96,9 @@ void serve_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   out.decode_network = a.decode.network;
   out.decode_overhead = a.decode.overhead + in.device.dispatch;
   const auto busy = [](const PassCost<T>& c) { return (c.compute_bound + c.memory_bound) / c.total; };
-  const Time<T> decoding = a.itl * generated;
+  const Time<T> decoding = a.itl * (generated - 1.0);
   const T share = s.generates ? decoding / (a.ttft + decoding) : T{1.0};
-  out.utilization = min(T{1.0}, share * busy(a.decode) + (1.0 - share) * busy(a.prefill));
+  out.utilization = shared.working * min(T{1.0}, share * busy(a.decode) + (1.0 - share) * busy(a.prefill));
   add_macro(in, out.token_throughput, out);
 }
 
@@ -105,12 +106,12 @@ template <class T, class Source>
 void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const Source& source, ScenarioResults<T>& out) {
   const auto& run = in.run;
   const T dp = run.accelerators / (run.tp_size * run.pp_size * run.ep_size * run.cp_size);
-  out.degrees_fit = whole(dp);
-  // The same layout as of DistributedModel: replicas share the global batch, each has at least one sequence.
-  const T local = max(T{1.0}, ceil(run.batch_size / dp));
+  // The same layout as of DistributedModel.
+  const auto shared = share_batch(run.batch_size, dp);
+  const T& local = shared.sequences;
+  out.degrees_fit = whole(dp) * select(run.gradient_accumulation_steps <= local, T{1.0}, T{0.0});
   const T count = s.sized               ? ceil_div(local, run.microbatch_size)
-                  : s.one_sequence_each ? max(T{1.0}, floor(local / run.gradient_accumulation_steps)) *
-                                              run.gradient_accumulation_steps
+                  : s.one_sequence_each ? ceil_div(local, run.gradient_accumulation_steps) * run.gradient_accumulation_steps
                                         : run.microbatch_count * run.gradient_accumulation_steps;
   const auto divided = divide_batch(local, count);
   const ModelView<T> model{s.prefill, in.shape, s.layers};
@@ -135,7 +136,7 @@ void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   out.comm_overhead = answer.communication;
   out.pipeline_bubble = step.bubble;
   out.scaling_efficiency = answer.scaling_efficiency;
-  out.utilization = answer.utilization;
+  out.utilization = answer.utilization * shared.working;
   out.mfu = answer.mfu;
   out.hfu = answer.hfu;
   out.dp_size = dp;
@@ -150,7 +151,8 @@ template <class T, class Source>
 void infer_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const Source& source, ScenarioResults<T>& out) {
   const auto& run = in.run;
   Plan<T> plan = in.plan;
-  plan.batch = ceil(run.batch_size / run.accelerators);
+  const auto shared = share_batch(run.batch_size, run.accelerators);
+  plan.batch = shared.sequences;
   plan.context = s.sequences ? run.seq_len : T{1.0};
   plan.new_tokens = s.prefill.phase == Phase::decode ? T{1.0} : plan.context;
   const ModelView<T> model{s.prefill, in.shape, s.layers};
@@ -168,10 +170,11 @@ void infer_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   out.latency_network = pass.cost.network;
   out.latency_overhead = pass.cost.overhead + in.device.dispatch;
   out.arithmetic_intensity = pass.cost.work / pass.cost.traffic;
-  out.throughput = Samples<T>::from_base(plan.batch) / out.latency * run.accelerators;
-  out.mfu = min(T{1.0}, pass.cost.work / (in.device.matrix_rate * out.latency));
-  out.utilization = min(T{1.0}, (pass.cost.compute_bound + pass.cost.memory_bound) / out.latency);
-  out.energy_per_batch = apply<EnergyProportional, T>({.tdp = in.device.tdp, .utilization = out.utilization, .time = out.latency,
+  out.throughput = Samples<T>::from_base(run.batch_size) / out.latency;
+  out.mfu = shared.filled * min(T{1.0}, pass.cost.work / (in.device.matrix_rate * out.latency));
+  const T busy = min(T{1.0}, (pass.cost.compute_bound + pass.cost.memory_bound) / out.latency);
+  out.utilization = busy * shared.working;
+  out.energy_per_batch = apply<EnergyProportional, T>({.tdp = in.device.tdp, .utilization = busy, .time = out.latency,
                                                        .idle_fraction = in.device.idle_fraction}).energy;
   add_macro(in, TokenRate<T>::from_base(T{1.0}), out);
 }

@@ -111,7 +111,7 @@ struct ScenarioResults {
         field(&R::memory_capacity, "memory_capacity", "GB", "memory of one device"),
         field(&R::memory_missing, "memory_missing", "GB", "bytes that do not fit"),
         field(&R::memory_utilization, "memory_utilization", "", "used over capacity"),
-        field(&R::degrees_fit, "degrees_fit", "", "1 where the parallel degrees divide the devices"),
+        field(&R::degrees_fit, "degrees_fit", "", "1 where the parallel degrees divide the devices, and the accumulation steps the batch"),
         field(&R::ttft, "ttft", "ms", "time to first token"), field(&R::itl, "itl", "ms", "inter-token latency"),
         field(&R::request_latency, "request_latency", "ms", "from request to last token"),
         field(&R::token_throughput, "token_throughput", "token/s", "tokens of all devices"),

@@ -198,6 +198,23 @@ TEST_CASE("size and number of micro-batches must make up the batch", "[catalogue
                                  Contains("expected 4 micro-batches") && Contains("give one of the two"));
 }
 
+TEST_CASE("accumulation steps that do not divide the sequences leave the last one shorter", "[catalogue][training]") {
+  auto in = step("Llama3_8B", 4);  // 8 replicas of 64 sequences
+  in.microbatch_size.reset();
+  const Time<> whole = run(in).step_latency_total;
+  for (const double steps : {2.0, 3.0, 7.0, 63.0, 64.0}) {
+    in.gradient_accumulation_steps = steps;
+    INFO(steps);
+    CHECK(run(in).microbatch_size == 1);
+    CHECK(run(in).microbatch_count == 64);
+    CHECK_THAT(run(in).step_latency_total.base(), WithinRel(whole.base(), 1e-12));
+  }
+  in.gradient_accumulation_steps = 65;
+  CHECK_THROWS_AS(run(in), DomainError);
+  CHECK_THROWS_WITH(run(in), Contains("fewer sequences than gradient accumulation steps") && Contains("65") &&
+                                 Contains("at most 64"));
+}
+
 TEST_CASE("plans that a model cannot be divided by are refused, uneven ones say so", "[catalogue][training][bad]") {
   const auto refused = [](const DistributedModel::Inputs& in, const char* key, const char* words) {
     INFO(words);
@@ -251,6 +268,10 @@ TEST_CASE("plans that a model cannot be divided by are refused, uneven ones say 
   cut.cp_size = 4;
   refused(cut, "cp_size", "fewer tokens");
   auto batch = step("Llama3_8B");
+  batch.batch_size = 500;  // on 32 replicas
+  CHECK_THAT(warned(batch), Contains("500 does not divide into the 32 replicas: each is priced with 16"));
+  batch.batch_size = 512;
+  CHECK(warned(batch).empty());
   batch.microbatch_size = 5;  // of 16
   CHECK_THAT(warned(batch), Contains("do not divide into"));
   auto chunks = step("Llama3_8B", 4);

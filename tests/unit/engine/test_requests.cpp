@@ -12,6 +12,8 @@
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -156,7 +158,8 @@ TEST_CASE("a draft model of a scenario brings tokens sooner and takes its room",
   s.draft_model = &standard_zoo().at<Workload>("Llama3_2_1B");
   s.draft_acceptance_rate = 0.9;
   CHECK(metric(s, "performance.itl") < plain);
-  CHECK(metric(s, "feasibility.memory_used") > room + 2);
+  CHECK(metric(s, "feasibility.memory_used") > room + 2.4 / 8);  // its weights, divided like those of its target
+  CHECK(metric(s, "feasibility.memory_used") < room + 3.2 / 8);
   const auto text = explain(s, "itl");
   CHECK_THAT(text, Catch::Contains("the check of") && Catch::Contains("steps of Llama"));
   // The terms add up: the check and the steps of the draft, over the tokens that they yield.
@@ -225,4 +228,113 @@ TEST_CASE("models without an operator list are answered by their own pass", "[en
   large.hardware = &standard_zoo().at<HardwareNode>("A10");
   const auto card = SystemEvaluator::evaluate(large);
   CHECK_FALSE(card.passed_all());
+}
+
+TEST_CASE("a batch that does not divide into the replicas is counted as it is, with a warning", "[engine][requests]") {
+  Scenario s = serving();
+  s.workload = &standard_zoo().at<Workload>("Llama3_8B");
+  s.tp_size = 1;  // 8 replicas
+  Scenario one = s;
+  one.accelerators = 1;
+  const auto card_of = [&](double batch) {
+    s.batch_size = batch;
+    return SystemEvaluator::evaluate(s);
+  };
+  const auto rate = [&](double batch) { return card_of(batch).find("performance.token_throughput")->number(); };
+  const auto warned = [](const SystemEvaluation& card) {
+    std::string all;
+    for (const auto& w : card.warnings) all += w + "\n";
+    return all;
+  };
+  one.batch_size = 1;
+  const double alone = metric(one, "performance.token_throughput");
+  for (const double batch : {1.0, 2.0, 4.0, 8.0}) CHECK(rate(batch) == Approx(batch * alone).epsilon(1e-12));
+  one.batch_size = 2;
+  const double pair = metric(one, "performance.token_throughput") / 2;  // for each of two
+  CHECK(rate(9) == Approx(9 * pair).epsilon(1e-12));
+  CHECK(rate(16) == Approx(16 * pair).epsilon(1e-12));
+  CHECK_THAT(warned(card_of(3)), Catch::Contains("batch of 3 is smaller than the 8 replicas: 5 of them idle"));
+  CHECK_THAT(warned(card_of(9)), Catch::Contains("batch of 9 does not divide into the 8 replicas: each is priced with 2"));
+  CHECK(warned(card_of(8)).empty());
+  // Idle replicas draw idle power, and what they cost falls on fewer tokens.
+  CHECK(card_of(1).find("macro.energy")->number() < card_of(8).find("macro.energy")->number());
+  CHECK(card_of(1).find("macro.cost_per_token")->number() > 7 * card_of(8).find("macro.cost_per_token")->number());
+  CHECK(card_of(1).find("performance.mfu")->number() == Approx(card_of(8).find("performance.mfu")->number() / 8));
+
+  // Inference without generation spreads the same way, at either fidelity and for models with a pass of their own.
+  for (const auto& [model, fidelity] : {std::pair{"ResNet50", Fidelity::operator_level}, std::pair{"ResNet50", Fidelity::textbook},
+                                        std::pair{"DLRM", Fidelity::textbook}}) {
+    Scenario infer{.workload = &standard_zoo().at<Workload>(model), .hardware = &standard_zoo().at<HardwareNode>("H100"),
+                   .precision = Precision::fp16, .accelerators = 1, .fidelity = fidelity};
+    const double single = metric(infer, "performance.throughput");
+    infer.accelerators = 8;
+    INFO(model);
+    CHECK(metric(infer, "performance.throughput") == Approx(single).epsilon(1e-12));
+    CHECK_THAT(warned(SystemEvaluator::evaluate(infer)), Catch::Contains("7 of them idle"));
+    infer.batch_size = 8;
+    CHECK(metric(infer, "performance.throughput") == Approx(8 * single).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("the tokens of a second are those of the time that a request takes", "[engine][requests]") {
+  for (const double output : {1.0, 2.0, 100.0}) {
+    Scenario s = serving();
+    s.output_tokens = output;
+    const double latency = metric(s, "performance.request_latency") / 1e3;  // ms
+    CHECK(metric(s, "performance.token_throughput") == Approx(s.batch_size * output / latency).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("a sequence is as long as the model takes, and longer ones are named", "[engine][requests]") {
+  const auto with = [](const char* model, std::optional<double> seq_len, Mode mode = Mode::infer) {
+    return Scenario{.workload = &standard_zoo().at<Workload>(model), .hardware = &standard_zoo().at<HardwareNode>("H100"),
+                    .mode = mode, .batch_size = 4, .seq_len = seq_len, .precision = Precision::fp16};
+  };
+  const auto assumed = [](const Scenario& s) {
+    std::string all;
+    for (const auto& a : SystemEvaluator::evaluate(s).assumptions)
+      if (a.name == "seq_len") all += a.value;
+    return all;
+  };
+  const auto warned = [](const Scenario& s) {
+    std::string all;
+    for (const auto& w : SystemEvaluator::evaluate(s).warnings) all += w + "\n";
+    return all;
+  };
+  for (const auto& [model, longest] : {std::pair{"ViT_B_16", 197.0}, std::pair{"BERT_Base", 512.0}}) {
+    INFO(model);
+    CHECK(metric(with(model, std::nullopt), "performance.throughput") == metric(with(model, longest), "performance.throughput"));
+    CHECK(assumed(with(model, std::nullopt)) == fmt::format("{}", longest));
+    CHECK_THAT(warned(with(model, std::nullopt)), !Catch::Contains("max_positions"));
+    CHECK_THAT(warned(with(model, longest + 1)), Catch::Contains(fmt::format("takes at most {} tokens", longest)));
+    const auto subject = subject_of(with(model, std::nullopt));
+    CHECK(subject.point[subject.input("seq_len")] == longest);
+  }
+  CHECK(assumed(with("Llama3_8B", std::nullopt, Mode::serve)) == "2048");
+  CHECK(assumed(with("ResNet50", std::nullopt)).empty());
+  for (const Fidelity fidelity : {Fidelity::operator_level, Fidelity::textbook})
+    for (const Mode mode : {Mode::infer, Mode::serve, Mode::train}) {
+      INFO(name_of(fidelity) << " " << name_of(mode));
+      auto s = with("GPT2", 100000, mode);
+      s.fidelity = fidelity;
+      const auto text = warned(s);
+      CHECK_THAT(text, Catch::Contains("'GPT2' takes at most 1024 tokens (max_positions): 100000 are priced"));
+      CHECK(text.find("max_positions") == text.rfind("max_positions"));  // once
+    }
+  for (const Mode mode : {Mode::infer, Mode::serve, Mode::train}) {
+    const auto subject = subject_of(with("GPT2", 100000, mode));
+    CHECK(std::any_of(subject.warnings.begin(), subject.warnings.end(),
+                      [](const std::string& w) { return w.find("max_positions") != std::string::npos; }));
+  }
+  // What is generated takes room too.
+  auto s = with("GPT2", std::nullopt, Mode::serve);
+  s.output_tokens = 100;
+  CHECK(assumed(s) == "924");
+  CHECK_THAT(warned(s), !Catch::Contains("max_positions"));
+  s.seq_len = 1000;
+  CHECK_THAT(warned(s), Catch::Contains("1100 are priced"));
+  // A further resolver hears of the same length.
+  auto more = with("ViT_B_16", std::nullopt);
+  more.also = "SingleNodeModel";
+  CHECK_THAT(warned(more), !Catch::Contains("max_positions"));
 }

@@ -59,6 +59,14 @@ TEST_CASE("a scenario as a law gives the numbers of its scorecard", "[explore][s
       serve.batch_size = 24;
       serve.output_tokens = 200;
       CHECK(compare_with_scorecard(serve) > 15);
+      // Fewer sequences than replicas, a number that does not divide into them, a single token.
+      serve.tp_size = 1;
+      for (const double batch : {3.0, 9.0}) {
+        serve.batch_size = batch;
+        serve.output_tokens = batch == 3 ? 1 : 200;
+        CHECK(compare_with_scorecard(serve) > 15);
+      }
+      serve.batch_size = 24;
       serve.output_tokens.reset();
       serve.tp_size = 2;
       serve.prefill_chunk_tokens = 512;
@@ -69,6 +77,9 @@ TEST_CASE("a scenario as a law gives the numbers of its scorecard", "[explore][s
       train.pp_size = 2;
       train.zero_stage = 1;
       CHECK(compare_with_scorecard(train) > 15);
+      train.gradient_accumulation_steps = 3;  // of 64 sequences
+      CHECK(compare_with_scorecard(train) > 15);
+      train.gradient_accumulation_steps = 1;
       train.microbatch_count = 16;
       train.v_stages = 2;
       train.tp_size = 1;
@@ -77,8 +88,10 @@ TEST_CASE("a scenario as a law gives the numbers of its scorecard", "[explore][s
     }
   for (const char* model : {"ResNet50", "Llama3_70B"}) {
     auto infer = scenario(model, "A100", 2, Mode::infer);
-    infer.batch_size = 33;
-    CHECK(compare_with_scorecard(infer) > 10);
+    for (const double batch : {1.0, 33.0}) {
+      infer.batch_size = batch;
+      CHECK(compare_with_scorecard(infer) > 10);
+    }
     infer.fidelity = Fidelity::textbook;
     CHECK(compare_with_scorecard(infer) > 10);
   }
@@ -109,6 +122,30 @@ TEST_CASE("all scalars of a scenario agree", "[explore][subject]") {
       if (subject.entry.results[r].name == "degrees_fit") continue;
       CHECK(bounds[r].low <= expected[r] * (1 + 1e-12));
       CHECK(bounds[r].high >= expected[r] * (1 - 1e-12));
+    }
+  }
+}
+
+TEST_CASE("bounds hold every batch that does not divide into the replicas", "[explore][subject]") {
+  for (const Mode mode : {Mode::serve, Mode::train, Mode::infer}) {
+    auto s = scenario(mode == Mode::infer ? "ResNet50" : "Llama3_8B", "H100", 8, mode);
+    s.tp_size = 1;
+    s.batch_size = 16;
+    if (mode == Mode::serve) s.output_tokens = 20;
+    const auto subject = subject_of(s);
+    const LawEntry& law = subject.entry;
+    const std::size_t batch = subject.input("batch_size");
+    std::vector<Interval> box(subject.point.begin(), subject.point.end()), bounds(law.results.size());
+    box[batch] = Interval(3.0, 21.0);
+    law.interval(law.self.get(), box.data(), bounds.data());
+    auto at = subject.point;
+    for (at[batch] = 3; at[batch] <= 21; ++at[batch]) {
+      const auto out = law(at);
+      for (std::size_t r = 0; r < out.size(); ++r) {
+        INFO(name_of(mode) << " batch " << at[batch] << " " << law.results[r].name);
+        CHECK(bounds[r].low <= out[r] * (1 + 1e-12));
+        CHECK(bounds[r].high >= out[r] * (1 - 1e-12));
+      }
     }
   }
 }
@@ -238,6 +275,17 @@ TEST_CASE("a resolver is a subject too", "[explore][subject]") {
   CHECK_FALSE(subject.entry.is_law);
   CHECK(subject.point[subject.input("batch_size")] == 1);
   CHECK(subject.entry(subject.point)[subject.result("latency")] > 0);
+}
+
+TEST_CASE("more accumulation steps than sequences do not fit", "[explore][subject]") {
+  auto s = scenario("Llama3_8B", "H100", 8, Mode::train);
+  s.batch_size = 32;  // 4 a replica
+  const auto subject = subject_of(s);
+  auto at = subject.point;
+  for (const auto& [steps, fits] : {std::pair{1.0, 1.0}, std::pair{3.0, 1.0}, std::pair{4.0, 1.0}, std::pair{5.0, 0.0}}) {
+    at[subject.input("gradient_accumulation_steps")] = steps;
+    CHECK(subject.entry(at)[subject.result("degrees_fit")] == fits);
+  }
 }
 
 TEST_CASE("a subject knows the names of the scorecard and near misses", "[explore][subject]") {

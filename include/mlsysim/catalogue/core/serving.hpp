@@ -18,6 +18,7 @@ struct ServingAnswer {
   Time<T> chunk_time;         ///< longest prefill chunk
   PassCost<T> prefill, decode;  ///< operator fidelity: sums over one pass of one stage
   MemoryBreakdown<T> memory;  ///< on one decoding device
+  MemoryBreakdown<T> prefill_memory;  ///< on one prefilling device, where they are others
 };
 
 /// Operator fidelity. Numbers are those of one replica of tp x pp x ep devices.
@@ -31,6 +32,7 @@ struct ServingViews {
   int chunks = 1;
   T decode_context{0.0};             ///< mean context over the generated tokens
   T final_context{0.0};              ///< context that the KV cache must hold
+  bool apart = false;                ///< prompts are computed on devices of their own
 };
 
 /// Time of the prompt, chunk after chunk; each chunk attends to everything before it.
@@ -53,6 +55,7 @@ template <class T, class Source>
     if (i == v.chunks - 1) prefilled = parts.totals.stage(T{1.0}, T{1.0});
   }
   const MemoryDemand<T> prefill_demand = demand_of(v.prefill.structure, v.prefill.shape, plan, prefilled);
+  if (v.apart) out.prefill_memory = memory_of(v.prefill.structure, plan, v.prefill_device, prefill_demand);
 
   plan.new_tokens = T{1.0};
   plan.context = v.decode_context;
@@ -61,10 +64,11 @@ template <class T, class Source>
   out.itl = step.total;
   out.decode = step.cost;
 
-  // The most that is resident at once: all weights, the cache at its longest, the larger working set.
+  // The most that is resident at once: all weights, the cache at its longest, the larger working set of those that the
+  // devices have.
   plan.context = v.final_context;
   MemoryDemand<T> demand = demand_of(v.decode.structure, v.decode.shape, plan, source.forward(v.decode, plan));
-  demand.activations = max(demand.activations, prefill_demand.activations);
+  if (!v.apart) demand.activations = max(demand.activations, prefill_demand.activations);
   out.memory = memory_of(v.decode.structure, plan, v.decode_device, demand);
   return out;
 }

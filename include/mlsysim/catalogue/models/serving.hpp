@@ -16,8 +16,9 @@ namespace mlsysim {
 /// A replica is tp x pp x ep devices that serve a static batch. The prompt of `seq_len` tokens (less a cached prefix) is
 /// prefilled whole or in chunks; then every sequence decodes one token per step. With `output_tokens` the decode step is
 /// priced at the mean context of the generation and memory must hold the last; without it, at a context of `seq_len`.
-/// `decode_hardware` moves the cache over `network_bandwidth` after prefill; `draft_model` proposes `draft_tokens` for
-/// each verification.
+/// `decode_hardware` is a second pool of as many devices, to which the cache moves over `network_bandwidth` after prefill;
+/// both pools hold the weights, and what is required and counted is that of both. `draft_model` proposes `draft_tokens`
+/// for each verification, on the decoding devices; tensor parallelism divides it like its target.
 /// @cite pope2023inference, section 2; agrawal2024sarathi; zhong2024distserve; leviathan2023speculative
 struct ServingModel : Model<ServingModel> {
   static constexpr std::string_view id = "ServingModel";
@@ -79,13 +80,13 @@ struct ServingModel : Model<ServingModel> {
     Bottleneck prefill_bottleneck = Bottleneck::compute, bottleneck = Bottleneck::memory;
     double prefill_mfu = 0, mfu = 0, utilization = 0;
     double accelerators = 1;
-    MemoryBreakdown<> memory;
+    MemoryBreakdown<> memory, prefill_memory;
     Fidelity fidelity = Fidelity::textbook;
 
     static constexpr auto fields() {
       using R = Result;
       return rows(
-          field(&R::feasible, "feasible", "", "fits in memory"), field(&R::ttft, key::ttft), field(&R::itl, key::itl),
+          field(&R::feasible, "feasible", "", "fits in memory, of both pools where there are two"), field(&R::ttft, key::ttft), field(&R::itl, key::itl),
           field(&R::request_latency, key::request_latency), field(&R::token_throughput, key::token_throughput),
           field(&R::kv_cache_size, key::kv_cache_size), field(&R::model_weights_size, key::model_weights_size),
           field(&R::total_memory_required, key::total_memory_required),
@@ -98,6 +99,7 @@ struct ServingModel : Model<ServingModel> {
           field(&R::mfu, key::mfu), field(&R::utilization, key::utilization),
           field(&R::accelerators, key::accelerators),
           field(&R::memory, "memory", "", "memory of one decoding device by use"),
+          field(&R::prefill_memory, "prefill_memory", "", "memory of one prefilling device by use"),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };
