@@ -48,4 +48,13 @@ void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& n
     refuse("a sequence has fewer tokens than ranks that share it", "cp_size", d.cp, fmt::format("at most {:g}", seq_len), "lower cp_size");
 }
 
+void warn_of_uneven_ranks(double sequences, double ranks, Notes& notes) {
+  if (!uneven(ranks, sequences)) return;
+  notes.warn([&] {
+    return fmt::format("{:g} sequences do not divide into {:g} expert-parallel ranks: {}", sequences, ranks,
+                       sequences < ranks ? fmt::format("{:g} ranks have none and wait for the others", ranks - sequences)
+                                         : "they are priced as if they did");
+  });
+}
+
 }  // namespace mlsysim::detail

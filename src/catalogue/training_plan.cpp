@@ -33,8 +33,9 @@ namespace {
 }
 
 /// Micro-batches of one replica and step.
-double microbatches_of(const DistributedModel::Inputs& in, double local_batch, Fidelity fidelity, Notes& notes) {
+double microbatches_of(const DistributedModel::Inputs& in, const Layout& layout, Fidelity fidelity, Notes& notes) {
   if (in.microbatch_size) {
+    const double local_batch = layout.local_batch;
     const double count = std::ceil(local_batch / *in.microbatch_size);
     if (in.microbatch_count && *in.microbatch_count * in.gradient_accumulation_steps != count)
       throw DomainError({.id = "mlsysim.catalogue.031",
@@ -45,14 +46,17 @@ double microbatches_of(const DistributedModel::Inputs& in, double local_batch, F
                                               *in.microbatch_size, local_batch),
                          .expected = fmt::format("{} micro-batches", count),
                          .hint = "give one of the two"});
+    if (!in.microbatch_count) warn_of_idle(in, {"gradient_accumulation_steps"}, "where microbatch_size divides the batch", notes);
     return count;
   }
-  const double by_default =
-      fidelity == Fidelity::textbook ? 1.0 : std::max(1.0, std::floor(local_batch / in.gradient_accumulation_steps));
-  const double count = in.microbatch_count.value_or(by_default);
-  if (!in.microbatch_count)
-    notes.assume("microbatch_count", count, "micro-batches of one sequence (operator), one (textbook)");
-  return count * in.gradient_accumulation_steps;
+  if (in.microbatch_count) return *in.microbatch_count * in.gradient_accumulation_steps;
+  Notes quiet;
+  PassViews<> v;
+  if (fidelity == Fidelity::operator_level) {
+    v = training_views(in, *in.fleet->node->accelerator, layout, quiet);
+    v.links = links_view(*in.fleet, conventions_or_standard(in.conventions), quiet);
+  }
+  return microbatches_by_default(in, v, layout.local_batch, fidelity, notes);
 }
 
 }  // namespace
@@ -74,7 +78,7 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
     });
   // Every replica that works has at least one sequence; a remainder makes some replicas slower than others.
   l.local_batch = std::max(1.0, std::ceil(in.batch_size / l.dp));
-  const auto divided = divide_batch(l.local_batch, microbatches_of(in, l.local_batch, fidelity, notes));
+  const auto divided = divide_batch(l.local_batch, microbatches_of(in, l, fidelity, notes));
   l.microbatches = divided.microbatches;
   l.microbatch = divided.microbatch;
   if (l.microbatch * l.microbatches != l.local_batch || (in.microbatch_size && *in.microbatch_size != l.microbatch))
@@ -84,6 +88,7 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
                                             : fmt::format("{:g} micro-batches", l.microbatches),
                          l.microbatches, l.microbatch);
     });
+  warn_of_uneven_ranks(l.microbatch, in.ep_size, notes);
   if (in.v_stages > 1 && in.pp_size > 1 && std::fmod(l.microbatches, in.pp_size) != 0)
     notes.warn([&] {
       return fmt::format("an interleaved schedule takes micro-batches in groups of {:g}: {:g} are priced as if they filled them",

@@ -17,4 +17,7 @@ struct Degrees {
 /// @throws DomainError where a device would have no part of the model at all
 void check_degrees(const Workload& workload, const Degrees& degrees, double seq_len, Notes& notes);
 
+/// Warns where the ranks that share the sequences of a pass have unequal numbers of them.
+void warn_of_uneven_ranks(double sequences, double ranks, Notes& notes);
+
 }  // namespace mlsysim::detail
