@@ -13,7 +13,7 @@ using In = DistributedModel::Inputs;
 using Out = DistributedModel::Result;
 using detail::Layout, detail::layout_of;
 
-/// What the step takes longest for.
+/// What the step takes longest for. The network is all links of a device, that to host memory too.
 Bottleneck slowest(const Out& out) {
   const Time<> worst = max(max(out.latency_compute, out.latency_memory),
                            max(out.exposed_communication_latency, max(out.latency_overhead, out.pipeline_bubble_latency)));
@@ -49,6 +49,7 @@ Out operators(const In& in, const Layout& layout, Notes& notes) {
   out.ep_communication_latency = step.expert_parallel;
   out.cp_communication_latency = step.context_parallel;
   out.pp_communication_latency = step.pipeline_parallel;
+  out.host_transfer_latency = step.host_transfer;
   out.communication_latency = answer.communication + congestion;
   out.exposed_communication_latency = answer.exposed_communication + congestion;
   out.pipeline_bubble_latency = step.bubble;
@@ -82,10 +83,10 @@ Out textbook(const In& in, const Layout& layout, Precision precision, Notes& not
   out.pipeline_bubble_latency = step.bubble;
   out.bubble_fraction = BubbleFraction::solve<double>({in.pp_size, v.microbatches, in.v_stages}).bubble_fraction;
   out.scaling_efficiency = step.node / step.total;
-  const double again = in.recomputation == Recomputation::full ? 4.0 / 3.0 : 1.0;
+  const auto forwards = detail::textbook_forwards(in.recomputation, in.trainable_fraction);
   const Work<> hardware_work = v.work * in.batch_size;
   out.hfu = std::min(1.0, hardware_work / (v.peak * layout.devices * step.total));
-  out.mfu = out.hfu / again;
+  out.mfu = out.hfu * (forwards.model / forwards.hardware);
   out.utilization = out.hfu;
   out.bottleneck = out.exposed_communication_latency > step.node              ? Bottleneck::network
                    : step.overhead > step.node / 2  ? Bottleneck::overhead
@@ -132,11 +133,10 @@ TextbookStepViews<> prepare_textbook_distributed(const In& in, Notes& notes) {
   const TextbookTotals t = textbook_totals(*in.workload, notes);
   const bool language = t.hidden > 0 && in.workload->inference.per == WorkUnit::token;
   if (!in.efficiency) notes.assume("efficiency", c.textbook_efficiency, "zoo/defaults.yaml");
-  const double again = in.recomputation == Recomputation::full ? 4.0 / 3.0 : 1.0;
   const double b = bytes_per_element(precision);
 
   TextbookStepViews<> v;
-  v.work = 3.0 * again * t.work * (language ? in.seq_len : 1.0);
+  v.work = detail::textbook_forwards(in.recomputation, in.trainable_fraction).hardware * t.work * (language ? in.seq_len : 1.0);
   v.weights = t.params * (b * unit::B / unit::param);
   v.gradients = v.weights * in.trainable_fraction;
   v.activation = layout.local_batch * in.seq_len * t.hidden * b * unit::B;

@@ -81,12 +81,13 @@ class Steady {
     if (in_step() && !engine_.mixed && !separate())
       // All start together: those whose prompt came first wait for the passes of the others.
       s.prompts = std::max(0.0, others + 1 - std::min(together_, others + 1)) / (2 * steps_);
-    Time<> prompt = prompt_pass(std::clamp(s.prompts, 1.0, together_)) * std::max(1.0, s.prompts / together_);
+    // What a step brings in more prompts or chunks than one pass takes, further passes take.
+    const double often = s.prompts * chunks_, share = std::min(1.0, often);
+    Time<> prompt = prompt_pass(std::clamp(s.prompts, 1.0, together_)) * std::max(1.0, often / together_);
     // Weights are read and kernels launched once for a mixed pass; the running requests add what they add to a step.
     if (engine_.mixed) prompt += max(s.device - decode(ranks), Time<>());
     s.decode_pass = with_host(engine_, s.device, running / ranks);
     s.prompt_pass = with_host(engine_, prompt, running / ranks);
-    const double often = s.prompts * chunks_, share = std::min(1.0, often);
     s.itl = InFlightStep::solve<double>({.decode_pass = s.decode_pass, .added = max(s.prompt_pass - s.decode_pass * mixed, Time<>()),
                                          .prompts_per_step = often}).itl;
     s.prompt_passes = share / (1 + (1 - mixed) * share);

@@ -33,7 +33,7 @@ MemoryBreakdown<> memory_at(const ServingViews<>& v, Plan<> plan) {
   const auto& m = v.decode;
   const auto range = lower(m.structure, m.shape, m.layers, plan, ops);
   const auto totals = totals_of(ops, range.forward_end);
-  return memory_of(m.structure, plan, v.decode_device, demand_of(m.structure, m.shape, plan, totals));
+  return memory_of(m.structure, plan, v.decode_device, demand_of(m.structure, plan, totals, m.blocks(plan)));
 }
 
 /// Every operator of a pass priced.

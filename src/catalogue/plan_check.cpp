@@ -67,4 +67,13 @@ double draft_degree(const Workload& draft, double tp_size, Notes& notes) {
   return divided ? tp_size : 1.0;
 }
 
+void warn_of_uneven_ranks(double sequences, double ranks, Notes& notes) {
+  if (!uneven(ranks, sequences)) return;
+  notes.warn([&] {
+    return fmt::format("{:g} sequences do not divide into {:g} expert-parallel ranks: {}", sequences, ranks,
+                       sequences < ranks ? fmt::format("{:g} ranks have none and wait for the others", ranks - sequences)
+                                         : "they are priced as if they did");
+  });
+}
+
 }  // namespace mlsysim::detail

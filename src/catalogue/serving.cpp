@@ -159,6 +159,7 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   if (in.draft_model != nullptr) detail::require_tokens(*in.draft_model, "draft_model");
   check_prompt(in);
   detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, in.seq_len, notes);
+  detail::warn_of_uneven_ranks(in.batch_size, in.ep_size, notes);
   const Conventions& c = conventions_or_standard(in.conventions);
   const Fidelity fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
   const double draft_tokens = in.draft_tokens.value_or(c.draft_tokens);

@@ -166,6 +166,8 @@ PassViews<> prepare_single_node(const In& in, Notes& notes) {
   v.plan.dp = in.dp_size;
   v.plan.overlap = c.overlap;
   v.plan.steal = c.overlap_slowdown;
+  v.plan.exchange_bucket = c.exchange_bucket;
+  if (in.is_training && in.zero_stage < 3 && in.dp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, "zoo/defaults.yaml");
   const bool sequences = in.workload->architecture != Architecture::cnn;
   v.plan.context = sequences ? in.seq_len : 1;
   v.plan.new_tokens = phase == Phase::decode ? 1 : v.plan.context;

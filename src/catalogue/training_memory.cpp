@@ -16,8 +16,15 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
   out.fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
   detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size, .cp = in.cp_size, .v_stages = in.v_stages},
                         in.seq_len, notes);
-  out.microbatch_size = std::max(1.0, std::ceil(in.batch_size / (in.dp_size * in.gradient_accumulation_steps)));
+  // The same division as that of a step which names no micro-batch.
+  const double local = std::max(1.0, std::ceil(in.batch_size / in.dp_size));
+  const auto divide = [&](const PassViews<>& v) {
+    const auto divided = divide_batch(local, detail::microbatches_by_default(in, v, local, out.fidelity, notes));
+    out.microbatch_size = divided.microbatch;
+    return divided;
+  };
   if (out.fidelity == Fidelity::textbook) {
+    (void)divide({});
     detail::warn_of_unpriced_plan(in, notes);
     detail::warn_of_unpriced(in, {"v_stages"}, notes);
     const TextbookTotals t = textbook_totals(*in.workload, notes);
@@ -32,9 +39,12 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
     const double devices = in.tp_size * in.pp_size * in.dp_size * in.ep_size * in.cp_size;
     PassViews<> v = detail::training_views(
         in, *in.hardware,
-        {.devices = devices, .dp = in.dp_size, .microbatches = in.gradient_accumulation_steps, .microbatch = out.microbatch_size},
+        {.devices = devices, .dp = in.dp_size, .local_batch = local},
         notes);
     v.links = links_view(*in.hardware, devices, c, notes);
+    const auto divided = divide(v);
+    v.plan.microbatches = divided.microbatches;
+    v.plan.batch = divided.microbatch;
     OpList<> ops;
     out.memory = step_time(v.model, v.plan, v.device, v.links, ops).memory;
   }

@@ -43,8 +43,9 @@ namespace {
 }
 
 /// Micro-batches of one replica and step.
-double microbatches_of(const DistributedModel::Inputs& in, double local_batch, Fidelity fidelity, Notes& notes) {
+double microbatches_of(const DistributedModel::Inputs& in, const Layout& layout, Fidelity fidelity, Notes& notes) {
   if (in.microbatch_size) {
+    const double local_batch = layout.local_batch;
     const double count = std::ceil(local_batch / *in.microbatch_size);
     if (in.microbatch_count && *in.microbatch_count * in.gradient_accumulation_steps != count)
       throw DomainError({.id = "mlsysim.catalogue.031",
@@ -55,14 +56,17 @@ double microbatches_of(const DistributedModel::Inputs& in, double local_batch, F
                                               *in.microbatch_size, local_batch),
                          .expected = fmt::format("{} micro-batches", count),
                          .hint = "give one of the two"});
+    if (!in.microbatch_count) warn_of_idle(in, {"gradient_accumulation_steps"}, "where microbatch_size divides the batch", notes);
     return count;
   }
-  const double by_default =
-      fidelity == Fidelity::textbook ? 1.0 : std::ceil(local_batch / in.gradient_accumulation_steps);
-  const double count = in.microbatch_count.value_or(by_default);
-  if (!in.microbatch_count)
-    notes.assume("microbatch_count", count, "micro-batches of one sequence (operator), one (textbook)");
-  return count * in.gradient_accumulation_steps;
+  if (in.microbatch_count) return *in.microbatch_count * in.gradient_accumulation_steps;
+  Notes quiet;
+  PassViews<> v;
+  if (fidelity == Fidelity::operator_level) {
+    v = training_views(in, *in.fleet->node->accelerator, layout, quiet);
+    v.links = links_view(*in.fleet, conventions_or_standard(in.conventions), quiet);
+  }
+  return microbatches_by_default(in, v, layout.local_batch, fidelity, notes);
 }
 
 }  // namespace
@@ -79,7 +83,7 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
   if (in.shard_size && (*in.shard_size > holders || std::fmod(holders, *in.shard_size) != 0)) refuse_shards(*in.shard_size, holders);
   l.local_batch = share_batch(in.batch_size, l.dp).sequences;
   if (in.gradient_accumulation_steps > l.local_batch) refuse_steps(in.gradient_accumulation_steps, l.local_batch, l.dp);
-  const auto divided = divide_batch(l.local_batch, microbatches_of(in, l.local_batch, fidelity, notes));
+  const auto divided = divide_batch(l.local_batch, microbatches_of(in, l, fidelity, notes));
   l.microbatches = divided.microbatches;
   l.microbatch = divided.microbatch;
   if (l.microbatch * l.microbatches != l.local_batch || (in.microbatch_size && *in.microbatch_size != l.microbatch))
@@ -89,6 +93,7 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
                                             : fmt::format("{:g} micro-batches", l.microbatches),
                          l.microbatches, l.microbatch);
     });
+  warn_of_uneven_ranks(l.microbatch, in.ep_size, notes);
   if (in.v_stages > 1 && in.pp_size > 1 && std::fmod(l.microbatches, in.pp_size) != 0)
     notes.warn([&] {
       return fmt::format("an interleaved schedule takes micro-batches in groups of {:g}: {:g} are priced as if they filled them",

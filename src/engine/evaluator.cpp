@@ -148,7 +148,7 @@ void train(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   p.metrics = {metric("step_latency", a.step_latency_total, "ms", "time of one optimizer step"),
                metric("latency_compute", a.latency_compute, "ms", "arithmetic of the step"),
                metric("latency_memory", a.latency_memory, "ms", "memory-bound part of the step"),
-               metric("comm_overhead", a.communication_latency, "ms", "collectives before overlap"),
+               metric("comm_overhead", a.communication_latency, "ms", "collectives and host transfers before overlap"),
                metric("pipeline_bubble", a.pipeline_bubble_latency, "ms", "idle time of the pipeline"),
                metric("fleet_throughput", a.effective_throughput, "sample/s", "sequences or samples per second"),
                metric("mfu", a.mfu, "model FLOPs utilisation"),
@@ -157,13 +157,17 @@ void train(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
                metric("bottleneck", name_of(a.bottleneck), "what limits the step"),
                metric("dp_size", a.dp_size, "data-parallel replicas"),
                metric("microbatch_count", a.microbatch_count, "micro-batches per replica and step")};
+  if (a.host_transfer_latency > Time<>())
+    p.metrics.push_back(metric("host_transfer", a.host_transfer_latency, "ms", "of comm_overhead, what crosses the link to host memory"));
   if (a.token_throughput > TokenRate<>()) {
     p.metrics.push_back(metric("token_throughput", a.token_throughput, "token/s", "tokens per second"));
     if (const auto& tokens = r.asked().workload->training.tokens)
       p.metrics.push_back(metric("training_time", *tokens / a.token_throughput, "d", "time for the published number of tokens"));
   }
+  // Of what a step waits for from outside, the larger part before overlap gives the name.
+  const bool host = a.bottleneck == Bottleneck::network && 2.0 * a.host_transfer_latency > a.communication_latency;
   p.summary = fmt::format("a step takes {} at {} MFU; limited by {}", shown(a.step_latency_total),
-                          fmt::format("{:.1f} %", 100 * a.mfu), limit_words(a.bottleneck));
+                          fmt::format("{:.1f} %", 100 * a.mfu), host ? "the link to host memory" : limit_words(a.bottleneck));
   fill_macro(out, r, a.utilization, a.token_throughput, notes);
 }
 

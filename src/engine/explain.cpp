@@ -53,7 +53,8 @@ std::vector<OperatorRow> rows_of(const Subject& s) {
     OperatorRow row{.name = std::string(op.name),
                     .group = std::string(name_of(op.group)),
                     .pass = std::string(name_of(op.pass)),
-                    .limit = cost.network > Time<>()           ? "network"
+                    .limit = op.kind == OpKind::host_transfer  ? "host link"
+                             : cost.network > Time<>()         ? "network"
                              : cost.overhead > cost.total / 2.0 ? "launch"
                              : cost.compute > cost.memory      ? "compute"
                                                                : "memory",
@@ -244,6 +245,11 @@ Answer training_answer(const ResolvedScenario& r, std::string_view metric, Notes
   s.repeats_words = fmt::format("one of {} micro-batches on the slowest pipeline stage:", s.views.plan.microbatches);
   s.besides = {{"pipeline bubble", result.pipeline_bubble_latency},
                {"gradient exchange before overlap", result.dp_communication_latency}};
+  if (in.offload_states > 0) {
+    OpList<> ops;
+    const auto parts = step_parts(s.views.model, s.views.plan, s.views.device, s.views.links, ops);
+    s.besides.emplace_back("optimizer states over the host link before overlap", max(parts.first.update.host, parts.last.update.host));
+  }
   if (in.straggler_factor > 1)
     s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", in.straggler_factor),
                            (total - result.dp_communication_latency * (1 - 1 / in.congestion_factor)) * (1 - 1 / in.straggler_factor));

@@ -32,9 +32,9 @@ constexpr std::array<std::string_view, 16> kServe{
     "ttft", "itl", "request_latency", "token_throughput", "throughput_per_accelerator", "prefill_mfu", "mfu", "replicas",
     "prefill_compute", "prefill_memory", "prefill_network", "prefill_overhead", "decode_compute", "decode_memory",
     "decode_network", "decode_overhead"};
-constexpr std::array<std::string_view, 15> kTrain{
+constexpr std::array<std::string_view, 16> kTrain{
     "step_latency", "latency_compute", "latency_memory", "latency_network", "latency_overhead", "comm_overhead",
-    "pipeline_bubble", "fleet_throughput", "mfu", "hfu", "scaling_efficiency", "dp_size", "microbatch_count",
+    "host_transfer", "pipeline_bubble", "fleet_throughput", "mfu", "hfu", "scaling_efficiency", "dp_size", "microbatch_count",
     "token_throughput", "training_time"};
 constexpr std::array<std::string_view, 9> kInfer{"latency", "latency_compute", "latency_memory", "latency_network", "latency_overhead",
                                                  "throughput", "mfu", "arithmetic_intensity", "energy_per_batch"};
@@ -52,6 +52,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNamed{
 
 bool is_result(const ScenarioState& s, std::string_view name) {
   if (name == "degrees_fit") return s.mode != Mode::infer;
+  if (name == "host_transfer" && !s.prefill.offloads) return false;
   if (name == "training_time" && s.training_tokens == 0) return false;
   if (among(kMemory, name)) return true;
   if (s.mode == Mode::serve ? among(kServe, name) : s.mode == Mode::train ? among(kTrain, name) : among(kInfer, name))
@@ -71,7 +72,7 @@ bool is_input(const ScenarioState& s, const FieldInfo& f, double value) {
   const auto used = fields_used_in(s.mode);
   if (std::find(used.begin(), used.end(), bare) == used.end()) return false;
   if (bare == "output_tokens") return s.generates;
-  if (bare == "microbatch_count") return !s.one_sequence_each && !s.sized;
+  if (bare == "microbatch_count") return !s.undivided && !s.sized;
   if (bare == "microbatch_size") return s.sized;
   if (bare == "seq_len") return s.sequences && s.chunks == 1;
   if (bare == "cached_prefix_len") return s.chunks == 1;
@@ -165,7 +166,7 @@ void fill(ScenarioState& state, const ResolvedScenario& r, Notes& notes) {
     state.prefill.sequence_parallel = s.sequence_parallel;
     state.sized = s.microbatch_size.has_value();
     in.run.microbatch_size = s.microbatch_size.value_or(1);
-    state.one_sequence_each = !s.microbatch_count && !state.sized;
+    state.undivided = !s.microbatch_count && !state.sized;
     if (const auto& tokens = s.workload->training.tokens) state.training_tokens = tokens->base();
   }
   state.layers = v.model.layers;

@@ -75,7 +75,7 @@ template <class I>
 [[nodiscard]] constexpr auto training_step_rows() {
   return rows(
       field(&I::microbatch_size, "microbatch_size", "", "sequences of one micro-batch").at_least(1).counted().defaulted("from microbatch_count"),
-      field(&I::microbatch_count, key::microbatch_count).at_least(1).counted().defaulted("1 (textbook) or micro-batches of one sequence (operator)"),
+      field(&I::microbatch_count, key::microbatch_count).at_least(1).counted().defaulted("as few as fit in memory, in a pipeline one for each sequence of a rank (operator); 1 (textbook)"),
       field(&I::backward_prefetch, "backward_prefetch", "", "ZeRO-3 gathers a block's weights ahead in the backward pass").defaulted("ahead"),
       field(&I::overlap_efficiency, key::overlap_efficiency).within(0, 1).defaulted("none (textbook) or zoo/defaults.yaml (operator)"),
       field(&I::overlap_slowdown, "overlap_slowdown", "", "slowdown of kernels beside communication").within(0, 1).defaulted("zoo/defaults.yaml"),

@@ -55,6 +55,7 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
     auto& softmax = elementwise(f, "softmax", OpGroup::attention, count, square, passes, passes, 6, core);
     softmax.kept = f.activations(arrays * square);
     dropout_mask(f, softmax, square);
+    dropout_traffic(f, softmax, square);
     activation_product(f, "attention_values", OpGroup::attention, count, rows, v, keys, head_copies, core);
     return;
   }

@@ -56,7 +56,6 @@ void recompute(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
 /// Appends the backward pass of the forward operators [0, forward_end), last first.
 template <class T>
 void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
-  const T trains = select(plan.trainable > T{0.0}, T{1.0}, T{0.0});
   const auto mirror = [&](const Op<T>& forward, Pass pass) -> Op<T>& {
     Op<T>& op = ops.push(forward);
     op.pass = pass;
@@ -90,9 +89,10 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         gradient.m = forward.k;
         gradient.k = forward.m;
         if (!weights) break;
-        gradient.traffic = forward.live + 2.0 * (plan.gradient_bytes * forward.params) * plan.trainable;
+        gradient.traffic = forward.live + 2.0 * (plan.gradient_bytes * forward.params);
         gradient.unfused_traffic = gradient.traffic;
-        gradient.count = forward.count * trains;
+        // Frozen weights have no gradient.
+        gradient.count = forward.count * plan.trainable;
         if (structure.biased) bias_gradient(gradient);
         break;
       }
@@ -106,10 +106,15 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
       case OpKind::gather:
       case OpKind::recurrence:
         // A function of one array reads it and the gradient and writes one. A norm reads both twice, once for the
-        // gradients of its weights, and the residual's gradients are summed: ten arrays for five.
+        // gradients of its weights, and the residual's gradients are summed: ten arrays for five, and a mask once.
         op.work = 2.0 * forward.work;
-        op.traffic = (forward.group == OpGroup::norm ? 2.0 : 1.5) * forward.traffic;
-        op.unfused_traffic = (forward.group == OpGroup::norm ? 2.0 : 1.5) * forward.unfused_traffic;
+        if (forward.group == OpGroup::norm) {
+          op.traffic += forward.live;
+          op.unfused_traffic += forward.live;
+        } else {
+          op.traffic = 1.5 * forward.traffic;
+          op.unfused_traffic = 1.5 * forward.unfused_traffic;
+        }
         break;
       case OpKind::collective:
         // The transpose of an all-gather is a reduce-scatter; the others are their own transposes.

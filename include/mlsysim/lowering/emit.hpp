@@ -8,6 +8,13 @@
 
 namespace mlsysim::detail {
 
+/// Sequences of a micro-batch on the fullest device. Expert-parallel ranks share the replica's sequences between them, and
+/// none of them divides one: of fewer sequences than ranks some have one whole, and the others wait for them.
+template <class T>
+[[nodiscard]] T sequences_of(const Plan<T>& p) {
+  return select(p.ep > T{1.0}, max(p.batch / p.ep, T{1.0}), p.batch);
+}
+
 /// What every rule of the forward pass needs: sizes of this device's share of one micro-batch.
 template <class T>
 struct Frame {
@@ -22,8 +29,8 @@ struct Frame {
 
   Frame(const Structure& s, const Shape<T>& h, const Plan<T>& p, OpList<T>& o)
       : structure(s), shape(h), plan(p), ops(o),
-        // Expert-parallel ranks share the replica's sequences between them, context-parallel ranks each sequence.
-        sequences(p.batch / p.ep), tokens(sequences * p.new_tokens / p.cp),
+        // Context-parallel ranks divide each sequence.
+        sequences(sequences_of(p)), tokens(sequences * p.new_tokens / p.cp),
         split(s.sequence_parallel ? 1.0 / p.tp : T{1.0}), stage(ceil_div(h.layers, p.pp) / h.layers) {}
 
   [[nodiscard]] bool training() const { return structure.phase == Phase::training; }
@@ -169,6 +176,14 @@ Op<T>& norm(const Frame<T>& f, std::string_view name, const T& count) {  // coun
 template <class T>
 void dropout_mask(const Frame<T>& f, Op<T>& op, const T& values) {
   if (f.structure.dropout && f.training()) op.kept += values * unit::B;
+}
+
+/// The same mask as traffic of the kernel that writes it; what the backward pass reads follows by its rules.
+template <class T>
+void dropout_traffic(const Frame<T>& f, Op<T>& op, const T& values) {
+  if (!f.structure.dropout || !f.training()) return;
+  op.traffic += values * unit::B;
+  op.unfused_traffic += values * unit::B;
 }
 
 }  // namespace mlsysim::detail

@@ -44,7 +44,9 @@ void expert_feed_forward(const Frame<T>& f, const T& count) {
   const T resized = select(h.routed_hidden < h.hidden, T{1.0}, T{0.0});
   matmul(f, "routed_width_down", OpGroup::experts, count * resized, f.tokens, h.routed_hidden, h.hidden);
 
-  const T routed = f.tokens * h.top_k;  // rows that leave and, balanced, rows that arrive
+  const T routed = f.tokens * h.top_k;  // rows that leave the fullest rank
+  // Balanced routing deals the rows of all ranks evenly, also to ranks that have no sequence of their own.
+  const T with_sequences = f.plan.batch / f.plan.ep / f.sequences;
   const Data<T> dispatched = f.activations(routed * h.routed_hidden);
   const auto exchange = [&](std::string_view name) {
     auto& op = collective(f.ops, name, Collective::all_to_all, Traffic::experts, count, dispatched, f.plan.ep,
@@ -54,11 +56,11 @@ void expert_feed_forward(const Frame<T>& f, const T& count) {
   exchange("expert_dispatch");
 
   const T local = h.experts / f.plan.ep;
-  const T everyone = f.tokens * f.plan.ep;  // tokens of the whole expert-parallel group
+  const T everyone = f.tokens * f.plan.ep * with_sequences;  // tokens of the whole expert-parallel group
   const T touched = max(local * (1.0 - pow(1.0 - h.top_k / h.experts, everyone)), T{1.0});
   const std::size_t first = f.ops.size();
-  feed_forward_pair(f, OpGroup::experts, "expert_up", "expert_activation", "expert_down", count, routed / touched,
-                    h.expert_ffn / f.plan.tp, touched, h.routed_hidden);
+  feed_forward_pair(f, OpGroup::experts, "expert_up", "expert_activation", "expert_down", count,
+                    routed * with_sequences / touched, h.expert_ffn / f.plan.tp, touched, h.routed_hidden);
   // Stored are all local experts, also those that this batch does not touch.
   const T stored = local / touched;
   for (std::size_t i = first; i < f.ops.size(); ++i) {

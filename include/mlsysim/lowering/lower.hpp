@@ -15,7 +15,20 @@ struct Lowered {
   std::size_t forward_end = 0;  ///< operators [0, forward_end) are one forward pass
   std::size_t end = 0;
   PlaceTotals<T> totals{};      ///< of the forward operators
+  T exchanges{1.0};             ///< collectives in which the gradients of the fullest stage's blocks travel
 };
+
+/// Blocks of the whole model; of a convolutional network its layer records.
+template <class T>
+[[nodiscard]] T layers_of(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers) {
+  if (structure.architecture == Architecture::cnn) return T{static_cast<double>(layers.size())};
+  return max(shape.layers, T{1.0});
+}
+/// Blocks of the fullest pipeline stage: the pieces in which weights and activations come and go.
+template <class T>
+[[nodiscard]] T blocks_of(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers, const Plan<T>& plan) {
+  return ceil_div(layers_of(structure, shape, layers), plan.pp);
+}
 
 namespace detail {
 
@@ -60,7 +73,8 @@ Lowered<T> lower_chunks(const Structure& structure, const Shape<T>& shape, std::
   made.totals = place_totals_of(ops, made.forward_end);
   if (training || structure.offloads) {
     const bool convolutional = structure.architecture == Architecture::cnn;
-    const T blocks = convolutional ? T{static_cast<double>(layers.size())} : ceil_div(shape.layers, plan.pp);
+    const T blocks = blocks_of(structure, shape, layers, plan);
+    made.exchanges = exchanges_of(structure, plan, blocks, Data<T>(plan.gradient_bytes * made.totals[Place::block].params() * plan.trainable));
     shard(structure, plan, ops, Place::block, blocks, made.totals[Place::block]);
     if (!convolutional) {
       shard(structure, plan, ops, Place::first, T{1.0}, made.totals[Place::first]);

@@ -91,13 +91,13 @@ template <class T>
 /// Training holds what the backward pass needs of every micro-batch in flight, and beside it one block's activations
 /// while they are recomputed, or the largest working set of one operator (often the loss).
 /// @param totals    of the stage's forward operators
+/// @param blocks    that the stage holds, see blocks_of
 /// @param in_flight micro-batches whose activations the stage holds
 /// @cite korthikanti2022recomputation, section 4.1
 template <class T>
-[[nodiscard]] MemoryDemand<T> demand_of(const Structure& structure, const Shape<T>& shape, const Plan<T>& plan,
-                                        const ListTotals<T>& totals, const T& in_flight = T{1.0}) {
+[[nodiscard]] MemoryDemand<T> demand_of(const Structure& structure, const Plan<T>& plan, const ListTotals<T>& totals,
+                                        const T& blocks, const T& in_flight = T{1.0}) {
   MemoryDemand<T> d{totals.dense_params, totals.expert_params, totals.state, {}, {}, T{0.0}};
-  const T blocks = max(ceil_div(shape.layers, plan.pp), T{1.0});
   const bool training = structure.phase == Phase::training;
   d.activations = training ? max(totals.block_again, totals.live) + totals.kept * in_flight * (1.0 - plan.offload_activations)
                            : 2.0 * totals.live;

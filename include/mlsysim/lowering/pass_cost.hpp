@@ -15,9 +15,10 @@ struct PassCost {
   Time<T> total;          ///< operators one after the other
   Time<T> compute_bound;  ///< time of operators whose arithmetic is the slower side
   Time<T> memory_bound;   ///< time of operators whose traffic is the slower side
-  Time<T> network;        ///< time of collectives and host transfers
-  Time<T> beside_pass;    ///< part of it that was issued ahead and runs under the other kernels of the pass
-  Time<T> beside_product; ///< part of it that can run piece by piece beside its product
+  Time<T> network;        ///< time of collectives and transfers between devices
+  Time<T> host;           ///< time of transfers over the host link
+  Time<T> beside_pass;    ///< part of the two that was issued ahead and runs under the other kernels of the pass
+  Time<T> beside_product; ///< part of the collectives that can run piece by piece beside its product
   Time<T> overhead;       ///< launches
   Time<T> issued;         ///< time in which the host issues the kernels one by one; 0 for a captured graph
   Work<T> work;
@@ -32,6 +33,7 @@ struct PassCost {
     compute_bound += other.compute_bound * n;
     memory_bound += other.memory_bound * n;
     network += other.network * n;
+    host += other.host * n;
     beside_pass += other.beside_pass * n;
     beside_product += other.beside_product * n;
     overhead += other.overhead * n;
@@ -49,7 +51,7 @@ struct PassCost {
     issued += issue * (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0}) : op.count);
     total += named(op.name, cost.total);
     if (op.kind == OpKind::collective || op.kind == OpKind::host_transfer) {  // they have neither work nor launches
-      network += cost.network;
+      (op.kind == OpKind::host_transfer ? host : network) += cost.network;
       if (op.beside == Beside::pass) beside_pass += cost.network;
       if (op.beside == Beside::product) beside_product += cost.network;
       return;
@@ -90,6 +92,7 @@ template <class C, class T>
           select(condition, a.compute_bound, b.compute_bound),
           select(condition, a.memory_bound, b.memory_bound),
           select(condition, a.network, b.network),
+          select(condition, a.host, b.host),
           select(condition, a.beside_pass, b.beside_pass),
           select(condition, a.beside_product, b.beside_product),
           select(condition, a.overhead, b.overhead),

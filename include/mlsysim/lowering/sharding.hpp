@@ -12,7 +12,7 @@ namespace mlsysim::detail {
 /// @param chunks model chunks whose outputs are sent
 template <class T>
 void pipeline_transfer(const Structure& structure, const Shape<T>& shape, const Plan<T>& plan, const T& chunks, OpList<T>& ops) {
-  const T values = plan.batch / plan.ep * plan.new_tokens / plan.cp * shape.hidden;
+  const T values = sequences_of(plan) * plan.new_tokens / plan.cp * shape.hidden;
   const Data<T> whole = plan.activation_bytes * values;
   const T sent = chunks * select(plan.pp > T{1.0}, T{1.0}, T{0.0});
   collective(ops, "pipeline_transfer", Collective::point_to_point, Traffic::pipeline, sent, whole / plan.tp, plan.pp,
@@ -22,11 +22,23 @@ void pipeline_transfer(const Structure& structure, const Shape<T>& shape, const 
         Place::stage;
 }
 
-/// A collective of one layer's weights or gradients, `layers` times a pass.
+/// Collectives in which `bytes` of a stage's weights or gradients travel over the replicas, of `layers` layers.
+///
+/// What is small waits until a bucket is full, and what is larger than a bucket goes on its own (Li et al. 2020, section
+/// 3.2.2). ZeRO-3 has its weights for one layer at a time, so that it cannot wait.
+/// @cite li2020pytorch, section 3.2.2
 template <class T>
-void shard_collective(OpList<T>& ops, std::string_view name, Collective pattern, Pass pass, Place place, const T& layers,
+[[nodiscard]] T exchanges_of(const Structure& structure, const Plan<T>& plan, const T& layers, const Data<T>& bytes) {
+  if (structure.zero_stage >= 3) return layers;
+  const Data<T> byte = Data<T>::from_base(T{1.0});  // no bucket: each layer by itself
+  return clamp(T(ceil(bytes / max(plan.exchange_bucket, byte))), T{1.0}, layers);
+}
+
+/// A collective of weights or gradients, `pieces` times a pass.
+template <class T>
+void shard_collective(OpList<T>& ops, std::string_view name, Collective pattern, Pass pass, Place place, const T& pieces,
                       const Data<T>& message, const T& ranks, const T& stride) {
-  auto& op = collective(ops, name, pattern, Traffic::replicas, layers, message, ranks, stride);
+  auto& op = collective(ops, name, pattern, Traffic::replicas, pieces, message, ranks, stride);
   op.pass = pass;
   op.place = place;
   op.beside = Beside::pass;
@@ -38,14 +50,16 @@ void shard_collective(OpList<T>& ops, std::string_view name, Collective pattern,
 template <class T>
 void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const T& layers,
                         const Params<T>& weights, const Holders<T>& h) {
-  const Data<T> gradients = plan.gradient_bytes * weights * plan.trainable;
+  const Data<T> all = plan.gradient_bytes * weights * plan.trainable;
+  const T pieces = exchanges_of(structure, plan, layers, all);
+  const Data<T> gradients = all / pieces;
   const Pass pass = structure.zero_stage >= 2 ? Pass::backward : Pass::update;
   if (structure.zero_stage == 0) {
-    shard_collective(ops, "gradient_exchange", Collective::all_reduce, pass, place, layers, gradients, h.ranks, h.stride);
+    shard_collective(ops, "gradient_exchange", Collective::all_reduce, pass, place, pieces, gradients, h.ranks, h.stride);
     return;
   }
-  shard_collective(ops, "gradient_scatter", Collective::reduce_scatter, pass, place, layers, gradients, h.shards, h.stride);
-  shard_collective(ops, "gradient_exchange", Collective::all_reduce, pass, place, layers, gradients / h.shards,
+  shard_collective(ops, "gradient_scatter", Collective::reduce_scatter, pass, place, pieces, gradients, h.shards, h.stride);
+  shard_collective(ops, "gradient_exchange", Collective::all_reduce, pass, place, pieces, gradients / h.shards,
                    h.ranks / h.shards, h.stride * h.shards);
 }
 
@@ -54,16 +68,17 @@ void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<
 template <class T>
 void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const T& layers,
                     const Params<T>& weights, const Holders<T>& h) {
-  const Data<T> message = plan.weight_bytes * weights;
+  const Data<T> all = plan.weight_bytes * weights;
   const auto gather = [&](Pass pass, const Data<T>& bytes) {
-    shard_collective(ops, "weight_gather", Collective::all_gather, pass, place, layers, bytes, h.shards, h.stride);
+    const T pieces = exchanges_of(structure, plan, layers, bytes);
+    shard_collective(ops, "weight_gather", Collective::all_gather, pass, place, pieces, bytes / pieces, h.shards, h.stride);
   };
   if (structure.zero_stage >= 3) {
-    gather(Pass::forward, message);
-    gather(Pass::backward, message);
+    gather(Pass::forward, all);
+    gather(Pass::backward, all);
     if (!structure.prefetch) ops[ops.size() - 1].beside = Beside::nothing;
   } else if (structure.zero_stage >= 1) {
-    gather(Pass::update, message * plan.trainable);
+    gather(Pass::update, all * plan.trainable);
   }
 }
 
@@ -99,8 +114,8 @@ void shard(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Plac
            const ListTotals<T>& totals) {
   const bool training = structure.phase == Phase::training;
   const auto of = [&](const Params<T>& weights, const Holders<T>& holders) {
-    exchange_gradients(structure, plan, ops, place, layers, weights / layers, holders);
-    gather_weights(structure, plan, ops, place, layers, weights / layers, holders);
+    exchange_gradients(structure, plan, ops, place, layers, weights, holders);
+    gather_weights(structure, plan, ops, place, layers, weights, holders);
     optimizer(structure, plan, ops, place, weights, holders);
   };
   if (training) {

@@ -14,6 +14,9 @@ struct ModelView {
   Structure structure;
   Shape<T> shape;
   std::span<const ConvLayer> layers;  ///< of a convolutional network; lives in the workload
+
+  /// Blocks of the fullest stage of a plan.
+  [[nodiscard]] T blocks(const Plan<T>& plan) const { return blocks_of(structure, shape, layers, plan); }
 };
 
 /// What the operators of one pass come to, before any of them run beside each other: all of a pass that the shares of
@@ -53,7 +56,7 @@ template <class T>
 [[nodiscard]] PassTime<T> overlapped_pass(const PassParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
                                           const Device<T>& device) {
   PassTime<T> pass{{}, parts.cost, {}};
-  const T blocks = max(model.shape.layers, T{1.0});
+  const T blocks = layers_of(model.structure, model.shape, model.layers);
   pass.total = parts.cost.exposed(plan, blocks) + device.dispatch;
   pass.cost.overhead += parts.cost.launch_wait(plan, blocks);
   return pass;
@@ -67,7 +70,7 @@ template <class T>
   const T alone = select(plan.pp > T{1.0}, T{0.0}, T{1.0});
   const auto memory = [&](const T& first, const T& last) {
     return memory_of(model.structure, plan, device,
-                     demand_of(model.structure, model.shape, plan, parts.totals.stage(first, last)));
+                     demand_of(model.structure, plan, parts.totals.stage(first, last), model.blocks(plan)));
   };
   return larger(memory(T{1.0}, alone), memory(alone, T{1.0}));
 }
@@ -87,6 +90,7 @@ template <class T = double>
 struct StageCost {
   PassCost<T> forward, recompute, backward, weight_gradient, update;
   T blocks{1.0};  ///< blocks that it holds
+  T exchanges{1.0};  ///< collectives in which their gradients travel
 
   /// All passes of one micro-batch, collectives included, nothing overlapped.
   [[nodiscard]] PassCost<T> passes() const { return forward + recompute + backward + weight_gradient; }
@@ -108,6 +112,7 @@ struct StepTime {
   Time<T> bubble;      ///< idle time at the start and end of the pipeline
   Time<T> update;      ///< exposed gradient exchange and optimizer
   Time<T> exchange;    ///< exchange of gradients and weights over the replicas before overlap, one step
+  Time<T> host_transfer;     ///< transfers over the host link before overlap, one step
   Time<T> tensor_parallel;   ///< collectives inside the blocks before overlap, one step
   Time<T> expert_parallel;   ///< all-to-all of the experts before overlap, one step
   Time<T> context_parallel;  ///< exchange of keys and values before overlap, one step
@@ -150,7 +155,8 @@ template <class T>
   const T one{1.0}, none{0.0};
   const auto lowered = detail::lower_chunks(model.structure, model.shape, model.layers, plan, one, ops);
   const auto costs = price_list<T>(ops.span(), device, links);
-  const T full = max(ceil_div(model.shape.layers, plan.pp), one), least = max(floor(model.shape.layers / plan.pp), one);
+  const T full = model.blocks(plan);
+  const T least = max(floor(layers_of(model.structure, model.shape, model.layers) / plan.pp), one);
   const auto piped = plan.pp > one;
   const T alone = select(piped, none, one), last_share = select(piped, least / full, one);
   const auto stage_at = [&](const T& first, const T& last, const T& share) {
@@ -158,7 +164,7 @@ template <class T>
                         costs.stage(Pass::recompute, first, last, share),
                         costs.stage(Pass::backward, first, last, share),
                         costs.stage(Pass::weight_gradient, first, last, share),
-                        costs.stage(Pass::update, first, last, share), full * share};
+                        costs.stage(Pass::update, first, last, share), full * share, lowered.exchanges};
   };
   return {stage_at(one, alone, one), stage_at(alone, one, last_share), costs.of(Pass::forward, Place::stage),
           costs.of(Pass::backward, Place::stage), costs.network,
@@ -196,16 +202,19 @@ template <class T>
                 select_cost(first_slower, first.recompute, last.recompute),
                 select_cost(first_slower, first.backward, last.backward),
                 select_cost(first_slower, first.weight_gradient, last.weight_gradient),
-                select_cost(first_slower, first.update, last.update), select(first_slower, first.blocks, last.blocks)};
+                select_cost(first_slower, first.update, last.update), select(first_slower, first.blocks, last.blocks),
+                first.exchanges};
   const StageCost<T>& s = step.stage;
-  // The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the next step.
+  // The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the next step,
+  // except its last piece, which is not ready before the backward pass is over.
   const Time<T> beside = (s.forward.kernels() + s.backward.kernels() + s.weight_gradient.kernels()) * plan.overlap;
-  const Time<T> hidden = min(s.update.beside_pass * (1.0 - 1.0 / s.blocks), beside);
+  const Time<T> hidden = min(s.update.beside_pass * (1.0 - 1.0 / s.exchanges), beside);
   step.update = s.update.total - hidden * (1.0 - plan.steal);
   step.total = step.slots + step.bubble + step.update;
 
   step.launch_wait = s.launch_wait(plan) * plan.microbatches;
   step.exchange = s.update.network + parts.between(Traffic::replicas) * plan.microbatches;
+  step.host_transfer = (s.forward.host + s.backward.host) * plan.microbatches + s.update.host;
   step.tensor_parallel = parts.between(Traffic::tensor) * plan.microbatches;
   step.expert_parallel = parts.between(Traffic::experts) * plan.microbatches;
   step.context_parallel = parts.between(Traffic::context) * plan.microbatches;
@@ -213,7 +222,7 @@ template <class T>
 
   const T in_flight = micro_batches_in_flight(model.structure, plan);
   const auto memory = [&](const ListTotals<T>& totals, const T& held) {
-    return memory_of(model.structure, plan, device, demand_of(model.structure, model.shape, plan, totals, held));
+    return memory_of(model.structure, plan, device, demand_of(model.structure, plan, totals, model.blocks(plan), held));
   };
   step.memory = larger(memory(parts.first_totals, in_flight),
                        memory(parts.last_totals, model.structure.schedule == Schedule::gpipe ? in_flight : T{1.0}));

@@ -10,6 +10,7 @@ template <class T = double>
 struct ListTotals {
   Params<T> dense_params, expert_params;  ///< weights stored, outside and inside the routed experts
   Work<T> work;                           ///< products, convolutions, attention and the rest, one forward pass
+  Work<T> weight_work;                    ///< of it, products and convolutions with weights
   Data<T> traffic;
   Data<T> kept;        ///< activations kept for the backward pass, one micro-batch
   Data<T> block_again; ///< activations of one block that recomputation restores
@@ -22,6 +23,7 @@ struct ListTotals {
     if (op.parts & part::routed) expert_params += op.params * op.count;
     else dense_params += op.params * op.count;
     work += op.work * op.count;
+    if ((op.kind == OpKind::matmul || op.kind == OpKind::convolution) && !(op.parts & part::core)) weight_work += op.work * op.count;
     traffic += op.traffic * op.count;
     kept += op.kept * op.count;
     state += op.state * op.count;
@@ -36,6 +38,7 @@ struct ListTotals {
     dense_params += other.dense_params * share;
     expert_params += other.expert_params * share;
     work += other.work * share;
+    weight_work += other.weight_work * share;
     traffic += other.traffic * share;
     kept += other.kept * share;
     block_again += other.block_again * share;

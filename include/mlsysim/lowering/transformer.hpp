@@ -17,6 +17,7 @@ void input_embedding(const Frame<T>& f) {
   op.traffic = op.live + f.plan.weight_bytes * params<T>(values);
   op.unfused_traffic = op.traffic;
   dropout_mask(f, op, values * f.split);
+  dropout_traffic(f, op, values * f.split);
   if (f.structure.architecture == Architecture::encoder) {
     auto& patch = matmul(f, "patch_embedding", OpGroup::embedding, select(h.patch_inputs > T{0.0}, T{1.0}, T{0.0}),
                          f.tokens, h.hidden, h.patch_inputs);
@@ -73,7 +74,11 @@ void forward_transformer(const Structure& structure, const Shape<T>& h, const Pl
 
   const T layers = h.layers * f.stage;
   const T norms = layers * (0.5 * h.norms_per_layer);
-  norm(f, "attention_norm", norms).remade = part::none;  // its input is the block's, which is always kept
+  // The kernels of residual sum and norm drop the branch's output before: two branches a block, however many norms.
+  const T dropped = f.tokens * h.hidden * f.split * (2.0 / max(h.norms_per_layer, T{1.0}));
+  auto& attention_norm = norm(f, "attention_norm", norms);
+  attention_norm.remade = part::none;  // its input is the block's, which is always kept
+  dropout_traffic(f, attention_norm, dropped);
   const T global = (h.layers - h.window_layers - h.linear_layers) * f.stage;
   if (structure.attention == AttentionKind::compressed) {
     const T every = plan.context;  // no selection: all blocks are read
@@ -88,7 +93,7 @@ void forward_transformer(const Structure& structure, const Shape<T>& h, const Pl
   if (structure.windowed) grouped_attention(f, h.window_layers * f.stage, min(h.window, plan.context));
   if (structure.linear) linear_attention(f, h.linear_layers * f.stage);
 
-  norm(f, "ffn_norm", norms);
+  dropout_traffic(f, norm(f, "ffn_norm", norms), dropped);
   if (!structure.moe) {
     dense_feed_forward(f, layers);
   } else {

@@ -29,6 +29,7 @@ struct Conventions {
   Data<> memory_reserve;
   double memory_fragmentation = 0;
   double gradient_bucket = 0;           ///< gradient bucket over gradients
+  Data<> exchange_bucket;               ///< gradients that wait for each other before they are exchanged
   double overlap = 0;                   ///< share of a pass under which gradient traffic hides
   double attention_backward = 1;        ///< rate of the backward pass of fused attention over the forward pass
   double flash1_ratio = 1;              ///< rate of the first generation of fused attention over the present one
@@ -91,6 +92,7 @@ struct Conventions {
         field(&C::memory_reserve, "memory_reserve", "GiB", "memory held by context and framework").non_negative(),
         field(&C::memory_fragmentation, "memory_fragmentation", "", "share of allocated memory lost").within(0, 1),
         field(&C::gradient_bucket, "gradient_bucket", "", "communication buffer over gradients").within(0, 1),
+        field(&C::exchange_bucket, "exchange_bucket", "MiB", "gradients that are exchanged together").non_negative(),
         field(&C::overlap, "overlap", "", "share of a pass that hides gradient traffic").within(0, 1),
         field(&C::attention_backward, "attention_backward", "", "rate of the backward pass of fused attention over the forward pass").within(0.1, 1),
         field(&C::flash1_ratio, "flash1_ratio", "", "rate of the first fused attention over the present one").within(0.1, 1),

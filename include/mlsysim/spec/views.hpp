@@ -234,6 +234,7 @@ struct Plan {
   T tp_overlap{0.0};       ///< share of the tensor-parallel collectives that run piecewise beside their products
   T steal{0.0};            ///< time by which a hidden second of communication slows the kernels beside it
   T offload_weights{0.0}, offload_activations{0.0}, offload_states{0.0};  ///< shares held in host memory
+  Data<T> exchange_bucket; ///< gradients that wait for each other before they are exchanged; 0: each block by itself
 
   static constexpr auto fields() {
     using P = Plan;
@@ -261,7 +262,8 @@ struct Plan {
         field(&P::steal, "steal", "", "slowdown of kernels beside communication").within(0, 1),
         field(&P::offload_weights, "offload_weights", "", "share of the weights in host memory").within(0, 1),
         field(&P::offload_activations, "offload_activations", "", "share of the activations in host memory").within(0, 1),
-        field(&P::offload_states, "offload_states", "", "share of the optimizer states in host memory").within(0, 1));
+        field(&P::offload_states, "offload_states", "", "share of the optimizer states in host memory").within(0, 1),
+        field(&P::exchange_bucket, "exchange_bucket", "MB", "gradients that are exchanged together").non_negative());
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "unpriced.hpp"
 
+#include <mlsysim/catalogue/core/training.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
 
 namespace mlsysim::detail {
@@ -15,6 +16,16 @@ struct Layout {
 /// The layout of a step on a fleet. @throws DomainError when the degrees do not fit the fleet, or the micro-batches
 /// not the batch
 [[nodiscard]] Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& notes);
+
+/// Work of a training step, in forward passes: what the model needs, and what runs.
+struct TextbookForwards {
+  double model, hardware;
+};
+/// Frozen weights need no gradients of their own, only those of their inputs; full recomputation runs the forward pass again.
+[[nodiscard]] inline TextbookForwards textbook_forwards(Recomputation recomputation, double trainable) {
+  const double model = 2.0 + trainable;
+  return {model, recomputation == Recomputation::full ? model + 1.0 : model};
+}
 
 /// Warns of what only the operator list knows of a training plan; `In` has the members of one.
 template <class In>
@@ -71,9 +82,30 @@ template <class In>
   p.offload_weights = in.offload_weights;
   p.offload_activations = in.offload_activations;
   p.offload_states = in.offload_states;
+  p.exchange_bucket = c.exchange_bucket;
+  if (in.zero_stage < 3 && layout.dp * in.ep_size * in.cp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, "zoo/defaults.yaml");
   set_storage(p, training_storage(precision, in.optimizer));
   if (in.gradient_precision) p.gradient_bytes = bytes_per_element(*in.gradient_precision) * unit::B / unit::param;
   return v;
+}
+
+/// Micro-batches of a replica and step where the request names none; `In` has the members of a training plan. Textbook
+/// fidelity has no model of a pipeline or of memory for which it would divide the batch.
+/// @param views of the step, with links; their batch does not count
+template <class In>
+[[nodiscard]] double microbatches_by_default(const In& in, const PassViews<>& views, double local_batch, Fidelity fidelity, Notes& notes) {
+  const double steps = in.gradient_accumulation_steps;
+  double count = steps;
+  if (fidelity == Fidelity::operator_level) {
+    OpList<> ops;
+    count = default_microbatches(views.model, views.plan, views.device, views.links, local_batch, steps, FreshParts<double>{ops});
+  }
+  const bool piped = in.pp_size > 1 && fidelity == Fidelity::operator_level;
+  if (piped) warn_of_idle(in, {"gradient_accumulation_steps"}, "where a pipeline's micro-batches are of one sequence already", notes);
+  notes.assume("microbatch_count", count, piped           ? "one sequence for each expert-parallel rank, as a pipeline wants many"
+                                          : count > steps ? "the batch of a replica, halved until it fits in memory"
+                                                          : "the batch of a replica at once, or its part of an accumulation step");
+  return count;
 }
 
 }  // namespace mlsysim::detail

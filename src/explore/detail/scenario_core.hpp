@@ -110,10 +110,6 @@ void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   const auto shared = share_batch(run.batch_size, dp);
   const T& local = shared.sequences;
   out.degrees_fit = whole(dp) * select(run.gradient_accumulation_steps <= local, T{1.0}, T{0.0});
-  const T count = s.sized               ? ceil_div(local, run.microbatch_size)
-                  : s.one_sequence_each ? ceil_div(local, run.gradient_accumulation_steps) * run.gradient_accumulation_steps
-                                        : run.microbatch_count * run.gradient_accumulation_steps;
-  const auto divided = divide_batch(local, count);
   const ModelView<T> model{s.prefill, in.shape, s.layers};
   Plan<T> plan = in.plan;
   plan.tp = run.tp_size;
@@ -122,9 +118,13 @@ void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   plan.cp = run.cp_size;
   plan.dp = dp;
   plan.virtual_stages = run.v_stages;
+  plan.new_tokens = plan.context = s.sequences ? run.seq_len : T{1.0};
+  const T count = s.sized       ? ceil_div(local, run.microbatch_size)
+                  : s.undivided ? default_microbatches(model, plan, in.device, in.links, local, run.gradient_accumulation_steps, source)
+                                : run.microbatch_count * run.gradient_accumulation_steps;
+  const auto divided = divide_batch(local, count);
   plan.microbatches = divided.microbatches;
   plan.batch = divided.microbatch;
-  plan.new_tokens = plan.context = s.sequences ? run.seq_len : T{1.0};
   const auto answer = training_core(model, plan, in.device, in.links, run.accelerators, run.batch_size, source);
   const auto& step = answer.step;
   add_memory(step.memory, out);
@@ -134,6 +134,7 @@ void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   out.latency_overhead = answer.latency_overhead;
   out.latency_network = answer.exposed_communication;
   out.comm_overhead = answer.communication;
+  out.host_transfer = step.host_transfer;
   out.pipeline_bubble = step.bubble;
   out.scaling_efficiency = answer.scaling_efficiency;
   out.utilization = answer.utilization * shared.working;

@@ -85,7 +85,7 @@ struct ScenarioResults {
   Time<T> prefill_compute, prefill_memory, prefill_network, prefill_overhead;
   Time<T> decode_compute, decode_memory, decode_network, decode_overhead;
   // training
-  Time<T> step_latency, latency_compute, latency_memory, latency_network, latency_overhead, comm_overhead, pipeline_bubble;
+  Time<T> step_latency, latency_compute, latency_memory, latency_network, latency_overhead, comm_overhead, host_transfer, pipeline_bubble;
   SampleRate<T> fleet_throughput;
   T hfu{0.0}, scaling_efficiency{0.0}, dp_size{1.0}, microbatch_count{1.0};
   Time<T> training_time;
@@ -131,7 +131,8 @@ struct ScenarioResults {
         field(&R::latency_memory, "latency_memory", "ms", "memory-bound part"),
         field(&R::latency_network, "latency_network", "ms", "collectives that nothing hides"),
         field(&R::latency_overhead, "latency_overhead", "ms", "launches and dispatch"),
-        field(&R::comm_overhead, "comm_overhead", "ms", "collectives before overlap"),
+        field(&R::comm_overhead, "comm_overhead", "ms", "collectives and host transfers before overlap"),
+        field(&R::host_transfer, "host_transfer", "ms", "of comm_overhead, what crosses the link to host memory"),
         field(&R::pipeline_bubble, "pipeline_bubble", "ms", "idle time of the pipeline"),
         field(&R::fleet_throughput, "fleet_throughput", "sample/s", "sequences or samples per second"),
         field(&R::hfu, "hfu", "", "hardware FLOPs utilisation"),
@@ -168,7 +169,7 @@ struct ScenarioState {
   bool generates = false;               ///< the number of output tokens is given
   int chunks = 1;
   double chunk = 0;
-  bool one_sequence_each = false;       ///< training: micro-batches of one sequence, because nothing was said
+  bool undivided = false;               ///< training: nothing was said about micro-batches
   bool sized = false;                   ///< training: the size of a micro-batch is given, not their number
   bool sequences = true;                ///< the workload has a token axis
   bool has_power = true;                ///< TDP is known, so energy and cost are

@@ -5,6 +5,7 @@
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
+#include <mlsysim/catalogue/views.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -306,4 +307,39 @@ TEST_CASE("in flight: requests that make no sense, and models that do not fit", 
   const auto none = InFlightBatchingModel{}.solve(in);
   CHECK_FALSE(none.feasible);
   CHECK(none.max_active_requests == 0);
+}
+
+TEST_CASE("in flight: no chunk of a prompt is left out", "[catalogue][in_flight]") {
+  for (const bool mixed : {false, true})
+    for (const auto& [prompt, answer] : {std::pair{8000.0, 16.0}, {1000.0, 256.0}, {32000.0, 128.0}}) {
+      double before = 1e300;
+      for (const double chunk : {32768.0, 8192.0, 2048.0, 512.0, 128.0}) {
+        INFO(mixed << " " << prompt << " " << answer << " " << chunk);
+        auto in = request(prompt, answer);
+        in.prefill_chunk_tokens = chunk;
+        const auto r = steady(in, {.mixed = mixed});
+        // The replica reads a token in 40 us: a second holds no more of them.
+        CHECK(r.capacity.base() * PlainPasses::prompt(prompt) <= 1 + 1e-9);
+        // Where prompts have passes of their own, cutting them gains nothing.
+        if (!mixed) CHECK(r.capacity.base() <= before * (1 + 1e-9));
+        before = r.capacity.base();
+        in.arrival_rate = 1.01 / PlainPasses::prompt(prompt) * (unit::request / unit::s);
+        CHECK_FALSE(steady(in, {.mixed = mixed}).is_stable);
+      }
+    }
+}
+
+TEST_CASE("in flight: no replica computes above its peak", "[catalogue][in_flight]") {
+  const double peak = 8 * device("H100").compute.dense[Precision::bf16]->base();
+  for (const auto& [prompt, answer] : {std::pair{8000.0, 16.0}, {1000.0, 256.0}, {32000.0, 128.0}})
+    for (const double chunk : {32768.0, 8192.0, 2048.0, 512.0, 256.0}) {
+      INFO(prompt << " " << answer << " " << chunk);
+      auto in = request(prompt, answer);
+      in.workload = &model("Llama3_70B");
+      in.precision = Precision::bf16;
+      in.tp_size = 8;
+      in.prefill_chunk_tokens = chunk;
+      const double rate = InFlightBatchingModel{}.solve(in).capacity.base();
+      CHECK(rate * (prompt + answer) * 2 * parameter_count(*in.workload).base() < peak);
+    }
 }

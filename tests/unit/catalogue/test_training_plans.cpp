@@ -2,6 +2,9 @@
 
 #include <mlsysim/catalogue/models/distributed.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
+#include <mlsysim/catalogue/models/single_node.hpp>
+#include <mlsysim/catalogue/models/training_memory.hpp>
+#include <mlsysim/catalogue/views.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -18,6 +21,25 @@ DistributedModel::Inputs step(const char* model, double pp = 1) {
 }
 
 DistributedModel::Result run(const DistributedModel::Inputs& in) { return DistributedModel{}.solve(in); }
+
+/// A fleet of one device.
+struct Alone {
+  Node node;
+  Fleet fleet;
+  explicit Alone(const char* device) {
+    node.accelerator = &standard_zoo().at<HardwareNode>(device);
+    node.accelerators_per_node = 1;
+    fleet.node = &node;
+    fleet.count = 1;
+  }
+};
+
+NoteBook noted(const DistributedModel::Inputs& in) {
+  NoteBook book;
+  Notes notes(book);
+  (void)DistributedModel{}.solve(in, notes);
+  return book;
+}
 
 }  // namespace
 
@@ -244,6 +266,8 @@ TEST_CASE("plans that a model cannot be divided by are refused, uneven ones say 
   mixture.ep_size = 16;
   refused(mixture, "ep_size", "fewer experts");
   mixture.ep_size = 8;
+  CHECK_THAT(warned(mixture), Contains("1 sequences do not divide into 8") && Contains("7 ranks have none"));
+  mixture.microbatch_size = 8;
   CHECK(warned(mixture).empty());
   auto deep = step("Llama3_8B");
   deep.tp_size = 1;
@@ -291,4 +315,197 @@ TEST_CASE("serving plans are checked against the model as well", "[catalogue][ba
   CHECK_THROWS_WITH(ServingModel{}.solve(in), Contains("fewer layers"));
   in.pp_size = 32;
   CHECK_NOTHROW(ServingModel{}.solve(in));
+}
+
+TEST_CASE("a plan that divides nothing is the step of a single device", "[catalogue][training][identity]") {
+  for (const char* device : {"H100", "A100", "MI300X"})
+    for (const auto& [name, batch] : {std::pair{"ResNet50", 256.0}, {"GPT2_Small", 8.0}, {"Llama3_8B", 3.0}, {"Mixtral_8x7B", 2.0}, {"BERT_Base", 64.0}}) {
+      INFO(name << " on " << device);
+      const Alone alone(device);
+      const Workload& w = standard_zoo().at<Workload>(name);
+      const auto single = SingleNodeModel{}.solve({.workload = &w, .hardware = alone.node.accelerator, .batch_size = batch, .precision = Precision::bf16,
+                                                   .is_training = true, .seq_len = 512});
+      DistributedModel::Inputs in{.workload = &w, .fleet = &alone.fleet, .batch_size = batch, .precision = Precision::bf16,
+                                  .recomputation = Recomputation::none, .seq_len = 512};
+      if (!single.feasible) in.microbatch_count = 1;  // else it would be halved
+      const auto divided = run(in);
+      CHECK(divided.microbatch_count == 1);
+      CHECK(divided.memory.total == single.memory.total);
+      if (!single.feasible) continue;  // the single node adds the time of what does not fit
+      CHECK_THAT(divided.step_latency_total.base(), WithinRel(single.latency.base(), 1e-12));
+      CHECK_THAT(divided.mfu, WithinRel(single.mfu, 1e-9));
+    }
+}
+
+TEST_CASE("a batch that does not fit in memory at once is halved until it does", "[catalogue][training]") {
+  auto in = step("Llama3_8B");
+  in.tp_size = in.zero_stage = 1;
+  in.batch_size = 16384;  // 64 sequences on each of 256 replicas
+  in.seq_len = 1024;
+  in.microbatch_size.reset();
+  const auto r = run(in);
+  CHECK(r.feasible);
+  CHECK(r.microbatch_size < 64);
+  CHECK(r.microbatch_size * r.microbatch_count == 64);
+  CHECK(noted(in).warnings.empty());
+  in.microbatch_size = 2 * r.microbatch_size;
+  CHECK_FALSE(run(in).feasible);
+  // What never fits is priced by the sequence.
+  in.microbatch_size.reset();
+  in.zero_stage = 0;
+  const auto never = run(in);
+  CHECK_FALSE(never.feasible);
+  CHECK(never.microbatch_size == 1);
+}
+
+TEST_CASE("who names no micro-batch gets the same one from every resolver", "[catalogue][training]") {
+  const auto& h100 = standard_zoo().at<HardwareNode>("H100");
+  for (const double pp : {1.0, 4.0})
+    for (const double ep : {1.0, 8.0})
+      for (const double steps : {1.0, 2.0, 3.0}) {
+        INFO("pp " << pp << " ep " << ep << " steps " << steps);
+        auto in = step("Mixtral_8x7B", pp);
+        in.microbatch_size.reset();
+        in.tp_size = 1;
+        in.ep_size = ep;
+        in.gradient_accumulation_steps = steps;
+        const auto r = run(in);
+        const auto memory = TrainingMemoryModel{}.solve({.workload = in.workload, .hardware = &h100, .batch_size = 512, .seq_len = in.seq_len,
+                                                         .precision = Precision::bf16, .recomputation = Recomputation::none, .pp_size = pp,
+                                                         .dp_size = r.dp_size, .ep_size = ep, .gradient_accumulation_steps = steps});
+        const double local = 512 / r.dp_size;
+        CHECK(memory.microbatch_size == r.microbatch_size);
+        CHECK(memory.memory.total == r.memory.total);
+        CHECK(r.microbatch_size * r.microbatch_count >= local);
+        if (pp == 1) CHECK(r.microbatch_count >= std::min(steps, local));  // more where memory asks for it
+        else CHECK(r.microbatch_size <= ep);
+      }
+}
+
+TEST_CASE("accumulation steps hold fewer activations, and a pipeline says that it has no use for them", "[catalogue][training]") {
+  auto in = step("Llama3_8B");
+  in.microbatch_size.reset();
+  const auto at = [&](double steps) {
+    in.gradient_accumulation_steps = steps;
+    return run(in);
+  };
+  const auto one = at(1), four = at(4);
+  CHECK(one.microbatch_size == 16);  // 512 sequences on 32 replicas
+  CHECK(four.microbatch_size == 4);
+  CHECK(four.microbatch_count == 4);
+  CHECK(four.memory.activations < 0.3 * one.memory.activations);
+  CHECK(four.step_latency_total > one.step_latency_total);
+  CHECK(noted(in).warnings.empty());
+  const auto idle = [&] {
+    for (const auto& w : noted(in).warnings)
+      if (w.find("gradient_accumulation_steps") != std::string::npos && w.starts_with("no effect")) return true;
+    return false;
+  };
+  in.microbatch_size = 4;
+  CHECK(idle());
+  in = step("Llama3_8B", 4);
+  in.microbatch_size.reset();
+  CHECK_FALSE(idle());
+  in.gradient_accumulation_steps = 4;
+  CHECK(idle());
+}
+
+TEST_CASE("expert-parallel ranks do not divide a sequence", "[catalogue][training]") {
+  ServingModel::Inputs in{.workload = &standard_zoo().at<Workload>("Mixtral_8x7B"), .hardware = &standard_zoo().at<HardwareNode>("H200"),
+                          .precision = Precision::bf16};
+  in.seq_len = 8192;
+  const Time<> one = ServingModel{}.solve(in).ttft;
+  in.ep_size = 8;
+  Time<> before;
+  for (const double batch : {1.0, 2.0, 4.0, 8.0}) {
+    INFO(batch);
+    in.batch_size = batch;
+    const Time<> ttft = ServingModel{}.solve(in).ttft;
+    // The rank with the sequence does all of its attention: only the experts, three quarters of the work, are shared.
+    CHECK(ttft > 0.2 * one);
+    CHECK(ttft < one * batch);
+    CHECK(ttft > before);
+    before = ttft;
+  }
+  DistributedModel::Inputs large{.workload = &standard_zoo().at<Workload>("DeepSeek_V3"), .fleet = &standard_zoo().at<Fleet>("Frontier_8K"),
+                                 .batch_size = 4096, .precision = Precision::bf16, .pp_size = 16, .ep_size = 64, .seq_len = 2048};
+  CHECK(run(large).microbatch_size == 64);
+}
+
+TEST_CASE("gradients of small layers are exchanged together, beside the backward pass", "[catalogue][training]") {
+  DistributedModel::Inputs in{.workload = &standard_zoo().at<Workload>("ResNet50"), .fleet = &standard_zoo().at<Fleet>("Research_256"),
+                              .batch_size = 8192, .precision = Precision::fp16, .microbatch_count = 1};
+  const auto r = run(in);
+  Conventions apart = conventions_or_standard(nullptr);
+  apart.exchange_bucket = Data<>();
+  in.conventions = &apart;
+  CHECK(run(in).dp_communication_latency > 4.0 * r.dp_communication_latency);
+  in.conventions = nullptr;
+  const auto at = [&](double overlap) {
+    in.overlap_efficiency = overlap;
+    return run(in).step_latency_total;
+  };
+  CHECK(at(0) > at(0.05));
+  CHECK(at(0.05) > at(1));
+}
+
+TEST_CASE("frozen weights have no gradients", "[catalogue][training]") {
+  for (const Fidelity fidelity : {Fidelity::operator_level, Fidelity::textbook}) {
+    auto in = step("Llama3_8B");
+    in.fidelity = fidelity;
+    in.recomputation = Recomputation::none;
+    const auto all = run(in);
+    const auto work = [](const DistributedModel::Result& r) { return r.mfu * r.step_latency_total.base(); };
+    for (const double share : {0.5, 0.01, 0.0}) {
+      INFO(name_of(fidelity) << " " << share);
+      in.trainable_fraction = share;
+      const auto part = run(in);
+      CHECK(part.hfu == Approx(part.mfu).epsilon(1e-9));
+      // 4 P + 2 P f for 6 P; attention, a tenth of the work at 4096 tokens, has no weights.
+      CHECK(work(part) / work(all) >= (2 + share) / 3 - 1e-9);
+      CHECK(work(part) / work(all) <= (2 + share) / 3 + (fidelity == Fidelity::textbook ? 1e-9 : 0.06));
+      CHECK(part.latency_compute < all.latency_compute * ((2 + share) / 3 + 0.1));
+    }
+    in.recomputation = Recomputation::full;
+    const auto again = run(in);  // one more forward pass on two
+    CHECK(again.hfu / again.mfu > 1.4);
+    CHECK(again.hfu / again.mfu <= 1.5 + 1e-9);
+  }
+}
+
+TEST_CASE("what crosses the host link is a line of its own, and part of the sum", "[catalogue][training]") {
+  DistributedModel::Inputs in{.workload = &standard_zoo().at<Workload>("Llama3_70B"), .fleet = &standard_zoo().at<Fleet>("Training_512_H100"),
+                              .batch_size = 512, .precision = Precision::bf16, .tp_size = 8, .pp_size = 4, .zero_stage = 1};
+  const auto resident = run(in);
+  CHECK(resident.host_transfer_latency == Time<>());
+  for (double DistributedModel::Inputs::*share :
+       {&DistributedModel::Inputs::offload_weights, &DistributedModel::Inputs::offload_activations, &DistributedModel::Inputs::offload_states}) {
+    auto moved = in;
+    moved.*share = 1;
+    const auto r = run(moved);
+    CHECK(r.host_transfer_latency > Time<>());
+    CHECK(r.dp_communication_latency == resident.dp_communication_latency);
+    CHECK_THAT((r.communication_latency - resident.communication_latency).base(), WithinRel(r.host_transfer_latency.base(), 1e-9));
+    CHECK(r.exposed_communication_latency <= r.communication_latency);
+  }
+  in.offload_weights = 1;
+  in.overlap_efficiency = 0;
+  in.recomputation = Recomputation::full;
+  in.batch_size = 16 * 32;
+  in.seq_len = 512;
+  const auto r = run(in);
+  CHECK(r.exposed_communication_latency > r.latency_compute);
+  CHECK(2.0 * r.host_transfer_latency > r.communication_latency);
+}
+
+TEST_CASE("dropout masks are written and read", "[catalogue][training]") {
+  auto in = step("Llama3_8B");
+  in.microbatch_size = 16;
+  const auto none = run(in);
+  in.dropout = true;
+  const auto some = run(in);
+  CHECK(some.latency_memory > none.latency_memory);
+  CHECK(some.latency_compute == none.latency_compute);
+  // Two masks of a byte a value and block, written once and read once, beside three times ten arrays of two bytes.
+  CHECK(some.latency_memory < 1.1 * none.latency_memory);
 }

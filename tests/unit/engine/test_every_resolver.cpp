@@ -254,7 +254,6 @@ const std::map<std::string, std::string>& without_effect() {
       {"DistributedModel.sequence_parallel", "no tensor parallelism"},
       {"DistributedModel.tp_overlap", "no tensor parallelism"},
       {"DistributedModel.backward_prefetch", "no ZeRO-3"},
-      {"DistributedModel.gradient_accumulation_steps", "a replica has two sequences, one in each micro-batch"},
       {"TrainingMemoryModel.recomputed_share", "as above"},
       {"TrainingMemoryModel.schedule", "one pipeline stage"},
       {"TrainingMemoryModel.v_stages", "one pipeline stage"},

@@ -209,7 +209,7 @@ TEST_CASE("the parts of the memory add up, and ZeRO divides what it says", "[low
     OpList<> ops;
     const auto range = lower(v.structure, v.shape, v.layers, plan, ops);
     const auto t = totals_of(ops, range.forward_end);
-    const auto m = memory_of(v.structure, plan, device, demand_of(v.structure, v.shape, plan, t));
+    const auto m = memory_of(v.structure, plan, device, demand_of(v.structure, plan, t, v.blocks(plan)));
     const Data<> sum = m.weights + m.kv_cache + m.activations + m.gradients + m.optimizer_states +
                        m.communication_buffers + m.fragmentation + m.reserve;
     CHECK_THAT(m.total.base(), WithinRel(sum.base(), 1e-12));
@@ -316,4 +316,77 @@ TEST_CASE("a list costs what its operators cost one by one", "[lowering]") {
         CHECK_THAT(costs.between(Traffic::tensor).base(), WithinRel(joins.base(), 1e-13));
         if (tp > 1) CHECK(joins > Time<>());
       }
+}
+
+TEST_CASE("of fewer sequences than expert-parallel ranks none is divided", "[lowering]") {
+  const auto v = model_view(model("Mixtral_8x7B"), Phase::prefill);
+  const auto work = [&](double batch, OpGroup group) {
+    Plan<> plan = plan_of(batch, 1024, 1024);
+    plan.ep = 8;
+    OpList<> ops;
+    (void)lower(v.structure, v.shape, v.layers, plan, ops);
+    Work<> sum;
+    for (const auto& op : ops)
+      if (op.group == group && op.name != "router") sum += op.work * op.count;
+    return sum.base();
+  };
+  for (const double batch : {1.0, 2.0, 4.0}) {
+    INFO(batch);
+    CHECK(work(batch, OpGroup::attention) == work(8, OpGroup::attention));
+    CHECK(work(batch, OpGroup::norm) == work(8, OpGroup::norm));
+    // Rows of the experts are dealt evenly, whoever has the sequence.
+    CHECK_THAT(work(batch, OpGroup::experts), WithinRel(work(8, OpGroup::experts) * batch / 8, 1e-12));
+  }
+  CHECK_THAT(work(32, OpGroup::attention), WithinRel(work(8, OpGroup::attention) * 4, 1e-12));
+}
+
+TEST_CASE("gradients travel by the bucket, large blocks one by one", "[lowering]") {
+  const auto exchange_of = [](const char* name, int stage) {
+    auto v = model_view(model(name), Phase::training);
+    v.structure.zero_stage = stage;
+    Plan<> plan = plan_of(1, 64, 64);
+    plan.dp = 16;
+    plan.exchange_bucket = 25.0 * unit::MiB;
+    OpList<> ops;
+    const auto lowered = lower(v.structure, v.shape, v.layers, plan, ops);
+    const Data<> gradients = plan.gradient_bytes * lowered.totals[Place::block].params();
+    for (const auto& op : ops)
+      if (op.between == Traffic::replicas && op.place == Place::block && op.collective != Collective::all_gather) {
+        CHECK_THAT((op.message * op.count).base(), WithinRel(gradients.base(), 1e-12));
+        CHECK(op.count == lowered.exchanges);
+        return std::pair{op.count, gradients / (25.0 * unit::MiB)};
+      }
+    return std::pair{0.0, 0.0};
+  };
+  for (const char* name : {"ResNet50", "GPT2_Small", "MobileNetV2"}) {
+    INFO(name);
+    const auto [count, buckets] = exchange_of(name, 0);
+    CHECK(count == std::ceil(buckets));
+  }
+  CHECK(exchange_of("Llama3_8B", 0).first == 32);
+  CHECK(exchange_of("GPT2_Small", 3).first == 12);  // block by block
+}
+
+TEST_CASE("the blocks of a convolutional network are its layer records", "[lowering]") {
+  const auto v = model_view(model("ResNet50"), Phase::training);
+  CHECK(v.blocks(Plan<>{}) == static_cast<double>(v.layers.size()));
+  CHECK(model_view(model("Llama3_8B"), Phase::training).blocks(Plan<>{}) == 32);
+}
+
+TEST_CASE("weights that are not trained have no gradients, and their inputs do", "[lowering]") {
+  const auto v = model_view(model("Llama3_8B"), Phase::training);
+  const auto work = [&](double trainable, Pass pass) {
+    Plan<> plan = plan_of(1, 1024, 1024);
+    plan.trainable = trainable;
+    OpList<> ops;
+    const auto lowered = lower(v.structure, v.shape, v.layers, plan, ops);
+    Work<> sum;
+    for (const auto& op : ops)
+      if (op.pass == pass) sum += op.work * op.count;
+    if (pass == Pass::weight_gradient && trainable == 1.0) CHECK_THAT(sum.base(), WithinRel(totals_of(ops, lowered.forward_end).weight_work.base(), 1e-12));
+    return sum.base();
+  };
+  CHECK_THAT(work(0.25, Pass::weight_gradient), WithinRel(0.25 * work(1, Pass::weight_gradient), 1e-12));
+  CHECK(work(0, Pass::weight_gradient) == 0);
+  CHECK(work(0.25, Pass::backward) == work(1, Pass::backward));
 }

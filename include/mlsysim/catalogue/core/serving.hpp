@@ -54,7 +54,7 @@ template <class T, class Source>
     out.prefill = i == 0 ? pass.cost : out.prefill + pass.cost;
     if (i == v.chunks - 1) prefilled = parts.totals.stage(T{1.0}, T{1.0});
   }
-  const MemoryDemand<T> prefill_demand = demand_of(v.prefill.structure, v.prefill.shape, plan, prefilled);
+  const MemoryDemand<T> prefill_demand = demand_of(v.prefill.structure, plan, prefilled, v.prefill.blocks(plan));
   if (v.apart) out.prefill_memory = memory_of(v.prefill.structure, plan, v.prefill_device, prefill_demand);
 
   plan.new_tokens = T{1.0};
@@ -67,7 +67,7 @@ template <class T, class Source>
   // The most that is resident at once: all weights, the cache at its longest, the larger working set of those that the
   // devices have.
   plan.context = v.final_context;
-  MemoryDemand<T> demand = demand_of(v.decode.structure, v.decode.shape, plan, source.forward(v.decode, plan));
+  MemoryDemand<T> demand = demand_of(v.decode.structure, plan, source.forward(v.decode, plan), v.decode.blocks(plan));
   if (!v.apart) demand.activations = max(demand.activations, prefill_demand.activations);
   out.memory = memory_of(v.decode.structure, plan, v.decode_device, demand);
   return out;

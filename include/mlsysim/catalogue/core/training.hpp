@@ -11,6 +11,30 @@ struct ReplicaBatch {
   T microbatches{1.0}, microbatch{1.0};
 };
 
+/// Micro-batches of a replica of `local` sequences where nobody says how many: in each of `steps` accumulation steps all
+/// of its sequences at once, as on a single device, or halves, quarters and so on until a device has the memory for them.
+/// A pipeline wants many micro-batches: each has one sequence for an expert-parallel rank.
+/// @param plan   of the replica; its batch and micro-batches do not count
+/// @param source where the parts of the step come from, e.g. FreshParts
+template <class T, class Source>
+[[nodiscard]] T default_microbatches(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device, const Links<T>& links,
+                                     const T& local, const T& steps, const Source& source) {
+  const T one{1.0};
+  const T sequences = ceil_div(T(ceil_div(local, steps)), plan.ep);  // of a rank
+  const auto memory = [&](double held) -> Data<T> {
+    Plan<T> p = plan;
+    p.batch = held * plan.ep;
+    p.microbatches = one;
+    return step_of(source.step(model, p, device, links), model, p, device).memory.total;
+  };
+  // Every sequence needs as much as the one before.
+  const Data<T> first = memory(1), each = max(Data<T>(memory(2) - first), Data<T>::from_base(one));
+  const T fits = max(T(floor((device.memory_capacity - first) / each) + 1.0), one);
+  T count = one;
+  for (int halvings = 0; halvings < 24; ++halvings) count = select(ceil(sequences / count) > fits, T(2.0 * count), count);
+  return select(plan.pp > one, sequences, min(count, sequences)) * steps;
+}
+
 /// Divides a replica's sequences into `count` micro-batches, of one sequence at least.
 template <class T>
 [[nodiscard]] ReplicaBatch<T> divide_batch(const T& local, const T& count) {
@@ -23,14 +47,15 @@ template <class T = double>
 struct TrainingAnswer {
   StepTime<T> step;
   Time<T> latency_compute, latency_memory, latency_overhead;  ///< by what limits the kernels
-  Time<T> communication;          ///< all collectives and transfers, before overlap
+  Time<T> communication;          ///< all collectives and transfers, over the host link too, before overlap
   Time<T> exposed_communication;  ///< what of them the step waits for
   T scaling_efficiency{1.0}, mfu{0.0}, hfu{0.0}, utilization{0.0};
 };
 
 /// The step of a plan that `devices` devices share for a global batch of `batch` sequences.
 ///
-/// MFU counts the forward pass of the undivided model and twice that for the backward pass; HFU adds what is recomputed.
+/// MFU counts the forward pass of the undivided model and twice that for the backward pass, without the weight gradients
+/// of frozen weights; HFU adds what is recomputed.
 /// @param source where the parts of the step come from, e.g. FreshParts
 template <class T, class Source>
 [[nodiscard]] TrainingAnswer<T> training_core(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
@@ -44,15 +69,17 @@ template <class T, class Source>
   out.latency_compute = passes.compute_bound * m + update.compute_bound;
   out.latency_memory = passes.memory_bound * m + update.memory_bound;
   out.latency_overhead = passes.overhead * m + update.overhead + step.launch_wait + device.dispatch;
-  out.communication = step.exchange + step.tensor_parallel + step.expert_parallel + step.context_parallel + step.pipeline_parallel;
+  out.communication = step.exchange + step.tensor_parallel + step.expert_parallel + step.context_parallel + step.pipeline_parallel +
+                      step.host_transfer;
   const Time<T> kernels = passes.kernels() * m + update.kernels();
   out.exposed_communication = max(step.total - kernels - out.latency_overhead - step.bubble, Time<T>());
-  out.scaling_efficiency = (passes.total - passes.network) * m / step.total;
+  out.scaling_efficiency = (passes.total - passes.network - passes.host) * m / step.total;
   out.utilization = min(T{1.0}, out.scaling_efficiency);  // kernels draw full power, waiting draws idle power
 
   Plan<T> whole = plan;
   whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.batch = T{1.0};
-  const Work<T> work = source.forward(model, whole).work * (3.0 * batch);
+  const ListTotals<T> forward = source.forward(model, whole);
+  const Work<T> work = (3.0 * forward.work - (1.0 - plan.trainable) * forward.weight_work) * batch;
   out.mfu = min(T{1.0}, work / (device.matrix_rate * devices * step.total));
   const T again = passes.work / (passes.work - step.stage.recompute.work);
   out.hfu = min(T{1.0}, out.mfu * max(T{1.0}, again));

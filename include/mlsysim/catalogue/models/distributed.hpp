@@ -79,7 +79,7 @@ struct DistributedModel : Model<DistributedModel> {
     bool feasible = false;
     Time<> step_latency_total, latency_compute, latency_memory, latency_overhead;
     Time<> dp_communication_latency, tp_communication_latency, ep_communication_latency, cp_communication_latency,
-        pp_communication_latency, communication_latency;
+        pp_communication_latency, host_transfer_latency, communication_latency;
     Time<> exposed_communication_latency;
     Time<> pipeline_bubble_latency;
     double bubble_fraction = 0, scaling_efficiency = 0;
@@ -105,7 +105,8 @@ struct DistributedModel : Model<DistributedModel> {
           field(&R::ep_communication_latency, key::ep_communication_latency),
           field(&R::cp_communication_latency, "cp_communication_latency", "ms", "exchange of keys and values, before overlap"),
           field(&R::pp_communication_latency, "pp_communication_latency", "ms", "transfers between pipeline stages, before overlap"),
-          field(&R::communication_latency, key::communication_latency),
+          field(&R::host_transfer_latency, "host_transfer_latency", "ms", "what is offloaded, over the host link, before overlap"),
+          field(&R::communication_latency, "communication_latency", "ms", "collectives and host transfers before overlap"),
           field(&R::exposed_communication_latency, "exposed_communication_latency", "ms", "communication that the step waits for"),
           field(&R::pipeline_bubble_latency, key::pipeline_bubble_latency),
           field(&R::bubble_fraction, key::bubble_fraction), field(&R::scaling_efficiency, key::scaling_efficiency),
