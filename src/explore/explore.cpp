@@ -117,7 +117,7 @@ bool is_built(Strategy strategy) {
 
 std::string digest_of(const Space& space, const Question& question) {
   std::string text = space.fingerprint() + question_text(question);
-  // Every figure behind the first subject: a changed zoo is another question.
+  // What the first subject makes of the figures: views and plugins count as well.
   for (const double x : space.sample().point) text += fmt::format("{:a} ", x);
   return fmt::format("{:016x}", hash_of(text));
 }

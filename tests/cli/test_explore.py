@@ -2,6 +2,8 @@
 
 import pytest
 
+from conftest import ROOT
+
 
 def test_sensitivity(run):
     done = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8")
@@ -76,6 +78,44 @@ def test_shards_merge_to_the_bytes_of_one_run(run, tmp_path):
     other = run("optimize", *SPACE, "--minimize", "itl", "--state", files[0], "--resume")
     assert other.code == 1 and "another" in other.err
     assert run("merge", tmp_path / "none.json").code == 1
+
+
+def chips(tmp_path, **bandwidths):
+    """A zoo file of devices that differ in their memory bandwidth."""
+    file = tmp_path / "chips.yaml"
+    file.write_text("schema: mlsysim/hardware@1\nentries:\n" + "".join(
+        f"- name: {name}\n  title: {name}\n  source: {{kind: illustrative, ref: nvidia-a100-datasheet, recorded: 2026-11-21, note: Made up.}}\n"
+        "  category: cloud\n  compute: {dense: {fp16: 500 TFLOP/s}, default_precision: fp16}\n"
+        f"  memory: {{capacity: 96 GB, bandwidth: {bandwidth}}}\n  device_link: {{bandwidth: 300 GB/s}}\n"
+        for name, bandwidth in bandwidths.items()))
+    return {"MLSYSIM_ZOO_PATH": f"{ROOT / 'zoo'}:{file}"}
+
+
+@pytest.mark.parametrize("words", [
+    ("optimize", "Llama3_8B", "ChipA", "--axis", "hardware=ChipA,ChipB", "--axis", "batch_size=1,2", "--minimize", "itl"),
+    ("optimize", "Llama3_8B", "ChipB", "--fidelity", "textbook", "--axis", "batch_size=1,2,4,8", "--minimize", "itl"),
+    ("optimize", "SingleNodeModel", "workload=Llama3_8B", "hardware=ChipB", "--axis", "batch_size=1,2,4,8", "--minimize", "latency"),
+], ids=["second device", "textbook", "resolver"])
+def test_parts_from_different_zoos_do_not_merge(run, refused, tmp_path, words):
+    whole = (*words, "--strategy", "exhaustive")
+    before = chips(tmp_path, ChipA="2 TB/s", ChipB="3 TB/s")
+    files = [tmp_path / "1.json", tmp_path / "2.json"]
+    for k, file in enumerate(files, 1):
+        done = run(*whole, "--shard", f"{k}/2", "--state", file, env=before)
+        assert done.code in (0, 2), done.err
+    assert run("merge", *files, env=before).code == 0
+    after = chips(tmp_path, ChipA="2 TB/s", ChipB="3.1 TB/s")
+    refused("merge", *files, env=after, parts=("answers another question", "the zoo's figures"))
+    refused(*whole, "--shard", "1/2", "--state", files[0], "--resume", env=after, parts=("answers another question",))
+
+
+def test_a_named_configuration_may_not_change_between_parts(run, refused, tmp_path):
+    setups = tmp_path / "setups.yaml"
+    question = ("optimize", "Llama3_8B", "H100", "--axis", f"setup=@{setups}", "--axis", "batch_size=1,2", "--minimize", "itl")
+    for k, precision in ((1, "fp16"), (2, "fp8")):
+        setups.write_text(f"- {{name: usual, precision: int8}}\n- {{name: other, precision: {precision}}}\n")
+        assert run(*question, "--shard", f"{k}/2", "--state", tmp_path / f"{k}.json").code == 0
+    refused("merge", tmp_path / "1.json", tmp_path / "2.json", parts=("answers another question",))
 
 
 def test_rows(run, tmp_path):
