@@ -304,6 +304,10 @@ def test_an_index_is_exact(run):
 
 def test_counts_are_not_rounded(run):
     assert " 131072 " in run("zoo", "list", "model").out
+    words = ("Llama3_70B", "H100", "itl", "--accelerators", "8")
+    assert "instead of 28672 " in run("sensitivity", *words, "--inputs", "shape.ffn").out
+    [line] = [line for line in run("compare", *words, "--with", "workload=Llama3_8B").out.splitlines() if line.startswith("shape.ffn ")]
+    assert line.split()[1:3] == ["28672", "14336"]
 
 
 def test_axes_from_files(run, tmp_path):
