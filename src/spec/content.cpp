@@ -1,5 +1,6 @@
 #include <mlsysim/spec/content.hpp>
 
+#include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -67,9 +68,12 @@ void add_spec(Digest& d, const T& spec) {
 
 std::uint64_t content_digest(const ObjectRef& object) {
   if (object.object == nullptr) return 0;
+  if (object.type == ObjectType<Zoo>::name) return content_digest(*static_cast<const Zoo*>(object.object));
   Digest d;
-  const bool known = with_spec_type(object.type, [&]<class T>() { add_spec(d, *static_cast<const T*>(object.object)); });
-  return known ? d.value() : 0;
+  const auto add = [&]<class T>() { add_spec(d, *static_cast<const T*>(object.object)); };
+  if (object.type == ObjectType<Conventions>::name) add.template operator()<Conventions>();
+  else if (!with_spec_type(object.type, add)) return 0;
+  return d.value();
 }
 
 std::uint64_t content_digest(const Zoo& zoo) {

@@ -95,5 +95,12 @@ TEST_CASE("a space over other figures is another space", "[explore][space]") {
   s.hardware = &own;
   const auto before = Space(problem_of(s), {axis("batch_size=1,2")}).fingerprint();
   own.memory.bandwidth = 9 * unit::TB / unit::s;
-  CHECK(Space(problem_of(s), {axis("batch_size=1,2")}).fingerprint() != before);
+  const auto after = Space(problem_of(s), {axis("batch_size=1,2")}).fingerprint();
+  CHECK(after != before);
+  Conventions conventions = conventions_of(standard_zoo());
+  s.conventions = &conventions;
+  const auto own_conventions = Space(problem_of(s), {axis("batch_size=1,2")}).fingerprint();
+  conventions.idle_fraction = 0.123;
+  CHECK(own_conventions != after);
+  CHECK(Space(problem_of(s), {axis("batch_size=1,2")}).fingerprint() != own_conventions);
 }

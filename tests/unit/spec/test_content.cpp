@@ -1,6 +1,7 @@
 #include "support/catch.hpp"
 
 #include <mlsysim/spec/content.hpp>
+#include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/units/unit.hpp>
 
 using namespace mlsysim;
@@ -49,6 +50,18 @@ TEST_CASE("what a spec points to belongs to its content", "[spec]") {
   const auto before = digest(fleet);
   h.memory.bandwidth = 2.0 * unit::TB / unit::s;
   CHECK(digest(fleet) != before);
+}
+
+TEST_CASE("conventions and zoos given as objects have a digest", "[spec]") {
+  Conventions c;
+  const auto digest_of = [](const auto& x) { return content_digest(ObjectRef{&x, ObjectType<std::decay_t<decltype(x)>>::name}); };
+  const auto before = digest_of(c);
+  CHECK(before != 0);
+  c.idle_fraction = 0.5;
+  CHECK(digest_of(c) != before);
+  Zoo zoo;
+  zoo.add(chip(), {.kind = "hardware", .name = "A"});
+  CHECK(digest_of(zoo) == content_digest(zoo));
 }
 
 TEST_CASE("the digest of a zoo covers every entry", "[spec]") {
