@@ -8,7 +8,7 @@
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/explore/compare.hpp>
 #include <mlsysim/explore/explanation.hpp>
-#include <mlsysim/explore/explore.hpp>
+#include <mlsysim/explore/optimize.hpp>
 #include <mlsysim/explore/sensitivity.hpp>
 #include <mlsysim/explore/solve.hpp>
 #include <mlsysim/explore/uncertainty.hpp>
@@ -275,8 +275,15 @@ py::tuple axes_of(const Asked& a, const Space& space, const ExploreAnswer& answe
   return py::make_tuple(best, front);
 }
 
-/// (JSON, text, seconds, state, why nothing is feasible, axes) of a search. Ctrl-C ends it with what it has.
-py::tuple run_search(const Asked& a, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
+/// (JSON, text, seconds, state, why nothing is feasible or None, axes).
+py::tuple answer_tuple(const Asked& a, const Space& space, const ExploreAnswer& answer) {
+  py::object why = py::none();
+  if (!answer.objectives.empty() && answer.best.empty() && answer.front.empty()) why = py::str(answer.why_infeasible().text());
+  return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, why, axes_of(a, space, answer));
+}
+
+/// A search of the kind "optimize" or "pareto". Ctrl-C ends it with what it has.
+py::tuple run_search(const Asked& a, const std::string& kind, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
                      const std::vector<std::string>& show, std::size_t top, const std::optional<std::string>& histogram, bool anything,
                      const std::string& strategy, unsigned threads, std::uint64_t shard, std::uint64_t shards, std::uint64_t evaluations, std::uint64_t seed,
                      const py::object& progress) {
@@ -306,19 +313,16 @@ py::tuple run_search(const Asked& a, const py::list& axes, const py::list& objec
   ExploreAnswer answer;
   {
     const py::gil_scoped_release unlocked;
-    answer = explore(space, question, how);
+    answer = kind == "pareto" ? pareto(space, question, how) : optimize(space, question, how);
   }
-  py::object why = py::none();
-  if (!question.objectives.empty() && answer.best.empty() && answer.front.empty()) why = py::str(answer.why_infeasible().text());
-  return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, why, axes_of(a, space, answer));
+  return answer_tuple(a, space, answer);
 }
 
 py::tuple merge_search(const Asked& a, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
                        const std::vector<std::string>& show, std::size_t top, const std::optional<std::string>& histogram, bool anything,
                        const std::vector<std::string>& states) {
   const Space space = space_of(a, axes);
-  const auto answer = merge(space, question_of(objectives, constraints, show, top, histogram, anything), states);
-  return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, py::none(), axes_of(a, space, answer));
+  return answer_tuple(a, space, merge(space, question_of(objectives, constraints, show, top, histogram, anything), states));
 }
 
 /// Every row as columns: {name: (kind, values, unit)}; `show` as buffers of numbers.

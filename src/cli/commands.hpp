@@ -86,6 +86,8 @@ struct SearchRequest {
   std::uint64_t evaluations = 20000, seed = 1;  ///< of the heuristic strategies
   bool resume = false, overwrite = false;
   bool anything = false;  ///< also what does not fit in memory
+
+  friend bool operator==(const SearchRequest&, const SearchRequest&) = default;
 };
 [[nodiscard]] Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options);
 [[nodiscard]] Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& options);

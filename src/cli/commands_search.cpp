@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "search_files.hpp"
 
 #include <mlsysim/explore/optimize.hpp>
 #include <mlsysim/report/explore_report.hpp>
@@ -8,21 +9,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <unistd.h>
 
 namespace mlsysim::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::string_view kShard = "mlsysim/shard@1";
 constexpr std::uint64_t kMostRows = 10000;  // rows that are printed rather than written to a file
 
 std::atomic<bool> interrupted{false};
@@ -89,6 +84,7 @@ Json request_json(const ScenarioRequest& r, const SearchRequest& s) {
           {"constraints", s.constraints}, {"show", s.show}, {"top", s.top}, {"histogram", s.histogram}, {"anything", s.anything}};
 }
 
+/// @throws Json::exception for what request_json did not write
 void request_from(const Json& j, ScenarioRequest& r, SearchRequest& s) {
   r.targets = j.at("targets").get<std::vector<std::string>>();
   r.fields = j.at("fields").get<std::map<std::string, std::string>>();
@@ -101,99 +97,6 @@ void request_from(const Json& j, ScenarioRequest& r, SearchRequest& s) {
   s.top = j.at("top");
   s.histogram = j.at("histogram");
   s.anything = j.at("anything");
-}
-
-[[noreturn]] void file_fault(const std::string& path, std::string message, std::string hint) {
-  throw InputError({.id = "mlsysim.cli.070", .message = std::move(message), .key = path, .found = fmt::format("'{}': {}", path, std::strerror(errno)),
-                    .hint = std::move(hint)});
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) file_fault(path, "a file cannot be read", "check the path");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return std::move(text).str();
-}
-
-/// Whole or not at all: written beside and moved.
-void write_file(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".part";
-  std::FILE* f = std::fopen(beside.c_str(), "wb");
-  if (f == nullptr) file_fault(path, "a file cannot be written", "check the folder");
-  const bool written = std::fwrite(text.data(), 1, text.size(), f) == text.size() && std::fflush(f) == 0 && ::fsync(::fileno(f)) == 0;
-  const int failed = errno;
-  std::fclose(f);
-  errno = failed;
-  if (!written) {
-    std::remove(beside.c_str());
-    errno = failed;
-    file_fault(path, "a file cannot be written to its end", "make room on the disk");
-  }
-  std::error_code moved;
-  std::filesystem::rename(beside, path, moved);
-  if (moved) file_fault(path, "a file cannot be put in place", "check the folder");
-}
-
-/// Rows to a file as they are computed: CSV, or a JSON object per line where its name ends so.
-void write_rows(const Space& space, const Question& question, const std::string& path, bool overwrite) {
-  std::error_code none;
-  if (!overwrite && std::filesystem::exists(path, none))
-    throw InputError({.id = "mlsysim.cli.071", .message = "the file exists", .key = "--rows", .found = fmt::format("'{}'", path),
-                      .expected = "a new file", .hint = "choose another name, or add --overwrite"});
-  std::FILE* f = std::fopen(path.c_str(), "wb");
-  if (f == nullptr) file_fault(path, "a file cannot be written", "check the folder");
-  const bool lines = path.ends_with(".jsonl") || path.ends_with(".ndjson");
-  fmt::memory_buffer out;
-  const auto flush = [&] {
-    if (std::fwrite(out.data(), 1, out.size(), f) != out.size()) {
-      const int failed = errno;
-      std::fclose(f);
-      errno = failed;
-      file_fault(path, "the rows cannot be written to their end", "make room on the disk; what was written is valid up to its last line");
-    }
-    out.clear();
-  };
-  const auto quoted = [&](std::string_view text) { return lines || text.find(',') != std::string_view::npos ? fmt::format("\"{}\"", text) : std::string(text); };
-  std::vector<std::string> names{"index"};
-  for (const auto& a : space.axes()) names.push_back(a.title());
-  names.emplace_back("feasible");
-  const ExpressionScope scope{space.sample().entry.inputs, space.sample().entry.results};
-  std::vector<double> scales;
-  for (const auto& text : question.show) {
-    const auto e = Expression::parse(text, scope);
-    const std::string unit = e.unit().empty() ? canonical_unit(e.exponents()) : std::string(e.unit());
-    names.push_back(unit.empty() ? text : fmt::format("{} [{}]", text, unit));
-    scales.push_back(unit.empty() ? 1.0 : AnyQuantity::parse("1 " + unit).base());
-  }
-  if (!lines) {
-    for (std::size_t k = 0; k < names.size(); ++k) fmt::format_to(std::back_inserter(out), "{}{}", k == 0 ? "" : ",", quoted(names[k]));
-    out.push_back('\n');
-  }
-  visit_points(space, question, 0, space.size(), [&](const RowBlock& b) {
-    for (std::size_t p = 0; p < b.points; ++p) {
-      const auto at = space.rows_at(b.first + p);
-      auto to = std::back_inserter(out);
-      std::size_t column = 0;
-      const auto cell = [&](std::string_view text) {
-        if (lines) fmt::format_to(to, "{}\"{}\":{}", column == 0 ? "{" : ",", names[column], text);
-        else fmt::format_to(to, "{}{}", column == 0 ? "" : ",", text);
-        ++column;
-      };
-      cell(fmt::format("{}", b.first + p));
-      for (std::size_t a = 0; a < at.size(); ++a) cell(quoted(space.axes()[a].label(at[a])));
-      cell(lines ? (b.feasible[p] != 0 ? "true" : "false") : (b.feasible[p] != 0 ? "1" : "0"));
-      for (std::size_t k = 0; k < question.show.size(); ++k) {
-        const bool number = b.skipped.empty() && std::isfinite(b.shown[k][p]);
-        cell(number ? fmt::format("{}", b.shown[k][p] / scales[k]) : lines ? "null" : "");
-      }
-      fmt::format_to(to, "{}\n", lines ? "}" : "");
-    }
-    if (out.size() > (1 << 16)) flush();
-    if (interrupted) throw InputError({.id = "mlsysim.cli.072", .message = "interrupted", .found = fmt::format("{} of {} rows", b.first, space.size())});
-  });
-  flush();
-  if (std::fclose(f) != 0) file_fault(path, "the rows cannot be written to their end", "make room on the disk");
 }
 
 /// Every row in the answer, for small sweeps without an objective.
@@ -212,7 +115,9 @@ Answer row_table(const Space& space, const Question& question, const RenderOptio
     exps.push_back(e.exponents());
   }
   t.columns.push_back({"note"});
-  visit_points(space, question, 0, space.size(), [&](const RowBlock& b) {
+  struct Stop {};
+  const auto take = [&](const RowBlock& b) {
+    if (interrupted) throw Stop{};
     for (std::size_t p = 0; p < b.points; ++p) {
       std::vector<Table::Cell> row{static_cast<double>(b.first + p)};
       const auto at = space.rows_at(b.first + p);
@@ -222,16 +127,19 @@ Answer row_table(const Space& space, const Question& question, const RenderOptio
       row.emplace_back(b.skipped.empty() ? std::string() : fmt::format("skipped: {}", b.skipped));
       t.rows.push_back(std::move(row));
     }
-  });
+  };
+  try {
+    visit_points(space, question, 0, space.size(), take);
+  } catch (const Stop&) {
+    return {render(t, options), "mlsysim: interrupted: the rows cover part of the space\n", Exit::interrupted};
+  }
   return {render(t, options)};
 }
 
-std::pair<std::uint64_t, std::uint64_t> shard_of(const std::string& text) {
-  unsigned long long k = 0, n = 0;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%llu/%llu%c", &k, &n, &rest) != 2 || k < 1 || k > n)
-    throw InputError({.id = "mlsysim.cli.074", .message = "the shard cannot be read", .key = "--shard", .found = fmt::format("'{}'", text), .expected = "k/n, e.g. 3/16"});
-  return {k, n};
+/// What explore() and merge() read in a state file.
+std::string state_in(const Json& j, const std::string& path) {
+  if (!j.contains("state") || !j["state"].is_string()) refuse_state_file(path, kShardSchema, "no state in it");
+  return j["state"];
 }
 
 Answer answer_of(const ExploreAnswer& a, const RenderOptions& options) {
@@ -259,11 +167,10 @@ void show_progress(const Progress& p) {
 Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options) {
   const auto s = search_of(request, asked);
   const InterruptScope listening;
-  if (!asked.rows.empty()) {
-    write_rows(*s.space, s.question, asked.rows, asked.overwrite);
-    return {fmt::format("{} rows in {}\n", s.space->size(), asked.rows)};
-  }
-  if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt && asked.shard.empty())
+  const Json head = request_json(request, asked);
+  if (!asked.rows.empty()) return write_rows(*s.space, s.question, head, asked, interrupted, options);
+  const bool resumes = goes_on_from_state(asked);
+  if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt && asked.shard.empty() && asked.state.empty())
     return row_table(*s.space, s.question, options);
   ExploreOptions how;
   how.strategy = *choice_of<Strategy>(asked.strategy);
@@ -272,18 +179,14 @@ Answer search(const ScenarioRequest& request, const SearchRequest& asked, const 
   how.seed = asked.seed;
   how.cancel = &interrupted;
   if (::isatty(STDERR_FILENO) != 0) how.progress = show_progress;
-  if (!asked.shard.empty()) std::tie(how.shard, how.shards) = shard_of(asked.shard);
-  const Json head = request_json(request, asked);
-  const auto wrapped = [&](const std::string& state) { return Json{{"schema", kShard}, {"request", head}, {"state", state}}.dump() + "\n"; };
-  std::error_code none;
-  if (!asked.state.empty()) {
-    how.strategy = Strategy::exhaustive;
-    if (asked.resume && std::filesystem::exists(asked.state, none)) how.resume = Json::parse(read_file(asked.state)).value("state", "");
-    else if (!asked.resume && !asked.overwrite && std::filesystem::exists(asked.state, none))
-      throw InputError({.id = "mlsysim.cli.071", .message = "the file exists", .key = "--state", .found = fmt::format("'{}'", asked.state),
-                        .expected = "a new file", .hint = "add --resume to go on, or --overwrite"});
-    how.checkpoint = [&](const std::string& state) { write_file(asked.state, wrapped(state)); };
-  }
+  const Shard shard = shard_of(asked.shard);
+  how.shard = shard.k;
+  how.shards = shard.n;
+  if (resumes) how.resume = state_in(read_state_file(asked.state, kShardSchema), asked.state);
+  if (!asked.state.empty())
+    how.checkpoint = [&](const std::string& state) {
+      replace_state_file(asked.state, Json{{"schema", kShardSchema}, {"request", head}, {"state", state}}.dump() + "\n");
+    };
   const auto question = asked.command == "pareto" ? pareto : asked.command == "optimize" ? optimize : explore;
   const auto answer = question(*s.space, s.question, how);
   return answer_of(answer, options);
@@ -306,20 +209,17 @@ Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& 
   SearchRequest asked;
   Json head;
   for (const auto& path : paths) {
-    Json j;
-    try {
-      j = Json::parse(read_file(path));
-      if (j.value("schema", "") != kShard) throw std::runtime_error("another schema");
-    } catch (const std::runtime_error&) {
-      throw InputError({.id = "mlsysim.cli.077", .message = "a file is no shard", .key = path, .found = fmt::format("'{}'", path), .expected = std::string(kShard),
-                        .hint = "it is written by sweep, optimize or pareto with --state"});
-    }
+    const Json j = read_state_file(path, kShardSchema);
     if (head.is_null()) head = j.at("request");
     else if (head != j.at("request"))
       throw InputError({.id = "mlsysim.cli.078", .message = "the shards answer different questions", .key = path, .found = j.at("request").dump(), .expected = head.dump()});
-    states.push_back(j.at("state"));
+    states.push_back(state_in(j, path));
   }
-  request_from(head, request, asked);
+  try {
+    request_from(head, request, asked);
+  } catch (const Json::exception& e) {
+    refuse_state_file(paths.front(), kShardSchema, e.what());
+  }
   const auto s = search_of(request, asked);
   return answer_of(merge(*s.space, s.question, states), options);
 }

@@ -122,8 +122,9 @@ void Program::eval_commands() {
                     "    --minimize cost_per_token --top 5 --show itl,ttft --shard 1/4 --state part1.json\n"
                     "Without --axis or further options every point is one batch on one device.",
                     [this] {
+                      const bool plain = search_ == SearchRequest{} && scenario_.fields.empty();
                       search_.command = "sweep";
-                      return search_.axes.empty() && scenario_.fields.empty() ? sweep(sweep_, render_) : sweep(sweep_, scenario_, search_, render_);
+                      return plain ? sweep(sweep_, render_) : sweep(sweep_, scenario_, search_, render_);
                     }, {Place::model, Place::device});
   w->add_option("MODEL", sweep_.model, "a model of the zoo, or a YAML file")->required()->type_name("");
   w->add_option("HARDWARE", sweep_.hardware, "devices of the zoo, separated by commas")->required()->delimiter(',')->type_name("");

@@ -108,9 +108,9 @@ void Program::search_options(CLI::App& app) {
   app.add_option("--seed", search_.seed, "of gradient and evolutionary: same seed, same bytes (default: 1)")->type_name("N")->group("Search");
   app.add_option("--threads", search_.threads, "threads (default: as many as cores); the answer is the same")->type_name("N")->group("Search");
   app.add_option("--shard", search_.shard, "part of the space, e.g. 3/16; join the parts with mlsysim merge")->type_name("k/n")->group("Search");
-  app.add_option("--state", search_.state, "file for checkpoints and for merge")->type_name("FILE")->group("Search");
-  app.add_flag("--resume", search_.resume, "go on from the state file where there is one")->group("Search");
-  app.add_option("--rows", search_.rows, "write every point: .csv, or .jsonl")->type_name("FILE")->group("Search");
+  app.add_option("--state", search_.state, "file for checkpoints, --resume and merge; an exhaustive search then")->type_name("FILE")->group("Search");
+  app.add_flag("--resume", search_.resume, "go on from the state file where there is one, to the same bytes")->group("Search");
+  app.add_option("--rows", search_.rows, "sweep: write every point to a .csv, .jsonl or .ndjson file")->type_name("FILE")->group("Search");
   app.add_flag("--overwrite", search_.overwrite, "replace files that exist")->group("Search");
 }
 

@@ -55,7 +55,7 @@ class Reader {
 
 std::string shown(double base, const Exponents& exps, std::string_view unit, int digits) {
   const auto q = AnyQuantity::from_base(base, exps);
-  return unit.empty() ? (exps.dimensionless() ? pretty(base, digits) : pretty(q, digits)) : pretty(q, unit, digits);
+  return unit.empty() ? pretty(q, digits) : pretty(q, unit, digits);
 }
 
 FoundPoint found_at(const Space& space, const Question& question, std::uint64_t index) { return Reader(space, question)(index); }

@@ -294,7 +294,7 @@ std::string no_bounds(const Space& space, const Question& question, const Explor
   if (question.top != 1) return "branch and bound keeps the best point only";
   if (question.histogram) return "a histogram needs every point";
   if (!space.sample().entry.is_law || space.sample().entry.interval == nullptr) return "the subject has no bounds: it is not a law over every scalar";
-  if (options.shards != 1) return "shards divide an exhaustive search";
+  if (options.shards != 1 || !options.resume.empty() || options.checkpoint) return "shards and restarts belong to an exhaustive search";
   if (space.outer() > 65536) return "there are more than 65536 choices of the structural axes";
   if (space.axes().size() - space.structural_axes() > kMostAxes) return "there are more than 16 axes over numbers";
   return {};

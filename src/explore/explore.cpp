@@ -58,23 +58,34 @@ Json read_state(const std::string& text, const std::string& digest, std::string_
     throw InputError({.id = "mlsysim.explore.051", .message = fmt::format("the state to {} is no state", what), .found = "text that is not JSON",
                       .expected = std::string(kState), .hint = "it is written by a run with --checkpoint or --shard"});
   }
-  if (!j.is_object() || j.value("schema", "") != kState)
+  const auto text_at = [&](const char* name) { return j.is_object() && j.contains(name) && j[name].is_string() ? j[name].get<std::string>() : ""; };
+  if (text_at("schema") != kState)
     throw InputError({.id = "mlsysim.explore.051", .message = fmt::format("the state to {} is no state", what),
-                      .found = j.is_object() ? j.value("schema", "another schema") : std::string("no object"), .expected = std::string(kState)});
-  if (j.value("digest", "") != digest)
+                      .found = text_at("schema").empty() ? "JSON without a schema" : text_at("schema"), .expected = std::string(kState)});
+  if (text_at("digest") != digest)
     throw InputError({.id = "mlsysim.explore.052",
                       .message = fmt::format("the state to {} answers another question", what),
-                      .found = fmt::format("digest {}", j.value("digest", "")),
+                      .found = fmt::format("digest {}", text_at("digest")),
                       .expected = fmt::format("digest {}", digest),
                       .hint = "plan, axes, constraints, objectives, the zoo's figures and the version must be the same"});
   return j;
 }
 
-SearchResult from_state(const Json& j, const Question& q, std::size_t constraints) {
+SearchResult from_state(const Json& j, const Space& space, const Question& q, std::size_t constraints, std::string_view what) {
+  const auto damaged = [&](std::string found) -> InputError {
+    return InputError({.id = "mlsysim.explore.051", .message = fmt::format("the state to {} is damaged", what), .found = std::move(found),
+                       .expected = "a state as it was written", .hint = "run this part again"});
+  };
   SearchResult r;
-  r.reduction = Reduction::from_json(j.at("reduction"), q, constraints);
-  r.range = {j.at("first"), j.at("last")};
-  r.next = j.at("next");
+  try {
+    r.reduction = Reduction::from_json(j.at("reduction"), q, constraints);
+    r.range = {j.at("first"), j.at("last")};
+    r.next = j.at("next");
+  } catch (const Json::exception& e) {
+    throw damaged(e.what());
+  }
+  if (r.range.first > r.next || r.next > r.range.last || r.range.last > space.size())
+    throw damaged(fmt::format("point {} of {} to {} in a space of {}", r.next, r.range.first, r.range.last, space.size()));
   r.complete = r.next >= r.range.last;
   return r;
 }
@@ -117,19 +128,16 @@ bool is_built(Strategy strategy) {
 
 std::string digest_of(const Space& space, const Question& question) {
   std::string text = space.fingerprint() + question_text(question);
-  // Every figure behind the first subject: a changed zoo is another question.
+  // What the first subject makes of the figures: views and plugins count as well.
   for (const double x : space.sample().point) text += fmt::format("{:a} ", x);
   return fmt::format("{:016x}", hash_of(text));
 }
 
 ExploreAnswer explore(const Space& space, const Question& question, const ExploreOptions& options) {
   check_question(space, question);
-  if (options.shards < 1 || options.shard < 1 || options.shard > options.shards)
-    throw InputError({.id = "mlsysim.explore.053", .message = "there is no such shard", .found = fmt::format("{}/{}", options.shard, options.shards),
-                      .expected = "k/n with 1 <= k <= n"});
   const std::size_t constraints = detail::constraint_texts(question, space.sample().entry).size();
   const std::string digest = digest_of(space, question);
-  const auto range = detail::shard_range(space.size(), options.shard, options.shards);
+  const auto range = shard_range(space.size(), options.shard, options.shards);
   if (options.strategy == Strategy::gradient || options.strategy == Strategy::evolutionary) {
     check_heuristic(space, question, options);
     if (options.strategy == Strategy::gradient) return detail::gradient_search(space, question, options);
@@ -150,7 +158,7 @@ ExploreAnswer explore(const Space& space, const Question& question, const Explor
                        .expected = "one objective over a subject with bounds", .hint = "use the exhaustive strategy"});
   const auto total = static_cast<double>(space.size());
   const bool bounds = options.strategy == Strategy::branch_and_bound ||
-                      (options.strategy == Strategy::automatic && obstacle.empty() && options.resume.empty() && !options.checkpoint && total > kSmall);
+                      (options.strategy == Strategy::automatic && obstacle.empty() && total > kSmall);
   SearchResult found;
   bool done = false;
   if (bounds) {
@@ -168,11 +176,11 @@ ExploreAnswer explore(const Space& space, const Question& question, const Explor
     std::uint64_t from = range.first;
     if (!options.resume.empty()) {
       const Json j = read_state(options.resume, digest, "resume");
-      auto earlier = from_state(j, question, constraints);
+      auto earlier = from_state(j, space, question, constraints, "resume");
       if (earlier.range.first != range.first || earlier.range.last != range.last)
         throw InputError({.id = "mlsysim.explore.055", .message = "the state to resume is of another shard",
-                          .found = fmt::format("shard {}/{}", j.value("shard", 0), j.value("shards", 0)),
-                          .expected = fmt::format("shard {}/{}", options.shard, options.shards)});
+                          .found = fmt::format("points {} to {}", earlier.range.first, earlier.range.last),
+                          .expected = fmt::format("points {} to {}, shard {}/{}", range.first, range.last, options.shard, options.shards)});
       start = std::move(earlier.reduction);
       from = earlier.next;
     }
@@ -190,7 +198,7 @@ ExploreAnswer merge(const Space& space, const Question& question, std::span<cons
   const std::size_t constraints = detail::constraint_texts(question, space.sample().entry).size();
   std::vector<SearchResult> parts;
   for (const auto& text : states) {
-    parts.push_back(from_state(read_state(text, digest, "merge"), question, constraints));
+    parts.push_back(from_state(read_state(text, digest, "merge"), space, question, constraints, "merge"));
     const auto& p = parts.back();
     if (!p.complete)
       throw InputError({.id = "mlsysim.explore.056", .message = "a shard is not finished",

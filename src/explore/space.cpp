@@ -1,5 +1,6 @@
 #include <mlsysim/explore/space.hpp>
 
+#include <mlsysim/spec/content.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/version.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 namespace mlsysim {
 namespace {
@@ -18,6 +20,23 @@ bool among(std::span<const std::string> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// A spec by what it says: it may be of a file beside the zoo, or made by hand.
+std::string object_text(const ObjectRef& o) { return fmt::format("{} {} {:016x}", o.type, spec_name(o), content_digest(o)); }
+
+/// Digest of the zoo in use. Zoos that were in use are never freed, so the address tells whether it is still the same.
+std::uint64_t zoo_digest() {
+  static std::mutex guard;
+  static const Zoo* known = nullptr;
+  static std::uint64_t digest = 0;
+  const Zoo& zoo = standard_zoo();
+  const std::lock_guard lock(guard);
+  if (known != &zoo) {
+    digest = content_digest(zoo);
+    known = &zoo;
+  }
+  return digest;
+}
+
 /// Every field that was given, as text.
 std::string text_of(std::span<const FieldInfo> fields, const void* object) {
   std::string out;
@@ -25,10 +44,7 @@ std::string text_of(std::span<const FieldInfo> fields, const void* object) {
     const auto v = read_dynamic(f, object);
     if (std::holds_alternative<std::monostate>(v.value)) continue;
     if (const auto* o = std::get_if<ObjectRef>(&v.value)) {
-      // Objects are known by name; their figures belong to the zoo, whose version counts.
-      const auto known = spec_name(*o);
-      const auto name = known.empty() ? std::string_view("?") : known;
-      out += fmt::format("{}={}\n", f.name, name);
+      out += fmt::format("{}={}\n", f.name, object_text(*o));
       continue;
     }
     if (const auto* x = std::get_if<double>(&v.value)) out += fmt::format("{}={}\n", f.name, format_exact(*x));
@@ -270,13 +286,14 @@ std::vector<Space::Column> Space::columns(const Subject& subject) const {
 }
 
 std::string Space::fingerprint() const {
-  std::string out = fmt::format("mlsysim {}\nzoo {}\n{}", version_text, standard_zoo().entries().size(), problem_->fingerprint());
+  std::string out = fmt::format("mlsysim {}\nzoo {:016x}\n{}", version_text, zoo_digest(), problem_->fingerprint());
   for (const auto& a : axes_) {
     out += fmt::format("axis {}:", a.title());
     for (std::size_t r = 0; r < a.size(); ++r) {
       for (const auto& v : a.rows[r]) {
         if (const auto* x = std::get_if<double>(&v.value)) out += fmt::format(" {}", format_exact(*x));
-        else out += " " + a.label(r);
+        else if (const auto* o = std::get_if<ObjectRef>(&v.value)) out += " " + object_text(*o);
+        else out += " " + v.text();  // not its label: a named configuration may be edited under its name
       }
     }
     out += '\n';

@@ -1,5 +1,7 @@
 #include "detail/search.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <thread>
 
@@ -49,14 +51,7 @@ struct Worker {
 
 }  // namespace
 
-Range shard_range(std::uint64_t size, std::uint64_t shard, std::uint64_t shards) {
-  const auto part = [&](std::uint64_t k) {
-    return size / shards * k + size % shards * k / shards;  // no product beyond 64 bits
-  };
-  return {part(shard - 1), part(shard)};
-}
-
-SearchResult sweep_points(const Space& space, const Question& question, const ExploreOptions& options, Range range, std::uint64_t from,
+SearchResult sweep_points(const Space& space, const Question& question, const ExploreOptions& options, PointRange range, std::uint64_t from,
                           Reduction start) {
   const auto began = Clock::now();
   const std::size_t constraints = start.misses.size();
@@ -144,6 +139,16 @@ static void rows_impl(const Space& space, const Question& question, std::uint64_
 }  // namespace mlsysim::detail
 
 namespace mlsysim {
+
+PointRange shard_range(std::uint64_t points, std::uint64_t shard, std::uint64_t shards) {
+  if (shards < 1 || shard < 1 || shard > shards)
+    throw InputError({.id = "mlsysim.explore.053", .message = "there is no such shard", .found = fmt::format("{}/{}", shard, shards),
+                      .expected = "k/n with 1 <= k <= n"});
+  const auto part = [&](std::uint64_t k) {
+    return points / shards * k + points % shards * k / shards;  // no product beyond 64 bits
+  };
+  return {part(shard - 1), part(shard)};
+}
 
 void visit_points(const Space& space, const Question& question, std::uint64_t first, std::uint64_t last,
           const std::function<void(const RowBlock&)>& take) {

@@ -1,6 +1,6 @@
 #include "detail/objects.hpp"
 
-#include <mlsysim/plugin/spec_leaves.hpp>
+#include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -63,7 +63,7 @@ template <class T> constexpr TypeRow row_of() {
           [](const Zoo& zoo, std::string_view name) -> const void* { return &zoo.at<T>(name); },
           [](const void* spec, ObjectTable& handles, const Visit& visit) {
             const T& object = *static_cast<const T*>(spec);
-            for_each_leaf(object, [&](std::string_view path, const auto& member) { visit(path, leaf_value(member, handles)); });
+            for_each_spec_leaf(object, [&](std::string_view path, const auto& member) { visit(path, leaf_value(member, handles)); });
             read_derived(object, handles, visit);
           }};
 }

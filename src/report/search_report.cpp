@@ -70,7 +70,13 @@ Json json_of(const ExploreAnswer& a) {
   return j;
 }
 
-std::string count_text(double n) { return n < 1e6 ? fmt::format("{:.0f}", n) : fmt::format("{:.4g}", n); }
+std::string count_text(double n) { return pretty(AnyQuantity(n)); }
+
+/// Exact also where a double is not: spaces reach 2^62 points.
+Table::Cell index_cell(std::uint64_t index) {
+  if (index < (std::uint64_t{1} << 53)) return static_cast<double>(index);
+  return fmt::format("{}", index);
+}
 
 std::string footer_of(const ExploreAnswer& a) {
   std::string out = fmt::format("{} points, {} evaluated: {} feasible, {} not", count_text(a.total), count_text(a.evaluated), count_text(a.feasible),
@@ -106,7 +112,7 @@ Table points_table(const ExploreAnswer& a) {
   for (std::size_t k = 0; k < a.objectives.size(); ++k) t.columns.push_back({a.objectives[k].text, unit_of(a.units[k], a.exps[k])});
   for (std::size_t k = 0; k < a.show.size(); ++k) t.columns.push_back({a.show[k], unit_of(a.show_units[k], a.show_exps[k])});
   for (const auto& p : points) {
-    std::vector<Table::Cell> row{static_cast<double>(p.index)};
+    std::vector<Table::Cell> row{index_cell(p.index)};
     for (const auto& label : p.labels) row.emplace_back(label);
     for (std::size_t k = 0; k < p.objectives.size(); ++k) row.emplace_back(Value(p.objectives[k]), a.exps[k]);
     for (std::size_t k = 0; k < p.shown.size(); ++k) row.emplace_back(Value(p.shown[k]), a.show_exps[k]);

@@ -14,8 +14,7 @@ using detail::Json;
 
 /// For readers: each quantity in the unit that suits its size.
 std::string shown(const Table::Cell& cell, int digits) {
-  if (const auto* x = std::get_if<double>(&cell.value))
-    return cell.exps.dimensionless() ? pretty(*x, digits) : pretty(AnyQuantity::from_base(*x, cell.exps), digits);
+  if (const auto* x = std::get_if<double>(&cell.value)) return pretty(AnyQuantity::from_base(*x, cell.exps), digits);
   if (const auto* b = std::get_if<bool>(&cell.value)) return *b ? "yes" : "no";
   if (const auto* s = std::get_if<std::string>(&cell.value)) return *s;
   if (const auto* o = std::get_if<ObjectRef>(&cell.value)) return "a " + std::string(o->type);

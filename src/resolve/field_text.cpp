@@ -7,7 +7,7 @@ namespace mlsysim {
 
 std::string field_text(const FieldInfo& field, const Value& value, int digits) {
   if (const auto* x = std::get_if<double>(&value)) {
-    if (field.kind != ValueKind::quantity) return pretty(*x, digits);
+    if (field.kind != ValueKind::quantity) return pretty(AnyQuantity(*x), digits);
     const auto q = AnyQuantity::from_base(*x, field.exps);
     return field.unit.empty() ? pretty(q, digits) : pretty(q, field.unit, digits);
   }

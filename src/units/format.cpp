@@ -6,6 +6,8 @@
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace mlsysim {
@@ -151,7 +153,12 @@ std::string pretty(double number, int digits) {
 }
 
 std::string pretty(const AnyQuantity& q, int digits) {
-  if (q.dimensionless()) return pretty(q.base(), digits);
+  if (q.dimensionless()) {
+    // A whole number is a count, an index or a size: rounded, it would be another one. Beyond 2^53 all doubles are whole.
+    const bool count = std::abs(q.base()) < 0x1p53 && q.base() == std::trunc(q.base());
+    auto rounded = pretty(q.base(), digits);
+    return count && q.base() != 0 ? fmt::format("{:.0f}", q.base()) : rounded;
+  }
   static const std::vector<Ladder> ladders = make_ladders();
   const Ladder* ladder = nullptr;
   for (const auto& l : ladders)

@@ -1,6 +1,14 @@
 """Sensitivity, solve, optimize, pareto, sweep over axes, merge."""
 
+import json
+import os
+import signal
+import subprocess
+import time
+
 import pytest
+
+from conftest import PROGRAM, ROOT, TIME_LIMIT_S
 
 
 def test_sensitivity(run):
@@ -78,6 +86,44 @@ def test_shards_merge_to_the_bytes_of_one_run(run, tmp_path):
     assert run("merge", tmp_path / "none.json").code == 1
 
 
+def chips(tmp_path, **bandwidths):
+    """A zoo file of devices that differ in their memory bandwidth."""
+    file = tmp_path / "chips.yaml"
+    file.write_text("schema: mlsysim/hardware@1\nentries:\n" + "".join(
+        f"- name: {name}\n  title: {name}\n  source: {{kind: illustrative, ref: nvidia-a100-datasheet, recorded: 2026-11-21, note: Made up.}}\n"
+        "  category: cloud\n  compute: {dense: {fp16: 500 TFLOP/s}, default_precision: fp16}\n"
+        f"  memory: {{capacity: 96 GB, bandwidth: {bandwidth}}}\n  device_link: {{bandwidth: 300 GB/s}}\n"
+        for name, bandwidth in bandwidths.items()))
+    return {"MLSYSIM_ZOO_PATH": f"{ROOT / 'zoo'}:{file}"}
+
+
+@pytest.mark.parametrize("words", [
+    ("optimize", "Llama3_8B", "ChipA", "--axis", "hardware=ChipA,ChipB", "--axis", "batch_size=1,2", "--minimize", "itl"),
+    ("optimize", "Llama3_8B", "ChipB", "--fidelity", "textbook", "--axis", "batch_size=1,2,4,8", "--minimize", "itl"),
+    ("optimize", "SingleNodeModel", "workload=Llama3_8B", "hardware=ChipB", "--axis", "batch_size=1,2,4,8", "--minimize", "latency"),
+], ids=["second device", "textbook", "resolver"])
+def test_parts_from_different_zoos_do_not_merge(run, refused, tmp_path, words):
+    whole = (*words, "--strategy", "exhaustive")
+    before = chips(tmp_path, ChipA="2 TB/s", ChipB="3 TB/s")
+    files = [tmp_path / "1.json", tmp_path / "2.json"]
+    for k, file in enumerate(files, 1):
+        done = run(*whole, "--shard", f"{k}/2", "--state", file, env=before)
+        assert done.code in (0, 2), done.err
+    assert run("merge", *files, env=before).code == 0
+    after = chips(tmp_path, ChipA="2 TB/s", ChipB="3.1 TB/s")
+    refused("merge", *files, env=after, parts=("answers another question", "the zoo's figures"))
+    refused(*whole, "--shard", "1/2", "--state", files[0], "--resume", env=after, parts=("answers another question",))
+
+
+def test_a_named_configuration_may_not_change_between_parts(run, refused, tmp_path):
+    setups = tmp_path / "setups.yaml"
+    question = ("optimize", "Llama3_8B", "H100", "--axis", f"setup=@{setups}", "--axis", "batch_size=1,2", "--minimize", "itl")
+    for k, precision in ((1, "fp16"), (2, "fp8")):
+        setups.write_text(f"- {{name: usual, precision: int8}}\n- {{name: other, precision: {precision}}}\n")
+        assert run(*question, "--shard", f"{k}/2", "--state", tmp_path / f"{k}.json").code == 0
+    refused("merge", tmp_path / "1.json", tmp_path / "2.json", parts=("answers another question",))
+
+
 def test_rows(run, tmp_path):
     file = tmp_path / "rows.csv"
     question = ("sweep", "Llama3_70B", "H100,H200", "--accelerators", "8", "--axis", "batch_size=1,2", "--show", "itl")
@@ -90,6 +136,178 @@ def test_rows(run, tmp_path):
     assert '"hardware":"H100"' in (tmp_path / "rows.jsonl").read_text()
     table = run(*question, "-o", "csv").out.splitlines()
     assert len(table) == 5
+
+
+# Two million points: some seconds of one thread.
+LARGE = ("Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..2048", "--axis", "seq_len=512..8192+16", "--axis", "output_tokens=128,256")
+
+
+def interrupted(words, ready):
+    """Runs the program and ends it with Ctrl-C as soon as `ready()` says so."""
+    environment = {key: value for key, value in os.environ.items() if key != "MLSYSIM_ZOO_PATH"}
+    process = subprocess.Popen([PROGRAM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    end = time.monotonic() + TIME_LIMIT_S
+    while process.poll() is None and not ready():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=TIME_LIMIT_S)
+    return process.returncode, out, err
+
+
+def interrupted_search(words, state):
+    """The same where nothing shows from outside when the search began: later and later, until Ctrl-C came into it."""
+    for after in (0.2, 0.4, 0.8, 1.6, 3.2):
+        start = time.monotonic()
+        code, out, err = interrupted(words, lambda: time.monotonic() - start > after)
+        assert code == 130, f"the search was over before Ctrl-C came after {after} s: code {code}, {err}"
+        if state.exists():
+            return out, err
+    raise AssertionError("Ctrl-C never left a state")
+
+
+def test_a_search_that_was_interrupted_is_gone_on_with_to_the_same_bytes(run, tmp_path):
+    state = tmp_path / "state.json"
+    question = ("optimize", *LARGE, "--threads", "1", "--strategy", "exhaustive", "--minimize", "cost_per_token", "--top", "5",
+                "--subject-to", "itl <= 30 ms", "--histogram", "itl")
+    out, err = interrupted_search((*question, "--state", state), state)
+    assert "interrupted" in err and "stopped after" in out
+    part = json.loads(json.loads(state.read_text())["state"])
+    assert 0 < part["next"] < part["last"], "Ctrl-C came before the first or after the last point"
+    whole = run(*question, "-o", "json")
+    again = run(*question, "--state", state, "--resume", "-o", "json")
+    assert again.code == whole.code == 0 and again.out == whole.out
+    assert run("merge", state, "-o", "json").out == whole.out
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_rows_that_were_interrupted_are_gone_on_with_to_the_same_bytes(run, refused, tmp_path, ending):
+    rows, state, whole = tmp_path / f"rows.{ending}", tmp_path / "rows.json", tmp_path / f"whole.{ending}"
+    question = ("sweep", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..512", "--axis", "seq_len=512..8192+8", "--show", "itl")
+    written = (*question, "--rows", rows, "--state", state)
+    code, out, err = interrupted(written, lambda: rows.exists() and rows.stat().st_size > 1 << 17)
+    assert code == 130 and "interrupted" in err and " of 492032 rows" in out
+    part = json.loads(state.read_text())
+    assert 0 < part["next"] < 492032 and part["bytes"] == rows.stat().st_size
+    refused(*question, "--rows", tmp_path / f"none.{ending}", "--state", state, "--resume", parts=("are not there", "no readable file"))
+    refused(*question, "--show", "ttft", "--rows", rows, "--state", state, "--resume", parts=("answer another question",))
+    refused(*question, "--shard", "1/2", "--rows", rows, "--state", state, "--resume", parts=("another shard",))
+    refused("merge", state, parts=("no state of a search", "found", "mlsysim/rows@1"))
+    with rows.open("a") as file:
+        file.write("what a run that was killed wrote after its last state")
+    done = run(*written, "--resume", "-o", "json")
+    assert done.code == 0 and done.json()["rows"][0]["rows"] == 492032
+    assert run(*question, "--rows", whole).code == 0
+    assert rows.read_bytes() == whole.read_bytes()
+    assert run(*written, "--resume").code == 0 and rows.read_bytes() == whole.read_bytes()
+
+
+def test_rows_of_shards_are_the_rows_of_one_run(run, tmp_path):
+    question = ("sweep", "Llama3_70B", "H100,H200", "--accelerators", "8", "--axis", "batch_size=1..50", "--show", "itl")
+    whole = tmp_path / "whole.csv"
+    assert run(*question, "--rows", whole).code == 0
+    head, *lines = whole.read_text().splitlines()
+    parts = []
+    for k in (1, 2, 3):
+        file = tmp_path / f"{k}.csv"
+        assert "3" in run(*question, "--rows", file, "--shard", f"{k}/3").out
+        title, *part = file.read_text().splitlines()
+        assert title == head and 33 <= len(part) <= 34
+        parts += part
+    assert parts == lines
+
+
+def test_rows_refuse_what_they_would_drop(refused, tmp_path):
+    file = tmp_path / "rows.csv"
+    question = ("sweep", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1,2", "--show", "itl")
+    for words, hint in ((["--minimize", "itl"], "the objective 'itl'"), (["--top", "3"], "--top 3"), (["--histogram", "itl"], "--histogram"),
+                        (["--strategy", "branch-and-bound"], "--strategy branch-and-bound"), (["--shard", "3/2"], "k/n"), (["--resume"], "no --state")):
+        refused(*question, "--rows", file, *words, parts=(hint,))
+    refused("optimize", *question[1:], "--minimize", "itl", "--rows", file, parts=("optimize with --rows", "use sweep"))
+    for name in ("rows.parquet", "rows", "rows.xlsx"):
+        refused(*question, "--rows", tmp_path / name, parts=("format of the rows is not known", ".csv, .jsonl or .ndjson"))
+    refused(*question, "--rows", "/dev/null", "--state", tmp_path / "s.json", "--overwrite", parts=("a device or pipe",))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_text_in_rows_is_quoted(run, tmp_path):
+    (tmp_path / "setups.yaml").write_text("- {name: 'wide, \"8\"', tp_size: 8}\n- {name: narrow, tp_size: 2}\n")
+    question = ("sweep", "Llama3_70B", "H100", "--accelerators", "8", "--axis", f"setup=@{tmp_path}/setups.yaml", "--show", "itl")
+    for name in ("rows.csv", "rows.jsonl"):
+        assert run(*question, "--rows", tmp_path / name).code == 0
+    assert '0,"wide, ""8""",1,' in (tmp_path / "rows.csv").read_text()
+    assert json.loads((tmp_path / "rows.jsonl").read_text().splitlines()[0])["setup"] == 'wide, "8"'
+
+
+def test_files_that_are_no_state_are_refused_and_kept(run, refused, tmp_path):
+    question = ("optimize", *SPACE, "--minimize", "itl")
+    good = tmp_path / "good.json"
+    assert run(*question, "--state", good).code == 0
+    text = good.read_text()
+    inner = json.loads(text)
+    damaged = {**inner, "state": inner["state"].replace('"reduction"', '"reduction of"')}
+    mine = tmp_path / "mine.json"
+    for content, found in (('{"a": 1}\n', "JSON without a schema"), ("[1, 2]", "JSON without a schema"), ("not JSON", "text that is not JSON"), ("", "text that is not JSON"),
+                           (text[:len(text) // 2], "only a part of it"), ('{"schema": 3}', "JSON without a schema"), ('{"schema": "mlsysim/rows@1"}', "mlsysim/rows@1"),
+                           ('{"schema": "mlsysim/shard@1"}', "no request"), (json.dumps({**inner, "state": 3}), "no state in it"), (json.dumps(damaged), "is damaged")):
+        mine.write_text(content)
+        refused(*question, "--state", mine, "--resume", parts=(found,))
+        assert mine.read_text() == content
+        refused("merge", good, mine, parts=(found,))
+    mine.write_text(json.dumps({**inner, "request": {"targets": 3}}))
+    refused("merge", mine, parts=("no state of a search",))
+    refused(*question, "--resume", parts=("--state FILE",))
+
+
+def test_a_state_replaces_no_pipe_and_no_link(run, refused, tmp_path):
+    question = ("optimize", *SPACE, "--minimize", "itl")
+    pipe, folder, target, link = (tmp_path / name for name in ("pipe", "folder", "target.json", "link.json"))
+    os.mkfifo(pipe)
+    folder.mkdir()
+    refused(*question, "--state", tmp_path / "none" / "s.json", parts=("a folder that is there",))
+    for words in (["--overwrite"], ["--resume"]):
+        refused(*question, "--state", pipe, *words, parts=("a pipe", "a regular file"))
+        refused(*question, "--state", folder, *words, parts=("a folder", "a regular file"))
+    assert pipe.is_fifo() and folder.is_dir()
+    target.write_text("old")
+    link.symlink_to(target)
+    assert run(*question, "--state", link, "--overwrite").code == 0
+    assert link.is_symlink() and "mlsysim/shard@1" in target.read_text()
+
+
+def test_a_strategy_that_was_named_is_not_replaced(run, refused, tmp_path):
+    question = ("optimize", *SPACE, "--minimize", "itl")
+    for words in (["--state", tmp_path / "s.json"], ["--top", "3"], ["--shard", "1/2"]):
+        refused(*question, "--strategy", "branch-and-bound", *words, parts=("branch and bound cannot answer this", "exhaustive"))
+    assert list(tmp_path.iterdir()) == []
+    done = run(*question, "--strategy", "automatic", "--state", tmp_path / "s.json", "-o", "json")
+    assert done.json()["exactness"] == "enumerated" and done.json()["evaluated"] == 21
+
+
+def test_options_of_a_search_count_without_an_axis(run):
+    """Devices separated by commas are an axis."""
+    question = ("sweep", "Llama3_8B", "H100,H200")
+    answer = run(*question, "--minimize", "itl", "-o", "json").json()
+    assert answer["schema"] == "mlsysim/exploration@1" and answer["best"][0]["axes"]["hardware"] == "H200"
+    assert "bottleneck" in run(*question).out
+
+
+def test_an_index_is_exact(run):
+    question = ("sweep", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..400", "--axis", "seq_len=512..4096+8", "--minimize", "itl", "--top", "3")
+    best = run(*question, "-o", "json").json()["best"]
+    lines = run(*question).out.splitlines()
+    largest = ("sweep", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..400", "--axis", "seq_len=512..4096+8", "--maximize", "itl", "--top", "3")
+    indices = [p["index"] for p in run(*largest, "-o", "json").json()["best"]]
+    assert min(indices) > 100000 and [line.split()[0] for line in run(*largest).out.splitlines()[1:4]] == [str(i) for i in indices]
+    assert [line.split()[0] for line in lines[1:4]] == [str(p["index"]) for p in best]
+
+
+def test_counts_are_not_rounded(run):
+    assert " 131072 " in run("zoo", "list", "model").out
+    words = ("Llama3_70B", "H100", "itl", "--accelerators", "8")
+    assert "instead of 28672 " in run("sensitivity", *words, "--inputs", "shape.ffn").out
+    [line] = [line for line in run("compare", *words, "--with", "workload=Llama3_8B").out.splitlines() if line.startswith("shape.ffn ")]
+    assert line.split()[1:3] == ["28672", "14336"]
 
 
 def test_axes_from_files(run, tmp_path):

@@ -72,6 +72,35 @@ def test_pareto_and_shards(chat):
         chat.merge(parts[:2])
 
 
+def test_questions_that_ask_for_nothing_are_refused(chat):
+    """An empty answer would read like "nothing is feasible"."""
+    axes = {"batch_size": [1, 2]}
+    for ask, words in ((lambda: chat.optimize(axes), "an optimum has one objective; found 0"),
+                       (lambda: chat.optimize(axes, minimize=["itl", "ttft"]), "found 2"),
+                       (lambda: chat.pareto(axes), "a front has at least two objectives; found 0"),
+                       (lambda: chat.pareto(axes, minimize="itl"), "found 1")):
+        with pytest.raises(mlsysim.InputError, match=words):
+            ask()
+    for parts in ([], [1]):
+        with pytest.raises(mlsysim.InputError, match="no parts to join"):
+            chat.merge(parts)
+    for shard in (3, (1,), (0, 2), (3, 2), ("a", "b"), (1, 2, 3), (1.5, 2)):
+        with pytest.raises(mlsysim.InputError, match=r"the shard cannot be read.*\(k, n\)"):
+            chat.optimize(axes, minimize="itl", shard=shard)
+
+
+def test_one_text_is_a_list_of_one(chat):
+    assert [lever.input for lever in chat.sensitivity("itl", inputs="batch_size").levers] == ["batch_size"]
+    assert len(chat.pareto({"batch_size": [1, 2]}, minimize="itl", maximize="token_throughput").front) > 0
+    assert list(chat.sweep({"batch_size": [1, 2]}, show="itl").columns) == ["batch_size", "itl"]
+
+
+def test_parts_without_a_feasible_point_say_why(chat):
+    question = {"minimize": "itl", "subject_to": "itl <= 1 us"}
+    parts = [chat.optimize({"batch_size": [1, 2]}, **question, shard=(k, 2)) for k in (1, 2)]
+    assert "itl <= 1 us" in chat.merge(parts).infeasible
+
+
 def test_devices_are_an_axis(chat):
     found = chat.optimize({"hardware": [Hardware.A100, Hardware.H100, Hardware.H200]}, minimize="itl")
     assert found.best[0].axes["hardware"] == Hardware.H200 and found.best[0].labels["hardware"] == "H200"

@@ -17,7 +17,7 @@ def test_a_table():
 
 
 def test_a_calibration_its_interval_and_its_overlay(tmp_path):
-    fit = validation.calibrate("A100", "kernels/azure_hbm_a100_h100", constants=["efficiency.memory"])
+    fit = validation.calibrate("A100", "kernels/azure_hbm_a100_h100", constants="efficiency.memory")
     constant = fit.constants["efficiency.memory"]
     assert constant["identified"] and 0.7 < constant["value"] < 0.95
     interval = fit.interval("kernels/azure_hbm_a100_h100", 0)

@@ -7,6 +7,7 @@
 """
 
 import json
+import operator
 import os
 
 from . import _mlsysim as _core
@@ -221,7 +222,7 @@ class Subject:
 
     def sensitivity(self, result, inputs=(), step=0.1):
         """Exact elasticities, one-sided at kinks, of a result with respect to all inputs or some; a Sensitivity."""
-        data, text = self._core.sensitivity(_name("result", result), list(inputs), step)
+        data, text = self._core.sensitivity(_name("result", result), _texts(inputs), step)
         return Sensitivity(json.loads(data), text)
 
     def solve(self, condition, free, low=None, high=None):
@@ -265,11 +266,11 @@ class Subject:
         shard=(k, n), histogram, anything (also what does not fit), evaluations and seed (of gradient and evolutionary),
         progress (called with done, total, rate, seconds_left).
         """
-        return self._search(axes, minimize, maximize, subject_to, show, top, **how)
+        return self._search("optimize", axes, minimize, maximize, subject_to, show, top, **how)
 
     def pareto(self, axes, minimize=(), maximize=(), subject_to=(), show=(), **how):
         """The points of a space that nothing beats in all objectives at once; an Exploration with a `front`."""
-        return self._search(axes, minimize, maximize, subject_to, show, 1, **how)
+        return self._search("pareto", axes, minimize, maximize, subject_to, show, 1, **how)
 
     def sweep(self, axes, show, subject_to=(), anything=False):
         """Every point of a space, as a Sweep: columns of axis values and of the results in `show`.
@@ -281,16 +282,22 @@ class Subject:
 
     def merge(self, parts):
         """Joins the Explorations of all shards of one question into the answer of one run."""
+        parts = [parts] if isinstance(parts, Exploration) else list(parts)
+        strange = [type(p).__name__ for p in parts if not isinstance(p, Exploration)]
+        if strange or not parts:
+            raise _input_error("there are no parts to join", key="parts", found=", ".join(strange) or "an empty list",
+                               expected="the Explorations of all shards", hint="optimize(..., shard=(1, 4)) gives the first of four",
+                               id="mlsysim.python.173")
         question = parts[0]._question
         return Exploration(self._core.merge(*question, [p.state for p in parts]), question)
 
-    def _search(self, axes, minimize, maximize, subject_to, show, top, strategy="automatic", threads=0, shard=(1, 1), histogram=None,
+    def _search(self, question_of, axes, minimize, maximize, subject_to, show, top, strategy="automatic", threads=0, shard=(1, 1), histogram=None,
                 anything=False, evaluations=20000, seed=1, progress=None):
         objectives = [("minimize", t) for t in _texts(minimize)] + [("maximize", t) for t in _texts(maximize)]
         question = (_axes(axes), objectives, _texts(subject_to), _texts(show), _count("top", top), histogram, anything)
-        part, parts = (_count("shard", n) for n in shard)
-        return Exploration(self._core.search(*question, strategy, _count("threads", threads), part, parts, _count("evaluations", evaluations),
-                                             _count("seed", seed), progress), question)
+        part, parts = _shard(shard)
+        return Exploration(self._core.search(question_of, *question, strategy, _count("threads", threads), part, parts,
+                                             _count("evaluations", evaluations), _count("seed", seed), progress), question)
 
     def __repr__(self):
         return f"Subject({self.title!r})"
@@ -436,6 +443,17 @@ def _figures(figures):
 
 def _texts(value):
     return [] if value is None else [value] if isinstance(value, str) else list(value)
+
+
+def _shard(shard):
+    try:
+        part, parts = (operator.index(n) for n in shard)
+    except (TypeError, ValueError):
+        part = parts = 0
+    if not 1 <= part <= parts:
+        raise _input_error("the shard cannot be read", key="shard", found=repr(shard), expected="(k, n) with 1 <= k <= n, e.g. (3, 16)",
+                           id="mlsysim.python.174")
+    return part, parts
 
 
 def _axes(axes):

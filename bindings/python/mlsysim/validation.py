@@ -9,6 +9,7 @@
 import json
 
 from . import _mlsysim as _c
+from .explore import _texts
 
 
 def tables(folder=""):
@@ -51,12 +52,12 @@ class Calibration:
 
 def calibrate(device, *names, constants=(), folder=""):
     """Fits the constants of a device to the rows of tables that were measured on it. Returns a Calibration."""
-    return Calibration(_c._calibrate("device", device, [str(n) for n in names], list(constants), str(folder)))
+    return Calibration(_c._calibrate("device", device, [str(n) for n in names], _texts(constants), str(folder)))
 
 
 def calibrate_engine(engine, *names, constants=(), folder=""):
     """Fits the host times of a serving engine to the rows of tables that were measured with it. Returns a Calibration."""
-    return Calibration(_c._calibrate("engine", engine, [str(n) for n in names], list(constants), str(folder)))
+    return Calibration(_c._calibrate("engine", engine, [str(n) for n in names], _texts(constants), str(folder)))
 
 
 def compare(csv, measurand):

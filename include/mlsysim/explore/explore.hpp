@@ -69,9 +69,9 @@ struct ExploreOptions {
   std::uint64_t shard = 1, shards = 1;   ///< part `shard` of `shards` of the index space, from 1
   const std::atomic<bool>* cancel = nullptr;  ///< checked a few times a second; the answer so far is valid
   std::function<void(const Progress&)> progress{};
-  /// State of an earlier, unfinished run of the same question, as `state_of` wrote it.
+  /// State of an earlier, unfinished run of the same question, as `checkpoint` got it. Exhaustive strategy only.
   std::string resume{};
-  /// Called with such a state about every ten seconds and at the end.
+  /// Called with such a state about every ten seconds and at the end. Exhaustive strategy only.
   std::function<void(const std::string& state)> checkpoint{};
 };
 
@@ -167,6 +167,13 @@ struct ExploreAnswer {
 
 /// Everything that the answer depends on, as a 64-bit digest in hex.
 [[nodiscard]] std::string digest_of(const Space& space, const Question& question);
+
+/// Points [first, last) of a space.
+struct PointRange {
+  std::uint64_t first = 0, last = 0;
+};
+/// The points of part `shard` of `shards`, from 1, in index order. @throws InputError when there is no such part
+[[nodiscard]] PointRange shard_range(std::uint64_t points, std::uint64_t shard, std::uint64_t shards);
 
 /// Receives rows in index order: axis values and shown values in base units, `feasible` per point.
 struct RowBlock {

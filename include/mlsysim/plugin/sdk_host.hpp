@@ -2,7 +2,7 @@
 /// The host as the code of a C++ plugin sees it, and copies of the host's objects. Part of mlsysim_plugin.hpp.
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
-#include <mlsysim/plugin/spec_leaves.hpp>
+#include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
@@ -82,7 +82,7 @@ class Specs {
     h.check(h.api()->object_read(h.api(), object, &figures, collect));
     auto spec = std::make_shared<T>();
     made_[object] = spec;
-    for_each_leaf(
+    for_each_spec_leaf(
         *spec, [&](std::string_view path, auto& member) { store(figures, path, member); },
         [&](const std::string& path, auto& list) { resize(figures, path, list); });
     return spec.get();

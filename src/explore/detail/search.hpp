@@ -5,15 +5,9 @@
 
 namespace mlsysim::detail {
 
-/// Part of the index space.
-struct Range {
-  std::uint64_t first = 0, last = 0;
-};
-[[nodiscard]] Range shard_range(std::uint64_t size, std::uint64_t shard, std::uint64_t shards);
-
 struct SearchResult {
   Reduction reduction;
-  Range range;
+  PointRange range;
   std::uint64_t next = 0;     ///< points before it are done
   bool complete = true;
   bool proven = false;        ///< branch and bound ran to its end
@@ -23,7 +17,7 @@ struct SearchResult {
 };
 
 /// Every point of the range.
-[[nodiscard]] SearchResult sweep_points(const Space& space, const Question& question, const ExploreOptions& options, Range range,
+[[nodiscard]] SearchResult sweep_points(const Space& space, const Question& question, const ExploreOptions& options, PointRange range,
                                         std::uint64_t from, Reduction start);
 /// Best first over boxes. Gives up after `most_boxes` boxes (then `proven` is false).
 [[nodiscard]] SearchResult branch_and_bound(const Space& space, const Question& question, const ExploreOptions& options, double most_boxes);

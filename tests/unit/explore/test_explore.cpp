@@ -145,6 +145,57 @@ TEST_CASE("threads, shards and restarts give the same bytes", "[explore]") {
   CHECK_THROWS_WITH(explore(space, minimize("time"), again), ContainsSubstring("another question"));
 }
 
+TEST_CASE("a state that was damaged is refused, not read in part", "[explore]") {
+  const Space space(ring(), {axis("ranks=2..24"), axis("bandwidth=50 GB/s..900 GB/s:17")});
+  const Question q = minimize("time");
+  const std::string good = explore(space, q, exhaustive()).state;
+  const auto with = [&](std::string_view from, std::string_view to) {
+    std::string text = good;
+    const auto at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    return text.replace(at, from.size(), to);
+  };
+  auto again = exhaustive();
+  for (const auto& bad : {with("\"feasible\":", "\"feasable\":"), with("\"next\":", "\"next\":\"\",\"was\":"), with("\"top\":[", "\"top\":[3,"),
+                          with("\"last\":391", "\"last\":392"), with("\"next\":391", "\"next\":400")}) {
+    CAPTURE(bad);
+    again.resume = bad;
+    CHECK_THROWS_WITH(explore(space, q, again), ContainsSubstring("is damaged"));
+    CHECK_THROWS_WITH(merge(space, q, std::vector{bad}), ContainsSubstring("is damaged"));
+  }
+  for (const auto& bad : {std::string("[]"), std::string("{}"), with("\"schema\":\"", "\"schema\":3,\"was\":\"")}) {
+    again.resume = bad;
+    CHECK_THROWS_WITH(explore(space, q, again), ContainsSubstring("no state"));
+  }
+}
+
+TEST_CASE("shards cover every point once, and those that are not there are refused", "[explore]") {
+  for (const std::uint64_t points : {std::uint64_t{1}, std::uint64_t{10}, std::uint64_t{1} << 62})
+    for (const std::uint64_t n : {1u, 3u, 64u}) {
+      std::uint64_t next = 0;
+      for (std::uint64_t k = 1; k <= n; ++k) {
+        const auto part = shard_range(points, k, n);
+        CHECK(part.first == next);
+        next = part.last;
+      }
+      CHECK(next == points);
+    }
+  CHECK_THROWS_WITH(shard_range(10, 0, 2), ContainsSubstring("no such shard"));
+  CHECK_THROWS_WITH(shard_range(10, 1, 0), ContainsSubstring("no such shard"));
+}
+
+TEST_CASE("only an exhaustive search leaves a state", "[explore]") {
+  const Space space(ring(), {axis("ranks=2..24"), axis("bandwidth=50 GB/s..900 GB/s:17")});
+  ExploreOptions o;
+  std::string state;
+  o.checkpoint = [&](const std::string& text) { state = text; };
+  o.strategy = Strategy::branch_and_bound;
+  CHECK_THROWS_WITH(explore(space, minimize("time"), o), ContainsSubstring("restarts belong to an exhaustive search"));
+  o.strategy = Strategy::automatic;
+  CHECK(explore(space, minimize("time"), o).exactness == Exactness::enumerated);
+  CHECK(state == explore(space, minimize("time"), exhaustive()).state);
+}
+
 TEST_CASE("branch and bound proves what exhaustive search finds, on random spaces", "[explore][bounds]") {
   std::mt19937 random(3);
   const auto draw = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };

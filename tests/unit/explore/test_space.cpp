@@ -78,3 +78,29 @@ TEST_CASE("any text of an axis is read or refused", "[explore][space][fuzz]") {
   }
   CHECK(read > 0);
 }
+
+TEST_CASE("a space over other figures is another space", "[explore][space]") {
+  const auto fingerprint = [](double bandwidth, const char* second) {
+    HardwareNode own = standard_zoo().at<HardwareNode>("H100");  // made by hand: the zoo does not know it
+    own.memory.bandwidth = bandwidth * unit::TB / unit::s;
+    auto s = scenario("Llama3_8B", "H100", 8, Mode::serve, 1);
+    SpaceAxis hardware{{"hardware"}, {{DynamicValue(s.hardware)}, {DynamicValue(&own)}}, {"one", second}};
+    return Space(problem_of(s), {hardware, axis("batch_size=1,2")}).fingerprint();
+  };
+  CHECK(fingerprint(3, "other") == fingerprint(3, "other"));
+  CHECK(fingerprint(3, "other") != fingerprint(3.1, "other"));
+  CHECK(fingerprint(3, "other") == fingerprint(3, "another name of it"));
+  auto s = scenario("Llama3_8B", "H100", 8, Mode::serve, 1);
+  HardwareNode own = *s.hardware;
+  s.hardware = &own;
+  const auto before = Space(problem_of(s), {axis("batch_size=1,2")}).fingerprint();
+  own.memory.bandwidth = 9 * unit::TB / unit::s;
+  const auto after = Space(problem_of(s), {axis("batch_size=1,2")}).fingerprint();
+  CHECK(after != before);
+  Conventions conventions = conventions_of(standard_zoo());
+  s.conventions = &conventions;
+  const auto own_conventions = Space(problem_of(s), {axis("batch_size=1,2")}).fingerprint();
+  conventions.idle_fraction = 0.123;
+  CHECK(own_conventions != after);
+  CHECK(Space(problem_of(s), {axis("batch_size=1,2")}).fingerprint() != own_conventions);
+}

@@ -29,6 +29,15 @@ TEST_CASE("a table as text pads columns and puts numbers to the right", "[report
         "d\n");
 }
 
+TEST_CASE("a table as text rounds quantities and never counts", "[report]") {
+  const Table t = {.schema = "s", .columns = {{"context"}, {"share"}, {"time", "ms"}},
+                   .rows = {{131072.0, 0.123456, 1.23456 * unit::ms}, {687401.0, 2.0, 1.0 * unit::ms}}};
+  CHECK(render(t, {}) ==
+        "context   share      time\n"
+        " 131072  0.1235  1.235 ms\n"
+        " 687401       2      1 ms\n");
+}
+
 TEST_CASE("a table as CSV quotes fields, names units and keeps numbers exact", "[report]") {
   CHECK(render(sample(), {.format = OutputFormat::csv}) ==
         "name,bandwidth [GB/s],note\n"

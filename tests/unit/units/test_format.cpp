@@ -40,6 +40,16 @@ TEST_CASE("pretty chooses a unit that suits the size", "[units][format]") {
   CHECK(pretty(1_s / 0.0) == "inf s");
 }
 
+TEST_CASE("a whole number without a dimension is a count and is never rounded", "[units][format]") {
+  CHECK(pretty(AnyQuantity(131072.0)) == "131072");
+  CHECK(pretty(AnyQuantity(-28672.0), 2) == "-28672");
+  CHECK(pretty(AnyQuantity(0x1p53 - 1)) == "9007199254740991");
+  CHECK(pretty(AnyQuantity(0x1p60)) == "1.153e18");
+  CHECK(pretty(AnyQuantity(131072.5)) == "131100");
+  CHECK(pretty(AnyQuantity(-0.0)) == "0");
+  CHECK_THROWS_AS(pretty(AnyQuantity(7.0), 0), DomainError);
+}
+
 TEST_CASE("pretty rounds before it chooses", "[units][format]") {
   CHECK(pretty(999.96 * unit::GB) == "1 TB");
   CHECK(pretty(999.94 * unit::GB) == "999.9 GB");

@@ -1,6 +1,6 @@
 #pragma once
 /// Every figure of a spec under its path, as the zoo's files name it: "memory.bandwidth", "compute.dense.fp16",
-/// "convolution[2].kernel". The host writes objects this way, and the SDK reads them back into structs.
+/// "convolution[2].kernel". Plugins get objects this way, and the digest of a zoo is made so.
 
 #include <mlsysim/spec/hardware.hpp>
 #include <mlsysim/table/describe.hpp>
@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace mlsysim::plugin {
+namespace mlsysim {
 
 namespace detail {
 template <class M> inline constexpr bool is_list_v = false;
@@ -70,9 +70,9 @@ template <class M, class F, class R> void visit_leaf(M& member, std::string& pat
 
 /// Calls `f(path, member)` for every leaf: a quantity, a number, a flag, a text, a choice, an AnyQuantity, a pointer
 /// to a spec, or an optional of these. `resize(path, list)` is called before the items of a list or map.
-template <class S, class F, class R = detail::NoResize> void for_each_leaf(S& object, F&& f, R&& resize = {}) {
+template <class S, class F, class R = detail::NoResize> void for_each_spec_leaf(S& object, F&& f, R&& resize = {}) {
   std::string path;
   detail::visit_struct(object, path, f, resize);
 }
 
-}  // namespace mlsysim::plugin
+}  // namespace mlsysim
