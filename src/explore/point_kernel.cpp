@@ -152,10 +152,8 @@ void PointKernel::evaluate(std::size_t points) {
   // Whole lanes; the points beyond hold values of earlier blocks, which are admissible.
   const std::size_t padded = std::min(kBlock, (points + 7) / 8 * 8);
   failures_.clear();
-  point_failures().clear();
+  const ListenForFailures listening(failures_);
   subject_->entry.batch(subject_->entry.self.get(), in_.data(), out_.data(), subject_->entry.is_law ? padded : points);
-  if (!point_failures().empty()) [[unlikely]]
-    failures_.swap(point_failures());
 }
 
 const double* PointKernel::value(const Expression& e, std::size_t buffer) {

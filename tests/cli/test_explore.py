@@ -1,5 +1,8 @@
 """Sensitivity, solve, optimize, pareto, sweep over axes, merge."""
 
+import csv
+import io
+
 import pytest
 
 
@@ -10,7 +13,24 @@ def test_sensitivity(run):
     levers = {row["input"]: row for row in answer["levers"]}
     assert levers["device.memory_bandwidth"]["elasticity"] == pytest.approx(-0.725, abs=0.2)
     assert levers["device.memory_bandwidth"]["value"] == 3350 and levers["device.memory_bandwidth"]["unit"] == "GB/s"
-    assert run("sensitivity", "Llama3_70B", "H100", "itl", "-o", "csv").out.startswith("input,unit,value,")
+    rows = list(csv.DictReader(io.StringIO(run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "csv").out)))
+    table = {row["input"]: row for row in rows}
+    assert rows[0].keys() >= {"unit", "value", "slope", "elasticity", "at_lower", "at_upper"}
+    assert table["device.memory_bandwidth"]["slope"] == "smooth" and table["shape.layers"]["slope"] == "step"
+    for name in ("shape.layers", "device.memory_bandwidth"):
+        assert float(table[name]["elasticity"]) == pytest.approx(levers[name]["elasticity"], rel=1e-12)
+
+
+def test_tools_on_every_kind_of_resolver(run):
+    queue = ("TailLatencyModel", "arrival_rate=10 request/s", "service_latency=50 ms")
+    assert run("sensitivity", *queue, "p99_latency").code == 0
+    assert run("solve", *queue, "p99_latency <= 1 s", "arrival_rate").code == 0
+    best = run("optimize", *queue[:1], "arrival_rate=30 request/s", queue[2], "--axis", "num_replicas=1..16", "--minimize", "p99_latency", "-o", "json")
+    assert best.json()["best"][0]["axes"]["num_replicas"] == "16"
+    dense = ("ServingModel", "workload=Llama3_70B", "hardware=H100", "tp_size=8")
+    assert run("sensitivity", *dense, "ttft").code == 0
+    counted = run("optimize", *dense, "--axis", "ep_size=1,2", "--minimize", "itl", "-o", "json").json()
+    assert counted["evaluated"] == 1 and "no experts" in str(counted["skip_reasons"])
 
 
 def test_sensitivity_of_a_law(run):
