@@ -2,10 +2,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ._mlsysim import Quantity
+from .base import BaseResolver
 from .results import Infeasible
 from .specs import HardwareNode, Workload
 
-def ask(what: Workload | str, hardware: HardwareNode | None = ..., **options: Any) -> Subject: ...
+def ask(what: Workload | str | BaseResolver | type[BaseResolver], hardware: HardwareNode | None = ..., **options: Any) -> Subject: ...
 
 class Lever:
     input: str
