@@ -18,7 +18,7 @@ std::vector<std::string> constraint_texts(const Question& question, const LawEnt
   std::vector<std::string> out;
   const auto has = [&](std::string_view name) { return find_field(entry.results, name) != nullptr; };
   if (question.implicit_constraints && has("memory_used") && has("memory_capacity")) out.emplace_back("memory_used <= memory_capacity");
-  if (question.implicit_constraints && has("degrees_fit")) out.emplace_back("degrees_fit >= 1");
+  if (question.implicit_constraints && has("plan_fits")) out.emplace_back("plan_fits >= 1");
   out.insert(out.end(), question.constraints.begin(), question.constraints.end());
   return out;
 }

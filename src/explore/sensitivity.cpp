@@ -55,7 +55,7 @@ double into(const FieldRange& r, double x, double here) {
 double next_count(const Subject& s, std::size_t input, std::size_t result, double step, int direction) {
   const FieldRange range = base_range(s.entry.inputs[input]);
   const double x = s.point[input];
-  const auto* fits = find_field(s.entry.results, "degrees_fit");
+  const auto* fits = find_field(s.entry.results, "plan_fits");
   const double first = direction * std::max(1.0, std::round(x * step));
   auto at = s.point;
   for (double move = first; std::fabs(move) <= 4 * std::fabs(x) + 1; move += direction) {
@@ -165,13 +165,16 @@ std::string describe_lever(const Lever& l, const FieldInfo& in, const Sensitivit
   return text;
 }
 
-/// A rate, capacity or share of a machine: what can bind.
+/// A rate, capacity or time of a machine: what can bind. Of a scenario's views, or of the specs behind a resolver.
 bool is_resource(std::string_view name) {
   for (const std::string_view r : {"device.matrix_rate", "device.vector_rate", "device.memory_bandwidth", "device.memory_capacity",
                                    "device.launch", "device.dispatch", "device.host_bandwidth", "links.intra_bandwidth",
                                    "links.inter_bandwidth", "links.intra_latency", "links.inter_latency"})
     if (name == r) return true;
-  return false;
+  for (const std::string_view end : {".memory.bandwidth", ".memory.capacity", ".storage.bandwidth", ".host_link.bandwidth", ".device_link.bandwidth",
+                                     ".dispatch_overhead", ".intra_node_bandwidth", ".fabric.bandwidth"})
+    if (name.ends_with(end)) return true;
+  return name.find(".compute.dense.") != std::string_view::npos || name.find(".compute.vector.") != std::string_view::npos;
 }
 
 std::string binding_words(const SensitivityReport& r) {

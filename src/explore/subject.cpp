@@ -1,6 +1,7 @@
 #include <mlsysim/explore/subject.hpp>
 
 #include "detail/point_failures.hpp"
+#include "detail/spec_figures.hpp"
 
 #include <mlsysim/resolve/dynamic_value.hpp>
 #include <mlsysim/tools/register.hpp>
@@ -33,6 +34,7 @@ struct Caller {
   std::shared_ptr<const Resolver> resolver;
   std::vector<FieldInfo> inputs, results;
   std::vector<DynamicValue> fixed;  ///< every input as it was given
+  detail::SpecFigures figures;      ///< behind the inputs: they follow them
 
   struct Memory {
     const Resolver& r;
@@ -58,6 +60,7 @@ struct Caller {
     for (std::size_t i = 0; i < fields.size(); ++i)
       if (!absent(fixed[i])) write_checked(fields[i], memory.in.data(), fixed[i]);
     for (std::size_t i = 0; i < inputs.size(); ++i) detail::write_number(inputs[i], memory.in.data(), in[i]);
+    const auto copies = figures.apply(in + inputs.size(), memory.in.data());
     SolveContext context;
     const bool ok = resolver->solve(memory.in.data(), memory.out.data(), context) == Status::ok;
     for (std::size_t i = 0; i < results.size(); ++i)
@@ -78,7 +81,7 @@ struct Caller {
   }
 
   void run_points(const double* const* in, double* const* out, std::size_t points) const {
-    std::vector<double> given(inputs.size()), found(results.size());
+    std::vector<double> given(inputs.size() + figures.point().size()), found(results.size());
     for (std::size_t p = 0; p < points; ++p) {
       for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i][p];
       std::string failure;
@@ -123,12 +126,15 @@ Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs)
     caller->inputs.push_back(f);
     s.point.push_back(detail::read_number(f, inputs));
   }
+  caller->figures = detail::SpecFigures(resolver->inputs(), inputs);
+  s.point.insert(s.point.end(), caller->figures.point().begin(), caller->figures.point().end());
   // Results that are absent here are listed too: they may be there at another point.
   caller->results = detail::numeric_fields(resolver->outputs());
   std::vector<double> here(caller->results.size());
   (void)caller->run(s.point.data(), here.data());  // inputs that contradict each other are told now
   s.entry.info = {.id = resolver->info().name, .equation = resolver->info().law, .source = resolver->info().source};
   s.entry.inputs = caller->inputs;
+  s.entry.inputs.insert(s.entry.inputs.end(), caller->figures.inputs().begin(), caller->figures.inputs().end());
   s.entry.results = caller->results;
   s.entry.self = caller;
   s.entry.evaluate = [](const void* self, const double* in, double* out) { static_cast<const Caller*>(self)->run_quietly(in, out); };

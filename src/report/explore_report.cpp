@@ -106,15 +106,19 @@ std::string render(const SolveAnswer& a, const RenderOptions& options) {
                            {"result_unit", a.result.unit}, {"at_value", number(a.result, a.at_value)}, {"solutions", solutions},
                            {"searched", {number(a.input, a.inversion.low), number(a.input, a.inversion.high)}},
                            {"exhaustive", a.inversion.exhaustive}, {"evaluations", a.inversion.evaluations},
-                           {"method", describe_method(a.inversion.method)}, {"verification", a.verification.text()}});
+                           {"method", describe_method(a.inversion.method)}, {"verification", a.check_text()}});
   }
   if (options.format == OutputFormat::text) return fmt::format("{}: {}\n{}", a.subject, a.condition, a.text());
+  const std::string in(a.input.unit), out(a.result.unit);
   Table t{.schema = "mlsysim/solve@1", .title = fmt::format("{}: {}", a.subject, a.condition),
-          .columns = {{a.free + " from", std::string(a.input.unit)}, {a.free + " to", std::string(a.input.unit)},
-                      {a.result.name, std::string(a.result.unit), "at the lower end"}, {"residual"}}};
-  for (const auto& s : a.inversion.solutions)
-    t.rows.push_back({Table::Cell(Value(s.low), a.input.exps), Table::Cell(Value(s.high), a.input.exps),
-                      Table::Cell(Value(s.value), a.result.exps), s.residual});
+          .columns = {{a.free, in, "the answer"}, {a.result.name, out, "at the answer"}, {a.free + " from", in}, {a.free + " to", in},
+                      {a.result.name + " from", out, "at the lower end"}, {"residual"}}};
+  for (const auto& s : a.inversion.solutions) {
+    // The answer is an end of one of the ranges.
+    const bool here = !s.jump && (a.value == s.low || a.value == s.high);
+    t.rows.push_back({here ? Table::Cell(Value(a.value), a.input.exps) : Table::Cell(), here ? Table::Cell(Value(a.at_value), a.result.exps) : Table::Cell(),
+                      Table::Cell(Value(s.low), a.input.exps), Table::Cell(Value(s.high), a.input.exps), Table::Cell(Value(s.value), a.result.exps), s.residual});
+  }
   return render(t, options);
 }
 
@@ -135,7 +139,12 @@ std::string render(const DifferenceReport& r, const RenderOptions& options) {
   const auto shown = [&](double x) { return AnyQuantity::from_base(x, r.exps); };
   Table t{.schema = "mlsysim/difference@1", .title = fmt::format("{}: {} against {}", r.result, r.from, r.to),
           .columns = {{"figure"}, {"from"}, {"to"}, {"part", unit}, {"share", "", "of the difference"}}};
+  std::size_t quiet = 0;
   for (const auto& d : r.terms) {
+    if (d.part == 0 && options.verbosity == Verbosity::brief && options.format != OutputFormat::csv) {
+      ++quiet;
+      continue;
+    }
     FieldInfo in;
     in.kind = d.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
     in.exps = d.exps;
@@ -146,6 +155,7 @@ std::string render(const DifferenceReport& r, const RenderOptions& options) {
   }
   t.footer = fmt::format("{} {} against {}: the parts add up to {}{}", r.result, pretty(shown(r.at_from), options.digits), pretty(shown(r.at_to), options.digits),
                          pretty(shown(r.at_to - r.at_from), options.digits), r.exact ? "" : " (mean over a fixed sample of orders)");
+  if (quiet > 0) t.footer += fmt::format(".\n{} more figures differ and change nothing (--verbose lists them).", quiet);
   const auto text = render(t, options);
   return options.format == OutputFormat::text ? t.title + "\n\n" + text : text;
 }

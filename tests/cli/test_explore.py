@@ -49,6 +49,31 @@ def test_solve(run):
     assert answer["at_value"] <= 30 and answer["exhaustive"]
 
 
+def test_the_answer_of_solve_as_a_table(run):
+    rows = list(csv.DictReader(io.StringIO(run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8", "-o", "csv").out)))
+    answer = run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8", "-o", "json").json()
+    assert float(rows[0]["batch_size"]) == answer["value"] > 1 and float(rows[0]["itl [ms]"]) == pytest.approx(answer["at_value"])
+    assert answer["verification"].startswith("checked: ")
+    found = run("solve", "Llama3_70B", "H100", "itl <= 12 ms", "tp_size", "--accelerators", "8")
+    assert found.code == 0 and "central differences" not in found.out
+
+
+def test_plans_that_eval_refuses_are_not_feasible(run):
+    best = run("optimize", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "cached_prefix_len=0..4096+1024", "--minimize", "ttft", "-o", "json").json()
+    assert best["best"][0]["axes"]["cached_prefix_len"] == "1024" and best["feasible"] == 2
+    spread = run("sweep", "Llama3_70B", "H100", "--accelerators", "8", "--axis", "tp_size=4", "--axis", "ep_size=2", "--show", "itl", "-o", "json").json()
+    assert spread["feasible"] == 0
+
+
+def test_figures_of_the_zoo_at_textbook_fidelity(run):
+    words = ("Llama3_70B", "H100", "itl", "--accelerators", "8", "--fidelity", "textbook")
+    done = run("sensitivity", *words, "--inputs", "hardware.memory.bandwidth", "-o", "json").json()
+    assert done["levers"][0]["elasticity"] < -0.5
+    assert "hardware.memory.bandwidth" in run("compare", *words, "--with", "hardware=H200").out
+    checkpoint = run("sensitivity", "CheckpointModel", "workload=Llama3_70B", "hardware=H100", "write_time", "-o", "json")
+    assert any(row["input"].startswith("hardware.storage") for row in checkpoint.json()["levers"]), checkpoint.err
+
+
 def test_solve_without_a_solution(run):
     done = run("solve", "Llama3_70B", "H100", "itl <= 1 us", "device.memory_bandwidth")
     assert done.code == 2 and "reachable" in done.out

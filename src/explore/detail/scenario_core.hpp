@@ -46,10 +46,27 @@ void add_memory(const MemoryBreakdown<T>& m, ScenarioResults<T>& out) {
   out.memory_utilization = m.total / m.capacity;
 }
 
-/// 1 where `x` is a whole number of at least 1, else 0.
+/// Whether `x` is a whole number of at least 1.
 template <class T>
-[[nodiscard]] T whole(const T& x) {
-  return select((floor(x) >= x) && (x >= T{1.0}), T{1.0}, T{0.0});
+[[nodiscard]] auto whole(const T& x) {
+  return (floor(x) >= x) && (x >= T{1.0});
+}
+
+template <class T>
+[[nodiscard]] auto full_nodes(const ScenarioState& s, const T& devices) {
+  const auto full = whole(devices / s.per_node);
+  return s.part_of_node ? full || (devices <= T{s.per_node}) : full;
+}
+
+/// The checks that eval makes of a plan, over numbers: devices fill nodes and replicas, and every device has a part of the
+/// model. Which checks there are hangs on the state alone.
+template <class T>
+[[nodiscard]] auto divided(const ScenarioState& s, const ScenarioInputs<T>& in, const T& replicas) {
+  const auto& run = in.run;
+  auto ok = whole(replicas) && full_nodes(s, run.accelerators) && (run.ep_size <= (s.prefill.moe ? in.shape.experts : T{1.0}));
+  if (s.has_layers) ok = ok && (run.pp_size * run.v_stages <= in.shape.layers);
+  if (s.has_heads) ok = ok && (run.tp_size <= in.shape.heads);
+  return ok;
 }
 
 template <class T, class Source>
@@ -57,7 +74,7 @@ void serve_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   const auto& run = in.run;
   const T devices = run.tp_size * run.pp_size * run.ep_size;
   out.replicas = run.accelerators / devices;
-  out.degrees_fit = whole(out.replicas);
+  out.plan_fits = select(divided(s, in, out.replicas) && (run.cached_prefix_len < run.seq_len), T{1.0}, T{0.0});
   ServingViews<T> v;
   v.prefill = {s.prefill, in.shape, s.layers};
   v.decode = {s.decode, in.shape, s.layers};
@@ -105,14 +122,17 @@ template <class T, class Source>
 void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const Source& source, ScenarioResults<T>& out) {
   const auto& run = in.run;
   const T dp = run.accelerators / (run.tp_size * run.pp_size * run.ep_size * run.cp_size);
-  out.degrees_fit = whole(dp);
   // The same layout as of DistributedModel: replicas share the global batch, each has at least one sequence.
   const T local = max(T{1.0}, ceil(run.batch_size / dp));
   const T count = s.sized               ? ceil_div(local, run.microbatch_size)
                   : s.one_sequence_each ? max(T{1.0}, floor(local / run.gradient_accumulation_steps)) *
                                               run.gradient_accumulation_steps
                                         : run.microbatch_count * run.gradient_accumulation_steps;
-  const auto divided = divide_batch(local, count);
+  auto fits = divided(s, in, dp) && (run.cp_size <= run.seq_len);
+  if (s.base.plan.shards > 0) fits = fits && whole(dp * run.ep_size * run.cp_size / in.plan.shards);
+  if (s.given_count > 0) fits = fits && (count <= s.given_count * run.gradient_accumulation_steps) && (count >= s.given_count * run.gradient_accumulation_steps);
+  out.plan_fits = select(fits, T{1.0}, T{0.0});
+  const auto parts = divide_batch(local, count);
   const ModelView<T> model{s.prefill, in.shape, s.layers};
   Plan<T> plan = in.plan;
   plan.tp = run.tp_size;
@@ -121,8 +141,8 @@ void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   plan.cp = run.cp_size;
   plan.dp = dp;
   plan.virtual_stages = run.v_stages;
-  plan.microbatches = divided.microbatches;
-  plan.batch = divided.microbatch;
+  plan.microbatches = parts.microbatches;
+  plan.batch = parts.microbatch;
   plan.new_tokens = plan.context = s.sequences ? run.seq_len : T{1.0};
   const auto answer = training_core(model, plan, in.device, in.links, run.accelerators, run.batch_size, source);
   const auto& step = answer.step;
@@ -149,6 +169,7 @@ void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
 template <class T, class Source>
 void infer_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const Source& source, ScenarioResults<T>& out) {
   const auto& run = in.run;
+  out.plan_fits = select(full_nodes(s, run.accelerators), T{1.0}, T{0.0});
   Plan<T> plan = in.plan;
   plan.batch = ceil(run.batch_size / run.accelerators);
   plan.context = s.sequences ? run.seq_len : T{1.0};

@@ -52,12 +52,19 @@ TEST_CASE("every resolver answers what its results hang on, backwards and over a
     const Subject s = subject_of(r, in.data());
     if (s.entry.inputs.empty()) continue;
     const auto here = s.entry(s.point);
+    // Over the figures of the zoo once, for the first result; over the resolver's own inputs for every result.
+    std::vector<std::string> own;
+    for (const auto& f : s.entry.inputs)
+      if (f.name.find('.') == std::string::npos) own.push_back(f.name);
+    bool all = true;
     for (std::size_t k = 0; k < here.size(); ++k) {
       const FieldInfo& result = s.entry.results[k];
       INFO(result.name);
       if (!std::isfinite(here[k])) continue;
-      const auto report = sensitivity(s, result.name);
-      CHECK(report.levers.size() == s.entry.inputs.size());
+      if (own.empty() && !all) continue;
+      const auto report = sensitivity(s, result.name, {.inputs = all ? std::vector<std::string>() : own});
+      CHECK(report.levers.size() == (all ? s.entry.inputs.size() : own.size()));
+      all = false;
       for (const auto& l : report.levers) {
         INFO(l.words);
         CHECK_FALSE(l.words.empty());
@@ -72,7 +79,7 @@ TEST_CASE("every resolver answers what its results hang on, backwards and over a
     const FieldInfo& result = s.entry.results[static_cast<std::size_t>(first - here.begin())];
     const std::string half = result.unit.empty() ? format_exact(0.5 * *first)
                                                  : fmt::format("{} {}", format_exact(0.5 * AnyQuantity::from_base(*first, result.exps).in(std::string(result.unit))), result.unit);
-    for (std::size_t i = 0; i < s.point.size(); ++i) {
+    for (std::size_t i = 0; i < std::min(s.point.size(), own.size() + 3); ++i) {
       const FieldInfo& input = s.entry.inputs[i];
       INFO(input.name);
       if (input.kind == ValueKind::flag) continue;
