@@ -2,6 +2,7 @@
 
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/resolve/solve_for.hpp>
+#include <mlsysim/tools/batch.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -56,6 +57,57 @@ void limit_prompt(LawEntry& entry, std::span<const double> point, std::size_t in
   };
   if (field.name == "cached_prefix_len") field.high = std::min(field.high, other("seq_len", HUGE_VAL) - 1);
   if (field.name == "seq_len") field.low = std::max({field.low, other("cached_prefix_len", 0) + 1, other("cp_size", 1)});
+}
+
+/// Which of the counts from `low` to `high` are plans.
+std::vector<bool> plans_of(const Subject& subject, std::size_t input, double low, double high) {
+  constexpr std::size_t kChunk = 4096;
+  const std::size_t fits = subject.result("plan_fits");
+  std::vector<bool> out;
+  std::vector<double> counts;
+  for (double n = low; n <= high; n += static_cast<double>(kChunk)) {
+    counts.clear();
+    for (double x = n; x <= high && counts.size() < kChunk; ++x) counts.push_back(x);
+    std::vector<Column> columns(subject.point.begin(), subject.point.end());
+    columns[input] = Column(counts);
+    for (const double fit : batch(subject.entry, columns, counts.size()).columns[fits]) out.push_back(fit == 1);
+  }
+  return out;
+}
+
+/// Ranges between which there is no plan are one range, and what lies beside the answer is the next plan.
+void join_plans(const Subject& subject, std::size_t input, SolveAnswer& answer) {
+  const double low = answer.inversion.low, high = answer.inversion.high;
+  const auto plans = plans_of(subject, input, low, high);
+  const auto is_plan = [&](double n) { return plans[static_cast<std::size_t>(n - low)]; };
+  const auto next = [&](double n, double step) {
+    for (n += step; n >= low && n <= high; n += step)
+      if (is_plan(n)) return n;
+    return step > 0 ? HUGE_VAL : -HUGE_VAL;
+  };
+  std::vector<Solution> joined;
+  for (const auto& s : answer.inversion.solutions) {
+    if (!joined.empty() && !s.jump && !joined.back().jump && next(joined.back().high, 1) == s.low) {
+      joined.back().high = s.high;
+      joined.back().neighbour_high = s.neighbour_high;
+    } else {
+      joined.push_back(s);
+    }
+  }
+  answer.inversion.solutions = std::move(joined);
+  for (const auto& s : answer.inversion.solutions) {
+    if (s.jump || answer.value < s.low || answer.value > s.high) continue;
+    // Of a range, the end where the condition stops being met is the answer.
+    const double below = next(s.low, -1), above = next(s.high, 1);
+    if (below >= low) {
+      answer.value = s.low;
+      answer.beside = below;
+    } else if (above <= high) {
+      answer.value = s.high;
+      answer.beside = above;
+    }
+    break;
+  }
 }
 
 Relation relation_of(Comparison c) {
@@ -127,6 +179,14 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
                   .assumptions = subject.assumptions};
   // Counts are tried one by one, with no slopes: the guard does not make them less exact.
   if (counted_out && subject.entry.is_law) out.inversion.method = Method::exact;
+  if (counted_out && asked.comparison() != Comparison::equal && out.inversion.exhaustive) {
+    join_plans(subject, input, out);
+  } else {
+    for (const auto& s : out.inversion.solutions) {
+      if (s.neighbour_high && out.value == s.high) out.beside = out.value + 1;
+      else if (s.neighbour_low && out.value == s.low) out.beside = out.value - 1;
+    }
+  }
   auto point = subject.point;
   point[input] = out.value;
   out.at_value = subject.entry(point)[result];
@@ -135,11 +195,7 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
 
 std::string SolveAnswer::check_text() const {
   const auto shown = [](const FieldInfo& f, double x) { return field_text(f, x, 6); };
-  // A threshold may be met from below or from above; the neighbours tell which.
-  for (const auto& s : inversion.solutions) {
-    if (s.neighbour_high && value == s.high) return fmt::format("checked: {} meets the condition, {} does not", shown(input, s.high), shown(input, s.high + 1));
-    if (s.neighbour_low && value == s.low) return fmt::format("checked: {} meets the condition, {} does not", shown(input, s.low), shown(input, s.low - 1));
-  }
+  if (beside) return fmt::format("checked: {} meets the condition, {} does not", shown(input, value), shown(input, *beside));
   if (verification.checked()) return verification.text();
   return fmt::format("checked: put back, {} is {}, which meets {}", result.name, shown(result, at_value), condition);
 }

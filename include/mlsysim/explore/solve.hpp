@@ -19,6 +19,8 @@ struct SolveAnswer {
   FieldInfo input, result;    ///< the free input and the result that was asked for
   double value = 0;           ///< of the free input, base unit: where the condition starts or stops being met
   double at_value = 0;        ///< the result there, base unit
+  /// Counts: the next one beside the answer, which does not meet the condition; of degrees, the next that is a plan.
+  std::optional<double> beside{};
   Inversion inversion;        ///< all solutions, the domain, how it was searched
   Verification verification;  ///< the residual, or the integer threshold
   std::vector<Assumption> assumptions;

@@ -68,6 +68,17 @@ TEST_CASE("an answer is a plan that eval takes", "[explore][solve]") {
   CHECK(experts.value == 1);  // a dense model has none to spread
 }
 
+TEST_CASE("fleets that fill their nodes are one range", "[explore][solve]") {
+  const auto s = scenario("Llama3_8B", 64, Mode::train, 1024);
+  const auto a = solve(s, "training_time <= 60 d", "accelerators").value();
+  CHECK(std::fmod(a.value, 8) == 0);
+  REQUIRE(a.beside);
+  CHECK(*a.beside == a.value - 8);
+  CHECK(at(s, "accelerators", *a.beside, "training_time") > 60 * 86400.0);
+  CHECK(a.inversion.solutions.size() < 10);
+  CHECK(a.inversion.solutions[0].high > 1000);
+}
+
 TEST_CASE("an answer is put back, and says how it was found", "[explore][solve]") {
   const auto s = scenario("Llama3_70B", 8, Mode::serve, 16);
   const auto hit = solve(s, "itl <= 8 ms", "device.memory_bandwidth").value();
