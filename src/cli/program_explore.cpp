@@ -29,7 +29,7 @@ void Program::explore_commands() {
   auto* v = command(app_, "solve", "which value of an input meets a condition",
                     "Examples:\n"
                     "  mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8\n"
-                    "  mlsysim solve Llama3_8B H100 'training_time <= 30 d' accelerators --mode train --accelerators 64\n"
+                    "  mlsysim solve Llama3_8B H100 'training_time <= 60 d' accelerators --mode train --accelerators 64 --batch-size 1024\n"
                     "  mlsysim solve RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' 'time <= 4 ms' bandwidth\n"
                     "Exit codes: 0 fine, 1 bad input, 2 no solution.",
                     [this] { return solve_question(scenario_, solve_, render_); }, {Place::model, Place::machine});

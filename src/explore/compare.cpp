@@ -100,7 +100,13 @@ DifferenceReport compare(const Subject& from, const Subject& to, std::string_vie
     throw InputError({.id = "mlsysim.explore.061", .message = "two different kinds of things are compared", .found = fmt::format("{} and {}", from.title, to.title),
                       .expected = "two scenarios of one mode, or one resolver twice"});
   const FieldInfo& field = from.entry.results[from.result(result)];
-  (void)to.result(result);
+  for (const Subject* s : {&from, &to}) {
+    const double here = s->entry(s->point)[s->result(result)];
+    if (!std::isfinite(here))
+      throw DomainError({.id = "mlsysim.explore.062", .message = fmt::format("'{}' of {} is no finite number", field.name, s == &from ? "the first" : "the second"),
+                         .key = field.name, .found = std::isnan(here) ? "nothing" : fmt::format("{}", here), .expected = "a finite number on both sides",
+                         .hint = "a result may be absent, as a latency is where a queue has no steady state"});
+  }
   std::vector<Changed> changed;
   std::vector<DifferenceTerm> terms;
   bool structure = from.entry.inputs.size() != to.entry.inputs.size();

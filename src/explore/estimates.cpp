@@ -1,5 +1,7 @@
 // Which inputs of a scenario rest on figures that the zoo gives with a range.
 
+#include "detail/spec_figures.hpp"
+
 #include <mlsysim/explore/subject.hpp>
 
 #include <mlsysim/catalogue/views.hpp>
@@ -24,39 +26,6 @@ std::optional<std::pair<double, double>> range_of(const Figure& figure, const So
   else if (source.spread && source.kind == SourceKind::estimate) out = {figure.base * (1 - *source.spread), figure.base * (1 + *source.spread)};
   if (!(out.first < out.second)) return std::nullopt;
   return out;
-}
-
-template <class M>
-inline constexpr bool is_number_v = false;
-template <>
-inline constexpr bool is_number_v<double> = true;
-template <class D>
-inline constexpr bool is_number_v<Quantity<D, double>> = true;
-
-double& base_of(double& x) { return x; }
-template <class D>
-double& base_of(Quantity<D, double>& x) {
-  static_assert(sizeof(x) == sizeof(double));
-  return reinterpret_cast<double&>(x);
-}
-
-/// Calls `f(path, number)` for every number that is there, its path as the zoo's files name it.
-template <class S, class F>
-void for_each_number(S& object, const std::string& prefix, F& f) {
-  const auto visit = [&]<class M>(const std::string& path, M& member) {
-    if constexpr (is_number_v<M>) {
-      f(path, base_of(member));
-    } else if constexpr (requires { typename M::value_type; member.has_value(); }) {
-      if constexpr (is_number_v<typename M::value_type>)
-        if (member) f(path, base_of(*member));
-    } else if constexpr (std::is_same_v<M, RatePerPrecision>) {
-      for (std::size_t i = 0; i < kPrecisions; ++i)
-        if (member.rates[i]) f(fmt::format("{}.{}", path, name_of(static_cast<Precision>(i))), base_of(*member.rates[i]));
-    } else if constexpr (HasFields<M>) {
-      for_each_number(member, path + ".", f);
-    }
-  };
-  for_each_field<S>([&](const auto& row) { visit(prefix + std::string(row.name), object.*row.member); });
 }
 
 /// Moves one figure after the other to both ends of its range and looks which inputs follow.
@@ -95,7 +64,7 @@ class Prober {
   void spec(const Spec& spec, Put&& put) {
     if (spec.entry == nullptr) return;
     Spec changed = spec;
-    auto each = [&](const std::string& path, double& now) {
+    auto each = [&](const std::string& path, const auto&, const Exponents&, double& now) {
       const Figure* figure = spec.entry->figure(path);
       if (figure == nullptr) return;
       const Source& source = spec.entry->source_of(path);
@@ -109,7 +78,8 @@ class Prober {
       });
       now = own;
     };
-    for_each_number(changed, "", each);
+    auto no_pointers = [](const std::string&, const auto&) {};
+    detail::for_each_number(changed, "", each, no_pointers);
   }
 
   std::vector<EstimatedFigure> found;

@@ -18,7 +18,7 @@ std::vector<std::string> constraint_texts(const Question& question, const LawEnt
   std::vector<std::string> out;
   const auto has = [&](std::string_view name) { return find_field(entry.results, name) != nullptr; };
   if (question.implicit_constraints && has("memory_used") && has("memory_capacity")) out.emplace_back("memory_used <= memory_capacity");
-  if (question.implicit_constraints && has("degrees_fit")) out.emplace_back("degrees_fit >= 1");
+  if (question.implicit_constraints && has("plan_fits")) out.emplace_back("plan_fits >= 1");
   out.insert(out.end(), question.constraints.begin(), question.constraints.end());
   return out;
 }
@@ -152,10 +152,8 @@ void PointKernel::evaluate(std::size_t points) {
   // Whole lanes; the points beyond hold values of earlier blocks, which are admissible.
   const std::size_t padded = std::min(kBlock, (points + 7) / 8 * 8);
   failures_.clear();
-  point_failures().clear();
+  const ListenForFailures listening(failures_);
   subject_->entry.batch(subject_->entry.self.get(), in_.data(), out_.data(), subject_->entry.is_law ? padded : points);
-  if (!point_failures().empty()) [[unlikely]]
-    failures_.swap(point_failures());
 }
 
 const double* PointKernel::value(const Expression& e, std::size_t buffer) {

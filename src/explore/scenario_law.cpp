@@ -1,5 +1,6 @@
 #include "detail/scenario_card.hpp"
 #include "detail/scenario_core.hpp"
+#include "detail/spec_figures.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/requests.hpp>
@@ -27,7 +28,7 @@ bool among(const std::array<std::string_view, N>& names, std::string_view name) 
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr std::array<std::string_view, 5> kMemory{"memory_used", "memory_capacity", "memory_missing", "memory_utilization", "degrees_fit"};
+constexpr std::array<std::string_view, 5> kMemory{"memory_used", "memory_capacity", "memory_missing", "memory_utilization", "plan_fits"};
 constexpr std::array<std::string_view, 16> kServe{
     "ttft", "itl", "request_latency", "token_throughput", "throughput_per_accelerator", "prefill_mfu", "mfu", "replicas",
     "prefill_compute", "prefill_memory", "prefill_network", "prefill_overhead", "decode_compute", "decode_memory",
@@ -51,7 +52,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNamed{
      {"plan.steal", "overlap_slowdown"}, {"plan.trainable", "trainable_fraction"}}};
 
 bool is_result(const ScenarioState& s, std::string_view name) {
-  if (name == "degrees_fit") return s.mode != Mode::infer;
   if (name == "host_transfer" && !s.prefill.offloads) return false;
   if (name == "training_time" && s.training_tokens == 0) return false;
   if (among(kMemory, name)) return true;
@@ -127,6 +127,24 @@ void add_books(ScenarioState& state, const ResolvedScenario& r, Notes& notes) {
   in.facility.embodied_carbon = r.hardware().embodied_carbon.value_or(Carbon<>());
 }
 
+/// What `plan_fits` holds the numbers to.
+void add_limits(ScenarioState& state, const ResolvedScenario& r) {
+  const Scenario& s = r.asked();
+  state.has_layers = s.workload->shape.layers.has_value() && state.base.shape.layers > 0;
+  state.has_heads = s.workload->shape.heads.has_value() && state.base.shape.heads > 0;
+  const bool counts_follow = s.fleet == nullptr && !s.accelerators_per_node;
+  state.per_node = counts_follow && s.node_count ? *s.node_count : r.fleet().node->accelerators_per_node;
+  state.part_of_node = counts_follow && !s.node_count;
+  if (state.sized) state.given_count = s.microbatch_count.value_or(0);
+}
+
+/// Whether one of the names is a number that `plan_fits` hangs on.
+bool plan_varies(std::span<const std::string> varied) {
+  static constexpr std::array<std::string_view, 11> counts{"accelerators", "tp_size", "pp_size", "ep_size", "cp_size", "v_stages", "seq_len",
+                                                           "cached_prefix_len", "batch_size", "microbatch_size", "gradient_accumulation_steps"};
+  return std::any_of(varied.begin(), varied.end(), [](const std::string& name) { return among(counts, name) || name.starts_with("shape."); });
+}
+
 /// Views of the scenario at operator fidelity, in one state.
 void fill(ScenarioState& state, const ResolvedScenario& r, Notes& notes) {
   const Scenario& s = r.asked();
@@ -180,6 +198,7 @@ void fill(ScenarioState& state, const ResolvedScenario& r, Notes& notes) {
 struct Scorecard {
   Scenario scenario;
   std::vector<FieldInfo> inputs;     ///< of Scenario
+  detail::SpecFigures figures;       ///< of what it points to; they follow the inputs
   std::vector<std::string> results;  ///< "performance.ttft"
   detail::ScorecardState derived;    ///< of the results that exploration knows by name
   std::vector<std::size_t> known;    ///< which those are
@@ -187,6 +206,7 @@ struct Scorecard {
   void run(const double* in, double* out) const {
     Scenario s = scenario;
     for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].write(&s, Value(in[i]));
+    const auto copies = figures.apply(in + inputs.size(), &s);
     try {
       const auto card = SystemEvaluator::evaluate(s);
       for (std::size_t i = 0; i < results.size(); ++i) {
@@ -253,6 +273,8 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
     card->inputs.push_back(f);
     out.point.push_back(std::get<double>(v));
   }
+  card->figures = detail::SpecFigures(describe<Scenario>(), &card->scenario);
+  out.point.insert(out.point.end(), card->figures.point().begin(), card->figures.point().end());
   const auto base = SystemEvaluator::evaluate(card->scenario);
   for (const auto* level : {&base.feasibility, &base.performance, &base.macro})
     for (const auto& m : level->metrics) {
@@ -271,6 +293,7 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
   out.assumptions = base.assumptions;
   out.warnings = base.warnings;
   out.entry.inputs = card->inputs;
+  out.entry.inputs.insert(out.entry.inputs.end(), card->figures.inputs().begin(), card->figures.inputs().end());
   out.entry.self = card;
   out.entry.evaluate = [](const void* self, const double* in, double* to) { static_cast<const Scorecard*>(self)->run(in, to); };
   out.entry.traced = [](const void* self, const Traced* in, Traced* to) {
@@ -286,7 +309,7 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
   };
   out.entry.batch = [](const void* self, const double* const* in, double* const* to, std::size_t points) {
     const auto& c = *static_cast<const Scorecard*>(self);
-    std::vector<double> given(c.inputs.size()), found(c.results.size());
+    std::vector<double> given(c.inputs.size() + c.figures.point().size()), found(c.results.size());
     for (std::size_t p = 0; p < points; ++p) {
       for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i][p];
       c.run(given.data(), found.data());
@@ -319,6 +342,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   auto state = std::make_shared<ScenarioState>();
   state->mode = r.mode();
   fill(*state, r, notes);
+  add_limits(*state, r);
   add_books(*state, r, notes);
   const double* base = reinterpret_cast<const double*>(&state->base);
   for (const auto& f : describe<ScenarioInputs<>>()) {
@@ -340,6 +364,8 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   out.entry.dual = &detail::scenario_dual;
   out.entry.interval = &detail::scenario_interval;
   out.entry.traced = &detail::scenario_traced;
+  // A plan that no axis can mend is refused as eval refuses it, which also says why.
+  if (!plan_varies(varied) && out.entry(out.point)[out.result("plan_fits")] != 1) (void)detail::memory_needed(r);
   for (auto& a : book.assumptions) {
     const bool known = std::any_of(out.assumptions.begin(), out.assumptions.end(),
                                    [&](const Assumption& b) { return a.name == b.name && a.value == b.value; });

@@ -1,9 +1,12 @@
 #include <mlsysim/explore/subject.hpp>
 
 #include "detail/point_failures.hpp"
+#include "detail/spec_figures.hpp"
 
 #include <mlsysim/resolve/dynamic_value.hpp>
 #include <mlsysim/tools/register.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
@@ -19,11 +22,19 @@ std::string_view without_level(std::string_view name) {
 
 bool absent(const DynamicValue& v) { return std::holds_alternative<std::monostate>(v.value); }
 
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+
+bool has_number(const FieldInfo& field, const void* object) {
+  const Value v = field.read(object);
+  return std::holds_alternative<double>(v) || std::holds_alternative<bool>(v);
+}
+
 /// A resolver that is no law, called a point at a time.
 struct Caller {
   std::shared_ptr<const Resolver> resolver;
   std::vector<FieldInfo> inputs, results;
   std::vector<DynamicValue> fixed;  ///< every input as it was given
+  detail::SpecFigures figures;      ///< behind the inputs: they follow them
 
   struct Memory {
     const Resolver& r;
@@ -41,23 +52,55 @@ struct Caller {
     }
   };
 
-  void run(const double* in, double* out) const {
+  /// Results at a point; where the resolver has no answer, why, and no numbers. A result that is absent is no number.
+  /// @throws what the resolver throws
+  [[nodiscard]] std::string run(const double* in, double* out) const {
     Memory memory(*resolver);
     const auto fields = resolver->inputs();
     for (std::size_t i = 0; i < fields.size(); ++i)
       if (!absent(fixed[i])) write_checked(fields[i], memory.in.data(), fixed[i]);
     for (std::size_t i = 0; i < inputs.size(); ++i) detail::write_number(inputs[i], memory.in.data(), in[i]);
+    const auto copies = figures.apply(in + inputs.size(), memory.in.data());
     SolveContext context;
     const bool ok = resolver->solve(memory.in.data(), memory.out.data(), context) == Status::ok;
     for (std::size_t i = 0; i < results.size(); ++i)
-      out[i] = ok ? detail::read_number(results[i], memory.out.data()) : std::numeric_limits<double>::quiet_NaN();
+      out[i] = ok && has_number(results[i], memory.out.data()) ? detail::read_number(results[i], memory.out.data()) : kNoNumber;
+    // Reasons hold figures of their point; a sweep counts by reason, so this one leaves them out.
+    return ok ? std::string() : fmt::format("{} is infeasible", resolver->info().name);
+  }
+
+  /// The same where nobody listens: a point without an answer has no numbers.
+  void run_quietly(const double* in, double* out) const {
+    try {
+      (void)run(in, out);
+    } catch (const PluginError&) {
+      throw;  // a fault of the resolver says nothing about the point
+    } catch (const Error&) {
+      std::fill_n(out, results.size(), kNoNumber);
+    }
+  }
+
+  void run_points(const double* const* in, double* const* out, std::size_t points) const {
+    std::vector<double> given(inputs.size() + figures.point().size()), found(results.size());
+    for (std::size_t p = 0; p < points; ++p) {
+      for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i][p];
+      std::string failure;
+      try {
+        failure = run(given.data(), found.data());
+      } catch (const PluginError& error) {
+        const auto& facts = error.facts();
+        failure = "plugin_error: " + facts.message + (facts.found.empty() ? "" : ": " + facts.found);
+      } catch (const Error& error) {
+        failure = error.facts().message;
+      }
+      if (!failure.empty()) {
+        if (auto* listener = detail::failure_listener()) listener->emplace_back(p, std::move(failure));
+        std::fill(found.begin(), found.end(), kNoNumber);
+      }
+      for (std::size_t i = 0; i < found.size(); ++i) out[i][p] = found[i];
+    }
   }
 };
-
-bool has_number(const FieldInfo& field, const void* object) {
-  const Value v = field.read(object);
-  return std::holds_alternative<double>(v) || std::holds_alternative<bool>(v);
-}
 
 }  // namespace
 
@@ -83,36 +126,20 @@ Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs)
     caller->inputs.push_back(f);
     s.point.push_back(detail::read_number(f, inputs));
   }
-  // Results that may be absent are asked for only if they are there at this point.
-  {
-    Caller::Memory memory(*resolver);
-    const auto fields = resolver->inputs();
-    for (std::size_t i = 0; i < fields.size(); ++i)
-      if (!absent(caller->fixed[i])) write_checked(fields[i], memory.in.data(), caller->fixed[i]);
-    SolveContext context;
-    const bool ok = resolver->solve(memory.in.data(), memory.out.data(), context) == Status::ok;
-    for (const auto& f : detail::numeric_fields(resolver->outputs()))
-      if (!f.nullable || (ok && has_number(f, memory.out.data()))) caller->results.push_back(f);
-  }
+  caller->figures = detail::SpecFigures(resolver->inputs(), inputs);
+  s.point.insert(s.point.end(), caller->figures.point().begin(), caller->figures.point().end());
+  // Results that are absent here are listed too: they may be there at another point.
+  caller->results = detail::numeric_fields(resolver->outputs());
+  std::vector<double> here(caller->results.size());
+  (void)caller->run(s.point.data(), here.data());  // inputs that contradict each other are told now
   s.entry.info = {.id = resolver->info().name, .equation = resolver->info().law, .source = resolver->info().source};
   s.entry.inputs = caller->inputs;
+  s.entry.inputs.insert(s.entry.inputs.end(), caller->figures.inputs().begin(), caller->figures.inputs().end());
   s.entry.results = caller->results;
   s.entry.self = caller;
-  s.entry.evaluate = [](const void* self, const double* in, double* out) { static_cast<const Caller*>(self)->run(in, out); };
+  s.entry.evaluate = [](const void* self, const double* in, double* out) { static_cast<const Caller*>(self)->run_quietly(in, out); };
   s.entry.batch = [](const void* self, const double* const* in, double* const* out, std::size_t points) {
-    const auto& c = *static_cast<const Caller*>(self);
-    std::vector<double> given(c.inputs.size()), found(c.results.size());
-    for (std::size_t p = 0; p < points; ++p) {
-      for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i][p];
-      try {
-        c.run(given.data(), found.data());
-      } catch (const PluginError& error) {
-        const auto& facts = error.facts();
-        detail::point_failures().emplace_back(p, "plugin_error: " + facts.message + (facts.found.empty() ? "" : ": " + facts.found));
-        std::fill(found.begin(), found.end(), std::numeric_limits<double>::quiet_NaN());
-      }
-      for (std::size_t i = 0; i < found.size(); ++i) out[i][p] = found[i];
-    }
+    static_cast<const Caller*>(self)->run_points(in, out, points);
   };
   return s;
 }

@@ -303,8 +303,15 @@ UncertainInput UncertainFigure::at(const Subject& subject) const {
 UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion& q) {
   std::vector<std::size_t> wanted, inputs;
   for (const auto& name : q.results) wanted.push_back(subject.result(name));
-  if (wanted.empty())
-    for (std::size_t r = 0; r < subject.entry.results.size(); ++r) wanted.push_back(r);
+  if (wanted.empty()) {
+    // A result that is absent here is not asked for.
+    const auto here = subject.entry(subject.point);
+    for (std::size_t r = 0; r < here.size(); ++r)
+      if (!std::isnan(here[r])) wanted.push_back(r);
+    if (wanted.empty())
+      throw DomainError({.id = "mlsysim.explore.076", .message = fmt::format("{} has no results here", subject.title), .found = "nothing", .expected = "a result with a value",
+                         .hint = "check the inputs; mlsysim resolver run says what is missing"});
+  }
   std::vector<Assumption> assumptions;
   auto moving = moving_of(subject, q, wanted, assumptions);
   keep_largest(subject, moving, q.figures.size(), wanted.front(), assumptions);

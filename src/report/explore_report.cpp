@@ -16,7 +16,13 @@ using detail::Json;
 
 constexpr double kWorthALine = 1e-4;  // a smaller effect is summed up in brief tables
 
-std::string percent(double change) { return std::isfinite(change) ? fmt::format("{:+.3g} %", 100 * change) : "not a number"; }
+std::string change_text(const SensitivityReport& r, double change) {
+  if (std::isnan(change)) return "no result";
+  if (std::isinf(change)) return "infinite";
+  return (change > 0 ? "+" : "") + r.change_text(change, 3);
+}
+
+constexpr std::string_view kSlopes[] = {"smooth", "kink", "step"};
 
 std::string elasticity_text(const Lever& l) {
   if (l.counted) return "count";
@@ -27,12 +33,11 @@ std::string elasticity_text(const Lever& l) {
 
 Json json_of(const SensitivityReport& r) {
   Json levers = Json::array();
-  static constexpr std::string_view slopes[] = {"smooth", "kink", "step"};
   for (const auto& l : r.levers) {
     const auto shown = [&](double x) { return detail::json_value(x, l.exps, std::string(l.unit)); };
     levers.push_back({{"input", l.input}, {"meaning", l.meaning}, {"unit", l.unit}, {"value", shown(l.value)},
-                      {"slope", slopes[static_cast<std::size_t>(l.slope)]},
-                      {"elasticity", l.elasticity ? Json(*l.elasticity) : Json(nullptr)},
+                      {"slope", kSlopes[static_cast<std::size_t>(l.slope)]},
+                      {"elasticity", l.elasticity ? detail::json_number(*l.elasticity) : Json(nullptr)},
                       {"elasticity_up", detail::json_number(l.elasticity_up)},
                       {"elasticity_down", detail::json_number(l.elasticity_down)},
                       {"price_base_units", l.price ? detail::json_number(*l.price) : Json(nullptr)},
@@ -61,16 +66,18 @@ std::string render(const SensitivityReport& r, const RenderOptions& options) {
           .columns = {{"input"}, {"value"}, {"elasticity", "", "relative change per relative change"},
                       {fmt::format("-{:g} %", 100 * r.step)}, {fmt::format("+{:g} %", 100 * r.step)}, {"in words"}}};
   const bool numbers = options.format == OutputFormat::csv;
-  if (numbers) t.columns = {{"input"}, {"unit"}, {"value"}, {"elasticity_down"}, {"elasticity_up"}, {"at_lower"}, {"at_upper"}, {"ceiling"}, {"words"}};
+  if (numbers) t.columns = {{"input"}, {"unit"}, {"value"}, {"slope"}, {"elasticity"}, {"elasticity_down"}, {"elasticity_up"}, {"at_lower"}, {"at_upper"}, {"ceiling"}, {"words"}};
   std::size_t quiet = 0;
   for (const auto& l : r.levers) {
     const AnyQuantity value = AnyQuantity::from_base(l.value, l.exps);
     if (numbers) {
-      t.rows.push_back({l.input, l.unit, l.unit.empty() ? l.value : value.in(l.unit), l.elasticity_down, l.elasticity_up, l.at_lower,
-                        l.at_upper, l.ceiling, l.words});
+      const Table::Cell elasticity = l.elasticity ? Table::Cell(*l.elasticity) : Table::Cell();
+      t.rows.push_back({l.input, l.unit, l.unit.empty() ? l.value : value.in(l.unit), kSlopes[static_cast<std::size_t>(l.slope)], elasticity,
+                        l.elasticity_down, l.elasticity_up, l.at_lower, l.at_upper, l.ceiling, l.words});
       continue;
     }
-    if (options.verbosity == Verbosity::brief && l.reach() < kWorthALine && !l.matters_at) {
+    if (options.verbosity == Verbosity::brief && l.reach() < kWorthALine && !l.matters_at && std::isfinite(l.at_lower + l.at_upper) &&
+        (!l.price || *l.price == 0 || l.value != 0)) {
       ++quiet;
       continue;
     }
@@ -78,7 +85,7 @@ std::string render(const SensitivityReport& r, const RenderOptions& options) {
     in.kind = l.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
     in.exps = l.exps;
     in.unit = l.unit;
-    t.rows.push_back({l.input, field_text(in, l.value, options.digits), elasticity_text(l), percent(l.at_lower), percent(l.at_upper), l.words});
+    t.rows.push_back({l.input, field_text(in, l.value, options.digits), elasticity_text(l), change_text(r, l.at_lower), change_text(r, l.at_upper), l.words});
   }
   if (!r.binding.empty()) t.footer = r.binding;
   if (quiet > 0) t.footer += fmt::format("{}{} more inputs have no effect, whatever their value (--verbose lists them).", t.footer.empty() ? "" : ".\n", quiet);
@@ -99,15 +106,19 @@ std::string render(const SolveAnswer& a, const RenderOptions& options) {
                            {"result_unit", a.result.unit}, {"at_value", number(a.result, a.at_value)}, {"solutions", solutions},
                            {"searched", {number(a.input, a.inversion.low), number(a.input, a.inversion.high)}},
                            {"exhaustive", a.inversion.exhaustive}, {"evaluations", a.inversion.evaluations},
-                           {"method", describe_method(a.inversion.method)}, {"verification", a.verification.text()}});
+                           {"method", describe_method(a.inversion.method)}, {"verification", a.check_text()}});
   }
   if (options.format == OutputFormat::text) return fmt::format("{}: {}\n{}", a.subject, a.condition, a.text());
+  const std::string in(a.input.unit), out(a.result.unit);
   Table t{.schema = "mlsysim/solve@1", .title = fmt::format("{}: {}", a.subject, a.condition),
-          .columns = {{a.free + " from", std::string(a.input.unit)}, {a.free + " to", std::string(a.input.unit)},
-                      {a.result.name, std::string(a.result.unit), "at the lower end"}, {"residual"}}};
-  for (const auto& s : a.inversion.solutions)
-    t.rows.push_back({Table::Cell(Value(s.low), a.input.exps), Table::Cell(Value(s.high), a.input.exps),
-                      Table::Cell(Value(s.value), a.result.exps), s.residual});
+          .columns = {{a.free, in, "the answer"}, {a.result.name, out, "at the answer"}, {a.free + " from", in}, {a.free + " to", in},
+                      {a.result.name + " from", out, "at the lower end"}, {"residual"}}};
+  for (const auto& s : a.inversion.solutions) {
+    // The answer is an end of one of the ranges.
+    const bool here = !s.jump && (a.value == s.low || a.value == s.high);
+    t.rows.push_back({here ? Table::Cell(Value(a.value), a.input.exps) : Table::Cell(), here ? Table::Cell(Value(a.at_value), a.result.exps) : Table::Cell(),
+                      Table::Cell(Value(s.low), a.input.exps), Table::Cell(Value(s.high), a.input.exps), Table::Cell(Value(s.value), a.result.exps), s.residual});
+  }
   return render(t, options);
 }
 
@@ -128,7 +139,12 @@ std::string render(const DifferenceReport& r, const RenderOptions& options) {
   const auto shown = [&](double x) { return AnyQuantity::from_base(x, r.exps); };
   Table t{.schema = "mlsysim/difference@1", .title = fmt::format("{}: {} against {}", r.result, r.from, r.to),
           .columns = {{"figure"}, {"from"}, {"to"}, {"part", unit}, {"share", "", "of the difference"}}};
+  std::size_t quiet = 0;
   for (const auto& d : r.terms) {
+    if (d.part == 0 && options.verbosity == Verbosity::brief && options.format != OutputFormat::csv) {
+      ++quiet;
+      continue;
+    }
     FieldInfo in;
     in.kind = d.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
     in.exps = d.exps;
@@ -139,6 +155,7 @@ std::string render(const DifferenceReport& r, const RenderOptions& options) {
   }
   t.footer = fmt::format("{} {} against {}: the parts add up to {}{}", r.result, pretty(shown(r.at_from), options.digits), pretty(shown(r.at_to), options.digits),
                          pretty(shown(r.at_to - r.at_from), options.digits), r.exact ? "" : " (mean over a fixed sample of orders)");
+  if (quiet > 0) t.footer += fmt::format(".\n{} more figures differ and change nothing (--verbose lists them).", quiet);
   const auto text = render(t, options);
   return options.format == OutputFormat::text ? t.title + "\n\n" + text : text;
 }

@@ -160,7 +160,23 @@ void exact_gradient(const LawEntry& law, const Differ& at, std::span<const std::
   }
 }
 
-/// Central differences with the step that balances rounding and curvature; one-sided at the end of the range.
+/// One side of a difference quotient: the changes of a result over `h` and over an eighth of it.
+struct OneSided {
+  double far = 0, near = 0, h = 0;
+
+  /// A change that does not shrink with the move is a jump at the point; one that comes in between belongs to a later one.
+  [[nodiscard]] bool jumps(double noise) const { return std::fabs(near) > noise && std::fabs(near) > 0.5 * std::fabs(far); }
+  [[nodiscard]] double slope(double noise) const {
+    if (jumps(noise)) return (far - near) / (0.875 * h);
+    const double whole = far / h, part = near / (0.125 * h);
+    if (!std::isfinite(far)) return part;
+    const bool later = std::fabs(far) > noise && std::fabs(whole - part) > 0.5 * std::max(std::fabs(whole), std::fabs(part));
+    return later ? part : whole;
+  }
+};
+
+/// Central differences with the step that balances rounding and curvature; one-sided at the end of the range. A second,
+/// shorter step tells jumps from slopes.
 void numeric_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted, Gradient& g) {
   const std::size_t n_out = g.values.size();
   for (const std::size_t i : wanted) {
@@ -174,17 +190,27 @@ void numeric_gradient(const LawEntry& law, const Differ& at, std::span<const std
     const double h = 6.0554544523933429e-06 * (x != 0 ? std::fabs(x) : 1.0);  // cube root of the machine epsilon
     const bool right = admissible(range, x + h), left = admissible(range, x - h);
     const auto above = right ? at.moved(i, x + h) : g.values, below = left ? at.moved(i, x - h) : g.values;
+    const auto just_above = right ? at.moved(i, x + 0.125 * h) : g.values, just_below = left ? at.moved(i, x - 0.125 * h) : g.values;
     for (std::size_t r = 0; r < n_out; ++r) {
       Sensitivity& s = g.entries[r * g.in.size() + i];
-      const double up = (above[r] - g.values[r]) / h, down = (g.values[r] - below[r]) / h;
-      const double centre = right && left ? (above[r] - below[r]) / (2 * h) : right ? up : down;
-      s.right = s.left = centre;
-      // Curvature makes the sides differ by about h; a thousand times that is a kink.
-      if (right && left && std::fabs(up - down) > 1e-2 * std::max(std::fabs(up), std::fabs(down))) {
-        s.slope = Slope::kink;
-        s.right = up;
-        s.left = down;
+      const double here = g.values[r];
+      const OneSided up{above[r] - here, just_above[r] - here, h}, down{here - below[r], here - just_below[r], h};
+      const double noise = 1e-12 * std::fabs(here);  // rounding of a resolver that sums thousands of terms
+      s.right = right ? up.slope(noise) : down.slope(noise);
+      s.left = left ? down.slope(noise) : s.right;
+      if ((right && up.jumps(noise)) || (left && down.jumps(noise))) {
+        // Right here: there is no move over which a quotient would mean anything.
+        s.slope = Slope::step;
+        s.change = right && up.jumps(noise) ? up.near : -down.near;
+        continue;
       }
+      // Curvature makes the sides differ by about h; a thousand times that is a kink.
+      if (right && left && std::fabs(s.right - s.left) > 1e-2 * std::max(std::fabs(s.right), std::fabs(s.left)) &&
+          std::max(std::fabs(up.far), std::fabs(down.far)) > noise) {
+        s.slope = Slope::kink;
+        continue;
+      }
+      if (right && left) s.right = s.left = std::isfinite(s.right + s.left) ? 0.5 * (s.right + s.left) : std::isfinite(s.right) ? s.right : s.left;
     }
   }
 }

@@ -7,6 +7,7 @@ import pytest
 
 import mlsysim
 from mlsysim import Hardware, Models
+from mlsysim.base import BaseResolver
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,23 @@ def test_a_law_is_a_subject_too():
     ring = mlsysim.ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us")
     assert ring.sensitivity("time")["bandwidth"].elasticity < -0.9
     assert ring.solve("time == 4 ms", "bandwidth").value.to("GB/s").magnitude == pytest.approx(445.29, rel=1e-4)
+
+
+def test_a_resolver_is_asked_as_an_object_a_class_or_a_name():
+    given = {"workload": Models.Llama3_70B, "hardware": Hardware.H100, "tp_size": 8}
+    titles = {mlsysim.ask(what, **given).title for what in (mlsysim.ServingModel(), mlsysim.ServingModel, "ServingModel")}
+    assert titles == {"ServingModel"}
+    bare = {"message": "1 GB", "ranks": 8, "bandwidth": "400 GB/s", "alpha": "5 us"}
+    assert mlsysim.ask(mlsysim.laws.RingAllReduce, **bare).exact
+    with pytest.raises(mlsysim.InputError, match="given twice"):
+        mlsysim.ask(Models.Llama3_8B, Hardware.H100, workload=Models.Llama3_70B)
+
+    class OwnToAsk(BaseResolver):
+        def solve(self, **inputs):
+            return None
+
+    with pytest.raises(mlsysim.InputError, match="written in Python"):
+        mlsysim.ask(OwnToAsk(), **given)
 
 
 AXES = {"precision": ["bf16", "fp8"], "batch_size": "1..256*2", "tp_size": [1, 2, 4, 8]}

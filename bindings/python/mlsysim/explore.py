@@ -12,6 +12,7 @@ import os
 
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
+from .base import BaseResolver
 from .errors import LookupError, _input_error
 from .results import Infeasible
 
@@ -19,18 +20,37 @@ __all__ = ["Difference", "Explanation", "Exploration", "FoundPoint", "Lever", "S
 
 
 def ask(what, hardware=None, **options):
-    """A Subject: a workload on hardware (options are the fields of a scenario), or a resolver by name with its inputs.
+    """A Subject: a workload on hardware (options are the fields of a scenario), or a resolver with its inputs.
 
     ask(Models.Llama3_70B, Hardware.H100, accelerators=8, batch_size=16)
     ask(Models.Llama3_8B, fleet=Systems.Clusters.Research_256, mode="train", batch_size=1024)
     ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us")
+    ask(ServingModel(), workload=Models.Llama3_70B, hardware=Hardware.H100, tp_size=8)
     """
-    if isinstance(what, str):
+    name = what if isinstance(what, str) else _resolver_name(what)
+    if name is not None:
         if hardware is not None:
             options["hardware"] = hardware
-        return Subject(_core._ask_resolver(what, options))
+        return Subject(_core._ask_resolver(name, options))
+    if "workload" in options:
+        raise _input_error("the workload is given twice", key="workload", found=f"{what!r} and workload={options['workload']!r}",
+                           expected="one of the two", hint="the first argument is the workload, or a resolver with its inputs",
+                           id="mlsysim.python.175")
     asked = {"workload": what, "hardware": hardware, **options}
     return Subject(_core._ask_scenario({k: v for k, v in asked.items() if v is not None}))
+
+
+def _resolver_name(what):
+    """Name of a shipped resolver or law, given as an object or a class; None for what is no resolver."""
+    kind = what if isinstance(what, type) else type(what)
+    if not issubclass(kind, BaseResolver):
+        return None
+    core = getattr(kind, "_resolver", None)
+    if core is None:
+        raise _input_error("a resolver written in Python cannot be asked", key="what", found=kind.__name__,
+                           expected="a scenario, or a shipped resolver or law", hint="call its solve(), or make it a plugin",
+                           id="mlsysim.python.176")
+    return core.name
 
 
 def _valued(number, unit):

@@ -3,12 +3,13 @@ from os import PathLike
 from typing import Any
 
 from ._mlsysim import Quantity
+from .base import BaseResolver
 from .results import Infeasible
 from .specs import HardwareNode, Workload
 
 _Axes = Mapping[Any, Any] | str | PathLike[str]
 
-def ask(what: Workload | str, hardware: HardwareNode | str | None = ..., **options: Any) -> Subject: ...
+def ask(what: Workload | str | BaseResolver | type[BaseResolver], hardware: HardwareNode | str | None = ..., **options: Any) -> Subject: ...
 
 class Lever:
     input: str

@@ -17,19 +17,20 @@ struct Lever {
   std::string input;
   std::string_view meaning, unit;  ///< of the input
   Exponents exps{};
-  bool counted = false;            ///< moves by whole numbers
+  bool counted = false;            ///< moves by whole numbers, or is a flag
   double value = 0;                ///< of the input, base unit
   Slope slope = Slope::smooth;
-  std::optional<double> elasticity;       ///< relative change per relative change; empty at kinks and for zeros
-  double elasticity_up = 0, elasticity_down = 0;  ///< one-sided, for an increase and for a decrease
+  /// Relative change per relative change; for counts over the move to the next one. Empty at kinks, jumps, flags and zeros.
+  std::optional<double> elasticity;
+  double elasticity_up = 0, elasticity_down = 0;  ///< one-sided, for an increase and for a decrease; of counts over `upper`, `lower`
   std::optional<double> price;     ///< slope, result's base unit per input's base unit; empty at kinks
   double lower = 0, upper = 0;     ///< the input after a decrease and an increase by the step asked for; the next count
-  double at_lower = 0, at_upper = 0;  ///< relative change of the result there: the bar of a tornado plot
+  double at_lower = 0, at_upper = 0;  ///< change of the result there: the bar of a tornado plot; not a number where it has none
   double ceiling = 0;              ///< relative change when the input goes as far as it helps or hurts in the better direction
   std::optional<double> matters_at;  ///< for an input without effect here: its value at which the result has moved by 1 %
   std::string words;               ///< one sentence
 
-  /// Length of the tornado bar.
+  /// Length of the tornado bar; an end without a result has none.
   [[nodiscard]] double reach() const;
 };
 
@@ -50,6 +51,9 @@ struct SensitivityReport {
   std::string binding;             ///< what limits the result, with its shadow price; empty where nothing does
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
+
+  /// A change of the result as levers hold it: "5 %", or "3.2 MB" where the result is 0.
+  [[nodiscard]] std::string change_text(double change, int digits) const;
 };
 
 /// Exact partials and elasticities of a result with respect to all inputs, one-sided at kinks, steps for counts.

@@ -19,10 +19,14 @@ struct SolveAnswer {
   FieldInfo input, result;    ///< the free input and the result that was asked for
   double value = 0;           ///< of the free input, base unit: where the condition starts or stops being met
   double at_value = 0;        ///< the result there, base unit
+  /// Counts: the next one beside the answer, which does not meet the condition; of degrees, the next that is a plan.
+  std::optional<double> beside{};
   Inversion inversion;        ///< all solutions, the domain, how it was searched
   Verification verification;  ///< the residual, or the integer threshold
   std::vector<Assumption> assumptions;
 
+  /// What the answer, put back, gives: "checked: 43 meets the condition, 44 does not".
+  [[nodiscard]] std::string check_text() const;
   /// "batch_size 43: itl is 49.9 ms; met from 1 to 43".
   [[nodiscard]] std::string text() const;
 };
@@ -34,8 +38,8 @@ struct SolveDomain {
 
 /// Solves `condition` ("itl <= 50 ms", "mfu == 0.4") for the input `free`.
 ///
-/// The left side is a result by name, the right side a constant. Where the parallel degrees do not divide the devices
-/// there is no answer, and such counts are passed over. No solution is an answer that says what can be reached.
+/// The left side is a result by name, the right side a constant. Counts at which eval refuses the plan (see `subject_of`)
+/// are no answer and are passed over. No solution is an answer that says what can be reached.
 /// @throws LookupError, DimensionError, InputError for a question that does not read
 [[nodiscard]] Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, std::string_view free,
                                          const SolveDomain& domain = {});

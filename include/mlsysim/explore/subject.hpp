@@ -48,8 +48,10 @@ struct Subject {
 /// Inputs: the numbers of Scenario that its mode uses ("batch_size", "tp_size"), the figures of device, network, facility
 /// and model as the views hold them ("device.memory_bandwidth", "links.intra_bandwidth", "facility.pue", "shape.ffn"),
 /// and the remaining members of the plan ("plan.weight_bytes"). Results: the metrics of the scorecard with their names and
-/// units, the times behind them, and `degrees_fit`, 1 where the parallel degrees divide the devices.
-/// At operator fidelity every scalar is exact. At textbook fidelity the scorecard itself is called, a number at a time.
+/// units, the times behind them, and `plan_fits`, 1 where the plan is one that eval accepts: the devices fill their nodes, the
+/// parallel degrees divide devices and model, and the prompt is longer than its cached part.
+/// At operator fidelity every scalar is exact. At textbook fidelity the scorecard itself is called, a number at a time; its
+/// inputs are the numbers of Scenario and the figures of the specs, as for a resolver.
 /// The number of devices varies at a fixed number per node.
 /// @param varied fields of Scenario that will vary: no default is derived from them
 /// @throws what SystemEvaluator::evaluate throws
@@ -59,8 +61,10 @@ struct Subject {
 /// grid and the facility. An estimate whose source states a spread has that range about its value.
 [[nodiscard]] std::vector<EstimatedFigure> estimates_behind(const Scenario& scenario);
 
-/// A resolver at these inputs: its law where it is one, else calls of the resolver. Inputs and results are the numeric
-/// fields; an absent optional number is left as it is.
+/// A resolver at these inputs: its law where it is one, else calls of the resolver. Inputs are the numeric fields that have
+/// a value, then the figures of the specs that fields point to, under the path of the zoo's files: "hardware.memory.bandwidth",
+/// "fleet.node.accelerator.power.tdp", "conventions.textbook_efficiency". A figure moves on a copy of its spec. Results are
+/// all numeric fields; where one is absent, or the resolver has no answer, it is not a number.
 /// @param inputs a live struct of the resolver; copied field by field
 [[nodiscard]] Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs);
 

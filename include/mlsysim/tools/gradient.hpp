@@ -24,8 +24,8 @@ struct Sensitivity {
   Slope slope = Slope::smooth;
   double right = 0;   ///< slope for an increase of the input
   double left = 0;    ///< slope for a decrease
-  double step = 0;    ///< for steps: move of the input to the next step; negative if the next is below
-  double change = 0;  ///< for steps: change of the result over that move
+  double step = 0;    ///< for steps: move of the input to the next step; negative if the next is below, 0 for a jump right here
+  double change = 0;  ///< for steps: change of the result over that move, or of the jump
 
   /// The slope, where there is one: that of both sides, or for steps the difference quotient.
   [[nodiscard]] std::optional<double> value() const {

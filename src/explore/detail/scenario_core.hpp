@@ -47,10 +47,27 @@ void add_memory(const MemoryBreakdown<T>& m, ScenarioResults<T>& out) {
   out.memory_utilization = m.total / m.capacity;
 }
 
-/// 1 where `x` is a whole number of at least 1, else 0.
+/// Whether `x` is a whole number of at least 1.
 template <class T>
-[[nodiscard]] T whole(const T& x) {
-  return select((floor(x) >= x) && (x >= T{1.0}), T{1.0}, T{0.0});
+[[nodiscard]] auto whole(const T& x) {
+  return (floor(x) >= x) && (x >= T{1.0});
+}
+
+template <class T>
+[[nodiscard]] auto full_nodes(const ScenarioState& s, const T& devices) {
+  const auto full = whole(devices / s.per_node);
+  return s.part_of_node ? full || (devices <= T{s.per_node}) : full;
+}
+
+/// The checks that eval makes of a plan, over numbers: devices fill nodes and replicas, and every device has a part of the
+/// model. Which checks there are hangs on the state alone.
+template <class T>
+[[nodiscard]] auto divided(const ScenarioState& s, const ScenarioInputs<T>& in, const T& replicas) {
+  const auto& run = in.run;
+  auto ok = whole(replicas) && full_nodes(s, run.accelerators) && (run.ep_size <= (s.prefill.moe ? in.shape.experts : T{1.0}));
+  if (s.has_layers) ok = ok && (run.pp_size * run.v_stages <= in.shape.layers);
+  if (s.has_heads) ok = ok && (run.tp_size <= in.shape.heads);
+  return ok;
 }
 
 template <class T, class Source>
@@ -58,7 +75,7 @@ void serve_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   const auto& run = in.run;
   const T devices = run.tp_size * run.pp_size * run.ep_size;
   out.replicas = run.accelerators / devices;
-  out.degrees_fit = whole(out.replicas);
+  out.plan_fits = select(divided(s, in, out.replicas) && (run.cached_prefix_len < run.seq_len), T{1.0}, T{0.0});
   ServingViews<T> v;
   v.prefill = {s.prefill, in.shape, s.layers};
   v.decode = {s.decode, in.shape, s.layers};
@@ -109,7 +126,6 @@ void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   // The same layout as of DistributedModel.
   const auto shared = share_batch(run.batch_size, dp);
   const T& local = shared.sequences;
-  out.degrees_fit = whole(dp) * select(run.gradient_accumulation_steps <= local, T{1.0}, T{0.0});
   const ModelView<T> model{s.prefill, in.shape, s.layers};
   Plan<T> plan = in.plan;
   plan.tp = run.tp_size;
@@ -122,9 +138,13 @@ void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   const T count = s.sized       ? ceil_div(local, run.microbatch_size)
                   : s.undivided ? default_microbatches(model, plan, in.device, in.links, local, run.gradient_accumulation_steps, source)
                                 : run.microbatch_count * run.gradient_accumulation_steps;
-  const auto divided = divide_batch(local, count);
-  plan.microbatches = divided.microbatches;
-  plan.batch = divided.microbatch;
+  auto fits = divided(s, in, dp) && (run.cp_size <= run.seq_len) && (run.gradient_accumulation_steps <= local);
+  if (s.base.plan.shards > 0) fits = fits && whole(dp * run.ep_size * run.cp_size / in.plan.shards);
+  if (s.given_count > 0) fits = fits && (count <= s.given_count * run.gradient_accumulation_steps) && (count >= s.given_count * run.gradient_accumulation_steps);
+  out.plan_fits = select(fits, T{1.0}, T{0.0});
+  const auto parts = divide_batch(local, count);
+  plan.microbatches = parts.microbatches;
+  plan.batch = parts.microbatch;
   const auto answer = training_core(model, plan, in.device, in.links, run.accelerators, run.batch_size, source);
   const auto& step = answer.step;
   add_memory(step.memory, out);
@@ -151,6 +171,7 @@ void train_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
 template <class T, class Source>
 void infer_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const Source& source, ScenarioResults<T>& out) {
   const auto& run = in.run;
+  out.plan_fits = select(full_nodes(s, run.accelerators), T{1.0}, T{0.0});
   Plan<T> plan = in.plan;
   const auto shared = share_batch(run.batch_size, run.accelerators);
   plan.batch = shared.sequences;

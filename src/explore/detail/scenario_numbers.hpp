@@ -77,7 +77,7 @@ struct ScenarioInputs {
 template <class T = double>
 struct ScenarioResults {
   Data<T> memory_used, memory_capacity, memory_missing;
-  T memory_utilization{0.0}, degrees_fit{1.0};
+  T memory_utilization{0.0}, plan_fits{1.0};
   // serving
   Time<T> ttft, itl, request_latency;
   TokenRate<T> token_throughput, throughput_per_accelerator;
@@ -111,7 +111,7 @@ struct ScenarioResults {
         field(&R::memory_capacity, "memory_capacity", "GB", "memory of one device"),
         field(&R::memory_missing, "memory_missing", "GB", "bytes that do not fit"),
         field(&R::memory_utilization, "memory_utilization", "", "used over capacity"),
-        field(&R::degrees_fit, "degrees_fit", "", "1 where the parallel degrees divide the devices, and the accumulation steps the batch"),
+        field(&R::plan_fits, "plan_fits", "", "1 where the plan is one: nodes are full, degrees divide devices and model, accumulation steps the batch, a part of the prompt is computed"),
         field(&R::ttft, "ttft", "ms", "time to first token"), field(&R::itl, "itl", "ms", "inter-token latency"),
         field(&R::request_latency, "request_latency", "ms", "from request to last token"),
         field(&R::token_throughput, "token_throughput", "token/s", "tokens of all devices"),
@@ -174,6 +174,11 @@ struct ScenarioState {
   bool sequences = true;                ///< the workload has a token axis
   bool has_power = true;                ///< TDP is known, so energy and cost are
   double training_tokens = 0;           ///< published number; 0 where there is none
+  /// What eval refuses, see `plan_fits`: a model without layers, heads or experts has no limit for them.
+  bool has_layers = false, has_heads = false;
+  double per_node = 1;                  ///< devices come in this many, or in the number of nodes that was given
+  bool part_of_node = false;            ///< fewer devices than a node holds share one
+  double given_count = 0;               ///< training: number of micro-batches that was given beside their size
   ScenarioInputs<> base;
   std::vector<std::uint16_t> inputs;    ///< position in ScenarioInputs of each input of the entry
   std::vector<std::uint16_t> results;   ///< position in ScenarioResults of each result

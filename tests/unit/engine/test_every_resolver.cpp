@@ -1,6 +1,7 @@
 // All resolvers of the catalogue, from their tables: what they say about themselves, their examples, and bad arguments.
 
 #include <support/catch.hpp>
+#include <support/resolver_examples.hpp>
 
 #include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/engine/field_input.hpp>
@@ -21,57 +22,9 @@
 #include <vector>
 
 using namespace mlsysim;
+using namespace mlsysim::test;
 
 namespace {
-
-/// The resolvers that have walls: all but the laws.
-std::vector<std::shared_ptr<const Resolver>> resolvers() {
-  std::vector<std::shared_ptr<const Resolver>> out;
-  const auto& all = ResolverRegistry::standard();
-  for (const auto& name : all.names())
-    if (auto r = all.share(name); !r->info().walls.empty()) out.push_back(std::move(r));
-  return out;
-}
-
-/// `--key 'a value' --other 3` as pairs.
-std::vector<std::pair<std::string, std::string>> arguments(std::string_view words) {
-  std::vector<std::string> all;
-  std::string word;
-  bool quoted = false, open = false;
-  for (const char c : words) {
-    if (c == '\'') {
-      quoted = !quoted;
-      open = true;
-    } else if (c == ' ' && !quoted) {
-      if (open) all.push_back(std::exchange(word, {}));
-      open = false;
-    } else {
-      word += c;
-      open = true;
-    }
-  }
-  if (open) all.push_back(word);
-  std::vector<std::pair<std::string, std::string>> out;
-  for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
-    auto key = all[i].substr(2);
-    std::replace(key.begin(), key.end(), '-', '_');
-    out.emplace_back(std::move(key), all[i + 1]);
-  }
-  return out;
-}
-
-/// The example of a resolver's page, with some arguments left out or replaced.
-Record example(const Resolver& r, const std::map<std::string, DynamicValue>& instead = {}, std::string_view without = {}) {
-  FieldReader reader(standard_zoo());
-  Record in(r, Side::inputs);
-  for (const auto& [key, text] : arguments(example_of(r.info().name))) {
-    const auto* f = find_field(r.inputs(), key);
-    REQUIRE(f != nullptr);
-    if (key != without && !instead.contains(key)) in.set(key, reader.read(*f, text));
-  }
-  for (const auto& [key, value] : instead) in.set(key, value);
-  return in;
-}
 
 bool is_number(const FieldInfo& f) { return f.kind == ValueKind::number || f.kind == ValueKind::quantity; }
 

@@ -90,7 +90,7 @@ TEST_CASE("a sweep finds what one point after the other finds", "[explore]") {
   q.top = 7;
   q.show = {"ttft", "itl"};
   const auto answer = explore(space, q, exhaustive());
-  auto expected = obvious(space, q, {"memory_used <= memory_capacity", "degrees_fit >= 1", "itl <= 40 ms", "ttft <= 4 s"});
+  auto expected = obvious(space, q, {"memory_used <= memory_capacity", "plan_fits >= 1", "itl <= 40 ms", "ttft <= 4 s"});
   std::sort(expected.feasible.begin(), expected.feasible.end());
   CHECK(answer.feasible == static_cast<double>(expected.feasible.size()));
   CHECK(answer.infeasible == expected.infeasible);

@@ -23,6 +23,14 @@ Subject decode() {
   return subject_of(s);
 }
 
+/// A resolver with a model and a device of the zoo, and more.
+Subject resolver(const char* name, const std::vector<std::pair<std::string, DynamicValue>>& given) {
+  const auto r = ResolverRegistry::standard().share(name);
+  Record in(*r, Side::inputs);
+  for (const auto& [key, value] : given) in.set(key, value);
+  return subject_of(r, in.data());
+}
+
 Subject roofline(double gflop, double gb) {
   const auto law = ResolverRegistry::standard().share("Roofline");
   Record in(*law, Side::inputs);
@@ -93,4 +101,62 @@ TEST_CASE("questions that cannot be answered say why", "[explore][sensitivity]")
   CHECK_THROWS_WITH(sensitivity(subject, "itl", {.inputs = {"device.memory_bandwith"}}), ContainsSubstring("device.memory_bandwidth"));
   CHECK_THROWS_AS(sensitivity(subject, "itl", {.inputs = {}, .step = 0.0}), DomainError);
   CHECK_THROWS_AS(sensitivity(subject, "itl", {.inputs = {}, .step = std::nan("")}), DomainError);
+}
+
+TEST_CASE("counts move to the next value that has a result", "[explore][sensitivity]") {
+  const Zoo& zoo = standard_zoo();
+  Scenario s;
+  s.workload = &zoo.at<Workload>("Llama3_70B");
+  s.hardware = &zoo.at<HardwareNode>("H100");
+  s.accelerators = 8;
+  s.fidelity = Fidelity::textbook;
+  const auto r = sensitivity(subject_of(s), "itl");
+  for (const auto& l : r.levers) {
+    INFO(l.words);
+    CHECK_THAT(l.words, !ContainsSubstring(" nan"));
+    CHECK(std::isfinite(l.at_lower + l.at_upper));
+  }
+  CHECK(lever(r, "accelerators").reach() == 0);  // nine devices are no plan, and sixteen are two replicas
+  CHECK_THAT(r.binding, ContainsSubstring("memory.bandwidth"));
+  CHECK(lever(r, "accelerators").upper == 16);
+}
+
+TEST_CASE("an end without a result has no length", "[explore][sensitivity]") {
+  Lever nothing, some;
+  nothing.at_lower = nothing.at_upper = std::nan("");
+  some.at_lower = std::nan("");
+  some.at_upper = -0.1;
+  CHECK(nothing.reach() == 0);
+  CHECK(some.reach() == Approx(0.1));
+}
+
+TEST_CASE("a jump beside the point is no slope", "[explore][sensitivity]") {
+  const Zoo& zoo = standard_zoo();
+  const auto model = &zoo.at<Workload>("Llama3_8B");
+  const auto device = &zoo.at<HardwareNode>("H100");
+  const auto r = sensitivity(resolver("SingleNodeModel", {{"workload", model}, {"hardware", device}}), "latency");
+  const auto& tokens = lever(r, "seq_len");  // 2048 tokens fill a tile: one more opens the next
+  CHECK(tokens.slope == Slope::step);
+  CHECK(std::fabs(tokens.elasticity_up) < 2);
+  CHECK_FALSE(tokens.elasticity);
+  // A flag is the other way round, or as it is.
+  const auto& training = lever(r, "is_training");
+  CHECK(training.counted);
+  CHECK_THAT(training.words, ContainsSubstring("is_training true instead of false raises latency"));
+}
+
+TEST_CASE("at the end of a range one side remains", "[explore][sensitivity]") {
+  const Zoo& zoo = standard_zoo();
+  const auto r = sensitivity(resolver("EconomicsModel", {{"fleet", &zoo.at<Fleet>("Research_256")}, {"duration_days", 30.0}}), "carbon_footprint");
+  const auto& load = lever(r, "mfu");
+  CHECK(load.slope == Slope::smooth);
+  CHECK(load.upper == load.value);
+  CHECK_THAT(load.words, ContainsSubstring("is at the end of its range: -10 % lowers carbon_footprint"));
+}
+
+TEST_CASE("of a result of nothing the change is absolute", "[explore][sensitivity]") {
+  const auto r = sensitivity(resolver("MoERoutingModel", {{"workload", &standard_zoo().at<Workload>("Mixtral_8x7B")}}), "token_dispatch_size");
+  REQUIRE(r.value == 0);
+  CHECK(r.change_text(2e6, 3) == "2 MB");
+  CHECK_THAT(lever(r, "ep_size").words, ContainsSubstring("raises token_dispatch_size by 9.14 MB"));
 }

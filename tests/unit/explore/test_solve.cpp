@@ -59,6 +59,39 @@ TEST_CASE("the smallest fleet under a deadline divides into replicas", "[explore
   CHECK(at(s, "accelerators", a.value - 8, "training_time") > 60 * 86400.0);
 }
 
+TEST_CASE("an answer is a plan that eval takes", "[explore][solve]") {
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 16);
+  const auto cached = solve(s, "ttft <= 1 s", "cached_prefix_len").value();
+  CHECK(cached.inversion.high == 2047);
+  CHECK(solve(s, "ttft >= 1 us", "cached_prefix_len").value().value <= 2047);
+  const auto experts = solve(s, "itl <= 1 s", "ep_size").value();
+  CHECK(experts.value == 1);  // a dense model has none to spread
+}
+
+TEST_CASE("fleets that fill their nodes are one range", "[explore][solve]") {
+  const auto s = scenario("Llama3_8B", 64, Mode::train, 1024);
+  const auto a = solve(s, "training_time <= 60 d", "accelerators").value();
+  CHECK(std::fmod(a.value, 8) == 0);
+  REQUIRE(a.beside);
+  CHECK(*a.beside == a.value - 8);
+  CHECK(at(s, "accelerators", *a.beside, "training_time") > 60 * 86400.0);
+  CHECK(a.inversion.solutions.size() < 10);
+  CHECK(a.inversion.solutions[0].high > 1000);
+}
+
+TEST_CASE("an answer is put back, and says how it was found", "[explore][solve]") {
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 16);
+  const auto hit = solve(s, "itl <= 8 ms", "device.memory_bandwidth").value();
+  CHECK(hit.verification.passed());
+  CHECK_THAT(hit.text(), ContainsSubstring("8 ms asked, 8 ms found"));
+  const auto margin = solve(s, "itl <= 30 ms", "device.memory_bandwidth", {.low = AnyQuantity::parse("3 TB/s"), .high = AnyQuantity::parse("4 TB/s")}).value();
+  CHECK_THAT(margin.text(), ContainsSubstring("checked: put back, itl is"));
+  const auto none = solve(s, "itl <= 1 us", "tp_size");
+  REQUIRE_FALSE(none);
+  CHECK_THAT(none.why()->text(), ContainsSubstring("itl of Llama3_70B on 8 x H100"));
+  CHECK_THAT(none.why()->text(), !ContainsSubstring("central differences"));
+}
+
 TEST_CASE("no solution says what can be reached", "[explore][solve]") {
   const auto s = scenario("Llama3_70B", 8, Mode::serve, 1);
   const auto a = solve(s, "itl <= 1 us", "device.memory_bandwidth");

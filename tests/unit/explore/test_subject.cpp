@@ -119,7 +119,7 @@ TEST_CASE("all scalars of a scenario agree", "[explore][subject]") {
       CHECK(g.values[r] == expected[r]);
       CHECK(moving[r].value == expected[r]);  // steps are told from the difference
       for (const double x : batched.columns[r]) CHECK(x == Approx(expected[r]).epsilon(1e-13).margin(1e-300));
-      if (subject.entry.results[r].name == "degrees_fit") continue;
+      if (subject.entry.results[r].name == "plan_fits") continue;
       CHECK(bounds[r].low <= expected[r] * (1 + 1e-12));
       CHECK(bounds[r].high >= expected[r] * (1 - 1e-12));
     }
@@ -284,7 +284,7 @@ TEST_CASE("more accumulation steps than sequences do not fit", "[explore][subjec
   auto at = subject.point;
   for (const auto& [steps, fits] : {std::pair{1.0, 1.0}, std::pair{3.0, 1.0}, std::pair{4.0, 1.0}, std::pair{5.0, 0.0}}) {
     at[subject.input("gradient_accumulation_steps")] = steps;
-    CHECK(subject.entry(at)[subject.result("degrees_fit")] == fits);
+    CHECK(subject.entry(at)[subject.result("plan_fits")] == fits);
   }
 }
 
@@ -293,4 +293,120 @@ TEST_CASE("a subject knows the names of the scorecard and near misses", "[explor
   CHECK(subject.result("performance.itl") == subject.result("itl"));
   CHECK_THROWS_WITH(subject.input("device.memory_bandwith"), ContainsSubstring("device.memory_bandwidth"));
   CHECK_THROWS_WITH(subject.result("itll"), ContainsSubstring("itl"));
+}
+
+namespace {
+
+/// Whether eval takes the scenario, and the law calls it a plan.
+struct Verdicts {
+  bool eval, law;
+};
+Verdicts verdicts(const Scenario& s, const Subject& law, const std::vector<std::pair<std::string, double>>& moved) {
+  Scenario given = s;
+  auto point = law.point;
+  for (const auto& [name, x] : moved) {
+    find_field(describe<Scenario>(), name)->write(&given, Value(x));
+    point[law.input(name)] = x;
+  }
+  Verdicts v{true, law.entry(point)[law.result("plan_fits")] == 1};
+  try {
+    (void)SystemEvaluator::evaluate(given);
+  } catch (const Error&) {
+    v.eval = false;
+  }
+  return v;
+}
+
+}  // namespace
+
+TEST_CASE("a plan that the law calls one is never refused by eval, and the other way round", "[explore][subject][plan]") {
+  const std::vector<std::string> all{"accelerators", "tp_size", "pp_size", "ep_size", "cp_size", "v_stages", "seq_len", "cached_prefix_len", "batch_size"};
+  int plans = 0, none = 0;
+  const auto check = [&](const Scenario& s, const Subject& law, const std::vector<std::pair<std::string, double>>& moved) {
+    const auto v = verdicts(s, law, moved);
+    std::string words;
+    for (const auto& [name, x] : moved) words += name + "=" + std::to_string(x) + " ";
+    INFO(s.workload->name << ": " << words);
+    CHECK(v.law == v.eval);
+    ++(v.eval ? plans : none);
+  };
+  for (const char* model : {"Llama3_70B", "Mixtral_8x7B"}) {
+    auto s = scenario(model, "H100", 1024, Mode::serve);
+    s.tp_size = 1;
+    s.batch_size = 2048;
+    const auto serve = subject_of(s, all);
+    for (const double tp : {1.0, 3.0, 8.0, 64.0, 128.0})
+      for (const double pp : {1.0, 2.0, 128.0})
+        for (const double ep : {1.0, 2.0, 16.0}) check(s, serve, {{"tp_size", tp}, {"pp_size", pp}, {"ep_size", ep}});
+    for (const double prompt : {1.0, 1024.0})
+      for (const double cached : {0.0, 1.0, 1023.0, 1024.0, 4096.0}) check(s, serve, {{"seq_len", prompt}, {"cached_prefix_len", cached}});
+    s.mode = Mode::train;
+    s.seq_len = 64;
+    const auto train = subject_of(s, all);
+    for (const double tp : {1.0, 2.0, 128.0})
+      for (const double stages : {1.0, 8.0, 16.0})
+        for (const double cp : {1.0, 64.0, 128.0}) check(s, train, {{"tp_size", tp}, {"pp_size", 4.0}, {"v_stages", stages}, {"cp_size", cp}});
+    s.shard_size = 8;
+    s.microbatch_size = 2;
+    s.microbatch_count = 1;
+    const auto sharded = subject_of(s, all);
+    for (const double tp : {1.0, 8.0, 64.0, 1024.0})
+      for (const double batch : {1024.0, 2048.0, 4096.0}) check(s, sharded, {{"tp_size", tp}, {"batch_size", batch}});
+  }
+  for (const Mode mode : {Mode::serve, Mode::train, Mode::infer}) {
+    auto s = scenario("Llama3_8B", "H100", 8, mode);
+    s.tp_size = 1;
+    const auto follows = subject_of(s, all);
+    for (double n = 1; n <= 34; ++n) check(s, follows, {{"accelerators", n}});
+    s.accelerators_per_node = 4;
+    const auto given = subject_of(s, all);
+    for (double n = 1; n <= 34; ++n) check(s, given, {{"accelerators", n}});
+  }
+  CHECK(plans > 100);
+  CHECK(none > 100);
+}
+
+TEST_CASE("a plan that eval refuses is no subject, with eval's reason", "[explore][subject][plan]") {
+  auto s = scenario("Llama3_70B", "H100", 8, Mode::serve);
+  s.tp_size = 4;
+  s.ep_size = 2;
+  CHECK_THROWS_WITH(subject_of(s), ContainsSubstring("no experts"));
+  const std::vector<std::string> batch{"output_tokens"}, degrees{"ep_size"};
+  CHECK_THROWS_WITH(subject_of(s, batch), ContainsSubstring("no experts"));
+  CHECK_NOTHROW(subject_of(s, degrees));
+}
+
+TEST_CASE("figures of specs are inputs of what is no law", "[explore][subject][figures]") {
+  const Zoo& zoo = standard_zoo();
+  const auto& h100 = zoo.at<HardwareNode>("H100");
+  const double bandwidth = h100.memory.bandwidth->base();
+  auto s = scenario("Llama3_70B", "H100", 8, Mode::serve);
+  s.fidelity = Fidelity::textbook;
+  const auto subject = subject_of(s);
+  const auto moved = [](const Subject& of, std::string_view input, double factor, std::string_view result) {
+    auto point = of.point;
+    point[of.input(input)] *= factor;
+    return of.entry(point)[of.result(result)];
+  };
+  CHECK(subject.point[subject.input("hardware.memory.bandwidth")] == bandwidth);
+  // The same as a device of one's own.
+  HardwareNode fast = h100;
+  fast.memory.bandwidth = *fast.memory.bandwidth * 2.0;
+  auto other = s;
+  other.hardware = &fast;
+  CHECK(moved(subject, "hardware.memory.bandwidth", 2, "itl") == subject_of(other).entry(subject_of(other).point)[subject.result("itl")]);
+  CHECK(moved(subject, "conventions.textbook_efficiency", 0.5, "ttft") > 1.5 * moved(subject, "batch_size", 1, "ttft"));
+  CHECK(moved(subject, "workload.shape.layers", 1, "itl") == moved(subject, "batch_size", 1, "itl"));
+  CHECK(subject.entry.inputs[subject.input("workload.shape.layers")].integral);
+  CHECK(h100.memory.bandwidth->base() == bandwidth);  // on a copy
+  CHECK_THROWS_WITH(subject.input("hardware.memory.bandwith"), ContainsSubstring("hardware.memory.bandwidth"));
+
+  // A figure behind two pointers: the fleet's node's device.
+  const auto economics = ResolverRegistry::standard().share("EconomicsModel");
+  Record in(*economics, Side::inputs);
+  in.set("fleet", &zoo.at<Fleet>("Research_256")).set("duration_days", 30.0);
+  const auto books = subject_of(economics, in.data());
+  CHECK(moved(books, "fleet.node.accelerator.power.tdp", 2, "it_energy") == Approx(2 * moved(books, "duration_days", 1, "it_energy")).epsilon(1e-9));
+  CHECK(moved(books, "fleet.node_count", 2, "capex") == Approx(2 * moved(books, "duration_days", 1, "capex")));
+  CHECK(moved(books, "duration_days", 1, "it_energy") == books.entry(books.point)[books.result("it_energy")]);
 }
