@@ -35,6 +35,28 @@ class PluginHost::Impl {
     look();
   }
 
+  void inspect() {
+    const std::lock_guard lock(mutex_);
+    look();
+    auto isolated = options_;
+    isolated.isolation = Isolation::always;
+    for (auto& c : candidates_) {
+      if (c.record.state != PluginState::found || record_of(c).state != PluginState::found) continue;
+      try {
+        if (c.manifest) {
+          vet(c, options_);
+          c.record.state = PluginState::vetted;
+        } else {
+          std::vector<Loaded> next;
+          next.push_back(open(c, isolated));
+          (void)take(std::move(next));
+        }
+      } catch (const std::exception& error) {
+        refuse(c.record, error, c.manifest ? "vet" : "open");
+      }
+    }
+  }
+
   [[nodiscard]] std::vector<PluginRecord> records() const {
     const std::lock_guard lock(mutex_);
     std::vector<PluginRecord> out;
@@ -61,11 +83,9 @@ class PluginHost::Impl {
     }
     std::vector<Loaded> next;
     try {
-      next.push_back(open(candidate));
+      next.push_back(open(candidate, options_));
     } catch (const std::exception& error) {
-      candidate.record.failure = failure_of(error, "open");
-      candidate.record.state = PluginState::refused;
-      remember(candidate.record);
+      refuse(candidate.record, error);
       throw;
     }
     return take(std::move(next)).front();
@@ -82,11 +102,9 @@ class PluginHost::Impl {
       if (c.record.state == PluginState::skipped) continue;
       if (std::any_of(loaded_.begin(), loaded_.end(), [&](const Loaded& p) { return same_file(p.candidate.record, c.record); })) continue;
       try {
-        fresh.push_back(open(c));
+        fresh.push_back(open(c, options_));
       } catch (const std::exception& error) {
-        c.record.failure = failure_of(error, "open");
-        c.record.state = PluginState::refused;
-        remember(c.record);
+        refuse(c.record, error);
         report.failed.push_back(c.record);
       }
     }
@@ -184,6 +202,9 @@ class PluginHost::Impl {
 
   static std::string place_of(const PluginRecord& r) { return (r.manifest.empty() ? r.library : r.manifest).generic_string(); }
 
+  static fs::path folder_of(const PluginRecord& r) { return (r.manifest.empty() ? r.library : r.manifest).parent_path(); }
+  static int priority(const Candidate& c) { return c.manifest ? c.manifest->priority : Manifest().priority; }
+
   static bool same_file(const PluginRecord& a, const PluginRecord& b) {
     const auto& x = a.library.empty() ? a.manifest : a.library;
     const auto& y = b.library.empty() ? b.manifest : b.library;
@@ -205,7 +226,10 @@ class PluginHost::Impl {
       for (std::size_t k = 0; k < i; ++k) {
         auto& first = candidates_[k];
         if (first.record.name != c.record.name || first.record.state != PluginState::found) continue;
-        auto& loses = options_.prefer == Prefer::newest && is_newer(c.record.version, first.record.version) ? first : c;
+        // Folders are in the order of the user; within one, names of files say nothing, and the manifests decide.
+        const bool ahead = options_.prefer == Prefer::newest ? is_newer(c.record.version, first.record.version)
+                                                             : folder_of(c.record) == folder_of(first.record) && priority(c) > priority(first);
+        auto& loses = ahead ? first : c;
         const auto& wins = &loses == &c ? first : c;
         loses.record.state = PluginState::skipped;
         loses.record.note = fmt::format("skipped: another plugin of this name is used, {}", place_of(wins.record));
@@ -232,6 +256,13 @@ class PluginHost::Impl {
   void remember(const PluginRecord& record) {
     for (auto& c : candidates_)
       if (same_file(c.record, record) || (c.record.library.empty() && c.record.manifest == record.manifest)) c.record = record;
+  }
+
+  /// A failure that is known already says more than the error that repeats it.
+  void refuse(PluginRecord& record, const std::exception& error, const char* stage = "open") {
+    if (!record.failure) record.failure = failure_of(error, stage);
+    record.state = PluginState::refused;
+    remember(PluginRecord(record));
   }
 
   Loaded* find(const std::string& name) {
@@ -265,8 +296,14 @@ class PluginHost::Impl {
                          .hint = did_you_mean(name, names)}, name, "find");
   }
 
-  Loaded open(const Candidate& candidate) {
-    auto out = open_candidate(candidate, options_, services_, false);
+  Loaded open(const Candidate& candidate, const HostOptions& options) {
+    auto out = open_candidate(candidate, options, services_, false);
+    std::vector<std::string> others;
+    for (const auto& c : candidates_) others.push_back(c.record.name);
+    if (auto odd = unknown_variables(out.description, others); !odd.empty()) {
+      services_->log(MLS_LOG_WARNING, odd);
+      out.candidate.record.note = std::move(odd);
+    }
     if (const auto* known = find(out.name())) {
       if (known->description.version != out.description.version)
         fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.105", .message = fmt::format("the plugin '{}' is loaded in another version", out.name()), .key = out.name(),
@@ -314,6 +351,7 @@ class PluginHost::Impl {
 PluginHost::PluginHost(HostOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 PluginHost::~PluginHost() = default;
 void PluginHost::discover() { impl_->discover(); }
+void PluginHost::inspect() { impl_->inspect(); }
 std::vector<PluginRecord> PluginHost::records() const { return impl_->records(); }
 std::string PluginHost::load(const std::string& name_or_path) { return impl_->load(name_or_path); }
 LoadReport PluginHost::load_all() { return impl_->load_all(); }

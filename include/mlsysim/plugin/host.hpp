@@ -61,6 +61,7 @@ struct PluginFailure {
   std::string stage;  ///< "manifest", "vet", "dlopen", "initialize", "register_all", "solve of acme/X", ...
   MlsStatus code = MLS_UNKNOWN;
   std::string message, hint;
+  std::string first_problem{};  ///< of a message with several, in one line
 };
 
 /// One plugin as `mlsysim plugin list` shows it.
@@ -101,6 +102,9 @@ class PluginHost {
 
   /// Looks at all sources and reads manifests. Failures become records.
   void discover();
+  /// Looks, and checks each plugin that may be loaded without running its code in this process: one with a manifest is
+  /// vetted, a library without one is asked in a process of its own. Failures become records.
+  void inspect();
   /// All plugins in order of their sources, and bytewise by name within one.
   [[nodiscard]] std::vector<PluginRecord> records() const;
 
@@ -151,6 +155,10 @@ class PluginHost {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Path of the library that this process is opening now; a null pointer where it opens none. A handler of signals may ask:
+/// code of a library can end the process before it is a plugin.
+[[nodiscard]] const char* library_being_opened() noexcept;
 
 /// "found", ...
 [[nodiscard]] std::string_view name_of(PluginState state);

@@ -33,6 +33,10 @@ struct Loaded {
 /// @throws PluginFault for a key that no option has
 [[nodiscard]] std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const std::optional<Manifest>& manifest);
 
+/// Variables of the environment that are written for options of this plugin and name none; empty, or a sentence.
+/// @param others names of the plugins that were found: a variable may be for one of a longer name
+[[nodiscard]] std::string unknown_variables(const PluginDescription& plugin, const std::vector<std::string>& others);
+
 /// Publishes what a set of plugins registers, beside what ships. Plugins that cannot be taken are moved to `refused`
 /// with the reason, as a whole; resolvers that exist already are used as they are.
 void publish(std::vector<Loaded>& plugins, ObjectTable& objects, std::vector<std::pair<Loaded, PluginFailure>>& refused);
