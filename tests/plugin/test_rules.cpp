@@ -5,6 +5,7 @@
 #include <mlsysim/plugin/fault.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/units/unit.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include "support/catch.hpp"
 
@@ -177,6 +178,19 @@ TEST_CASE("a failed initialise is remembered until plugins are looked for again"
   CHECK_THROWS_WITH(host.load("bad"), ContainsSubstring("the licence server is away"));
   host.discover();
   CHECK(host.load("bad") == "bad");
+}
+
+TEST_CASE("the plugin of the how-to refuses a device without a power limit", "[plugin]") {
+  PluginHost host(closed({kBuild + "/tests/plugin/mlsysim-plugin-my_power.so"}));
+  REQUIRE(host.load_all().failed.empty());
+  PipelineBuilder b;
+  b.registry(ResolverRegistry::standard()).stage("my_power/PassEnergy").given("hardware").given("duration");
+  const auto pipeline = b.build();
+  auto device = standard_zoo().at<HardwareNode>("H100");
+  CHECK(number(pipeline.run({{"hardware", &device}, {"duration", 20 * unit::ms}}), "pass_energy") == 14);  // 700 W
+  device.power.tdp.reset();
+  device.entry = nullptr;
+  CHECK_THROWS_WITH(pipeline.run({{"hardware", &device}, {"duration", 20 * unit::ms}}), ContainsSubstring("H100 has no TDP specified"));
 }
 
 TEST_CASE("every code of an error arrives as it was sent", "[plugin]") {
