@@ -171,7 +171,7 @@ Answer load_plugins() {
   for (const auto& r : plugins().records())
     if (r.state == plugin::PluginState::initialised && !r.note.empty()) out.diagnostics += fmt::format("mlsysim: warning: plugin '{}': {}\n", r.name, r.note);
   for (const auto& r : report.failed) {
-    if (r.source == "named" || r.source == "MLSYSIM_PLUGINS" || asked_for(r.name))
+    if (r.source == "named" || asked_for(r.name))
       throw PluginError({.id = "mlsysim.cli.061", .message = fmt::format("the plugin '{}' cannot be used", r.name), .key = r.name,
                          .found = r.failure->message, .expected = "a plugin that loads", .hint = r.failure->hint});
     out.diagnostics += fmt::format("mlsysim: warning: plugin '{}' is left out: {}\n", r.name, why(r));

@@ -197,6 +197,7 @@ Loaded open_candidate(Candidate candidate, const HostOptions& options, const std
       out.zoo.push_back({d.name, file.generic_string(), read_file(file, 16ULL << 20)});
       d.zoo.push_back({file.filename().string(), {}});
     }
+  out.limits = options.limits;
   out.settings = settings_of(d, candidate.manifest);
   record.name = d.name;
   record.version = d.version;

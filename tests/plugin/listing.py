@@ -123,6 +123,17 @@ def secure(top):
     expect(marker.exists(), "the program of MLSYSIM_PLUGIN_WORKER does not run elsewhere", done)
 
 
+def allowed_names(top):
+    """MLSYSIM_PLUGINS may name a package of Python, which this program does not know: a warning, and an answer."""
+    folder = top / "allowed"
+    folder.mkdir()
+    (folder / "mlsysim-plugin-hello-c.so").write_bytes(GOOD.read_bytes())
+    done = run(*ASK, folder=folder, MLSYSIM_PLUGINS="hello-c,my-power")
+    expect(done.returncode == 0 and "warning: plugin 'my-power' is left out" in done.stderr and "4.776" in done.stdout, "a name that is not found", done)
+    done = run("--strict-plugins", *ASK, folder=folder, MLSYSIM_PLUGINS="hello-c,my-power")
+    expect(done.returncode == 3, "a name that is not found, strictly", done)
+
+
 def misspelt_variable(top):
     done = run("--plugin", GOOD, *ASK, MLSYSIM_PLUGIN_HELLO_C_GAINN="5")
     expect(done.returncode == 0 and "MLSYSIM_PLUGIN_HELLO_C_GAINN names no option of 'hello-c'" in done.stderr, "a misspelt variable", done)
@@ -132,7 +143,7 @@ def misspelt_variable(top):
 
 def main():
     with tempfile.TemporaryDirectory() as top:
-        for test in (broken_behind_manifests, bad_manifests, ends_the_process, asked_for, secure, misspelt_variable):
+        for test in (broken_behind_manifests, bad_manifests, ends_the_process, asked_for, secure, allowed_names, misspelt_variable):
             test(pathlib.Path(top))
             print(f"{test.__name__}: as it should be")
     return 0

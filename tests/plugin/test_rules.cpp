@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <sys/wait.h>
@@ -153,6 +154,22 @@ TEST_CASE("a bare name that two plugins have is an error with both, in pipelines
   CHECK_THROWS_WITH(ResolverRegistry::standard().at("Model"), ContainsSubstring("several resolvers are called 'Model'"));
   CHECK_THROWS_WITH(pipeline_of("Model", "x"), ContainsSubstring("several resolvers are called 'Model'") && ContainsSubstring("bad/Model, probe/Model") &&
                                                    ContainsSubstring("[mlsysim.resolve.041]"));
+}
+
+TEST_CASE("one load asks for a process of its own, and a plugin stays where it is", "[plugin]") {
+  const Placement apart{.isolation = Isolation::always, .limits = IsolationLimits{.timeout = std::chrono::milliseconds(5000)}};
+  for (const auto isolated : {true, false}) {
+    PluginHost host(closed({kProbe + ".so"}));
+    CHECK(host.load_all(isolated ? apart : Placement{}).failed.empty());
+    CHECK(host.records().at(0).isolated == isolated);
+    CHECK(number(pipeline_of("probe/Model", "x").run({{"x", 1.0}}), "y") == 2);
+    const auto again = host.load_all(apart);
+    CHECK(again.failed.size() == (isolated ? 0 : 1));
+    if (isolated) CHECK(host.load("probe", apart) == "probe");
+    else CHECK_THROWS_WITH(host.load("probe", apart), ContainsSubstring("runs in this process already"));
+    (void)host.reload("probe");
+    CHECK(host.records().at(0).isolated == isolated);
+  }
 }
 
 TEST_CASE("a variable that names no option is a warning", "[plugin]") {

@@ -11,7 +11,7 @@ import os
 
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
-from .errors import _input_error
+from .errors import LookupError, _input_error
 from .results import Infeasible
 
 __all__ = ["Difference", "Exploration", "FoundPoint", "Lever", "Sensitivity", "Solution", "Subject", "Sweep", "Uncertainty", "ask"]
@@ -27,7 +27,12 @@ def ask(what, hardware=None, **options):
     if isinstance(what, str):
         if hardware is not None:
             options["hardware"] = hardware
-        return Subject(_core._ask_resolver(what, options))
+        try:
+            return Subject(_core._ask_resolver(what, options))
+        except LookupError as error:
+            from .plugins import _explain_absence
+
+            _explain_absence(what, error)
     asked = {"workload": what, "hardware": hardware, **options}
     return Subject(_core._ask_scenario({k: v for k, v in asked.items() if v is not None}))
 

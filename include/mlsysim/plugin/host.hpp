@@ -56,6 +56,13 @@ struct HostOptions {
   std::function<void(std::int32_t level, std::string_view text)> log{};  ///< lines that plugins log
 };
 
+/// Where the code of what a call loads runs, beyond what the host was made with.
+struct Placement {
+  Isolation isolation = Isolation::as_asked;
+  std::vector<std::string> isolated{};      ///< names, of those that `load_all` finds
+  std::optional<IsolationLimits> limits{};  ///< instead of those of the host
+};
+
 /// Why a plugin is not there.
 struct PluginFailure {
   std::string stage;  ///< "manifest", "vet", "dlopen", "initialize", "register_all", "solve of acme/X", ...
@@ -108,10 +115,11 @@ class PluginHost {
   /// All plugins in order of their sources, and bytewise by name within one.
   [[nodiscard]] std::vector<PluginRecord> records() const;
 
-  /// Loads one plugin by name or path; loading it again returns the same. @return its name @throws PluginFault
-  std::string load(const std::string& name_or_path);
+  /// Loads one plugin by name or path; loading it again returns the same. @return its name
+  /// @throws PluginFault, also where one that runs in this process is asked for in a process of its own
+  std::string load(const std::string& name_or_path, const Placement& how = {});
   /// Loads all that were found and may be loaded. A plugin that fails does not keep others from loading.
-  LoadReport load_all();
+  LoadReport load_all(const Placement& how = {});
   /// Withdraws what a plugin registered and shuts it down; runs that use it keep its code. @throws LookupError
   void unload(const std::string& name);
   /// Loads the file again, from a private copy, and switches new runs over. On failure the old one stays.

@@ -20,6 +20,7 @@ struct Loaded {
   std::vector<std::shared_ptr<PluginResolver>> resolvers;
   std::vector<std::shared_ptr<PluginCallback>> callbacks;
   std::uint64_t uses = 1;
+  IsolationLimits limits{};  ///< of its process, where it has one
 
   [[nodiscard]] const std::string& name() const { return description.name; }
 };
