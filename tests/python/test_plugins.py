@@ -183,7 +183,7 @@ def test_a_library_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
         row = next(r for r in mlsysim.plugins.list_plugins() if r["name"] == name)
         assert row["isolated"] and row["state"] == "initialised"
         with pytest.raises(mlsysim.PluginError, match="SIGABRT"):
-            mlsysim.ResolverFactory.get("bad/Model")().solve(x="5 s")
+            mlsysim.ResolverFactory.get("bad/Model")().solve(x="1 s")
     finally:
         mlsysim.plugins.unload(name)
     name = mlsysim.plugins.load(HELLO)
@@ -200,8 +200,8 @@ def test_a_library_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
 def test_a_call_that_takes_too_long_is_ended():
     name = mlsysim.plugins.load(BAD / "mlsysim-plugin-loops.so", isolated=True, limits={"timeout": "300 ms"})
     try:
-        with pytest.raises(mlsysim.PluginError, match="DEADLINE_EXCEEDED"):
-            mlsysim.ResolverFactory.get("bad/Model")().solve(x="5 s")
+        with pytest.raises(mlsysim.PluginError, match="no answer after 300 ms"):
+            mlsysim.ResolverFactory.get("bad/Model")().solve(x="1 s")
     finally:
         mlsysim.plugins.unload(name)
 
@@ -254,18 +254,18 @@ def test_load_all_isolates_and_is_strict(tmp_path, monkeypatch):
 def test_callbacks_of_libraries_watch_pipelines():
     class Own(mlsysim.BaseModel):
         """A stage of Python beside it."""
-        requires = ("y",)
+        requires = ("w",)
 
         class produces(mlsysim.SolverResult):
             z: float
 
-        def solve(self, y: float):
-            return self.produces(z=2 * y)
+        def solve(self, w: float):
+            return self.produces(z=2 * w)
 
     name = mlsysim.plugins.load(PROBE)
     try:
         pipeline = mlsysim.Pipeline([mlsysim.ResolverFactory.get("probe/Model"), Own])
-        seen = [list(pipeline.run(x=float(i)).values())[0].events for i in range(3)]
+        seen = [list(pipeline.run(x=float(i), w=1.0).values())[0].events for i in range(3)]
         assert seen[0] == 0 and 0 < seen[1] < seen[2]
     finally:
         mlsysim.plugins.unload(name)

@@ -203,7 +203,7 @@ class SystemEvaluator:
         except LookupError as error:
             from .plugins import _explain_absence
 
-            _explain_absence(error.key, error)
+            _explain_absence(error.facts.key, error)
 
     @staticmethod
     def options():
