@@ -3,6 +3,7 @@
 /// A stage written in Python is a resolver made at run time that holds its Python object: nothing is lost when Python
 /// drops its own reference. It takes the GIL around calls and destruction and is not thread-safe.
 
+#include "plugin_host.hpp"
 #include "result_box.hpp"
 #include "values.hpp"
 
@@ -186,6 +187,7 @@ std::shared_ptr<HeldRun> execute(const Pipeline& pipeline, const py::dict& value
     callbacks.push_back(std::make_unique<PyCallback>(py::reinterpret_borrow<py::object>(observer), classes, held));
     options.callbacks.push_back(callbacks.back().get());
   }
+  for (auto* callback : the_host().callbacks()) options.callbacks.push_back(callback);
   const py::gil_scoped_release free;
   held->run.execute(options);
   return held;

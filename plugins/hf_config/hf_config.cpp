@@ -1,9 +1,12 @@
-// An importer and an exporter: config.json of a model hub to an entry of the zoo, and any entry to CSV.
+// An importer and an exporter: config.json of a model hub to an entry of the zoo, and any entry to CSV. An importer that
+// guesses gives a wrong model with a straight face, so this one refuses what it does not know.
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cctype>
+#include <ctime>
 
 namespace {
 
@@ -12,7 +15,7 @@ using Json = nlohmann::json;
 
 [[noreturn]] void refuse(std::string_view file, std::string message, std::string found, std::string expected) {
   throw InputError({.id = "hf_config.001", .message = std::move(message), .key = std::string(file), .found = std::move(found), .expected = std::move(expected),
-                    .hint = "give the config.json of a decoder", .where = {std::string(file)}});
+                    .hint = "give the config.json of a decoder of a known family, or write the entry by hand", .where = {std::string(file)}});
 }
 
 /// A name that the zoo takes, from the name of the file: "meta-llama--Llama-3.json" gives Llama_3.
@@ -26,32 +29,180 @@ std::string entry_name(std::string_view file) {
   return name;
 }
 
-std::string import_config(std::string_view file, std::string_view bytes) {
-  const auto json = Json::parse(bytes, nullptr, false);
-  if (!json.is_object()) refuse(file, "the file is no JSON object", "something else", "{\"hidden_size\": ..., ...}");
-  const auto count = [&](const char* key, double fallback) {
-    const auto at = json.find(key);
-    if (at == json.end() || at->is_null()) {
-      if (fallback < 0) refuse(file, std::string("'") + key + "' is missing", "no such key", "a whole number");
-      return fallback;
-    }
-    if (!at->is_number() || at->get<double>() <= 0) refuse(file, std::string("'") + key + "' is no count", at->dump(), "a whole number above 0");
-    return at->get<double>();
-  };
-  const double layers = count("num_hidden_layers", -1), hidden = count("hidden_size", -1), heads = count("num_attention_heads", -1);
-  const double ffn = count("intermediate_size", -1), vocab = count("vocab_size", -1);
-  const double kv_heads = count("num_key_value_heads", heads), head_dim = count("head_dim", hidden / heads);
-  const auto activation = json.value("hidden_act", std::string());
-  const bool gated = activation == "silu" || activation == "swiglu" || activation.find("glu") != std::string::npos;
-  const auto whole = [](double x) { return std::to_string(static_cast<long long>(x)); };
-  std::string out = "schema: mlsysim/model@1\nentries:\n- name: " + entry_name(file) +
-                    "\n  source: {kind: secondary, note: config.json of a model hub, recorded: 2026-11-21}\n  category: language\n  architecture: decoder\n";
-  if (json.contains("max_position_embeddings")) out += "  max_positions: " + whole(count("max_position_embeddings", -1)) + "\n";
-  out += "  shape: {layers: " + whole(layers) + ", hidden: " + whole(hidden) + ", ffn: " + whole(ffn) + ", gated_ffn: " + (gated ? "true" : "false") + ", heads: " + whole(heads) +
-         ", kv_heads: " + whole(kv_heads) + ", head_dim: " + whole(head_dim) + ", vocab: " + whole(vocab) +
-         ", tied_embeddings: " + (json.value("tie_word_embeddings", false) ? "true" : "false") + "}\n";
-  return out;
+/// Where a family keeps its experts.
+enum class Experts { none, local, qwen, deepseek };
+/// Which layers see a window only.
+enum class Window { never, every_layer, every_second, listed };
+
+/// What a config.json leaves to the code of its family. A key that it does not hold has the default of that code, and
+/// defaults differ, so a family is imported only when it is in this table.
+struct Family {
+  std::string_view type;
+  Experts experts;
+  Window window;
+  bool kv_heads_may_lack;  ///< every head has its own keys then
+  bool head_dim_may_lack;  ///< hidden / heads then
+  bool tied;               ///< where tie_word_embeddings is not stated
+  std::string_view shape;  ///< further fields of the shape
+};
+// Every one of them has a gated feed-forward layer, whatever hidden_act is: SwiGLU with silu, GeGLU with gelu.
+constexpr std::array<Family, 11> kFamilies{{
+    {"llama", Experts::none, Window::never, true, true, false, ""},
+    {"mistral", Experts::none, Window::every_layer, false, true, false, ""},
+    {"mixtral", Experts::local, Window::every_layer, false, true, false, ""},
+    {"qwen2", Experts::none, Window::never, false, true, false, ", qkv_biases: true"},
+    {"qwen3", Experts::none, Window::never, false, false, false, ", qk_norm: head"},
+    {"qwen3_moe", Experts::qwen, Window::never, false, false, false, ", qk_norm: head"},
+    {"gemma", Experts::none, Window::never, false, false, true, ""},
+    {"gemma2", Experts::none, Window::every_second, false, false, true, ", norms_per_layer: 4"},
+    {"gpt_oss", Experts::local, Window::listed, false, false, false, ", expert_biases: true, router_biases: true, attention_sinks: true"},
+    {"deepseek_v3", Experts::deepseek, Window::never, false, true, false, ""},
+    {"kimi_k2", Experts::deepseek, Window::never, false, true, false, ""},
+}};
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::array<char, 16> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d", &utc)};
 }
+
+/// One config.json; what it cannot be sure of it refuses.
+class Config {
+ public:
+  Config(std::string_view file, std::string_view bytes) : file_(file), json_(Json::parse(bytes, nullptr, false)) {
+    if (!json_.is_object()) refuse(file_, "the file is no JSON object", "something else", "{\"model_type\": ..., ...}");
+    std::string known;
+    for (const auto& f : kFamilies) known += (known.empty() ? "" : ", ") + std::string(f.type);
+    const auto* type = at("model_type");
+    if (type == nullptr) refuse(file_, "'model_type' is missing", "no such key", "one of " + known);
+    for (const auto& f : kFamilies)
+      if (type->is_string() && type->get<std::string>() == f.type) family_ = &f;
+    if (family_ == nullptr) refuse(file_, "the model is of a family that is not imported", type->dump(), "one of " + known);
+  }
+
+  [[nodiscard]] std::string entry() const {
+    const auto layers = count("num_hidden_layers"), hidden = count("hidden_size"), heads = count("num_attention_heads");
+    const auto ffn = count("intermediate_size"), vocab = count("vocab_size");
+    const auto kv_heads = family_->kv_heads_may_lack && at("num_key_value_heads") == nullptr ? heads : count("num_key_value_heads");
+    activation();
+    if (flag("mlp_bias", false)) refuse(file_, "biases of the feed-forward layer are not imported", "\"mlp_bias\": true", "false");
+    std::string shape = "layers: " + text(layers) + ", hidden: " + text(hidden) + ", ffn: " + text(ffn) + ", gated_ffn: true, heads: " + text(heads) +
+                        ", kv_heads: " + text(kv_heads) + ", head_dim: " + text(head_dim(hidden, heads)) + ", vocab: " + text(vocab) +
+                        ", tied_embeddings: " + (flag("tie_word_embeddings", family_->tied) ? "true" : "false") + std::string(family_->shape);
+    if (flag("attention_bias", false)) shape += ", attention_biases: true";
+    const auto attention = attention_of(heads, kv_heads, layers), moe = experts_of(ffn, layers, shape);
+    std::string note = "config.json of a model hub";
+    if (at("num_nextn_predict_layers") != nullptr && count_or_zero("num_nextn_predict_layers") > 0) note += "; without its layers for further tokens";
+    return "schema: mlsysim/model@1\nentries:\n- name: " + entry_name(file_) + "\n  source: {kind: secondary, note: " + note + ", recorded: " + today() +
+           "}\n  category: language\n  architecture: decoder\n" +
+           (at("max_position_embeddings") != nullptr ? "  max_positions: " + text(count("max_position_embeddings")) + "\n" : "") + "  shape: {" + shape +
+           "}\n  attention: {" + attention + "}\n" + (moe.empty() ? "" : "  moe: {" + moe + "}\n");
+  }
+
+ private:
+  using Count = long long;
+  static std::string text(Count n) { return std::to_string(n); }
+
+  [[nodiscard]] const Json* at(const char* key) const {
+    const auto found = json_.find(key);
+    return found == json_.end() || found->is_null() ? nullptr : &*found;
+  }
+  [[nodiscard]] const Json& needed(const char* key, const char* expected) const {
+    const auto* value = at(key);
+    if (value == nullptr) refuse(file_, std::string("'") + key + "' is missing", "no such key", expected);
+    return *value;
+  }
+  [[nodiscard]] Count count_or_zero(const char* key) const {
+    const auto& value = needed(key, "a whole number");
+    if (!value.is_number_integer() || value.get<Count>() < 0) refuse(file_, std::string("'") + key + "' is no count", value.dump(), "a whole number");
+    return value.get<Count>();
+  }
+  [[nodiscard]] Count count(const char* key) const {
+    if (const auto n = count_or_zero(key); n > 0) return n;
+    refuse(file_, std::string("'") + key + "' is no count", "0", "a whole number above 0");
+  }
+  [[nodiscard]] bool flag(const char* key, bool otherwise) const {
+    const auto* value = at(key);
+    if (value == nullptr) return otherwise;
+    if (!value->is_boolean()) refuse(file_, std::string("'") + key + "' is no flag", value->dump(), "true or false");
+    return value->get<bool>();
+  }
+
+  /// It changes no size, but an unknown one may belong to another feed-forward layer.
+  void activation() const {
+    const bool gemma = family_->type.starts_with("gemma");
+    const auto* key = gemma && at("hidden_act") == nullptr ? "hidden_activation" : "hidden_act";
+    const auto* known = gemma ? "gelu or gelu_pytorch_tanh" : "silu";
+    const auto& value = needed(key, known);
+    if (!value.is_string() || (gemma ? value != "gelu" && value != "gelu_pytorch_tanh" : value != "silu"))
+      refuse(file_, std::string("'") + key + "' is not that of " + std::string(family_->type), value.dump(), known);
+  }
+
+  [[nodiscard]] Count head_dim(Count hidden, Count heads) const {
+    if (family_->experts == Experts::deepseek) return count("qk_nope_head_dim") + count("qk_rope_head_dim");
+    if (!family_->head_dim_may_lack || at("head_dim") != nullptr) return count("head_dim");
+    if (hidden % heads != 0) refuse(file_, "'hidden_size' is no multiple of 'num_attention_heads'", text(hidden) + " and " + text(heads), "a multiple, or 'head_dim'");
+    return hidden / heads;
+  }
+
+  [[nodiscard]] std::string attention_of(Count heads, Count kv_heads, Count layers) const {
+    if (family_->experts == Experts::deepseek)
+      return "kind: mla, q_lora_rank: " + text(count("q_lora_rank")) + ", kv_lora_rank: " + text(count("kv_lora_rank")) + ", nope_head_dim: " +
+             text(count("qk_nope_head_dim")) + ", rope_head_dim: " + text(count("qk_rope_head_dim")) + ", value_head_dim: " + text(count("v_head_dim"));
+    std::string out = std::string("kind: ") + (kv_heads == heads ? "mha" : kv_heads == 1 ? "mqa" : "gqa");
+    if (flag("use_sliding_window", false)) refuse(file_, "a window in some layers is not imported for this family", "\"use_sliding_window\": true", "false");
+    if (family_->window == Window::never || at("sliding_window") == nullptr) return out;
+    Count full = 0;
+    if (family_->window == Window::every_second) full = layers / 2;
+    if (family_->window == Window::listed) {
+      const auto& list = needed("layer_types", "the kind of each layer");
+      for (const auto& kind : list) {
+        if (kind != "full_attention" && kind != "sliding_attention") refuse(file_, "'layer_types' holds an unknown kind", kind.dump(), "full_attention or sliding_attention");
+        full += kind == "full_attention" ? 1 : 0;
+      }
+      if (static_cast<Count>(list.size()) != layers) refuse(file_, "'layer_types' does not name every layer", std::to_string(list.size()) + " kinds", text(layers));
+    }
+    return out + ", sliding_window: " + text(count("sliding_window")) + ", full_attention_layers: " + text(full);
+  }
+
+  /// The mixture of experts; empty for a dense model.
+  [[nodiscard]] std::string experts_of(Count ffn, Count layers, std::string& shape) const {
+    const auto moe = [](Count experts, Count top_k, Count shared, Count width, Count dense) {
+      return "experts: " + text(experts) + ", top_k: " + text(top_k) + ", shared_experts: " + text(shared) + ", expert_ffn: " + text(width) + ", dense_layers: " + text(dense);
+    };
+    switch (family_->experts) {
+      case Experts::none:
+        for (const auto& [key, value] : json_.items())
+          if (key.find("expert") != std::string::npos && !value.is_null())
+            refuse(file_, std::string(family_->type) + " is a dense family, and the file speaks of experts", "\"" + key + "\": " + value.dump(), "no such key");
+        return {};
+      case Experts::local: return moe(count("num_local_experts"), count("num_experts_per_tok"), 0, ffn, 0);
+      case Experts::qwen:
+        if (count("decoder_sparse_step") != 1) refuse(file_, "experts in some layers only are not imported", "\"decoder_sparse_step\": " + text(count("decoder_sparse_step")), "1");
+        if (const auto* dense = at("mlp_only_layers"); dense != nullptr && !dense->empty())
+          return moe(count("num_experts"), count("num_experts_per_tok"), 0, count("moe_intermediate_size"), static_cast<Count>(dense->size()));
+        return moe(count("num_experts"), count("num_experts_per_tok"), 0, count("moe_intermediate_size"), 0);
+      case Experts::deepseek: {
+        if (count("moe_layer_freq") != 1) refuse(file_, "experts in some layers only are not imported", "\"moe_layer_freq\": " + text(count("moe_layer_freq")), "1");
+        const auto dense = count_or_zero("first_k_dense_replace");
+        if (dense >= layers) refuse(file_, "every layer is dense", "\"first_k_dense_replace\": " + text(dense), "less than num_hidden_layers");
+        // The selection of experts has a learned bias with this method.
+        if (needed("topk_method", "noaux_tc") != "noaux_tc") refuse(file_, "the choice of experts is not imported", at("topk_method")->dump(), "noaux_tc");
+        shape += ", router_biases: true";
+        return moe(count("n_routed_experts"), count("num_experts_per_tok"), count_or_zero("n_shared_experts"), count("moe_intermediate_size"), dense);
+      }
+    }
+    return {};
+  }
+
+  std::string_view file_;
+  Json json_;
+  const Family* family_ = nullptr;
+};
+
+std::string import_config(std::string_view file, std::string_view bytes) { return Config(file, bytes).entry(); }
 
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;

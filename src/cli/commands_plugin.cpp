@@ -1,3 +1,4 @@
+#include "output.hpp"
 #include "plugins.hpp"
 
 #include <mlsysim/report/table.hpp>
@@ -9,6 +10,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <unistd.h>
@@ -35,7 +41,10 @@ std::string provides_text(const plugin::PluginRecord& r) {
 std::string place_of(const plugin::PluginRecord& r) { return (r.library.empty() ? r.manifest : r.library).generic_string(); }
 
 std::string why(const plugin::PluginRecord& r) {
-  if (r.failure) return fmt::format("{}: {}", r.failure->stage, r.failure->message.substr(0, r.failure->message.find('\n')));
+  if (r.failure) {
+    const auto title = r.failure->message.substr(0, r.failure->message.find('\n'));
+    return fmt::format("{}: {}{}{}", r.failure->stage, title, r.failure->first_problem.empty() ? "" : ": ", r.failure->first_problem);
+  }
   return r.note;
 }
 
@@ -61,6 +70,38 @@ Json json_of(const plugin::OwnedValue& v) {
 std::string text_of(const plugin::OwnedValue& v) {
   const auto j = json_of(v);
   return j.is_string() ? j.get<std::string>() : j.is_object() ? fmt::format("{} {}", v.number, v.text) : j.dump();
+}
+
+/// Whether --isolated names it: who names a plugin cannot do without it.
+bool asked_for(const std::string& name) { return std::find(request().isolated.begin(), request().isolated.end(), name) != request().isolated.end(); }
+
+/// Says which plugin it was when a library ends the process while it is opened; nothing else could.
+/// Only calls that are safe in a handler of signals.
+void tell_who_ended_it() {
+  const char* library = plugin::library_being_opened();
+  if (library == nullptr) return;
+  for (const char* part : {"mlsysim: error: the plugin '", library, "' ended the process while it was being opened; remove it, or try --isolate-plugins\n"})
+    if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) return;
+}
+constexpr std::array kFatal{SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+std::array<struct sigaction, kFatal.size()> handlers_before;
+extern "C" void on_fatal_signal(int signal) {
+  tell_who_ended_it();
+  // The signal comes again when this returns, or is raised here, and then ends the process as it would have.
+  for (std::size_t i = 0; i < kFatal.size(); ++i)
+    if (kFatal[i] == signal) ::sigaction(signal, &handlers_before[i], nullptr);
+  ::raise(signal);
+}
+void watch_opening() {
+  struct sigaction handler{};
+  handler.sa_handler = on_fatal_signal;
+  for (std::size_t i = 0; i < kFatal.size(); ++i) ::sigaction(kFatal[i], &handler, &handlers_before[i]);
+  // A library may also call exit, and nobody is to take that for success.
+  (void)std::atexit([] {
+    if (plugin::library_being_opened() == nullptr) return;
+    tell_who_ended_it();
+    ::_exit(static_cast<int>(Exit::bad_input));
+  });
 }
 
 /// The plugin of a name or path, loaded.
@@ -110,6 +151,7 @@ void set_plugin_request(PluginRequest r) { request() = std::move(r); }
 
 plugin::PluginHost& plugins() {
   static auto& host = *new plugin::PluginHost([] {
+    watch_opening();
     plugin::HostOptions options;
     for (const auto& path : request().paths) options.paths.emplace_back(path);
     if (request().insecure) options.insecure = plugin::Look::yes;
@@ -126,8 +168,10 @@ Answer load_plugins() {
   Answer out;
   const auto report = plugins().load_all();
   for (const auto& name : request().isolated) (void)record_of(plugins().records(), name);  // one that is not there is an error
+  for (const auto& r : plugins().records())
+    if (r.state == plugin::PluginState::initialised && !r.note.empty()) out.diagnostics += fmt::format("mlsysim: warning: plugin '{}': {}\n", r.name, r.note);
   for (const auto& r : report.failed) {
-    if (r.source == "named" || r.source == "MLSYSIM_PLUGINS")
+    if (r.source == "named" || asked_for(r.name))
       throw PluginError({.id = "mlsysim.cli.061", .message = fmt::format("the plugin '{}' cannot be used", r.name), .key = r.name,
                          .found = r.failure->message, .expected = "a plugin that loads", .hint = r.failure->hint});
     out.diagnostics += fmt::format("mlsysim: warning: plugin '{}' is left out: {}\n", r.name, why(r));
@@ -141,15 +185,7 @@ Answer load_plugins() {
 
 Answer plugin_list(const RenderOptions& options) {
   auto& host = plugins();
-  host.discover();
-  // Plugins without a manifest say nothing until they are opened; those with one are not touched.
-  for (const auto& r : host.records()) {
-    if (r.state != plugin::PluginState::found || !r.manifest.empty()) continue;
-    try {
-      (void)host.load(r.name);
-    } catch (const PluginError&) {  // NOLINT(bugprone-empty-catch): it is in the list
-    }
-  }
+  host.inspect();
   const auto records = host.records();
   Answer out;
   std::size_t failed = 0;
@@ -160,7 +196,8 @@ Answer plugin_list(const RenderOptions& options) {
     out.payload = dumped({{"schema", "mlsysim/plugins@1"}, {"plugins", all}});
   } else {
     Table t{.schema = "mlsysim/table@1", .title = "plugins", .columns = {{"name"}, {"version"}, {"state"}, {"source"}, {"registers"}, {"why"}}};
-    for (const auto& r : records) t.rows.push_back({r.name, r.version, plugin::name_of(r.state), r.source, provides_text(r), why(r)});
+    for (const auto& r : records)
+      t.rows.push_back({printable(r.name), printable(r.version), plugin::name_of(r.state), r.source, printable(provides_text(r)), printable(why(r))});
     t.footer = records.empty() ? "no plugins; put them into ~/.local/share/mlsysim/plugins or name folders in MLSYSIM_PLUGIN_PATH" : "";
     out.payload = render(t, options);
   }
@@ -197,6 +234,7 @@ Answer plugin_show(const std::string& name, const RenderOptions& options) {
   const auto fact = [&](std::string_view label, const std::string& text) {
     if (!text.empty()) out += fmt::format("  {:<10} {}\n", label, text);
   };
+  fact("note", r.note);
   fact("library", r.library.generic_string());
   fact("manifest", r.manifest.generic_string());
   fact("source", r.source);
@@ -207,7 +245,7 @@ Answer plugin_show(const std::string& name, const RenderOptions& options) {
   for (const auto& o : owned)
     fact(name_of(o.now.ownership), fmt::format("{}: {} {}", o.resolver, o.now.resource, o.now.held ? "is not available: " + o.now.held->message : "is free"));
   for (const auto& v : values) fact("option", fmt::format("{}: {} = {} ({})", v.resolver, v.option, v.value, v.origin));
-  return {out};
+  return {printable(out)};
 }
 
 Answer plugin_caps(const std::string& name, const RenderOptions& options) {
@@ -242,7 +280,7 @@ Answer plugin_caps(const std::string& name, const RenderOptions& options) {
   for (const auto* key : {"fork_safe", "unloadable"}) out += fmt::format("  {:<16} {}\n", key, j[key].get<bool>() ? "yes" : "no");
   for (const auto& [key, value] : d.attributes) out += fmt::format("  {:<16} {}\n", key, text_of(value));
   for (const auto& [kind, what] : d.provides()) out += fmt::format("  {:<16} {}\n", kind, what);
-  return {out};
+  return {printable(out)};
 }
 
 Answer plugin_reload(const std::string& name, const RenderOptions& options) {

@@ -1,7 +1,6 @@
 #include "plugins.hpp"
 
-#include <mlsysim/catalogue/prepare.hpp>
-#include <mlsysim/lowering/lower.hpp>
+#include <mlsysim/plugin/program.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -19,26 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using plugin::SupportAnswer;
 
-/// The operators of one pass of a model over one sample, on one device.
-plugin::Program program_of(const Workload& workload, const HardwareNode& hardware) {
-  plugin::Program out;
-  out.name = workload.name;
-  const auto precision = hardware.compute.default_precision;
-  out.precision = name_of(precision);
-  SingleNodeModel::Inputs in;
-  in.workload = &workload;
-  in.hardware = &hardware;
-  in.precision = precision;
-  in.fidelity = Fidelity::operator_level;
-  Notes notes;
-  const auto views = prepare_single_node(in, notes);
-  OpList<> ops;
-  (void)lower(views.model.structure, views.model.shape, views.model.layers, views.plan, ops);
-  for (const auto& op : ops) out.ops.push_back({std::string(op.name), std::string(name_of(op.kind)), {}, {}, op.count, op.work.base(), op.traffic.base()});
-  out.memory = (parameter_count(workload) * views.plan.weight_bytes).base();
-  return out;
-}
-
 struct Row {
   std::string program, backend, device;
   SupportAnswer answer;
@@ -48,7 +27,7 @@ Row ask(const Workload& workload, const std::string& backend, const std::string&
   Row row{workload.name, backend, device, {}};
   plugin::Program program;
   try {
-    program = program_of(workload, zoo().at<HardwareNode>(device));
+    program = plugin::program_of(workload, zoo().at<HardwareNode>(device));
   } catch (const InputError& error) {
     // A model of which only totals are known: nobody can say more than maybe.
     row.answer.reasons.push_back({plugin::ReasonCode::other, workload.name, 1, "", error.facts().message});

@@ -84,6 +84,19 @@ void write_file(const std::string& path, const std::string& text) {
                     .expected = "a path that may be written to", .hint = "check the folder and its permissions"});
 }
 
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    // The second half of the control characters, U+0080 to U+009F, is C2 80 to C2 9F in UTF-8.
+    const bool high = c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (high) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
+    else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) out += fmt::format("\\x{:02x}", c);
+    else out += text[i];
+  }
+  return out;
+}
+
 std::string error_text(const std::exception& error) {
   if (const auto* list = dynamic_cast<const ErrorList*>(&error); list != nullptr) {
     const auto& title = list->facts().message;
@@ -98,7 +111,7 @@ std::string error_text(const std::exception& error) {
 
 int put(const Answer& answer) {
   const int failed = write_all(STDOUT_FILENO, answer.payload);
-  (void)write_all(STDERR_FILENO, answer.diagnostics);
+  (void)write_all(STDERR_FILENO, printable(answer.diagnostics));
   if (failed != 0 && failed != EPIPE) {
     (void)write_all(STDERR_FILENO, fmt::format("mlsysim: error: the answer cannot be written: {}\n", std::strerror(failed)));
     return static_cast<int>(Exit::bad_input);

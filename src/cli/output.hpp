@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mlsysim::cli {
@@ -19,6 +20,9 @@ void prepare_process();
 
 /// Puts paths of the user behind those of MLSYSIM_ZOO_PATH. @throws InputError for a path that does not exist
 void add_zoo_paths(const std::vector<std::string>& paths);
+
+/// Text for a terminal: control characters, which may come from the file of somebody else, are shown as \x1b and the like.
+[[nodiscard]] std::string printable(std::string_view text);
 
 /// "mlsysim: error: ..." with what to do.
 [[nodiscard]] std::string error_text(const std::exception& error);

@@ -49,10 +49,12 @@ void PipelineAssembler::name_stages() {
                 "no registry to look it up in", "a registry",
                 "call .registry(ResolverRegistry::standard()) or pass the resolver itself");
       } else {
-        const auto names = builder_.registry_->names();
-        problem("004", fmt::format("there is no resolver '{}'", s.wanted), s.wanted,
-                fmt::format("'{}'", s.wanted), fmt::format("one of {} registered resolvers", names.size()),
-                did_you_mean(s.wanted, names));
+        // Unknown, or a bare name that several have: the registry says which.
+        try {
+          (void)builder_.registry_->share(s.wanted);
+        } catch (const LookupError& error) {
+          problems_.push_back(error.facts());
+        }
       }
       continue;
     }

@@ -3,6 +3,8 @@
 #include "detail/elf.hpp"
 #include "detail/services.hpp"
 
+#include <mlsysim/zoo/loader.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -181,6 +183,12 @@ std::optional<std::set<std::string>> allowed_names(const HostOptions& options) {
 
 void vet(const Candidate& c, const HostOptions& options) {
   const auto& library = c.record.library;
+  for (const auto& file : c.manifest ? c.manifest->zoo : std::vector<fs::path>{}) {
+    const auto text = read_file(file, 16ULL << 20);
+    // Entries beside a library may use units that only it registers.
+    if (library.empty()) (void)load_text(text, file.generic_string(), standard_zoo());
+  }
+  if (library.empty()) return;
   if (options.insecure == Look::no) {
     check_writable(c, library);
     check_writable(c, library.has_parent_path() ? library.parent_path() : fs::path("."));
@@ -208,9 +216,13 @@ PluginFailure failure_of(const std::exception& error, std::string stage) {
     if (!fault->call().empty()) out.stage = fault->call();
   }
   if (const auto* list = dynamic_cast<const ErrorList*>(&error)) {
-    out.message = list->facts().message;
-    for (const auto& p : list->problems()) out.message += "\n" + render(p);
-    if (list->problems().size() == 1) out.hint = list->problems().front().hint;
+    out.message = list->facts().message;  // every problem with its advice
+    if (!list->problems().empty()) {
+      auto first = list->problems().front();
+      first.excerpt.clear();
+      first.where = {};
+      out.first_problem = render(first);
+    }
   } else if (const auto* known = dynamic_cast<const Error*>(&error)) {
     auto facts = known->facts();
     out.hint = facts.hint;

@@ -35,6 +35,28 @@ class PluginHost::Impl {
     look();
   }
 
+  void inspect() {
+    const std::lock_guard lock(mutex_);
+    look();
+    auto isolated = options_;
+    isolated.isolation = Isolation::always;
+    for (auto& c : candidates_) {
+      if (c.record.state != PluginState::found || record_of(c).state != PluginState::found) continue;
+      try {
+        if (c.manifest) {
+          vet(c, options_);
+          c.record.state = PluginState::vetted;
+        } else {
+          std::vector<Loaded> next;
+          next.push_back(open(c, isolated));
+          (void)take(std::move(next));
+        }
+      } catch (const std::exception& error) {
+        refuse(c.record, error, c.manifest ? "vet" : "open");
+      }
+    }
+  }
+
   [[nodiscard]] std::vector<PluginRecord> records() const {
     const std::lock_guard lock(mutex_);
     std::vector<PluginRecord> out;
@@ -43,35 +65,27 @@ class PluginHost::Impl {
       if (std::none_of(out.begin(), out.end(), [&](const PluginRecord& r) { return same_file(r, p.candidate.record); })) out.push_back(p.candidate.record);
     return out;
   }
-  std::string load(const std::string& name_or_path) {
+  std::string load(const std::string& name_or_path, const Placement& how) {
     const std::lock_guard lock(mutex_);
     if (!discovered_) look();
     const bool path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".so") || name_or_path.ends_with(".yaml");
     if (!path)
-      if (auto* known = find(name_or_path)) {
-        ++known->uses;
-        return known->name();
-      }
+      if (auto* known = find(name_or_path)) return use(*known, how);
     Candidate candidate = path ? candidate_at(name_or_path) : by_name(name_or_path);
     for (auto& p : loaded_) {
-      if (same_file(p.candidate.record, candidate.record)) {
-        ++p.uses;
-        return p.name();
-      }
+      if (same_file(p.candidate.record, candidate.record)) return use(p, how);
     }
     std::vector<Loaded> next;
     try {
-      next.push_back(open(candidate));
+      next.push_back(open(candidate, with(how)));
     } catch (const std::exception& error) {
-      candidate.record.failure = failure_of(error, "open");
-      candidate.record.state = PluginState::refused;
-      remember(candidate.record);
+      refuse(candidate.record, error);
       throw;
     }
     return take(std::move(next)).front();
   }
 
-  LoadReport load_all() {
+  LoadReport load_all(const Placement& how) {
     const std::lock_guard lock(mutex_);
     if (!discovered_) look();
     LoadReport report;
@@ -80,13 +94,20 @@ class PluginHost::Impl {
     std::stable_sort(order.begin(), order.end(), [](const Candidate& a, const Candidate& b) { return a.record.name < b.record.name; });
     for (auto& c : order) {
       if (c.record.state == PluginState::skipped) continue;
-      if (std::any_of(loaded_.begin(), loaded_.end(), [&](const Loaded& p) { return same_file(p.candidate.record, c.record); })) continue;
+      const auto known = std::find_if(loaded_.begin(), loaded_.end(), [&](const Loaded& p) { return same_file(p.candidate.record, c.record); });
+      if (known != loaded_.end()) {
+        try {
+          check_isolation(*known, how);
+        } catch (const std::exception& error) {
+          report.failed.push_back(known->candidate.record);
+          report.failed.back().failure = failure_of(error, "load");
+        }
+        continue;
+      }
       try {
-        fresh.push_back(open(c));
+        fresh.push_back(open(c, with(how)));
       } catch (const std::exception& error) {
-        c.record.failure = failure_of(error, "open");
-        c.record.state = PluginState::refused;
-        remember(c.record);
+        refuse(c.record, error);
         report.failed.push_back(c.record);
       }
     }
@@ -128,7 +149,10 @@ class PluginHost::Impl {
     candidate.named = old.candidate.named;
     candidate.record.state = PluginState::found;
     candidate.record.failure.reset();
-    Loaded fresh = open_candidate(std::move(candidate), options_, services_, true);
+    auto how = options_;
+    how.limits = old.limits;
+    if (old.candidate.record.isolated) how.isolation = Isolation::always;
+    Loaded fresh = open_candidate(std::move(candidate), how, services_, true);
     if (fresh.name() != name)
       fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.100", .message = fmt::format("the file of '{}' holds another plugin now", name), .key = name,
                                      .found = fmt::format("'{}'", fresh.name()), .expected = fmt::format("'{}'", name), .hint = "unload the one and load the other"},
@@ -184,6 +208,9 @@ class PluginHost::Impl {
 
   static std::string place_of(const PluginRecord& r) { return (r.manifest.empty() ? r.library : r.manifest).generic_string(); }
 
+  static fs::path folder_of(const PluginRecord& r) { return (r.manifest.empty() ? r.library : r.manifest).parent_path(); }
+  static int priority(const Candidate& c) { return c.manifest ? c.manifest->priority : Manifest().priority; }
+
   static bool same_file(const PluginRecord& a, const PluginRecord& b) {
     const auto& x = a.library.empty() ? a.manifest : a.library;
     const auto& y = b.library.empty() ? b.manifest : b.library;
@@ -205,7 +232,10 @@ class PluginHost::Impl {
       for (std::size_t k = 0; k < i; ++k) {
         auto& first = candidates_[k];
         if (first.record.name != c.record.name || first.record.state != PluginState::found) continue;
-        auto& loses = options_.prefer == Prefer::newest && is_newer(c.record.version, first.record.version) ? first : c;
+        // Folders are in the order of the user; within one, names of files say nothing, and the manifests decide.
+        const bool ahead = options_.prefer == Prefer::newest ? is_newer(c.record.version, first.record.version)
+                                                             : folder_of(c.record) == folder_of(first.record) && priority(c) > priority(first);
+        auto& loses = ahead ? first : c;
         const auto& wins = &loses == &c ? first : c;
         loses.record.state = PluginState::skipped;
         loses.record.note = fmt::format("skipped: another plugin of this name is used, {}", place_of(wins.record));
@@ -218,10 +248,32 @@ class PluginHost::Impl {
           missing.record.name = name;
           missing.record.source = "MLSYSIM_PLUGINS";
           missing.record.state = PluginState::refused;
-          missing.record.failure = {"find", MLS_NOT_FOUND, fmt::format("the plugin '{}', which MLSYSIM_PLUGINS names, is not found", name), "mlsysim plugin list shows what is found"};
+          missing.record.failure = {"find", MLS_NOT_FOUND, fmt::format("the plugin '{}', which MLSYSIM_PLUGINS names, is not found", name), "mlsysim plugin list shows what is found; packages of Python are for Python alone"};
           candidates_.push_back(std::move(missing));
         }
     discovered_ = true;
+  }
+
+  [[nodiscard]] HostOptions with(const Placement& how) const {
+    auto out = options_;
+    if (how.isolation != Isolation::as_asked) out.isolation = how.isolation;
+    out.isolated.insert(out.isolated.end(), how.isolated.begin(), how.isolated.end());
+    if (how.limits) out.limits = *how.limits;
+    return out;
+  }
+  /// A plugin that is loaded stays where it is; nobody is to think that it is elsewhere.
+  static void check_isolation(const Loaded& p, const Placement& how) {
+    const bool named = std::find(how.isolated.begin(), how.isolated.end(), p.name()) != how.isolated.end();
+    if ((how.isolation == Isolation::always || named) && !p.candidate.record.isolated && p.code != nullptr)
+      fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.109", .message = fmt::format("the plugin '{}' runs in this process already", p.name()), .key = p.name(),
+                                     .found = "one that was loaded without isolation", .expected = "a process of its own", .hint = "unload it first"},
+           p.name(), "load");
+  }
+  /// One more user of a plugin that is loaded.
+  static std::string use(Loaded& p, const Placement& how) {
+    check_isolation(p, how);
+    ++p.uses;
+    return p.name();
   }
 
   [[nodiscard]] PluginRecord record_of(const Candidate& c) const {
@@ -232,6 +284,13 @@ class PluginHost::Impl {
   void remember(const PluginRecord& record) {
     for (auto& c : candidates_)
       if (same_file(c.record, record) || (c.record.library.empty() && c.record.manifest == record.manifest)) c.record = record;
+  }
+
+  /// A failure that is known already says more than the error that repeats it.
+  void refuse(PluginRecord& record, const std::exception& error, const char* stage = "open") {
+    if (!record.failure) record.failure = failure_of(error, stage);
+    record.state = PluginState::refused;
+    remember(PluginRecord(record));
   }
 
   Loaded* find(const std::string& name) {
@@ -265,8 +324,14 @@ class PluginHost::Impl {
                          .hint = did_you_mean(name, names)}, name, "find");
   }
 
-  Loaded open(const Candidate& candidate) {
-    auto out = open_candidate(candidate, options_, services_, false);
+  Loaded open(const Candidate& candidate, const HostOptions& options) {
+    auto out = open_candidate(candidate, options, services_, false);
+    std::vector<std::string> others;
+    for (const auto& c : candidates_) others.push_back(c.record.name);
+    if (auto odd = unknown_variables(out.description, others); !odd.empty()) {
+      services_->log(MLS_LOG_WARNING, odd);
+      out.candidate.record.note = std::move(odd);
+    }
     if (const auto* known = find(out.name())) {
       if (known->description.version != out.description.version)
         fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.105", .message = fmt::format("the plugin '{}' is loaded in another version", out.name()), .key = out.name(),
@@ -314,9 +379,10 @@ class PluginHost::Impl {
 PluginHost::PluginHost(HostOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 PluginHost::~PluginHost() = default;
 void PluginHost::discover() { impl_->discover(); }
+void PluginHost::inspect() { impl_->inspect(); }
 std::vector<PluginRecord> PluginHost::records() const { return impl_->records(); }
-std::string PluginHost::load(const std::string& name_or_path) { return impl_->load(name_or_path); }
-LoadReport PluginHost::load_all() { return impl_->load_all(); }
+std::string PluginHost::load(const std::string& name_or_path, const Placement& how) { return impl_->load(name_or_path, how); }
+LoadReport PluginHost::load_all(const Placement& how) { return impl_->load_all(how); }
 void PluginHost::unload(const std::string& name) { impl_->unload(name); }
 ReloadReport PluginHost::reload(const std::string& name) { return impl_->reload(name); }
 

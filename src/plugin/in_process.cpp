@@ -19,6 +19,19 @@ void watch_forks() {
   (void)done;
 }
 
+std::atomic<const char*> opening{nullptr};
+/// Says which library is being opened, while it lives.
+class Opening {
+ public:
+  explicit Opening(const std::string& path) : before_(opening.exchange(path.c_str())) {}
+  Opening(const Opening&) = delete;
+  Opening& operator=(const Opening&) = delete;
+  ~Opening() { opening = before_; }
+
+ private:
+  const char* before_;
+};
+
 bool on_main_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)) == ::getpid(); }
 
 class InProcess final : public PluginCode {
@@ -26,6 +39,7 @@ class InProcess final : public PluginCode {
   InProcess(const std::string& library, std::string path, std::shared_ptr<Services> services)
       : services_(std::move(services)), path_(std::move(path)), forks_(forks.load()) {
     watch_forks();
+    const Opening now(path_);
     open(library);
     try {
       versions();
@@ -308,6 +322,14 @@ std::shared_ptr<PluginCode> open_in_process(const std::string& library, const st
 Generation::~Generation() {
   for (const auto& [key, made] : instances_) code_->destroy(index_, made.instance);
 }
+
+}  // namespace mlsysim::plugin::detail
+
+namespace mlsysim::plugin {
+const char* library_being_opened() noexcept { return detail::opening.load(); }
+}  // namespace mlsysim::plugin
+
+namespace mlsysim::plugin::detail {
 
 void Generation::can_create(std::span<const MlsValue> options) {
   if (const auto holder = Hold::holder(description())) refuse_held(description(), *holder);

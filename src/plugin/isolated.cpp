@@ -1,4 +1,5 @@
 #include "detail/code.hpp"
+#include "detail/discovery.hpp"
 #include "detail/wire.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ using Clock = Channel::Clock;
 /// The program that opens isolated plugins.
 fs::path worker_program() {
   std::vector<fs::path> looked_at;
-  if (const char* named = std::getenv("MLSYSIM_PLUGIN_WORKER")) looked_at.emplace_back(named);
+  if (const char* named = std::getenv("MLSYSIM_PLUGIN_WORKER"); named != nullptr && !is_secure()) looked_at.emplace_back(named);
   const auto around = [&](const fs::path& code) {
     std::error_code failed;
     const auto real = fs::canonical(code, failed);
@@ -42,7 +43,7 @@ fs::path worker_program() {
   std::string all;
   for (const auto& path : looked_at) all += (all.empty() ? "" : ", ") + path.generic_string();
   fail(MLS_UNAVAILABLE, {.id = "mlsysim.plugin.110", .message = "the program for isolated plugins is not found", .key = "mlsysim-plugin-worker",
-                         .found = "none of " + all, .expected = "mlsysim-plugin-worker beside mlsysim", .hint = "install the whole package, or set MLSYSIM_PLUGIN_WORKER"});
+                         .found = "none of " + all, .expected = "mlsysim-plugin-worker beside mlsysim", .hint = is_secure() ? "install the whole package" : "install the whole package, or set MLSYSIM_PLUGIN_WORKER"});
 }
 
 std::string ending(int status) {

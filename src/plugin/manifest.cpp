@@ -41,10 +41,12 @@ class ManifestReader {
       code();
       rest();
     }
-    if (!problems_.empty())
-      throw ErrorList({.id = "mlsysim.plugin.060", .message = fmt::format("{} is no manifest of a plugin: {} problem{}", document_.file(),
-                                                                          problems_.size(), problems_.size() == 1 ? "" : "s"),
+    if (!problems_.empty()) {
+      const auto count = problems_.size();
+      throw ErrorList({.id = "mlsysim.plugin.060", .message = fmt::format("{} is no manifest of a plugin: {} problem{}", document_.file(), count,
+                                                                          count == 1 ? "" : "s"),
                        .key = document_.file(), .where = {document_.file()}}, std::move(problems_));
+    }
     return std::move(out_);
   }
 

@@ -1,3 +1,4 @@
+#include "detail/discovery.hpp"
 #include "detail/elf.hpp"
 #include "detail/loaded.hpp"
 
@@ -78,13 +79,47 @@ void compare(const Candidate& c, const PluginDescription& d) {
   differ("things it registers", text(listed), text(given));
 }
 
-}  // namespace
-
-std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const std::optional<Manifest>& manifest) {
+std::vector<std::string> options_of(const PluginDescription& plugin) {
   std::vector<std::string> known;
   for (const auto& r : plugin.resolvers)
     for (const auto& o : r.options)
       if (std::find(known.begin(), known.end(), o.name) == known.end()) known.push_back(o.name);
+  return known;
+}
+
+/// The variable of an option; with an empty option what all variables of the plugin begin with.
+std::string variable_of(const std::string& plugin, const std::string& option) {
+  auto out = fmt::format("MLSYSIM_PLUGIN_{}_{}", plugin, option);
+  for (auto& c : out) c = c == '-' || c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return out;
+}
+
+}  // namespace
+
+std::string unknown_variables(const PluginDescription& plugin, const std::vector<std::string>& others) {
+  if (is_secure()) return {};
+  const auto begin = variable_of(plugin.name, "");
+  std::vector<std::string> known;
+  for (const auto& option : options_of(plugin)) known.push_back(variable_of(plugin.name, option));
+  std::string out;
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
+    const std::string_view entry(*at);
+    const std::string name(entry.substr(0, entry.find('=')));
+    if (!name.starts_with(begin) || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (std::any_of(others.begin(), others.end(), [&](const std::string& other) {
+          const auto longer = variable_of(other, "");
+          return longer.size() > begin.size() && name.starts_with(longer);
+        }))
+      continue;
+    const auto near = did_you_mean(name, known);
+    out += fmt::format("{}the variable {} names no option of '{}'; expected {}{}", out.empty() ? "" : "; ", name, plugin.name,
+                       known.empty() ? "none: it has no options" : fmt::format("one of {}", fmt::join(known, ", ")), near.empty() ? "" : "; " + near);
+  }
+  return out;
+}
+
+std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const std::optional<Manifest>& manifest) {
+  const auto known = options_of(plugin);
   std::vector<OptionSetting> out;
   const auto put = [&](const std::string& name, const std::string& text, const std::string& origin) {
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -100,6 +135,7 @@ std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const st
   };
   if (manifest)
     for (const auto& [name, text] : manifest->config) put(name, text, "manifest " + manifest->file.generic_string());
+  if (is_secure()) return out;  // what follows is of the user and of the environment
   const char *config = std::getenv("XDG_CONFIG_HOME"), *home = std::getenv("HOME");
   const fs::path file = config != nullptr && *config != 0 ? fs::path(config) / "mlsysim/plugins.yaml"
                         : home != nullptr                 ? fs::path(home) / ".config/mlsysim/plugins.yaml"
@@ -111,8 +147,7 @@ std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const st
       for (const auto& [key, value] : mine->pairs) put(key.text, value.text, file.generic_string());
   }
   for (const auto& name : known) {
-    auto variable = fmt::format("MLSYSIM_PLUGIN_{}_{}", plugin.name, name);
-    for (auto& c : variable) c = c == '-' || c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const auto variable = variable_of(plugin.name, name);
     if (const char* value = std::getenv(variable.c_str())) put(name, value, "environment " + variable);
   }
   return out;
@@ -125,8 +160,8 @@ Loaded open_candidate(Candidate candidate, const HostOptions& options, const std
   }
   Loaded out;
   auto& record = candidate.record;
+  vet(candidate, options);
   if (!record.library.empty()) {
-    vet(candidate, options);
     record.state = PluginState::vetted;
     const auto path = record.library.generic_string();
     const auto named = [&](const std::string& name) {
@@ -162,6 +197,7 @@ Loaded open_candidate(Candidate candidate, const HostOptions& options, const std
       out.zoo.push_back({d.name, file.generic_string(), read_file(file, 16ULL << 20)});
       d.zoo.push_back({file.filename().string(), {}});
     }
+  out.limits = options.limits;
   out.settings = settings_of(d, candidate.manifest);
   record.name = d.name;
   record.version = d.version;

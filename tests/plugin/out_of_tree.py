@@ -55,7 +55,7 @@ def main():
         path = {"MLSYSIM_PLUGIN_PATH": str(library.parent)}
         listed = json.loads(run(BIN / "mlsysim", "plugin", "list", "-o", "json", **path))["plugins"]
         if [(p["name"], p["state"], p["registers"]) for p in listed] != [
-                ("my_power", "found", [{"kind": "model", "name": "my_power/PassEnergy"}])]:
+                ("my_power", "vetted", [{"kind": "model", "name": "my_power/PassEnergy"}])]:
             sys.exit(f"plugin list shows {listed}")
         answer = run(BIN / "mlsysim", "pipeline", "run", "my_power/PassEnergy", "hardware=H100", "duration=20 ms", **path)
         if "14 J" not in answer:  # 700 W for 20 ms

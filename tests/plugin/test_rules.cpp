@@ -5,9 +5,13 @@
 #include <mlsysim/plugin/fault.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/units/unit.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include "support/catch.hpp"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <sys/wait.h>
@@ -106,7 +110,78 @@ TEST_CASE("a secure process looks only at what is named and installed", "[plugin
   CHECK(found() == 0);
   options.paths = {kHello};
   CHECK(found() == 1);
-  for (const auto* name : {"MLSYSIM_SECURE", "MLSYSIM_PLUGIN_PATH", "XDG_DATA_HOME"}) ::unsetenv(name);
+
+  // Options of a plugin that is named are not for the user and the environment to set either.
+  fs::create_directories(folder.path / "config/mlsysim");
+  write(folder.path / "config/mlsysim/plugins.yaml", "probe: {gain: 10}\n");
+  ::setenv("XDG_CONFIG_HOME", (folder.path / "config").c_str(), 1);
+  const auto y = [] {
+    PluginHost host(closed({kProbe + ".so"}));
+    REQUIRE(host.load_all().failed.empty());
+    return number(pipeline_of("probe/Model", "x").run({{"x", 1.0}}), "y");
+  };
+  CHECK(y() == 2);
+  ::setenv("MLSYSIM_PLUGIN_PROBE_GAIN", "100", 1);
+  CHECK(y() == 2);
+  ::unsetenv("MLSYSIM_SECURE");
+  CHECK(y() == 200);
+  ::unsetenv("MLSYSIM_PLUGIN_PROBE_GAIN");
+  CHECK(y() == 20);
+  for (const auto* name : {"MLSYSIM_PLUGIN_PATH", "XDG_DATA_HOME", "XDG_CONFIG_HOME"}) ::unsetenv(name);
+}
+
+TEST_CASE("in one folder the manifest of the highest priority wins, across folders the first", "[plugin]") {
+  const Folder folder;
+  for (const auto* place : {"one", "two"}) fs::create_directories(folder.path / place);
+  const auto put = [&](const char* place, const char* file, const char* suffix, const char* version, int priority) {
+    fs::copy(kProbe + suffix + ".so", folder.path / place / (std::string(file) + ".so"));
+    write(folder.path / place / (std::string(file) + ".plugin.yaml"), std::string("schema: mlsysim/plugin@1\nname: probe\nversion: ") + version + "\nlibrary: " + file +
+                                                                        ".so\npriority: " + std::to_string(priority) + "\n");
+  };
+  put("one", "a", "", "2.0.0", 100);
+  put("one", "b", "-3", "3.0.0", 200);
+  put("two", "c", "", "2.0.0", 900);
+  PluginHost host(closed({folder.path / "one", folder.path / "two"}));
+  CHECK(host.load_all().failed.empty());
+  CHECK(host.description("probe").version == "3.0.0");
+  for (const auto& r : host.records())
+    if (r.state == PluginState::skipped) CHECK_THAT(r.note, ContainsSubstring("b.plugin.yaml"));
+}
+
+TEST_CASE("a bare name that two plugins have is an error with both, in pipelines too", "[plugin]") {
+  PluginHost host(closed({kProbe + ".so", kBad + "good.so"}));
+  REQUIRE(host.load_all().failed.empty());
+  CHECK_THROWS_WITH(ResolverRegistry::standard().at("Model"), ContainsSubstring("several resolvers are called 'Model'"));
+  CHECK_THROWS_WITH(pipeline_of("Model", "x"), ContainsSubstring("several resolvers are called 'Model'") && ContainsSubstring("bad/Model, probe/Model") &&
+                                                   ContainsSubstring("[mlsysim.resolve.041]"));
+}
+
+TEST_CASE("one load asks for a process of its own, and a plugin stays where it is", "[plugin]") {
+  const Placement apart{.isolation = Isolation::always, .limits = IsolationLimits{.timeout = std::chrono::milliseconds(5000)}};
+  for (const auto isolated : {true, false}) {
+    PluginHost host(closed({kProbe + ".so"}));
+    CHECK(host.load_all(isolated ? apart : Placement{}).failed.empty());
+    CHECK(host.records().at(0).isolated == isolated);
+    CHECK(number(pipeline_of("probe/Model", "x").run({{"x", 1.0}}), "y") == 2);
+    const auto again = host.load_all(apart);
+    CHECK(again.failed.size() == (isolated ? 0 : 1));
+    if (isolated) CHECK(host.load("probe", apart) == "probe");
+    else CHECK_THROWS_WITH(host.load("probe", apart), ContainsSubstring("runs in this process already"));
+    (void)host.reload("probe");
+    CHECK(host.records().at(0).isolated == isolated);
+  }
+}
+
+TEST_CASE("a variable that names no option is a warning", "[plugin]") {
+  std::string log;
+  auto options = closed({kProbe + ".so"});
+  options.log = [&](std::int32_t level, std::string_view text) { log += fmt::format("{}: {}", level, text); };
+  ::setenv("MLSYSIM_PLUGIN_PROBE_GAINN", "5", 1);
+  PluginHost host(options);
+  CHECK(host.load_all().failed.empty());
+  ::unsetenv("MLSYSIM_PLUGIN_PROBE_GAINN");
+  CHECK_THAT(log, ContainsSubstring(fmt::format("{}: the variable MLSYSIM_PLUGIN_PROBE_GAINN names no option", int{MLS_LOG_WARNING})) && ContainsSubstring("did you mean"));
+  CHECK(host.records().at(0).note == log.substr(log.find(' ') + 1));
 }
 
 TEST_CASE("a failed initialise is remembered until plugins are looked for again", "[plugin]") {
@@ -120,6 +195,19 @@ TEST_CASE("a failed initialise is remembered until plugins are looked for again"
   CHECK_THROWS_WITH(host.load("bad"), ContainsSubstring("the licence server is away"));
   host.discover();
   CHECK(host.load("bad") == "bad");
+}
+
+TEST_CASE("the plugin of the how-to refuses a device without a power limit", "[plugin]") {
+  PluginHost host(closed({kBuild + "/tests/plugin/mlsysim-plugin-my_power.so"}));
+  REQUIRE(host.load_all().failed.empty());
+  PipelineBuilder b;
+  b.registry(ResolverRegistry::standard()).stage("my_power/PassEnergy").given("hardware").given("duration");
+  const auto pipeline = b.build();
+  auto device = standard_zoo().at<HardwareNode>("H100");
+  CHECK(number(pipeline.run({{"hardware", &device}, {"duration", 20 * unit::ms}}), "pass_energy") == 14);  // 700 W
+  device.power.tdp.reset();
+  device.entry = nullptr;
+  CHECK_THROWS_WITH(pipeline.run({{"hardware", &device}, {"duration", 20 * unit::ms}}), ContainsSubstring("H100 has no TDP specified"));
 }
 
 TEST_CASE("every code of an error arrives as it was sent", "[plugin]") {

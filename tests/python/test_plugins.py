@@ -168,3 +168,168 @@ def test_a_resolver_of_a_plugin_stands_in_the_scorecard(efficiency):
     assert level["flops_per_watt"] == own.flops_per_watt
     assert card.to_dict()["acme/PowerEfficiencyModel_status"] == "PASS"
     assert not SystemEvaluator.evaluate("Beside", mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100).further
+
+
+BAD = BUILD.parent / "tests/plugin/bad"
+PROBE = BUILD.parent / "tests/plugin/probe/mlsysim-plugin-probe.so"
+needs_bad = pytest.mark.skipif(not (BAD / "mlsysim-plugin-good.so").exists(), reason="the bad plugins are not built")
+
+
+@needs_plugins
+@needs_bad
+def test_a_library_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
+    name = mlsysim.plugins.load(BAD / "mlsysim-plugin-aborts.so", isolated=True, limits={"timeout": "5 s", "memory": "1 GiB"})
+    try:
+        row = next(r for r in mlsysim.plugins.list_plugins() if r["name"] == name)
+        assert row["isolated"] and row["state"] == "initialised"
+        with pytest.raises(mlsysim.PluginError, match="SIGABRT"):
+            mlsysim.ResolverFactory.get("bad/Model")().solve(x="1 s")
+    finally:
+        mlsysim.plugins.unload(name)
+    name = mlsysim.plugins.load(HELLO)
+    try:
+        with pytest.raises(mlsysim.PluginError, match="runs in this process already"):
+            mlsysim.plugins.load(HELLO, isolated=True)
+        with pytest.raises(mlsysim.PluginError, match="runs in this process already"):
+            mlsysim.plugins.load(name, isolated=True)
+    finally:
+        mlsysim.plugins.unload(name)
+
+
+@needs_bad
+def test_a_call_that_takes_too_long_is_ended():
+    name = mlsysim.plugins.load(BAD / "mlsysim-plugin-loops.so", isolated=True, limits={"timeout": "300 ms"})
+    try:
+        with pytest.raises(mlsysim.PluginError, match="no answer after 300 ms"):
+            mlsysim.ResolverFactory.get("bad/Model")().solve(x="1 s")
+    finally:
+        mlsysim.plugins.unload(name)
+
+
+@needs_plugins
+def test_limits_are_checked():
+    for limits, words in (({"timeout": "1 s"}, "in this process"), ({"time": "1 s"}, "'time'")):
+        with pytest.raises(mlsysim.InputError, match=words):
+            mlsysim.plugins.load(HELLO, limits=limits)
+    with pytest.raises(mlsysim.InputError, match="at least 1 ms"):
+        mlsysim.plugins.load(HELLO, isolated=True, limits={"timeout": "0 s"})
+    with pytest.raises(TypeError, match="a list of names"):
+        mlsysim.plugins.load_all(isolated="hello-c")
+
+
+@needs_plugins
+@needs_bad
+def test_load_all_isolates_and_is_strict(tmp_path, monkeypatch):
+    for file in (HELLO, BAD / "mlsysim-plugin-entry_aborts.so"):
+        shutil.copy(file, tmp_path)
+    # The sources of a process are looked at once, so each of these is a process of its own.
+    def run(code):
+        env = {**os.environ, "MLSYSIM_PLUGIN_PATH": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "none"),
+               "PYTHONPATH": os.pathsep.join([str(pathlib.Path(mlsysim.__file__).parents[1]), *sys.path])}
+        env.pop("MLSYSIM_PLUGINS", None)
+        return subprocess.run([sys.executable, "-W", "ignore", "-c", "import mlsysim\n" + textwrap.dedent(code)], capture_output=True, text=True, env=env)
+
+    done = run("""
+        print(mlsysim.plugins.load_all(isolated=True))
+        print([r["isolated"] for r in mlsysim.plugins.list_plugins() if r["name"] == "hello-c"])
+        try:
+            mlsysim.plugins.load_all(isolated=True, strict=True)
+        except mlsysim.PluginError as error:
+            print("strict", "entry_aborts" in str(error))
+        """)
+    assert done.stdout.split("\n")[:3] == ["['hello-c']", "[True]", "strict True"], done.stdout + done.stderr
+    (tmp_path / "mlsysim-plugin-entry_aborts.so").unlink()
+    done = run("""
+        print(mlsysim.plugins.load_all(isolated=["hello-c"], strict=True))
+        print([r["isolated"] for r in mlsysim.plugins.list_plugins()])
+        try:
+            mlsysim.plugins.load_all(isolated=["helo"])
+        except mlsysim.PluginError as error:
+            print("'helo' cannot be run" in str(error))
+        """)
+    assert done.stdout.split("\n")[:3] == ["['hello-c']", "[True]", "True"], done.stdout + done.stderr
+
+
+@needs_bad
+def test_callbacks_of_libraries_watch_pipelines():
+    class Own(mlsysim.BaseModel):
+        """A stage of Python beside it."""
+        requires = ("w",)
+
+        class produces(mlsysim.SolverResult):
+            z: float
+
+        def solve(self, w: float):
+            return self.produces(z=2 * w)
+
+    name = mlsysim.plugins.load(PROBE)
+    try:
+        pipeline = mlsysim.Pipeline([mlsysim.ResolverFactory.get("probe/Model"), Own])
+        seen = [list(pipeline.run(x=float(i), w=1.0).values())[0].events for i in range(3)]
+        assert seen[0] == 0 and 0 < seen[1] < seen[2]
+    finally:
+        mlsysim.plugins.unload(name)
+
+
+@needs_plugins
+def test_descriptions_answers_and_texts(tmp_path, efficiency):
+    about = mlsysim.plugins.describe(efficiency)
+    assert about["version"] == "1.0.0" and about["abi"]["major"] == 1
+    assert {"name": "acme/PowerEfficiencyModel", "tier": "model"}.items() <= next(
+        r for r in about["resolvers"] if r["name"] == "acme/PowerEfficiencyModel").items()
+    with pytest.raises(mlsysim.LookupError, match="no plugin 'nobody' is loaded"):
+        mlsysim.plugins.describe("nobody")
+    npu, config = (mlsysim.plugins.load(BUILD / path) for path in ("acme_npu/acme-npu.plugin.yaml", "hf_config/hf-config.plugin.yaml"))
+    try:
+        device = mlsysim.Hardware.H100
+        with pytest.raises(mlsysim.LookupError, match="does not know the device"):
+            mlsysim.plugins.support("acme_npu/NPU1", mlsysim.Models.Llama3_8B, device)
+        answer = mlsysim.plugins.support("NPU1", mlsysim.Models.Llama3_8B, mlsysim.Hardware.Acme_NPU1)
+        assert answer["verdict"] == "yes" and answer["mode"] == "conservative" and answer["effort"] == 2
+        answer = mlsysim.plugins.support("NPU1", mlsysim.Models.Llama3_70B, mlsysim.Hardware.Acme_NPU1, mode="aggressive")
+        assert answer["verdict"] == "no" and answer["reasons"]
+        with pytest.raises(mlsysim.InputError, match="this is no model"):
+            mlsysim.plugins.support("NPU1", "Llama3_8B", device)
+        assert {"name": "hf/ConfigJson", "direction": "import", "format": "config.json"} in mlsysim.plugins.converters()
+        sample = SOURCES.parent / "tests/unit/plugin/hf_configs/mistralai--Mixtral-8x7B-v0.1.json"
+        assert "moe: {experts: 8, top_k: 2" in mlsysim.plugins.import_text("ConfigJson", sample)
+        assert "memory.bandwidth," in mlsysim.plugins.export_text("hf/FiguresCsv", device)
+        with pytest.raises(mlsysim.InputError, match="this is no entry"):
+            mlsysim.plugins.export_text("hf/FiguresCsv", "H100")
+    finally:
+        mlsysim.plugins.unload(npu)
+        mlsysim.plugins.unload(config)
+    assert "Acme_NPU1" not in mlsysim.Hardware
+
+
+def test_names_of_packages_are_those_of_pep_503(packages, monkeypatch):
+    """setuptools records my_power as my-power."""
+    packages("my-power", "[mlsysim.models]\nPowerEfficiencyModel = my_power:PowerEfficiencyModel\n",
+             my_power=(SOURCES / "acme_python/acme_python.py").read_text())
+    assert mlsysim.plugins.check("my_power") == [] and mlsysim.plugins.check("My.Power") == []
+    for name in ("my_power", "my-power", "My.Power"):
+        monkeypatch.setenv("MLSYSIM_PLUGINS", name)
+        assert [p.name for p in mlsysim.plugins.entry_points()] == ["PowerEfficiencyModel"]
+        rows = [r for r in mlsysim.plugins.list_plugins() if "power" in r["name"].lower()]
+        assert [(r["name"], r["state"], r["source"]) for r in rows] == [("my-power", "found", "python")]
+    monkeypatch.setenv("MLSYSIM_PLUGINS", "my-power,nobody")
+    rows = {r["name"]: r for r in mlsysim.plugins.list_plugins()}
+    assert "is not found" in rows["nobody"]["failure"]["message"]
+
+
+@needs_bad
+def test_a_misspelt_variable_is_a_warning(monkeypatch):
+    monkeypatch.setenv("MLSYSIM_PLUGIN_PROBE_GAINN", "5")
+    with pytest.warns(UserWarning, match="MLSYSIM_PLUGIN_PROBE_GAINN names no option of 'probe'"):
+        name = mlsysim.plugins.load(PROBE)
+    mlsysim.plugins.unload(name)
+
+
+def test_a_class_of_a_package_is_no_resolver_of_the_library(packages):
+    acme(packages)
+    for ask in (lambda: mlsysim.ask("PowerEfficiencyModel", hardware=mlsysim.Hardware.H100),
+                lambda: mlsysim.SystemEvaluator.evaluate("Beside", mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100, also="PowerEfficiencyModel")):
+        with pytest.raises(mlsysim.LookupError, match="is a class of Python.*stage of a Pipeline"):
+            ask()
+    with pytest.raises(mlsysim.LookupError, match="there is no resolver 'Nobody'"):
+        mlsysim.ask("Nobody")

@@ -2,7 +2,7 @@
 
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
-from .errors import _input_error
+from .errors import LookupError, _input_error
 from .results import _jsonable
 
 __all__ = ["Engine", "EvaluationLevel", "OperatorRow", "SystemEvaluation", "SystemEvaluator"]
@@ -200,7 +200,12 @@ class SystemEvaluator:
             if nodes is not None and nodes != 1:
                 asked["node_count"] = nodes
         asked = {k: v for k, v in asked.items() if v is not None}
-        return SystemEvaluation(_core._evaluate(asked), asked)
+        try:
+            return SystemEvaluation(_core._evaluate(asked), asked)
+        except LookupError as error:
+            from .plugins import _explain_absence
+
+            _explain_absence(error.facts.key, error)
 
     @staticmethod
     def options():

@@ -31,7 +31,12 @@ def ask(what, hardware=None, **options):
     if name is not None:
         if hardware is not None:
             options["hardware"] = hardware
-        return Subject(_core._ask_resolver(name, options))
+        try:
+            return Subject(_core._ask_resolver(name, options))
+        except LookupError as error:
+            from .plugins import _explain_absence
+
+            _explain_absence(name, error)
     if "workload" in options:
         raise _input_error("the workload is given twice", key="workload", found=f"{what!r} and workload={options['workload']!r}",
                            expected="one of the two", hint="the first argument is the workload, or a resolver with its inputs",

@@ -1,6 +1,7 @@
 """Plugins: libraries with a C interface, and installed Python packages with entry points.
 
 >>> mlsysim.plugins.load("build/mlsysim-plugin-acme.so")      # its resolvers, units and entries are there from now on
+>>> mlsysim.plugins.load("acme", isolated=True, limits={"timeout": "2 s", "memory": "1 GiB"})
 >>> mlsysim.plugins.list_plugins()
 
 Entry-point groups: mlsysim.models, mlsysim.solvers, mlsysim.optimizers (each takes resolvers of all three tiers),
@@ -9,21 +10,29 @@ importing anything, and imported when they are first used. MLSYSIM_PLUGINS=none 
 """
 
 import os
+import re
 import warnings
 
 from . import _mlsysim as _core
+from ._mlsysim import Quantity
 from .errors import PluginError, _input_error
 
-__all__ = ["list_plugins", "load", "load_all", "unload", "reload", "has_feature", "entry_points", "callbacks", "check"]
+__all__ = ["list_plugins", "load", "load_all", "unload", "reload", "has_feature", "describe", "support", "converters", "import_text", "export_text",
+           "entry_points", "callbacks", "check"]
 
 RESOLVER_GROUPS = ("mlsysim.models", "mlsysim.solvers", "mlsysim.optimizers")
 GROUPS = (*RESOLVER_GROUPS, "mlsysim.callbacks", "mlsysim.plugins")
 
 
+def _normal(name):
+    """The name of a package as PEP 503 compares it: my_power, My.Power and my-power are one."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def _allowed(distribution):
     """Whether MLSYSIM_PLUGINS lets a package take part."""
     names = os.environ.get("MLSYSIM_PLUGINS", "all")
-    return names in ("", "all") or distribution in names.split(",")
+    return names in ("", "all") or _normal(distribution) in map(_normal, names.split(","))
 
 
 def _distribution(point):
@@ -62,10 +71,10 @@ def list_plugins():
 
     Libraries with a manifest are not opened for it, and packages are not imported.
     """
-    rows = _core._plugin_records()
     by_package = {}
     for point in entry_points():
         by_package.setdefault(_distribution(point), []).append(point)
+    rows = _without_packages(_core._plugin_records())
     for name, points in by_package.items():
         dist = getattr(points[0], "dist", None)
         rows.append({"name": name, "version": dist.version if dist else "", "summary": (dist.metadata["Summary"] or "") if dist else "",
@@ -75,44 +84,162 @@ def list_plugins():
     return rows
 
 
-def load(name_or_path):
-    """Loads a library by name or path; loading it again gives the same. Its name. PluginError with the reason otherwise."""
-    return _core._plugin_load(os.fspath(name_or_path))
+def _without_packages(rows):
+    """MLSYSIM_PLUGINS names libraries and packages alike, and the host of libraries knows no packages."""
+    packages = {_normal(_distribution(point)) for point in entry_points()}
+    return [row for row in rows if row["source"] != "MLSYSIM_PLUGINS" or _normal(row["name"]) not in packages]
 
 
-def load_all():
-    """Loads every library that is found, and those that packages name. The names; a warning for each that fails."""
+def _how(isolated, limits):
+    """(whether all are isolated, names of those that are, time limit in ms or None, memory in bytes or None)."""
+    everything, names = (bool(isolated), []) if isinstance(isolated, bool) else (False, list(isolated))
+    if isinstance(isolated, str):
+        raise TypeError(f"isolated='{isolated}': expected True, False or a list of names")
+    if limits is None:
+        return everything, names, None, None
+    odd = sorted(set(limits) - {"timeout", "memory"})
+    if odd or not (everything or names):
+        raise _input_error("the limits cannot be kept", key="limits", found=f"'{odd[0]}'" if odd else "a plugin in this process",
+                           expected="timeout and memory" if odd else "a plugin in a process of its own",
+                           hint="" if odd else "isolated=True; in this process nothing can stop a call", id="mlsysim.python.191")
+
+    def amount(name, unit):
+        value = limits.get(name)
+        if value is None:
+            return None
+        number = Quantity(value).to(unit).magnitude if isinstance(value, str) else value.to(unit).magnitude
+        if not 1 <= number < 2**62:
+            raise _input_error(f"the limit of {name} cannot be kept", key=name, found=str(value), expected=f"at least 1 {unit}", id="mlsysim.python.191")
+        return int(number)
+
+    return everything, names, amount("timeout", "ms"), amount("memory", "B")
+
+
+def _changed():
+    """Reads anew what depends on the libraries that are loaded."""
+    from .registries import _read_again
+    from .resolvers import _classes
+
+    for known in [k for k in _classes if "/" in k]:
+        del _classes[known]
+    _read_again()
+
+
+def _tell(notes):
+    for name, note in notes:
+        warnings.warn(f"the plugin '{name}': {note}", stacklevel=3)
+
+
+def load(name_or_path, isolated=False, limits=None):
+    """Loads a library by name or path; loading it again gives the same. Its name. PluginError with the reason otherwise.
+
+    isolated=True runs it in a process of its own, where it may crash; limits={"timeout": "10 s", "memory": "2 GiB"} are
+    those of a call and of that process.
+    """
+    if not isinstance(isolated, bool):
+        raise TypeError(f"isolated={isolated!r}: expected True or False")
+    name, notes = _core._plugin_load(os.fspath(name_or_path), *_how(isolated, limits))
+    _changed()
+    _tell(notes)
+    return name
+
+
+def load_all(isolated=False, limits=None, strict=False):
+    """Loads every library that is found, and those that packages name. The names; a warning for each that fails.
+
+    isolated=True runs all of them in processes of their own, isolated=[names] those; one that is named must be there.
+    strict=True makes the failures a PluginError, when all that can be loaded are.
+    """
+    how = _how(isolated, limits)
+    complaints, wanted = [], {_normal(name): name for name in how[1]}
     for point in entry_points("mlsysim.plugins"):
         target = _import(point)
         if target is None:
+            complaints.append(f"the entry point '{point.name}' of the package '{_distribution(point)}' cannot be loaded")
             continue
         try:
-            load(target() if callable(target) else target)
+            path = os.fspath(target() if callable(target) else target)
+            _tell(_core._plugin_load(path, *how)[1])
         except PluginError as error:
-            warnings.warn(f"the plugin '{point.name}' of the package '{_distribution(point)}' is left out: {error}", stacklevel=2)
-    loaded, failed = _core._plugin_load_all()
-    for row in failed:
-        warnings.warn(f"the plugin '{row['name']}' is left out: {row['failure']['stage']}: {row['failure']['message']}", stacklevel=2)
+            complaints.append(f"the plugin '{point.name}' of the package '{_distribution(point)}' is left out: {error}")
+            warnings.warn(complaints[-1], stacklevel=2)
+    loaded, failed, notes = _core._plugin_load_all(*how)
+    _changed()
+    _tell(notes)
+    for row in _without_packages(failed):
+        complaints.append(f"the plugin '{row['name']}' is left out: {row['failure']['stage']}: {row['failure']['message']}")
+        warnings.warn(complaints[-1], stacklevel=2)
+    there = {_normal(row["name"]) for row in _core._plugin_records() if row["state"] == "initialised" and row["isolated"]}
+    missing = [name for normal, name in wanted.items() if normal not in there]
+    if missing:
+        raise _input_error(f"the plugin '{missing[0]}' cannot be run in a process of its own", key="isolated", found="no such plugin, or one that failed",
+                           expected="a name that list_plugins() shows", kind=PluginError, id="mlsysim.python.192")
+    if strict and complaints:
+        raise _input_error("a plugin failed", key="strict", found="; ".join(complaints), expected="plugins that load",
+                           hint="list_plugins() shows all of them", kind=PluginError, id="mlsysim.python.193")
     return loaded
 
 
 def unload(name):
     """Withdraws what a library registered; runs that use it keep its code."""
-    from .resolvers import _classes
-
     _core._plugin_unload(name)
-    for known in [k for k in _classes if "/" in k]:
-        del _classes[known]
+    _changed()
 
 
 def reload(name):
     """Loads the file of a library again. Old and new version, and what becomes of the old code."""
-    return _core._plugin_reload(name)
+    report = _core._plugin_reload(name)
+    _changed()
+    return report
 
 
 def has_feature(name, feature):
     """Whether a loaded library has a feature, asked by name; False for one that it does not know."""
     return _core._plugin_has_feature(name, feature)
+
+
+def describe(name):
+    """What a loaded library is and registers: a dict with its resolvers, options (with the place that each value comes
+    from), attributes, backends, converters, and the versions of the interface."""
+    return _core._plugin_describe(name)
+
+
+def support(backend, workload, hardware, effort=2, mode="conservative"):
+    """Whether a backend of a plugin runs a model on one of its devices: verdict ("yes", "no" or "maybe"), reasons
+    (code, op, count, location, hint each), effort, mode and seconds. Touches no device.
+
+    effort: 0 names, 1 attributes, 2 types and shapes, 3 context, 4 trial rewrite. mode: "conservative" or "aggressive".
+    """
+    return _core._plugin_support(backend, workload, hardware, effort, mode)
+
+
+def converters():
+    """The importers and exporters of loaded libraries: name, direction ("import" or "export") and format each."""
+    return _core._plugin_converters()
+
+
+def import_text(importer, path):
+    """What an importer makes of a file: the text of a zoo file, checked as one of the user."""
+    with open(path, "rb") as file:
+        return _core._plugin_import(importer, os.fspath(path), file.read())
+
+
+def export_text(exporter, entry):
+    """An object such as Hardware.H100 in the format of an exporter."""
+    return _core._plugin_export(exporter, entry)
+
+
+def _explain_absence(name, error):
+    """Raises in place of `error`, of the registry of the library, where the name is that of a class of Python."""
+    from .base import _defined
+    from .factory import _from_packages
+
+    if name not in _defined and name not in _from_packages():
+        raise error
+    raise _input_error(f"'{name}' is a class of Python, and this asks resolvers of the library", key=name, found=f"'{name}'",
+                       expected="a resolver with declared units and ranges, of mlsysim or of a library",
+                       hint="make it a stage of a Pipeline, or write it as a library: mlsysim plugin new", kind=type(error),
+                       id="mlsysim.python.195") from None
 
 
 def resolvers():
@@ -149,7 +276,7 @@ def check(distribution):
 
     problems, found = [], 0
     for point in entry_points():
-        if _distribution(point) != distribution:
+        if _normal(_distribution(point)) != _normal(distribution):
             continue
         found += 1
         try:

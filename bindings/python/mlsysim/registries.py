@@ -38,6 +38,16 @@ def _group_name(category):
     return "".join(part.capitalize() for part in category.split("_"))
 
 
+def _read_again():
+    """After plugins came or went: their entries are part of the zoo."""
+    _tables.clear()
+    _names.clear()
+    for registry in (Hardware, Models, Systems, Infrastructure, Technology):
+        for index in (registry._groups, registry._specs, registry._aliases):
+            index.clear()
+        registry.__dict__["_filled"] = False
+
+
 class Registry:
     """Specs by name, in groups."""
 

@@ -56,11 +56,19 @@ struct HostOptions {
   std::function<void(std::int32_t level, std::string_view text)> log{};  ///< lines that plugins log
 };
 
+/// Where the code of what a call loads runs, beyond what the host was made with.
+struct Placement {
+  Isolation isolation = Isolation::as_asked;
+  std::vector<std::string> isolated{};      ///< names, of those that `load_all` finds
+  std::optional<IsolationLimits> limits{};  ///< instead of those of the host
+};
+
 /// Why a plugin is not there.
 struct PluginFailure {
   std::string stage;  ///< "manifest", "vet", "dlopen", "initialize", "register_all", "solve of acme/X", ...
   MlsStatus code = MLS_UNKNOWN;
   std::string message, hint;
+  std::string first_problem{};  ///< of a message with several, in one line
 };
 
 /// One plugin as `mlsysim plugin list` shows it.
@@ -101,13 +109,17 @@ class PluginHost {
 
   /// Looks at all sources and reads manifests. Failures become records.
   void discover();
+  /// Looks, and checks each plugin that may be loaded without running its code in this process: one with a manifest is
+  /// vetted, a library without one is asked in a process of its own. Failures become records.
+  void inspect();
   /// All plugins in order of their sources, and bytewise by name within one.
   [[nodiscard]] std::vector<PluginRecord> records() const;
 
-  /// Loads one plugin by name or path; loading it again returns the same. @return its name @throws PluginFault
-  std::string load(const std::string& name_or_path);
+  /// Loads one plugin by name or path; loading it again returns the same. @return its name
+  /// @throws PluginFault, also where one that runs in this process is asked for in a process of its own
+  std::string load(const std::string& name_or_path, const Placement& how = {});
   /// Loads all that were found and may be loaded. A plugin that fails does not keep others from loading.
-  LoadReport load_all();
+  LoadReport load_all(const Placement& how = {});
   /// Withdraws what a plugin registered and shuts it down; runs that use it keep its code. @throws LookupError
   void unload(const std::string& name);
   /// Loads the file again, from a private copy, and switches new runs over. On failure the old one stays.
@@ -151,6 +163,10 @@ class PluginHost {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Path of the library that this process is opening now; a null pointer where it opens none. A handler of signals may ask:
+/// code of a library can end the process before it is a plugin.
+[[nodiscard]] const char* library_being_opened() noexcept;
 
 /// "found", ...
 [[nodiscard]] std::string_view name_of(PluginState state);

@@ -21,7 +21,7 @@ struct Manifest {
   std::vector<std::pair<std::string, std::string>> config;  ///< defaults of options
   std::uint32_t abi_major = 0, abi_min_minor = 0;           ///< major 0: not stated
   std::string sha256;                                       ///< of the library; empty: not checked
-  int priority = 400;                                       ///< among plugins of one name, where the caller asks for it
+  int priority = 400;                                       ///< the highest wins among plugins of one name in one folder
   bool isolated = false;                                    ///< asks to run in a process of its own
 };
 

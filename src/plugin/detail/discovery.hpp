@@ -21,7 +21,8 @@ struct Candidate {
 /// The names that may be loaded; nothing: all of them.
 [[nodiscard]] std::optional<std::set<std::string>> allowed_names(const HostOptions& options);
 
-/// Checks a library without executing it: file, headers, symbols, digest, permissions. @throws PluginFault
+/// Checks a plugin without executing it: the library with its headers, symbols, digest and permissions; that files with
+/// entries can be read. @throws PluginFault
 void vet(const Candidate& candidate, const HostOptions& options);
 
 /// Whether the environment and the files of the user are not to be trusted.

@@ -20,6 +20,7 @@ struct Loaded {
   std::vector<std::shared_ptr<PluginResolver>> resolvers;
   std::vector<std::shared_ptr<PluginCallback>> callbacks;
   std::uint64_t uses = 1;
+  IsolationLimits limits{};  ///< of its process, where it has one
 
   [[nodiscard]] const std::string& name() const { return description.name; }
 };
@@ -32,6 +33,10 @@ struct Loaded {
 /// Settings of options from the environment, the user's file and the manifest, in this order of precedence.
 /// @throws PluginFault for a key that no option has
 [[nodiscard]] std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const std::optional<Manifest>& manifest);
+
+/// Variables of the environment that are written for options of this plugin and name none; empty, or a sentence.
+/// @param others names of the plugins that were found: a variable may be for one of a longer name
+[[nodiscard]] std::string unknown_variables(const PluginDescription& plugin, const std::vector<std::string>& others);
 
 /// Publishes what a set of plugins registers, beside what ships. Plugins that cannot be taken are moved to `refused`
 /// with the reason, as a whole; resolvers that exist already are used as they are.

@@ -39,7 +39,7 @@ static const MlsField inputs[] = {
     ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_BOUNDED, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("what is doubled"), .unit = MLS_TEXT("s"), .low = 2, .high = 1)
 #elif defined(BAD_choice_of_nothing)
     ONE(.kind = MLS_FIELD_CHOICE, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("what is chosen"))
-#elif defined(BAD_gaps)
+#elif defined(BAD_gaps) || defined(BAD_gaps_zero)
     ONE(.kind = MLS_FIELD_OBJECT, .name = MLS_TEXT("hardware"), .meaning = MLS_TEXT("the device"), .object_type = MLS_TEXT("hardware"))
 #else
     ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_BOUNDED, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("what is doubled"), .unit = MLS_TEXT("s"), .low = 1, .high = 1e6)
@@ -130,6 +130,11 @@ static MlsError* solve(MlsSolveArgs* args) {
   MlsError* e = host->object_field(host, args->inputs[0].object, text("memory.bandwidth"), &bandwidth);
   if (e != NULL) return e;
   x = 1e9 / bandwidth.number;
+#elif defined(BAD_gaps_zero)
+  MlsValue bandwidth = {0};
+  MlsError* e = host->object_field(host, args->inputs[0].object, text("memory.bandwidth"), &bandwidth);
+  if (e != NULL) return e;
+  x = bandwidth.number / 1e12;
 #endif
   double y = 2 * x;
   MlsValue* out = args->outputs;

@@ -9,9 +9,13 @@
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
 
+#include <array>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
+#include <sstream>
 #include <unistd.h>
 
 using namespace mlsysim;
@@ -235,17 +239,65 @@ TEST_CASE("an importer makes entries that the zoo takes, an exporter writes ever
   const auto report = host.load_all();
   if (!report.failed.empty()) FAIL(report.failed[0].failure->message);
   CHECK(host.converters().size() == 2);
-  const auto text = host.import_text("hf/ConfigJson", "acme--Tiny-1.json",
-                                     R"({"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128,
-                                         "vocab_size": 1000, "hidden_act": "silu", "tie_word_embeddings": true})");
-  const auto zoo = load_text(text, "imported", standard_zoo());
-  const auto& model = zoo.at<Workload>("Tiny_1");
-  CHECK(model.shape.layers == 2);
-  CHECK(model.shape.head_dim == 16);
-  CHECK(model.shape.gated_ffn);
-  CHECK(model.shape.tied_embeddings);
-  CHECK_THROWS_WITH(host.import_text("hf/ConfigJson", "x.json", "{}"), ContainsSubstring("'num_hidden_layers' is missing"));
-  CHECK_THROWS_WITH(host.import_text("hf/ConfigJson", "x.json", "no json"), ContainsSubstring("no JSON object"));
+  const auto import = [&](const std::string& file) {
+    const auto path = std::string(MLSYSIM_SOURCE_DIR) + "/tests/unit/plugin/hf_configs/" + file;
+    std::ostringstream bytes;
+    bytes << std::ifstream(path).rdbuf();
+    return host.import_text("hf/ConfigJson", file, bytes.str());
+  };
+  // The entries of the zoo give the same sizes, from sources of their own.
+  for (const auto& [file, name, ours] : {std::array{"meta-llama--Meta-Llama-3.1-8B.json", "Meta_Llama_3_1_8B", "Llama3_8B"},
+                                         std::array{"mistralai--Mixtral-8x7B-v0.1.json", "Mixtral_8x7B_v0_1", "Mixtral_8x7B"},
+                                         std::array{"Qwen--Qwen3-30B-A3B.json", "Qwen3_30B_A3B", "Qwen3_30B_A3B"},
+                                         std::array{"openai--gpt-oss-20b.json", "gpt_oss_20b", "GPT_OSS_20B"},
+                                         std::array{"deepseek-ai--DeepSeek-V3.json", "DeepSeek_V3", "DeepSeek_V3"}}) {
+    CAPTURE(file);
+    const auto zoo = load_text(import(file), "imported", standard_zoo());
+    const auto &got = zoo.at<Workload>(name), &known = standard_zoo().at<Workload>(ours);
+    const auto same = [](const auto& a, const auto& b, const char* part) {
+      for_each_row(a.fields(), [&](const auto& row) {
+        INFO(part << "." << row.name);
+        CHECK(a.*row.member == b.*row.member);
+      });
+    };
+    same(got.shape, known.shape, "shape");
+    same(got.moe, known.moe, "moe");
+    CHECK(got.attention.kind == known.attention.kind);
+    CHECK(got.attention.kv_lora_rank == known.attention.kv_lora_rank);
+    CHECK(got.attention.sliding_window == known.attention.sliding_window);
+    CHECK(got.attention.full_attention_layers == known.attention.full_attention_layers);
+    CHECK(got.max_positions == known.max_positions);
+    const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+    const std::chrono::year_month_day day(now);
+    std::ostringstream today;
+    today << std::setfill('0') << int(day.year()) << '-' << std::setw(2) << unsigned(day.month()) << '-' << std::setw(2) << unsigned(day.day());
+    CHECK(got.entry->source.recorded == today.str());
+  }
+
+  // What is left out is refused, not guessed.
+  CHECK_THROWS_WITH(import("google-bert--bert-base-uncased.json"), ContainsSubstring("a family that is not imported") && ContainsSubstring("\"bert\""));
+  const auto refused = [&](const std::string& text) {
+    try {
+      (void)host.import_text("hf/ConfigJson", "x--M.json", text);
+    } catch (const std::exception& error) {
+      return std::string(error.what());
+    }
+    return std::string("it was imported");
+  };
+  const std::string sizes = R"("num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128, "vocab_size": 1000)";
+  CHECK_THAT(refused("{" + sizes + R"(, "hidden_act": "silu"})"), ContainsSubstring("'model_type' is missing"));
+  CHECK_THAT(refused(R"({"model_type": "llama", )" + sizes + "}"), ContainsSubstring("'hidden_act' is missing"));
+  CHECK_THAT(refused(R"({"model_type": "llama", "hidden_act": "gelu", )" + sizes + "}"), ContainsSubstring("'hidden_act' is not that of llama"));
+  CHECK_THAT(refused(R"({"model_type": "llama", "hidden_act": "silu", "num_local_experts": 8, )" + sizes + "}"), ContainsSubstring("speaks of experts"));
+  CHECK_THAT(refused(R"({"model_type": "mixtral", "hidden_act": "silu", "num_experts_per_tok": 2, )" + sizes + "}"), ContainsSubstring("'num_local_experts' is missing"));
+  CHECK_THAT(refused(R"({"model_type": "qwen3", "hidden_act": "silu", )" + sizes + "}"), ContainsSubstring("'head_dim' is missing"));
+  CHECK_THAT(refused(R"({"model_type": "llama", "hidden_act": "silu", "head_dim": 16.5, )" + sizes + "}"), ContainsSubstring("'head_dim' is no count"));
+  CHECK_THAT(refused(R"({"model_type": "llama"})"), ContainsSubstring("'num_hidden_layers' is missing"));
+  CHECK_THAT(refused("no json"), ContainsSubstring("no JSON object"));
+  // Gemma states gelu and has a gated layer, and ties its embeddings without saying so.
+  const auto gemma = load_text(host.import_text("hf/ConfigJson", "g--G.json", R"({"model_type": "gemma", "hidden_act": "gelu", "head_dim": 16, )" + sizes + "}"), "imported", standard_zoo());
+  CHECK(gemma.at<Workload>("G").shape.gated_ffn);
+  CHECK(gemma.at<Workload>("G").shape.tied_embeddings);
   const auto csv = host.export_text("FiguresCsv", {&h100(), "hardware"});
   CHECK_THAT(csv, ContainsSubstring("memory.bandwidth,"));
   CHECK_THAT(csv, ContainsSubstring(",B/s\n"));

@@ -238,7 +238,9 @@ Result extremes(const Subject& s) {
   });
 }
 
-Result survives_gaps(const Subject& s) {
+/// Asks each resolver that takes objects about objects without figures.
+/// @param complaint what is wrong with the answer, or empty; it is given the answer for whole objects too
+template <class Complaint> Result ask_about_gaps(const Subject& s, Complaint&& complaint) {
   RawPlugin p(s);
   (void)p.initialize();
   (void)p.register_all();
@@ -247,6 +249,7 @@ Result survives_gaps(const Subject& s) {
   };
   const auto& all = p.description().resolvers;
   if (std::none_of(all.begin(), all.end(), takes_objects)) return skip("no resolver takes objects");
+  const auto answers = [](const Solved& x) { return x.error.empty() && x.outcome != MLS_OUTCOME_INFEASIBLE; };
   // Objects that know nothing but their names.
   static const HardwareNode hardware = [] { HardwareNode h; h.name = "Unknown"; return h; }();
   static const Workload workload = [] { Workload w; w.name = "Unknown"; return w; }();
@@ -254,17 +257,33 @@ Result survives_gaps(const Subject& s) {
     const auto& d = p.description().resolvers[i];
     if (!takes_objects(d)) continue;
     auto inputs = sample_inputs(p.services(), d, 1);
+    const auto whole = solve_by_hand(p, i, inputs);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       if (d.inputs[k].object_type == "hardware") inputs[k].object = p.services().objects().handle({&hardware, "hardware"});
       if (d.inputs[k].object_type == "workload") inputs[k].object = p.services().objects().handle({&workload, "workload"});
       if (d.inputs[k].has(MLS_FIELD_OPTIONAL) && d.inputs[k].default_value.kind == MLS_NONE) inputs[k] = {};
     }
     const auto got = solve_by_hand(p, i, inputs);
-    if (!got.error.empty() || got.outcome == MLS_OUTCOME_INFEASIBLE) continue;
-    for (const auto& o : got.outputs)
-      if (o.kind == MLS_NUMBER && !std::isfinite(o.number)) return fail(fmt::format("{}: a device without figures gives {}", d.name, o.number));
+    if (!answers(got)) continue;
+    for (std::size_t k = 0; k < d.outputs.size() && k < got.outputs.size(); ++k) {
+      const bool known = answers(whole) && k < whole.outputs.size() && whole.outputs[k].kind == MLS_NUMBER;
+      if (got.outputs[k].kind != MLS_NUMBER) continue;
+      if (const std::string why = complaint(got.outputs[k].number, known ? whole.outputs[k].number : 0); !why.empty())
+        return fail(fmt::format("{}: {} of a device without figures is {}", d.name, d.outputs[k].name, why));
+    }
   }
   return pass();
+}
+
+Result survives_gaps(const Subject& s) {
+  return ask_about_gaps(s, [](double got, double) { return std::isfinite(got) ? std::string() : fmt::format("{}", got); });
+}
+
+/// An optional figure that is read without asking gives 0 as a rule, which is a number like any other.
+Result no_zero_from_gaps(const Subject& s) {
+  return ask_about_gaps(s, [](double got, double whole) {
+    return got == 0 && whole != 0 ? fmt::format("0, and {} where it has them; is a figure read that is not there?", whole) : std::string();
+  });
 }
 
 Result infeasible_has_a_reason(const Subject& s) {
@@ -492,6 +511,7 @@ std::span<const Check> run_checks() {
       {"V06", Level::required, "values", "zero and huge inputs give results within the declaration, or errors", "V02", extremes},
       {"V07", Level::required, "values", "objects without figures give errors, not nonsense", "E01", survives_gaps},
       {"V08", Level::required, "values", "infeasible comes with a reason", "E01", infeasible_has_a_reason},
+      {"V10", Level::recommended, "values", "objects without figures give no answer of 0", "V07", no_zero_from_gaps},
       {"V09", Level::recommended, "values", "some sample gives an answer", "E01", some_result},
       {"I07", Level::required, "threads", "answers are the same from eight threads, where it says so", "V01", threads_keep},
       {"I08", Level::required, "fork", "answers are the same in a child process, where it says so", "V01", fork_keeps},

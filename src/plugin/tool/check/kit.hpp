@@ -16,7 +16,7 @@
 namespace mlsysim::plugin::check {
 
 /// The version of the list of checks; a change of the list or of what a check demands changes it.
-inline constexpr int kKitVersion = 2;
+inline constexpr int kKitVersion = 3;
 
 enum class Level : std::uint8_t { required, recommended };
 enum class Outcome : std::uint8_t { pass, fail, skip };

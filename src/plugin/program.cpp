@@ -1,0 +1,27 @@
+#include <mlsysim/plugin/program.hpp>
+
+#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/lowering/lower.hpp>
+
+namespace mlsysim::plugin {
+
+Program program_of(const Workload& workload, const HardwareNode& hardware) {
+  Program out;
+  out.name = workload.name;
+  const auto precision = hardware.compute.default_precision;
+  out.precision = name_of(precision);
+  SingleNodeModel::Inputs in;
+  in.workload = &workload;
+  in.hardware = &hardware;
+  in.precision = precision;
+  in.fidelity = Fidelity::operator_level;
+  Notes notes;
+  const auto views = prepare_single_node(in, notes);
+  OpList<> ops;
+  (void)lower(views.model.structure, views.model.shape, views.model.layers, views.plan, ops);
+  for (const auto& op : ops) out.ops.push_back({std::string(op.name), std::string(name_of(op.kind)), {}, {}, op.count, op.work.base(), op.traffic.base()});
+  out.memory = (parameter_count(workload) * views.plan.weight_bytes).base();
+  return out;
+}
+
+}  // namespace mlsysim::plugin
