@@ -477,7 +477,7 @@ def _shard(shard):
         part = parts = 0
     if not 1 <= part <= parts:
         raise _input_error("the shard cannot be read", key="shard", found=repr(shard), expected="(k, n) with 1 <= k <= n, e.g. (3, 16)",
-                           id="mlsysim.python.174")
+                           id="mlsysim.python.178")
     return part, parts
 
 
