@@ -231,7 +231,7 @@ void fill_derived(Scorecard& card, const ResolvedScenario& r, std::span<const Fi
   auto& in = state.base;
   in.run.accelerators = r.accelerators();
   in.run.batch_size = s.batch_size;
-  in.run.seq_len = s.seq_len;
+  in.run.seq_len = r.seq_len();
   in.run.output_tokens = s.output_tokens.value_or(0);
   add_books(state, r, quiet);
   in.device.tdp = r.hardware().power.tdp.value_or(Power<>());
