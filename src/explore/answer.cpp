@@ -30,7 +30,9 @@ class Reader {
   FoundPoint operator()(std::uint64_t index) {
     const std::uint64_t outer = index / space_.inner();
     if (outer != outer_) {
-      (void)kernel_.bind(outer);
+      if (kernel_.bind(outer).empty())
+        for (const auto& w : kernel_.subject().warnings)
+          if (std::find(warnings_.begin(), warnings_.end(), w) == warnings_.end()) warnings_.push_back(w);
       outer_ = outer;
     }
     kernel_.run(index % space_.inner(), 1);
@@ -44,9 +46,13 @@ class Reader {
     return p;
   }
 
+  /// Of the subjects whose points were read.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
  private:
   const Space& space_;
   PointKernel kernel_;
+  std::vector<std::string> warnings_;
   std::uint64_t outer_ = static_cast<std::uint64_t>(-1);
 };
 
@@ -86,13 +92,13 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
   out.skipped = red.skipped;
   out.skip_reasons.assign(red.skip_reasons.begin(), red.skip_reasons.end());
   std::stable_sort(out.skip_reasons.begin(), out.skip_reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  Reader read(space, question);
+  Reader read(space, question), nearest(space, question);
   for (std::size_t c = 0; c < compiled.constraints.size(); ++c) {
     const auto& m = red.misses[c];
     const auto& constraint = compiled.constraints[c];
     ConstraintCount count{.text = constraint.text(), .violated = m.violated, .alone = m.alone, .nearest = {}, .nearest_left = m.left, .relaxation = {}};
     if (m.alone > 0) {
-      count.nearest = read(m.index);
+      count.nearest = nearest(m.index);
       const auto& left = constraint.left();
       const std::string unit(left.unit());
       // As many digits as tell it from the limit.
@@ -120,6 +126,7 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
   out.seconds = r.seconds;
   out.threads = r.threads;
   out.assumptions = space.sample().assumptions;
+  out.warnings = read.warnings();
   return out;
 }
 

@@ -2,6 +2,8 @@
 
 #include "detail/point_failures.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -37,12 +39,16 @@ Compiled::Compiled(const Question& question, const LawEntry& entry) {
 PointKernel::PointKernel(const Space& space, const Question& question) : space_(space), question_(question) {}
 
 std::string PointKernel::bind(std::uint64_t outer) {
+  std::shared_ptr<const Subject> subject;
   try {
-    auto subject = std::make_shared<const Subject>(space_.bind(outer));
+    subject = std::make_shared<const Subject>(space_.bind(outer));
     auto compiled = std::make_shared<const Compiled>(question_, subject->entry);
     use(std::move(subject), std::move(compiled));
     return {};
   } catch (const Error& error) {
+    if (subject != nullptr)
+      for (const auto& [name, why] : subject->absent)
+        if (name == error.facts().key) return fmt::format("no {}: {}", name, why);
     return error.facts().message;
   }
 }

@@ -42,6 +42,8 @@ constexpr std::array<std::string_view, 9> kInfer{"latency", "latency_compute", "
 constexpr std::array<std::string_view, 8> kMacro{"utilization", "tco", "capex", "energy_cost", "maintenance", "energy",
                                                  "carbon_footprint", "water"};
 constexpr std::array<std::string_view, 3> kPerToken{"cost_per_token", "energy_per_token", "carbon_per_token"};
+/// Results in which the price of the devices is.
+constexpr std::array<std::string_view, 4> kPriced{"tco", "capex", "maintenance", "cost_per_token"};
 /// Members of the plan that follow from the numbers of the scenario.
 constexpr std::array<std::string_view, 10> kPlanned{
     "plan.tp", "plan.pp", "plan.dp", "plan.ep", "plan.cp", "plan.virtual_stages", "plan.batch", "plan.microbatches",
@@ -57,8 +59,15 @@ bool is_result(const ScenarioState& s, std::string_view name) {
   if (among(kMemory, name)) return true;
   if (s.mode == Mode::serve ? among(kServe, name) : s.mode == Mode::train ? among(kTrain, name) : among(kInfer, name))
     return name != "energy_per_batch" || s.has_power;
-  if (among(kMacro, name)) return s.has_power || name == "utilization";
-  return among(kPerToken, name) && s.mode != Mode::infer && s.has_power;
+  if (!among(kMacro, name) && !(among(kPerToken, name) && s.mode != Mode::infer)) return false;
+  return name == "utilization" || (s.has_power && (s.has_price || !among(kPriced, name)));
+}
+
+/// Whether a device whose power or price is not known lacks this result. A search must not take a price for nothing.
+[[nodiscard]] std::string why_absent(const ScenarioState& s, std::string_view name, const std::string& device) {
+  if (!s.has_power && name != "utilization" && (among(kMacro, name) || among(kPerToken, name))) return fmt::format("no TDP is known for {}", device);
+  if (!s.has_price && among(kPriced, name)) return fmt::format("the price of {} is not known; unit_cost gives one", device);
+  return {};
 }
 
 bool is_input(const ScenarioState& s, const FieldInfo& f, double value) {
@@ -96,6 +105,11 @@ FieldInfo public_field(const FieldInfo& f, Mode mode) {
   return out;
 }
 
+void know_books(ScenarioState& state, const ResolvedScenario& r) {
+  state.has_power = r.hardware().power.tdp.has_value();
+  state.has_price = r.asked().unit_cost.has_value() || r.hardware().unit_cost.has_value();
+}
+
 void add_books(ScenarioState& state, const ResolvedScenario& r, Notes& notes) {
   const Scenario& s = r.asked();
   const Conventions& c = conventions_or_standard(s.conventions);
@@ -107,7 +121,7 @@ void add_books(ScenarioState& state, const ResolvedScenario& r, Notes& notes) {
   in.facility.maintenance_share = c.maintenance_share;
   in.facility.lifetime = c.amortization_years * unit::yr;
   in.facility.pue = 1;
-  state.has_power = r.hardware().power.tdp.has_value();
+  know_books(state, r);
   if (!state.has_power) {
     notes.warn([&] { return fmt::format("no TDP is known for {}, so cost and carbon cannot be computed", r.hardware().name); });
     return;
@@ -275,10 +289,20 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
   }
   card->figures = detail::SpecFigures(describe<Scenario>(), &card->scenario);
   out.point.insert(out.point.end(), card->figures.point().begin(), card->figures.point().end());
+  ScenarioState books;
+  know_books(books, r);
+  if (!books.has_power)  // the card has no such metrics to go through
+    for (const auto names : {std::span<const std::string_view>(kMacro), std::span<const std::string_view>(kPerToken)})
+      for (const auto name : names)
+        if (auto why = why_absent(books, name, r.hardware().name); !why.empty()) out.absent.emplace_back(name, std::move(why));
   const auto base = SystemEvaluator::evaluate(card->scenario);
   for (const auto* level : {&base.feasibility, &base.performance, &base.macro})
     for (const auto& m : level->metrics) {
       if (!std::holds_alternative<double>(m.value) || m.name == "duration_days") continue;
+      if (auto why = why_absent(books, m.name, r.hardware().name); !why.empty()) {
+        out.absent.emplace_back(m.name, std::move(why));
+        continue;
+      }
       FieldInfo f;
       f.name = m.name == "energy" && level == &base.performance ? "energy_per_batch" : m.name;
       // The registry of units keeps its texts; a metric does not.
@@ -327,6 +351,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   // A field that varies is given: nothing may be derived from its absence.
   if (!asked.microbatch_count && among(varied, "microbatch_count")) asked.microbatch_count = 1;
   if (!asked.output_tokens && among(varied, "output_tokens")) asked.output_tokens = 1;
+  if (!asked.unit_cost && among(varied, "unit_cost")) asked.unit_cost = Money<>();
   const ResolvedScenario r(asked, notes);
   Subject out;
   out.estimates = [scenario] { return estimates_behind(scenario); };
@@ -353,7 +378,10 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
     out.point.push_back(base[at]);
   }
   for (const auto& f : describe<ScenarioResults<>>()) {
-    if (!is_result(*state, f.name)) continue;
+    if (!is_result(*state, f.name)) {
+      if (auto why = why_absent(*state, f.name, r.hardware().name); !why.empty()) out.absent.emplace_back(f.name, std::move(why));
+      continue;
+    }
     state->results.push_back(static_cast<std::uint16_t>(f.offset / sizeof(double)));
     out.entry.results.push_back(f);
   }

@@ -239,17 +239,19 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
     }
     axes_.push_back(std::move(a));
   }
-  if (structural_ > 0) sample_ = bind([&] {
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(outer_, 4096); ++i) {
+  if (structural_ > 0) {
+    // Names are those of the subject with the most results, wherever it stands: of two devices one may lack a figure.
+    constexpr std::uint64_t kMost = 4096, kEnough = 64;
+    std::uint64_t bound = 0;
+    for (std::uint64_t i = 0; i < std::min(outer_, kMost) && bound < kEnough; ++i) {
       try {
-        (void)bind(i);
-        return i;
+        auto subject = bind(i);
+        if (++bound == 1 || subject.entry.results.size() > sample_.entry.results.size()) sample_ = std::move(subject);
       } catch (const Error&) {
-        if (i + 1 == std::min<std::uint64_t>(outer_, 4096)) throw;
+        if (bound == 0 && i + 1 == std::min(outer_, kMost)) throw;
       }
     }
-    return std::uint64_t{0};
-  }());
+  }
 }
 
 std::vector<std::size_t> Space::rows_at(std::uint64_t index) const {

@@ -5,6 +5,7 @@
 
 #include <mlsysim/resolve/dynamic_value.hpp>
 #include <mlsysim/tools/register.hpp>
+#include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 
@@ -105,7 +106,14 @@ struct Caller {
 }  // namespace
 
 std::size_t Subject::input(std::string_view name) const { return entry.input(name); }
-std::size_t Subject::result(std::string_view name) const { return entry.result(without_level(name)); }
+std::size_t Subject::result(std::string_view name) const {
+  name = without_level(name);
+  for (const auto& [missing, why] : absent)
+    if (missing == name)
+      throw LookupError({.id = "mlsysim.explore.067", .message = fmt::format("{} has no '{}'", title, name), .key = missing, .found = why,
+                         .expected = "a figure of the device", .hint = "give it, or ask for another result"});
+  return entry.result(name);
+}
 
 Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs) {
   Subject s;

@@ -46,6 +46,7 @@ Json json_of(const ExploreAnswer& a) {
          {"total", a.total}, {"evaluated", a.evaluated}, {"covered", a.covered}, {"feasible", a.feasible}, {"infeasible", a.infeasible},
          {"not_finite", a.not_finite}, {"skipped", a.skipped}, {"skip_reasons", reasons}, {"constraints", constraints},
          {"exactness", name_of(a.exactness)}, {"complete", a.complete}, {"best", points_json(a, a.best)}, {"front", points_json(a, a.front)}};
+  if (!a.warnings.empty()) j["warnings"] = a.warnings;
   if (!a.method.empty()) j["method"] = a.method;
   if (const auto volume = a.relative_hypervolume()) {
     Json ideal = Json::array(), nadir = Json::array();
@@ -90,6 +91,7 @@ std::string footer_of(const ExploreAnswer& a) {
     out += fmt::format("\nhypervolume {:.4g} of the box from the best to the worst value of each objective on the front", *volume);
   if (!a.complete) out += fmt::format("; stopped after {} points: the answer holds for these", count_text(a.covered));
   for (const auto& [reason, points] : a.skip_reasons) out += fmt::format("\n{} skipped: {}", count_text(points), reason);
+  for (const auto& warning : a.warnings) out += fmt::format("\nwarning: {}", warning);
   for (const auto& c : a.constraints)
     if (c.violated > 0) out += fmt::format("\n'{}' excludes {}{}", c.text, count_text(c.violated), c.relaxation.empty() ? "" : "; " + c.relaxation);
   if (a.histogram) {

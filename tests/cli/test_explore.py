@@ -482,3 +482,19 @@ def test_compare_with_nothing_says_what_is_wanted(refused):
     refused("compare", parts=("there is nothing to compare", "found no words, and 0 times --against",
                               "expected MODEL HARDWARE RESULT, or --against with a file of measurements",
                               "mlsysim compare --help"))
+
+
+@pytest.mark.parametrize("order", ["GB300,TPUv7,H100", "TPUv7,H100,GB300", "H100,GB300,TPUv7"])
+def test_a_search_takes_no_unknown_price_for_nothing(run, order):
+    answer = run("optimize", "Llama3_8B", "H100", "--axis", f"hardware={order}", "--minimize", "cost_per_token", "-o", "json").json()
+    assert [p["axes"]["hardware"] for p in answer["best"]] == ["H100"] and answer["skipped"] == 2
+    reasons = " ".join(answer["skip_reasons"])
+    assert "the price of GB300 is not known; unit_cost gives one" in reasons and "no TDP is known for TPUv7" in reasons
+    priced = run("optimize", "Llama3_8B", "H100", "--axis", f"hardware={order}", "--axis", "unit_cost=30000 USD,60000 USD",
+                 "--minimize", "cost_per_token", "-o", "json").json()
+    assert priced["skipped"] == 2  # two prices on the device without a TDP
+
+
+def test_a_single_question_says_what_its_device_lacks(refused):
+    refused("sensitivity", "Llama3_8B", "GB300", "cost_per_token", parts=["has no 'cost_per_token'", "the price of GB300 is not known"])
+    refused("sensitivity", "Llama3_8B", "TPUv7", "tco", "--fidelity", "textbook", parts=["has no 'tco'", "no TDP is known for TPUv7"])

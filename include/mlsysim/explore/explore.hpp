@@ -140,6 +140,7 @@ struct ExploreAnswer {
   double seconds = 0;
   unsigned threads = 1;
   std::vector<Assumption> assumptions;
+  std::vector<std::string> warnings;  ///< of the points that are listed
   std::string state;               ///< for `merge`; exact
 
   /// Why nothing is feasible: which constraints conflict, and the smallest relaxation of each that helps alone.

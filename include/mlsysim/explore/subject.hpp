@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mlsysim {
@@ -33,6 +34,8 @@ struct Subject {
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
   bool thread_safe = true;    ///< whether points may be evaluated on several threads
+  /// Results that subjects of this kind have and this one lacks, each with the reason: {"tco", "the price of ..."}.
+  std::vector<std::pair<std::string, std::string>> absent{};
   /// Figures of the zoo with a range, found by moving each to its ends; empty where the inputs were all given.
   /// Valid while what the scenario points to is.
   std::function<std::vector<EstimatedFigure>()> estimates{};

@@ -173,6 +173,7 @@ struct ScenarioState {
   bool sized = false;                   ///< training: the size of a micro-batch is given, not their number
   bool sequences = true;                ///< the workload has a token axis
   bool has_power = true;                ///< TDP is known, so energy and cost are
+  bool has_price = true;                ///< the price of a device is known
   double training_tokens = 0;           ///< published number; 0 where there is none
   /// What eval refuses, see `plan_fits`: a model without layers, heads or experts has no limit for them.
   bool has_layers = false, has_heads = false;
