@@ -103,7 +103,7 @@ template <class In>
   const bool piped = in.pp_size > 1 && fidelity == Fidelity::operator_level;
   if (piped) warn_of_idle(in, {"gradient_accumulation_steps"}, "where a pipeline's micro-batches are of one sequence already", notes);
   notes.assume("microbatch_count", count, piped           ? "one sequence for each expert-parallel rank, as a pipeline wants many"
-                                          : count > steps ? "the batch of a replica, halved until it fits in memory"
+                                          : count > steps ? "the batch of a replica, divided until it fits in memory"
                                                           : "the batch of a replica at once, or its part of an accumulation step");
   return count;
 }
