@@ -21,6 +21,7 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
   const auto divide = [&](const PassViews<>& v) {
     const auto divided = divide_batch(local, detail::microbatches_by_default(in, v, local, out.fidelity, notes));
     out.microbatch_size = divided.microbatch;
+    out.microbatch_count = divided.microbatches;
     return divided;
   };
   if (out.fidelity == Fidelity::textbook) {

@@ -98,12 +98,16 @@ template <class In>
   double count = steps;
   if (fidelity == Fidelity::operator_level) {
     OpList<> ops;
-    count = default_microbatches(views.model, views.plan, views.device, views.links, local_batch, steps, FreshParts<double>{ops});
+    const auto divided = [&](double by) {
+      return default_microbatches(views.model, views.plan, views.device, views.links, local_batch, by, FreshParts<double>{ops});
+    };
+    count = divided(steps);
+    if (steps > 1 && std::min(divided(1), local_batch) == std::min(count, local_batch))
+      warn_of_idle(in, {"gradient_accumulation_steps"}, "where micro-batches are as small without", notes);
   }
   const bool piped = in.pp_size > 1 && fidelity == Fidelity::operator_level;
-  if (piped) warn_of_idle(in, {"gradient_accumulation_steps"}, "where a pipeline's micro-batches are of one sequence already", notes);
   notes.assume("microbatch_count", count, piped           ? "one sequence for each expert-parallel rank, as a pipeline wants many"
-                                          : count > steps ? "the batch of a replica, halved until it fits in memory"
+                                          : count > steps ? "the batch of a replica, divided until it fits in memory"
                                                           : "the batch of a replica at once, or its part of an accumulation step");
   return count;
 }

@@ -348,6 +348,13 @@ TEST_CASE("a batch that does not fit in memory at once is halved until it does",
   CHECK(r.microbatch_size < 64);
   CHECK(r.microbatch_size * r.microbatch_count == 64);
   CHECK(noted(in).warnings.empty());
+  // Equal parts, where they are not many more.
+  in.batch_size = 36 * 256;
+  const auto thirds = run(in);
+  CHECK(thirds.feasible);
+  CHECK(thirds.microbatch_size * thirds.microbatch_count == 36);
+  CHECK(thirds.microbatch_size <= r.microbatch_size + r.microbatch_size / 2);
+  in.batch_size = 16384;
   in.microbatch_size = 2 * r.microbatch_size;
   CHECK_FALSE(run(in).feasible);
   // What never fits is priced by the sequence.

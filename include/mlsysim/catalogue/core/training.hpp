@@ -12,8 +12,9 @@ struct ReplicaBatch {
 };
 
 /// Micro-batches of a replica of `local` sequences where nobody says how many: in each of `steps` accumulation steps all
-/// of its sequences at once, as on a single device, or halves, quarters and so on until a device has the memory for them.
-/// A pipeline wants many micro-batches: each has one sequence for an expert-parallel rank.
+/// of its sequences at once, as on a single device, or as large a part as a device has the memory for: parts of equal size
+/// where there are some, else halves, quarters and so on. A pipeline wants many micro-batches: each has one sequence for an
+/// expert-parallel rank.
 /// @param plan   of the replica; its batch and micro-batches do not count
 /// @param source where the parts of the step come from, e.g. FreshParts
 template <class T, class Source>
@@ -30,8 +31,14 @@ template <class T, class Source>
   // Every sequence needs as much as the one before.
   const Data<T> first = memory(1), each = max(Data<T>(memory(2) - first), Data<T>::from_base(one));
   const T fits = max(T(floor((device.memory_capacity - first) / each) + 1.0), one);
-  T count = one;
-  for (int halvings = 0; halvings < 24; ++halvings) count = select(ceil(sequences / count) > fits, T(2.0 * count), count);
+  T halved = one;
+  for (int i = 0; i < 24; ++i) halved = select(ceil(sequences / halved) > fits, T(2.0 * halved), halved);
+  T count = halved;
+  for (double parts = 64; parts >= 1; --parts) {
+    const T part = sequences / parts;
+    const auto equal = (floor(part) >= part) && (fits >= part);
+    count = select(equal && (2.0 * halved > T{parts}), T{parts}, count);
+  }
   return select(plan.pp > one, sequences, min(count, sequences)) * steps;
 }
 

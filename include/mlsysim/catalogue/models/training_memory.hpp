@@ -66,7 +66,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     MemoryBreakdown<> memory;
     Data<> total_memory, available_memory;
     double memory_utilization = 0;
-    double microbatch_size = 1;
+    double microbatch_size = 1, microbatch_count = 1;
     Fidelity fidelity = Fidelity::textbook;
 
     static constexpr auto fields() {
@@ -77,6 +77,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
                         field(&R::available_memory, "available_memory", "GB", "device memory"),
                         field(&R::memory_utilization, key::memory_utilization),
                         field(&R::microbatch_size, "microbatch_size", "", "sequences of one micro-batch"),
+                        field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
                         field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };
