@@ -135,8 +135,9 @@ Out operators(const In& in, const Conventions& c, Notes& notes) {
   out.peak_bw_actual = device.memory_bandwidth * device.memory_share;
   if (memory.total > memory.capacity) {
     out.offload_spill_bytes = memory.total - memory.capacity;
-    const Time<> extra = spill_time(min(out.offload_spill_bytes, memory.weights + memory.kv_cache),
-                                    device.host_bandwidth, out.peak_bw_actual);
+    // Of what does not fit a pass fetches what it reads: it lands in local memory and is read there like the rest.
+    const Data<> held = memory.weights + memory.kv_cache;
+    const Time<> extra = min(out.offload_spill_bytes, held) * std::min(1.0, cost.traffic / held) / device.host_bandwidth;
     out.latency_memory += extra;
     out.latency += extra;
     out.bottleneck = Bottleneck::capacity;

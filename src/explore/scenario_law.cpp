@@ -322,7 +322,7 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
   out.entry.evaluate = [](const void* self, const double* in, double* to) { static_cast<const Scorecard*>(self)->run(in, to); };
   out.entry.traced = [](const void* self, const Traced* in, Traced* to) {
     const auto& c = *static_cast<const Scorecard*>(self);
-    std::vector<double> given(c.inputs.size()), found(c.results.size()), card_numbers;
+    std::vector<double> given(c.inputs.size() + c.figures.point().size()), found(c.results.size()), card_numbers;
     for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i].value;
     c.run(given.data(), found.data());
     for (std::size_t i = 0; i < found.size(); ++i) to[i] = Traced(found[i]);

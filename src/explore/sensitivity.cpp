@@ -158,7 +158,7 @@ std::string describe_lever(const Lever& l, const FieldInfo& in, const Sensitivit
   } else {
     text = fmt::format("{} {} {}, {} {}", up, l.input, effect(l.at_upper, r), down, effect(l.at_lower, r));
   }
-  if (l.price) text += fmt::format("; {}", per_unit());
+  if (l.price && std::isfinite(*l.price)) text += fmt::format("; {}", per_unit());
   // Without a share of the result there is nothing to compare the ceiling with.
   if (r.value != 0 && std::isfinite(l.at_upper) && std::fabs(l.ceiling) > 1.5 * std::fabs(l.at_upper) && std::fabs(l.ceiling) < 1)
     text += fmt::format("; at most {} however far", r.change_text(std::fabs(l.ceiling), 3));

@@ -96,6 +96,7 @@ TEST_CASE("every model on a device: parts add up, power bounds energy, batches n
 TEST_CASE("every device: faster memory or arithmetic never makes a model slower, and twice of both at most halves it", "[identity][zoo]") {
   int answered = 0;
   for (const HardwareNode* h : zoo().all<HardwareNode>()) {
+    const double burst = h->efficiency.matrix_burst.value_or(conventions_of(zoo()).matrix_burst);
     const auto memory = with_faster_memory(*h, 2), arithmetic = with_faster_arithmetic(*h, 2), both = with_faster_arithmetic(memory, 2);
     for (const char* name : {"Llama3_8B", "BERT_Base", "ResNet50", "Mixtral_8x7B"})
       for (const auto fidelity : {Fidelity::textbook, Fidelity::operator_level}) {
@@ -114,7 +115,8 @@ TEST_CASE("every device: faster memory or arithmetic never makes a model slower,
         CHECK(a <= base->latency * (1 + 1e-12));
         CHECK(b <= base->latency * (1 + 1e-12));
         CHECK(c <= min(a, b) * (1 + 1e-12));
-        CHECK(c * 2.0 >= base->latency * (1 - 1e-12));
+        // Shorter work may run further above the sustained rate: the gain of a burst comes on top.
+        CHECK(c * 2.0 * (1 + burst) >= base->latency * (1 - 1e-12));
       }
   }
   CHECK(answered > 500);
@@ -122,22 +124,27 @@ TEST_CASE("every device: faster memory or arithmetic never makes a model slower,
 
 TEST_CASE("every model: parallel degrees of one are the single device", "[identity][zoo]") {
   const Alone alone(h100());
-  int answered = 0;
+  int answered = 0, fitting = 0;
   for (const Workload* w : zoo().all<Workload>()) {
     INFO(w->name);
     const auto single = asked<SingleNodeModel>(SingleNodeModel::Inputs{
         .workload = w, .hardware = &h100(), .batch_size = 4, .is_training = true, .seq_len = 128, .recomputation = Recomputation::none, .fidelity = Fidelity::operator_level});
-    const auto fleet = asked<DistributedModel>(DistributedModel::Inputs{
-        .workload = w, .fleet = &alone.fleet, .batch_size = 4, .recomputation = Recomputation::none, .seq_len = 128, .fidelity = Fidelity::operator_level});
+    DistributedModel::Inputs in{.workload = w, .fleet = &alone.fleet, .batch_size = 4, .recomputation = Recomputation::none, .seq_len = 128,
+                                .fidelity = Fidelity::operator_level};
+    if (single && !single->feasible) in.microbatch_count = 1;  // a plan would divide the batch until it fits
+    const auto fleet = asked<DistributedModel>(in);
     CHECK(single.has_value() == fleet.has_value());
     if (!single || !fleet) continue;
+    fitting += single->feasible ? 1 : 0;
     ++answered;
-    CHECK_THAT(fleet->step_latency_total.base(), WithinRel(single->latency.base(), 1e-9));
+    // What does not fit is slower on a single device, which then reaches for the host's memory; a plan says that it does not fit.
+    if (single->feasible) CHECK_THAT(fleet->step_latency_total.base(), WithinRel(single->latency.base(), 1e-9));
     CHECK_THAT(fleet->memory.total.base(), WithinRel(single->memory.total.base(), 1e-9));
     CHECK(fleet->communication_latency == Time<>());
     CHECK(fleet->pipeline_bubble_latency == Time<>());
   }
   CHECK(answered > 50);
+  CHECK(fitting > 10);
 }
 
 TEST_CASE("every fleet: what is waited for is part of what is sent, and no step beats its share of the work", "[identity][zoo]") {

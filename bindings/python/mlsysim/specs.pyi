@@ -133,10 +133,11 @@ class Conventions(_Spec):
         low_latency_share: float, copy_ratio: float, switch_share: float, pair_share: float,
         direct_share: float, dispatch_overhead: Quantity | str, host_bandwidth: Quantity | str,
         fabric_bandwidth: Quantity | str, intra_latency: Quantity | str, inter_latency: Quantity | str,
-        memory_reserve: Quantity | str, memory_fragmentation: float, gradient_bucket: float, overlap: float,
-        overlap_slowdown: float, idle_fraction: float, pue: float, wue: Quantity | str,
-        electricity_price: Quantity | str, maintenance_share: float, amortization_years: float,
-        draft_tokens: int, attention_backward: float = ..., flash1_ratio: float = ..., **other_names: Any,
+        memory_reserve: Quantity | str, memory_fragmentation: float, gradient_bucket: float,
+        exchange_bucket: Quantity | str, overlap: float, overlap_slowdown: float, idle_fraction: float,
+        pue: float, wue: Quantity | str, electricity_price: Quantity | str, maintenance_share: float,
+        amortization_years: float, draft_tokens: int, attention_backward: float = ...,
+        flash1_ratio: float = ..., **other_names: Any,
     ) -> None: ...
     @property
     def textbook_efficiency(self) -> float: ...
@@ -232,6 +233,8 @@ class Conventions(_Spec):
     def memory_fragmentation(self) -> float: ...
     @property
     def gradient_bucket(self) -> float: ...
+    @property
+    def exchange_bucket(self) -> Quantity: ...
     @property
     def overlap(self) -> float: ...
     @property

@@ -10,7 +10,7 @@ namespace mlsysim {
 
 /// One explanation: the measured values are the predicted ones with one term scaled, or, for times and rates, with a fixed
 /// time added.
-struct Explanation {
+struct ResidualCause {
   std::string term;        ///< "network", "launch", "fixed time", "everything"
   std::string advice;      ///< what to look at when this one explains most
   double factor = 1;       ///< by which the term would have to be multiplied; of "fixed time" the time [s]
@@ -21,7 +21,7 @@ struct Explanation {
 struct ResidualAnalysis {
   ErrorStatistics before;
   std::vector<PredictedRow> rows;           ///< with their terms
-  std::vector<Explanation> explanations;    ///< best first
+  std::vector<ResidualCause> explanations;    ///< best first
   std::vector<std::string> defaulted;       ///< inputs that no column speaks about: "precision (bf16)"
 };
 

@@ -374,13 +374,14 @@ TEST_CASE("who names no micro-batch gets the same one from every resolver", "[ca
         auto in = step("Mixtral_8x7B", pp);
         in.microbatch_size.reset();
         in.tp_size = 1;
+        in.batch_size = 2048;
         in.ep_size = ep;
         in.gradient_accumulation_steps = steps;
         const auto r = run(in);
-        const auto memory = TrainingMemoryModel{}.solve({.workload = in.workload, .hardware = &h100, .batch_size = 512, .seq_len = in.seq_len,
+        const auto memory = TrainingMemoryModel{}.solve({.workload = in.workload, .hardware = &h100, .batch_size = 2048, .seq_len = in.seq_len,
                                                          .precision = Precision::bf16, .recomputation = Recomputation::none, .pp_size = pp,
                                                          .dp_size = r.dp_size, .ep_size = ep, .gradient_accumulation_steps = steps});
-        const double local = 512 / r.dp_size;
+        const double local = 2048 / r.dp_size;
         CHECK(memory.microbatch_size == r.microbatch_size);
         CHECK(memory.memory.total == r.memory.total);
         CHECK(r.microbatch_size * r.microbatch_count >= local);
