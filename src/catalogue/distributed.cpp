@@ -30,6 +30,7 @@ void warn_of_sizes(const In& in, const Layout& layout, Notes& notes) {
 }
 
 Out operators(const In& in, const Layout& layout, Notes& notes) {
+  detail::warn_of_idle_parts(in, layout, notes);
   const auto v = prepare_distributed(in, notes);
   OpList<> ops;
   const auto answer = training_core(v.model, v.plan, v.device, v.links, layout.devices, in.batch_size, ops);

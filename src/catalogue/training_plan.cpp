@@ -102,6 +102,17 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
   return l;
 }
 
+void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout, Notes& notes) {
+  if (in.zero_stage == 0) warn_of_idle(in, {"shard_size"}, "without ZeRO", notes);
+  if (in.zero_stage < 3) warn_of_idle(in, {"backward_prefetch"}, "without ZeRO-3", notes);
+  if (in.recomputation == Recomputation::none) warn_of_idle(in, {"recomputed_share"}, "without recomputation", notes);
+  if (in.tp_size == 1) warn_of_idle(in, {"tp_overlap"}, "without tensor parallelism", notes);
+  if (in.pp_size == 1) warn_of_idle(in, {"schedule", "v_stages"}, "without a pipeline", notes);
+  if (in.optimizer == OptimizerKind::none) warn_of_idle(in, {"offload_states"}, "without an optimizer", notes);
+  if (layout.dp == 1) warn_of_idle(in, {"congestion_factor"}, "with one replica", notes);
+  if (in.workload->architecture == Architecture::cnn) warn_of_idle(in, {"attention_kernel", "dropout"}, "on a model without attention", notes);
+}
+
 void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware, const Conventions& c, Notes& notes) {
   if (kernel != AttentionKernel::flash1 && kernel != AttentionKernel::flash2) return;
   // Where nothing is said the second generation is the present one.

@@ -65,6 +65,8 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
     refuse(fmt::format("'{}' does not generate tokens and cannot be served token by token", w.name), "mode", "serve",
            "a decoder, or mode infer or train", "use --mode infer");
 
+  const bool sequences = w.architecture != Architecture::cnn && w.architecture != Architecture::recommendation && w.architecture != Architecture::diffusion;
+  if (asked_.seq_len && !sequences) notes.warn([&] { return fmt::format("no effect on '{}', which takes no sequences: seq_len", w.name); });
   seq_len_ = seq_len_or_default(asked_.seq_len, w, mode_ == Mode::serve ? asked_.output_tokens.value_or(0) : 0, notes);
 
   if (asked_.fleet != nullptr) {
@@ -121,6 +123,8 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
                        .expected = "a product that divides the accelerators",
                        .hint = "lower a degree or add devices"});
   replicas_ = accelerators() / (mode_ == Mode::infer ? 1.0 : mode_ == Mode::train ? replica * asked_.cp_size : replica);
+  if (asked_.intra_node_bw && accelerators() == 1) notes.warn("no effect on a single device: intra_node_bw");
+  if (asked_.fabric_bandwidth && fleet_->count == 1) notes.warn("no effect inside one node: fabric_bandwidth");
   // The views of a training plan warn of it.
   if (mode_ != Mode::train) warn_of_uneven_batch(asked_.batch_size, replicas_, notes);
 }

@@ -132,8 +132,12 @@ const PassParts<Lanes>& LaneParts::pass(const ModelView<Lanes>& model, const Pla
 }
 const StepParts<Lanes>& LaneParts::step(const ModelView<Lanes>& model, const Plan<Lanes>& plan, const Device<Lanes>& device,
                                         const Links<Lanes>& links) const {
+  const Plan<Lanes> wanted = step_plan(plan);
+  auto& steps = buffers->steps;
+  auto last = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return s.are_of(wanted); });
+  if (last == steps.end()) last = steps.begin() + static_cast<std::ptrdiff_t>(buffers->next_step++ % steps.size());
   return lanes_of(
-      buffers->step, memo, step_plan(plan), [&](const Plan<>& p) -> const StepParts<>& { return memo->step(model.structure, p); },
+      *last, memo, wanted, [&](const Plan<>& p) -> const StepParts<>& { return memo->step(model.structure, p); },
       [&] { return step_parts<Lanes>(model, plan, device, links, buffers->ops); });
 }
 const ListTotals<Lanes>& LaneParts::forward(const ModelView<Lanes>& model, const Plan<Lanes>& plan) const {

@@ -96,7 +96,7 @@ TEST_CASE("every model on a device: parts add up, power bounds energy, batches n
 TEST_CASE("every device: faster memory or arithmetic never makes a model slower, and twice of both at most halves it", "[identity][zoo]") {
   int answered = 0;
   for (const HardwareNode* h : zoo().all<HardwareNode>()) {
-    const double burst = h->efficiency.matrix_burst.value_or(conventions_of(zoo()).matrix_burst);
+    const double burst = h->efficiency.burst.value_or(conventions_of(zoo()).matrix_burst);
     const auto memory = with_faster_memory(*h, 2), arithmetic = with_faster_arithmetic(*h, 2), both = with_faster_arithmetic(memory, 2);
     for (const char* name : {"Llama3_8B", "BERT_Base", "ResNet50", "Mixtral_8x7B"})
       for (const auto fidelity : {Fidelity::textbook, Fidelity::operator_level}) {

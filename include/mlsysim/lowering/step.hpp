@@ -171,6 +171,18 @@ template <class T>
           lowered.totals.stage(one, alone, one), lowered.totals.stage(alone, one, last_share)};
 }
 
+/// Memory of the fullest stage of a step.
+template <class T>
+[[nodiscard]] MemoryBreakdown<T> step_memory(const StepParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
+                                             const Device<T>& device) {
+  const T in_flight = micro_batches_in_flight(model.structure, plan);
+  const auto memory = [&](const ListTotals<T>& totals, const T& held) {
+    return memory_of(model.structure, plan, device, demand_of(model.structure, plan, totals, model.blocks(plan), held));
+  };
+  return larger(memory(parts.first_totals, in_flight),
+                memory(parts.last_totals, model.structure.schedule == Schedule::gpipe ? in_flight : T{1.0}));
+}
+
 /// One optimizer step of parts that are known.
 ///
 /// The slowest stage runs its micro-batches one after the other. Every other stage must have had the first micro-batch
@@ -220,12 +232,7 @@ template <class T>
   step.context_parallel = parts.between(Traffic::context) * plan.microbatches;
   step.pipeline_parallel = parts.between(Traffic::pipeline) * (chunks * plan.microbatches);
 
-  const T in_flight = micro_batches_in_flight(model.structure, plan);
-  const auto memory = [&](const ListTotals<T>& totals, const T& held) {
-    return memory_of(model.structure, plan, device, demand_of(model.structure, plan, totals, model.blocks(plan), held));
-  };
-  step.memory = larger(memory(parts.first_totals, in_flight),
-                       memory(parts.last_totals, model.structure.schedule == Schedule::gpipe ? in_flight : T{1.0}));
+  step.memory = step_memory(parts, model, plan, device);
   return step;
 }
 

@@ -16,6 +16,8 @@ struct Layout {
 /// The layout of a step on a fleet. @throws DomainError when the degrees do not fit the fleet, or the micro-batches
 /// not the batch
 [[nodiscard]] Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& notes);
+/// Warns of what a plan says about parts that it does not have: stages of no pipeline, shards of one replica.
+void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout, Notes& notes);
 
 /// Work of a training step, in forward passes: what the model needs, and what runs.
 struct TextbookForwards {

@@ -145,11 +145,16 @@ struct LastLanes {
 struct LaneBuffers {
   OpList<Lanes> ops;
   LastLanes<PassParts<Lanes>> prefill, decode;
-  LastLanes<StepParts<Lanes>> step;
+  /// A training plan that names no micro-batch asks for two others first: what one sequence needs, and a second.
+  std::array<LastLanes<StepParts<Lanes>>, 3> steps;
+  std::size_t next_step = 0;
   LastLanes<ListTotals<Lanes>> forward_prefill, forward_decode;
 
   /// What is remembered is of another scenario from now on.
-  void forget() { prefill.used = decode.used = step.used = forward_prefill.used = forward_decode.used = false; }
+  void forget() {
+    prefill.used = decode.used = forward_prefill.used = forward_decode.used = false;
+    for (auto& step : steps) step.used = false;
+  }
 };
 
 /// Source of parts for lanes: lanes that share plans take them from the memo, others are lowered and priced in lanes.

@@ -337,7 +337,7 @@ TEST_CASE("a plan that divides nothing is the step of a single device", "[catalo
     }
 }
 
-TEST_CASE("a batch that does not fit in memory at once is halved until it does", "[catalogue][training]") {
+TEST_CASE("a batch that does not fit in memory at once is divided until it does", "[catalogue][training]") {
   auto in = step("Llama3_8B");
   in.tp_size = in.zero_stage = 1;
   in.batch_size = 16384;  // 64 sequences on each of 256 replicas

@@ -12,9 +12,8 @@ struct ReplicaBatch {
 };
 
 /// Micro-batches of a replica of `local` sequences where nobody says how many: in each of `steps` accumulation steps all
-/// of its sequences at once, as on a single device, or as large a part as a device has the memory for: parts of equal size
-/// where there are some, else halves, quarters and so on. A pipeline wants many micro-batches: each has one sequence for an
-/// expert-parallel rank.
+/// of its sequences at once, as on a single device, or as few parts as a device has the memory for: of equal size where up
+/// to 16 more make them so. A pipeline wants many micro-batches: each has one sequence for an expert-parallel rank.
 /// @param plan   of the replica; its batch and micro-batches do not count
 /// @param source where the parts of the step come from, e.g. FreshParts
 template <class T, class Source>
@@ -26,18 +25,16 @@ template <class T, class Source>
     Plan<T> p = plan;
     p.batch = held * plan.ep;
     p.microbatches = one;
-    return step_of(source.step(model, p, device, links), model, p, device).memory.total;
+    return step_memory<T>(source.step(model, p, device, links), model, p, device).total;
   };
   // Every sequence needs as much as the one before.
   const Data<T> first = memory(1), each = max(Data<T>(memory(2) - first), Data<T>::from_base(one));
   const T fits = max(T(floor((device.memory_capacity - first) / each) + 1.0), one);
-  T halved = one;
-  for (int i = 0; i < 24; ++i) halved = select(ceil(sequences / halved) > fits, T(2.0 * halved), halved);
-  T count = halved;
-  for (double parts = 64; parts >= 1; --parts) {
-    const T part = sequences / parts;
-    const auto equal = (floor(part) >= part) && (fits >= part);
-    count = select(equal && (2.0 * halved > T{parts}), T{parts}, count);
+  const T fewest = ceil_div(sequences, fits);
+  T count = fewest;
+  for (double more = 16; more >= 0; --more) {
+    const T parts = fewest + more, part = sequences / parts;
+    count = select(floor(part) >= part, parts, count);
   }
   return select(plan.pp > one, sequences, min(count, sequences)) * steps;
 }
