@@ -1,5 +1,6 @@
 #include "detail/unpriced.hpp"
 
+#include <mlsysim/catalogue/core/spill.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
@@ -33,7 +34,7 @@ void finish(Out& out, const In& in, const MemoryBreakdown<>& memory, Work<> mode
 }
 
 /// Extra time of bytes that do not fit and come over the host link instead of from memory.
-Time<> spill_time(Data<> spill, Bandwidth<> host, Bandwidth<> memory) {
+Time<> textbook_spill_time(Data<> spill, Bandwidth<> host, Bandwidth<> memory) {
   return host < memory ? spill / host - spill / memory : Time<>();
 }
 
@@ -94,7 +95,7 @@ Out textbook(const In& in, Precision precision, const Conventions& c, Notes& not
     out.offload_spill_bytes = memory.total - memory.capacity;
     const Bandwidth<> host = hw.host_link.bandwidth.value_or(c.host_bandwidth);
     if (!hw.host_link.bandwidth) notes.assume("host_bandwidth", c.host_bandwidth, "zoo/defaults.yaml");
-    out.latency_memory += spill_time(min(out.offload_spill_bytes, weights), host, level.bandwidth);
+    out.latency_memory += textbook_spill_time(min(out.offload_spill_bytes, weights), host, level.bandwidth);
   }
   out.latency = max(out.latency_compute, out.latency_memory) + out.latency_overhead;
   out.bottleneck = out.latency_memory > out.latency_compute ? Bottleneck::memory : Bottleneck::compute;
@@ -135,9 +136,7 @@ Out operators(const In& in, const Conventions& c, Notes& notes) {
   out.peak_bw_actual = device.memory_bandwidth * device.memory_share;
   if (memory.total > memory.capacity) {
     out.offload_spill_bytes = memory.total - memory.capacity;
-    // Of what does not fit a pass fetches what it reads: it lands in local memory and is read there like the rest.
-    const Data<> held = memory.weights + memory.kv_cache;
-    const Time<> extra = min(out.offload_spill_bytes, held) * std::min(1.0, cost.traffic / held) / device.host_bandwidth;
+    const Time<> extra = spill_time(memory, cost.traffic, out.latency, device);
     out.latency_memory += extra;
     out.latency += extra;
     out.bottleneck = Bottleneck::capacity;

@@ -5,6 +5,7 @@
 #include "scenario_numbers.hpp"
 
 #include <mlsysim/catalogue/core/replicas.hpp>
+#include <mlsysim/catalogue/core/spill.hpp>
 #include <mlsysim/catalogue/core/training.hpp>
 #include <mlsysim/physics/carbon.hpp>
 #include <mlsysim/physics/cost.hpp>
@@ -182,10 +183,7 @@ void infer_numbers(const ScenarioState& s, const ScenarioInputs<T>& in, const So
   PassTime<T> pass = overlapped_pass(parts, model, plan, in.device);
   pass.memory = pass_memory(parts, model, plan, in.device);
   add_memory(pass.memory, out);
-  // Bytes that do not fit come over the host link instead of from memory.
-  const Bandwidth<T> memory = in.device.memory_bandwidth * in.device.memory_share;
-  const Data<T> spilled = min(out.memory_missing, pass.memory.weights + pass.memory.kv_cache);
-  const Time<T> extra = select(in.device.host_bandwidth < memory, spilled / in.device.host_bandwidth - spilled / memory, Time<T>());
+  const Time<T> extra = spill_time(pass.memory, pass.cost.traffic, pass.total, in.device);
   out.latency = pass.total + extra;
   out.latency_compute = pass.cost.compute_bound;
   out.latency_memory = pass.cost.memory_bound + extra;
