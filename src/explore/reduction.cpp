@@ -119,7 +119,16 @@ void Reduction::add_block(PointKernel& kernel, IndexOf index_of) {
       }
     }
   }
-  if (good == 0 || objectives_ == 0) return;
+  if (good == 0) return;
+  if (const auto& h = kernel.compiled().histogram) {
+    const double* const x = kernel.value(*h, kernel.compiled().show.size() + 2 * kernel.compiled().constraints.size() + objectives_);
+    for (std::size_t p = 0; p < n; ++p) {
+      if (missed[p] != 0) continue;
+      if (x[p] > 0) bins[static_cast<int>(std::floor(4 * std::log2(x[p])))] += 1;
+      else zero_or_less += 1;
+    }
+  }
+  if (objectives_ == 0) return;
   const double* const first = kernel.objective(0);
   if (objectives_ == 1) {
     const double best = least_feasible(missed, first, n);
@@ -134,14 +143,6 @@ void Reduction::add_block(PointKernel& kernel, IndexOf index_of) {
       if (missed[p] != 0) continue;
       for (std::size_t k = 0; k < objectives_; ++k) point[k] = columns[k][p];
       front.add(std::span(point).first(objectives_), index_of(p));
-    }
-  }
-  if (const auto& h = kernel.compiled().histogram) {
-    const double* const x = kernel.value(*h, kernel.compiled().show.size() + 2 * kernel.compiled().constraints.size() + objectives_);
-    for (std::size_t p = 0; p < n; ++p) {
-      if (missed[p] != 0) continue;
-      if (x[p] > 0) bins[static_cast<int>(std::floor(4 * std::log2(x[p])))] += 1;
-      else zero_or_less += 1;
     }
   }
 }

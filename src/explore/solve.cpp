@@ -110,6 +110,44 @@ void join_plans(const Subject& subject, std::size_t input, SolveAnswer& answer) 
   }
 }
 
+/// Moves the answer to the last value of its range that fits in memory, and says so; degrees only hear that they do not fit.
+void keep_to_memory(const Subject& subject, std::size_t input, bool degree, SolveAnswer& answer) {
+  const auto& results = subject.entry.results;
+  const FieldInfo *used = find_field(results, "memory_used"), *capacity = find_field(results, "memory_capacity");
+  if (used == nullptr || capacity == nullptr || answer.result.name == used->name) return;
+  const auto place = [&](const FieldInfo* f) { return static_cast<std::size_t>(f - results.data()); };
+  const auto memory = [&](double x) {
+    auto point = subject.point;
+    point[input] = x;
+    const auto found = subject.entry(point);
+    return std::pair{found[place(used)], found[place(capacity)]};
+  };
+  const auto fits = [&](double x) {
+    const auto [need, have] = memory(x);
+    return !(need > have);
+  };
+  if (fits(answer.value)) return;
+  const auto shown = [&](double x) { return field_text(answer.input, x, 6); };
+  const auto [need, have] = memory(answer.value);
+  const auto needs = fmt::format("{} needs {} of {}", shown(answer.value), field_text(*used, need, 4), field_text(*capacity, have, 4));
+  for (const auto& s : answer.inversion.solutions) {
+    if (degree || s.jump || answer.value < s.low || answer.value > s.high) continue;
+    double bad = answer.value, good = answer.value == s.high ? s.low : s.high;
+    if (!fits(good)) continue;
+    for (int i = 0; i < 200 && std::fabs(bad - good) > (answer.input.integral ? 1 : 1e-12 * std::fabs(bad)); ++i) {
+      double middle = (good + bad) / 2;
+      if (answer.input.integral) middle = good < bad ? std::floor(middle) : std::ceil(middle);
+      (fits(middle) ? good : bad) = middle;
+    }
+    answer.memory = fmt::format("{} meets the condition as well, but does not fit: {}", shown(answer.value), needs);
+    answer.value = good;
+    answer.beside.reset();
+    if (answer.input.integral) answer.beside = bad;
+    return;
+  }
+  answer.memory = fmt::format("does not fit in memory: {}", needs);
+}
+
 Relation relation_of(Comparison c) {
   switch (c) {
     case Comparison::at_most:
@@ -187,6 +225,7 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
       else if (s.neighbour_low && out.value == s.low) out.beside = out.value - 1;
     }
   }
+  keep_to_memory(subject, input, degree, out);
   auto point = subject.point;
   point[input] = out.value;
   out.at_value = subject.entry(point)[result];
@@ -195,7 +234,8 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
 
 std::string SolveAnswer::check_text() const {
   const auto shown = [](const FieldInfo& f, double x) { return field_text(f, x, 6); };
-  if (beside) return fmt::format("checked: {} meets the condition, {} does not", shown(input, value), shown(input, *beside));
+  if (beside)
+    return fmt::format("checked: {} meets the condition{}, {} does not", shown(input, value), memory.empty() ? "" : " and fits", shown(input, *beside));
   if (verification.checked()) return verification.text();
   return fmt::format("checked: put back, {} is {}, which meets {}", result.name, shown(result, at_value), condition);
 }
@@ -215,6 +255,7 @@ std::string SolveAnswer::text() const {
   if (all.size() > 8) out += fmt::format("  and in {} more places\n", all.size() - 8);
   out += fmt::format("  searched from {} to {}: {}\n", shown(input, inversion.low), shown(input, inversion.high),
                      inversion.exhaustive ? "none is missed" : "solutions closer together than the scan may be missed");
+  if (!memory.empty()) out += fmt::format("  {}\n", memory);
   out += fmt::format("  {}; {}\n", check_text(), describe_method(inversion.method));
   return out;
 }

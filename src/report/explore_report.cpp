@@ -101,12 +101,14 @@ std::string render(const SolveAnswer& a, const RenderOptions& options) {
     for (const auto& s : a.inversion.solutions)
       solutions.push_back({{"low", number(a.input, s.low)}, {"high", number(a.input, s.high)}, {"result", number(a.result, s.value)},
                            {"jump", s.jump}, {"residual", s.residual}});
-    return detail::dumped({{"schema", "mlsysim/solve@1"}, {"subject", a.subject}, {"feasible", true}, {"condition", a.condition},
+    Json j({{"schema", "mlsysim/solve@1"}, {"subject", a.subject}, {"feasible", true}, {"condition", a.condition},
                            {"free", a.free}, {"unit", a.input.unit}, {"value", number(a.input, a.value)}, {"result", a.result.name},
                            {"result_unit", a.result.unit}, {"at_value", number(a.result, a.at_value)}, {"solutions", solutions},
                            {"searched", {number(a.input, a.inversion.low), number(a.input, a.inversion.high)}},
                            {"exhaustive", a.inversion.exhaustive}, {"evaluations", a.inversion.evaluations},
                            {"method", describe_method(a.inversion.method)}, {"verification", a.check_text()}});
+    if (!a.memory.empty()) j["memory"] = a.memory;
+    return detail::dumped(j);
   }
   if (options.format == OutputFormat::text) return fmt::format("{}: {}\n{}", a.subject, a.condition, a.text());
   const std::string in(a.input.unit), out(a.result.unit);
@@ -114,8 +116,8 @@ std::string render(const SolveAnswer& a, const RenderOptions& options) {
           .columns = {{a.free, in, "the answer"}, {a.result.name, out, "at the answer"}, {a.free + " from", in}, {a.free + " to", in},
                       {a.result.name + " from", out, "at the lower end"}, {"residual"}}};
   for (const auto& s : a.inversion.solutions) {
-    // The answer is an end of one of the ranges.
-    const bool here = !s.jump && (a.value == s.low || a.value == s.high);
+    // The answer is an end of one of the ranges, or where memory ends inside it.
+    const bool here = !s.jump && a.value >= s.low && a.value <= s.high;
     t.rows.push_back({here ? Table::Cell(Value(a.value), a.input.exps) : Table::Cell(), here ? Table::Cell(Value(a.at_value), a.result.exps) : Table::Cell(),
                       Table::Cell(Value(s.low), a.input.exps), Table::Cell(Value(s.high), a.input.exps), Table::Cell(Value(s.value), a.result.exps), s.residual});
   }

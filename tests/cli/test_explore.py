@@ -498,3 +498,19 @@ def test_a_search_takes_no_unknown_price_for_nothing(run, order):
 def test_a_single_question_says_what_its_device_lacks(refused):
     refused("sensitivity", "Llama3_8B", "GB300", "cost_per_token", parts=["has no 'cost_per_token'", "the price of GB300 is not known"])
     refused("sensitivity", "Llama3_8B", "TPUv7", "tco", "--fidelity", "textbook", parts=["has no 'tco'", "no TDP is known for TPUv7"])
+
+
+def test_a_histogram_needs_no_objective(run):
+    words = ["sweep", "Llama3_8B", "H100", "--axis", "batch_size=1..64", "--histogram", "itl", "--show", "ttft", "-o", "json"]
+    plain, best = run(*words).json(), run(*words, "--minimize", "itl").json()
+    assert plain["histogram"]["bins"] == best["histogram"]["bins"] and sum(b["points"] for b in plain["histogram"]["bins"]) == 64
+
+
+def test_solve_keeps_to_what_fits(run):
+    done = run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8")
+    assert done.code == 0 and "320 meets the condition as well, but does not fit" in done.out
+    answer = run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8", "-o", "json").json()
+    largest = int(answer["value"])
+    assert "320" in answer["memory"] and f"{largest} meets the condition and fits, {largest + 1} does not" in answer["verification"]
+    assert run("eval", "Llama3_70B", "H100", "--accelerators", "8", "-b", str(largest)).code == 0
+    assert run("eval", "Llama3_70B", "H100", "--accelerators", "8", "-b", str(largest + 1)).code == 2

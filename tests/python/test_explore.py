@@ -34,10 +34,10 @@ def test_sensitivity(chat):
 
 
 def test_solve(chat):
-    found = chat.solve("itl <= 30 ms", "batch_size")
-    assert found.feasible and found.exhaustive and found.at_value <= mlsysim.Q_("30 ms")
+    found = chat.solve("itl <= 15 ms", "batch_size")
+    assert found.feasible and found.exhaustive and found.at_value <= mlsysim.Q_("15 ms")
     more = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8, batch_size=found.value + 1)
-    assert more.results["itl"] > mlsysim.Q_("30 ms")
+    assert more.results["itl"] > mlsysim.Q_("15 ms")
     none = chat.solve("itl <= 1 us", "device.memory_bandwidth")
     assert not none and "reachable" in none.facts
 

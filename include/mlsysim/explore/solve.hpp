@@ -21,6 +21,8 @@ struct SolveAnswer {
   double at_value = 0;        ///< the result there, base unit
   /// Counts: the next one beside the answer, which does not meet the condition; of degrees, the next that is a plan.
   std::optional<double> beside{};
+  /// What memory has to say where the condition alone would go further: "320 meets the condition as well, but needs ...".
+  std::string memory{};
   Inversion inversion;        ///< all solutions, the domain, how it was searched
   Verification verification;  ///< the residual, or the integer threshold
   std::vector<Assumption> assumptions;
@@ -39,7 +41,8 @@ struct SolveDomain {
 /// Solves `condition` ("itl <= 50 ms", "mfu == 0.4") for the input `free`.
 ///
 /// The left side is a result by name, the right side a constant. Counts at which eval refuses the plan (see `subject_of`)
-/// are no answer and are passed over. No solution is an answer that says what can be reached.
+/// are no answer and are passed over; where what meets the condition does not fit in memory, the answer is the last value
+/// that does. No solution is an answer that says what can be reached.
 /// @throws LookupError, DimensionError, InputError for a question that does not read
 [[nodiscard]] Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, std::string_view free,
                                          const SolveDomain& domain = {});

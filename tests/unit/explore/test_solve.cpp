@@ -37,10 +37,17 @@ ExpressionScope scope_of(const Subject& s) { return {s.entry.inputs, s.entry.res
 
 TEST_CASE("the largest batch under a latency meets it, one more does not", "[explore][solve]") {
   const auto s = scenario("Llama3_70B", 8, Mode::serve, 1);
-  const auto a = solve(s, "itl <= 30 ms", "batch_size").value();
-  CHECK(at(s, "batch_size", a.value, "itl") <= 0.030);
-  CHECK(at(s, "batch_size", a.value + 1, "itl") > 0.030);
+  const auto a = solve(s, "itl <= 15 ms", "batch_size").value();
+  CHECK(at(s, "batch_size", a.value, "itl") <= 0.015);
+  CHECK(at(s, "batch_size", a.value + 1, "itl") > 0.015);
   CHECK(a.inversion.exhaustive);
+  CHECK(a.memory.empty());
+  // Twice the time admits more than there is memory for.
+  const auto full = solve(s, "itl <= 30 ms", "batch_size").value();
+  CHECK(at(s, "batch_size", full.value, "memory_missing") == 0);
+  CHECK(at(s, "batch_size", full.value + 1, "memory_missing") > 0);
+  CHECK(full.beside == full.value + 1);
+  CHECK_THAT(full.memory, ContainsSubstring("meets the condition as well, but does not fit"));
 }
 
 TEST_CASE("a required bandwidth, put back, gives the target", "[explore][solve]") {
