@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 def main():
     tests = set()
-    for path in (ROOT / "tests" / "unit").rglob("*.cpp"):
+    for path in [*(ROOT / "tests" / "unit").rglob("*.cpp"), *(ROOT / "tests" / "identity").glob("*.cpp")]:
         tests.update(re.findall(r'TEST_CASE\("((?:[^"\\]|\\.)*)"', path.read_text()))
     rows = [line for line in (ROOT / "docs/explanation/differences.md").read_text().splitlines()
             if line.startswith("| ") and not line.startswith(("| question", "| ---"))]

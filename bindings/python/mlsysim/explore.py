@@ -192,7 +192,7 @@ class Uncertainty(_Answer):
 
 class Solution(_Answer):
     """An input that meets a condition: free, value, at_value (the result there), ranges (low, high) of all solutions,
-    exhaustive (none was missed), verification."""
+    exhaustive (none was missed), verification, memory (what does not fit where the condition alone would go further)."""
 
     feasible = True
 
@@ -202,7 +202,7 @@ class Solution(_Answer):
         self.value = _valued(data["value"], data["unit"])
         self.at_value = _valued(data["at_value"], data["result_unit"])
         self.ranges = [(_valued(s["low"], data["unit"]), _valued(s["high"], data["unit"])) for s in data["solutions"]]
-        self.exhaustive, self.verification = data["exhaustive"], data["verification"]
+        self.exhaustive, self.verification, self.memory = data["exhaustive"], data["verification"], data.get("memory", "")
 
     def __repr__(self):
         return f"Solution({self.free}={self.value}, {self.condition!r})"

@@ -84,6 +84,7 @@ class Solution(_Answer):
     at_value: Any
     ranges: list[tuple[Any, Any]]
     exhaustive: bool
+    memory: str
     verification: str
     def __init__(self, data: dict[str, Any], text: str) -> None: ...
 
