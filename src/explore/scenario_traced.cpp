@@ -56,7 +56,7 @@ Q handed_in(std::string_view name, const Q& x) {
 }
 
 void textbook_serving(const TextbookServingViews<>& views, const ScenarioState& s, const ScenarioInputs<Traced>& in,
-                      const ScenarioResults<Traced>& card, ScenarioResults<Traced>& out) {
+                      ScenarioResults<Traced>& out) {
   auto v = lift_view<Traced>(views);
   v.active_params = handed_in("active_params", v.active_params);
   v.weights = handed_in("weights", v.weights);
@@ -77,9 +77,9 @@ void textbook_serving(const TextbookServingViews<>& views, const ScenarioState& 
   out.itl = a.itl;
   const Traced generated = s.generates ? in.run.output_tokens : Traced{1.0};
   out.request_latency = a.ttft + a.itl * (generated - 1.0);
-  const auto batch = Tokens<Traced>::from_base(v.batch);
-  const TokenRate<Traced> rate = s.generates ? batch * generated / (a.ttft + a.itl * generated) : batch / a.itl;
-  out.token_throughput = rate * card.replicas;
+  // The batch is that of all replicas, as in serve_numbers.
+  const auto batch = Tokens<Traced>::from_base(in.run.batch_size);
+  out.token_throughput = s.generates ? batch * generated / out.request_latency : batch / a.itl;
   out.throughput_per_accelerator = out.token_throughput / in.run.accelerators;
 }
 
@@ -141,7 +141,7 @@ void scorecard_traced(const ScorecardState& c, const double* card, Traced* out) 
       flat<Traced>(known)[c.positions[i]] = handed_in(fields[c.positions[i]].name, Traced(card[i]));
     if (c.load > 0) known.utilization = handed_in("utilization", Traced(c.load));
     results = known;
-    if (c.serving) textbook_serving(*c.serving, s, in, known, results);
+    if (c.serving) textbook_serving(*c.serving, s, in, results);
     if (c.step) textbook_training(*c.step, in, results);
     if (s.has_power) add_macro(in, s.mode == Mode::infer ? TokenRate<Traced>::from_base(1.0) : results.token_throughput, results);
     // What the scorecard computes in another way is handed in as it stands.

@@ -63,6 +63,15 @@ void derives_the_scorecard(const Scenario& s) {
 
 }  // namespace
 
+TEST_CASE("the rate of textbook serving is derived, not handed in", "[explore][explain]") {
+  auto s = scenario("Llama3_8B", Mode::serve);
+  s.fidelity = Fidelity::textbook;
+  s.tp_size = 1;
+  s.batch_size = 9;  // does not divide into the eight replicas
+  s.output_tokens = 64;
+  CHECK_FALSE(hands_in(explanation(s, "token_throughput"), "token_throughput"));
+}
+
 TEST_CASE("every number of a scorecard is derived", "[explore][explain]") {
   derives_the_scorecard(scenario("Llama3_70B", Mode::serve));
   derives_the_scorecard(scenario("Llama3_8B", Mode::train));
