@@ -7,7 +7,7 @@
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/typed_resolver.hpp>
 #include <mlsysim/spec/zoo.hpp>
-#include <mlsysim/tools/batch.hpp>
+#include <mlsysim/tape/batch.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <chrono>

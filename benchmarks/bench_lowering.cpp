@@ -6,7 +6,7 @@
 #include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/physics/textbook.hpp>
 #include <mlsysim/spec/zoo.hpp>
-#include <mlsysim/tools/trace.hpp>
+#include <mlsysim/tape/trace.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 using namespace mlsysim;

@@ -1,6 +1,6 @@
 // Cost of the scalars: batch kernels against the same law written by hand over raw arrays, and each scalar against double.
-#include <mlsysim/tools/batch.hpp>
-#include <mlsysim/tools/register.hpp>
+#include <mlsysim/tape/batch.hpp>
+#include <mlsysim/tape/register.hpp>
 
 #include <benchmark/benchmark.h>
 

@@ -7,7 +7,7 @@
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/resolve/registry.hpp>
-#include <mlsysim/tools/law_entry.hpp>
+#include <mlsysim/tape/law_entry.hpp>
 
 #include <pybind11/stl.h>
 

@@ -4,11 +4,11 @@
 #include "bindings.hpp"
 
 #include <mlsysim/resolve/resolver.hpp>
-#include <mlsysim/tools/batch.hpp>
-#include <mlsysim/tools/bound.hpp>
-#include <mlsysim/tools/derivation.hpp>
-#include <mlsysim/tools/gradient.hpp>
-#include <mlsysim/tools/invert.hpp>
+#include <mlsysim/tape/batch.hpp>
+#include <mlsysim/tape/bound.hpp>
+#include <mlsysim/tape/derivation.hpp>
+#include <mlsysim/tape/gradient.hpp>
+#include <mlsysim/tape/invert.hpp>
 
 #include <pybind11/stl.h>
 

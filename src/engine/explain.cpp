@@ -6,8 +6,8 @@
 #include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/spec/provenance.hpp>
-#include <mlsysim/tools/derivation.hpp>
-#include <mlsysim/tools/trace.hpp>
+#include <mlsysim/tape/derivation.hpp>
+#include <mlsysim/tape/trace.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 

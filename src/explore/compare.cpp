@@ -1,7 +1,7 @@
 #include <mlsysim/explore/compare.hpp>
 
-#include <mlsysim/tools/batch.hpp>
-#include <mlsysim/tools/random.hpp>
+#include <mlsysim/tape/batch.hpp>
+#include <mlsysim/tape/random.hpp>
 
 #include <fmt/format.h>
 

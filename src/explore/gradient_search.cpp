@@ -4,7 +4,7 @@
 #include "detail/search.hpp"
 
 #include <mlsysim/scalars/dual.hpp>
-#include <mlsysim/tools/random.hpp>
+#include <mlsysim/tape/random.hpp>
 
 #include <fmt/format.h>
 

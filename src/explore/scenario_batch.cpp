@@ -1,5 +1,5 @@
 #include <mlsysim/scalars/clones.hpp>
-#include <mlsysim/tools/batch.hpp>
+#include <mlsysim/tape/batch.hpp>
 
 #include "detail/parts_memo.hpp"
 

@@ -3,7 +3,7 @@
 #include "detail/scenario_card.hpp"
 #include "detail/scenario_core.hpp"
 
-#include <mlsysim/tools/trace.hpp>
+#include <mlsysim/tape/trace.hpp>
 
 #include <cmath>
 

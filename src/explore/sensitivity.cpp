@@ -1,7 +1,7 @@
 #include <mlsysim/explore/sensitivity.hpp>
 
 #include <mlsysim/resolve/field_text.hpp>
-#include <mlsysim/tools/batch.hpp>
+#include <mlsysim/tape/batch.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

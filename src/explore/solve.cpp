@@ -2,7 +2,7 @@
 
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/resolve/solve_for.hpp>
-#include <mlsysim/tools/batch.hpp>
+#include <mlsysim/tape/batch.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "detail/spec_figures.hpp"
 
 #include <mlsysim/resolve/dynamic_value.hpp>
-#include <mlsysim/tools/register.hpp>
+#include <mlsysim/tape/register.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>

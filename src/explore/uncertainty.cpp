@@ -2,10 +2,10 @@
 
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/scalars/interval.hpp>
-#include <mlsysim/tools/batch.hpp>
-#include <mlsysim/tools/bound.hpp>
-#include <mlsysim/tools/gradient.hpp>
-#include <mlsysim/tools/random.hpp>
+#include <mlsysim/tape/batch.hpp>
+#include <mlsysim/tape/bound.hpp>
+#include <mlsysim/tape/gradient.hpp>
+#include <mlsysim/tape/random.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include "detail/json_value.hpp"
 
 #include <mlsysim/report/table.hpp>
-#include <mlsysim/tools/latex.hpp>
+#include <mlsysim/tape/latex.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/report/resolver_report.hpp>
 #include <mlsysim/resolve/registry.hpp>
-#include <mlsysim/tools/latex.hpp>
+#include <mlsysim/tape/latex.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include <mlsysim/resolve/input_guard.hpp>
 
-#include <mlsysim/tools/law_entry.hpp>
+#include <mlsysim/tape/law_entry.hpp>
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/explore/subject.hpp>
-#include <mlsysim/tools/derivation.hpp>
+#include <mlsysim/tape/derivation.hpp>
 
 #include <memory>
 #include <span>

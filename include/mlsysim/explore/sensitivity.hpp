@@ -2,7 +2,7 @@
 /// Which figures a result hangs on, in numbers and in words.
 
 #include <mlsysim/explore/subject.hpp>
-#include <mlsysim/tools/gradient.hpp>
+#include <mlsysim/tape/gradient.hpp>
 
 #include <optional>
 #include <string>

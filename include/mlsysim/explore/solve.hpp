@@ -5,7 +5,7 @@
 #include <mlsysim/explore/subject.hpp>
 #include <mlsysim/resolve/check.hpp>
 #include <mlsysim/resolve/outcome.hpp>
-#include <mlsysim/tools/invert.hpp>
+#include <mlsysim/tape/invert.hpp>
 
 #include <optional>
 #include <string>

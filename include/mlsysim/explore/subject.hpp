@@ -4,7 +4,7 @@
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/resolve/notes.hpp>
 #include <mlsysim/resolve/resolver.hpp>
-#include <mlsysim/tools/law_entry.hpp>
+#include <mlsysim/tape/law_entry.hpp>
 
 #include <functional>
 #include <memory>

@@ -5,7 +5,7 @@
 /// every distribution is bounded. Figures are independent. Same seed, same bytes.
 
 #include <mlsysim/explore/subject.hpp>
-#include <mlsysim/tools/uncertainty.hpp>
+#include <mlsysim/tape/uncertainty.hpp>
 
 #include <cstdint>
 #include <functional>

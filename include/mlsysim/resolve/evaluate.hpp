@@ -4,7 +4,7 @@
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/resolve/report.hpp>
-#include <mlsysim/tools/register.hpp>
+#include <mlsysim/tape/register.hpp>
 
 #include <optional>
 #include <string>

@@ -5,7 +5,7 @@
 
 #include <mlsysim/resolve/evaluate.hpp>
 #include <mlsysim/resolve/typed_resolver.hpp>
-#include <mlsysim/tools/invert.hpp>
+#include <mlsysim/tape/invert.hpp>
 
 #include <string_view>
 #include <vector>

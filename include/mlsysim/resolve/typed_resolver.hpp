@@ -3,7 +3,7 @@
 
 #include <mlsysim/resolve/evaluate.hpp>
 #include <mlsysim/resolve/resolver.hpp>
-#include <mlsysim/tools/register.hpp>
+#include <mlsysim/tape/register.hpp>
 
 #include <memory>
 #include <new>

@@ -4,7 +4,7 @@
 #include "block_kernels.hpp"
 
 #include <mlsysim/explore/explore.hpp>
-#include <mlsysim/tools/batch.hpp>
+#include <mlsysim/tape/batch.hpp>
 
 #include <array>
 #include <string>

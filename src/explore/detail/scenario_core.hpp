@@ -10,7 +10,7 @@
 #include <mlsysim/physics/carbon.hpp>
 #include <mlsysim/physics/cost.hpp>
 #include <mlsysim/physics/energy.hpp>
-#include <mlsysim/tools/law_entry.hpp>
+#include <mlsysim/tape/law_entry.hpp>
 
 namespace mlsysim::detail {
 

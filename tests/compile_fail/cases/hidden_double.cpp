@@ -3,7 +3,7 @@
 // mistake: a law that computes with double behind the scalar's back: it has no derivative and no batch
 // fix: keep every number of a law in T: Time<T>, Data<T>, T
 
-#include <mlsysim/tools/register.hpp>
+#include <mlsysim/tape/register.hpp>
 #include <mlsysim/units/unit.hpp>
 using namespace mlsysim;
 

@@ -3,7 +3,7 @@
 // mistake: `if` on a value inside a law: it compiles for double and for nothing else
 // fix: write select(condition, a, b); both sides are evaluated, and the batch keeps its speed
 
-#include <mlsysim/tools/register.hpp>
+#include <mlsysim/tape/register.hpp>
 using namespace mlsysim;
 
 struct Spill {

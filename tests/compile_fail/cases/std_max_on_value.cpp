@@ -3,7 +3,7 @@
 // mistake: `std::max` on a law's value: it branches, and it returns a reference that never vectorises
 // fix: write max(a, b) without std::, the library's own, by value
 
-#include <mlsysim/tools/register.hpp>
+#include <mlsysim/tape/register.hpp>
 
 #include <algorithm>
 using namespace mlsysim;

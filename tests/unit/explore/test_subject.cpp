@@ -7,8 +7,8 @@
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/scalars/dual.hpp>
 #include <mlsysim/scalars/interval.hpp>
-#include <mlsysim/tools/batch.hpp>
-#include <mlsysim/tools/gradient.hpp>
+#include <mlsysim/tape/batch.hpp>
+#include <mlsysim/tape/gradient.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>

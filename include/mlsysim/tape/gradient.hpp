@@ -1,0 +1,58 @@
+#pragma once
+/// Derivatives of every result with respect to every input, with the truth about kinks and steps.
+
+#include <mlsysim/tape/law_entry.hpp>
+#include <mlsysim/tape/method.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// How a result depends on an input at this point.
+enum class Slope : std::uint8_t {
+  smooth,  ///< one slope
+  kink,    ///< two slopes, one per side: another limit takes over here
+  step,    ///< changes in steps (ceil, floor, a count): the slope between steps says nothing, `change` does
+};
+
+/// Dependence of one result on one input, in canonical base units.
+struct Sensitivity {
+  Slope slope = Slope::smooth;
+  double right = 0;   ///< slope for an increase of the input
+  double left = 0;    ///< slope for a decrease
+  double step = 0;    ///< for steps: move of the input to the next step; negative if the next is below, 0 for a jump right here
+  double change = 0;  ///< for steps: change of the result over that move, or of the jump
+
+  /// The slope, where there is one: that of both sides, or for steps the difference quotient.
+  [[nodiscard]] std::optional<double> value() const {
+    if (slope == Slope::smooth) return right;
+    if (slope == Slope::step && step != 0) return change / step;
+    return std::nullopt;
+  }
+};
+
+/// All sensitivities of a law at one point.
+struct Gradient {
+  Method method = Method::exact;
+  std::vector<double> in;      ///< the point
+  std::vector<double> values;  ///< results there
+  std::vector<Sensitivity> entries;  ///< [results, inputs]
+
+  [[nodiscard]] const Sensitivity& at(std::size_t result, std::size_t input) const {
+    return entries.at(result * in.size() + input);
+  }
+  /// Relative change of the result per relative change of the input (1 = proportional); empty at kinks and where the
+  /// input or the result is 0.
+  [[nodiscard]] std::optional<double> elasticity(std::size_t result, std::size_t input) const;
+};
+
+/// Derivatives at a point that is within the ranges of the law.
+/// @param wanted indices of inputs; the entries of the others stay zero. All by default
+/// @throws InputError, DomainError for inputs that are not admissible
+[[nodiscard]] Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted = {});
+
+}  // namespace mlsysim

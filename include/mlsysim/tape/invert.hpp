@@ -1,0 +1,69 @@
+#pragma once
+/// Questions asked backwards: which input makes a result meet a target.
+///
+/// "No" and "several" are answers here, not errors.
+
+#include <mlsysim/tape/law_entry.hpp>
+#include <mlsysim/tape/method.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// What the result must be.
+enum class Relation : std::uint8_t { equals, at_most, at_least };
+
+/// A question: which value of input `free` makes `result` meet `target`, the other inputs being as given.
+struct InverseQuery {
+  std::size_t free = 0;    ///< index of an input
+  std::size_t result = 0;  ///< index of a result
+  Relation relation = Relation::equals;
+  double target = 0;       ///< canonical base unit
+  std::optional<double> low{}, high{};  ///< search domain in the base unit; by default the range of the field
+  int scan = 256;          ///< points at which a continuous domain is looked at; a root pair closer than that is missed
+};
+
+enum class InverseOutcome : std::uint8_t {
+  unique,      ///< one solution: `solutions[0]`
+  several,     ///< not monotone: all solutions that the scan found
+  everywhere,  ///< the whole domain meets the target
+  none,        ///< nothing in the domain does; `reachable` says what is
+  undefined,   ///< the result is not a finite number anywhere in the domain
+};
+
+/// One solution.
+///
+/// For `equals`: a point, or a range where the result stays at the target. For `at_most` and `at_least`: a range of the
+/// input within which the target is met.
+struct Solution {
+  double low = 0, high = 0;    ///< first and last input that meets the target
+  double value = 0;            ///< result at `low`
+  double residual = 0;         ///< |value - target| / |target| for equals (absolute for a target of 0); 0 for limits met
+  bool jump = false;           ///< `equals`: the result jumps over the target here and never takes its value
+  std::optional<double> neighbour_low{};   ///< counts: result at `low` - 1, which does not meet the target
+  std::optional<double> neighbour_high{};  ///< counts: result at `high` + 1, which does not meet the target
+};
+
+struct Inversion {
+  Method method = Method::exact;
+  InverseOutcome outcome = InverseOutcome::none;
+  std::vector<Solution> solutions;  ///< in increasing order
+  double low = 0, high = 0;         ///< domain that was searched
+  double reachable_low = 0, reachable_high = 0;  ///< smallest and largest finite result that was seen
+  bool exhaustive = false;  ///< every admissible value was tried (counts), or intervals prove that none was missed
+  long evaluations = 0;
+};
+
+/// Answers a question. The value of `in[query.free]` is ignored but for a default domain.
+///
+/// Without limits in the query or the field the domain is twelve decades around `in[free]`, or around 1 if that is 0.
+/// Continuous inputs are scanned (logarithmically over more than two decades), then refined by Newton steps on exact
+/// derivatives, kept inside the bracket. Counts are tried one by one up to a million values, then by scan and bisection.
+/// @throws InputError if an index or the number of inputs is wrong, or the domain is empty
+[[nodiscard]] Inversion invert(const LawEntry& law, std::span<const double> in, const InverseQuery& query);
+
+}  // namespace mlsysim

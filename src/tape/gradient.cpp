@@ -1,0 +1,246 @@
+#include <mlsysim/tape/gradient.hpp>
+
+#include <mlsysim/scalars/dual.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace mlsysim {
+namespace {
+
+constexpr std::size_t kSeeds = Dual<>::size;
+
+/// Whether `x` is admissible for the field, without the cost of an exception.
+bool admissible(const FieldRange& range, double x) {
+  return (range.open_low ? x > range.low : x >= range.low) && x <= range.high;
+}
+
+/// A law at one point, and its tools.
+class Differ {
+ public:
+  Differ(const LawEntry& law, std::span<const double> in) : law_(law), in_(in), values_(law(in)) {}
+
+  [[nodiscard]] const std::vector<double>& values() const { return values_; }
+
+  /// Results after moving one input.
+  [[nodiscard]] std::vector<double> moved(std::size_t input, double to) const {
+    std::vector<double> at(in_.begin(), in_.end());
+    at[input] = to;
+    return law_(at);
+  }
+
+  /// A run of the law with up to eight inputs as seeds.
+  struct Run {
+    std::span<const std::size_t> inputs;
+    std::vector<Dual<>> found;
+    detail::StepProbe probe;  ///< the steps that it met
+  };
+  /// Seeds move in `direction`.
+  [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction) const { return run(inputs, direction, in_); }
+
+  /// Steps of an input that passes through ceil, floor or a count: the next move that changes one of them.
+  struct Step {
+    double to = 0;
+    std::vector<double> there;  ///< results behind it; empty if there is none
+  };
+  /// @param here the run at the point itself, in which the input was seed `seed`
+  [[nodiscard]] Step next_step(const Run& here, std::size_t seed, const FieldRange& range) const {
+    const std::size_t input = here.inputs[seed];
+    for (const double direction : {1.0, -1.0}) {
+      std::vector<double> at(in_.begin(), in_.end());
+      double move = direction > 0 ? here.probe.up[seed] : here.probe.down[seed];
+      for (int round = 0; round < 8; ++round) {
+        if (!std::isfinite(move)) break;
+        const double nudge = 1e-9 * std::max(std::fabs(at[input]), move) + std::numeric_limits<double>::min();
+        at[input] += direction * (move + nudge);
+        if (!admissible(range, at[input])) break;
+        // With the same seeds, because what a run leaves out hangs on them.
+        const Run there = run(here.inputs, 1.0, at);
+        if (there.probe.marks != here.probe.marks) return {at[input], values_of(there)};
+        // An input that enters the ceil in a curved way is met by repeating the linear step from where it landed.
+        move = direction > 0 ? there.probe.up[seed] : there.probe.down[seed];
+      }
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction, std::span<const double> at) const {
+    Run run{inputs, std::vector<Dual<>>(law_.results.size()), {}};
+    std::vector<Dual<>> given(at.begin(), at.end());
+    for (std::size_t seed = 0; seed < inputs.size(); ++seed)
+      given[inputs[seed]] = Dual<>::variable(at[inputs[seed]], static_cast<int>(seed), direction);
+    const detail::StepProbeScope watching(run.probe);
+    law_.dual(law_.self.get(), given.data(), run.found.data());
+    return run;
+  }
+
+  [[nodiscard]] static std::vector<double> values_of(const Run& run) {
+    std::vector<double> out;
+    for (const auto& x : run.found) out.push_back(x.value);
+    return out;
+  }
+
+  const LawEntry& law_;
+  std::span<const double> in_;
+  std::vector<double> values_;
+};
+
+void set_steps(Gradient& g, std::size_t input, double to, const std::vector<double>& there, const std::vector<bool>& which) {
+  for (std::size_t r = 0; r < g.values.size(); ++r) {
+    if (!which[r]) continue;
+    Sensitivity& s = g.entries[r * g.in.size() + input];
+    s.slope = Slope::step;
+    s.step = to - g.in[input];
+    s.change = there[r] - g.values[r];
+  }
+}
+
+/// The next whole number, or the one before at the end of the range.
+double next_count(const FieldRange& range, double n) {
+  const double up = std::floor(n) + 1.0;
+  return admissible(range, up) ? up : std::ceil(n) - 1.0;
+}
+
+/// The inputs that meet a kink somewhere. The others have the same slopes on both sides, because flags cover both.
+std::vector<std::size_t> kinked_inputs(std::span<const Differ::Run> runs) {
+  std::vector<std::size_t> out;
+  for (const auto& run : runs)
+    for (std::size_t k = 0; k < run.inputs.size(); ++k)
+      if (std::any_of(run.found.begin(), run.found.end(), [&](const Dual<>& x) { return x.kinks(static_cast<int>(k)); }))
+        out.push_back(run.inputs[k]);
+  return out;
+}
+
+void exact_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted, Gradient& g) {
+  const std::size_t n_in = g.in.size(), n_out = g.values.size();
+  const auto runs_of = [&](std::span<const std::size_t> inputs, double direction) {
+    std::vector<Differ::Run> runs;
+    for (std::size_t first = 0; first < inputs.size(); first += kSeeds)
+      runs.push_back(at.run(inputs.subspan(first, std::min(kSeeds, inputs.size() - first)), direction));
+    return runs;
+  };
+  const auto ahead = runs_of(wanted, 1.0);
+  const auto kinked = kinked_inputs(ahead);
+  const auto behind = runs_of(kinked, -1.0);
+  std::size_t next_kinked = 0;
+  for (std::size_t w = 0; w < wanted.size(); ++w) {
+    const std::size_t i = wanted[w];
+    const Differ::Run& forward = ahead[w / kSeeds];
+    const int seed = static_cast<int>(w % kSeeds);
+    const bool kink = next_kinked < kinked.size() && kinked[next_kinked] == i;
+    const Differ::Run* const backward = kink ? &behind[next_kinked / kSeeds] : nullptr;
+    const int seed_back = static_cast<int>(next_kinked % kSeeds);
+    next_kinked += kink ? 1 : 0;
+    const FieldRange range = base_range(law.inputs[i]);
+    std::vector<bool> steps(n_out);
+    bool any = false;
+    for (std::size_t r = 0; r < n_out; ++r) {
+      Sensitivity& s = g.entries[r * n_in + i];
+      const Dual<>& front = forward.found[r];
+      const Dual<>* const back = kink ? &backward->found[r] : nullptr;
+      s.right = front.partial[seed];
+      s.left = kink ? -back->partial[seed_back] : s.right;
+      if (s.right != s.left && (front.kinks(seed) || back->kinks(seed_back))) s.slope = Slope::kink;
+      steps[r] = front.steps(seed) || (kink && back->steps(seed_back)) || (law.inputs[i].integral && (s.right != 0 || s.left != 0));
+      any = any || steps[r];
+    }
+    if (!any) continue;
+    if (law.inputs[i].integral) {
+      const double to = next_count(range, g.in[i]);
+      set_steps(g, i, to, at.moved(i, to), steps);
+    } else if (const auto step = at.next_step(forward, w % kSeeds, range); !step.there.empty()) {
+      set_steps(g, i, step.to, step.there, steps);
+    } else {
+      // A jump of `select` right here, or no step within the range: the value just beside tells the change.
+      const double to = std::nextafter(g.in[i], range.high > g.in[i] ? INFINITY : -INFINITY);
+      set_steps(g, i, to, at.moved(i, to), steps);
+    }
+  }
+}
+
+/// One side of a difference quotient: the changes of a result over `h` and over an eighth of it.
+struct OneSided {
+  double far = 0, near = 0, h = 0;
+
+  /// A change that does not shrink with the move is a jump at the point; one that comes in between belongs to a later one.
+  [[nodiscard]] bool jumps(double noise) const { return std::fabs(near) > noise && std::fabs(near) > 0.5 * std::fabs(far); }
+  [[nodiscard]] double slope(double noise) const {
+    if (jumps(noise)) return (far - near) / (0.875 * h);
+    const double whole = far / h, part = near / (0.125 * h);
+    if (!std::isfinite(far)) return part;
+    const bool later = std::fabs(far) > noise && std::fabs(whole - part) > 0.5 * std::max(std::fabs(whole), std::fabs(part));
+    return later ? part : whole;
+  }
+};
+
+/// Central differences with the step that balances rounding and curvature; one-sided at the end of the range. A second,
+/// shorter step tells jumps from slopes.
+void numeric_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted, Gradient& g) {
+  const std::size_t n_out = g.values.size();
+  for (const std::size_t i : wanted) {
+    const FieldRange range = base_range(law.inputs[i]);
+    const double x = g.in[i];
+    if (law.inputs[i].integral || law.inputs[i].kind == ValueKind::flag) {
+      const double to = law.inputs[i].kind == ValueKind::flag ? 1.0 - x : next_count(range, x);
+      set_steps(g, i, to, at.moved(i, to), std::vector<bool>(n_out, true));
+      continue;
+    }
+    const double h = 6.0554544523933429e-06 * (x != 0 ? std::fabs(x) : 1.0);  // cube root of the machine epsilon
+    const bool right = admissible(range, x + h), left = admissible(range, x - h);
+    const auto above = right ? at.moved(i, x + h) : g.values, below = left ? at.moved(i, x - h) : g.values;
+    const auto just_above = right ? at.moved(i, x + 0.125 * h) : g.values, just_below = left ? at.moved(i, x - 0.125 * h) : g.values;
+    for (std::size_t r = 0; r < n_out; ++r) {
+      Sensitivity& s = g.entries[r * g.in.size() + i];
+      const double here = g.values[r];
+      const OneSided up{above[r] - here, just_above[r] - here, h}, down{here - below[r], here - just_below[r], h};
+      const double noise = 1e-12 * std::fabs(here);  // rounding of a resolver that sums thousands of terms
+      s.right = right ? up.slope(noise) : down.slope(noise);
+      s.left = left ? down.slope(noise) : s.right;
+      if ((right && up.jumps(noise)) || (left && down.jumps(noise))) {
+        // Right here: there is no move over which a quotient would mean anything.
+        s.slope = Slope::step;
+        s.change = right && up.jumps(noise) ? up.near : -down.near;
+        continue;
+      }
+      // Curvature makes the sides differ by about h; a thousand times that is a kink.
+      if (right && left && std::fabs(s.right - s.left) > 1e-2 * std::max(std::fabs(s.right), std::fabs(s.left)) &&
+          std::max(std::fabs(up.far), std::fabs(down.far)) > noise) {
+        s.slope = Slope::kink;
+        continue;
+      }
+      if (right && left) s.right = s.left = std::isfinite(s.right + s.left) ? 0.5 * (s.right + s.left) : std::isfinite(s.right) ? s.right : s.left;
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<double> Gradient::elasticity(std::size_t result, std::size_t input) const {
+  const auto slope = at(result, input).value();
+  if (!slope || values.at(result) == 0 || in.at(input) == 0) return std::nullopt;
+  return *slope * in[input] / values[result];
+}
+
+Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted) {
+  check_inputs(law, in);
+  std::vector<std::size_t> all;
+  if (wanted.empty()) {
+    for (std::size_t i = 0; i < in.size(); ++i) all.push_back(i);
+    wanted = all;
+  }
+  const Differ at(law, in);
+  Gradient g;
+  g.method = law.is_law ? Method::exact : Method::central_differences;
+  g.in.assign(in.begin(), in.end());
+  g.values = at.values();
+  g.entries.resize(g.in.size() * g.values.size());
+  if (law.is_law)
+    exact_gradient(law, at, wanted, g);
+  else
+    numeric_gradient(law, at, wanted, g);
+  return g;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,101 @@
+#include "sample_entries.hpp"
+
+#include <mlsysim/scalars/dual.hpp>
+#include <mlsysim/tape/gradient.hpp>
+#include <mlsysim/units/error.hpp>
+
+#include "support/catch.hpp"
+
+using namespace mlsysim;
+
+namespace {
+const LawEntry& law(std::size_t i) { return *sample::cases()[i].law; }
+}  // namespace
+
+TEST_CASE("a bound result depends on one side only, with elasticities of one", "[tools]") {
+  const std::vector<double> memory_bound{1e12, 1e10, 1e15, 1e12};  // 1 ms of work, 10 ms of traffic
+  const auto g = gradient(law(0), memory_bound);
+  CHECK(g.at(0, 0).right == 0.0);
+  CHECK(g.at(0, 1).slope == Slope::smooth);
+  CHECK(g.at(0, 1).right == Approx(1e-12).epsilon(1e-14));
+  CHECK(*g.elasticity(0, 1) == Approx(1.0).epsilon(1e-14));
+  CHECK(*g.elasticity(0, 3) == Approx(-1.0).epsilon(1e-14));
+}
+
+TEST_CASE("at the ridge point both slopes of the roofline are reported", "[tools]") {
+  const std::vector<double> ridge{1e15, 1e12, 1e15, 1e12};
+  const auto g = gradient(law(0), ridge);
+  CHECK(g.at(0, 0).slope == Slope::kink);
+  CHECK(g.at(0, 0).right == Approx(1e-15).epsilon(1e-14));
+  CHECK(g.at(0, 0).left == 0.0);
+  CHECK(g.at(0, 3).slope == Slope::kink);
+  CHECK(g.at(0, 3).right == 0.0);
+  CHECK(g.at(0, 3).left == Approx(-1e-12).epsilon(1e-14));
+  CHECK_FALSE(g.elasticity(0, 0).has_value());
+}
+
+TEST_CASE("a count's derivative is the difference to the next count", "[tools]") {
+  const std::vector<double> at{20, 24};
+  const auto g = gradient(law(3), at);
+  const Sensitivity& s = g.at(0, 1);
+  CHECK(s.slope == Slope::step);
+  CHECK(s.step == 1.0);
+  const std::vector<double> next{20, 25};
+  CHECK(s.change == law(3)(next)[0] - law(3)(at)[0]);
+  CHECK(s.change < 0);
+  CHECK(g.at(0, 0).slope == Slope::smooth);
+  CHECK(*g.elasticity(0, 1) == Approx(s.change * 24 / g.values[0]).epsilon(1e-12));
+}
+
+TEST_CASE("a count at the end of its range looks down", "[tools]") {
+  const auto g = gradient(law(3), std::vector<double>{900, 1000});
+  CHECK(g.at(0, 1).step == -1.0);
+  CHECK(g.at(0, 1).change > 0);
+}
+
+TEST_CASE("tile effects are never an elasticity of zero", "[tools]") {
+  // 256 rows fill two tiles of 128: one row more begins a third.
+  const std::vector<double> at{256, 256, 4, 1e-5, 1e15, 1e12};
+  const auto g = gradient(law(4), at);
+  CHECK(g.at(1, 0).slope == Slope::step);
+  CHECK(g.at(1, 0).step == 1.0);
+  CHECK(g.at(1, 0).change == 1.0);  // 8 tiles on 4 cores become 12
+  CHECK(g.at(0, 0).slope == Slope::step);
+}
+
+namespace {
+int dual_runs = 0;
+}
+
+TEST_CASE("only inputs that meet a kink are run to the other side", "[tools]") {
+  // Twelve inputs, a kink at the first and at the last: two runs ahead, one back for both.
+  LawEntry entry = law(0);
+  entry.inputs.assign(12, law(0).inputs[0]);
+  entry.results.resize(1);
+  entry.evaluate = [](const void*, const double* in, double* out) {
+    out[0] = std::max(in[0], 3.0) + std::max(in[11], 3.0);
+    for (int i = 1; i < 11; ++i) out[0] += i * in[i];
+  };
+  entry.dual = [](const void*, const Dual<8>* in, Dual<8>* out) {
+    ++dual_runs;
+    out[0] = max(in[0], Dual<8>(3.0)) + max(in[11], Dual<8>(3.0));
+    for (int i = 1; i < 11; ++i) out[0] += in[i] * static_cast<double>(i);
+  };
+  dual_runs = 0;
+  const auto g = gradient(entry, std::vector<double>(12, 3.0));
+  CHECK(dual_runs == 3);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{11}}) {
+    CHECK(g.at(0, i).slope == Slope::kink);
+    CHECK(g.at(0, i).right == 1.0);
+    CHECK(g.at(0, i).left == 0.0);
+  }
+  for (std::size_t i = 1; i < 11; ++i) {
+    CHECK(g.at(0, i).slope == Slope::smooth);
+    CHECK(g.at(0, i).left == static_cast<double>(i));
+  }
+}
+
+TEST_CASE("inputs out of range are refused", "[tools]") {
+  CHECK_THROWS_AS(gradient(law(0), std::vector<double>{1.0, 1.0, 0.0, 1.0}), DomainError);
+  CHECK_THROWS_WITH(gradient(law(0), std::vector<double>{1.0}), ContainsSubstring("found 1 numbers, expected 4"));
+}
