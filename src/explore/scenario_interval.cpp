@@ -1,4 +1,4 @@
-#include <mlsysim/scalars/interval.hpp>
+#include <mlsysim/tape/interval.hpp>
 
 #include "detail/parts_memo.hpp"
 

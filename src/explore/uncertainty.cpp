@@ -1,7 +1,7 @@
 #include <mlsysim/explore/uncertainty.hpp>
 
 #include <mlsysim/resolve/field_text.hpp>
-#include <mlsysim/scalars/interval.hpp>
+#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/bound.hpp>
 #include <mlsysim/tape/gradient.hpp>

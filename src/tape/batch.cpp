@@ -1,6 +1,6 @@
 #include <mlsysim/tape/batch.hpp>
 
-#include <mlsysim/tape/kernel.hpp>
+#include <mlsysim/tape/tape.hpp>
 
 #include <fmt/format.h>
 
@@ -10,7 +10,8 @@
 namespace mlsysim {
 namespace {
 
-static_assert(BatchKernel::kBlock % kLanes == 0);
+/// Points from which compiling for what stays the same is worth its time.
+constexpr std::size_t kMany = 1024;
 
 void check_shape(const LawEntry& law, std::span<const Column> in, std::size_t points) {
   if (in.size() != law.inputs.size()) {
@@ -32,50 +33,64 @@ void check_shape(const LawEntry& law, std::span<const Column> in, std::size_t po
 
 }  // namespace
 
-BatchKernel::BatchKernel(const LawEntry& law)
-    : law_(&law),
-      buffer_((law.inputs.size() + law.results.size()) * kStride),
-      in_(law.inputs.size()),
-      out_(law.results.size()) {}
+BatchKernel::BatchKernel(const LawEntry& law) : law_(&law) {}
 
 void BatchKernel::run(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points) {
   check_shape(*law_, in, points);
-  if (out.size() != out_.size() ||
+  if (out.size() != law_->results.size() ||
       std::any_of(out.begin(), out.end(), [&](const auto& column) { return column.size() < points; })) {
     throw InputError({.id = "mlsysim.tools.008",
                       .message = fmt::format("the output columns do not fit '{}'", law_->info.id),
                       .found = fmt::format("{} columns", out.size()),
-                      .expected = fmt::format("{} columns of at least {} numbers", out_.size(), points)});
+                      .expected = fmt::format("{} columns of at least {} numbers", law_->results.size(), points)});
   }
-  const auto input_buffer = [&](std::size_t i) { return buffer_.data() + i * kStride; };
-  const auto output_buffer = [&](std::size_t i) { return buffer_.data() + (in.size() + i) * kStride; };
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    if (!in[i].is_constant) continue;
-    std::fill_n(input_buffer(i), kBlock, in[i].constant);
-    in_[i] = input_buffer(i);
+  if (points == 0) return;
+  if (law_->is_law()) run_law(in, out, points);
+  else run_plain(in, out, points);
+}
+
+void BatchKernel::run_plain(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points) const {
+  std::vector<double> given(in.size()), found(out.size());
+  for (std::size_t p = 0; p < points; ++p) {
+    for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i].is_constant ? in[i].constant : in[i].values[p];
+    law_->evaluate(law_->self.get(), given.data(), found.data());
+    for (std::size_t i = 0; i < found.size(); ++i) out[i][p] = found[i];
   }
-  // Plain entries take any number of points; calls of user code for padding would be seen by it.
-  const std::size_t grain = law_->is_law ? kLanes : 1;
+}
+
+const ColumnProgram& BatchKernel::program_for(std::span<const Column> in, std::size_t points) {
+  const auto fixed = [&](std::size_t i) { return in[i].is_constant ? std::optional(in[i].constant) : std::nullopt; };
+  bool same = special_.has_value();
+  for (std::size_t i = 0; same && i < in.size(); ++i) same = fixed_[i] == fixed(i);
+  if (same) return *special_;
+  if (points >= kMany) {
+    fixed_.resize(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) fixed_[i] = fixed(i);
+    special_.emplace(reduced(law_->tape(), {.fixed = fixed_}));
+    special_space_.emplace(*special_);
+    return *special_;
+  }
+  if (!general_) {
+    general_.emplace(reduced(law_->tape(), {}));
+    general_space_.emplace(*general_);
+  }
+  return *general_;
+}
+
+void BatchKernel::run_law(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points) {
+  const ColumnProgram& program = program_for(in, points);
+  auto& space = &program == &*special_ ? *special_space_ : *general_space_;
+  std::vector<const double*> from(in.size());
+  std::vector<double*> to(out.size());
+  spread_.resize(in.size() * kBlock);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (in[i].is_constant) std::fill_n(spread_.data() + i * kBlock, kBlock, in[i].constant);
+  // Block by block, because a constant is a column of one block only.
   for (std::size_t at = 0; at < points; at += kBlock) {
-    const std::size_t count = std::min(kBlock, points - at);
-    const std::size_t whole = count / grain * grain;
     for (std::size_t i = 0; i < in.size(); ++i)
-      if (!in[i].is_constant) in_[i] = in[i].values.data() + at;
-    for (std::size_t i = 0; i < out.size(); ++i) out_[i] = out[i].data() + at;
-    if (whole > 0) law_->batch(law_->self.get(), in_.data(), out_.data(), whole);
-    if (whole == count) continue;
-    // The last lanes repeat the last point, so that no lane computes with values that nobody gave.
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      if (in[i].is_constant) continue;
-      const double* from = in_[i] + whole;
-      double* to = input_buffer(i);
-      for (std::size_t j = 0; j < kLanes; ++j) to[j] = from[std::min(j, count - whole - 1)];
-      in_[i] = to;
-    }
-    for (std::size_t i = 0; i < out.size(); ++i) out_[i] = output_buffer(i);
-    law_->batch(law_->self.get(), in_.data(), out_.data(), kLanes);
-    for (std::size_t i = 0; i < out.size(); ++i)
-      std::copy_n(output_buffer(i), count - whole, out[i].data() + at + whole);
+      from[i] = in[i].is_constant ? spread_.data() + i * kBlock : in[i].values.data() + at;
+    for (std::size_t i = 0; i < out.size(); ++i) to[i] = out[i].data() + at;
+    program.run(from.data(), to.data(), std::min(kBlock, points - at), space);
   }
 }
 

@@ -1,4 +1,5 @@
 #include <mlsysim/tape/bound.hpp>
+#include <mlsysim/tape/ranges.hpp>
 
 #include <fmt/format.h>
 
@@ -62,10 +63,10 @@ Bounds bound(const LawEntry& law, std::span<const Interval> box) {
     check_range(law.inputs[i], counts ? std::ceil(box[i].low) : box[i].low);
     check_range(law.inputs[i], counts ? std::floor(box[i].high) : box[i].high);
   }
-  if (!law.is_law) return sampled(law, box);
+  if (!law.is_law()) return sampled(law, box);
   Bounds b;
-  b.results.resize(law.results.size());
-  law.interval(law.self.get(), box.data(), b.results.data());
+  Ranges ranges(law.tape());
+  for (std::size_t r = 0; r < law.results.size(); ++r) b.results.push_back(ranges.tight(r, box));
   return b;
 }
 

@@ -1,124 +1,237 @@
 #include <mlsysim/tape/derivation.hpp>
 
-#include <mlsysim/tape/trace.hpp>
+#include <mlsysim/tape/record.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <unordered_map>
 
 namespace mlsysim {
 namespace {
 
-std::string_view name_of(TraceOp op) {
-  static constexpr std::string_view names[] = {
-      "input", "constant", "law_result", "add", "subtract", "multiply", "divide", "negate", "min", "max",
-      "select", "abs", "ceil", "floor", "sqrt", "pow", "log", "log2", "exp", "less",
-      "greater", "less_equal", "greater_equal", "equal", "not_equal", "both", "either", "negation"};
-  return names[static_cast<std::size_t>(op)];
+constexpr std::uint32_t kNoCall = ~std::uint32_t{0};
+
+DerivedValue value_of(const FieldInfo& field, double x) {
+  return {.name = field.name, .unit = field.unit, .exps = field.exps, .value = x};
 }
 
-std::size_t operands_of(TraceOp op) {
-  switch (op) {
-    case TraceOp::input:
-    case TraceOp::constant:
-    case TraceOp::law_result: return 0;
-    case TraceOp::negate:
-    case TraceOp::abs:
-    case TraceOp::ceil:
-    case TraceOp::floor:
-    case TraceOp::sqrt:
-    case TraceOp::log:
-    case TraceOp::log2:
-    case TraceOp::exp:
-    case TraceOp::negation: return 1;
-    case TraceOp::select: return 3;
-    default: return 2;
-  }
-}
-
-/// Finds which record and field a cell of the log is.
-class Cells {
+/// Reads a tape back as calls of laws and the operations between them.
+///
+/// A node belongs to no call: equal operations are shared. So every opened call is read from its results down to what is a
+/// leaf for it: its own inputs, results of calls inside it, and constants.
+class TapeReader {
  public:
-  explicit Cells(const std::vector<Trace::Call>& calls) : calls_(calls) {}
-
-  void locate(std::uint64_t id, DerivedValue& value) const {
-    if (id == 0 || (id & Trace::kNode) != 0) return;
-    const std::size_t r = record_of(static_cast<std::uint32_t>(id));
-    const std::size_t offset = id - calls_[r].cell - 1;
-    value.record = r;
-    value.from_input = offset < calls_[r].inputs;
-    value.field = value.from_input ? offset : offset - calls_[r].inputs;
+  TapeReader(const Tape& tape, std::span<const double> in, std::span<const std::string> open) : r_(tape.recording()), values_(tape.size()) {
+    tape.evaluate(in, values_);
+    opened_.resize(r_.calls.size());
+    known_.resize(r_.calls.size());
+    kept_.resize(r_.calls.size());
+    for (std::size_t c = 0; c < r_.calls.size(); ++c)
+      opened_[c] = std::find(open.begin(), open.end(), r_.calls[c].law->info->id) != open.end();
+    for (std::uint32_t c = 0; c < r_.calls.size(); ++c) {
+      const TapeCall& call = r_.calls[c];
+      if (call.parent == 0) continue;
+      auto& children = known_[call.parent - 1].results;
+      for (std::uint16_t i = 0; i < call.results; ++i) children.try_emplace(result_of(call, i), c, i);
+    }
+    for (const auto& n : r_.names)
+      if (n.call != 0) known_[n.call - 1].names.try_emplace(n.node, n.name);
   }
-  [[nodiscard]] std::size_t record_of(std::uint32_t cell) const {
-    const auto after = std::upper_bound(calls_.begin(), calls_.end(), cell,
-                                        [](std::uint32_t c, const Trace::Call& call) { return c < call.cell; });
-    return static_cast<std::size_t>(after - calls_.begin()) - 1;
+
+  /// All calls.
+  [[nodiscard]] Derivation whole() {
+    std::fill(kept_.begin(), kept_.end(), true);
+    return read();
+  }
+  /// The calls that one result of the outermost call hangs on. Of a choice the side not taken, and terms of zero, are left out.
+  [[nodiscard]] Derivation behind(std::size_t result) {
+    sides_ = false;
+    children_.resize(r_.calls.size());
+    for (std::uint32_t c = 0; c < r_.calls.size(); ++c)
+      if (r_.calls[c].parent != 0) children_[r_.calls[c].parent - 1].push_back(c);
+    kept_[0] = true;
+    reach(0, result_of(r_.calls[0], result));
+    return read();
   }
 
  private:
-  const std::vector<Trace::Call>& calls_;
-};
+  struct Origin {
+    std::uint32_t call;
+    std::uint16_t field;
+  };
+  /// What is a leaf inside a call, and the names that were given in it.
+  struct Known {
+    std::unordered_map<std::uint32_t, std::uint16_t> inputs;
+    std::unordered_map<std::uint32_t, Origin> results;
+    std::unordered_map<std::uint32_t, std::string_view> names;
+    std::unordered_map<std::uint32_t, std::size_t> nodes;  ///< operations read so far
+    bool ready = false;
+  };
 
-DerivedValue value_of(const FieldInfo& field, const Traced& x) {
-  return {.name = field.name, .unit = field.unit, .exps = field.exps, .value = x.value};
-}
+  [[nodiscard]] std::uint32_t input_of(const TapeCall& c, std::size_t i) const { return r_.call_values[c.first + i]; }
+  [[nodiscard]] std::uint32_t result_of(const TapeCall& c, std::size_t i) const { return r_.call_values[c.first + c.inputs + i]; }
 
-}  // namespace
+  Known& known(std::uint32_t c) {
+    Known& k = known_[c];
+    if (k.ready) return k;
+    k.ready = true;
+    for (std::uint16_t i = 0; i < r_.calls[c].inputs; ++i) {
+      const std::uint32_t node = input_of(r_.calls[c], i);
+      // A constant input has no place of its own: the same number may come from anywhere.
+      if (r_.nodes[node].op != TapeOp::constant) k.inputs.try_emplace(node, i);
+    }
+    return k;
+  }
 
-Derivation read_trace(const Trace& trace) {
-  const auto calls = trace.calls();
-  const Cells cells(calls);
-  Derivation d;
-  for (const auto& call : calls) {
+  /// Operands that count for the value at hand.
+  template <class F>
+  void for_each_taken(const TapeNode& node, F&& f) const {
+    if (node.op == TapeOp::select) {
+      f(values_[node.a] != 0 ? node.b : node.c);
+    } else if (node.op == TapeOp::add || node.op == TapeOp::subtract) {
+      if (node.op == TapeOp::subtract || values_[node.a] != 0 || values_[node.b] == 0) f(node.a);
+      if (values_[node.b] != 0) f(node.b);
+    } else {
+      for_each_operand(r_, node, f);
+    }
+  }
+
+  void reach(std::uint32_t call, std::uint32_t node) {
+    if (!seen_.emplace(std::uint64_t{call} << 32 | node, true).second) return;
+    Known& k = known(call);
+    if (k.inputs.contains(node)) return;
+    if (const auto made = k.results.find(node); made != k.results.end()) return keep(made->second.call);
+    for_each_taken(r_.nodes[node], [&](std::uint32_t o) { reach(call, o); });
+  }
+  void keep(std::uint32_t c) {
+    if (kept_[c]) return;
+    kept_[c] = true;
+    const TapeCall& call = r_.calls[c];
+    const std::uint32_t parent = call.parent - 1;
+    if (call.parent != 0 && opened_[parent])
+      for (std::uint16_t i = 0; i < call.inputs; ++i) reach(parent, input_of(call, i));
+    if (opened_[c])
+      for (std::uint16_t i = 0; i < call.results; ++i) reach(c, result_of(call, i));
+    // What the law called on its way.
+    for (const auto child : children_[c]) keep(child);
+  }
+
+  /// The operation of an opened call that a node is, with those that it needs before it.
+  std::size_t read_node(std::uint32_t call, std::uint32_t node) {
+    Known& k = known(call);
+    if (const auto at = k.nodes.find(node); at != k.nodes.end()) return at->second;
+    const TapeNode& n = r_.nodes[node];
+    DerivedNode out{.op = name_of(n.op), .operands = {}, .value = values_[node], .name = {}};
+    const auto input = k.inputs.find(node);
+    const auto made = k.results.find(node);
+    if (input != k.inputs.end()) {
+      out.op = name_of(TapeOp::input);
+      out.record = record_at_[call];
+      out.field = input->second;
+      out.name = r_.calls[call].law->inputs()[input->second].name;
+    } else if (made != k.results.end() && n.op != TapeOp::constant) {
+      out.op = "law_result";
+      out.record = record_at_[made->second.call];
+      out.field = made->second.field;
+      out.name = r_.calls[made->second.call].law->results()[made->second.field].name;
+    } else {
+      if (n.op == TapeOp::input) {
+        out.name = "input";  // of a tape that no law encloses
+      } else {
+        const auto operand = [&](std::uint32_t o) { out.operands.push_back(read_node(call, o)); };
+        if (sides_) for_each_operand(r_, n, operand);
+        else read_taken(call, n, out.operands);
+        if (const auto name = k.names.find(node); name != k.names.end()) out.name = name->second;
+      }
+    }
+    d_.nodes.push_back(std::move(out));
+    return k.nodes.emplace(node, d_.nodes.size() - 1).first->second;
+  }
+  /// The same without the sides not taken, in the shape that the operation has.
+  void read_taken(std::uint32_t call, const TapeNode& n, std::vector<std::size_t>& operands) {
+    if (n.op == TapeOp::select) {
+      operands.assign(3, read_node(call, values_[n.a] != 0 ? n.b : n.c));
+      return;
+    }
+    std::vector<std::uint32_t> taken;
+    for_each_taken(n, [&](std::uint32_t o) { taken.push_back(o); });
+    if (operands_of(n.op) == 2 && taken.size() == 1) {
+      // The term of zero that is left out.
+      const bool first = taken[0] == n.a;
+      d_.nodes.push_back({.op = name_of(TapeOp::constant), .operands = {}, .value = 0.0, .name = {}});
+      const std::size_t zero = d_.nodes.size() - 1, kept = read_node(call, taken[0]);
+      operands = first ? std::vector{kept, zero} : std::vector{zero, kept};
+      return;
+    }
+    for (const auto o : taken) operands.push_back(read_node(call, o));
+  }
+
+  /// Where a value comes from, as seen in a call: one of its inputs, or a result of a call inside it.
+  void locate(std::uint32_t call, std::uint32_t node, DerivedValue& v) {
+    if (r_.nodes[node].op == TapeOp::constant) return;
+    Known& k = known(call);
+    if (const auto input = k.inputs.find(node); input != k.inputs.end()) {
+      v.record = record_at_[call];
+      v.from_input = true;
+      v.field = input->second;
+    } else if (const auto made = k.results.find(node); made != k.results.end() && record_at_[made->second.call] != kNone) {
+      v.record = record_at_[made->second.call];
+      v.field = made->second.field;
+    }
+  }
+
+  [[nodiscard]] Derivation read() {
+    record_at_.assign(r_.calls.size(), kNone);
+    std::size_t count = 0;
+    for (std::uint32_t c = 0; c < r_.calls.size(); ++c)
+      if (kept_[c]) record_at_[c] = count++;
+    for (std::uint32_t c = 0; c < r_.calls.size(); ++c)
+      if (kept_[c]) d_.records.push_back(read_call(c));
+    return std::move(d_);
+  }
+  [[nodiscard]] DerivedRecord read_call(std::uint32_t c) {
+    const TapeCall& call = r_.calls[c];
     DerivedRecord record;
     record.law = call.law->info;
-    if (call.parent != 0) {
-      record.parent = cells.record_of(call.parent);
-      record.depth = d.records[record.parent].depth + 1;
+    const std::uint32_t parent = call.parent == 0 ? kNoCall : call.parent - 1;
+    if (parent != kNoCall) {
+      record.parent = record_at_[parent];
+      record.depth = d_.records[record.parent].depth + 1;
     }
     const auto inputs = call.law->inputs(), results = call.law->results();
     for (std::uint16_t i = 0; i < call.inputs; ++i) {
-      const Traced x = trace.value(call.cell + 1u + i);
-      record.inputs.push_back(value_of(inputs[i], x));
-      cells.locate(x.id, record.inputs.back());
-      if ((x.id & Trace::kNode) != 0) {
-        record.inputs.back().node = static_cast<std::uint32_t>(x.id);
-        // Handed over inside an opened law: a plain leaf leads on to what it stands for.
-        const TraceNode& node = trace.nodes()[static_cast<std::uint32_t>(x.id)];
-        if (operands_of(node.op) == 0) cells.locate(node.operand[0], record.inputs.back());
-      }
+      const std::uint32_t node = input_of(call, i);
+      record.inputs.push_back(value_of(inputs[i], values_[node]));
+      if (parent == kNoCall) continue;
+      locate(parent, node, record.inputs.back());
+      if (opened_[parent]) record.inputs.back().node = read_node(parent, node);
     }
     for (std::uint16_t i = 0; i < call.results; ++i) {
-      const Traced x = trace.value(call.cell + 1u + call.inputs + i);
-      record.results.push_back(value_of(results[i], x));
-      cells.locate(x.id, record.results.back());
-      if ((x.id & Trace::kNode) != 0) {
-        record.roots.resize(call.results, kNone);
-        record.roots[i] = static_cast<std::uint32_t>(x.id);
-      }
+      const std::uint32_t node = result_of(call, i);
+      record.results.push_back(value_of(results[i], values_[node]));
+      locate(c, node, record.results.back());
+      if (!opened_[c] || (!sides_ && c == 0 && !seen_.contains(node))) continue;
+      record.roots.resize(call.results, kNone);
+      record.roots[i] = read_node(c, node);
     }
-    d.records.push_back(std::move(record));
+    return record;
   }
-  for (const auto& node : trace.nodes()) {
-    DerivedNode n{.op = name_of(node.op), .operands = {}, .value = node.value, .name = {}};
-    n.operands.assign(node.operand, node.operand + operands_of(node.op));
-    if (n.operands.empty() && node.operand[0] != 0) {
-      DerivedValue leaf;
-      cells.locate(node.operand[0], leaf);
-      const auto& record = d.records[leaf.record];
-      n.name = (leaf.from_input ? record.inputs : record.results)[leaf.field].name;
-      n.record = leaf.record;
-      n.field = leaf.field;
-    }
-    d.nodes.push_back(std::move(n));
-  }
-  // The result of a law call keeps the law's name for it.
-  for (const auto& [node, name] : trace.names())
-    if (d.nodes[node].op != name_of(TraceOp::law_result)) d.nodes[node].name = name;
-  return d;
-}
+
+  const Recording& r_;
+  std::vector<double> values_;
+  std::vector<bool> opened_, kept_;
+  std::vector<Known> known_;
+  std::vector<std::vector<std::uint32_t>> children_;
+  std::vector<std::size_t> record_at_;
+  std::unordered_map<std::uint64_t, bool> seen_;
+  bool sides_ = true;  ///< whether both sides of a choice are read
+  Derivation d_;
+};
+
+}  // namespace
 
 namespace {
 
@@ -313,21 +426,31 @@ class Slicer {
 
 Derivation slice(const Derivation& whole, std::size_t result) { return Slicer(whole).run(result); }
 
+namespace {
+
+const Tape& tape_of(const LawEntry& law) {
+  if (law.is_law()) return law.tape();
+  throw SolverError({.id = "mlsysim.tools.015",
+                     .message = fmt::format("'{}' cannot be derived", law.info.id),
+                     .found = "a resolver that is not a law",
+                     .expected = "a law: templates Inputs<T>, Result<T> and solve<T>",
+                     .hint = "its inputs and results are all that is known of it"});
+}
+
+}  // namespace
+
 Derivation derive(const LawEntry& law, std::span<const double> in, std::span<const std::string> open) {
-  if (law.traced == nullptr) {
-    throw SolverError({.id = "mlsysim.tools.015",
-                       .message = fmt::format("'{}' cannot be traced", law.info.id),
-                       .found = "a resolver that is not a law",
-                       .expected = "a law: templates Inputs<T>, Result<T> and solve<T>",
-                       .hint = "its inputs and results are all that is known of it"});
-  }
+  const Tape& tape = tape_of(law);
   check_inputs(law, in);
-  Trace trace;
-  for (const auto& id : open) trace.open(id);
-  const TraceScope recording(trace);
-  std::vector<Traced> given(in.begin(), in.end()), found(law.results.size());
-  law.traced(law.self.get(), given.data(), found.data());
-  return read_trace(trace);
+  return TapeReader(tape, in, open).whole();
+}
+
+Derivation derive_result(const LawEntry& law, std::span<const double> in, std::size_t result, std::span<const std::string> open) {
+  const Tape& tape = tape_of(law);
+  check_inputs(law, in);
+  std::vector<std::string> opened{std::string(law.info.id)};
+  opened.insert(opened.end(), open.begin(), open.end());
+  return slice(TapeReader(tape, in, opened).behind(result), result);
 }
 
 }  // namespace mlsysim

@@ -1,6 +1,6 @@
 #include <mlsysim/tape/gradient.hpp>
 
-#include <mlsysim/scalars/dual.hpp>
+#include <mlsysim/tape/tangents.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::size_t kSeeds = Dual<>::size;
+constexpr std::size_t kSeeds = Tangents::kSeeds;
 
 /// Whether `x` is admissible for the field, without the cost of an exception.
 bool admissible(const FieldRange& range, double x) {
@@ -19,7 +19,9 @@ bool admissible(const FieldRange& range, double x) {
 /// A law at one point, and its tools.
 class Differ {
  public:
-  Differ(const LawEntry& law, std::span<const double> in) : law_(law), in_(in), values_(law(in)) {}
+  Differ(const LawEntry& law, std::span<const double> in) : law_(law), in_(in), values_(law(in)) {
+    if (law.is_law()) tape_ = reduced(law.tape(), {}), tangents_.emplace(tape_);
+  }
 
   [[nodiscard]] const std::vector<double>& values() const { return values_; }
 
@@ -30,14 +32,19 @@ class Differ {
     return law_(at);
   }
 
-  /// A run of the law with up to eight inputs as seeds.
+  /// One result of a run, by seed.
+  struct Found {
+    double value = 0, partial[kSeeds] = {};
+    std::uint32_t steps = 0, kinks = 0;
+  };
+  /// A run of the law with up to `kSeeds` inputs as seeds.
   struct Run {
     std::span<const std::size_t> inputs;
-    std::vector<Dual<>> found;
-    detail::StepProbe probe;  ///< the steps that it met
+    std::vector<Found> found;
+    double up[kSeeds] = {}, down[kSeeds] = {}, marks = 0;  ///< the steps that it met
   };
   /// Seeds move in `direction`.
-  [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction) const { return run(inputs, direction, in_); }
+  [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction) { return run(inputs, direction, in_); }
 
   /// Steps of an input that passes through ceil, floor or a count: the next move that changes one of them.
   struct Step {
@@ -45,11 +52,11 @@ class Differ {
     std::vector<double> there;  ///< results behind it; empty if there is none
   };
   /// @param here the run at the point itself, in which the input was seed `seed`
-  [[nodiscard]] Step next_step(const Run& here, std::size_t seed, const FieldRange& range) const {
+  [[nodiscard]] Step next_step(const Run& here, std::size_t seed, const FieldRange& range) {
     const std::size_t input = here.inputs[seed];
     for (const double direction : {1.0, -1.0}) {
       std::vector<double> at(in_.begin(), in_.end());
-      double move = direction > 0 ? here.probe.up[seed] : here.probe.down[seed];
+      double move = direction > 0 ? here.up[seed] : here.down[seed];
       for (int round = 0; round < 8; ++round) {
         if (!std::isfinite(move)) break;
         const double nudge = 1e-9 * std::max(std::fabs(at[input]), move) + std::numeric_limits<double>::min();
@@ -57,22 +64,29 @@ class Differ {
         if (!admissible(range, at[input])) break;
         // With the same seeds, because what a run leaves out hangs on them.
         const Run there = run(here.inputs, 1.0, at);
-        if (there.probe.marks != here.probe.marks) return {at[input], values_of(there)};
+        if (there.marks != here.marks) return {at[input], values_of(there)};
         // An input that enters the ceil in a curved way is met by repeating the linear step from where it landed.
-        move = direction > 0 ? there.probe.up[seed] : there.probe.down[seed];
+        move = direction > 0 ? there.up[seed] : there.down[seed];
       }
     }
     return {};
   }
 
  private:
-  [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction, std::span<const double> at) const {
-    Run run{inputs, std::vector<Dual<>>(law_.results.size()), {}};
-    std::vector<Dual<>> given(at.begin(), at.end());
-    for (std::size_t seed = 0; seed < inputs.size(); ++seed)
-      given[inputs[seed]] = Dual<>::variable(at[inputs[seed]], static_cast<int>(seed), direction);
-    const detail::StepProbeScope watching(run.probe);
-    law_.dual(law_.self.get(), given.data(), run.found.data());
+  [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction, std::span<const double> at) {
+    Run run{.inputs = inputs, .found = std::vector<Found>(law_.results.size())};
+    tangents_->run(at, inputs, direction);
+    for (std::size_t r = 0; r < run.found.size(); ++r) {
+      Found& f = run.found[r];
+      f.value = tangents_->value(r);
+      for (std::size_t k = 0; k < inputs.size(); ++k) {
+        f.partial[k] = tangents_->partial(r, k);
+        f.steps |= (tangents_->steps(r, k) ? 1u : 0u) << k;
+        f.kinks |= (tangents_->kinks(r, k) ? 1u : 0u) << k;
+      }
+    }
+    for (std::size_t k = 0; k < inputs.size(); ++k) run.up[k] = tangents_->step_up(k), run.down[k] = tangents_->step_down(k);
+    run.marks = tangents_->step_marks();
     return run;
   }
 
@@ -85,7 +99,11 @@ class Differ {
   const LawEntry& law_;
   std::span<const double> in_;
   std::vector<double> values_;
+  Tape tape_;
+  std::optional<Tangents> tangents_;
 };
+
+bool bit(std::uint32_t bits, std::size_t i) { return (bits >> i & 1u) != 0; }
 
 void set_steps(Gradient& g, std::size_t input, double to, const std::vector<double>& there, const std::vector<bool>& which) {
   for (std::size_t r = 0; r < g.values.size(); ++r) {
@@ -108,12 +126,12 @@ std::vector<std::size_t> kinked_inputs(std::span<const Differ::Run> runs) {
   std::vector<std::size_t> out;
   for (const auto& run : runs)
     for (std::size_t k = 0; k < run.inputs.size(); ++k)
-      if (std::any_of(run.found.begin(), run.found.end(), [&](const Dual<>& x) { return x.kinks(static_cast<int>(k)); }))
+      if (std::any_of(run.found.begin(), run.found.end(), [&](const Differ::Found& x) { return bit(x.kinks, k); }))
         out.push_back(run.inputs[k]);
   return out;
 }
 
-void exact_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted, Gradient& g) {
+void exact_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t> wanted, Gradient& g) {
   const std::size_t n_in = g.in.size(), n_out = g.values.size();
   const auto runs_of = [&](std::span<const std::size_t> inputs, double direction) {
     std::vector<Differ::Run> runs;
@@ -128,22 +146,22 @@ void exact_gradient(const LawEntry& law, const Differ& at, std::span<const std::
   for (std::size_t w = 0; w < wanted.size(); ++w) {
     const std::size_t i = wanted[w];
     const Differ::Run& forward = ahead[w / kSeeds];
-    const int seed = static_cast<int>(w % kSeeds);
+    const std::size_t seed = w % kSeeds;
     const bool kink = next_kinked < kinked.size() && kinked[next_kinked] == i;
     const Differ::Run* const backward = kink ? &behind[next_kinked / kSeeds] : nullptr;
-    const int seed_back = static_cast<int>(next_kinked % kSeeds);
+    const std::size_t seed_back = next_kinked % kSeeds;
     next_kinked += kink ? 1 : 0;
     const FieldRange range = base_range(law.inputs[i]);
     std::vector<bool> steps(n_out);
     bool any = false;
     for (std::size_t r = 0; r < n_out; ++r) {
       Sensitivity& s = g.entries[r * n_in + i];
-      const Dual<>& front = forward.found[r];
-      const Dual<>* const back = kink ? &backward->found[r] : nullptr;
+      const Differ::Found& front = forward.found[r];
+      const Differ::Found* const back = kink ? &backward->found[r] : nullptr;
       s.right = front.partial[seed];
       s.left = kink ? -back->partial[seed_back] : s.right;
-      if (s.right != s.left && (front.kinks(seed) || back->kinks(seed_back))) s.slope = Slope::kink;
-      steps[r] = front.steps(seed) || (kink && back->steps(seed_back)) || (law.inputs[i].integral && (s.right != 0 || s.left != 0));
+      if (s.right != s.left && (bit(front.kinks, seed) || bit(back->kinks, seed_back))) s.slope = Slope::kink;
+      steps[r] = bit(front.steps, seed) || (kink && bit(back->steps, seed_back)) || (law.inputs[i].integral && (s.right != 0 || s.left != 0));
       any = any || steps[r];
     }
     if (!any) continue;
@@ -230,13 +248,13 @@ Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<con
     for (std::size_t i = 0; i < in.size(); ++i) all.push_back(i);
     wanted = all;
   }
-  const Differ at(law, in);
+  Differ at(law, in);
   Gradient g;
-  g.method = law.is_law ? Method::exact : Method::central_differences;
+  g.method = law.is_law() ? Method::exact : Method::central_differences;
   g.in.assign(in.begin(), in.end());
   g.values = at.values();
   g.entries.resize(g.in.size() * g.values.size());
-  if (law.is_law)
+  if (law.is_law())
     exact_gradient(law, at, wanted, g);
   else
     numeric_gradient(law, at, wanted, g);

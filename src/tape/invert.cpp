@@ -1,8 +1,9 @@
 #include <mlsysim/tape/invert.hpp>
 
-#include <mlsysim/scalars/dual.hpp>
-#include <mlsysim/scalars/interval.hpp>
+#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/tape/batch.hpp>
+#include <mlsysim/tape/ranges.hpp>
+#include <mlsysim/tape/tangents.hpp>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,8 @@ namespace mlsysim {
 namespace {
 
 constexpr double kDecades = 1e6;           // default domain: this factor to each side of the given value
-constexpr double kMostCounts = 1048576;    // counts that are tried one by one
+constexpr double kMostCounts = 1048576;    // counts of a domain that nothing bounds
+constexpr double kFewCounts = 4096;        // counts of a law that are tried one by one
 constexpr double kEqual = 1e-14;           // relative distance at which a value counts as the target
 constexpr double kJump = 1e-9;             // residual above which a collapsed bracket is a jump and no root
 constexpr int kProofDepth = 4;             // halvings of a cell before its proof is given up
@@ -23,7 +25,16 @@ constexpr int kProofDepth = 4;             // halvings of a cell before its proo
 class Slice {
  public:
   Slice(const LawEntry& law, std::span<const double> in, const InverseQuery& q)
-      : law_(law), q_(q), at_(in.begin(), in.end()), kernel_(law), duals_(in.begin(), in.end()), boxes_(in.begin(), in.end()) {}
+      : law_(law), q_(q), at_(in.begin(), in.end()), kernel_(law) {
+    if (!law.is_law()) return;
+    // Of the tape only what this result and this input need.
+    std::vector<std::optional<double>> fixed(in.begin(), in.end());
+    fixed[q.free].reset();
+    tape_ = reduced(law.tape(), {.fixed = fixed, .results = {&q.result, 1}});
+    tangents_.emplace(tape_);
+    ranges_.emplace(tape_);
+    box_.assign(in.begin(), in.end());
+  }
 
   double operator()(double x) {
     ++evaluations;
@@ -41,19 +52,23 @@ class Slice {
   }
   /// Slope at `x`; not a number for a resolver that is not a law.
   double slope(double x) {
-    if (!law_.is_law) return std::numeric_limits<double>::quiet_NaN();
-    std::vector<Dual<>> found(law_.results.size());
-    duals_[q_.free] = Dual<>::variable(x, 0);
-    law_.dual(law_.self.get(), duals_.data(), found.data());
-    return found[q_.result].partial[0];
+    if (!tangents_) return std::numeric_limits<double>::quiet_NaN();
+    at_[q_.free] = x;
+    tangents_->run(at_, {&q_.free, 1}, 1.0);
+    return tangents_->partial(0, 0);
   }
   /// Range of the result over [a, b]; the whole line for a resolver that is not a law.
   Interval range(double a, double b) {
-    if (!law_.is_law) return Interval::whole();
-    std::vector<Interval> found(law_.results.size());
-    boxes_[q_.free] = Interval(a, b);
-    law_.interval(law_.self.get(), boxes_.data(), found.data());
-    return found[q_.result];
+    if (!ranges_) return Interval::whole();
+    box_[q_.free] = Interval(a, b);
+    return ranges_->tight(0, box_);
+  }
+  /// Whether the result is known to go one way over [a, b].
+  bool monotone(double a, double b) {
+    if (!ranges_) return false;
+    box_[q_.free] = Interval(a, b);
+    ranges_->run(box_);
+    return ranges_->trends(0)[q_.free] != Trend::unknown;
   }
 
   [[nodiscard]] bool at_target(double value) const { return std::fabs(value - q_.target) <= kEqual * std::fabs(q_.target); }
@@ -71,6 +86,8 @@ class Slice {
     return q_.target != 0 ? distance / std::fabs(q_.target) : distance;
   }
   [[nodiscard]] double target() const { return q_.target; }
+  [[nodiscard]] Relation relation() const { return q_.relation; }
+  [[nodiscard]] bool is_law() const { return law_.is_law(); }
 
   long evaluations = 0;
 
@@ -79,8 +96,10 @@ class Slice {
   const InverseQuery& q_;
   std::vector<double> at_;
   BatchKernel kernel_;
-  std::vector<Dual<>> duals_;
-  std::vector<Interval> boxes_;
+  Tape tape_;
+  std::optional<Tangents> tangents_;
+  std::optional<Ranges> ranges_;
+  std::vector<Interval> box_;
 };
 
 bool adjacent(double a, double b) { return std::fabs(b - a) <= 4e-16 * std::max(std::fabs(a), std::fabs(b)); }
@@ -252,33 +271,44 @@ void solve_runs(Slice& f, const std::vector<double>& xs, const std::vector<doubl
   }
 }
 
-void solve_counts(Slice& f, double low, double high, int scan, Inversion& answer) {
+/// Counts at which a domain is looked at: all of a few, else a scan.
+std::vector<double> counts_to_try(const Slice& f, double low, double high, int scan) {
   std::vector<double> xs;
-  const bool all = high - low < kMostCounts;
-  if (all) {
+  if (high - low < (f.is_law() ? kFewCounts : scan)) {
     for (double n = low; n <= high; n += 1.0) xs.push_back(n);
-  } else {
-    for (const double x : grid(low, high, scan)) xs.push_back(std::round(x));
-    xs.erase(std::unique(xs.begin(), xs.end()), xs.end());
+    return xs;
   }
+  for (const double x : grid(low, high, scan)) xs.push_back(std::round(x));
+  xs.erase(std::unique(xs.begin(), xs.end()), xs.end());
+  return xs;
+}
+
+/// Between two counts that were tried, the last one before the outcome of `holds` changes: bisection on whole numbers.
+template <class Holds>
+double edge(double in, double out, Holds holds) {
+  while (std::fabs(out - in) > 1) {
+    const double m = std::floor(0.5 * (in + out));
+    (holds(m) ? in : out) = m;
+  }
+  return in;
+}
+
+void solve_counts(Slice& f, double low, double high, int scan, Inversion& answer) {
+  const auto xs = counts_to_try(f, low, high, scan);
   const auto values = f(xs);
   note_reach(answer, values);
   if (answer.outcome == InverseOutcome::undefined) return;
-  answer.exhaustive = all;
-  // Between scanned counts, bisection on whole numbers.
-  const auto edge = [&](double in, double out) {
-    while (std::fabs(out - in) > 1) {
-      const double m = std::floor(0.5 * (in + out));
-      (f.meets(f(m)) ? in : out) = m;
-    }
-    return in;
-  };
+  // Nothing is missed between two counts where the result is known to go one way.
+  answer.exhaustive = true;
+  for (std::size_t i = 0; answer.exhaustive && i + 1 < xs.size(); ++i)
+    answer.exhaustive = xs[i + 1] - xs[i] == 1 || f.monotone(xs[i], xs[i + 1]);
+  const auto holds = [&](double n) { return f.meets(f(n)); };
   for (std::size_t i = 0; i < xs.size(); ++i) {
     if (!f.meets(values[i])) continue;
     std::size_t last = i;
     while (last + 1 < xs.size() && f.meets(values[last + 1])) ++last;
-    Solution s{.low = i > 0 ? edge(xs[i], xs[i - 1]) : xs[i],
-               .high = last + 1 < xs.size() ? edge(xs[last], xs[last + 1]) : xs[last]};
+    Solution s{.low = i > 0 ? edge(xs[i], xs[i - 1], holds) : xs[i],
+               .high = last + 1 < xs.size() ? edge(xs[last], xs[last + 1], holds) : xs[last]};
     s.value = f(s.low);
     s.residual = f.residual(s.value);
     if (s.low > low) s.neighbour_low = f(s.low - 1);
@@ -286,23 +316,25 @@ void solve_counts(Slice& f, double low, double high, int scan, Inversion& answer
     answer.solutions.push_back(s);
     i = last;
   }
-}
-
-/// Whole numbers around which `equals` changes sign without being met.
-void add_count_jumps(Slice& f, double low, double high, Inversion& answer) {
-  if (high - low >= kMostCounts) return;
-  std::vector<double> xs;
-  for (double n = low; n <= high; n += 1.0) xs.push_back(n);
-  const auto values = f(xs);
-  double before = values[0];
-  for (std::size_t i = 1; i < xs.size(); ++i) {
-    const double n = xs[i], here = values[i];
-    if (!f.at_target(before) && !f.at_target(here) && (before < f.target()) != (here < f.target())) {
-      Solution s{.low = n - 1, .high = n, .value = before, .residual = f.residual(before), .jump = true};
-      s.neighbour_high = here;
-      answer.solutions.push_back(s);
+  if (!answer.solutions.empty() || f.relation() != Relation::equals) return;
+  // Whole numbers between which the result passes the target, with or without meeting it.
+  for (std::size_t i = 0; i + 1 < xs.size(); ++i) {
+    if (!std::isfinite(values[i]) || !std::isfinite(values[i + 1])) continue;
+    const bool below = values[i] < f.target();
+    if (below == (values[i + 1] < f.target())) continue;
+    const double n = edge(xs[i], xs[i + 1], [&](double x) { return (f(x) < f.target()) == below; });
+    const double after = xs[i] < xs[i + 1] ? n + 1 : n - 1, at_n = f(n), there = f(after);
+    const double meets = f.at_target(at_n) ? n : after;
+    if (f.at_target(at_n) || f.at_target(there)) {
+      const double value = f(meets);
+      answer.solutions.push_back({.low = meets, .high = meets, .value = value, .residual = f.residual(value)});
+      if (meets > low) answer.solutions.back().neighbour_low = f(meets - 1);
+      if (meets < high) answer.solutions.back().neighbour_high = f(meets + 1);
+      continue;
     }
-    before = here;
+    Solution s{.low = n, .high = after, .value = at_n, .residual = f.residual(at_n), .jump = true};
+    s.neighbour_high = there;
+    answer.solutions.push_back(s);
   }
 }
 
@@ -363,14 +395,12 @@ Inversion invert(const LawEntry& law, std::span<const double> in, const InverseQ
     if (i != query.free) check_range(law.inputs[i], in[i]);
   const auto [low, high] = domain_of(law, in, query);
   Inversion answer;
-  answer.method = law.is_law ? Method::exact : Method::central_differences;
+  answer.method = law.is_law() ? Method::exact : Method::central_differences;
   answer.low = low;
   answer.high = high;
   Slice f(law, in, query);
   if (law.inputs[query.free].integral) {
     solve_counts(f, low, high, query.scan, answer);
-    if (answer.outcome != InverseOutcome::undefined && answer.solutions.empty() && query.relation == Relation::equals)
-      add_count_jumps(f, low, high, answer);
   } else {
     const auto xs = grid(low, high, query.scan);
     const auto values = f(xs);

@@ -1,7 +1,5 @@
 #include <mlsysim/tape/uncertainty.hpp>
 
-#include <mlsysim/tape/batch.hpp>
-#include <mlsysim/tape/gradient.hpp>
 #include <mlsysim/tape/random.hpp>
 
 #include <fmt/format.h>
@@ -43,21 +41,6 @@ double probability_below(const UncertainInput& u, double value, double x) {
   return x < value ? (x - u.low) * (x - u.low) / (width * (value - u.low)) : 1 - (u.high - x) * (u.high - x) / (width * (u.high - value));
 }
 
-/// Standard deviation of an input before its range cuts it.
-double standard_deviation(const UncertainInput& u, double value) {
-  const double a = u.low, b = u.high, c = value;
-  switch (u.distribution) {
-    case Distribution::normal: return u.spread;
-    case Distribution::lognormal: {
-      const double s2 = u.spread * u.spread;
-      return std::fabs(value) * std::sqrt(std::expm1(s2) * std::exp(s2));
-    }
-    case Distribution::uniform: return (b - a) / std::sqrt(12.0);
-    case Distribution::triangular: break;
-  }
-  return std::sqrt((a * a + b * b + c * c - a * b - a * c - b * c) / 18.0);
-}
-
 void check_spec(const LawEntry& law, const UncertainInput& u, double value) {
   const bool ranged = u.distribution == Distribution::uniform || u.distribution == Distribution::triangular;
   const std::string name = u.input < law.inputs.size() ? law.inputs[u.input].name : std::string("?");
@@ -81,43 +64,6 @@ void check_spec(const LawEntry& law, const UncertainInput& u, double value) {
                     .key = name,
                     .found = found,
                     .expected = expected});
-}
-
-void linear(const Gradient& g, std::span<const double> in, std::span<const UncertainInput> uncertain,
-            std::size_t r, UncertainResult& out) {
-  double variance = 0;
-  for (const auto& u : uncertain) {
-    const Sensitivity& s = g.at(r, u.input);
-    const auto one = s.value();
-    const double slope = one ? std::fabs(*one) : std::max(std::fabs(s.left), std::fabs(s.right));
-    const double part = slope * standard_deviation(u, in[u.input]);
-    out.share.push_back(part * part);
-    variance += part * part;
-  }
-  out.linear_sd = std::sqrt(variance);
-  for (double& s : out.share) s = variance > 0 ? s / variance : 0.0;
-}
-
-/// Linear between the two order statistics around `p`.
-double quantile(const std::vector<double>& sorted, double p) {
-  const double at = p * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-void statistics(std::vector<double> values, double coverage, UncertainResult& out) {
-  if (values.empty()) return;
-  std::sort(values.begin(), values.end());
-  const auto n = static_cast<double>(values.size());
-  double total = 0, squares = 0;
-  for (const double x : values) total += x;
-  out.mean = total / n;
-  for (const double x : values) squares += (x - out.mean) * (x - out.mean);
-  out.sd = values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0.0;
-  out.low = quantile(values, 0.5 * (1 - coverage));
-  out.median = quantile(values, 0.5);
-  out.high = quantile(values, 0.5 * (1 + coverage));
 }
 
 }  // namespace
@@ -170,50 +116,6 @@ std::size_t draw_input(const LawEntry& law, const UncertainInput& spec, double v
     }
   }
   return redrawn;
-}
-
-Uncertainty propagate(const LawEntry& law, std::span<const double> in, std::span<const UncertainInput> uncertain,
-                      const UncertaintyOptions& options) {
-  check_inputs(law, in);
-  if (options.samples < 2 || !(options.coverage > 0 && options.coverage < 1)) {
-    throw InputError({.id = "mlsysim.tools.012",
-                      .message = "the sampling options are out of range",
-                      .found = fmt::format("{} samples, coverage {}", options.samples, options.coverage),
-                      .expected = "at least 2 samples and a coverage between 0 and 1"});
-  }
-  Uncertainty u;
-  std::vector<std::vector<double>> draws(uncertain.size(), std::vector<double>(options.samples));
-  std::vector<Column> columns(in.begin(), in.end());
-  for (std::size_t k = 0; k < uncertain.size(); ++k) {
-    check_spec(law, uncertain[k], uncertain[k].input < in.size() ? in[uncertain[k].input] : 0.0);
-    u.redrawn += draw_input(law, uncertain[k], in[uncertain[k].input], options.seed, 0, draws[k]);
-    columns[uncertain[k].input] = Column(draws[k]);
-  }
-  const Gradient g = gradient(law, in);
-  BatchResult sampled = batch(law, columns, options.samples);
-  u.gradient_method = g.method;
-  u.sampling_method = sampled.method;
-
-  // A sample counts for all results or for none, so that they describe the same population.
-  std::vector<std::size_t> keep;
-  for (std::size_t j = 0; j < options.samples; ++j) {
-    const bool finite = std::all_of(sampled.columns.begin(), sampled.columns.end(),
-                                    [&](const auto& c) { return std::isfinite(c[j]); });
-    if (finite) keep.push_back(j);
-  }
-  u.samples = keep.size();
-  u.not_finite = options.samples - keep.size();
-  for (std::size_t r = 0; r < g.values.size(); ++r) {
-    UncertainResult out;
-    out.value = g.values[r];
-    linear(g, in, uncertain, r, out);
-    std::vector<double> values;
-    values.reserve(keep.size());
-    for (const std::size_t j : keep) values.push_back(sampled.columns[r][j]);
-    statistics(std::move(values), options.coverage, out);
-    u.results.push_back(std::move(out));
-  }
-  return u;
 }
 
 }  // namespace mlsysim

@@ -4,7 +4,7 @@
 
 #include <mlsysim/scalars/batch.hpp>
 #include <mlsysim/scalars/dual.hpp>
-#include <mlsysim/scalars/interval.hpp>
+#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/table/law.hpp>
 

@@ -6,7 +6,7 @@
 /// A unit stands right after its number and reaches as far as it reads as one. Dimensions are checked when the text is
 /// read, so that evaluating never fails.
 
-#include <mlsysim/scalars/interval.hpp>
+#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/table/describe.hpp>
 
 #include <cstddef>

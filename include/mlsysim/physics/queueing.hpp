@@ -39,7 +39,7 @@ struct ErlangC {
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     // 1e30 keeps the recursion finite for thousands of idle servers; the probability is then 1e-30: nobody
     // waits.
-    const auto step = [&](const T& inverse, double k) {
+    const auto step = [&](const T& inverse, const T& k) {
       return T(min(T(1.0 + (k + 1.0) / in.load * inverse), T(1e30)));
     };
     const T inverse = repeat<65536>(in.servers, T(1.0), step);

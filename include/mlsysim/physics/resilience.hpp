@@ -149,7 +149,7 @@ struct SpareCoverage {
     const T down = named("in_repair", in.nodes * (in.repair_time / in.node_mtbf));
     const T mean = min(down, T(700.0));
     using Pair = std::array<T, 2>;  // the term of k, and the sum up to it
-    const auto more = [&](const Pair& s, double k) {
+    const auto more = [&](const Pair& s, const T& k) {
       const T term = s[0] * mean / (k + 1.0);
       return Pair{term, T(s[1] + term)};
     };

@@ -34,7 +34,7 @@ struct ExpectedAcceptedTokens {
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
-    const auto round = [&](const T& tokens, double) { return T(1.0 + in.draft_acceptance_rate * tokens); };
+    const auto round = [&](const T& tokens, const T&) { return T(1.0 + in.draft_acceptance_rate * tokens); };
     return {.expected_tokens = repeat<1024>(in.draft_tokens, T(1.0), round)};
   }
 };

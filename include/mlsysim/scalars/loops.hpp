@@ -1,14 +1,15 @@
 #pragma once
 /// The rest of the overload set of laws, for every scalar: `sum`, `repeat`, and `ceil_div` of quantities.
 
-#include <mlsysim/scalars/condition.hpp>
+#include <mlsysim/scalars/recorder.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 #include <array>
-#include <cmath>
 #include <span>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace mlsysim {
 
@@ -43,18 +44,7 @@ namespace detail {
 
 [[noreturn]] void refuse_repeat(double count, int bound);
 
-/// `next` where the loop goes on, else `now`; sees through arrays, pairs and tuples.
-template <class C, class S>
-constexpr S merge_states(const C& keep_going, const S& next, const S& now) {
-  if constexpr (requires { std::tuple_size<S>::value; }) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return S{merge_states(keep_going, std::get<I>(next), std::get<I>(now))...};
-    }(std::make_index_sequence<std::tuple_size_v<S>>{});
-  } else {
-    return select(keep_going, next, now);
-  }
-}
-/// Calls `change(scalar)` for each scalar of a state.
+/// Calls `change(scalar)` for each scalar of a state, in order.
 template <class S, class F>
 constexpr void change_state(S& state, const F& change) {
   if constexpr (requires { std::tuple_size<S>::value; }) {
@@ -68,37 +58,46 @@ constexpr void change_state(S& state, const F& change) {
   }
 }
 
+/// A loop whose count is a node becomes a node itself: its body is recorded once.
+template <class State, class F>
+[[nodiscard]] State record_loop(const Recorded& count, State state, int bound, const F& f) {
+  std::vector<Recorded> scalars;
+  change_state(state, [&](Recorded& x) { scalars.push_back(x); });
+  LoopRecorder loop(count, scalars, bound);
+  const auto set = [](State& s, std::span<const Recorded> values) {
+    std::size_t i = 0;
+    change_state(s, [&](Recorded& x) { x = values[i++]; });
+  };
+  set(state, loop.states());
+  State next = f(state, loop.round());
+  scalars.clear();
+  change_state(next, [&](Recorded& x) { scalars.push_back(x); });
+  set(state, loop.finish(scalars));
+  return state;
+}
+
 }  // namespace detail
 
 /// Applies `state = f(state, k)` for k = 0, 1, ... while k < count, and gives the last state.
 ///
-/// Lanes of a batch stop one by one; a range of counts gives the hull of all states it may stop at; derivatives with
-/// respect to the count are reported as steps. The state is a scalar, a quantity, or an array, pair or tuple of them;
-/// all parts are of the law's scalar `T`.
+/// The state is a scalar, a quantity, or an array, pair or tuple of them; all parts, and k, are of the law's scalar `T`.
+/// While recording, a count that is a constant unrolls the loop and any other becomes one node with the body inside:
+/// ranges of counts then give the hull of all states that the loop may stop at, and derivatives with respect to the count
+/// are reported as steps.
 /// @tparam Bound largest admissible count, so that no input can make a law run for ever
 /// @param count  rounds; a fraction counts as a whole round
-/// @throws DomainError if the count is above `Bound` or not a number; a range of counts that reaches above it gives
-///         the whole line instead
+/// @throws DomainError if the count is above `Bound` or not a number
 template <int Bound = kRepeatBound, class Count, class State, class F>
 [[nodiscard]] constexpr State repeat(const Count& count, State state, F&& f) {
-  using Traits = detail::LoopTraits<Count>;
-  const double rounds = Traits::upper(count);
-  if (!(rounds <= Bound)) {
-    if constexpr (Traits::may_be_endless) {
-      detail::change_state(state, [](auto& x) { x = Count::whole(); });
-      return state;
-    } else {
-      detail::refuse_repeat(rounds, Bound);
-    }
+  double rounds;
+  if constexpr (std::is_same_v<Count, Recorded>) {
+    if (!count.is_constant()) return detail::record_loop(count, state, Bound, f);
+    rounds = count.value;
+  } else {
+    rounds = static_cast<double>(count);
   }
-  for (int k = 0; k < rounds; ++k) {
-    const auto round = static_cast<double>(k);
-    if constexpr (Traits::merges)
-      state = detail::merge_states(count > Count(round), State(f(state, round)), state);
-    else
-      state = f(state, round);
-  }
-  detail::change_state(state, [&](auto& x) { Traits::mark_steps(x, count); });
+  if (!(rounds <= Bound)) detail::refuse_repeat(rounds, Bound);
+  for (double k = 0; k < rounds; ++k) state = f(state, Count(k));
   return state;
 }
 

@@ -1,8 +1,5 @@
 #pragma once
-/// All scalars of laws and the whole overload set.
+/// The two scalars of laws, double and the recording one, and the whole overload set.
 
-#include <mlsysim/scalars/batch.hpp>
-#include <mlsysim/scalars/dual.hpp>
-#include <mlsysim/scalars/interval.hpp>
 #include <mlsysim/scalars/loops.hpp>
-#include <mlsysim/scalars/traced.hpp>
+#include <mlsysim/scalars/recorded.hpp>

@@ -4,10 +4,12 @@
 /// One core, no threads: split the points among threads and give each its own `BatchKernel`. Any split and any block size
 /// give the same bytes, because every point is computed alone.
 
+#include <mlsysim/tape/columns.hpp>
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/method.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,7 +26,8 @@ struct Column {
   Column(const std::vector<double>& each) : Column(std::span<const double>(each)) {}  // NOLINT(google-explicit-constructor)
 };
 
-/// Evaluates a law over columns; holds the block buffers, so that a warm kernel allocates nothing.
+/// Evaluates a law over columns: its tape compiled, and compiled again for the inputs that stay the same where there are
+/// many points. Holds the buffers, so that a warm kernel allocates nothing.
 ///
 /// Not thread-safe: one kernel per thread. The entry must outlive it.
 class BatchKernel {
@@ -34,18 +37,18 @@ class BatchKernel {
   /// Evaluates `points` points into `out`, one span of at least `points` numbers per result, without checks of values.
   /// @throws InputError if the number or length of columns does not fit
   void run(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points);
-  [[nodiscard]] Method method() const { return law_->is_law ? Method::exact : Method::scalar_loop; }
-
-  /// Points that are evaluated at a time; a block's columns stay in the first-level cache.
-  static constexpr std::size_t kBlock = 256;
-  /// Numbers from one buffer to the next: 64 bytes more than a block, or columns 4 KiB apart evict each other.
-  static constexpr std::size_t kStride = kBlock + 8;
+  [[nodiscard]] Method method() const { return law_->is_law() ? Method::exact : Method::scalar_loop; }
 
  private:
+  void run_law(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points);
+  void run_plain(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points) const;
+  const ColumnProgram& program_for(std::span<const Column> in, std::size_t points);
+
   const LawEntry* law_;
-  std::vector<double> buffer_;
-  std::vector<const double*> in_;
-  std::vector<double*> out_;
+  std::optional<ColumnProgram> general_, special_;  ///< every input varies; those that were constant do not
+  std::optional<ColumnProgram::Workspace> general_space_, special_space_;
+  std::vector<std::optional<double>> fixed_;        ///< what `special_` was made for
+  std::vector<double> spread_;                      ///< constants as columns
 };
 
 /// Columns of results with how they were obtained.

@@ -1,7 +1,7 @@
 #pragma once
 /// Ranges of results over a box of inputs.
 
-#include <mlsysim/scalars/interval.hpp>
+#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/method.hpp>
 

@@ -13,8 +13,6 @@
 
 namespace mlsysim {
 
-class Trace;
-
 /// No record, no node, no value.
 inline constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
@@ -50,18 +48,15 @@ struct DerivedRecord {
   std::vector<std::size_t> roots;  ///< per result its node, for an opened law; else empty
 };
 
-/// A trace, read back with names and units.
+/// A tape at one point, read back with names and units.
 struct Derivation {
   std::vector<DerivedRecord> records;  ///< in order of calls; 0 is the outermost
   std::vector<DerivedNode> nodes;
   std::shared_ptr<const LawInfo> own;  ///< what `law` of a record points to where no law of the program says it
 };
 
-/// Reads a trace back.
-[[nodiscard]] Derivation read_trace(const Trace& trace);
-
-/// Runs a law with tracing.
-/// @param open ids of laws whose every operation is recorded
+/// All calls of laws at one point.
+/// @param open ids of laws whose every operation is read
 /// @throws InputError, DomainError; SolverError for a resolver that is not a law
 [[nodiscard]] Derivation derive(const LawEntry& law, std::span<const double> in,
                                 std::span<const std::string> open = {});
@@ -73,6 +68,10 @@ struct Derivation {
 /// inputs mean that the number hangs on nothing that varies.
 /// @param result index of the result
 [[nodiscard]] Derivation slice(const Derivation& whole, std::size_t result);
+
+/// The same as opening the law, deriving and slicing, without reading what the result does not hang on.
+[[nodiscard]] Derivation derive_result(const LawEntry& law, std::span<const double> in, std::size_t result,
+                                       std::span<const std::string> open = {});
 
 /// How often a law that is called many times is written out.
 enum class Repeats : std::uint8_t {

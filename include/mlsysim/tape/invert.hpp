@@ -54,7 +54,7 @@ struct Inversion {
   std::vector<Solution> solutions;  ///< in increasing order
   double low = 0, high = 0;         ///< domain that was searched
   double reachable_low = 0, reachable_high = 0;  ///< smallest and largest finite result that was seen
-  bool exhaustive = false;  ///< every admissible value was tried (counts), or intervals prove that none was missed
+  bool exhaustive = false;  ///< every admissible count was tried, or ranges prove that none was missed
   long evaluations = 0;
 };
 
@@ -62,7 +62,7 @@ struct Inversion {
 ///
 /// Without limits in the query or the field the domain is twelve decades around `in[free]`, or around 1 if that is 0.
 /// Continuous inputs are scanned (logarithmically over more than two decades), then refined by Newton steps on exact
-/// derivatives, kept inside the bracket. Counts are tried one by one up to a million values, then by scan and bisection.
+/// derivatives, kept inside the bracket. Counts of a law are tried one by one up to 4096 values, then by scan and bisection.
 /// @throws InputError if an index or the number of inputs is wrong, or the domain is empty
 [[nodiscard]] Inversion invert(const LawEntry& law, std::span<const double> in, const InverseQuery& query);
 

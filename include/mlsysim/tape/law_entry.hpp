@@ -16,11 +16,7 @@
 
 namespace mlsysim {
 
-template <int N>
-struct Dual;
-struct Interval;
-struct Traced;
-struct LawShape;
+class Tape;
 
 /// An erased law. Numbers are in the canonical base units, in the order of `inputs` and `results`.
 ///
@@ -29,14 +25,16 @@ struct LawEntry {
   LawInfo info;
   std::vector<FieldInfo> inputs;
   std::vector<FieldInfo> results;
-  bool is_law = false;                ///< every scalar is there; else only `evaluate` and `batch`
   std::shared_ptr<const void> self;   ///< what is fixed: a plain resolver, or the categories of a scenario
 
   void (*evaluate)(const void* self, const double* in, double* out) = nullptr;
-  void (*batch)(const void* self, const double* const* in, double* const* out, std::size_t points) = nullptr;
-  void (*dual)(const void* self, const Dual<8>* in, Dual<8>* out) = nullptr;
-  void (*interval)(const void* self, const Interval* in, Interval* out) = nullptr;
-  void (*traced)(const void* self, const Traced* in, Traced* out) = nullptr;  ///< null: no derivation
+  /// The tape of a law, which lives as long as `self` and the program; null for code that was not recorded.
+  const Tape& (*recorded)(const void* self) = nullptr;
+
+  /// Whether there is a tape: derivatives, bounds and derivations are then exact, else differences, samples and none.
+  [[nodiscard]] bool is_law() const { return recorded != nullptr; }
+  /// @pre is_law()
+  [[nodiscard]] const Tape& tape() const { return recorded(self.get()); }
 
   /// Index of an input. @throws LookupError naming near misses
   [[nodiscard]] std::size_t input(std::string_view name) const;

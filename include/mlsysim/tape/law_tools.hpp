@@ -1,7 +1,7 @@
 #pragma once
 /// The tools on a law by type: `gradient<Roofline>(inputs)`, `solve_for<Roofline>(inputs, ...)`.
 ///
-/// Heavy (all scalars); programs that know laws by name work on `LawEntry` and the light headers instead.
+/// Programs that know laws by name work on `LawEntry` and the lighter headers instead.
 
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/bound.hpp>
@@ -9,7 +9,6 @@
 #include <mlsysim/tape/gradient.hpp>
 #include <mlsysim/tape/invert.hpp>
 #include <mlsysim/tape/register.hpp>
-#include <mlsysim/tape/uncertainty.hpp>
 
 #include <initializer_list>
 #include <string>
@@ -51,14 +50,10 @@ template <Law L>
 [[nodiscard]] Gradient gradient(const typename L::template Inputs<double>& in) {
   return gradient(entry_of<L>(), numbers_of(in));
 }
+/// Ranges of the results over a box, one range per input in the order of the table; see `bound` of an entry.
 template <Law L>
-[[nodiscard]] typename L::template Result<Interval> bound(const typename L::template Inputs<Interval>& box) {
-  std::vector<Interval> ranges(leaf_count<typename L::template Inputs<Interval>>);
-  read_leaves(box, [&](std::size_t i, const Interval& x) { ranges[i] = x; });
-  const Bounds found = bound(entry_of<L>(), ranges);
-  typename L::template Result<Interval> out{};
-  write_leaves(out, [&](std::size_t i) { return found.results[i]; });
-  return out;
+[[nodiscard]] Bounds bound(std::span<const Interval> box) {
+  return bound(entry_of<L>(), box);
 }
 template <Law L>
 [[nodiscard]] Derivation derive(const typename L::template Inputs<double>& in,

@@ -1,14 +1,10 @@
 #pragma once
-/// Turns a law into an entry: instantiates every scalar at once, so that a mistake shows immediately.
-///
-/// This header is heavy (all scalars); include it where laws are registered, not where entries are used.
+/// Turns a law into an entry: instantiates both scalars at once, so that a mistake shows immediately.
 
-#include <mlsysim/scalars/scalars.hpp>
-#include <mlsysim/tape/kernel.hpp>
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/leaves.hpp>
+#include <mlsysim/tape/record.hpp>
 #include <mlsysim/tape/registry.hpp>
-#include <mlsysim/tape/trace.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -17,12 +13,18 @@
 namespace mlsysim {
 namespace detail {
 
-/// A law on arrays of one scalar.
-template <class L, class T>
-void call_law(const void*, const T* in, T* out) {
-  typename L::template Inputs<T> inputs{};
-  write_leaves(inputs, [&](std::size_t i) -> const T& { return in[i]; });
-  read_leaves(apply<L, T>(inputs), [&](std::size_t i, const T& x) { out[i] = x; });
+/// A law on arrays of doubles.
+template <class L>
+void call_law(const void*, const double* in, double* out) {
+  typename L::template Inputs<double> inputs{};
+  write_leaves(inputs, [&](std::size_t i) { return in[i]; });
+  read_leaves(L::template solve<double>(inputs), [&](std::size_t i, double x) { out[i] = x; });
+}
+/// Its one tape, recorded at first use.
+template <class L>
+const Tape& tape_of_law(const void*) {
+  static const Tape tape = record_law<L>();
+  return tape;
 }
 
 /// Fields that hold numbers (flags count as 0 and 1), which is what tools can vary.
@@ -46,7 +48,7 @@ struct PlainState {
 
 }  // namespace detail
 
-/// The entry of a law, over double, Batch, Dual, Interval and Traced.
+/// The entry of a law.
 template <Law L>
 [[nodiscard]] LawEntry make_entry() {
   const auto inputs = describe<typename L::template Inputs<double>>();
@@ -55,12 +57,8 @@ template <Law L>
   e.info = L::info;
   e.inputs.assign(inputs.begin(), inputs.end());
   e.results.assign(results.begin(), results.end());
-  e.is_law = true;
-  e.evaluate = &detail::call_law<L, double>;
-  e.batch = &detail::batch_kernel<L>;
-  e.dual = &detail::call_law<L, Dual<8>>;
-  e.interval = &detail::call_law<L, Interval>;
-  e.traced = &detail::call_law<L, Traced>;
+  e.evaluate = &detail::call_law<L>;
+  e.recorded = &detail::tape_of_law<L>;
   return e;
 }
 
@@ -89,15 +87,6 @@ template <class R>
   e.results = state->results;
   e.self = state;
   e.evaluate = [](const void* self, const double* in, double* out) { static_cast<const State*>(self)->run(in, out); };
-  e.batch = [](const void* self, const double* const* in, double* const* out, std::size_t points) {
-    const auto& s = *static_cast<const State*>(self);
-    std::vector<double> given(s.inputs.size()), found(s.results.size());
-    for (std::size_t p = 0; p < points; ++p) {
-      for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i][p];
-      s.run(given.data(), found.data());
-      for (std::size_t i = 0; i < found.size(); ++i) out[i][p] = found[i];
-    }
-  };
   return e;
 }
 

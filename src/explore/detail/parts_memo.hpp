@@ -4,7 +4,7 @@
 #include "scenario_core.hpp"
 
 #include <mlsysim/scalars/batch.hpp>
-#include <mlsysim/scalars/interval.hpp>
+#include <mlsysim/tape/interval.hpp>
 
 #include <bit>
 #include <cstring>

@@ -6,7 +6,7 @@
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/scalars/dual.hpp>
-#include <mlsysim/scalars/interval.hpp>
+#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/gradient.hpp>
 #include <mlsysim/zoo/loader.hpp>

@@ -1,4 +1,4 @@
-#include <mlsysim/scalars/interval.hpp>
+#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/scalars/loops.hpp>
 
 #include "support/catch.hpp"

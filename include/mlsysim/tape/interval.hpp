@@ -1,5 +1,5 @@
 #pragma once
-/// Outer bounds: a law run on ranges gives a range that holds every value that it takes on them.
+/// Ranges of numbers, and what operations make of them: a range that holds every value that the operation takes on them.
 ///
 /// Bounds are rounded to nearest, not outwards. The basic operations round monotonically, so the double result of
 /// any point lies inside all the same; `pow log log2 exp` may differ by the error of the C library, 1 ulp or so. Bounds
@@ -178,9 +178,6 @@ struct Interval {
   }
 };
 
-template <>
-inline constexpr bool is_scalar_v<Interval> = true;
-
 constexpr Interval select(const Undecided& c, const Interval& a, const Interval& b) {
   if (!c.can_fail) return a;
   if (!c.can_hold) return b;
@@ -188,16 +185,5 @@ constexpr Interval select(const Undecided& c, const Interval& a, const Interval&
 }
 
 constexpr Interval select(const Undecided& c, double a, double b) { return select(c, Interval(a), Interval(b)); }
-
-namespace detail {
-template <>
-struct LoopTraits<Interval> {
-  static constexpr bool merges = true;
-  static constexpr bool may_be_endless = true;
-  [[nodiscard]] static constexpr double upper(const Interval& count) { return count.high; }
-  template <class S>
-  static constexpr void mark_steps(S&, const Interval&) {}
-};
-}  // namespace detail
 
 }  // namespace mlsysim

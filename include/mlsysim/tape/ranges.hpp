@@ -1,0 +1,49 @@
+#pragma once
+/// A tape on ranges of its inputs: bounds of its results, and in which inputs a result is monotone.
+///
+/// Ranges go forward through the nodes and give outer bounds. Partial derivatives, as ranges too, come back from a result to
+/// the inputs: where one keeps its sign over the whole box the result is monotone in that input, so that its bound lies at an
+/// end of the input. Jumps (ceil, floor, a condition that flips) are derivatives without end in one direction, which keeps the
+/// sign. With all inputs monotone the bounds are the values at two corners: exact.
+/// @cite moore2009interval, section 6.4 (monotonicity test)
+
+#include <mlsysim/tape/tape.hpp>
+
+#include <span>
+#include <vector>
+
+namespace mlsysim {
+
+/// How a result goes with one input over a box.
+enum class Trend : std::uint8_t {
+  constant,  ///< does not depend on it
+  rising,    ///< never falls where the input rises
+  falling,   ///< never rises where the input rises
+  unknown
+};
+
+/// Runs a tape on boxes; holds the workspace. The tape must outlive it. Not thread-safe.
+class Ranges {
+ public:
+  explicit Ranges(const Tape& tape);
+
+  /// Outer bounds of all results over a box: one range per input.
+  void run(std::span<const Interval> box);
+  [[nodiscard]] const Interval& result(std::size_t i) const { return range_[tape_->output(i)]; }
+  /// After `run`: partial derivatives of one result by every input over that box. Valid until the next call.
+  [[nodiscard]] std::span<const Interval> partials(std::size_t result);
+  /// After `run`: trends of one result. Valid until the next call.
+  [[nodiscard]] std::span<const Trend> trends(std::size_t result);
+
+  /// Bounds of one result over a box, with monotone inputs at their ends: never wider than those of `run`.
+  [[nodiscard]] Interval tight(std::size_t result, std::span<const Interval> box);
+
+ private:
+  void reverse(std::size_t result);
+
+  const Tape* tape_;
+  std::vector<Interval> range_, adjoint_, partial_;
+  std::vector<Trend> trend_;
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,72 @@
+#pragma once
+/// Derivatives carried forward through a tape, for several inputs at once, with the truth about kinks and steps.
+///
+/// Partials are one-sided where they must be: at a tie of `min`, `max`, `abs` or `select`, the partial is the one for a move of
+/// the input in its direction, exactly. So a run in direction -1 gives the other side (negated), and both together are the
+/// whole truth about a kink. A bit per input remembers that a tie with unequal partials was met (`kinks`), and another that
+/// the value changes in steps along that input (`steps`: ceil, floor, a count, a jump), where a partial of 0 is no answer. The
+/// bits cover both sides of the point: where no kink was met, the partials are those of the other side as well.
+
+#include <mlsysim/tape/tape.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace mlsysim {
+
+/// Runs a tape on values with their partials; holds the workspace. The tape must outlive it. Not thread-safe.
+class Tangents {
+ public:
+  /// Inputs of one run.
+  static constexpr int kSeeds = 16;
+
+  explicit Tangents(const Tape& tape);
+
+  /// @param seeds at most `kSeeds` inputs, which move in `direction` (+1 or -1)
+  void run(std::span<const double> in, std::span<const std::size_t> seeds, double direction);
+
+  [[nodiscard]] double value(std::size_t result) const { return values_[tape_->output(result)]; }
+  [[nodiscard]] double partial(std::size_t result, std::size_t seed) const { return row(tape_->output(result))[seed]; }
+  /// The value changes in steps along this seed.
+  [[nodiscard]] bool steps(std::size_t result, std::size_t seed) const { return bit(marks_[tape_->output(result)].steps, seed); }
+  /// A tie with unequal partials was met.
+  [[nodiscard]] bool kinks(std::size_t result, std::size_t seed) const { return bit(marks_[tape_->output(result)].kinks, seed); }
+
+  /// How far a seed must move until some ceil, floor or count takes its next value: linear estimates, infinite if none.
+  [[nodiscard]] double step_up(std::size_t seed) const { return up_[seed]; }
+  [[nodiscard]] double step_down(std::size_t seed) const { return down_[seed]; }
+  /// Changes when one of the rounded values does.
+  [[nodiscard]] double step_marks() const { return step_marks_; }
+
+ private:
+  struct Marks {
+    std::uint32_t steps = 0, kinks = 0;  ///< of a condition: which seeds it holds for after a small move, and before one
+  };
+  static bool bit(std::uint32_t bits, std::size_t i) { return (bits >> i & 1u) != 0; }
+  [[nodiscard]] const double* row(std::size_t n) const { return partials_.data() + n * kSeeds; }
+  [[nodiscard]] double* row(std::size_t n) { return partials_.data() + n * kSeeds; }
+
+  void step(std::size_t n);
+  void compare(std::size_t n);
+  void choose(std::size_t n, std::uint32_t a, std::uint32_t b, bool larger);
+  void pick(std::size_t n);
+  void round(std::size_t n, bool up);
+  void note_step(double x, double rounded, const double* partial, bool up);
+  void run_loop_at(std::size_t n);
+  void chain(std::size_t n, std::uint32_t operand, double slope);
+  void clear_row(std::size_t n);
+
+  const Tape* tape_;
+  std::span<const double> in_;
+  std::span<const std::size_t> seeds_;
+  double direction_ = 1;
+  std::vector<double> values_, partials_;
+  std::vector<Marks> marks_;
+  std::vector<std::uint8_t> moves_;  ///< whether a seed reaches the node at all
+  double up_[kSeeds] = {}, down_[kSeeds] = {};
+  double step_marks_ = 0;
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,281 @@
+#include <mlsysim/scalars/recorder.hpp>
+
+#include <mlsysim/scalars/loops.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+constinit thread_local Recorder* current_recorder = nullptr;
+
+std::uint64_t hash_of(const TapeNode& n) {
+  std::uint64_t h = static_cast<std::uint64_t>(n.op) * 0x9e3779b97f4a7c15u;
+  for (const std::uint32_t x : {n.a, n.b, n.c}) h = (h ^ x) * 0xff51afd7ed558ccdu, h ^= h >> 32;
+  return h;
+}
+
+bool is(const Recorded& x, double value) { return x.is_constant() && x.value == value; }
+
+/// What an operation comes to without a node of its own; empty where it needs one.
+std::optional<Recorded> without_node(TapeOp op, const Recorded& a, const Recorded& b, const Recorded& c) {
+  const int operands = operands_of(op);
+  if (a.is_constant() && (operands < 2 || b.is_constant()) && (operands < 3 || c.is_constant()))
+    return Recorded(compute(op, a.value, b.value, c.value));
+  switch (op) {
+    case TapeOp::add:
+      if (is(a, 0)) return b;
+      if (is(b, 0)) return a;
+      break;
+    case TapeOp::subtract:
+      if (is(b, 0)) return a;
+      break;
+    case TapeOp::multiply:
+      if (is(a, 0) || is(b, 0)) return Recorded(0.0);
+      if (is(a, 1)) return b;
+      if (is(b, 1)) return a;
+      break;
+    case TapeOp::divide:
+      if (is(b, 1)) return a;
+      if (is(a, 0)) return Recorded(0.0);
+      break;
+    case TapeOp::min:
+    case TapeOp::max:
+      if (identical(a, b)) return a;
+      break;
+    case TapeOp::both:
+      if (is(a, 0) || is(b, 0)) return Recorded(0.0);
+      if (is(a, 1) || identical(a, b)) return b;
+      if (is(b, 1)) return a;
+      break;
+    case TapeOp::either:
+      if (is(a, 1) || is(b, 1)) return Recorded(1.0);
+      if (is(a, 0) || identical(a, b)) return b;
+      if (is(b, 0)) return a;
+      break;
+    case TapeOp::less:
+    case TapeOp::not_equal:
+      if (identical(a, b)) return Recorded(0.0);
+      break;
+    case TapeOp::less_equal:
+    case TapeOp::equal:
+      if (identical(a, b)) return Recorded(1.0);
+      break;
+    case TapeOp::select:
+      if (a.is_constant()) return a.value != 0 ? b : c;
+      if (identical(b, c)) return b;
+      break;
+    default: break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Recorder::Recorder() : before_(current_recorder), depth_(before_ == nullptr ? 1 : before_->depth_ + 1), table_(1024) {
+  current_recorder = this;
+}
+Recorder::~Recorder() { current_recorder = before_; }
+
+Recorder* Recorder::current() { return current_recorder; }
+
+Recorded Recorder::input() {
+  const TapeNode node{TapeOp::input, out_.inputs++};
+  return Recorded::at(shared(node, node), depth_);
+}
+
+std::uint32_t Recorder::node_of(const Recorded& x) {
+  if (x.depth == depth_) return x.node;
+  if (x.is_constant()) {
+    // Constants are few: equal ones are found by their bits, through the table.
+    const auto bits = std::bit_cast<std::uint64_t>(x.value);
+    const TapeNode key{TapeOp::constant, static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32), 0};
+    const auto at = static_cast<std::uint32_t>(out_.constants.size());
+    const std::uint32_t node = shared(key, {TapeOp::constant, at});
+    if (out_.nodes[node].a == at) out_.constants.push_back(x.value);
+    return node;
+  }
+  assert(x.depth < depth_ && "a value of a loop's body has left its loop");
+  for (std::size_t i = 0; i < captured_.size(); ++i)
+    if (identical(captured_[i], x)) return capture_nodes_[i];
+  captured_.push_back(x);
+  capture_nodes_.push_back(input().node);
+  return capture_nodes_.back();
+}
+
+std::uint32_t Recorder::shared(const TapeNode& key, const TapeNode& node) {
+  if (2 * (keys_.size() + 1) > table_.size()) grow_table();
+  const std::size_t mask = table_.size() - 1;
+  for (std::size_t at = hash_of(key) & mask;; at = (at + 1) & mask) {
+    if (table_[at] == 0) {
+      table_[at] = static_cast<std::uint32_t>(keys_.size()) + 1;
+      keys_.push_back(key);
+      out_.nodes.push_back(node);
+      return table_[at] - 1;
+    }
+    const TapeNode& k = keys_[table_[at] - 1];
+    if (k.op == key.op && k.a == key.a && k.b == key.b && k.c == key.c) return table_[at] - 1;
+  }
+}
+
+void Recorder::grow_table() {
+  table_.assign(table_.size() * 2, 0);
+  const std::size_t mask = table_.size() - 1;
+  for (std::uint32_t n = 0; n < keys_.size(); ++n) {
+    std::size_t at = hash_of(keys_[n]) & mask;
+    while (table_[at] != 0) at = (at + 1) & mask;
+    table_[at] = n + 1;
+  }
+}
+
+Recorded Recorder::add(TapeOp op, const Recorded& a, const Recorded& b, const Recorded& c) {
+  if (const auto simple = without_node(op, a, b, c)) return *simple;
+  const int operands = operands_of(op);
+  TapeNode node{op, node_of(a), operands > 1 ? node_of(b) : 0, operands > 2 ? node_of(c) : 0};
+  TapeNode key = node;
+  if (commutes(op) && key.b < key.a) std::swap(key.a, key.b);
+  return Recorded::at(shared(key, node), depth_);
+}
+
+void Recorder::name(std::string_view name, const Recorded& x) {
+  if (x.depth == depth_) out_.names.push_back({x.node, call_, name});
+}
+
+std::uint32_t Recorder::begin_call(const LawShape* law, std::span<const Recorded> inputs, std::size_t results) {
+  TapeCall call{law, static_cast<std::uint32_t>(out_.call_values.size()), static_cast<std::uint16_t>(inputs.size()),
+                static_cast<std::uint16_t>(results), call_};
+  for (const Recorded& x : inputs) {
+    const auto node = node_of(x);
+    out_.call_values.push_back(node);
+  }
+  out_.call_values.resize(out_.call_values.size() + results);
+  out_.calls.push_back(call);
+  return call_ = static_cast<std::uint32_t>(out_.calls.size());
+}
+
+void Recorder::end_call(std::uint32_t call, std::span<const Recorded> results) {
+  const TapeCall& c = out_.calls[call - 1];
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto node = node_of(results[i]);
+    out_.call_values[c.first + c.inputs + i] = node;
+  }
+}
+
+void Recorder::leave_call(std::uint32_t call) { call_ = out_.calls[call - 1].parent; }
+
+Recording Recorder::finish(std::span<const Recorded> outputs) {
+  out_.outputs.clear();
+  for (const Recorded& x : outputs) {
+    const auto node = node_of(x);
+    out_.outputs.push_back(node);
+  }
+  Recording out = std::move(out_);
+  out_ = {};
+  return out;
+}
+
+std::uint32_t Recorder::add_loop(TapeLoop loop) {
+  out_.loops.push_back(std::move(loop));
+  return static_cast<std::uint32_t>(out_.loops.size() - 1);
+}
+
+Recorded Recorder::loop_state(std::uint32_t loop, std::uint32_t state) {
+  const TapeNode node{TapeOp::loop, loop, state};
+  return Recorded::at(shared(node, node), depth_);
+}
+
+LoopRecorder::LoopRecorder(const Recorded& count, std::span<const Recorded> initial, int bound)
+    : count_(count), initial_(initial.begin(), initial.end()), bound_(bound), body_(std::in_place), round_(body_->input()) {
+  for (std::size_t i = 0; i < initial_.size(); ++i) states_.push_back(body_->input());
+}
+
+std::vector<Recorded> LoopRecorder::finish(std::span<const Recorded> next) {
+  TapeLoop loop{.count = 0, .bound = bound_, .initial = {}, .captured = {}, .body = body_->finish(next)};
+  const std::vector<Recorded> captured(body_->captured().begin(), body_->captured().end());
+  body_.reset();
+  Recorder* const outer = Recorder::current();
+  assert(outer != nullptr);
+  const auto nodes_of = [&](std::span<const Recorded> values) {
+    std::vector<std::uint32_t> nodes;
+    for (const Recorded& x : values) nodes.push_back(outer->node_of(x));
+    return nodes;
+  };
+  loop.count = outer->node_of(count_);
+  loop.initial = nodes_of(initial_);
+  loop.captured = nodes_of(captured);
+  const std::uint32_t at = outer->add_loop(std::move(loop));
+  std::vector<Recorded> out;
+  for (std::uint32_t i = 0; i < initial_.size(); ++i) out.push_back(outer->loop_state(at, i));
+  return out;
+}
+
+namespace {
+
+/// One round of a body.
+void run_body(const Recording& body, std::span<const double> in, std::vector<double>& values) {
+  values.resize(body.nodes.size());
+  for (std::size_t n = 0; n < body.nodes.size(); ++n) {
+    const TapeNode& node = body.nodes[n];
+    switch (node.op) {
+      case TapeOp::input: values[n] = in[node.a]; break;
+      case TapeOp::constant: values[n] = body.constants[node.a]; break;
+      case TapeOp::loop: {
+        const TapeLoop& inner = body.loops[node.a];
+        std::vector<double> states, captured;
+        for (const auto x : inner.initial) states.push_back(values[x]);
+        for (const auto x : inner.captured) captured.push_back(values[x]);
+        run_loop(inner, values[inner.count], states, captured);
+        values[n] = states[node.b];
+        break;
+      }
+      default: values[n] = compute(node.op, values[node.a], values[node.b], values[node.c]);
+    }
+  }
+}
+
+}  // namespace
+
+void run_loop(const TapeLoop& loop, double count, std::span<double> states, std::span<const double> captured) {
+  if (!(count <= loop.bound)) detail::refuse_repeat(count, loop.bound);
+  std::vector<double> in(1 + states.size() + captured.size()), values;
+  std::copy(captured.begin(), captured.end(), in.begin() + static_cast<std::ptrdiff_t>(1 + states.size()));
+  for (double round = 0; round < count; ++round) {
+    in[0] = round;
+    std::copy(states.begin(), states.end(), in.begin() + 1);
+    run_body(loop.body, in, values);
+    for (std::size_t i = 0; i < states.size(); ++i) states[i] = values[loop.body.outputs[i]];
+  }
+}
+
+namespace detail {
+
+namespace {
+Recorder& recorder_for() {
+  Recorder* const r = Recorder::current();
+  assert(r != nullptr && "a recorded value has outlived its recording");
+  return *r;
+}
+}  // namespace
+
+Recorded record(TapeOp op, const Recorded& a) {
+  if (a.is_constant()) return compute(op, a.value);
+  return recorder_for().add(op, a, a, a);
+}
+Recorded record(TapeOp op, const Recorded& a, const Recorded& b) {
+  if (a.is_constant() && b.is_constant()) return compute(op, a.value, b.value);
+  return recorder_for().add(op, a, b, b);
+}
+Recorded record(TapeOp op, const Recorded& a, const Recorded& b, const Recorded& c) {
+  if (const auto simple = without_node(op, a, b, c)) return *simple;
+  return recorder_for().add(op, a, b, c);
+}
+void record_name(std::string_view name, const Recorded& x) {
+  if (x.is_constant()) return;
+  if (Recorder* const r = Recorder::current()) r->name(name, x);
+}
+
+}  // namespace detail
+}  // namespace mlsysim

@@ -1,0 +1,135 @@
+#include <mlsysim/tape/columns.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace mlsysim {
+
+using detail::ColumnStep;
+
+namespace {
+
+/// Doubles from one slot to the next: more than a block, or slots 4 KiB apart evict each other.
+constexpr std::size_t kStride = kBlock + 8;
+
+/// Gives out slots, the one that was freed last first, because it is still in the nearest cache.
+class Slots {
+ public:
+  std::uint32_t take() {
+    if (!free_.empty()) {
+      const auto s = free_.back();
+      free_.pop_back();
+      return s;
+    }
+    return static_cast<std::uint32_t>(count_++);
+  }
+  void give_back(std::uint32_t s) { free_.push_back(s); }
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  std::vector<std::uint32_t> free_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+ColumnProgram::ColumnProgram(Tape tape) : tape_(std::move(tape)) {
+  const Recording& r = tape_.recording();
+  const std::size_t size = r.nodes.size();
+  slot_.assign(size, kNoSlot);
+  is_scalar_.assign(size, 0);
+  input_slot_.assign(r.inputs, kNoSlot);
+  // The last use of each node; results are used to the end.
+  std::vector<std::size_t> last(size, 0);
+  std::vector<std::uint8_t> used(size, 0);
+  for (std::size_t n = 0; n < size; ++n) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { last[o] = n, used[o] = 1; });
+  for (const auto o : r.outputs) last[o] = size, used[o] = 1;
+  Slots slots;
+  for (std::size_t n = 0; n < size; ++n) {
+    const TapeNode& node = r.nodes[n];
+    if (node.op == TapeOp::constant) {
+      is_scalar_[n] = 1;
+      slot_[n] = static_cast<std::uint32_t>(scalars_.size());
+      scalars_.push_back(r.constants[node.a]);
+      continue;
+    }
+    if (node.op == TapeOp::input && used[n] == 0) continue;
+    // Operands that end here give their slots to the result.
+    for_each_operand(r, node, [&](std::uint32_t o) {
+      if (last[o] != n || is_scalar_[o] != 0) return;
+      slots.give_back(slot_[o]);
+      last[o] = size + 1;  // once, however often it is an operand
+    });
+    slot_[n] = slots.take();
+    if (node.op == TapeOp::input) {
+      input_slot_[node.a] = slot_[n];
+      continue;
+    }
+    ColumnStep step{.op = node.op, .scalars = 0, .to = slot_[n]};
+    if (node.op == TapeOp::loop) {
+      // A loop reads its operands while it writes, so its slot must be none of theirs.
+      breaks_.push_back(steps_.size());
+      loops_.push_back(static_cast<std::uint32_t>(n));
+      continue;
+    }
+    const auto operand = [&](std::uint32_t o, unsigned bit) {
+      if (is_scalar_[o] != 0) step.scalars = static_cast<std::uint8_t>(step.scalars | bit);
+      return slot_[o];
+    };
+    step.a = operand(node.a, 1);
+    if (operands_of(node.op) > 1) step.b = operand(node.b, 2);
+    if (operands_of(node.op) > 2) step.c = operand(node.c, 4);
+    steps_.push_back(step);
+  }
+  slots_ = slots.count();
+}
+
+ColumnProgram::Workspace::Workspace(const ColumnProgram& program)
+    : slots_(program.slots_ * kStride + 8), scalars_(program.scalars_) {
+  // Slots begin at cache lines.
+  void* at = slots_.data();
+  std::size_t room = slots_.size() * sizeof(double);
+  base_ = static_cast<double*>(std::align(64, program.slots_ * kStride * sizeof(double), at, room));
+}
+
+void ColumnProgram::run_block(const double* const* in, double* const* out, std::size_t at, std::size_t points, Workspace& w) const {
+  const Recording& r = tape_.recording();
+  for (std::size_t i = 0; i < input_slot_.size(); ++i) {
+    if (input_slot_[i] == kNoSlot) continue;
+    double* const to = w.base_ + input_slot_[i] * kStride;
+    std::copy_n(in[i] + at, points, to);
+    // Lanes without a point compute what the last point computes.
+    std::fill(to + points, to + kBlock, in[i][at + points - 1]);
+  }
+  std::size_t done = 0;
+  for (std::size_t k = 0; k <= breaks_.size(); ++k) {
+    const std::size_t end = k < breaks_.size() ? breaks_[k] : steps_.size();
+    detail::run_columns(std::span(steps_).subspan(done, end - done), w.base_, w.scalars_.data());
+    done = end;
+    if (k == breaks_.size()) break;
+    const std::uint32_t n = loops_[k];
+    const TapeLoop& loop = r.loops[r.nodes[n].a];
+    const auto value = [&](std::uint32_t node, std::size_t lane) {
+      return is_scalar_[node] != 0 ? scalars_[slot_[node]] : w.base_[slot_[node] * kStride + lane];
+    };
+    std::vector<double> states(loop.initial.size()), captured(loop.captured.size()), column(kBlock);
+    for (std::size_t lane = 0; lane < kBlock; ++lane) {
+      for (std::size_t i = 0; i < states.size(); ++i) states[i] = value(loop.initial[i], lane);
+      for (std::size_t i = 0; i < captured.size(); ++i) captured[i] = value(loop.captured[i], lane);
+      run_loop(loop, value(loop.count, lane), states, captured);
+      column[lane] = states[r.nodes[n].b];
+    }
+    std::copy(column.begin(), column.end(), w.base_ + slot_[n] * kStride);
+  }
+  for (std::size_t i = 0; i < r.outputs.size(); ++i) {
+    const std::uint32_t n = r.outputs[i];
+    if (is_scalar_[n] != 0) std::fill_n(out[i] + at, points, scalars_[slot_[n]]);
+    else std::copy_n(w.base_ + slot_[n] * kStride, points, out[i] + at);
+  }
+}
+
+void ColumnProgram::run(const double* const* in, double* const* out, std::size_t points, Workspace& workspace) const {
+  for (std::size_t at = 0; at < points; at += kBlock) run_block(in, out, at, std::min(kBlock, points - at), workspace);
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,211 @@
+#include <mlsysim/tape/ranges.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+constexpr double inf = Interval::inf;
+
+/// A condition as a range of {0, 1}.
+Interval truth(const Undecided& u) { return {u.can_fail ? 0.0 : 1.0, u.can_hold ? 1.0 : 0.0}; }
+
+/// States that a loop may stop at, over a range of counts.
+Interval loop_range(const TapeLoop& loop, std::uint32_t state, std::span<const Interval> range) {
+  const Interval count = range[loop.count];
+  if (!(count.high <= loop.bound)) return Interval::whole();
+  std::vector<Interval> states, in(1 + loop.initial.size() + loop.captured.size()), now(loop.body.nodes.size());
+  for (const auto x : loop.initial) states.push_back(range[x]);
+  for (std::size_t i = 0; i < loop.captured.size(); ++i) in[1 + states.size() + i] = range[loop.captured[i]];
+  for (double round = 0; round < count.high; ++round) {
+    in[0] = Interval(round);
+    std::copy(states.begin(), states.end(), in.begin() + 1);
+    for (std::size_t n = 0; n < now.size(); ++n) now[n] = detail::range_of(loop.body, loop.body.nodes[n], now, in);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const Interval& next = now[loop.body.outputs[i]];
+      states[i] = round < count.low ? next : hull(states[i], next);
+    }
+  }
+  return states[state];
+}
+
+}  // namespace
+
+namespace detail {
+
+Interval range_of(const Recording& r, const TapeNode& node, std::span<const Interval> range, std::span<const Interval> box) {
+  const auto a = [&]() -> const Interval& { return range[node.a]; };
+  const auto b = [&]() -> const Interval& { return range[node.b]; };
+  switch (node.op) {
+    case TapeOp::input: return box[node.a];
+    case TapeOp::constant: return r.constants[node.a];
+    case TapeOp::loop: return loop_range(r.loops[node.a], node.b, range);
+    case TapeOp::negate: return -a();
+    case TapeOp::abs: return abs(a());
+    case TapeOp::ceil: return ceil(a());
+    case TapeOp::floor: return floor(a());
+    case TapeOp::sqrt: return sqrt(a());
+    case TapeOp::log: return log(a());
+    case TapeOp::log2: return log2(a());
+    case TapeOp::exp: return exp(a());
+    case TapeOp::negation: return 1.0 - a();
+    case TapeOp::add: return a() + b();
+    case TapeOp::subtract: return a() - b();
+    case TapeOp::multiply: return node.a == node.b && a().low < 0 ? abs(a()) * abs(a()) : a() * b();
+    case TapeOp::divide: return a() / b();
+    case TapeOp::min: return min(a(), b());
+    case TapeOp::max: return max(a(), b());
+    case TapeOp::pow: return pow(a(), b());
+    case TapeOp::less: return truth(a() < b());
+    case TapeOp::less_equal: return truth(a() <= b());
+    case TapeOp::equal: return truth(a() == b());
+    case TapeOp::not_equal: return truth(a() != b());
+    case TapeOp::both: return min(a(), b());
+    case TapeOp::either: return max(a(), b());
+    case TapeOp::select: {
+      const Interval& c = range[node.c];
+      if (a().low != 0) return b();
+      return a().high == 0 ? c : hull(b(), c);
+    }
+  }
+  return Interval::whole();
+}
+
+}  // namespace detail
+
+Ranges::Ranges(const Tape& tape)
+    : tape_(&tape), range_(tape.size()), adjoint_(tape.size()), partial_(tape.inputs()), trend_(tape.inputs()) {}
+
+void Ranges::run(std::span<const Interval> box) {
+  const Recording& r = tape_->recording();
+  for (std::size_t n = 0; n < r.nodes.size(); ++n) range_[n] = detail::range_of(r, r.nodes[n], range_, box);
+}
+
+namespace {
+
+/// Slope of `min` (or, with operands exchanged, of `max`) by its first operand.
+Interval taken(const Interval& a, const Interval& b) {
+  if (a.high < b.low) return 1.0;
+  if (b.high < a.low) return 0.0;
+  return {0.0, 1.0};
+}
+
+/// Partial derivatives of a node by its operands over their ranges, handed to `give(operand, partial)`.
+template <class Give>
+void partials_of(const Recording& r, std::size_t at, std::span<const Interval> range, Give&& give) {
+  const TapeNode& node = r.nodes[at];
+  const Interval& value = range[at];
+  const auto a = [&]() -> const Interval& { return range[node.a]; };
+  const auto b = [&]() -> const Interval& { return range[node.b]; };
+  switch (node.op) {
+    case TapeOp::input:
+    case TapeOp::constant: break;
+    case TapeOp::loop: for_each_operand(r, node, [&](std::uint32_t o) { give(o, Interval::whole()); }); break;
+    case TapeOp::negate:
+    case TapeOp::negation: give(node.a, -1.0); break;
+    case TapeOp::abs: give(node.a, a().low >= 0 ? Interval(1.0) : a().high <= 0 ? Interval(-1.0) : Interval(-1.0, 1.0)); break;
+    case TapeOp::ceil:
+    case TapeOp::floor: give(node.a, value.low == value.high ? Interval(0.0) : Interval(0.0, inf)); break;
+    case TapeOp::sqrt: give(node.a, Interval(0.5) / value); break;
+    case TapeOp::log: give(node.a, Interval(1.0) / a()); break;
+    case TapeOp::log2: give(node.a, Interval(1.4426950408889634) / a()); break;
+    case TapeOp::exp: give(node.a, value); break;
+    case TapeOp::add: give(node.a, 1.0), give(node.b, 1.0); break;
+    case TapeOp::subtract: give(node.a, 1.0), give(node.b, -1.0); break;
+    case TapeOp::multiply: give(node.a, b()), give(node.b, a()); break;
+    case TapeOp::divide: {
+      give(node.a, Interval(1.0) / b());
+      give(node.b, -(value / b()));
+      break;
+    }
+    case TapeOp::min: give(node.a, taken(a(), b())), give(node.b, taken(b(), a())); break;
+    case TapeOp::max: give(node.a, taken(-a(), -b())), give(node.b, taken(-b(), -a())); break;
+    case TapeOp::pow: {
+      if (a().low > 0) {
+        give(node.a, b() * pow(a(), b() - 1.0));
+        give(node.b, value * log(a()));
+      } else {
+        give(node.a, Interval::whole()), give(node.b, Interval::whole());
+      }
+      break;
+    }
+    // A condition that flips is a jump: down where the left side rises, up where the right side does.
+    case TapeOp::less:
+    case TapeOp::less_equal:
+      if (value.low != value.high) give(node.a, Interval(-inf, 0.0)), give(node.b, Interval(0.0, inf));
+      break;
+    case TapeOp::equal:
+    case TapeOp::not_equal:
+      if (value.low != value.high) give(node.a, Interval::whole()), give(node.b, Interval::whole());
+      break;
+    case TapeOp::both: give(node.a, b()), give(node.b, a()); break;
+    case TapeOp::either: give(node.a, 1.0 - b()), give(node.b, 1.0 - a()); break;
+    case TapeOp::select: {
+      const Interval& c = range[node.c];
+      if (a().low != a().high) give(node.a, b() - c);
+      give(node.b, a()), give(node.c, 1.0 - a());
+      break;
+    }
+  }
+}
+
+Trend trend_of(const Interval& partial) {
+  if (partial.low == 0 && partial.high == 0) return Trend::constant;
+  if (partial.low >= 0) return Trend::rising;
+  return partial.high <= 0 ? Trend::falling : Trend::unknown;
+}
+
+}  // namespace
+
+void Ranges::reverse(std::size_t result) {
+  const Recording& r = tape_->recording();
+  std::fill(adjoint_.begin(), adjoint_.end(), Interval(0.0));
+  std::fill(partial_.begin(), partial_.end(), Interval(0.0));
+  adjoint_[tape_->output(result)] = Interval(1.0);
+  for (std::size_t n = tape_->output(result) + 1; n-- > 0;) {
+    const Interval& adjoint = adjoint_[n];
+    if (adjoint.low == 0 && adjoint.high == 0) continue;
+    if (r.nodes[n].op == TapeOp::input) partial_[r.nodes[n].a] += adjoint;
+    partials_of(r, n, range_, [&](std::uint32_t operand, const Interval& slope) {
+      // Nobody asks for the slope by what does not vary.
+      if (range_[operand].low == range_[operand].high) return;
+      adjoint_[operand] += adjoint * slope;
+    });
+  }
+}
+
+std::span<const Interval> Ranges::partials(std::size_t result) {
+  reverse(result);
+  return partial_;
+}
+
+std::span<const Trend> Ranges::trends(std::size_t result) {
+  reverse(result);
+  for (std::size_t i = 0; i < partial_.size(); ++i) trend_[i] = trend_of(partial_[i]);
+  return trend_;
+}
+
+Interval Ranges::tight(std::size_t result, std::span<const Interval> box) {
+  run(box);
+  const Interval outer = this->result(result);
+  const auto trend = trends(result);
+  std::vector<Interval> low(box.begin(), box.end()), high(low);
+  bool any = false;
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    if (box[i].low == box[i].high || trend[i] == Trend::unknown) continue;
+    any = true;
+    const bool up = trend[i] != Trend::falling;
+    low[i] = Interval(up ? box[i].low : box[i].high);
+    high[i] = Interval(up ? box[i].high : box[i].low);
+  }
+  if (!any) return outer;
+  run(low);
+  const double from = this->result(result).low;
+  run(high);
+  const double to = this->result(result).high;
+  // The ends are outer bounds themselves; "not a number" at one of them leaves what was known.
+  return {from >= outer.low ? from : outer.low, to <= outer.high ? to : outer.high};
+}
+
+}  // namespace mlsysim

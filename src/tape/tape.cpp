@@ -1,0 +1,231 @@
+#include <mlsysim/tape/tape.hpp>
+
+#include <cassert>
+#include <cmath>
+
+namespace mlsysim {
+
+Tape::Tape(Recording recording) : r_(std::move(recording)) {}
+
+void Tape::evaluate(std::span<const double> in, std::span<double> values) const {
+  const TapeNode* const nodes = r_.nodes.data();
+  double* const v = values.data();
+  for (std::size_t n = 0; n < r_.nodes.size(); ++n) {
+    const TapeNode& node = nodes[n];
+    const auto a = [&] { return v[node.a]; };
+    const auto b = [&] { return v[node.b]; };
+    // The commonest by name, because one predicted jump is most of the cost of an operation.
+    switch (node.op) {
+      case TapeOp::input: v[n] = in[node.a]; break;
+      case TapeOp::constant: v[n] = r_.constants[node.a]; break;
+      case TapeOp::add: v[n] = a() + b(); break;
+      case TapeOp::subtract: v[n] = a() - b(); break;
+      case TapeOp::multiply: v[n] = a() * b(); break;
+      case TapeOp::divide: v[n] = a() / b(); break;
+      case TapeOp::min: v[n] = b() < a() ? b() : a(); break;
+      case TapeOp::max: v[n] = a() < b() ? b() : a(); break;
+      case TapeOp::select: v[n] = v[v[node.a] != 0.0 ? node.b : node.c]; break;
+      case TapeOp::loop: {
+        const TapeLoop& loop = r_.loops[node.a];
+        std::vector<double> states, captured;
+        for (const auto x : loop.initial) states.push_back(v[x]);
+        for (const auto x : loop.captured) captured.push_back(v[x]);
+        run_loop(loop, v[loop.count], states, captured);
+        v[n] = states[node.b];
+        break;
+      }
+      default: v[n] = compute(node.op, a(), b(), 0.0);
+    }
+  }
+}
+
+void Tape::evaluate(std::span<const double> in, std::span<double> out, std::vector<double>& values) const {
+  values.resize(size());
+  evaluate(in, values);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = values[r_.outputs[i]];
+}
+
+std::vector<double> Tape::operator()(std::span<const double> in) const {
+  std::vector<double> values, out(results());
+  evaluate(in, out, values);
+  return out;
+}
+
+namespace {
+
+/// Walks a tape with `Recorded`; node by node, so that a caller may replace values on the way.
+class Replay {
+ public:
+  explicit Replay(const Recording& from) : from_(from), now_(from.nodes.size()), loops_(from.loops.size(), kNotYet) {}
+
+  void set(std::size_t node, const Recorded& x) { now_[node] = x; }
+  [[nodiscard]] const Recorded& at(std::size_t node) const { return now_[node]; }
+
+  [[nodiscard]] Recorded step(std::size_t n, std::span<const Recorded> in) {
+    const TapeNode& node = from_.nodes[n];
+    switch (node.op) {
+      case TapeOp::input: return in[node.a];
+      case TapeOp::constant: return from_.constants[node.a];
+      case TapeOp::loop: return loop_state(node);
+      default: break;
+    }
+    switch (operands_of(node.op)) {
+      case 1: return detail::record(node.op, now_[node.a]);
+      case 2: return detail::record(node.op, now_[node.a], now_[node.b]);
+      default: return detail::record(node.op, now_[node.a], now_[node.b], now_[node.c]);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kNotYet = ~std::uint32_t{0};
+
+  Recorded loop_state(const TapeNode& node) {
+    Recorder* const to = Recorder::current();
+    assert(to != nullptr);
+    if (loops_[node.a] == kNotYet) {
+      TapeLoop loop = from_.loops[node.a];
+      const auto move = [&](std::uint32_t& x) { x = to->node_of(now_[x]); };
+      move(loop.count);
+      for (auto& x : loop.initial) move(x);
+      for (auto& x : loop.captured) move(x);
+      loops_[node.a] = to->add_loop(std::move(loop));
+    }
+    return to->loop_state(loops_[node.a], node.b);
+  }
+
+  const Recording& from_;
+  std::vector<Recorded> now_;
+  std::vector<std::uint32_t> loops_;
+};
+
+/// Which nodes the outputs hang on.
+std::vector<bool> live_nodes(const Recording& r) {
+  std::vector<bool> live(r.nodes.size());
+  for (const auto o : r.outputs) live[o] = true;
+  for (std::size_t n = r.nodes.size(); n-- > 0;)
+    if (live[n]) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = true; });
+  return live;
+}
+
+/// The same recording without nodes that nothing hangs on. Inputs stay.
+Recording compacted(Recording r) {
+  auto live = live_nodes(r);
+  Recording out;
+  out.inputs = r.inputs;
+  std::vector<std::uint32_t> moved(r.nodes.size());
+  std::vector<std::uint32_t> loop_at(r.loops.size(), ~std::uint32_t{0});
+  for (std::size_t n = 0; n < r.nodes.size(); ++n) {
+    TapeNode node = r.nodes[n];
+    if (!live[n] && node.op != TapeOp::input) continue;
+    const int operands = operands_of(node.op);
+    if (operands > 0) node.a = moved[node.a];
+    if (operands > 1) node.b = moved[node.b];
+    if (operands > 2) node.c = moved[node.c];
+    if (node.op == TapeOp::constant) {
+      out.constants.push_back(r.constants[node.a]);
+      node.a = static_cast<std::uint32_t>(out.constants.size() - 1);
+    } else if (node.op == TapeOp::loop) {
+      if (loop_at[node.a] == ~std::uint32_t{0}) {
+        TapeLoop loop = std::move(r.loops[node.a]);
+        loop.count = moved[loop.count];
+        for (auto& x : loop.initial) x = moved[x];
+        for (auto& x : loop.captured) x = moved[x];
+        out.loops.push_back(std::move(loop));
+        loop_at[node.a] = static_cast<std::uint32_t>(out.loops.size() - 1);
+      }
+      node.a = loop_at[node.a];
+    }
+    moved[n] = static_cast<std::uint32_t>(out.nodes.size());
+    out.nodes.push_back(node);
+  }
+  for (const auto o : r.outputs) out.outputs.push_back(moved[o]);
+  return out;
+}
+
+/// What a range decides: the number or operand that a node always equals.
+std::optional<Recorded> decided(const TapeNode& node, std::span<const Interval> range, const Replay& now) {
+  const auto& a = range[node.a];
+  const auto& b = range[node.b];
+  switch (node.op) {
+    case TapeOp::less:
+      if (a.high < b.low) return Recorded(1.0);
+      if (a.low >= b.high) return Recorded(0.0);
+      break;
+    case TapeOp::less_equal:
+      if (a.high <= b.low) return Recorded(1.0);
+      if (a.low > b.high) return Recorded(0.0);
+      break;
+    case TapeOp::min:
+      if (a.high <= b.low) return now.at(node.a);
+      if (b.high < a.low) return now.at(node.b);
+      break;
+    case TapeOp::max:
+      if (a.low >= b.high) return now.at(node.a);
+      if (a.high < b.low) return now.at(node.b);
+      break;
+    default: break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Tape reduced(const Tape& tape, const Reduction& known) {
+  const Recording& r = tape.recording();
+  Recorder recorder;
+  std::vector<Recorded> in;
+  std::vector<Interval> box(known.box.begin(), known.box.end());
+  for (std::size_t i = 0; i < r.inputs; ++i) {
+    const Recorded x = recorder.input();
+    const bool fixed = i < known.fixed.size() && known.fixed[i].has_value();
+    in.push_back(fixed ? Recorded(*known.fixed[i]) : x);
+    if (fixed && !box.empty()) box[i] = Interval(*known.fixed[i]);
+  }
+  // What is not wanted is not walked either.
+  Recording wanted;
+  std::vector<bool> live;
+  {
+    std::vector<std::uint32_t> outputs;
+    if (known.all && known.results.empty()) outputs = r.outputs;
+    for (const auto i : known.results) outputs.push_back(r.outputs[i]);
+    wanted.outputs = std::move(outputs);
+    live.assign(r.nodes.size(), false);
+    for (const auto o : wanted.outputs) live[o] = true;
+    for (std::size_t n = r.nodes.size(); n-- > 0;)
+      if (live[n]) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = true; });
+  }
+  Replay now(r);
+  std::vector<Interval> range(box.empty() ? 0 : r.nodes.size());
+  for (std::size_t n = 0; n < r.nodes.size(); ++n) {
+    if (!live[n]) continue;
+    std::optional<Recorded> simple;
+    if (!box.empty()) {
+      range[n] = detail::range_of(r, r.nodes[n], range, box);
+      simple = decided(r.nodes[n], range, now);
+    }
+    now.set(n, simple ? *simple : now.step(n, in));
+  }
+  std::vector<Recorded> out;
+  for (const auto o : wanted.outputs) out.push_back(now.at(o));
+  return Tape(compacted(recorder.finish(out)));
+}
+
+std::vector<Recorded> replay(const Tape& tape, std::span<const Recorded> in) {
+  const Recording& r = tape.recording();
+  Replay now(r);
+  for (std::size_t n = 0; n < r.nodes.size(); ++n) now.set(n, now.step(n, in));
+  std::vector<Recorded> out;
+  for (const auto o : r.outputs) out.push_back(now.at(o));
+  return out;
+}
+
+Tape joined(const Tape& before, const Tape& after, std::span<const std::size_t> wiring) {
+  return record_tape(before.inputs(), [&](std::span<const Recorded> in) {
+    const auto between = replay(before, in);
+    std::vector<Recorded> given;
+    for (const auto w : wiring) given.push_back(w < between.size() ? between[w] : in[w - between.size()]);
+    return replay(after, given);
+  });
+}
+
+}  // namespace mlsysim
