@@ -3,7 +3,7 @@
 
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/optimizers/batching.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/resolve/axes.hpp>
 
 namespace mlsysim {

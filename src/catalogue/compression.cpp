@@ -2,9 +2,10 @@
 #include "detail/guard_rails.hpp"
 #include "detail/unpriced.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/compression.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/compression.hpp>
 #include <mlsysim/physics/roofline.hpp>
 

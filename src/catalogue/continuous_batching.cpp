@@ -5,7 +5,7 @@
 
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/batching.hpp>
 #include <mlsysim/table/take_fields.hpp>
 

@@ -1,6 +1,7 @@
 #include "detail/training_plan.hpp"
 
-#include <mlsysim/catalogue/core/replicas.hpp>
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/answer/replicas.hpp>
 #include <mlsysim/catalogue/core/training.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
 

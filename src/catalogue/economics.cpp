@@ -1,6 +1,7 @@
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/catalogue/models/sustainability.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/carbon.hpp>
 #include <mlsysim/physics/cost.hpp>
 #include <mlsysim/physics/energy.hpp>

@@ -1,8 +1,9 @@
 #include "detail/figures.hpp"
 #include "detail/unpriced.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/efficiency.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 
 #include <fmt/format.h>
 

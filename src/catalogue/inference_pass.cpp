@@ -1,9 +1,10 @@
 #include "detail/figures.hpp"
 #include "detail/unpriced.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/inference_pass.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/energy.hpp>
 #include <mlsysim/physics/roofline.hpp>
 

@@ -1,9 +1,10 @@
 #include "detail/figures.hpp"
 #include "detail/unpriced.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/inference_scaling.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/energy.hpp>
 
 namespace mlsysim {

@@ -1,8 +1,9 @@
 #include "detail/figures.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/moe_routing.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/collectives.hpp>
 #include <mlsysim/physics/routing.hpp>
 

@@ -1,6 +1,7 @@
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/distributed.hpp>
 #include <mlsysim/catalogue/optimizers/parallelism.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,9 @@
 #include "detail/figures.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/catalogue/optimizers/placement.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/resolve/name_list.hpp>
 
 namespace mlsysim {

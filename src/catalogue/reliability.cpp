@@ -1,10 +1,11 @@
 #include "detail/figures.hpp"
 #include "detail/unpriced.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/checkpoint.hpp>
 #include <mlsysim/catalogue/models/reliability.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/physics/resilience.hpp>
 

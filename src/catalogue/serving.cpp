@@ -1,6 +1,7 @@
 #include "detail/plan_check.hpp"
 #include "detail/unpriced.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/catalogue/textbook.hpp>

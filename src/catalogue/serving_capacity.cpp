@@ -7,7 +7,7 @@
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/serving_capacity.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "detail/unpriced.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/core/spill.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
 #include <mlsysim/catalogue/prepare.hpp>

@@ -1,9 +1,10 @@
 #include "detail/unpriced.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/solvers/synthesis.hpp>
 
 #include <mlsysim/catalogue/textbook.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/requirements.hpp>
 
 #include <fmt/format.h>

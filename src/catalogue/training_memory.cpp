@@ -1,6 +1,7 @@
 #include "detail/plan_check.hpp"
 #include "detail/training_plan.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/training_memory.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
 

@@ -1,7 +1,8 @@
 #include "detail/plan_check.hpp"
 #include "detail/training_plan.hpp"
 
-#include <mlsysim/catalogue/core/replicas.hpp>
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/answer/replicas.hpp>
 #include <mlsysim/catalogue/core/training.hpp>
 
 #include <fmt/format.h>

@@ -1,8 +1,9 @@
 #include "detail/figures.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/weight_streaming.hpp>
 #include <mlsysim/catalogue/textbook.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/batching.hpp>
 #include <mlsysim/physics/routing.hpp>
 

@@ -1,10 +1,11 @@
 #include "detail/plan_table.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 
 #include <mlsysim/engine/requests.hpp>
 
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/cost.hpp>
 #include <mlsysim/resolve/evaluate.hpp>
 #include <mlsysim/resolve/name_list.hpp>

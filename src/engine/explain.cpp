@@ -1,3 +1,4 @@
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/engine/explain.hpp>
 
 #include <mlsysim/engine/requests.hpp>

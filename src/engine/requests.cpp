@@ -1,6 +1,6 @@
 #include <mlsysim/engine/requests.hpp>
 
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
 
 #include <fmt/format.h>

@@ -2,9 +2,10 @@
 
 #include "detail/spec_figures.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/explore/subject.hpp>
 
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 #include "detail/scenario_core.hpp"
 #include "detail/spec_figures.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>

@@ -1,6 +1,6 @@
 #include <mlsysim/explore/sensitivity_solver.hpp>
 
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/explore/sensitivity.hpp>
 #include <mlsysim/units/format.hpp>
 

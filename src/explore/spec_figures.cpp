@@ -1,6 +1,7 @@
 #include "detail/spec_figures.hpp"
 
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/infrastructure.hpp>
 #include <mlsysim/spec/serving_engine.hpp>

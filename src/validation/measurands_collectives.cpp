@@ -1,6 +1,6 @@
 #include "detail/case_measurand.hpp"
 
-#include <mlsysim/lowering/price.hpp>
+#include <mlsysim/price/op_price.hpp>
 #include <mlsysim/lowering/single_op.hpp>
 
 #include <cmath>

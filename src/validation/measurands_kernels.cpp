@@ -7,7 +7,7 @@
 
 #include <mlsysim/lowering/emit.hpp>
 #include <mlsysim/lowering/lower.hpp>
-#include <mlsysim/lowering/pass_cost.hpp>
+#include <mlsysim/price/pass_cost.hpp>
 #include <mlsysim/lowering/single_op.hpp>
 
 namespace mlsysim::detail {

@@ -8,7 +8,7 @@
 #include <mlsysim/catalogue/models/distributed.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 
 namespace mlsysim {
 

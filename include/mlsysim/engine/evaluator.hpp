@@ -1,7 +1,7 @@
 #pragma once
 /// SystemEvaluator: the three-level scorecard of a scenario.
 
-#include <mlsysim/catalogue/core/replicas.hpp>
+#include <mlsysim/answer/replicas.hpp>
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/engine/scorecard.hpp>
 

@@ -56,6 +56,16 @@ template <class T>
   return place_totals_of(ops, ops.size());
 }
 
+/// The same of a training pass, with what recomputation need not keep.
+template <class T>
+[[nodiscard]] PlaceTotals<T> training_totals(const Structure& structure, const Shape<T>& shape,
+                                             std::span<const ConvLayer> layers, const Plan<T>& plan, OpList<T>& ops) {
+  const std::size_t weights_end = detail::forward_pass(structure, shape, layers, plan, plan.virtual_stages, ops);
+  const std::size_t forward_end = ops.size();
+  detail::recompute(structure, plan, ops, weights_end);
+  return place_totals_of(ops, forward_end);
+}
+
 namespace detail {
 
 /// As `lower`, with the transfers of `chunks` model chunks of a pipeline stage.

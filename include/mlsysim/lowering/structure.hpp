@@ -66,6 +66,9 @@ struct Structure {
   bool biased = false;       ///< some products add a bias
   bool fused = true;         ///< chains of element-wise operations run as one kernel
   bool per_operator = false; ///< recomputes all but attention and every second product
+  bool known = true;         ///< the shape is known, so that operators can be listed
+  bool attends = true;       ///< a transformer, of which closed forms of the activations hold
+  bool per_token = false;    ///< the published work is that of a token, not of a sample
   bool prefetch = true;      ///< the weights of the next block are gathered while the backward pass works on this one
 };
 

@@ -38,6 +38,9 @@ struct Device {
   Time<T> attention_launch, attention_block, attention_rows, attention_split;
   Time<T> issue;                  ///< host time to launch one kernel; 0 in a captured graph
   Time<T> dispatch;               ///< fixed time of one invocation of the model
+  Time<T> layer_overhead;         ///< software time of one layer, where operators are not priced one by one
+  T activation_share{0.0};        ///< activation traffic of a sample over the weights, likewise
+  T gradient_bucket{0.0};         ///< gradient bucket of the collectives, as a share of the gradients, likewise
   Bandwidth<T> host_bandwidth;    ///< one way
   Power<T> tdp;
   T idle_fraction{0.0};           ///< share of TDP drawn when idle
@@ -75,6 +78,9 @@ struct Device {
         field(&D::attention_split, "attention_split", "us", "adding up the parts of split keys").non_negative(),
         field(&D::issue, "issue", "us", "host time to launch one kernel; 0 in a graph").non_negative(),
         field(&D::dispatch, "dispatch", "us", "fixed time of one invocation").non_negative(),
+        field(&D::layer_overhead, "layer_overhead", "us", "software time of one layer").non_negative(),
+        field(&D::activation_share, "activation_share", "", "activation traffic of a sample over the weights").non_negative(),
+        field(&D::gradient_bucket, "gradient_bucket", "", "gradient bucket, as a share of the gradients").within(0, 1),
         field(&D::host_bandwidth, "host_bandwidth", "GB/s", "host link, one way").positive(),
         field(&D::tdp, "tdp", "W", "thermal design power").non_negative(),
         field(&D::idle_fraction, "idle_fraction", "", "share of TDP drawn when idle").within(0, 1));
@@ -215,6 +221,31 @@ struct Shape {
   }
 };
 
+/// Published totals of a model, for formulas that know no operators.
+template <class T = double>
+struct Totals {
+  Params<T> params;         ///< all weights
+  Params<T> active_params;  ///< weights that one unit of work uses
+  Work<T> work;             ///< arithmetic of one unit of work (a token, a sequence, an image)
+  T layers{1.0};            ///< 1 where unknown
+  T width{0.0};             ///< query heads times head width; 0 where unknown
+  T hidden{0.0}, heads{0.0};        ///< 0 where unknown
+  T moe_layers{0.0}, top_k{0.0};    ///< layers of experts, and experts of a token
+
+  static constexpr auto fields() {
+    using M = Totals;
+    return rows(field(&M::params, "params", "Gparam", "all weights").non_negative(),
+                field(&M::active_params, "active_params", "Gparam", "weights that a unit of work uses").non_negative(),
+                field(&M::work, "work", "GFLOP", "arithmetic of a unit of work").non_negative(),
+                field(&M::layers, "layers", "", "layers").at_least(1),
+                field(&M::width, "width", "", "query heads times head width").non_negative(),
+                field(&M::hidden, "hidden", "", "residual width").non_negative(),
+                field(&M::heads, "heads", "", "query heads").non_negative(),
+                field(&M::moe_layers, "moe_layers", "", "layers with experts").non_negative(),
+                field(&M::top_k, "top_k", "", "experts per token").non_negative());
+  }
+};
+
 /// How the work is divided and what one pass processes.
 template <class T = double>
 struct Plan {
@@ -235,6 +266,8 @@ struct Plan {
   T steal{0.0};            ///< time by which a hidden second of communication slows the kernels beside it
   T offload_weights{0.0}, offload_activations{0.0}, offload_states{0.0};  ///< shares held in host memory
   Data<T> exchange_bucket; ///< gradients that wait for each other before they are exchanged; 0: each block by itself
+  T congestion{1.0};       ///< slowdown of the exchange over the replicas
+  T straggler{1.0};        ///< slowdown of everything by the slowest device
 
   static constexpr auto fields() {
     using P = Plan;
@@ -263,7 +296,9 @@ struct Plan {
         field(&P::offload_weights, "offload_weights", "", "share of the weights in host memory").within(0, 1),
         field(&P::offload_activations, "offload_activations", "", "share of the activations in host memory").within(0, 1),
         field(&P::offload_states, "offload_states", "", "share of the optimizer states in host memory").within(0, 1),
-        field(&P::exchange_bucket, "exchange_bucket", "MB", "gradients that are exchanged together").non_negative());
+        field(&P::exchange_bucket, "exchange_bucket", "MB", "gradients that are exchanged together").non_negative(),
+        field(&P::congestion, "congestion", "", "slowdown of the exchange over the replicas").at_least(1),
+        field(&P::straggler, "straggler", "", "slowdown of everything by the slowest device").at_least(1));
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "unpriced.hpp"
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/core/training.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
 

@@ -4,7 +4,7 @@
 
 #include "scenario_numbers.hpp"
 
-#include <mlsysim/catalogue/core/replicas.hpp>
+#include <mlsysim/answer/replicas.hpp>
 #include <mlsysim/catalogue/core/spill.hpp>
 #include <mlsysim/catalogue/core/training.hpp>
 #include <mlsysim/physics/carbon.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 /// A measurand made of a table struct of inputs and a function.
 
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/validation/measurand.hpp>
 
 #include <optional>

@@ -4,7 +4,7 @@
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
 #include <mlsysim/catalogue/models/training_memory.hpp>
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

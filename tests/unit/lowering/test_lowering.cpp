@@ -2,8 +2,8 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/views.hpp>
-#include <mlsysim/lowering/step.hpp>
+#include <mlsysim/price/views.hpp>
+#include <mlsysim/price/step.hpp>
 #include <mlsysim/physics/activations.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>

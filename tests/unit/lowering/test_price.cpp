@@ -2,8 +2,8 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/catalogue/views.hpp>
-#include <mlsysim/lowering/pass_cost.hpp>
+#include <mlsysim/price/views.hpp>
+#include <mlsysim/price/pass_cost.hpp>
 #include <mlsysim/lowering/single_op.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>

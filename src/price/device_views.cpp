@@ -1,5 +1,5 @@
 // Devices and links as numbers: the only place where a missing figure is replaced, and each replacement is noted.
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 
 #include <utility>
 

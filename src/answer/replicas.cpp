@@ -1,4 +1,4 @@
-#include <mlsysim/catalogue/core/replicas.hpp>
+#include <mlsysim/answer/replicas.hpp>
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
-#include <mlsysim/lowering/pass_cost.hpp>
+#include <mlsysim/price/pass_cost.hpp>
 #include <mlsysim/physics/pipeline_bubble.hpp>
 
 namespace mlsysim {
@@ -13,33 +13,43 @@ template <class T = double>
 struct ModelView {
   Structure structure;
   Shape<T> shape;
-  std::span<const ConvLayer> layers;  ///< of a convolutional network; lives in the workload
+  std::span<const ConvLayer> layers{};  ///< of a convolutional network; lives in the workload
+  Totals<T> totals{};                   ///< for formulas that know no operators
 
   /// Blocks of the fullest stage of a plan.
   [[nodiscard]] T blocks(const Plan<T>& plan) const { return blocks_of(structure, shape, layers, plan); }
 };
 
-/// What the operators of one pass come to, before any of them run beside each other: all of a pass that the shares of
-/// overlap do not change, so that plans which differ in those only can have it in common.
+/// What the operators of one pass come to, before any of them run beside each other.
 template <class T = double>
 struct PassParts {
-  PassCost<T> cost;       ///< of all stages
-  PlaceTotals<T> totals;  ///< of the fullest stage, by place
+  PassCost<T> all;          ///< of all stages
+  PassCost<T> first, last;  ///< of the stages at the two ends, of which the first has a full share of the blocks
+  T blocks{1.0}, last_blocks{1.0};  ///< blocks of the two
+  PlaceTotals<T> totals;    ///< of the fullest stage, by place
 };
 
-/// Lowers and prices a pass. A token crosses all pipeline stages in turn: blocks count once for every stage, the ends of
-/// the model once. `ops` is the caller's workspace and afterwards holds the list.
+/// Lowers and prices a pass. All stages together hold every block once; the first stage holds as many as the fullest, the last
+/// one less where they do not divide evenly, and the output head. `ops` is the caller's workspace and afterwards holds the
+/// list.
 template <class T>
 [[nodiscard]] PassParts<T> pass_parts(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
                                       const Links<T>& links, OpList<T>& ops) {
+  const T one{1.0};
   const auto lowered = lower(model.structure, model.shape, model.layers, plan, ops);
   const auto costs = price_list<T>(ops.span(), device, links);
-  const auto& forward = costs.at[static_cast<std::size_t>(Pass::forward)];
-  PassParts<T> parts{{}, lowered.totals};
-  parts.cost.add(forward[static_cast<std::size_t>(Place::block)], plan.pp);
-  parts.cost.add(forward[static_cast<std::size_t>(Place::stage)], plan.pp);
-  parts.cost.add(forward[static_cast<std::size_t>(Place::first)], T{1.0});
-  parts.cost.add(forward[static_cast<std::size_t>(Place::last)], T{1.0});
+  const T layers = layers_of(model.structure, model.shape, model.layers);
+  const T full = model.blocks(plan), least = max(floor(layers / plan.pp), one);
+  PassParts<T> parts;
+  parts.totals = lowered.totals;
+  parts.all = costs.stage(Pass::forward, one, one, layers / full);
+  parts.all.add(costs.of(Pass::forward, Place::stage), plan.pp);
+  parts.blocks = full;
+  parts.last_blocks = select(plan.pp > one, least, full);
+  parts.first = costs.stage(Pass::forward, one, T{0.0}, one);
+  parts.first.add(costs.of(Pass::forward, Place::stage), one);
+  parts.last = costs.stage(Pass::forward, T{0.0}, one, parts.last_blocks / full);
+  parts.last.add(costs.of(Pass::forward, Place::stage), one);
   return parts;
 }
 
@@ -47,42 +57,43 @@ template <class T>
 template <class T = double>
 struct PassTime {
   Time<T> total;
+  Time<T> slot;               ///< of the slowest stage, with a dispatch of its own; the total where there is one stage
   PassCost<T> cost;           ///< of all stages
-  MemoryBreakdown<T> memory;  ///< of the fullest stage
 };
 
-/// Time of a pass with what runs beside each other. The model's dispatch is paid once. Memory stays empty.
+/// Time of a pass with what runs beside each other. The model's dispatch is paid once.
 template <class T>
 [[nodiscard]] PassTime<T> overlapped_pass(const PassParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
                                           const Device<T>& device) {
-  PassTime<T> pass{{}, parts.cost, {}};
+  PassTime<T> pass{{}, {}, parts.all};
   const T blocks = layers_of(model.structure, model.shape, model.layers);
-  pass.total = parts.cost.exposed(plan, blocks) + device.dispatch;
-  pass.cost.overhead += parts.cost.launch_wait(plan, blocks);
+  pass.total = parts.all.exposed(plan, blocks) + device.dispatch;
+  pass.cost.overhead += parts.all.launch_wait(plan, blocks);
+  const Time<T> slowest = max(parts.first.exposed(plan, parts.blocks), parts.last.exposed(plan, parts.last_blocks));
+  pass.slot = select(plan.pp > T{1.0}, slowest + device.dispatch, pass.total);
   return pass;
 }
 
-/// Memory of the fullest stage of a pass: of several the one with the blocks and the larger end, else the one that holds
-/// everything.
+/// What the two ends of a pipeline hold in a pass; one of them is the fullest stage.
+template <class T = double>
+struct StageDemands {
+  MemoryDemand<T> first, last;
+};
+
 template <class T>
-[[nodiscard]] MemoryBreakdown<T> pass_memory(const PassParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
-                                             const Device<T>& device) {
-  const T alone = select(plan.pp > T{1.0}, T{0.0}, T{1.0});
-  const auto memory = [&](const T& first, const T& last) {
-    return memory_of(model.structure, plan, device,
-                     demand_of(model.structure, plan, parts.totals.stage(first, last), model.blocks(plan)));
-  };
-  return larger(memory(T{1.0}, alone), memory(alone, T{1.0}));
+[[nodiscard]] StageDemands<T> pass_demands(const PlaceTotals<T>& totals, const ModelView<T>& model, const Plan<T>& plan) {
+  const T one{1.0}, alone = select(plan.pp > one, T{0.0}, one);
+  const T full = model.blocks(plan), layers = layers_of(model.structure, model.shape, model.layers);
+  const T share = select(plan.pp > one, max(floor(layers / plan.pp), one) / full, one);
+  return {demand_of(model.structure, plan, totals.stage(one, alone, one), full),
+          demand_of(model.structure, plan, totals.stage(alone, one, share), full)};
 }
 
-/// One serving or inference pass.
+/// Memory of the fuller of two stages.
 template <class T>
-[[nodiscard]] PassTime<T> pass_time(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
-                                    const Links<T>& links, OpList<T>& ops) {
-  const PassParts<T> parts = pass_parts(model, plan, device, links, ops);
-  PassTime<T> pass = overlapped_pass(parts, model, plan, device);
-  pass.memory = pass_memory(parts, model, plan, device);
-  return pass;
+[[nodiscard]] MemoryBreakdown<T> fullest(const StageDemands<T>& demands, const Structure& structure, const Plan<T>& plan,
+                                         const Device<T>& device) {
+  return larger(memory_of(structure, plan, device, demands.first), memory_of(structure, plan, device, demands.last));
 }
 
 /// One pipeline stage of a training step, one micro-batch.
@@ -118,7 +129,6 @@ struct StepTime {
   Time<T> context_parallel;  ///< exchange of keys and values before overlap, one step
   Time<T> pipeline_parallel; ///< transfers between stages before overlap, one step
   StageCost<T> stage;  ///< the slowest stage
-  MemoryBreakdown<T> memory;  ///< the fullest stage
   Time<T> launch_wait;    ///< time in which the slowest stage waits for the host to issue kernels, one step
 };
 
@@ -141,7 +151,6 @@ struct StepParts {
   StageCost<T> first, last;                    ///< without the transfers between stages
   PassCost<T> sent, sent_back;                 ///< transfers of one model chunk, forward and backward
   std::array<Time<T>, kTraffics> network{};     ///< of one micro-batch, by whom it joins
-  ListTotals<T> first_totals, last_totals;
 
   [[nodiscard]] const Time<T>& between(Traffic t) const { return network[static_cast<std::size_t>(t)]; }
 };
@@ -167,20 +176,19 @@ template <class T>
                         costs.stage(Pass::update, first, last, share), full * share, lowered.exchanges};
   };
   return {stage_at(one, alone, one), stage_at(alone, one, last_share), costs.of(Pass::forward, Place::stage),
-          costs.of(Pass::backward, Place::stage), costs.network,
-          lowered.totals.stage(one, alone, one), lowered.totals.stage(alone, one, last_share)};
+          costs.of(Pass::backward, Place::stage), costs.network};
 }
 
-/// Memory of the fullest stage of a step.
+/// What the two ends of a pipeline hold in a step; `totals` are those of the forward operators, recomputation regarded.
 template <class T>
-[[nodiscard]] MemoryBreakdown<T> step_memory(const StepParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
-                                             const Device<T>& device) {
+[[nodiscard]] StageDemands<T> step_demands(const PlaceTotals<T>& totals, const ModelView<T>& model, const Plan<T>& plan) {
+  const T one{1.0}, alone = select(plan.pp > one, T{0.0}, one);
+  const T full = model.blocks(plan), layers = layers_of(model.structure, model.shape, model.layers);
+  const T share = select(plan.pp > one, max(floor(layers / plan.pp), one) / full, one);
   const T in_flight = micro_batches_in_flight(model.structure, plan);
-  const auto memory = [&](const ListTotals<T>& totals, const T& held) {
-    return memory_of(model.structure, plan, device, demand_of(model.structure, plan, totals, model.blocks(plan), held));
-  };
-  return larger(memory(parts.first_totals, in_flight),
-                memory(parts.last_totals, model.structure.schedule == Schedule::gpipe ? in_flight : T{1.0}));
+  return {demand_of(model.structure, plan, totals.stage(one, alone, one), full, in_flight),
+          demand_of(model.structure, plan, totals.stage(alone, one, share), full,
+                    model.structure.schedule == Schedule::gpipe ? in_flight : one)};
 }
 
 /// One optimizer step of parts that are known.
@@ -231,35 +239,8 @@ template <class T>
   step.expert_parallel = parts.between(Traffic::experts) * plan.microbatches;
   step.context_parallel = parts.between(Traffic::context) * plan.microbatches;
   step.pipeline_parallel = parts.between(Traffic::pipeline) * (chunks * plan.microbatches);
-
-  step.memory = step_memory(parts, model, plan, device);
   return step;
 }
-
-/// One optimizer step.
-template <class T>
-[[nodiscard]] StepTime<T> step_time(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
-                                    const Links<T>& links, OpList<T>& ops) {
-  return step_of(step_parts(model, plan, device, links, ops), model, plan, device);
-}
-
-/// Where the evaluation of a model takes its parts from: here they are lowered and priced each time. Whoever evaluates
-/// many plans may have another source that remembers them.
-template <class T>
-struct FreshParts {
-  OpList<T>& ops;
-
-  [[nodiscard]] PassParts<T> pass(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device, const Links<T>& links) const {
-    return pass_parts(model, plan, device, links, ops);
-  }
-  [[nodiscard]] StepParts<T> step(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device, const Links<T>& links) const {
-    return step_parts(model, plan, device, links, ops);
-  }
-  /// Of the forward pass of a device that holds both ends of the model.
-  [[nodiscard]] ListTotals<T> forward(const ModelView<T>& model, const Plan<T>& plan) const {
-    return forward_totals(model.structure, model.shape, model.layers, plan, ops).stage(T{1.0}, T{1.0});
-  }
-};
 
 // Of the plain number there is one compiled copy for each instruction set; calls find these first.
 [[nodiscard]] PassParts<> pass_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,

@@ -1,7 +1,7 @@
 #pragma once
 /// From specs to numeric views: names, missing values and defaults are settled here, once, in double.
 
-#include <mlsysim/lowering/step.hpp>
+#include <mlsysim/price/step.hpp>
 #include <mlsysim/resolve/notes.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/system.hpp>
@@ -11,9 +11,6 @@
 #include <optional>
 
 namespace mlsysim {
-
-/// The conventions that a resolver works with: the caller's, or those of the standard zoo.
-[[nodiscard]] const Conventions& conventions_or_standard(const Conventions* conventions);
 
 /// The precision of a request: the one named, or the device's default (noted).
 [[nodiscard]] Precision precision_or_default(std::optional<Precision> precision, const HardwareNode& hardware, Notes& notes);

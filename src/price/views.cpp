@@ -1,6 +1,5 @@
-#include <mlsysim/catalogue/views.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/spec/provenance.hpp>
-#include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 
@@ -31,12 +30,6 @@ double extra(const Workload& workload, const char* name) {
 }
 
 }  // namespace
-
-const Conventions& conventions_or_standard(const Conventions* conventions) {
-  if (conventions != nullptr) return *conventions;
-  static const Conventions standard = conventions_of(standard_zoo());
-  return standard;
-}
 
 Precision precision_or_default(std::optional<Precision> precision, const HardwareNode& hardware, Notes& notes) {
   if (precision) return *precision;

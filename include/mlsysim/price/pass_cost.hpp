@@ -1,7 +1,7 @@
 #pragma once
 /// Sums of priced operators over a pass, and what of them is waited for.
 
-#include <mlsysim/lowering/price.hpp>
+#include <mlsysim/price/op_price.hpp>
 
 #include <array>
 #include <span>
@@ -124,13 +124,11 @@ struct ListCost {
 
 namespace detail {
 
-/// Whether two numbers are one and the same, so that what was computed from one holds for the other. Scalars that record
-/// how a value came about never are.
+/// Whether two numbers are one and the same, so that what was computed from one holds for the other.
 template <class T>
 [[nodiscard]] bool same_number(const T& a, const T& b) {
   if constexpr (std::is_same_v<T, double>) return a == b;
-  else if constexpr (requires { identical(a, b); }) return identical(a, b);
-  else return false;
+  else return identical(a, b);
 }
 
 /// Prices the operators of a list in turn. Collectives are the dearest to price and mostly repeat the one before.

@@ -1,0 +1,12 @@
+#pragma once
+/// The defaults that a resolver works with.
+
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/spec/conventions.hpp>
+
+namespace mlsysim {
+
+/// The conventions that a resolver works with: the caller's, or those of the standard zoo.
+[[nodiscard]] const Conventions& conventions_or_standard(const Conventions* conventions);
+
+}  // namespace mlsysim

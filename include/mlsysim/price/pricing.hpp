@@ -1,0 +1,72 @@
+#pragma once
+/// Pricings: the levels of detail at which the library answers. One is chosen when views are prepared; it makes the views
+/// of devices, links and models, and brings the pricer that reads them. Nobody above or below asks which one it is.
+
+#include <mlsysim/price/pricer.hpp>
+#include <mlsysim/price/views.hpp>
+#include <mlsysim/scalars/recorded.hpp>
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace mlsysim {
+
+/// What a device is used for.
+struct DeviceUse {
+  Precision precision = Precision::fp16;
+  Phase phase = Phase::decode;
+  Params<> params{};                     ///< of the model: small ones may work from memory on the chip
+  std::optional<double> efficiency{};    ///< of the caller, over the peak rate
+  std::optional<Execution> execution{};  ///< how kernels are launched
+};
+
+/// Questions whose inputs a pricing may not price.
+enum class PricedInputs : std::uint8_t { serving, training };
+
+class Pricing {
+ public:
+  Pricing() = default;
+  Pricing(const Pricing&) = delete;
+  Pricing& operator=(const Pricing&) = delete;
+  virtual ~Pricing() = default;
+
+  [[nodiscard]] virtual Fidelity fidelity() const = 0;
+  /// The pricer over double or over the recording scalar.
+  template <class T>
+  [[nodiscard]] const Pricer<T>& pricer() const {
+    if constexpr (std::is_same_v<T, double>) return numbers();
+    else return recorder();
+  }
+
+  /// Structure, sizes and totals of a workload for one phase. @throws InputError naming what is missing
+  [[nodiscard]] virtual ModelView<> model(const Workload& workload, Phase phase, Notes& notes) const = 0;
+  /// The numbers of a device; every convention that fills a gap is noted.
+  [[nodiscard]] virtual Device<> device(const HardwareNode& hardware, const DeviceUse& use, const Conventions& conventions,
+                                        Notes& notes) const = 0;
+  /// The two levels of a fleet.
+  [[nodiscard]] virtual Links<> links(const Fleet& fleet, const Conventions& conventions, Notes& notes, Phase phase) const = 0;
+  /// Storage of weights, gradients and optimizer states in training.
+  [[nodiscard]] virtual Storage training_storage(Precision precision, OptimizerKind optimizer) const = 0;
+  /// Share of a pass under which gradient traffic hides, and what that costs the kernels.
+  virtual void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>& slowdown,
+                           const Conventions& conventions, Notes& notes) const = 0;
+  /// Inputs of a question that make no difference here.
+  [[nodiscard]] virtual std::span<const std::string_view> unpriced(PricedInputs question) const = 0;
+
+ private:
+  [[nodiscard]] virtual const Pricer<double>& numbers() const = 0;
+  [[nodiscard]] virtual const Pricer<Recorded>& recorder() const = 0;
+};
+
+/// The pricing of a request: the fidelity named, or operators where the workload's shape is known, else the textbook (noted).
+/// @throws InputError when operators are asked for and the shape is not known
+[[nodiscard]] const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes);
+/// The pricing of a fidelity.
+[[nodiscard]] const Pricing& pricing_of(Fidelity fidelity);
+
+/// Published totals; work defaults to 2 FLOP per active weight and unit (noted).
+/// @throws InputError when neither parameters nor a size are known
+[[nodiscard]] Totals<> totals_of(const Workload& workload, Notes& notes);
+
+}  // namespace mlsysim

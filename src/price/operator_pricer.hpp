@@ -1,0 +1,106 @@
+#pragma once
+// The operator pricer over any scalar; instantiated once for each in a file of its own.
+
+#include <mlsysim/price/pricer.hpp>
+#include <mlsysim/price/spill.hpp>
+
+namespace mlsysim::detail {
+
+/// What of a step's kernels and collectives is reported.
+template <class T>
+[[nodiscard]] StepPrice<T> step_price(const StepTime<T>& step, const PassAsk<T>& ask) {
+  StepPrice<T> out;
+  const T& m = ask.plan.microbatches;
+  const PassCost<T> passes = step.stage.passes();
+  const PassCost<T>& update = step.stage.update;
+  out.total = step.total;
+  out.slots = step.slots;
+  out.bubble = step.bubble;
+  out.compute = passes.compute_bound * m + update.compute_bound;
+  out.memory = passes.memory_bound * m + update.memory_bound;
+  out.overhead = passes.overhead * m + update.overhead + step.launch_wait + ask.device.dispatch;
+  out.kernels = (passes.total - passes.network - passes.host) * m;
+  out.busy = out.kernels;  // kernels draw full power, waiting draws idle power
+  out.exchange = step.exchange;
+  out.tensor_parallel = step.tensor_parallel;
+  out.expert_parallel = step.expert_parallel;
+  out.context_parallel = step.context_parallel;
+  out.pipeline_parallel = step.pipeline_parallel;
+  out.host_transfer = step.host_transfer;
+  const Time<T> kernels = passes.kernels() * m + update.kernels();
+  out.exposed_communication = max(out.total - kernels - out.overhead - out.bubble, Time<T>());
+  out.again = max(T{1.0}, T(passes.work / (passes.work - step.stage.recompute.work)));
+  return out;
+}
+
+template <class T>
+class OperatorPricer final : public Pricer<T> {
+ public:
+  PassPrice<T> prefill(const PassAsk<T>& ask, const T& /*prompt*/) const override { return pass(ask); }
+  PassPrice<T> decode(const PassAsk<T>& ask) const override { return pass(ask); }
+  PassPrice<T> inference(const PassAsk<T>& ask) const override { return pass(ask); }
+
+  StepPrice<T> step(const PassAsk<T>& ask, const T& /*devices*/, const T& batch, const T& /*local*/) const override {
+    OpList<T> ops;
+    const auto parts = step_parts(ask.model, ask.plan, ask.device, ask.links, ops);
+    StepPrice<T> out = step_price(step_of(parts, ask.model, ask.plan, ask.device), ask);
+    // The undivided model: the forward pass, and twice that for the backward pass, without the gradients of frozen weights.
+    Plan<T> whole = ask.plan;
+    whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.batch = T{1.0};
+    const auto forward =
+        forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, whole, ops).stage(T{1.0}, T{1.0});
+    out.model_work = (3.0 * forward.work - (1.0 - ask.plan.trainable) * forward.weight_work) * batch;
+    return out;
+  }
+
+  StageDemands<T> pass_demands(const PassAsk<T>& ask) const override {
+    OpList<T> ops;
+    return mlsysim::pass_demands(forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, ask.plan, ops),
+                                 ask.model, ask.plan);
+  }
+  StageDemands<T> step_demands(const PassAsk<T>& ask) const override {
+    OpList<T> ops;
+    return mlsysim::step_demands(training_totals(ask.model.structure, ask.model.shape, ask.model.layers, ask.plan, ops),
+                                 ask.model, ask.plan);
+  }
+
+  Data<T> cache(const PassAsk<T>& ask) const override { return whole_cache(ask); }
+
+  /// In each accumulation step all sequences at once, as on a single device, or as few parts as a device has the memory for:
+  /// of equal size where up to 16 more make them so. A pipeline wants many micro-batches: each has one sequence for an
+  /// expert-parallel rank.
+  T default_microbatches(const PassAsk<T>& ask, const T& local, const T& steps) const override {
+    const T one{1.0};
+    const T sequences = ceil_div(T(ceil_div(local, steps)), ask.plan.ep);  // of a rank
+    const auto memory = [&](double held) -> Data<T> {
+      Plan<T> p = ask.plan;
+      p.batch = held * ask.plan.ep;
+      p.microbatches = one;
+      return this->step_memory({ask.model, p, ask.device, ask.links}).total;
+    };
+    // Every sequence needs as much as the one before.
+    const Data<T> first = memory(1), each = max(Data<T>(memory(2) - first), Data<T>::from_base(one));
+    const T fits = max(T(floor((ask.device.memory_capacity - first) / each) + 1.0), one);
+    const T fewest = ceil_div(sequences, fits);
+    T count = fewest;
+    for (double more = 16; more >= 0; --more) {
+      const T parts = fewest + more, part = sequences / parts;
+      count = select(floor(part) >= part, parts, count);
+    }
+    return select(ask.plan.pp > one, sequences, min(count, sequences)) * steps;
+  }
+
+  Time<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass, const Device<T>& device) const override {
+    return mlsysim::spill_time(memory, pass.cost.traffic, pass.total, device);
+  }
+
+ private:
+  [[nodiscard]] static PassPrice<T> pass(const PassAsk<T>& ask) {
+    OpList<T> ops;
+    const auto parts = pass_parts(ask.model, ask.plan, ask.device, ask.links, ops);
+    const auto time = overlapped_pass(parts, ask.model, ask.plan, ask.device);
+    return {time.total, time.slot, time.cost.kernels(), time.cost};
+  }
+};
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,160 @@
+#include <mlsysim/price/pricing.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+constexpr std::string_view kDefaults = "zoo/defaults.yaml";
+
+/// Every operator.
+class OperatorPricing final : public Pricing {
+ public:
+  Fidelity fidelity() const override { return Fidelity::operator_level; }
+  ModelView<> model(const Workload& workload, Phase phase, Notes&) const override { return model_view(workload, phase); }
+  Device<> device(const HardwareNode& hardware, const DeviceUse& use, const Conventions& c, Notes& notes) const override {
+    Device<> d = device_view(hardware, use.precision, c, notes, use.phase, use.execution);
+    set_matrix_share(d, use.efficiency);
+    return d;
+  }
+  Links<> links(const Fleet& fleet, const Conventions& c, Notes& notes, Phase phase) const override {
+    return links_view(fleet, c, notes, phase);
+  }
+  Storage training_storage(Precision precision, OptimizerKind optimizer) const override {
+    return mlsysim::training_storage(precision, optimizer);
+  }
+  void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>& slowdown,
+                   const Conventions& c, Notes& notes) const override {
+    plan.overlap = overlap.value_or(c.overlap);
+    if (!overlap) notes.assume("overlap_efficiency", c.overlap, kDefaults);
+    plan.steal = slowdown.value_or(c.overlap_slowdown);
+    if (!slowdown) notes.assume("overlap_slowdown", c.overlap_slowdown, kDefaults);
+  }
+  std::span<const std::string_view> unpriced(PricedInputs) const override { return {}; }
+
+ private:
+  const Pricer<double>& numbers() const override { return operator_pricer<double>(); }
+  const Pricer<Recorded>& recorder() const override { return operator_pricer<Recorded>(); }
+};
+
+/// Totals and classic formulas.
+class TextbookPricing final : public Pricing {
+ public:
+  Fidelity fidelity() const override { return Fidelity::textbook; }
+
+  ModelView<> model(const Workload& w, Phase phase, Notes& notes) const override {
+    ModelView<> v;
+    if (w.has_shape()) v = model_view(w, phase);
+    else v.structure.known = false;
+    v.structure.phase = phase;
+    v.structure.architecture = w.architecture;
+    v.totals = totals_of(w, notes);
+    v.structure.attends = v.totals.hidden > 0 && v.totals.heads > 0;
+    v.structure.per_token = v.totals.hidden > 0 && w.inference.per == WorkUnit::token;
+    if (!v.structure.known && phase != Phase::training && phase != Phase::inference)
+      notes.warn("the KV cache is not counted: the shape of the model is not known");
+    return v;
+  }
+
+  /// Rates are those of the data sheet, arithmetic derated by one share; memory is all there is.
+  Device<> device(const HardwareNode& hardware, const DeviceUse& use, const Conventions& c, Notes& notes) const override {
+    Device<> d;
+    d.matrix_rate = d.vector_rate = rate_at(hardware, use.precision);
+    d.matrix_share = use.efficiency.value_or(c.textbook_efficiency);
+    if (!use.efficiency) notes.assume("efficiency", c.textbook_efficiency, kDefaults);
+    const Data<> weights = use.params * (bytes_per_element(use.precision) * unit::B / unit::param);
+    const MemoryLevel level = memory_level(hardware, weights);
+    d.memory_bandwidth = level.bandwidth;
+    d.memory_capacity = level.capacity;
+    d.dispatch = hardware.dispatch_overhead.value_or(c.dispatch_overhead);
+    if (!hardware.dispatch_overhead) notes.assume("dispatch_overhead", c.dispatch_overhead, kDefaults);
+    d.layer_overhead = c.textbook_layer_overhead;
+    notes.assume("layer_overhead", c.textbook_layer_overhead, kDefaults);
+    if (use.phase == Phase::training || use.phase == Phase::inference) {
+      d.activation_share = c.textbook_activation_share;
+      notes.assume("activation_share", c.textbook_activation_share, kDefaults);
+    }
+    d.gradient_bucket = c.gradient_bucket;
+    d.host_bandwidth = hardware.host_link.bandwidth.value_or(c.host_bandwidth);
+    d.tdp = hardware.power.tdp.value_or(Power<>());
+    d.idle_fraction = c.idle_fraction;
+    return d;
+  }
+
+  /// Every device has one port of the fabric, at the data-sheet rate.
+  Links<> links(const Fleet& fleet, const Conventions& c, Notes& notes, Phase phase) const override {
+    Links<> l = links_view(fleet, c, notes, phase);
+    l.share = 1;
+    if (fleet.fabric != nullptr && fleet.fabric->bandwidth)
+      l.inter_bandwidth = *fleet.fabric->bandwidth / fleet.fabric->oversubscription;
+    return l;
+  }
+  /// An fp32 master copy whatever the format, and gradients in the format itself.
+  Storage training_storage(Precision precision, OptimizerKind optimizer) const override {
+    const double b = bytes_per_element(precision);
+    const double states = optimizer == OptimizerKind::none ? 0.0 : optimizer == OptimizerKind::sgd ? 4.0 : 12.0;
+    return {b, b, b, b, states};
+  }
+  void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>&, const Conventions&,
+                   Notes&) const override {
+    plan.overlap = overlap.value_or(0);
+  }
+  std::span<const std::string_view> unpriced(PricedInputs question) const override {
+    static constexpr std::array<std::string_view, 1> serving{"fleet"};
+    static constexpr std::array<std::string_view, 14> training{
+        "cp_size", "schedule", "shard_size", "recomputed_share", "attention_kernel", "dropout", "kernel_fusion",
+        "gradient_precision", "backward_prefetch", "overlap_slowdown", "tp_overlap", "offload_weights",
+        "offload_activations", "offload_states"};
+    return question == PricedInputs::serving ? std::span<const std::string_view>(serving) : training;
+  }
+
+ private:
+  const Pricer<double>& numbers() const override { return textbook_pricer<double>(); }
+  const Pricer<Recorded>& recorder() const override { return textbook_pricer<Recorded>(); }
+};
+
+}  // namespace
+
+const Pricing& pricing_of(Fidelity fidelity) {
+  static const OperatorPricing operators;
+  static const TextbookPricing textbook;
+  if (fidelity == Fidelity::textbook) return textbook;
+  return operators;
+}
+
+const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes) {
+  return pricing_of(fidelity_or_default(fidelity, workload, notes));
+}
+
+Totals<> totals_of(const Workload& w, Notes& notes) {
+  Totals<> t;
+  if (w.parameters) t.params = *w.parameters;
+  else if (w.has_shape()) t.params = parameter_count(w);
+  else if (!w.model_size)
+    throw InputError({.id = "mlsysim.catalogue.004",
+                      .message = "neither parameters nor a size are known for '" + w.name + "'",
+                      .key = w.name,
+                      .expected = "parameters or model_size",
+                      .hint = "add 'parameters' to the entry"});
+  t.active_params = w.active_parameters ? *w.active_parameters : t.params;
+  if (w.inference.work) {
+    t.work = *w.inference.work;
+  } else {
+    t.work = t.active_params * (2.0 * unit::FLOP / unit::param);
+    notes.assume("inference.work", t.work, "2 FLOP per active weight and unit of work");
+  }
+  const auto stored = w.extra.find("layers");  // of a network whose layers are no transformer blocks
+  t.layers = std::max(1.0, w.shape.layers.value_or(stored == w.extra.end() ? 1 : stored->second));
+  t.hidden = w.shape.hidden.value_or(0);
+  t.heads = w.shape.heads.value_or(0);
+  t.width = t.heads * w.shape.head_dim.value_or(t.heads > 0 ? t.hidden / t.heads : 0);
+  if (w.is_moe()) {
+    t.moe_layers = t.layers - w.moe.dense_layers.value_or(0);
+    t.top_k = w.moe.top_k.value_or(1);
+  }
+  return t;
+}
+
+}  // namespace mlsysim

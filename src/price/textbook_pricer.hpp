@@ -1,0 +1,171 @@
+#pragma once
+// The textbook pricer over any scalar.
+
+#include <mlsysim/physics/activations.hpp>
+#include <mlsysim/physics/collectives.hpp>
+#include <mlsysim/physics/pipeline_bubble.hpp>
+#include <mlsysim/physics/textbook.hpp>
+#include <mlsysim/price/pricer.hpp>
+
+namespace mlsysim::detail {
+
+template <class T>
+class TextbookPricer final : public Pricer<T> {
+ public:
+  /// Tensor and expert parallelism divide work, weights and cache; the stages of a pipeline run in turn and are equal.
+  /// Collectives are not counted. Every part of a prompt is charged the whole context, so that the parts add up to the whole.
+  PassPrice<T> prefill(const PassAsk<T>& ask, const T& prompt) const override {
+    const auto& m = ask.model.totals;
+    const T sharers = ask.plan.tp * ask.plan.ep;
+    const Work<T> work = apply<TextbookPrefillWork, T>({.params = m.active_params, .layers = m.layers, .width = m.width,
+                                                        .new_tokens = ask.plan.new_tokens, .context = prompt,
+                                                        .batch_size = ask.plan.batch}).work;
+    PassPrice<T> out;
+    PassCost<T>& cost = out.cost;
+    cost.work = work / sharers;
+    cost.compute_bound = cost.work / (ask.device.matrix_rate * ask.device.matrix_share);
+    cost.total = cost.compute_bound;
+    out.total = cost.total + ask.device.dispatch;
+    out.slot = cost.total / ask.plan.pp + ask.device.dispatch;
+    out.busy = cost.work / ask.device.matrix_rate;
+    return out;
+  }
+
+  /// Bound by memory: tokens that are checked together are free.
+  PassPrice<T> decode(const PassAsk<T>& ask) const override {
+    const auto& m = ask.model.totals;
+    const T sharers = ask.plan.tp * ask.plan.ep;
+    const Data<T> weights = ask.plan.weight_bytes * m.params / sharers, cache = whole_cache(ask) / sharers;
+    PassPrice<T> out;
+    PassCost<T>& cost = out.cost;
+    out.total = apply<TextbookDecode, T>({.weights = weights, .kv_cache = cache, .bandwidth = ask.device.memory_bandwidth,
+                                          .layer_overhead = ask.device.layer_overhead, .layers = m.layers}).itl;
+    out.slot = out.total / ask.plan.pp;
+    cost.total = out.total;
+    cost.traffic = weights + cache;
+    cost.memory_bound = cost.traffic / ask.device.memory_bandwidth;
+    cost.overhead = out.total - cost.memory_bound;
+    cost.work = Work<T>::from_base(2.0 * m.active_params.base()) * ask.plan.batch * ask.plan.new_tokens / sharers;
+    out.busy = min(cost.work / ask.device.matrix_rate, out.total);
+    return out;
+  }
+
+  PassPrice<T> inference(const PassAsk<T>& ask) const override {
+    const auto& m = ask.model.totals;
+    const auto pass = apply<TextbookPass, T>({.work = m.work, .weights = ask.plan.weight_bytes * m.params,
+                                              .batch_size = ask.plan.batch, .efficiency = ask.device.matrix_share,
+                                              .activation_share = ask.device.activation_share, .layers = m.layers,
+                                              .passes = T{1.0}, .peak = ask.device.matrix_rate,
+                                              .bandwidth = ask.device.memory_bandwidth,
+                                              .layer_overhead = ask.device.layer_overhead, .dispatch = ask.device.dispatch});
+    PassPrice<T> out;
+    out.total = out.slot = pass.latency;
+    out.cost.total = pass.latency;
+    out.cost.compute_bound = pass.latency_compute;
+    out.cost.memory_bound = pass.latency_memory;
+    out.cost.overhead = pass.latency_overhead - ask.device.dispatch;
+    out.cost.work = m.work * ask.plan.batch;
+    out.cost.traffic = pass.traffic;
+    out.busy = min(out.cost.work / ask.device.matrix_rate, out.total);
+    return out;
+  }
+
+  /// Compute and communication one after the other, only the gradient exchange overlapped by a given share.
+  ///
+  /// The replicas lie outermost: `per_node / (tp pp ep)` members of a data-parallel group share a node. Four all-reduces of
+  /// the residual stream per layer join the tensor-parallel parts, two forward and two backward (Shoeybi et al. 2019,
+  /// section 3); each layer of experts dispatches and combines, forward and backward.
+  StepPrice<T> step(const PassAsk<T>& ask, const T& devices, const T& batch, const T& local) const override {
+    const auto& m = ask.model.totals;
+    const auto& p = ask.plan;
+    const auto& d = ask.device;
+    const auto& l = ask.links;
+    const T replica = p.tp * p.pp * p.ep;
+    const T model_passes = 2.0 + p.trainable;
+    const T passes = ask.model.structure.recomputed == part::all ? T(model_passes + 1.0) : model_passes;
+    const T units = ask.model.structure.per_token ? p.new_tokens : T{1.0};
+    const Work<T> sample = m.work * units;
+    const Data<T> weights = p.weight_bytes * m.params;
+    const auto pass = apply<TextbookPass, T>({.work = passes * sample / replica, .weights = weights / replica, .batch_size = local,
+                                              .efficiency = d.matrix_share, .activation_share = d.activation_share,
+                                              .layers = m.layers, .passes = T{3.0}, .peak = d.matrix_rate,
+                                              .bandwidth = d.memory_bandwidth, .layer_overhead = d.layer_overhead,
+                                              .dispatch = d.dispatch});
+    StepPrice<T> out;
+    out.compute = pass.latency_compute;
+    out.memory = pass.latency_memory;
+    out.overhead = pass.latency_overhead;
+    out.kernels = pass.latency;
+    const T together = clamp(floor(l.per_node / replica), T{1.0}, p.dp);
+    out.exchange = apply<HierarchicalAllReduce, T>({.message = p.gradient_bytes * m.params * p.trainable / (p.tp * p.pp),
+                                                    .ranks_per_node = together, .nodes = ceil_div(p.dp, together),
+                                                    .bandwidth_intra = l.intra_bandwidth, .bandwidth_inter = l.inter_bandwidth,
+                                                    .alpha_intra = l.intra_latency, .alpha_inter = l.inter_latency}).time;
+    const T stage_layers = ceil_div(m.layers, p.pp);
+    const Data<T> residual = p.activation_bytes * (local * p.new_tokens * m.hidden);
+    const auto inside = p.tp <= l.per_node;
+    const Time<T> join = apply<RingAllReduce, T>({.message = residual, .ranks = p.tp,
+                                                  .bandwidth = select(inside, l.intra_bandwidth, l.inter_bandwidth),
+                                                  .alpha = select(inside, l.intra_latency, l.inter_latency)}).time;
+    out.tensor_parallel = 4.0 * stage_layers * join;
+    const Time<T> route = apply<AllToAll, T>({.message = residual * m.top_k, .ranks = p.ep, .bandwidth = l.inter_bandwidth,
+                                              .alpha = l.inter_latency}).time;
+    out.expert_parallel = 4.0 * ceil_div(m.moe_layers, p.pp) * route;
+    out.bubble = out.kernels * apply<BubbleOverhead, T>({.pp_size = p.pp, .microbatch_count = p.microbatches,
+                                                         .v_stages = p.virtual_stages}).bubble_overhead;
+    out.slots = out.kernels;
+    out.exposed_communication = out.exchange * (1.0 - p.overlap) + out.tensor_parallel + out.expert_parallel;
+    out.total = out.kernels + out.exposed_communication + out.bubble;
+    out.model_work = model_passes * sample * batch;
+    out.again = passes / model_passes;
+    out.busy = min(out.model_work * out.again / (d.matrix_rate * devices), out.total);
+    return out;
+  }
+
+  StageDemands<T> pass_demands(const PassAsk<T>& ask) const override {
+    const T devices = ask.plan.tp * ask.plan.pp * ask.plan.ep;
+    MemoryDemand<T> demand;
+    demand.dense_params = ask.model.totals.params / devices;
+    demand.kv_cache = whole_cache(ask) / devices;
+    return {demand, demand};
+  }
+  /// Weights, gradients and states are divided evenly over tp, pp and ep; activations follow Korthikanti et al. (2022) table 2
+  /// for ceil(layers / pp) layers.
+  StageDemands<T> step_demands(const PassAsk<T>& ask) const override {
+    const auto& m = ask.model.totals;
+    const auto& p = ask.plan;
+    const auto& s = ask.model.structure;
+    MemoryDemand<T> demand;
+    demand.dense_params = m.params / (p.tp * p.pp * p.ep);
+    demand.bucket = ask.device.gradient_bucket;
+    if (!ask.model.layers.empty()) {
+      // The list is the only place that knows a convolutional network's activations.
+      OpList<T> ops;
+      Plan<T> alone = p;
+      alone.tp = alone.pp = alone.ep = alone.cp = T{1.0};
+      demand.activations = forward_totals(s, ask.model.shape, ask.model.layers, alone, ops).stage(T{1.0}, T{1.0}).kept;
+    } else if (s.attends) {
+      const auto layer = apply<TransformerActivations, T>({.seq_len = p.new_tokens, .batch_size = p.batch, .hidden = m.hidden,
+                                                           .heads = m.heads, .element_bytes = p.activation_bytes, .tp_size = p.tp,
+                                                           .sequence_parallel = T{s.sequence_parallel ? 1.0 : 0.0}});
+      // The closed forms know these three; recomputing one module is counted like none.
+      const Data<T> each = s.recomputed == part::all ? layer.full : s.recomputed == part::core ? layer.selective : layer.none;
+      demand.activations = each * max(T{1.0}, T(ceil_div(m.layers, p.pp))) * min(p.pp, p.microbatches);
+      const Data<T> sent = 2.0 * p.batch * p.new_tokens * m.hidden * p.activation_bytes;
+      demand.buffers = select(p.pp > T{1.0}, sent, Data<T>());
+    }
+    return {demand, demand};
+  }
+  Data<T> cache(const PassAsk<T>& ask) const override { return whole_cache(ask); }
+
+  /// There is no model of a pipeline or of memory for which the batch would be divided.
+  T default_microbatches(const PassAsk<T>& /*ask*/, const T& /*local*/, const T& steps) const override { return steps; }
+
+  /// Extra time of bytes that do not fit and come over the host link instead of from memory.
+  Time<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& /*pass*/, const Device<T>& d) const override {
+    const Data<T> spill = min(max(memory.total - memory.capacity, Data<T>()), memory.weights);
+    return max(spill / d.host_bandwidth - spill / d.memory_bandwidth, Time<T>());
+  }
+};
+
+}  // namespace mlsysim::detail
