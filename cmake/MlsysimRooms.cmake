@@ -1,7 +1,7 @@
 # Rooms and parts. A room is a folder of include/mlsysim and src with one CMakeLists.txt that lists its files; a part
 # is a library made of rooms:
 #
-#   core     units scalars table tape physics spec lowering resolve     no threads, files, dlopen or clock
+#   core     units scalars table tape physics spec lowering resolve price answer   no threads, files, dlopen or clock
 #   zoo      zoo                                                         yaml-cpp inside
 #   mlsysim  catalogue pipeline engine explore plugin report validation
 #

@@ -128,7 +128,7 @@ Device<> device_view(const HardwareNode& hardware, Precision precision, const Co
   set_rates(d, hardware, precision, c, notes);
   const MemoryLevel level = memory_level(hardware, Data<>());
   d.memory_bandwidth = hardware.memory.bandwidth.value_or(level.bandwidth);
-  d.memory_capacity = hardware.memory.capacity.value_or(level.capacity);
+  d.memory_capacity = level.capacity;
   // The context of a framework is a habit of big machines: it never takes more than a twentieth of a small one.
   d.reserve = min(c.memory_reserve, d.memory_capacity * 0.05);
   d.fragmentation = c.memory_fragmentation;

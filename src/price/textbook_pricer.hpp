@@ -39,7 +39,9 @@ class TextbookPricer final : public Pricer<T> {
     PassPrice<T> out;
     PassCost<T>& cost = out.cost;
     out.total = apply<TextbookDecode, T>({.weights = weights, .kv_cache = cache, .bandwidth = ask.device.memory_bandwidth,
-                                          .layer_overhead = ask.device.layer_overhead, .layers = m.layers}).itl;
+                                          // A draft runs inside the target's step.
+                                          .layer_overhead = ask.model.structure.drafting ? Time<T>() : ask.device.layer_overhead,
+                                          .layers = m.layers}).itl;
     out.slot = out.total / ask.plan.pp;
     cost.total = out.total;
     cost.traffic = weights + cache;

@@ -69,7 +69,8 @@ Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& w
 
 MemoryLevel memory_level(const HardwareNode& hardware, Data<> weights) {
   const auto& m = hardware.memory;
-  const Data<> capacity = m.capacity.value_or(m.sram_capacity.value_or(m.flash_capacity.value_or(Data<>())));
+  // What programs can use, where that is known to be less.
+  const Data<> capacity = m.usable_capacity ? *m.usable_capacity : m.capacity.value_or(m.sram_capacity.value_or(m.flash_capacity.value_or(Data<>())));
   if (m.sram_capacity && m.sram_bandwidth && weights <= *m.sram_capacity && (weights > Data<>() || !m.bandwidth))
     return {*m.sram_bandwidth, capacity, "sram"};
   if (m.flash_bandwidth && !m.bandwidth) return {*m.flash_bandwidth, capacity, "flash"};
@@ -195,6 +196,8 @@ Storage inference_storage(Precision precision, std::optional<Precision> kv_preci
   const double kv = kv_precision ? bytes_per_element(*kv_precision) : (b < 1 ? 2.0 : b);
   return {b, std::max(b, 2.0), kv, 0, 0};
 }
+
+std::string_view kv_format_words(Precision precision) { return bytes_per_element(precision) < 1 ? "16 bits" : name_of(precision); }
 
 Storage training_storage(Precision precision, OptimizerKind optimizer) {
   // Formats below 16 bits are formats of the arithmetic; weights and gradients are then kept at 16 bits.

@@ -17,7 +17,7 @@ SUFFIXES = {".hpp", ".h", ".cpp", ".c", ".inl"}
 TOP_HEADERS = {"fwd.hpp", "version.hpp", "export.hpp"}
 
 # Rooms that also compile where there are no threads, files or clock.
-CORE_ROOMS = {"units", "scalars", "table", "tape", "physics", "spec", "lowering", "resolve"}
+CORE_ROOMS = {"units", "scalars", "table", "tape", "physics", "spec", "lowering", "resolve", "price", "answer"}
 CORE_FORBIDDEN = {"thread", "mutex", "shared_mutex", "condition_variable", "future", "chrono", "ctime", "time.h",
                   "fstream", "filesystem", "iostream", "cstdio", "stdio.h", "dlfcn.h", "unistd.h"}
 

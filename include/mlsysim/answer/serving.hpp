@@ -23,7 +23,6 @@ struct ServingViews {
   Bandwidth<T> transfer;             ///< over which their cache moves
   bool drafts = false;               ///< a small model proposes tokens
   ModelView<T> draft;
-  Device<T> draft_device;
   Plan<T> draft_plan;
   T acceptance{0.0}, drafted{0.0};   ///< probability that a proposal is kept; proposals a verification
 };
@@ -127,7 +126,7 @@ template <class T>
     draft_plan.batch = plan.batch;
     draft_plan.new_tokens = one;
     draft_plan.context = plan.context;
-    const Time<T> draft = pricer.decode({v.draft, draft_plan, v.draft_device, v.links}).total;
+    const Time<T> draft = pricer.decode({v.draft, draft_plan, v.decode_device, v.links}).total;
     check.new_tokens = v.drafted + 1.0;
     check.context = plan.context + v.drafted;
     const PassPrice<T> verify = pricer.decode({v.prefill, check, v.decode_device, v.links});
@@ -154,7 +153,7 @@ template <class T>
     draft_plan.batch = share.sequences;
     draft_plan.new_tokens = one;
     draft_plan.context = final_context;
-    const auto held = pricer.pass_memory({v.draft, draft_plan, v.draft_device, v.links});
+    const auto held = pricer.pass_memory({v.draft, draft_plan, v.decode_device, v.links});
     const Data<T> more = held.weights + held.kv_cache;
     out.memory.weights += held.weights;
     out.memory.kv_cache += held.kv_cache;

@@ -68,6 +68,7 @@ struct Structure {
   bool per_operator = false; ///< recomputes all but attention and every second product
   bool known = true;         ///< the shape is known, so that operators can be listed
   bool attends = true;       ///< a transformer, of which closed forms of the activations hold
+  bool drafting = false;     ///< proposes tokens inside the step of another model
   bool per_token = false;    ///< the published work is that of a token, not of a sample
   bool prefetch = true;      ///< the weights of the next block are gathered while the backward pass works on this one
 };

@@ -64,6 +64,8 @@ struct Storage {
 /// Inference: weights at `precision`; activations at 2 B or the precision if wider; KV at `kv_precision`, by default
 /// `precision` when it has at least 8 bits, else 16 bits.
 [[nodiscard]] Storage inference_storage(Precision precision, std::optional<Precision> kv_precision);
+/// The format in which keys and values are kept where nobody names one.
+[[nodiscard]] std::string_view kv_format_words(Precision precision);
 /// Training: weights, gradients and activations at 16 bits for formats of 16 bits and less, else at the format; the
 /// optimizer adds its moments and, beside narrow weights, an fp32 master copy.
 [[nodiscard]] Storage training_storage(Precision precision, OptimizerKind optimizer);

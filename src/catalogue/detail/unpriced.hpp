@@ -6,12 +6,17 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace mlsysim::detail {
 
-using FieldNames = std::initializer_list<std::string_view>;
+/// Names of fields: a list in braces or a table of them.
+struct FieldNames : std::span<const std::string_view> {
+  FieldNames(std::initializer_list<std::string_view> names) : span(names.begin(), names.size()) {}
+  FieldNames(std::span<const std::string_view> names) : span(names) {}
+};
 
 /// The fields among `names` that differ from their default, with commas; empty where there are none.
 template <class In> std::string given_among(const In& in, FieldNames names) {
