@@ -4,7 +4,6 @@
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/compression.hpp>
-#include <mlsysim/catalogue/textbook.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/compression.hpp>
 #include <mlsysim/physics/roofline.hpp>

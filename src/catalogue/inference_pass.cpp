@@ -3,7 +3,6 @@
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/inference_pass.hpp>
-#include <mlsysim/catalogue/textbook.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/energy.hpp>
 #include <mlsysim/physics/roofline.hpp>

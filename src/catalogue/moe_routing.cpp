@@ -2,7 +2,6 @@
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/moe_routing.hpp>
-#include <mlsysim/catalogue/textbook.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/collectives.hpp>
 #include <mlsysim/physics/routing.hpp>

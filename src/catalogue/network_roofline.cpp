@@ -1,7 +1,6 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/network_roofline.hpp>
 
-#include <mlsysim/catalogue/textbook.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/requirements.hpp>
 #include <mlsysim/physics/roofline.hpp>

@@ -4,7 +4,6 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/checkpoint.hpp>
 #include <mlsysim/catalogue/models/reliability.hpp>
-#include <mlsysim/catalogue/textbook.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/physics/resilience.hpp>

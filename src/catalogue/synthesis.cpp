@@ -3,7 +3,6 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/solvers/synthesis.hpp>
 
-#include <mlsysim/catalogue/textbook.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/requirements.hpp>
 

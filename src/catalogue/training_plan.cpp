@@ -2,8 +2,6 @@
 #include "detail/training_plan.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/answer/replicas.hpp>
-#include <mlsysim/catalogue/core/training.hpp>
 
 #include <fmt/format.h>
 
@@ -43,36 +41,19 @@ namespace {
                      .hint = "lower it, or raise batch_size"});
 }
 
-/// Micro-batches of one replica and step.
-double microbatches_of(const DistributedModel::Inputs& in, const Layout& layout, Fidelity fidelity, Notes& notes) {
-  if (in.microbatch_size) {
-    const double local_batch = layout.local_batch;
-    const double count = std::ceil(local_batch / *in.microbatch_size);
-    if (in.microbatch_count && *in.microbatch_count * in.gradient_accumulation_steps != count)
-      throw DomainError({.id = "mlsysim.catalogue.031",
-                         .message = "the micro-batches do not make up the batch of a replica",
-                         .key = "microbatch_size, microbatch_count",
-                         .found = fmt::format("{} micro-batches of {} sequences for {} sequences a replica",
-                                              *in.microbatch_count * in.gradient_accumulation_steps,
-                                              *in.microbatch_size, local_batch),
-                         .expected = fmt::format("{} micro-batches", count),
-                         .hint = "give one of the two"});
-    if (!in.microbatch_count) warn_of_idle(in, {"gradient_accumulation_steps"}, "where microbatch_size divides the batch", notes);
-    return count;
-  }
-  if (in.microbatch_count) return *in.microbatch_count * in.gradient_accumulation_steps;
-  Notes quiet;
-  PassViews<> v;
-  if (fidelity == Fidelity::operator_level) {
-    v = training_views(in, *in.fleet->node->accelerator, layout, quiet);
-    v.links = links_view(*in.fleet, conventions_or_standard(in.conventions), quiet);
-  }
-  return microbatches_by_default(in, v, layout.local_batch, fidelity, notes);
+[[noreturn]] void refuse_microbatches(const DistributedModel::Inputs& in, double local_batch, double count) {
+  throw DomainError({.id = "mlsysim.catalogue.031",
+                     .message = "the micro-batches do not make up the batch of a replica",
+                     .key = "microbatch_size, microbatch_count",
+                     .found = fmt::format("{} micro-batches of {} sequences for {} sequences a replica",
+                                          *in.microbatch_count * in.gradient_accumulation_steps, *in.microbatch_size, local_batch),
+                     .expected = fmt::format("{} micro-batches", count),
+                     .hint = "give one of the two"});
 }
 
 }  // namespace
 
-Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& notes) {
+Layout layout_of(const DistributedModel::Inputs& in, Notes& notes) {
   Layout l;
   l.devices = in.fleet->total_accelerators();
   const double replica = in.tp_size * in.pp_size * in.ep_size * in.cp_size;
@@ -84,23 +65,45 @@ Layout layout_of(const DistributedModel::Inputs& in, Fidelity fidelity, Notes& n
   if (in.shard_size && (*in.shard_size > holders || std::fmod(holders, *in.shard_size) != 0)) refuse_shards(*in.shard_size, holders);
   l.local_batch = share_batch(in.batch_size, l.dp).sequences;
   if (in.gradient_accumulation_steps > l.local_batch) refuse_steps(in.gradient_accumulation_steps, l.local_batch, l.dp);
-  const auto divided = divide_batch(l.local_batch, microbatches_of(in, l, fidelity, notes));
-  l.microbatches = divided.microbatches;
-  l.microbatch = divided.microbatch;
-  if (l.microbatch * l.microbatches != l.local_batch || (in.microbatch_size && *in.microbatch_size != l.microbatch))
+  if (in.microbatch_size && in.microbatch_count) {
+    const double count = std::ceil(l.local_batch / *in.microbatch_size);
+    if (*in.microbatch_count * in.gradient_accumulation_steps != count) refuse_microbatches(in, l.local_batch, count);
+  }
+  return l;
+}
+
+void note_default_microbatches(const TrainingViews<>& v, double local, double count, Notes& notes) {
+  const double steps = v.accumulation_steps;
+  if (steps > 1 && notes.wanted()) {
+    TrainingViews<> without = v;
+    without.accumulation_steps = 1;
+    Plan<> plan = training_plan(v);
+    if (std::min(microbatches_asked(without, plan, local), local) == std::min(count, local))
+      notes.warn("no effect where micro-batches are as small without: gradient_accumulation_steps");
+  }
+  notes.assume("microbatch_count", count, v.plan.pp > 1 && count > steps ? "one sequence for each expert-parallel rank, as a pipeline wants many"
+                                          : count > steps ? "the batch of a replica, divided until it fits in memory"
+                                                          : "the batch of a replica at once, or its part of an accumulation step");
+}
+
+void check_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& v, const Layout& l, double count, double size,
+                        Notes& notes) {
+  if (v.division == Microbatches::by_default) note_default_microbatches(v, l.local_batch, count, notes);
+  if (in.microbatch_size && !in.microbatch_count)
+    warn_of_idle(in, {"gradient_accumulation_steps"}, "where microbatch_size divides the batch", notes);
+  if (size * count != l.local_batch || (in.microbatch_size && *in.microbatch_size != size))
     notes.warn([&] {
       return fmt::format("{:g} sequences of a replica do not divide into {}: {:g} micro-batches are priced, each of {:g}", l.local_batch,
                          in.microbatch_size ? fmt::format("micro-batches of {:g}", *in.microbatch_size)
-                                            : fmt::format("{:g} micro-batches", l.microbatches),
-                         l.microbatches, l.microbatch);
+                                            : fmt::format("{:g} micro-batches", count),
+                         count, size);
     });
-  warn_of_uneven_ranks(l.microbatch, in.ep_size, notes);
-  if (in.v_stages > 1 && in.pp_size > 1 && std::fmod(l.microbatches, in.pp_size) != 0)
+  warn_of_uneven_ranks(size, in.ep_size, notes);
+  if (in.v_stages > 1 && in.pp_size > 1 && std::fmod(count, in.pp_size) != 0)
     notes.warn([&] {
       return fmt::format("an interleaved schedule takes micro-batches in groups of {:g}: {:g} are priced as if they filled them",
-                         in.pp_size, l.microbatches);
+                         in.pp_size, count);
     });
-  return l;
 }
 
 void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout, Notes& notes) {
@@ -112,17 +115,6 @@ void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout
   if (in.optimizer == OptimizerKind::none) warn_of_idle(in, {"offload_states"}, "without an optimizer", notes);
   if (layout.dp == 1) warn_of_idle(in, {"congestion_factor"}, "with one replica", notes);
   if (in.workload->architecture == Architecture::cnn) warn_of_idle(in, {"attention_kernel", "dropout"}, "on a model without attention", notes);
-}
-
-void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware, const Conventions& c, Notes& notes) {
-  if (kernel != AttentionKernel::flash1 && kernel != AttentionKernel::flash2) return;
-  // Where nothing is said the second generation is the present one.
-  const double second = hardware.efficiency.flash2.value_or(1.0);
-  if (hardware.efficiency.flash2) notes.assume("flash2", second, "the device's zoo entry");
-  device.attention_share *= second;
-  if (kernel == AttentionKernel::flash2) return;
-  device.attention_share *= c.flash1_ratio;
-  notes.assume("flash1_ratio", c.flash1_ratio, "zoo/defaults.yaml");
 }
 
 }  // namespace mlsysim::detail

@@ -2,7 +2,6 @@
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/weight_streaming.hpp>
-#include <mlsysim/catalogue/textbook.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/batching.hpp>
 #include <mlsysim/physics/routing.hpp>

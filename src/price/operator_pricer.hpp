@@ -29,6 +29,8 @@ template <class T>
   out.host_transfer = step.host_transfer;
   const Time<T> kernels = passes.kernels() * m + update.kernels();
   out.exposed_communication = max(out.total - kernels - out.overhead - out.bubble, Time<T>());
+  out.work = passes.work * m + update.work;
+  out.traffic = passes.traffic * m + update.traffic;
   out.again = max(T{1.0}, T(passes.work / (passes.work - step.stage.recompute.work)));
   return out;
 }

@@ -9,6 +9,18 @@ namespace {
 
 constexpr std::string_view kDefaults = "zoo/defaults.yaml";
 
+/// Lowers the rate of attention to that of an earlier generation of kernels.
+void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware, const Conventions& c, Notes& notes) {
+  if (kernel != AttentionKernel::flash1 && kernel != AttentionKernel::flash2) return;
+  // Where nothing is said the second generation is the present one.
+  const double second = hardware.efficiency.flash2.value_or(1.0);
+  if (hardware.efficiency.flash2) notes.assume("flash2", second, "the device's zoo entry");
+  device.attention_share *= second;
+  if (kernel == AttentionKernel::flash2) return;
+  device.attention_share *= c.flash1_ratio;
+  notes.assume("flash1_ratio", c.flash1_ratio, "zoo/defaults.yaml");
+}
+
 /// Every operator.
 class OperatorPricing final : public Pricing {
  public:
@@ -16,6 +28,15 @@ class OperatorPricing final : public Pricing {
   ModelView<> model(const Workload& workload, Phase phase, Notes&) const override { return model_view(workload, phase); }
   Device<> device(const HardwareNode& hardware, const DeviceUse& use, const Conventions& c, Notes& notes) const override {
     Device<> d = device_view(hardware, use.precision, c, notes, use.phase, use.execution);
+    if (use.phase == Phase::training) {
+      if (bytes_per_element(use.precision) < 2) {
+        // Narrow formats are for products with weights inside the blocks; attention and the output head stay at 16 bits.
+        const double rates = rate_at(hardware, Precision::bf16) / rate_at(hardware, use.precision);
+        d.attention_share *= rates;
+        d.wide_ratio = rates * hardware.efficiency.matrix.value_or(c.matrix_share) / d.matrix_share;
+      }
+      slow_attention(d, use.kernel, hardware, c, notes);
+    }
     set_matrix_share(d, use.efficiency);
     return d;
   }

@@ -120,6 +120,8 @@ class TextbookPricer final : public Pricer<T> {
     out.total = out.kernels + out.exposed_communication + out.bubble;
     out.model_work = model_passes * sample * batch;
     out.again = passes / model_passes;
+    out.work = passes * sample / replica * local;
+    out.traffic = pass.traffic;
     out.busy = min(out.model_work * out.again / (d.matrix_rate * devices), out.total);
     return out;
   }

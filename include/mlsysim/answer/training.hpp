@@ -26,6 +26,7 @@ struct TrainingViews {
   Microbatches division = Microbatches::by_default;
   T microbatch_size{1.0}, microbatch_count{1.0}, accumulation_steps{1.0};
   bool sequences = true;            ///< the workload has a token axis
+  bool spills = false;              ///< what does not fit is fetched over the host link, instead of being refused
 };
 
 template <class T = double>
@@ -38,6 +39,8 @@ struct TrainingNumbers {
   TokenRate<T> token_throughput;
   T mfu{0.0}, hfu{0.0}, scaling_efficiency{0.0}, utilization{0.0};
   T dp_size{1.0}, microbatch_count{1.0}, microbatch_size{1.0};
+  Intensity<T> arithmetic_intensity;
+  Data<T> spilled;
   MemoryBreakdown<T> memory;
 
   static constexpr auto fields() {
@@ -65,6 +68,8 @@ struct TrainingNumbers {
         field(&R::dp_size, "dp_size", "", "data-parallel replicas"),
         field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
         field(&R::microbatch_size, "microbatch_size", "", "sequences of one micro-batch"),
+        field(&R::arithmetic_intensity, "arithmetic_intensity", "FLOP/B", "work per byte moved"),
+        field(&R::spilled, "spilled", "GB", "bytes that do not fit and are fetched over the host link"),
         field(&R::memory, "memory", "", "memory of the fullest device by use"));
   }
 };
@@ -120,9 +125,18 @@ template <class T>
   const StepPrice<T> step = pricer.step(ask, v.accelerators, v.batch, share.sequences);
   TrainingNumbers<T> out;
   const Time<T> congestion = step.exchange * (plan.congestion - 1.0);
-  out.step_latency = step.total * plan.straggler + congestion;
+  out.memory = pricer.step_memory(ask);
+  Time<T> fetched;
+  if (v.spills) {
+    PassPrice<T> pass;
+    pass.total = step.total;
+    pass.cost.traffic = step.traffic;
+    out.spilled = max(out.memory.total - out.memory.capacity, Data<T>());
+    fetched = pricer.spill_time(out.memory, pass, v.device);
+  }
+  out.step_latency = step.total * plan.straggler + congestion + fetched;
   out.latency_compute = step.compute;
-  out.latency_memory = step.memory;
+  out.latency_memory = step.memory + fetched;
   out.latency_overhead = step.overhead;
   out.latency_network = step.exposed_communication + congestion;
   out.comm_overhead = step.communication() + congestion;
@@ -143,7 +157,7 @@ template <class T>
   out.microbatch_size = plan.batch;
   out.fleet_throughput = Samples<T>::from_base(v.batch) / out.step_latency;
   out.token_throughput = Tokens<T>::from_base(v.batch * v.seq_len) / out.step_latency;
-  out.memory = pricer.step_memory(ask);
+  out.arithmetic_intensity = step.work / step.traffic;
   return out;
 }
 

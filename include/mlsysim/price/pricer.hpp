@@ -38,6 +38,8 @@ struct StepPrice {
   Time<T> exchange;  ///< gradients and weights over the replicas, before overlap
   Time<T> tensor_parallel, expert_parallel, context_parallel, pipeline_parallel, host_transfer;  ///< before overlap
   Time<T> exposed_communication;  ///< what the step waits for
+  Work<T> work;        ///< of a device, recomputation and update included
+  Data<T> traffic;     ///< of a device
   Work<T> model_work;  ///< forward and backward passes of the whole model over the whole batch
   T again{1.0};        ///< work that runs over the work that the model needs
 

@@ -19,6 +19,7 @@ struct DeviceUse {
   Params<> params{};                     ///< of the model: small ones may work from memory on the chip
   std::optional<double> efficiency{};    ///< of the caller, over the peak rate
   std::optional<Execution> execution{};  ///< how kernels are launched
+  AttentionKernel kernel = AttentionKernel::fused;  ///< generation of the attention kernel
 };
 
 /// Questions whose inputs a pricing may not price.
