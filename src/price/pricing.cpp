@@ -22,7 +22,7 @@ void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode
 }
 
 /// Every operator.
-class OperatorPricing final : public Pricing {
+class OperatorPricing : public Pricing {
  public:
   Fidelity fidelity() const override { return Fidelity::operator_level; }
   ModelView<> model(const Workload& workload, Phase phase, Notes&) const override { return model_view(workload, phase); }
@@ -58,6 +58,13 @@ class OperatorPricing final : public Pricing {
  private:
   const Pricer<double>& numbers() const override { return operator_pricer<double>(); }
   const Pricer<Recorded>& recorder() const override { return operator_pricer<Recorded>(); }
+};
+
+/// The same views, read by the roofline.
+class RooflinePricing final : public OperatorPricing {
+ private:
+  const Pricer<double>& numbers() const override { return roofline_pricer<double>(); }
+  const Pricer<Recorded>& recorder() const override { return roofline_pricer<Recorded>(); }
 };
 
 /// Totals and classic formulas.
@@ -122,6 +129,7 @@ class TextbookPricing final : public Pricing {
                    Notes&) const override {
     plan.overlap = overlap.value_or(0);
   }
+  bool prices_engines() const override { return false; }
   std::span<const std::string_view> unpriced(PricedInputs question) const override {
     static constexpr std::array<std::string_view, 1> serving{"fleet"};
     static constexpr std::array<std::string_view, 14> training{
@@ -143,6 +151,11 @@ const Pricing& pricing_of(Fidelity fidelity) {
   static const TextbookPricing textbook;
   if (fidelity == Fidelity::textbook) return textbook;
   return operators;
+}
+
+const Pricing& roofline_pricing() {
+  static const RooflinePricing roofline;
+  return roofline;
 }
 
 const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes) {
