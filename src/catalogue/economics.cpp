@@ -1,10 +1,8 @@
 #include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/catalogue/models/sustainability.hpp>
+#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/table/take_fields.hpp>
 #include <mlsysim/price/views.hpp>
-#include <mlsysim/physics/carbon.hpp>
-#include <mlsysim/physics/cost.hpp>
-#include <mlsysim/physics/energy.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -24,7 +22,7 @@ struct Environment {
   WaterIntensity<> wue;
 };
 
-Environment environment_of(const SustainabilityModel::Inputs& in, const Conventions& c, Notes& notes) {
+Environment environment_of(const EconomicsModel::Inputs& in, const Conventions& c, Notes& notes) {
   const Datacenter* facility = in.datacenter != nullptr ? in.datacenter : in.fleet->datacenter;
   Environment e{in.grid, c.pue, c.wue};
   if (e.grid == nullptr && facility != nullptr) e.grid = facility->grid;
@@ -60,7 +58,7 @@ MoneyPerEnergy<> electricity_price(std::string_view grid, const Conventions& c, 
 
 }  // namespace
 
-SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& notes) const {
+PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes, std::optional<Carbon<>> embodied) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const HardwareNode& device = *in.fleet->node->accelerator;
   if (!device.power.tdp)
@@ -70,80 +68,79 @@ SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& 
                       .expected = "a thermal design power",
                       .hint = "give the device power: {tdp: ...}"});
   const Environment e = environment_of(in, c, notes);
-  const double devices = in.fleet->total_accelerators();
-  const Time<> period = in.duration_days * unit::d;
-  const auto drawn = EnergyProportional::solve<double>(
-      {.tdp = *device.power.tdp, .utilization = in.utilization.value_or(in.mfu), .time = period, .idle_fraction = c.idle_fraction});
+  PreparedMacro out;
+  auto& v = out.views;
+  out.region = e.grid->name;
+  v.tdp = *device.power.tdp;
+  v.idle_fraction = c.idle_fraction;
   notes.assume("idle_fraction", c.idle_fraction, kDefaults);
   notes.assume("host_power", Power<>(), "accelerators only: processors, adapters and storage of the nodes are not counted");
-
-  std::optional<Carbon<>> embodied = in.embodied_carbon_per_device;
+  v.accelerators = in.fleet->total_accelerators();
+  v.utilization = in.utilization.value_or(in.mfu);
+  v.period = in.duration_days * unit::d;
+  v.infrastructure = in.infrastructure_multiplier;
+  auto& f = v.facility;
+  f.pue = e.pue;
+  f.wue = e.wue;
+  f.carbon_intensity = e.grid->carbon_intensity;
   if (!embodied) embodied = device.embodied_carbon;
-  if (!embodied) notes.assume("embodied_carbon_per_device", Carbon<>(), "not known for " + device.name + ": counted as zero");
+  out.has_embodied = embodied.has_value();
+  f.embodied_carbon = embodied.value_or(Carbon<>());
+  if (!out.has_embodied)
+    notes.warn([&] {
+      return fmt::format("emissions are at least those of the electricity: those of making {} are not known", device.name);
+    });
   const double years = in.amortization_years.value_or(c.amortization_years);
   if (!in.amortization_years) notes.assume("amortization_years", years, kDefaults);
+  f.lifetime = years * unit::yr;
+  f.maintenance_share = c.maintenance_share;
+  notes.assume("maintenance_share", c.maintenance_share, kDefaults);
+  out.has_price = in.unit_cost.has_value() || device.unit_cost.has_value();
+  v.unit_cost = in.unit_cost ? *in.unit_cost : device.unit_cost.value_or(Money<>());
+  if (!out.has_price)
+    notes.warn([&] {
+      return fmt::format("the cost is at least that of the electricity: the price of {} is not known; unit_cost gives one", device.name);
+    });
+  v.energy_price = in.kwh_price ? *in.kwh_price : electricity_price(e.grid->name, c, notes);
+  return out;
+}
 
+SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& notes) const {
+  auto asked = fields_of<EconomicsModel::Inputs>(in);
+  asked.kwh_price = MoneyPerEnergy<>();  // nobody asks what it costs
+  asked.unit_cost = Money<>();
+  const auto p = prepare_macro(asked, notes, in.embodied_carbon_per_device);
+  const auto n = macro_numbers(p.views);
   Result r;
-  r.power = drawn.power * devices;
-  r.it_energy = drawn.energy * devices;
-  const auto carbon = CarbonFootprint::solve<double>({.energy = r.it_energy,
-                                                      .pue = e.pue,
-                                                      .carbon_intensity = e.grid->carbon_intensity,
-                                                      .device_carbon = embodied.value_or(Carbon<>()),
-                                                      .devices = devices,
-                                                      .used_time = period,
-                                                      .lifetime = years * unit::yr});
-  r.total_energy = FacilityEnergy::solve<double>({r.it_energy, e.pue}).facility_energy;
-  r.operational_carbon = carbon.operational;
-  r.embodied_carbon = carbon.embodied;
-  r.carbon_footprint = carbon.carbon_footprint;
-  r.water_usage = WaterUse::solve<double>({r.it_energy, e.wue}).water;
-  r.pue = e.pue;
-  r.region_name = e.grid->name;
+  r.power = n.power;
+  r.it_energy = n.it_energy;
+  r.total_energy = n.energy;
+  r.operational_carbon = n.operational_carbon;
+  r.embodied_carbon = n.embodied_carbon;
+  r.carbon_footprint = n.carbon_footprint;
+  r.water_usage = n.water;
+  r.pue = p.views.facility.pue;
+  r.region_name = p.region;
   return r;
 }
 
 EconomicsModel::Result EconomicsModel::solve(const Inputs& in, Notes& notes) const {
-  const Conventions& c = conventions_or_standard(in.conventions);
-  const HardwareNode& device = *in.fleet->node->accelerator;
-  const auto use = SustainabilityModel{}.solve({.fleet = in.fleet,
-                                                .duration_days = in.duration_days,
-                                                .datacenter = in.datacenter,
-                                                .grid = in.grid,
-                                                .mfu = in.mfu,
-                                                .utilization = in.utilization,
-                                                .amortization_years = in.amortization_years,
-                                                .conventions = in.conventions},
-                                               notes);
-  std::optional<Money<>> price = in.unit_cost;
-  if (!price) price = device.unit_cost;
-  if (!price) {
-    notes.assume("unit_cost", Money<>(), "not known for " + device.name + ": counted as zero");
-    notes.warn("capital cost and maintenance are zero because the price of " + device.name + " is not known");
-  }
-  const auto energy_price = in.kwh_price ? *in.kwh_price : electricity_price(use.region_name, c, notes);
-  notes.assume("maintenance_share", c.maintenance_share, kDefaults);
-  const auto cost = TotalCost::solve<double>(
-      {.unit_cost = price.value_or(Money<>()),
-       .devices = in.fleet->total_accelerators(),
-       .used_time = in.duration_days * unit::d,
-       .lifetime = in.amortization_years.value_or(c.amortization_years) * unit::yr,
-       .facility_energy = use.total_energy,
-       .energy_price = energy_price,
-       .infrastructure = in.infrastructure_multiplier,
-       .annual_maintenance = c.maintenance_share});
+  const auto p = prepare_macro(in, notes);
+  const auto n = macro_numbers(p.views);
   Result r;
-  r.capex = cost.capital;
-  r.opex_energy = cost.energy_cost;
-  r.opex_maintenance = cost.maintenance;
-  r.total_opex = cost.energy_cost + cost.maintenance;
-  r.tco = cost.tco;
-  r.it_energy = use.it_energy;
-  r.total_energy = use.total_energy;
-  r.carbon_footprint = use.carbon_footprint;
-  r.water_usage = use.water_usage;
-  r.pue = use.pue;
-  r.region_name = use.region_name;
+  r.opex_energy = n.energy_cost;
+  if (p.has_price) {
+    r.capex = n.capex;
+    r.opex_maintenance = n.maintenance;
+    r.total_opex = n.energy_cost + n.maintenance;
+    r.tco = n.tco;
+  }
+  r.it_energy = n.it_energy;
+  r.total_energy = n.energy;
+  r.carbon_footprint = n.carbon_footprint;
+  r.water_usage = n.water;
+  r.pue = p.views.facility.pue;
+  r.region_name = p.region;
   return r;
 }
 

@@ -3,10 +3,12 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 
+#include <mlsysim/answer/limits.hpp>
+#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/engine/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/price/views.hpp>
-#include <mlsysim/physics/cost.hpp>
 #include <mlsysim/resolve/evaluate.hpp>
 #include <mlsysim/resolve/name_list.hpp>
 #include <mlsysim/resolve/record.hpp>
@@ -16,6 +18,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 
 namespace mlsysim {
 namespace {
@@ -64,46 +67,44 @@ void fill_feasibility(SystemEvaluation& out, const MemoryBreakdown<>& m, const R
   out.remedies = detail::remedies_for(r);
 }
 
+/// The metric of a number that a table of results has.
+template <class Numbers>
+Metric metric_of(const Numbers& numbers, std::string_view name, std::string_view as = {}) {
+  for (const auto& f : describe<Numbers>()) {
+    if (f.name != name) continue;
+    return {std::string(as.empty() ? name : as), std::get<double>(f.read(&numbers)), f.exps, std::string(f.unit), std::string(f.meaning)};
+  }
+  assert(!"a metric is a row of the results");
+  return {};
+}
+template <class Numbers>
+void add_metrics(EvaluationLevel& level, const Numbers& numbers, std::initializer_list<std::string_view> names) {
+  for (const auto name : names) level.metrics.push_back(metric_of(numbers, name));
+}
+
 /// Cost, energy and carbon of running at this load for the period.
-/// @param load  share of the maximum load, between idle power and TDP
-/// @param tokens tokens per second of the fleet, for the cost of one; 0 when there are none
-void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, double load, TokenRate<> tokens, Notes& notes) {
+/// @param per_token whether there are tokens to divide them by
+void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& p, const MacroNumbers<>& n, bool per_token) {
   auto& level = out.macro;
   level.level_name = "macro";
-  const Scenario& s = r.asked();
-  if (!r.hardware().power.tdp) {
+  if (!p.shape.has_power) {
     level.status = LevelStatus::skipped;
     level.summary = fmt::format("no TDP is known for {}, so cost and carbon cannot be computed", r.hardware().name);
     return;
   }
-  const auto e = EconomicsModel{}.solve({.fleet = &r.fleet(),
-                                         .duration_days = s.duration_days,
-                                         .kwh_price = s.kwh_price,
-                                         .datacenter = s.datacenter,
-                                         .grid = s.grid,
-                                         .utilization = load,
-                                         .unit_cost = s.unit_cost,
-                                         .infrastructure_multiplier = s.infrastructure_multiplier,
-                                         .conventions = s.conventions},
-                                        notes);
-  level.metrics = {metric("tco", e.tco, "USD", "total cost of the period"),
-                   metric("capex", e.capex, "USD", "capital cost of the period"),
-                   metric("energy_cost", e.opex_energy, "USD", "electricity"),
-                   metric("maintenance", e.opex_maintenance, "USD", "maintenance"),
-                   metric("energy", e.total_energy, "kWh", "energy of the facility"),
-                   metric("carbon_footprint", e.carbon_footprint, "tCO2e", "operational and embodied"),
-                   metric("water", e.water_usage, "L", "water used on site"),
-                   metric("pue", e.pue, "facility energy over IT energy"),
-                   metric("region", e.region_name, "grid that was charged"),
-                   metric("duration_days", s.duration_days, "period")};
-  const Time<> period = s.duration_days * unit::d;
-  if (tokens > TokenRate<>()) {
-    const auto cost = CostPerToken::solve<double>({.cost_rate = e.tco / period, .token_throughput = tokens});
-    level.metrics.push_back(metric("cost_per_token", cost.cost_per_token, "USD/Mtoken", "all costs over all tokens, always busy"));
-    level.metrics.push_back(metric("energy_per_token", e.total_energy / (tokens * period), "J/token", "energy of the facility over all tokens"));
-    level.metrics.push_back(metric("carbon_per_token", e.carbon_footprint / (tokens * period), "gCO2e/Mtoken", "greenhouse gases over all tokens"));
+  if (p.shape.has_price) add_metrics(level, n, {"tco", "capex"});
+  add_metrics(level, n, {"energy_cost"});
+  if (p.shape.has_price) add_metrics(level, n, {"maintenance"});
+  add_metrics(level, n, {"energy", "carbon_footprint", "water"});
+  level.metrics.push_back(metric("pue", p.inputs.facility.pue, "facility energy over IT energy"));
+  level.metrics.push_back(metric("region", p.region, "grid that was charged"));
+  level.metrics.push_back(metric("duration_days", r.asked().duration_days, "period"));
+  if (per_token) {
+    if (p.shape.has_price) add_metrics(level, n, {"cost_per_token"});
+    add_metrics(level, n, {"energy_per_token", "carbon_per_token"});
   }
-  level.summary = fmt::format("{} and {} in {} days", shown(e.tco), shown(e.carbon_footprint), s.duration_days);
+  const auto cost = p.shape.has_price ? shown(n.tco) : fmt::format("at least {} (the price of {} is not known)", shown(n.energy_cost), r.hardware().name);
+  level.summary = fmt::format("{} and {} in {} days", cost, shown(n.carbon_footprint), r.asked().duration_days);
 }
 
 std::string limit_words(Bottleneck b) {
@@ -117,61 +118,55 @@ std::string limit_words(Bottleneck b) {
   return "memory capacity";
 }
 
-void serve(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
-  const auto request = detail::serve_request(r);
-  const auto a = ServingModel{}.solve(request, notes);
-  const auto share = r.share();
-  const TokenRate<> rate = a.token_throughput * (r.asked().batch_size / request.batch_size);
-  out.fidelity = name_of(a.fidelity);
+void serve(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s, const ScenarioResults<>& n) {
+  const auto& a = n.serving;
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
-  p.metrics = {metric("ttft", a.ttft, "ms", "time to first token"),
-               metric("itl", a.itl, "ms", "inter-token latency"),
-               metric("request_latency", a.request_latency, "ms", "from request to last token"),
-               metric("token_throughput", rate, "token/s", "generated tokens of all devices"),
-               metric("throughput_per_accelerator", rate / r.accelerators(), "token/s", "generated tokens of one device"),
-               metric("prefill_bottleneck", name_of(a.prefill_bottleneck), "what limits the prefill"),
-               metric("bottleneck", name_of(a.bottleneck), "what limits decoding"),
-               metric("prefill_mfu", a.prefill_mfu * share.filled, "model FLOPs utilisation of the prefill"),
-               metric("mfu", a.mfu * share.filled, "model FLOPs utilisation of decoding"),
-               metric("kv_cache_size", a.kv_cache_size, "GB", "keys and values of one replica's batch"),
-               metric("replicas", r.replicas(), "copies of the model")};
+  add_metrics(p, a, {"ttft", "itl", "request_latency", "token_throughput", "throughput_per_accelerator"});
+  const Bottleneck prefill = prefill_limit(a), decode = decode_limit(a);
+  p.metrics.push_back(metric("prefill_bottleneck", name_of(prefill), "what limits the prefill"));
+  p.metrics.push_back(metric("bottleneck", name_of(decode), "what limits decoding"));
+  add_metrics(p, a, {"prefill_mfu", "mfu", "kv_cache_size", "replicas"});
   p.summary = fmt::format("first token after {}, then one every {}; prefill limited by {}, decode by {}",
-                          shown(a.ttft), shown(a.itl), limit_words(a.prefill_bottleneck), limit_words(a.bottleneck));
-  fill_macro(out, r, a.utilization * share.working, rate, notes);
+                          shown(a.ttft), shown(a.itl), limit_words(prefill), limit_words(decode));
+  fill_macro(out, r, s, n.macro, true);
 }
 
-void train(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
-  const auto a = DistributedModel{}.solve(detail::train_request(r), notes);
-  out.fidelity = name_of(a.fidelity);
+void train(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s, const ScenarioResults<>& n, Notes& notes) {
+  const auto& a = n.training;
+  warn_of_microbatches(detail::train_request(r), training_views(s.shape, s.inputs), a, notes);
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
-  p.metrics = {metric("step_latency", a.step_latency_total, "ms", "time of one optimizer step"),
-               metric("latency_compute", a.latency_compute, "ms", "arithmetic of the step"),
-               metric("latency_memory", a.latency_memory, "ms", "memory-bound part of the step"),
-               metric("comm_overhead", a.communication_latency, "ms", "collectives and host transfers before overlap"),
-               metric("pipeline_bubble", a.pipeline_bubble_latency, "ms", "idle time of the pipeline"),
-               metric("fleet_throughput", a.effective_throughput, "sample/s", "sequences or samples per second"),
-               metric("mfu", a.mfu, "model FLOPs utilisation"),
-               metric("hfu", a.hfu, "hardware FLOPs utilisation"),
-               metric("scaling_efficiency", a.scaling_efficiency, "kernel time over step time"),
-               metric("bottleneck", name_of(a.bottleneck), "what limits the step"),
-               metric("dp_size", a.dp_size, "data-parallel replicas"),
-               metric("microbatch_count", a.microbatch_count, "micro-batches per replica and step")};
-  if (a.host_transfer_latency > Time<>())
-    p.metrics.push_back(metric("host_transfer", a.host_transfer_latency, "ms", "of comm_overhead, what crosses the link to host memory"));
-  if (a.token_throughput > TokenRate<>()) {
-    p.metrics.push_back(metric("token_throughput", a.token_throughput, "token/s", "tokens per second"));
-    if (const auto& tokens = r.asked().workload->training.tokens)
-      p.metrics.push_back(metric("training_time", *tokens / a.token_throughput, "d", "time for the published number of tokens"));
+  add_metrics(p, a, {"step_latency", "latency_compute", "latency_memory", "comm_overhead", "pipeline_bubble", "fleet_throughput",
+                     "mfu", "hfu", "scaling_efficiency"});
+  const Bottleneck limit = step_limit(a);
+  p.metrics.push_back(metric("bottleneck", name_of(limit), "what limits the step"));
+  add_metrics(p, a, {"dp_size", "microbatch_count"});
+  if (a.host_transfer > Time<>()) add_metrics(p, a, {"host_transfer"});
+  if (r.asked().workload->shape.hidden) {
+    add_metrics(p, a, {"token_throughput"});
+    if (s.shape.has_tokens) p.metrics.push_back(metric_of(n, "training_time"));
   }
   // Of what a step waits for from outside, the larger part before overlap gives the name.
-  const bool host = a.bottleneck == Bottleneck::network && 2.0 * a.host_transfer_latency > a.communication_latency;
-  p.summary = fmt::format("a step takes {} at {} MFU; limited by {}", shown(a.step_latency_total),
-                          fmt::format("{:.1f} %", 100 * a.mfu), host ? "the link to host memory" : limit_words(a.bottleneck));
-  fill_macro(out, r, a.utilization, a.token_throughput, notes);
+  const bool host = limit == Bottleneck::network && 2.0 * a.host_transfer > a.comm_overhead;
+  p.summary = fmt::format("a step takes {} at {} MFU; limited by {}", shown(a.step_latency),
+                          fmt::format("{:.1f} %", 100 * a.mfu), host ? "the link to host memory" : limit_words(limit));
+  fill_macro(out, r, s, n.macro, r.asked().workload->shape.hidden.has_value());
 }
 
+void infer(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s, const ScenarioResults<>& n) {
+  const auto& a = n.inference;
+  fill_feasibility(out, a.memory, r);
+  auto& p = out.performance;
+  add_metrics(p, a, {"latency", "latency_compute", "latency_memory", "latency_overhead", "throughput", "mfu", "arithmetic_intensity"});
+  p.metrics.push_back(metric_of(a, "energy_per_batch", "energy"));
+  const Bottleneck limit = inference_limit(a);
+  p.metrics.push_back(metric("bottleneck", name_of(limit), "what limits the batch"));
+  p.summary = fmt::format("a batch takes {}; limited by {}", shown(a.latency), limit_words(limit));
+  fill_macro(out, r, s, n.macro, false);
+}
+
+/// A pass that InferencePassModel answers: the steps of a diffusion model, a recurrent state, lookups in tables.
 void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   const auto request = detail::pass_request(r);
   const auto a = InferencePassModel{}.solve(request, notes);
@@ -191,28 +186,27 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
                metric("bottleneck", name_of(a.bottleneck), "what limits the batch")};
   p.summary = fmt::format("a batch takes {}; limited by {}", shown(a.latency), limit_words(a.bottleneck));
   const double busy = std::min(1.0, max(a.latency_compute, a.latency_memory) / a.latency);
-  fill_macro(out, r, busy * share.working, TokenRate<>(), notes);
+  PreparedScenario s = prepare_macro_alone(r, notes);
+  MacroNumbers<> macro;
+  if (s.shape.has_power)
+    macro = macro_numbers<double>({.facility = s.inputs.facility, .tdp = s.inputs.device.tdp, .idle_fraction = s.inputs.device.idle_fraction,
+                                   .accelerators = r.accelerators(), .utilization = busy * share.working,
+                                   .period = r.asked().duration_days * unit::d,
+                                   .infrastructure = r.asked().infrastructure_multiplier, .energy_price = s.inputs.run.kwh_price,
+                                   .unit_cost = s.inputs.run.unit_cost});
+  fill_macro(out, r, s, macro, false);
 }
 
-void infer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
-  if (detail::is_whole_pass(r)) return whole_pass(out, r, notes);
-  const auto a = SingleNodeModel{}.solve(detail::infer_request(r), notes);
-  out.fidelity = name_of(a.fidelity);
-  fill_feasibility(out, a.memory, r);
-  auto& p = out.performance;
-  const auto share = r.share();
-  const SampleRate<> rate = r.asked().batch_size * unit::sample / a.latency;
-  p.metrics = {metric("latency", a.latency, "ms", "time of one batch"),
-               metric("latency_compute", a.latency_compute, "ms", "arithmetic"),
-               metric("latency_memory", a.latency_memory, "ms", "memory traffic"),
-               metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
-               metric("throughput", rate, "sample/s", "samples of all devices"),
-               metric("mfu", a.mfu * share.filled, "model FLOPs utilisation"),
-               metric("arithmetic_intensity", a.arithmetic_intensity, "FLOP/B", "work per byte moved"),
-               metric("energy", a.energy, "J", "energy of one batch on one device"),
-               metric("bottleneck", name_of(a.bottleneck), "what limits the batch")};
-  p.summary = fmt::format("a batch takes {}; limited by {}", shown(a.latency), limit_words(a.bottleneck));
-  fill_macro(out, r, a.utilization * share.working, TokenRate<>(), notes);
+/// The scorecard of a scenario whose numbers one evaluator gives.
+void answer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
+  const auto s = prepare(r, notes);
+  const auto n = scenario_numbers(s.shape, s.inputs);
+  out.fidelity = name_of(s.shape.pricing->fidelity());
+  switch (r.mode()) {
+    case Mode::serve: serve(out, r, s, n); break;
+    case Mode::train: train(out, r, s, n, notes); break;
+    case Mode::infer: infer(out, r, s, n); break;
+  }
 }
 
 /// Inputs of a resolver that the scenario knows: the machine and the workload, and fields of one name and dimension.
@@ -295,11 +289,8 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
   out.mode = name_of(r.mode());
   out.performance.level_name = "performance";
   note_defaults(scenario, r.mode(), notes);
-  switch (r.mode()) {
-    case Mode::serve: serve(out, r, notes); break;
-    case Mode::train: train(out, r, notes); break;
-    case Mode::infer: infer(out, r, notes); break;
-  }
+  if (detail::is_whole_pass(r)) whole_pass(out, r, notes);
+  else answer(out, r, notes);
   if (scenario.also)
     for (const auto name : names_in(*scenario.also)) out.further.push_back(ask_also(name, r, book));
   if (out.feasibility.status == LevelStatus::fail) {

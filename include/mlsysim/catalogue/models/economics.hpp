@@ -50,7 +50,8 @@ struct EconomicsModel : Model<EconomicsModel> {
     }
   };
   struct Result {
-    Money<> capex, opex_energy, opex_maintenance, total_opex, tco;
+    std::optional<Money<>> capex{}, opex_maintenance{}, total_opex{}, tco{};  ///< absent where no price is known
+    Money<> opex_energy;
     Energy<> it_energy, total_energy;
     Carbon<> carbon_footprint;
     Water<> water_usage;
