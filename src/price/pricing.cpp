@@ -130,6 +130,7 @@ class TextbookPricing final : public Pricing {
     plan.overlap = overlap.value_or(0);
   }
   bool prices_engines() const override { return false; }
+  bool lists_operators() const override { return false; }
   std::span<const std::string_view> unpriced(PricedInputs question) const override {
     static constexpr std::array<std::string_view, 1> serving{"fleet"};
     static constexpr std::array<std::string_view, 14> training{

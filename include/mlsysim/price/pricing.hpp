@@ -54,6 +54,8 @@ class Pricing {
                            const Conventions& conventions, Notes& notes) const = 0;
   /// Whether the host time and the scheduling of an engine are part of the price.
   [[nodiscard]] virtual bool prices_engines() const { return true; }
+  /// Whether a time is a sum over operators.
+  [[nodiscard]] virtual bool lists_operators() const { return true; }
   /// Inputs of a question that make no difference here.
   [[nodiscard]] virtual std::span<const std::string_view> unpriced(PricedInputs question) const = 0;
 
