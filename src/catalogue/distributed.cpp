@@ -29,9 +29,25 @@ void warn_of_sizes(const In& in, const Layout& layout, Notes& notes) {
   warn_of_uneven_batch(in.batch_size, layout.dp, notes);
 }
 
+/// The views of a layout that is known: finding it takes several passes over the list.
+PassViews<> prepared(const In& in, const Layout& layout, Notes& notes) {
+  const Conventions& c = conventions_or_standard(in.conventions);
+  warn_of_sizes(in, layout, notes);
+  PassViews<> v = detail::training_views(in, *in.fleet->node->accelerator, layout, notes);
+  set_matrix_share(v.device, in.efficiency);
+  v.model.structure.prefetch = in.backward_prefetch;
+  v.links = links_view(*in.fleet, c, notes);
+  v.plan.overlap = in.overlap_efficiency.value_or(c.overlap);
+  if (!in.overlap_efficiency) notes.assume("overlap_efficiency", c.overlap, "zoo/defaults.yaml");
+  v.plan.steal = in.overlap_slowdown.value_or(c.overlap_slowdown);
+  if (!in.overlap_slowdown) notes.assume("overlap_slowdown", c.overlap_slowdown, "zoo/defaults.yaml");
+  v.plan.tp_overlap = in.tp_overlap;
+  return v;
+}
+
 Out operators(const In& in, const Layout& layout, Notes& notes) {
   detail::warn_of_idle_parts(in, layout, notes);
-  const auto v = prepare_distributed(in, notes);
+  const auto v = prepared(in, layout, notes);
   OpList<> ops;
   const auto answer = training_core(v.model, v.plan, v.device, v.links, layout.devices, in.batch_size, ops);
   const auto& step = answer.step;
@@ -108,20 +124,8 @@ Out textbook(const In& in, const Layout& layout, Precision precision, Notes& not
 }  // namespace
 
 PassViews<> prepare_distributed(const In& in, Notes& notes) {
-  const Conventions& c = conventions_or_standard(in.conventions);
   Notes quiet;
-  const Layout layout = layout_of(in, Fidelity::operator_level, quiet);
-  warn_of_sizes(in, layout, notes);
-  PassViews<> v = detail::training_views(in, *in.fleet->node->accelerator, layout, notes);
-  set_matrix_share(v.device, in.efficiency);
-  v.model.structure.prefetch = in.backward_prefetch;
-  v.links = links_view(*in.fleet, c, notes);
-  v.plan.overlap = in.overlap_efficiency.value_or(c.overlap);
-  if (!in.overlap_efficiency) notes.assume("overlap_efficiency", c.overlap, "zoo/defaults.yaml");
-  v.plan.steal = in.overlap_slowdown.value_or(c.overlap_slowdown);
-  if (!in.overlap_slowdown) notes.assume("overlap_slowdown", c.overlap_slowdown, "zoo/defaults.yaml");
-  v.plan.tp_overlap = in.tp_overlap;
-  return v;
+  return prepared(in, layout_of(in, Fidelity::operator_level, quiet), notes);
 }
 
 TextbookStepViews<> prepare_textbook_distributed(const In& in, Notes& notes) {

@@ -218,8 +218,8 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
     out.model_weights_size = parameter_count(*in.workload) * v.plan.weight_bytes;
     out.kv_cache_size = kv_cache_bytes(*in.workload, v.final_context, in.batch_size, precision) *
                         (v.plan.kv_bytes / (bytes_per_element(precision) * unit::B));
-    kv_transfer = kv_cache_bytes(*in.workload, in.seq_len, in.batch_size, precision) *
-                  (v.plan.kv_bytes / (bytes_per_element(precision) * unit::B));
+    if (apart) kv_transfer = kv_cache_bytes(*in.workload, in.seq_len, in.batch_size, precision) *
+                             (v.plan.kv_bytes / (bytes_per_element(precision) * unit::B));
     if (in.draft_model != nullptr) {
       Plan<> check = v.plan;
       check.new_tokens = draft_tokens + 1;
