@@ -13,7 +13,7 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::string_view kDefaults = "zoo/defaults.yaml";
+constexpr SharedText kDefaults = "zoo/defaults.yaml";
 
 /// Grid, PUE and WUE of a request, every gap filled with a convention that is noted.
 struct Environment {

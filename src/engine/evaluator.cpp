@@ -18,7 +18,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <cstddef>
+#include <cstring>
 
 namespace mlsysim {
 namespace {
@@ -26,22 +29,34 @@ namespace {
 using LevelStatus = EvaluationLevel::Status;
 
 template <class D>
-Metric metric(std::string name, const Quantity<D>& q, std::string unit, std::string meaning) {
+Metric metric(SharedText name, const Quantity<D>& q, SharedText unit, SharedText meaning) {
   return {std::move(name), q.base(), D::exps, std::move(unit), std::move(meaning)};
 }
-Metric metric(std::string name, double x, std::string meaning) { return {std::move(name), x, {}, "", std::move(meaning)}; }
-Metric metric(std::string name, std::string_view words, std::string meaning) {
+Metric metric(SharedText name, double x, SharedText meaning) { return {std::move(name), x, {}, "", std::move(meaning)}; }
+Metric metric(SharedText name, std::string_view words, SharedText meaning) {
   return {std::move(name), std::string(words), {}, "", std::move(meaning)};
+}
+/// A list of metrics, with room for the few that come only sometimes; an initializer list would copy each.
+template <class... M>
+std::vector<Metric> listed(M... metrics) {
+  std::vector<Metric> out;
+  out.reserve(sizeof...(M) + 3);
+  (out.push_back(std::move(metrics)), ...);
+  return out;
 }
 
 std::string shown(const AnyQuantity& q) { return pretty(q, 3); }
+/// Numbers of a sentence that is written later.
+template <class Q>
+std::string shown(const LazyText::Parts& parts, std::size_t i) { return shown(Q::from_base(parts.numbers[i])); }
 
 std::vector<Metric> memory_parts(const MemoryBreakdown<>& m) {
   std::vector<Metric> parts;
+  parts.reserve(8);
   for_each_field<MemoryBreakdown<>>([&](const auto& row) {
     if (row.name == "total" || row.name == "capacity") return;
     if (m.*(row.member) > Data<>())
-      parts.push_back(metric(std::string(row.name), m.*(row.member), "GB", std::string(row.meaning)));
+      parts.push_back(metric(SharedText::lasting(row.name), m.*(row.member), "GB", SharedText::lasting(row.meaning)));
   });
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Metric& a, const Metric& b) { return std::get<double>(a.value) > std::get<double>(b.value); });
@@ -53,26 +68,39 @@ void fill_feasibility(SystemEvaluation& out, const MemoryBreakdown<>& m, const R
   level.level_name = "feasibility";
   const bool fits = m.total <= m.capacity;
   level.status = fits ? LevelStatus::pass : LevelStatus::fail;
-  level.metrics = {metric("memory_used", m.total, "GB", "memory of the fullest device"),
+  level.metrics = listed(metric("memory_used", m.total, "GB", "memory of the fullest device"),
                    metric("memory_capacity", m.capacity, "GB", "memory of one device"),
-                   metric("memory_utilization", m.total / m.capacity, "used over capacity")};
+                   metric("memory_utilization", m.total / m.capacity, "used over capacity"));
   if (!fits) level.metrics.push_back(metric("memory_missing", m.total - m.capacity, "GB", "bytes that do not fit"));
   out.memory = memory_parts(m);
   if (fits) {
-    level.summary = fmt::format("fits: {} of {} on each {}", shown(m.total), shown(m.capacity), r.hardware().name);
+    level.summary = {[](const LazyText::Parts& p) {
+                       return fmt::format("fits: {} of {} on each {}", shown<Data<>>(p, 0), shown<Data<>>(p, 1), p.words[0].view());
+                     },
+                     {{m.total.base(), m.capacity.base()}, {r.hardware().name}}};
     return;
   }
-  level.summary = fmt::format("does not fit: needs {} of {} on each {}, {} too much", shown(m.total), shown(m.capacity),
-                              r.hardware().name, shown(m.total - m.capacity));
+  level.summary = {[](const LazyText::Parts& p) {
+                     return fmt::format("does not fit: needs {} of {} on each {}, {} too much", shown<Data<>>(p, 0), shown<Data<>>(p, 1),
+                                        p.words[0].view(), shown<Data<>>(p, 2));
+                   },
+                   {{m.total.base(), m.capacity.base(), (m.total - m.capacity).base()}, {r.hardware().name}}};
   out.remedies = detail::remedies_for(r);
 }
 
-/// The metric of a number that a table of results has.
+/// The metric of a number that a table of results has, under its own name or another.
 template <class Numbers>
 Metric metric_of(const Numbers& numbers, std::string_view name, std::string_view as = {}) {
-  for (const auto& f : describe<Numbers>()) {
-    if (f.name != name) continue;
-    return {std::string(as.empty() ? name : as), std::get<double>(f.read(&numbers)), f.exps, std::string(f.unit), std::string(f.meaning)};
+  static const auto* fields = new std::vector<std::pair<std::string, FieldInfo>>([] {
+    std::vector<std::pair<std::string, FieldInfo>> out;
+    for (const auto& f : describe<Numbers>()) out.emplace_back(f.name, f);
+    return out;
+  }());
+  for (const auto& [known, f] : *fields) {
+    if (known != name) continue;
+    double value;
+    std::memcpy(&value, reinterpret_cast<const char*>(&numbers) + f.offset, sizeof value);
+    return {SharedText::lasting(as.empty() ? std::string_view(known) : as), value, f.exps, SharedText::lasting(f.unit), SharedText::lasting(f.meaning)};
   }
   assert(!"a metric is a row of the results");
   return {};
@@ -103,11 +131,20 @@ void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, const Prepared
     if (p.shape.has_price) add_metrics(level, n, {"cost_per_token"});
     add_metrics(level, n, {"energy_per_token", "carbon_per_token"});
   }
-  const auto cost = p.shape.has_price ? shown(n.tco) : fmt::format("at least {} (the price of {} is not known)", shown(n.energy_cost), r.hardware().name);
-  level.summary = fmt::format("{} and {} in {} days", cost, shown(n.carbon_footprint), r.asked().duration_days);
+  if (p.shape.has_price)
+    level.summary = {[](const LazyText::Parts& x) {
+                       return fmt::format("{} and {} in {} days", shown<Money<>>(x, 0), shown<Carbon<>>(x, 1), x.numbers[2]);
+                     },
+                     {{n.tco.base(), n.carbon_footprint.base(), r.asked().duration_days}, {}}};
+  else
+    level.summary = {[](const LazyText::Parts& x) {
+                       return fmt::format("at least {} (the price of {} is not known) and {} in {} days", shown<Money<>>(x, 0),
+                                          x.words[0].view(), shown<Carbon<>>(x, 1), x.numbers[2]);
+                     },
+                     {{n.energy_cost.base(), n.carbon_footprint.base(), r.asked().duration_days}, {SharedText(r.hardware().name)}}};
 }
 
-std::string limit_words(Bottleneck b) {
+SharedText limit_words(Bottleneck b) {
   switch (b) {
     case Bottleneck::compute: return "arithmetic";
     case Bottleneck::memory: return "memory bandwidth";
@@ -127,8 +164,11 @@ void serve(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
   p.metrics.push_back(metric("prefill_bottleneck", name_of(prefill), "what limits the prefill"));
   p.metrics.push_back(metric("bottleneck", name_of(decode), "what limits decoding"));
   add_metrics(p, a, {"prefill_mfu", "mfu", "kv_cache_size", "replicas"});
-  p.summary = fmt::format("first token after {}, then one every {}; prefill limited by {}, decode by {}",
-                          shown(a.ttft), shown(a.itl), limit_words(prefill), limit_words(decode));
+  p.summary = {[](const LazyText::Parts& x) {
+                 return fmt::format("first token after {}, then one every {}; prefill limited by {}, decode by {}",
+                                    shown<Time<>>(x, 0), shown<Time<>>(x, 1), x.words[0].view(), x.words[1].view());
+               },
+               {{a.ttft.base(), a.itl.base()}, {limit_words(prefill), limit_words(decode)}}};
   fill_macro(out, r, s, n.macro, true);
 }
 
@@ -149,9 +189,18 @@ void train(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
   }
   // Of what a step waits for from outside, the larger part before overlap gives the name.
   const bool host = limit == Bottleneck::network && 2.0 * a.host_transfer > a.comm_overhead;
-  p.summary = fmt::format("a step takes {} at {} MFU; limited by {}", shown(a.step_latency),
-                          fmt::format("{:.1f} %", 100 * a.mfu), host ? "the link to host memory" : limit_words(limit));
+  p.summary = {[](const LazyText::Parts& x) {
+                 return fmt::format("a step takes {} at {:.1f} % MFU; limited by {}", shown<Time<>>(x, 0), 100 * x.numbers[1], x.words[0].view());
+               },
+               {{a.step_latency.base(), a.mfu}, {host ? SharedText("the link to host memory") : limit_words(limit)}}};
   fill_macro(out, r, s, n.macro, r.asked().workload->shape.hidden.has_value());
+}
+
+LazyText batch_summary(Time<> latency, Bottleneck limit) {
+  return {[](const LazyText::Parts& x) {
+            return fmt::format("a batch takes {}; limited by {}", shown<Time<>>(x, 0), x.words[0].view());
+          },
+          {{latency.base()}, {limit_words(limit)}}};
 }
 
 void infer(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s, const ScenarioResults<>& n) {
@@ -162,7 +211,7 @@ void infer(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
   p.metrics.push_back(metric_of(a, "energy_per_batch", "energy"));
   const Bottleneck limit = inference_limit(a);
   p.metrics.push_back(metric("bottleneck", name_of(limit), "what limits the batch"));
-  p.summary = fmt::format("a batch takes {}; limited by {}", shown(a.latency), limit_words(limit));
+  p.summary = batch_summary(a.latency, limit);
   fill_macro(out, r, s, n.macro, false);
 }
 
@@ -175,7 +224,7 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
   const auto share = r.share();
   const double efficiency = request.efficiency.value_or(conventions_or_standard(request.conventions).textbook_efficiency);
   auto& p = out.performance;
-  p.metrics = {metric("latency", a.latency, "ms", "time of one batch"),
+  p.metrics = listed(metric("latency", a.latency, "ms", "time of one batch"),
                metric("latency_compute", a.latency_compute, "ms", "arithmetic"),
                metric("latency_memory", a.latency_memory, "ms", "memory traffic"),
                metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
@@ -183,8 +232,8 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
                metric("mfu", share.filled * std::min(1.0, efficiency * (a.latency_compute / a.latency)), "model FLOPs utilisation"),
                metric("evaluations", a.evaluations, "runs of the network for one batch"),
                metric("energy", a.energy, "J", "energy of one batch on one device"),
-               metric("bottleneck", name_of(a.bottleneck), "what limits the batch")};
-  p.summary = fmt::format("a batch takes {}; limited by {}", shown(a.latency), limit_words(a.bottleneck));
+               metric("bottleneck", name_of(a.bottleneck), "what limits the batch"));
+  p.summary = batch_summary(a.latency, a.bottleneck);
   const double busy = std::min(1.0, max(a.latency_compute, a.latency_memory) / a.latency);
   PreparedScenario s = prepare_macro_alone(r, notes);
   MacroNumbers<> macro;
@@ -259,21 +308,43 @@ EvaluationLevel ask_also(std::string_view name, const ResolvedScenario& r, NoteB
   return out;
 }
 
-/// Inputs that were left at their defaults, from the table; the resolvers note what they fill in themselves.
-void note_defaults(const Scenario& s, Mode mode, Notes& notes) {
+/// One field that may have been left at its default, and how that is noted.
+struct DefaultRow {
+  const FieldInfo* field;
+  bool draft;        ///< speaks of the draft model
+  Assumption noted;
+
+  [[nodiscard]] bool kept_by(const Scenario& s) const {
+    static const Scenario usual{};
+    const auto* given = reinterpret_cast<const std::byte*>(&s) + field->offset;
+    const auto* normal = reinterpret_cast<const std::byte*>(&usual) + field->offset;
+    if (field->size == sizeof(double) && field->kind != ValueKind::text)
+      return *reinterpret_cast<const double*>(given) == *reinterpret_cast<const double*>(normal);
+    if (field->kind == ValueKind::flag || field->kind == ValueKind::choice) return std::memcmp(given, normal, field->size) == 0;
+    return field->read(&s) == field->default_value;
+  }
+};
+
+/// The rows of a mode, made once: their texts outlive every scorecard.
+std::vector<DefaultRow> default_rows(Mode mode) {
+  std::vector<DefaultRow> rows;
   for (const auto& f : describe<Scenario>()) {
     const auto& place = detail::plan_place(f.name);
     if (f.kind == ValueKind::object || f.nullable || f.name == "name" || !place.used_in(mode)) continue;
-    if (s.draft_model == nullptr && place.draft) continue;
-    if (f.read(&s) == f.default_value) {
-      const Value v = f.default_value;
-      std::string words;
-      if (const auto* x = std::get_if<double>(&v)) words = fmt::format("{}", *x);
-      else if (const auto* b = std::get_if<bool>(&v)) words = *b ? "true" : "false";
-      else if (const auto* t = std::get_if<std::string>(&v)) words = *t;
-      notes.assume(f.name, words, f.default_source);
-    }
+    AssumedValue value;
+    if (const auto* x = std::get_if<double>(&f.default_value)) value = AssumedValue::exact(*x);
+    else if (const auto* b = std::get_if<bool>(&f.default_value)) value = *b ? AssumedValue("true") : AssumedValue("false");
+    else if (const auto* t = std::get_if<std::string>(&f.default_value)) value = *t;
+    rows.push_back({&f, place.draft, {SharedText::lasting(f.name), std::move(value), SharedText::lasting(f.default_source)}});
   }
+  return rows;
+}
+
+/// Inputs that were left at their defaults, from the table; the resolvers note what they fill in themselves.
+void note_defaults(const Scenario& s, Mode mode, Notes& notes) {
+  static const std::array rows{default_rows(Mode::infer), default_rows(Mode::serve), default_rows(Mode::train)};
+  for (const auto& row : rows[static_cast<std::size_t>(mode)])
+    if (!(row.draft && s.draft_model == nullptr) && row.kept_by(s)) notes.assume(row.noted);
 }
 
 }  // namespace
@@ -298,12 +369,17 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
     out.performance.summary = "not reached, because the model does not fit; as if it did: " + out.performance.summary;
   }
   // One line for each assumption, however many resolvers made it.
-  for (auto& a : book.assumptions) {
-    const bool known = std::any_of(out.assumptions.begin(), out.assumptions.end(), [&](const Assumption& b) {
-      return a.name == b.name && a.value == b.value;
-    });
-    if (!known) out.assumptions.push_back(std::move(a));
+  auto& noted = book.assumptions;
+  auto end = noted.begin();
+  NameFilter names;
+  for (auto& a : noted) {
+    const bool known = names.add(a.name) && std::any_of(noted.begin(), end, [&](const Assumption& b) { return a.name == b.name && a.value == b.value; });
+    if (known) continue;
+    if (&*end != &a) *end = std::move(a);
+    ++end;
   }
+  noted.erase(end, noted.end());
+  out.assumptions = std::move(noted);
   out.warnings = std::move(book.warnings);
   return out;
 }

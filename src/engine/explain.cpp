@@ -140,7 +140,7 @@ std::string assumptions_text(const NoteBook& book) {
   std::string out;
   std::vector<std::string> seen;
   for (const auto& a : book.assumptions) {
-    const std::string line = fmt::format("  {:<28} {:<16} {}\n", a.name, a.value, a.source);
+    const std::string line = fmt::format("  {:<28} {:<16} {}\n", a.name.view(), a.value.str(), a.source.view());
     if (std::find(seen.begin(), seen.end(), line) == seen.end()) {
       seen.push_back(line);
       out += line;

@@ -61,7 +61,7 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
   const Workload& w = *asked_.workload;
   const bool generates = w.is_language_decoder() && (w.has_shape() || w.inference.per == WorkUnit::token);
   mode_ = asked_.mode.value_or(generates ? Mode::serve : Mode::infer);
-  if (!asked_.mode) notes.assume("mode", name_of(mode_), generates ? "the model generates tokens" : "one batch");
+  if (!asked_.mode) notes.assume("mode", mode_, generates ? TextRef("the model generates tokens") : TextRef("one batch"));
   if (mode_ == Mode::serve && !generates)
     refuse(fmt::format("'{}' does not generate tokens and cannot be served token by token", w.name), "mode", "serve",
            "a decoder, or mode infer or train", "use --mode infer");

@@ -145,7 +145,7 @@ std::vector<std::string> explainable_numbers(const Scenario& scenario) {
   const auto card = SystemEvaluator::evaluate(scenario);
   for (const auto* level : card.levels())
     for (const auto& m : level->metrics)
-      if (std::holds_alternative<double>(m.value)) add(m.name);
+      if (std::holds_alternative<double>(m.value)) add(m.name.str());
   return out;
 }
 

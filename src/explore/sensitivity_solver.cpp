@@ -97,7 +97,7 @@ double with_device(const In& in, const Knob& knob, std::string_view result, doub
 
 Outcome<SensitivitySolver::Result> SensitivitySolver::solve(const Inputs& in, Notes& notes) const {
   const Subject s = subject_of(scenario_of(in));
-  for (const auto& a : s.assumptions) notes.assume(a.name, a.value, a.source);
+  for (const auto& a : s.assumptions) notes.assume(a);
   for (const auto& w : s.warnings) notes.warn(w);
   Out r;
   r.metric = metric_of(s);
