@@ -69,6 +69,8 @@ class Pricing {
 [[nodiscard]] const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes);
 /// The pricing of a fidelity.
 [[nodiscard]] const Pricing& pricing_of(Fidelity fidelity);
+[[nodiscard]] const Pricing& operator_pricing();
+[[nodiscard]] const Pricing& textbook_pricing();
 /// The roofline of whole passes, a yardstick that no request names.
 [[nodiscard]] const Pricing& roofline_pricing();
 
