@@ -41,7 +41,7 @@ Prediction static_batch(const ServingCase& c, const PredictionContext& context) 
   // The first token comes out of the prefill; time is linear in the context between two kernels' floors.
   const auto begin = passes.decode(c.batch_size, c.prompt + 1), middle = passes.decode(c.batch_size, mean_context(c)),
              end = passes.decode(c.batch_size, c.prompt + n);
-  const Time<> step = (begin.time + 4.0 * middle.time + end.time) / 6.0;
+  const Time<> step = (begin.total + 4.0 * middle.total + end.total) / 6.0;
   const Time<> total = first.total + (n - 1) * step;
   Prediction p{c.batch_size * n / (total.base() * c.devices())};
   if (context.wants_terms)
