@@ -1,4 +1,4 @@
-#include <mlsysim/price/pricing.hpp>
+#include "rules.hpp"
 
 #include <algorithm>
 #include <array>
@@ -54,11 +54,55 @@ class OperatorPricing final : public Pricing {
     if (!slowdown) notes.assume("overlap_slowdown", c.overlap_slowdown, kDefaults);
   }
   std::span<const std::string_view> unpriced(PricedInputs) const override { return {}; }
+  std::optional<double> answer(double tokens) const override { return tokens; }
+  const CompressionRules& compression() const override { return detail::operator_compression(); }
+  const DeviceRules& devices() const override { return detail::operator_devices(); }
+  const FailureRules& failures() const override { return detail::operator_failures(); }
+  const NetworkRules& network() const override { return detail::operator_network(); }
+  const PlanningRules& planning() const override { return detail::operator_planning(); }
+  const QueueRules& queues() const override { return detail::operator_queues(); }
 
  private:
   const Pricer<double>& numbers() const override { return operator_pricer<double>(); }
   const Pricer<Recorded>& recorder() const override { return operator_pricer<Recorded>(); }
 };
+
+/// Names of inputs in static memory.
+template <std::size_t N>
+using Names = std::array<std::string_view, N>;
+
+std::span<const std::string_view> unpriced_by_textbook(PricedInputs question) {
+  static constexpr Names<14> training{"cp_size", "schedule", "shard_size", "recomputed_share", "attention_kernel", "dropout",
+                                      "kernel_fusion", "gradient_precision", "backward_prefetch", "overlap_slowdown",
+                                      "tp_overlap", "offload_weights", "offload_activations", "offload_states"};
+  static constexpr Names<1> serving{"fleet"}, batching{"service_time_cv"}, reasoning{"samples"}, reliability{"spare_nodes"},
+      scaling{"fit"}, synthesis{"seq_len"}, tail_latency{"arrival_cv"}, topology{"switch_ports"};
+  static constexpr Names<2> checkpoint{"precision", "asynchronous"}, sizes{"batch_size", "seq_len"},
+      orchestration{"accelerators_per_job", "duration_cv"};
+  static constexpr Names<5> compression{"weight_only", "group_size", "batch_size", "seq_len", "efficiency"};
+  static constexpr Names<4> data{"dataset_size", "cache_capacity", "cache_bandwidth", "shared_bandwidth"};
+  static constexpr Names<10> privacy{"delta", "method", "microbatch", "device_batch", "seq_len", "workload", "hardware",
+                                     "precision", "sampling_rate", "steps"};
+  switch (question) {
+    case PricedInputs::serving: return serving;
+    case PricedInputs::training: return training;
+    case PricedInputs::batching: return batching;
+    case PricedInputs::checkpoint: return checkpoint;
+    case PricedInputs::compression: return compression;
+    case PricedInputs::data: return data;
+    case PricedInputs::efficiency:
+    case PricedInputs::network_roofline: return sizes;
+    case PricedInputs::orchestration: return orchestration;
+    case PricedInputs::privacy: return privacy;
+    case PricedInputs::reasoning: return reasoning;
+    case PricedInputs::reliability: return reliability;
+    case PricedInputs::scaling: return scaling;
+    case PricedInputs::synthesis: return synthesis;
+    case PricedInputs::tail_latency: return tail_latency;
+    case PricedInputs::topology: return topology;
+  }
+  return {};
+}
 
 /// Totals and classic formulas.
 class TextbookPricing final : public Pricing {
@@ -122,14 +166,14 @@ class TextbookPricing final : public Pricing {
                    Notes&) const override {
     plan.overlap = overlap.value_or(0);
   }
-  std::span<const std::string_view> unpriced(PricedInputs question) const override {
-    static constexpr std::array<std::string_view, 1> serving{"fleet"};
-    static constexpr std::array<std::string_view, 14> training{
-        "cp_size", "schedule", "shard_size", "recomputed_share", "attention_kernel", "dropout", "kernel_fusion",
-        "gradient_precision", "backward_prefetch", "overlap_slowdown", "tp_overlap", "offload_weights",
-        "offload_activations", "offload_states"};
-    return question == PricedInputs::serving ? std::span<const std::string_view>(serving) : training;
-  }
+  std::span<const std::string_view> unpriced(PricedInputs question) const override { return unpriced_by_textbook(question); }
+  std::optional<double> answer(double /*tokens*/) const override { return std::nullopt; }
+  const CompressionRules& compression() const override { return detail::textbook_compression(); }
+  const DeviceRules& devices() const override { return detail::textbook_devices(); }
+  const FailureRules& failures() const override { return detail::textbook_failures(); }
+  const NetworkRules& network() const override { return detail::textbook_network(); }
+  const PlanningRules& planning() const override { return detail::textbook_planning(); }
+  const QueueRules& queues() const override { return detail::textbook_queues(); }
 
  private:
   const Pricer<double>& numbers() const override { return textbook_pricer<double>(); }
@@ -144,6 +188,8 @@ const Pricing& pricing_of(Fidelity fidelity) {
   if (fidelity == Fidelity::textbook) return textbook;
   return operators;
 }
+
+const Pricing& pricing_named(std::optional<Fidelity> fidelity) { return pricing_of(fidelity.value_or(Fidelity::operator_level)); }
 
 const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes) {
   return pricing_of(fidelity_or_default(fidelity, workload, notes));

@@ -56,7 +56,7 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
     double peak_flops_change = 0, memory_bandwidth_change = 0, memory_capacity_change = 0, overhead_change = 0, interconnect_change = 0;
     std::string binding_constraint, shadow_price;
     double perturbation = 0.1;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -23,7 +23,17 @@ struct DeviceUse {
 };
 
 /// Questions whose inputs a pricing may not price.
-enum class PricedInputs : std::uint8_t { serving, training };
+enum class PricedInputs : std::uint8_t {
+  serving, training, batching, checkpoint, compression, data, efficiency, network_roofline, orchestration, privacy, reasoning,
+  reliability, scaling, synthesis, tail_latency, topology
+};
+
+class CompressionRules;
+class DeviceRules;
+class FailureRules;
+class NetworkRules;
+class PlanningRules;
+class QueueRules;
 
 class Pricing {
  public:
@@ -54,6 +64,16 @@ class Pricing {
                            const Conventions& conventions, Notes& notes) const = 0;
   /// Inputs of a question that make no difference here.
   [[nodiscard]] virtual std::span<const std::string_view> unpriced(PricedInputs question) const = 0;
+  /// Tokens of an answer that a pass sees; absent where every token is priced at the length of the prompt.
+  [[nodiscard]] virtual std::optional<double> answer(double tokens) const = 0;
+
+  // What is not a pass or a step is decided by rules, one class for each subject.
+  [[nodiscard]] virtual const CompressionRules& compression() const = 0;
+  [[nodiscard]] virtual const DeviceRules& devices() const = 0;
+  [[nodiscard]] virtual const FailureRules& failures() const = 0;
+  [[nodiscard]] virtual const NetworkRules& network() const = 0;
+  [[nodiscard]] virtual const PlanningRules& planning() const = 0;
+  [[nodiscard]] virtual const QueueRules& queues() const = 0;
 
  private:
   [[nodiscard]] virtual const Pricer<double>& numbers() const = 0;
@@ -65,6 +85,8 @@ class Pricing {
 [[nodiscard]] const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes);
 /// The pricing of a fidelity.
 [[nodiscard]] const Pricing& pricing_of(Fidelity fidelity);
+/// The pricing named, or operators: for questions that need no shape of a workload.
+[[nodiscard]] const Pricing& pricing_named(std::optional<Fidelity> fidelity);
 
 /// Published totals; work defaults to 2 FLOP per active weight and unit (noted).
 /// @throws InputError when neither parameters nor a size are known

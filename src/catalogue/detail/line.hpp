@@ -1,63 +1,13 @@
 #pragma once
-// A waiting line and its quantiles, for the resolvers that have one.
+// Names of the waiting line for files that still look for it here.
 
-#include <mlsysim/physics/queueing.hpp>
-
-#include <algorithm>
-#include <cmath>
+#include <mlsysim/price/line.hpp>
 
 namespace mlsysim::detail {
-
-/// A line in steady state, or the reason why there is none: `stable` is false.
-struct Line {
-  double utilization = 0;
-  bool stable = false;
-  QueueWait::Result<double> wait{};
-};
-
-/// Load above which the laws count a line as unstable.
-inline constexpr double kFull = 0.999999;
-
-/// `servers` equal servers; arrivals per time of one service are `load`.
-[[nodiscard]] inline Line line_of(double load, double servers, Time<> service, double arrival_cv,
-                                  double service_cv) {
-  Line line{.utilization = load / servers};
-  line.stable = line.utilization <= kFull;
-  if (line.stable)
-    line.wait = QueueWait::solve<double>({.servers = servers,
-                                          .utilization = std::max(line.utilization, 1e-9),
-                                          .service_time = service,
-                                          .arrival_cv = arrival_cv,
-                                          .service_cv = service_cv});
-  return line;
-}
-
-/// Wait that this share of the arrivals does not exceed.
-[[nodiscard]] inline Time<> wait_quantile(const Line& line, double quantile) {
-  return WaitQuantile::solve<double>({line.wait.wait_probability, line.wait.wait_given, quantile}).wait;
-}
-
-/// Share of the arrivals whose wait and service together exceed `time`.
-[[nodiscard]] inline double exceeding(const Line& line, Time<> service, double service_cv, Time<> time) {
-  const Time<> given = max(line.wait.wait_given, service * 1e-9);  // no variation at all: nobody waits
-  return ResponseTail::solve<double>({time, line.wait.wait_probability, given, service, service_cv}).exceed;
-}
-
-/// Wait and service together that this share of the arrivals does not exceed; by bisection, to 1e-12 of the
-/// answer.
-[[nodiscard]] inline Time<> response_quantile(const Line& line, Time<> service, double service_cv,
-                                              double quantile) {
-  const double above = 1.0 - quantile;
-  Time<> low, high = service + line.wait.wait_given;
-  for (int i = 0; i < 200 && exceeding(line, service, service_cv, high) > above; ++i) {
-    low = high;
-    high = high * 2.0;
-  }
-  for (int i = 0; i < 200 && high - low > high * 1e-12; ++i) {
-    const Time<> middle = (low + high) / 2.0;
-    (exceeding(line, service, service_cv, middle) > above ? low : high) = middle;
-  }
-  return high;
-}
-
+using mlsysim::exceeding;
+using mlsysim::kFull;
+using mlsysim::Line;
+using mlsysim::line_of;
+using mlsysim::response_quantile;
+using mlsysim::wait_quantile;
 }  // namespace mlsysim::detail

@@ -108,7 +108,7 @@ struct CompressionModel : Model<CompressionModel> {
     std::string binding_constraint, violations;
     Precision baseline_precision = Precision::fp16;
     Bottleneck bottleneck = Bottleneck::memory;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -67,7 +67,7 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
     Data<> paged_kv_cache_size, static_kv_cache_size;
     Time<> ttft, itl;
     double speedup_vs_static = 1, prefill_share = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -70,7 +70,7 @@ struct DataModel : Model<DataModel> {
     Bandwidth<> demand, supply, margin;
     DataPath limit = DataPath::none;
     double hit_ratio = 1, nodes = 1;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

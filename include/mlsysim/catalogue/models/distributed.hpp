@@ -92,7 +92,7 @@ struct DistributedModel : Model<DistributedModel> {
     Data<> memory_footprint;
     double memory_utilization = 0;
     MemoryBreakdown<> memory;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

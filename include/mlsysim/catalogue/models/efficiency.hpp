@@ -73,7 +73,7 @@ struct EfficiencyModel : Model<EfficiencyModel> {
     double mfu = 0;
     ComputeRate<> achievable_flops, peak_flops;
     double kernel_loss = 0, memory_stall = 0, launch_loss = 0, time_share = 1;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

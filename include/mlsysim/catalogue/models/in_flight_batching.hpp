@@ -105,7 +105,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     Time<> kv_transfer_time;
     Data<> kv_cache_size;
     double paged_internal_fragmentation = 0, utilization = 0, accelerators = 1;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

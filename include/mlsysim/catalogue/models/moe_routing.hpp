@@ -64,7 +64,7 @@ struct MoERoutingModel : Model<MoERoutingModel> {
     Data<> token_dispatch_size;
     std::optional<Time<>> all_to_all_latency;
     double ep_size = 1, layers_with_experts = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

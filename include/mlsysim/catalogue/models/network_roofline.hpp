@@ -63,7 +63,7 @@ struct NetworkRooflineModel : Model<NetworkRooflineModel> {
     double mfu = 0;
     TokenRate<> token_throughput;
     std::optional<double> ridge_batch_size;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

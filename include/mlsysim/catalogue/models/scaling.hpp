@@ -66,7 +66,7 @@ struct ScalingModel : Model<ScalingModel> {
     Work<> compute_budget, lifetime_work;
     Quantity<dim::tokens_per_param> tokens_per_parameter;
     std::optional<double> loss;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -81,7 +81,7 @@ struct ServingModel : Model<ServingModel> {
     double prefill_mfu = 0, mfu = 0, utilization = 0;
     double accelerators = 1;
     MemoryBreakdown<> memory, prefill_memory;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -85,7 +85,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     Time<> base_request_latency, ttft, itl;
     std::optional<Time<>> p99_ttft;
     double active_batch_size = 0, accelerators = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -76,7 +76,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     bool feasible = false;
     Data<> offload_spill_bytes;
     MemoryBreakdown<> memory;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -65,7 +65,7 @@ struct TopologyModel : Model<TopologyModel> {
     Time<> exchange_time;
     Topology topology = Topology::fat_tree;
     double num_nodes = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -67,7 +67,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     Data<> total_memory, available_memory;
     double memory_utilization = 0;
     double microbatch_size = 1, microbatch_count = 1;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

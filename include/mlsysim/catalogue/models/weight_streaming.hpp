@@ -73,7 +73,7 @@ struct WeightStreamingModel : Model<WeightStreamingModel> {
     Bottleneck bottleneck = Bottleneck::network;
     Time<> layer_compute_time, layer_injection_time, latency;
     double optimal_batch_size = 1, memory_utilization = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

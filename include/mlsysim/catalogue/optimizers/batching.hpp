@@ -83,7 +83,7 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
     RequestRate<> capacity;
     Time<> p99_latency, service_latency;
     double queue_utilization = 0, slo_headroom_ratio = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

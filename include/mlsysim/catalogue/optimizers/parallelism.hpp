@@ -99,7 +99,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
     Time<> best_step_time;
     SampleRate<> best_throughput;
     double best_mfu = 0, scaling_efficiency = 0, memory_utilization = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -57,7 +57,7 @@ struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
     Carbon<> carbon_footprint;
     MoneyPerEnergy<> kwh_price;
     double pue = 1;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

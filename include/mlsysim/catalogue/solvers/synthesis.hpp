@@ -61,7 +61,7 @@ struct SynthesisSolver : Solver<SynthesisSolver> {
     Work<> total_ops;
     Data<> total_traffic;
     Time<> overhead;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;
