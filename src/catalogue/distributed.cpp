@@ -38,11 +38,13 @@ TrainingViews<> prepare_training(const In& in, Notes& notes) {
   v.microbatch_size = in.microbatch_size.value_or(1);
   v.microbatch_count = in.microbatch_count.value_or(1);
   v.accumulation_steps = in.gradient_accumulation_steps;
-  warn_of_positions(*in.workload, in.seq_len, notes);
+  warn_of_positions(*in.workload, v.seq_len, notes);
   return v;
 }
 
-DistributedModel::Result DistributedModel::solve(const Inputs& in, Notes& notes) const {
+DistributedModel::Result DistributedModel::solve(const Inputs& asked, Notes& notes) const {
+  Inputs in = asked;
+  in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, 0, notes);
   const auto layout = detail::layout_of(in, notes);
   detail::warn_of_idle_parts(in, layout, notes);
   warn_of_uneven_batch(in.batch_size, layout.dp, notes);

@@ -31,7 +31,8 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
   struct Inputs {
     const Workload* workload = nullptr;
     const Fleet* fleet = nullptr;
-    double batch_size = 0, seq_len = 2048;
+    double batch_size = 0;
+    std::optional<double> seq_len{};
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     std::optional<double> max_tp{}, max_pp{}, max_cp{};
@@ -50,7 +51,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
                   field(&I::seq_len, key::seq_len)
                       .at_least(1)
                       .counted()
-                      .defaulted("2048 tokens, convention of MLSys-im"),
+                      .defaulted("2048 tokens, or the longest that the model takes"),
                   field(&I::precision, key::precision).defaulted("the device's default precision"),
                   field(&I::efficiency, key::efficiency)
                       .within(1e-9, 1)
