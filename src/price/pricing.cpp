@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace mlsysim {
 namespace {
@@ -116,6 +117,8 @@ class TextbookPricing final : public Pricing {
     v.structure.phase = phase;
     v.structure.architecture = w.architecture;
     v.totals = totals_of(w, notes);
+    if (v.totals.tables > Params<>() && v.totals.table_rows <= 0)
+      notes.warn("the rows that a sample reads are not known: tables cost capacity alone");
     v.structure.attends = v.totals.hidden > 0 && v.totals.heads > 0;
     v.structure.per_token = v.totals.hidden > 0 && w.inference.per == WorkUnit::token;
     if (!v.structure.known && phase != Phase::training && phase != Phase::inference)
@@ -195,6 +198,18 @@ const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& wor
   return pricing_of(fidelity_or_default(fidelity, workload, notes));
 }
 
+namespace {
+/// A lookup reads rows, not the table; where they are not known the tables cost capacity alone.
+void set_tables(Totals<>& t, const RecommendationShape& r) {
+  t.row_params = r.embedding_dim.value_or(0);
+  const double entries = !r.table_rows.empty() && r.embedding_dim
+                             ? std::accumulate(r.table_rows.begin(), r.table_rows.end(), 0.0) * t.row_params
+                             : r.embedding_entries.value_or(0);
+  t.tables = min(Params<>::from_base(entries), t.params);
+  t.table_rows = r.rows_per_sample ? *r.rows_per_sample : std::accumulate(r.table_pooling.begin(), r.table_pooling.end(), 0.0);
+}
+}  // namespace
+
 Totals<> totals_of(const Workload& w, Notes& notes) {
   Totals<> t;
   if (w.parameters) t.params = *w.parameters;
@@ -221,6 +236,7 @@ Totals<> totals_of(const Workload& w, Notes& notes) {
     t.moe_layers = t.layers - w.moe.dense_layers.value_or(0);
     t.top_k = w.moe.top_k.value_or(1);
   }
+  if (w.architecture == Architecture::recommendation) set_tables(t, w.recommendation);
   return t;
 }
 
