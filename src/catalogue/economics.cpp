@@ -1,10 +1,6 @@
-#include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/catalogue/models/economics.hpp>
-#include <mlsysim/catalogue/models/sustainability.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/physics/carbon.hpp>
-#include <mlsysim/physics/cost.hpp>
-#include <mlsysim/physics/energy.hpp>
+#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/table/take_fields.hpp>
+#include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -17,31 +13,24 @@ namespace {
 
 constexpr std::string_view kDefaults = "zoo/defaults.yaml";
 
-/// Grid, PUE and WUE of a request, every gap filled with a convention that is noted.
-struct Environment {
-  const GridProfile* grid;
-  double pue;
-  WaterIntensity<> wue;
-};
-
-Environment environment_of(const SustainabilityModel::Inputs& in, const Conventions& c, Notes& notes) {
+/// Grid and facility of a request. PUE and WUE belong to a facility: the one that is named or the fleet's own. A grid alone
+/// has neither, so the conventions stand in.
+const GridProfile& set_place(const EconomicsModel::Inputs& in, const Conventions& c, Facility<>& f, Notes& notes) {
   const Datacenter* facility = in.datacenter != nullptr ? in.datacenter : in.fleet->datacenter;
-  Environment e{in.grid, c.pue, c.wue};
-  if (e.grid == nullptr && facility != nullptr) e.grid = facility->grid;
-  if (e.grid == nullptr) e.grid = in.fleet->grid;
-  if (e.grid == nullptr) {
-    e.grid = &standard_zoo().at<GridProfile>("US_Avg");
-    notes.assume("grid", e.grid->name, "no grid was named");
+  const GridProfile* grid = in.grid;
+  if (grid == nullptr && facility != nullptr) grid = facility->grid;
+  if (grid == nullptr) grid = in.fleet->grid;
+  if (grid == nullptr) {
+    grid = &standard_zoo().at<GridProfile>("US_Avg");
+    notes.assume("grid", grid->name, "no grid was named");
   }
-  // A facility on the same grid tells its PUE; a grid alone does not have one.
-  if (facility != nullptr) {
-    e.pue = facility->pue;
-    if (facility->wue) e.wue = *facility->wue;
-  } else {
-    notes.assume("pue", c.pue, kDefaults);
-    notes.assume("wue", c.wue, kDefaults);
-  }
-  return e;
+  f.carbon_intensity = grid->carbon_intensity;
+  f.pue = facility != nullptr ? facility->pue : c.pue;
+  if (facility == nullptr) notes.assume("pue", c.pue, kDefaults);
+  const bool known = facility != nullptr && facility->wue;
+  f.wue = known ? *facility->wue : c.wue;
+  if (!known) notes.assume("wue", c.wue, kDefaults);
+  return *grid;
 }
 
 /// Price of electricity on a grid: the industrial price of its state where the zoo has one, else the convention.
@@ -58,9 +47,8 @@ MoneyPerEnergy<> electricity_price(std::string_view grid, const Conventions& c, 
   return c.electricity_price;
 }
 
-}  // namespace
-
-SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& notes) const {
+/// Everything but prices. @param embodied of one device, where the request says it
+MacroViews<> place_views(const EconomicsModel::Inputs& in, std::optional<Carbon<>> embodied, Notes& notes) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const HardwareNode& device = *in.fleet->node->accelerator;
   if (!device.power.tdp)
@@ -69,81 +57,90 @@ SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& 
                       .key = "power.tdp",
                       .expected = "a thermal design power",
                       .hint = "give the device power: {tdp: ...}"});
-  const Environment e = environment_of(in, c, notes);
-  const double devices = in.fleet->total_accelerators();
-  const Time<> period = in.duration_days * unit::d;
-  const auto drawn = EnergyProportional::solve<double>(
-      {.tdp = *device.power.tdp, .utilization = in.utilization.value_or(in.mfu), .time = period, .idle_fraction = c.idle_fraction});
+  MacroViews<> v;
+  v.region = set_place(in, c, v.facility, notes).name;
+  v.tdp = *device.power.tdp;
+  v.idle_fraction = c.idle_fraction;
+  v.accelerators = in.fleet->total_accelerators();
+  v.utilization = in.utilization.value_or(in.mfu);
+  v.period = in.duration_days * unit::d;
   notes.assume("idle_fraction", c.idle_fraction, kDefaults);
   notes.assume("host_power", Power<>(), "accelerators only: processors, adapters and storage of the nodes are not counted");
-
-  std::optional<Carbon<>> embodied = in.embodied_carbon_per_device;
   if (!embodied) embodied = device.embodied_carbon;
-  if (!embodied) notes.assume("embodied_carbon_per_device", Carbon<>(), "not known for " + device.name + ": counted as zero");
+  v.embodied_known = embodied.has_value();
+  v.facility.embodied_carbon = embodied.value_or(Carbon<>());
   const double years = in.amortization_years.value_or(c.amortization_years);
   if (!in.amortization_years) notes.assume("amortization_years", years, kDefaults);
+  v.facility.lifetime = years * unit::yr;
+  return v;
+}
 
+/// Says that a footprint leaves out what is not known.
+void warn_of_embodied(const EconomicsModel::Inputs& in, const MacroViews<>& v, const MacroNumbers<>& n, Notes& notes) {
+  if (v.embodied_known) return;
+  notes.warn([&] {
+    return fmt::format("the footprint is at least that of the electricity, {}: what making a {} emits is not known; "
+                       "embodied_carbon_per_device of SustainabilityModel gives it",
+                       pretty(AnyQuantity(n.operational_carbon), "kgCO2e", 4), in.fleet->node->accelerator->name);
+  });
+}
+
+}  // namespace
+
+MacroViews<> prepare_macro(const EconomicsModel::Inputs& in, Notes& notes) {
+  const Conventions& c = conventions_or_standard(in.conventions);
+  MacroViews<> v = place_views(in, std::nullopt, notes);
+  const auto& price = in.unit_cost ? in.unit_cost : in.fleet->node->accelerator->unit_cost;
+  v.price_known = price.has_value();
+  v.unit_cost = price.value_or(Money<>());
+  v.energy_price = in.kwh_price ? *in.kwh_price : electricity_price(v.region, c, notes);
+  v.infrastructure = in.infrastructure_multiplier;
+  v.facility.maintenance_share = c.maintenance_share;
+  if (v.price_known) notes.assume("maintenance_share", c.maintenance_share, kDefaults);
+  return v;
+}
+
+SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& notes) const {
+  const auto asked = fields_of<EconomicsModel::Inputs>(in);
+  const auto v = place_views(asked, in.embodied_carbon_per_device, notes);
+  const auto n = macro_numbers(v);
+  warn_of_embodied(asked, v, n, notes);
   Result r;
-  r.power = drawn.power * devices;
-  r.it_energy = drawn.energy * devices;
-  const auto carbon = CarbonFootprint::solve<double>({.energy = r.it_energy,
-                                                      .pue = e.pue,
-                                                      .carbon_intensity = e.grid->carbon_intensity,
-                                                      .device_carbon = embodied.value_or(Carbon<>()),
-                                                      .devices = devices,
-                                                      .used_time = period,
-                                                      .lifetime = years * unit::yr});
-  r.total_energy = FacilityEnergy::solve<double>({r.it_energy, e.pue}).facility_energy;
-  r.operational_carbon = carbon.operational;
-  r.embodied_carbon = carbon.embodied;
-  r.carbon_footprint = carbon.carbon_footprint;
-  r.water_usage = WaterUse::solve<double>({r.it_energy, e.wue}).water;
-  r.pue = e.pue;
-  r.region_name = e.grid->name;
+  r.power = n.power;
+  r.it_energy = n.it_energy;
+  r.total_energy = n.energy;
+  r.operational_carbon = n.operational_carbon;
+  if (v.embodied_known) r.embodied_carbon = n.embodied_carbon;
+  r.carbon_footprint = n.carbon_footprint;
+  r.water_usage = n.water;
+  r.pue = v.facility.pue;
+  r.region_name = v.region;
   return r;
 }
 
 EconomicsModel::Result EconomicsModel::solve(const Inputs& in, Notes& notes) const {
-  const Conventions& c = conventions_or_standard(in.conventions);
-  const HardwareNode& device = *in.fleet->node->accelerator;
-  const auto use = SustainabilityModel{}.solve({.fleet = in.fleet,
-                                                .duration_days = in.duration_days,
-                                                .datacenter = in.datacenter,
-                                                .grid = in.grid,
-                                                .mfu = in.mfu,
-                                                .utilization = in.utilization,
-                                                .amortization_years = in.amortization_years,
-                                                .conventions = in.conventions},
-                                               notes);
-  std::optional<Money<>> price = in.unit_cost;
-  if (!price) price = device.unit_cost;
-  if (!price) {
-    notes.assume("unit_cost", Money<>(), "not known for " + device.name + ": counted as zero");
-    notes.warn("capital cost and maintenance are zero because the price of " + device.name + " is not known");
-  }
-  const auto energy_price = in.kwh_price ? *in.kwh_price : electricity_price(use.region_name, c, notes);
-  notes.assume("maintenance_share", c.maintenance_share, kDefaults);
-  const auto cost = TotalCost::solve<double>(
-      {.unit_cost = price.value_or(Money<>()),
-       .devices = in.fleet->total_accelerators(),
-       .used_time = in.duration_days * unit::d,
-       .lifetime = in.amortization_years.value_or(c.amortization_years) * unit::yr,
-       .facility_energy = use.total_energy,
-       .energy_price = energy_price,
-       .infrastructure = in.infrastructure_multiplier,
-       .annual_maintenance = c.maintenance_share});
+  const auto v = prepare_macro(in, notes);
+  const auto n = macro_numbers(v);
+  warn_of_embodied(in, v, n, notes);
   Result r;
-  r.capex = cost.capital;
-  r.opex_energy = cost.energy_cost;
-  r.opex_maintenance = cost.maintenance;
-  r.total_opex = cost.energy_cost + cost.maintenance;
-  r.tco = cost.tco;
-  r.it_energy = use.it_energy;
-  r.total_energy = use.total_energy;
-  r.carbon_footprint = use.carbon_footprint;
-  r.water_usage = use.water_usage;
-  r.pue = use.pue;
-  r.region_name = use.region_name;
+  r.opex_energy = n.energy_cost;
+  if (v.price_known) {
+    r.capex = n.capex;
+    r.opex_maintenance = n.maintenance;
+    r.total_opex = n.energy_cost + n.maintenance;
+    r.tco = n.tco;
+  } else {
+    notes.warn([&] {
+      return fmt::format("the cost is at least the electricity: {}; the price of a {} is not known, unit_cost gives it",
+                         pretty(AnyQuantity(n.energy_cost), "USD", 4), in.fleet->node->accelerator->name);
+    });
+  }
+  r.it_energy = n.it_energy;
+  r.total_energy = n.energy;
+  r.carbon_footprint = n.carbon_footprint;
+  r.water_usage = n.water;
+  r.pue = v.facility.pue;
+  r.region_name = v.region;
   return r;
 }
 

@@ -3,10 +3,12 @@
 /// settled here, once, in double.
 
 #include <mlsysim/answer/inference.hpp>
+#include <mlsysim/answer/macro.hpp>
 #include <mlsysim/answer/serving.hpp>
 #include <mlsysim/answer/training.hpp>
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/distributed.hpp>
+#include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
 
@@ -18,5 +20,7 @@ namespace mlsysim {
 [[nodiscard]] TrainingViews<> prepare_training(const DistributedModel::Inputs& in, Notes& notes);
 /// Views of one batch on one device.
 [[nodiscard]] InferenceViews<> prepare_inference(const SingleNodeModel::Inputs& in, Notes& notes);
+/// Facility, grid and prices of a fleet over a period. @throws InputError for a device without TDP
+[[nodiscard]] MacroViews<> prepare_macro(const EconomicsModel::Inputs& in, Notes& notes);
 
 }  // namespace mlsysim
