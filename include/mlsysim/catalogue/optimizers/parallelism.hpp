@@ -13,7 +13,8 @@ namespace mlsysim {
 /// Tries every tensor-, pipeline-, expert- and context-parallel degree that divides the fleet, and jointly with these ZeRO
 /// stage, micro-batch, interleaving, recomputation and overlap, each through DistributedModel; plans that do not fit in
 /// memory are infeasible, plans that do not divide are left out. The objective is the time of a step; of equal plans the
-/// simpler one wins. Textbook fidelity does not price context parallelism, interleaving and overlap, so they are left out.
+/// simpler one wins. Textbook fidelity does not price context parallelism and overlap of tensor-parallel traffic, so these
+/// are left out.
 /// @cite narayanan2021megatron, section 3
 struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
   static constexpr std::string_view id = "ParallelismOptimizer";
@@ -83,7 +84,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
                   field(&I::recomputation, key::recomputation).defaulted("none, selective and full are tried"),
                   field(&I::overlap_efficiency, key::overlap_efficiency)
                       .within(0, 1)
-                      .defaulted("none and that of zoo/defaults.yaml are tried (operator)"),
+                      .defaulted("none and that of zoo/defaults.yaml are tried"),
                   field(&I::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products")
                       .within(0, 1)
                       .defaulted("none and all are tried (operator)"),
