@@ -104,11 +104,11 @@ TEST_CASE("single node: Llama-3.1-70B does not fit on one H100", "[catalogue][go
 }
 
 TEST_CASE("training a language model counts every token of its sequences", "[catalogue][golden]") {
-  // The Python package charges 3 * 2P for a sequence of 2048 tokens; six FLOP per weight and token is 2048 times that.
+  // The Python package charges 3 * 2P for a sequence; six FLOP per weight and token is 1024 times that, the longest GPT-2 takes.
   const auto r = SingleNodeModel{}.solve({.workload = &model("GPT2_Small"), .hardware = &device("H100"), .batch_size = 8,
                                           .precision = Precision::fp16, .efficiency = 0.5, .is_training = true,
                                           .fidelity = Fidelity::textbook});
-  CHECK_THAT(r.latency_compute.in(unit::ms), is(6 * 124e6 * 2048 * 8 / (989e12 * 0.5) * 1e3));
+  CHECK_THAT(r.latency_compute.in(unit::ms), is(6 * 124e6 * 1024 * 8 / (989e12 * 0.5) * 1e3));
 }
 
 TEST_CASE("a precision that the device has no rate for is refused, not replaced", "[catalogue]") {
