@@ -77,7 +77,7 @@ py::object value_of(const Metric& m) {
 
 py::list metrics_of(const std::vector<Metric>& metrics) {
   py::list out;
-  for (const auto& m : metrics) out.append(py::make_tuple(m.name, value_of(m), m.unit, m.meaning, m.text()));
+  for (const auto& m : metrics) out.append(py::make_tuple(m.name.view(), value_of(m), m.unit.view(), m.meaning.view(), m.text()));
   return out;
 }
 
@@ -95,7 +95,7 @@ py::dict evaluate_scenario(const py::dict& values) {
   d["mode"] = e.mode;
   d["fidelity"] = e.fidelity;
   const auto level = [](const EvaluationLevel& l) {
-    return py::make_tuple(l.level_name, name_of(l.status), l.summary, metrics_of(l.metrics));
+    return py::make_tuple(l.level_name, name_of(l.status), l.summary.str(), metrics_of(l.metrics));
   };
   d["feasibility"] = level(e.feasibility);
   d["performance"] = level(e.performance);
@@ -106,7 +106,7 @@ py::dict evaluate_scenario(const py::dict& values) {
   d["memory"] = metrics_of(e.memory);
   py::list remedies, assumptions, warnings;
   for (const auto& r : e.remedies) remedies.append(py::make_tuple(r.change, r.effect));
-  for (const auto& a : e.assumptions) assumptions.append(py::make_tuple(a.name, a.value, a.source));
+  for (const auto& a : e.assumptions) assumptions.append(py::make_tuple(a.name.view(), a.value.str(), a.source.view()));
   for (const auto& w : e.warnings) warnings.append(w);
   d["remedies"] = remedies;
   d["assumptions"] = assumptions;

@@ -236,7 +236,7 @@ void bind_pipeline(py::module_& m) {
       .def("to_json", [](const HeldRun& h) { return h.run.to_json(); })
       .def("assumptions", [](const HeldRun& h, const std::string& stage) {
         py::list out;
-        for (const auto& a : h.run.assumptions(stage)) out.append(py::make_tuple(a.name, a.value, a.source));
+        for (const auto& a : h.run.assumptions(stage)) out.append(py::make_tuple(a.name.view(), a.value.str(), a.source.view()));
         return out;
       })
       .def("warnings", [](const HeldRun& h, const std::string& stage) { return py::cast(h.run.notes(stage).warnings); })

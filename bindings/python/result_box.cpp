@@ -85,7 +85,7 @@ py::tuple base_values(py::handle result) {
 py::list assumptions_of(py::handle result) {
   const auto& box = *box_of(result);
   py::list out;
-  const auto add = [&](const Assumption& a) { out.append(py::make_tuple(a.name, a.value, a.source)); };
+  const auto add = [&](const Assumption& a) { out.append(py::make_tuple(a.name.view(), a.value.str(), a.source.view())); };
   if (box.has_inputs())
     for (const auto& a : defaults_used(box.resolver().inputs(), box.supplied)) add(a);
   for (const auto& a : box.notes().assumptions) add(a);

@@ -234,13 +234,63 @@ std::string key_of(const ScenarioShape& s) {
   return key;
 }
 
+/// A law that holds its own tape.
+struct RecordedScenario : ScenarioLaw {
+  Tape tape_;
+};
+
+std::shared_ptr<const ScenarioLaw> make_law(const ScenarioShape& s) {
+  auto law = std::make_shared<RecordedScenario>();
+  law->tape_ = record_scenario(s);
+  law->info = kScenario;
+  const auto inputs = describe<ScenarioInputs<>>(), results = describe<ScenarioResults<>>();
+  law->inputs.assign(inputs.begin(), inputs.end());
+  law->results.assign(results.begin(), results.end());
+  law->recorded = [](const void* self) -> const Tape& { return static_cast<const RecordedScenario*>(self)->tape_; };
+  // The law is its own state and must not keep itself alive.
+  law->self = std::shared_ptr<const void>(law.get(), [](const void*) {});
+  const Tape& tape = law->tape_;
+  const Recording& r = tape.recording();
+  std::vector<bool> live(tape.size());
+  for (std::uint16_t i = 0; i < tape.results(); ++i) {
+    if (tape.fixed(tape.output(i))) continue;
+    law->reported.push_back(i);
+    live[tape.output(i)] = true;
+  }
+  for (std::size_t n = tape.size(); n-- > 0;)
+    if (live[n]) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = true; });
+  law->matters.resize(tape.inputs());
+  for (std::size_t n = 0; n < tape.size(); ++n)
+    if (live[n] && r.nodes[n].op == TapeOp::input) law->matters[r.nodes[n].a] = true;
+  return law;
+}
+
 }  // namespace
 
-std::shared_ptr<const Tape> scenario_tape(const ScenarioShape& s) {
+std::string_view reported_name(std::string_view path) {
+  for (const std::string_view table : {"feasibility.", "serving.", "training.", "inference.", "macro."})
+    if (path.starts_with(table)) return path.substr(table.size());
+  return path;
+}
+
+std::size_t ScenarioLaw::result(std::string_view name) const {
+  for (const auto i : reported)
+    if (reported_name(results[i].name) == name) return i;
+  return LawEntry::result(name);
+}
+
+std::vector<double> scenario_leaves(const ScenarioInputs<>& in) {
+  std::vector<double> out;
+  out.reserve(leaf_count<ScenarioInputs<>>);
+  read_leaves(in, [&](std::size_t, double x) { out.push_back(x); });
+  return out;
+}
+
+std::shared_ptr<const ScenarioLaw> scenario_law(const ScenarioShape& s) {
   // The last few shapes; a tape takes some hundred kilobytes.
   constexpr std::size_t most = 64;
   static std::mutex mutex;
-  static std::list<std::pair<std::string, std::shared_ptr<const Tape>>> known;
+  static std::list<std::pair<std::string, std::shared_ptr<const ScenarioLaw>>> known;
   const std::string key = key_of(s);
   {
     const std::lock_guard lock(mutex);
@@ -250,11 +300,11 @@ std::shared_ptr<const Tape> scenario_tape(const ScenarioShape& s) {
         return at->second;
       }
   }
-  auto tape = std::make_shared<const Tape>(record_scenario(s));
+  auto law = make_law(s);
   const std::lock_guard lock(mutex);
-  known.emplace_front(key, tape);
+  known.emplace_front(key, law);
   if (known.size() > most) known.pop_back();
-  return tape;
+  return law;
 }
 
 }  // namespace mlsysim

@@ -1,6 +1,7 @@
+#include "detail/plan_check.hpp"
 #include "detail/figures.hpp"
 #include "detail/prompt_tokens.hpp"
-#include "detail/textbook_batch.hpp"
+#include "detail/static_batch.hpp"
 #include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
@@ -44,9 +45,10 @@ double requests(Data<> room, Data<> each, double cap) {
   return each > Data<>() ? std::clamp(std::floor(room / each), 0.0, cap) : cap;
 }
 
-void textbook(const In& in, double mean, double held, Out& out, Notes& notes) {
+/// A static batch that fills the memory.
+void without_engine(const In& in, double mean, double held, Out& out, Notes& notes) {
   detail::warn_of_unpriced(in, {"output_tokens", "engine"}, notes);
-  const auto one = ServingModel{}.solve(detail::textbook_batch(in, mean, 1), notes);
+  const auto one = ServingModel{}.solve(detail::static_batch(in, mean, 1), notes);
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   const Data<> weights = one.model_weights_size, token = one.kv_cache_size / std::max(1.0, std::round(mean));
   const Data<> room = max(one.memory.capacity * devices - weights, Data<>());
@@ -64,31 +66,32 @@ void textbook(const In& in, double mean, double held, Out& out, Notes& notes) {
     const auto paged = rate(out.max_active_requests);
     out.token_throughput = paged.token_throughput;
     out.itl = paged.itl;
-    out.ttft = ServingModel{}.solve(detail::textbook_batch(in, mean, out.max_active_requests)).ttft;
+    out.ttft = ServingModel{}.solve(detail::static_batch(in, mean, out.max_active_requests)).ttft;
   }
   if (out.static_max_active_requests > 0)
     out.static_token_throughput = rate(out.static_max_active_requests).token_throughput;
 }
 
-void operators(const In& in, double mean, double held, Out& out, Notes& notes) {
+/// Requests that come and go in an engine.
+void with_engine(const In& in, const Pricing& pricing, double mean, double held, Out& out, Notes& notes) {
   const double answer = in.output_tokens.value_or(std::max(1.0, std::floor(mean / 8)));
   if (!in.output_tokens) notes.assume("output_tokens", answer, "an eighth of the mean request");
   auto request = fields_of<InFlightBatchingModel::Inputs>(in);
   request.seq_len = detail::prompt_tokens(mean, answer);
   request.output_tokens = answer;
   request.page_tokens = 1;  // the pages are in `held`
-  const auto engine = engine_or_generic(in.engine, Fidelity::operator_level, notes);
-  const auto passes = pass_times(request, Fidelity::operator_level, engine.prefill_issue, notes);
+  const auto engine = engine_or_generic(in.engine, pricing, notes);
+  const auto passes = pass_times(request, engine.prefill_issue, notes);
   const double kv_share = detail::number("catalogue.serving.kv_share", notes);
-  const auto fit = [&](double tokens) { return std::min(passes->capacity(tokens, kv_share), in.max_batch_size); };
+  const auto fit = [&](double tokens) { return std::min(passes.capacity(tokens, kv_share), in.max_batch_size); };
   out.max_active_requests = fit(held);
   out.static_max_active_requests = fit(in.max_seq_len);
   out.feasible = out.max_active_requests > 0;
-  out.paged_kv_cache_size = passes->cache(held) * out.max_active_requests;
-  out.static_kv_cache_size = passes->cache(in.max_seq_len) * out.static_max_active_requests;
+  out.paged_kv_cache_size = passes.cache(held) * out.max_active_requests;
+  out.static_kv_cache_size = passes.cache(in.max_seq_len) * out.static_max_active_requests;
   const auto in_flight_with = [&](double requests, Notes& to) {
     request.concurrency = requests;
-    return in_flight(request, engine, *passes, to);
+    return in_flight(request, engine, passes, to);
   };
   if (out.feasible) {
     const auto paged = in_flight_with(out.max_active_requests, notes);
@@ -105,6 +108,7 @@ void operators(const In& in, double mean, double held, Out& out, Notes& notes) {
 }  // namespace
 
 ContinuousBatchingModel::Result ContinuousBatchingModel::solve(const Inputs& in, Notes& notes) const {
+  detail::require_tokens(*in.workload, "workload");
   const double mean = in.mean_request_tokens.value_or(in.max_seq_len);
   if (mean > in.max_seq_len)
     throw DomainError({.id = "mlsysim.catalogue.031",
@@ -114,15 +118,14 @@ ContinuousBatchingModel::Result ContinuousBatchingModel::solve(const Inputs& in,
                        .expected = fmt::format("at most max_seq_len, {:g} tokens", in.max_seq_len),
                        .hint = "raise max_seq_len or lower mean_request_tokens"});
   Result r;
-  r.fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
+  const Pricing& pricing = pricing_for(in.fidelity, *in.workload, notes);
+  r.fidelity = pricing.fidelity();
   r.mean_request_tokens = mean;
   const double held = held_tokens(in, mean);
   r.paged_internal_fragmentation = std::max(0.0, 1.0 - mean / held);
   r.static_internal_fragmentation = 1.0 - mean / in.max_seq_len;
-  if (r.fidelity == Fidelity::textbook)
-    textbook(in, mean, held, r, notes);
-  else
-    operators(in, mean, held, r, notes);
+  if (pricing.prices_engines()) with_engine(in, pricing, mean, held, r, notes);
+  else without_engine(in, mean, held, r, notes);
   if (r.static_token_throughput > TokenRate<>())
     r.speedup_vs_static = r.token_throughput / r.static_token_throughput;
   if (!r.feasible) notes.warn("no request fits beside the weights: use more devices or a narrower format");

@@ -1,27 +1,22 @@
 #include "detail/training_plan.hpp"
 
+#include <mlsysim/answer/limits.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
 
 namespace mlsysim {
 namespace {
-
 using In = DistributedModel::Inputs;
 using Out = DistributedModel::Result;
-
-/// What the step takes longest for. The network is all links of a device, that to host memory too.
-Bottleneck slowest(const TrainingNumbers<>& n) {
-  const Time<> worst = max(max(n.latency_compute, n.latency_memory),
-                           max(n.latency_network, max(n.latency_overhead, n.pipeline_bubble)));
-  return worst == n.latency_compute   ? Bottleneck::compute
-         : worst == n.latency_memory  ? Bottleneck::memory
-         : worst == n.latency_network ? Bottleneck::network
-                                      : Bottleneck::overhead;
-}
-
 }  // namespace
 
-TrainingViews<> prepare_training(const In& in, Notes& notes) {
+TrainingViews<> prepare_training(const In& asked, Notes& notes) {
+  In in = asked;
+  in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, 0, notes);
   const Conventions& c = conventions_or_standard(in.conventions);
+  const auto layout = detail::layout_of(in, notes);
+  detail::warn_of_idle_parts(in, layout, notes);
+  warn_of_uneven_batch(in.batch_size, layout.dp, notes);
+  if (in.zero_stage < 3 && layout.dp * in.ep_size * in.cp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, "zoo/defaults.yaml");
   TrainingViews<> v = detail::training_views(in, *in.fleet->node->accelerator, notes);
   if (in.efficiency) set_matrix_share(v.device, in.efficiency);
   v.model.structure.prefetch = in.backward_prefetch;
@@ -42,18 +37,14 @@ TrainingViews<> prepare_training(const In& in, Notes& notes) {
   return v;
 }
 
-DistributedModel::Result DistributedModel::solve(const Inputs& asked, Notes& notes) const {
-  Inputs in = asked;
-  in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, 0, notes);
-  const auto layout = detail::layout_of(in, notes);
-  detail::warn_of_idle_parts(in, layout, notes);
-  warn_of_uneven_batch(in.batch_size, layout.dp, notes);
-  const auto v = prepare_training(in, notes);
-  if (in.zero_stage < 3 && layout.dp * in.ep_size * in.cp_size > 1)
-    notes.assume("exchange_bucket", v.plan.exchange_bucket, "zoo/defaults.yaml");
-  const auto n = training_numbers(v);
-  detail::check_microbatches(in, v, layout, n.microbatch_count, n.microbatch_size, notes);
+void warn_of_microbatches(const In& in, const TrainingViews<>& v, const TrainingNumbers<>& n, Notes& notes) {
+  detail::check_microbatches(in, v, n.microbatch_count, n.microbatch_size, notes);
+}
 
+DistributedModel::Result DistributedModel::solve(const Inputs& in, Notes& notes) const {
+  const auto v = prepare_training(in, notes);
+  const auto n = training_numbers(v);
+  warn_of_microbatches(in, v, n, notes);
   Out out;
   out.fidelity = v.pricing->fidelity();
   out.step_latency_total = n.step_latency;
@@ -88,7 +79,7 @@ DistributedModel::Result DistributedModel::solve(const Inputs& asked, Notes& not
   out.memory_footprint = n.memory.total;
   out.memory_utilization = n.memory.total / n.memory.capacity;
   out.feasible = n.memory.total <= n.memory.capacity;
-  out.bottleneck = out.feasible ? slowest(n) : Bottleneck::capacity;
+  out.bottleneck = step_limit(n);
   return out;
 }
 

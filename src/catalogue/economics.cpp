@@ -1,6 +1,8 @@
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/catalogue/models/sustainability.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/table/take_fields.hpp>
-#include <mlsysim/units/format.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -11,26 +13,30 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::string_view kDefaults = "zoo/defaults.yaml";
+constexpr SharedText kDefaults = "zoo/defaults.yaml";
 
-/// Grid and facility of a request. PUE and WUE belong to a facility: the one that is named or the fleet's own. A grid alone
-/// has neither, so the conventions stand in.
-const GridProfile& set_place(const EconomicsModel::Inputs& in, const Conventions& c, Facility<>& f, Notes& notes) {
+/// Grid, PUE and WUE of a request, every gap filled with a convention that is noted.
+struct Environment {
+  const GridProfile* grid;
+  double pue;
+  WaterIntensity<> wue;
+};
+
+Environment environment_of(const EconomicsModel::Inputs& in, const Conventions& c, Notes& notes) {
   const Datacenter* facility = in.datacenter != nullptr ? in.datacenter : in.fleet->datacenter;
-  const GridProfile* grid = in.grid;
-  if (grid == nullptr && facility != nullptr) grid = facility->grid;
-  if (grid == nullptr) grid = in.fleet->grid;
-  if (grid == nullptr) {
-    grid = &standard_zoo().at<GridProfile>("US_Avg");
-    notes.assume("grid", grid->name, "no grid was named");
+  Environment e{in.grid, c.pue, c.wue};
+  if (e.grid == nullptr && facility != nullptr) e.grid = facility->grid;
+  if (e.grid == nullptr) e.grid = in.fleet->grid;
+  if (e.grid == nullptr) {
+    e.grid = &standard_zoo().at<GridProfile>("US_Avg");
+    notes.assume("grid", e.grid->name, "no grid was named");
   }
-  f.carbon_intensity = grid->carbon_intensity;
-  f.pue = facility != nullptr ? facility->pue : c.pue;
-  if (facility == nullptr) notes.assume("pue", c.pue, kDefaults);
-  const bool known = facility != nullptr && facility->wue;
-  f.wue = known ? *facility->wue : c.wue;
-  if (!known) notes.assume("wue", c.wue, kDefaults);
-  return *grid;
+  // PUE and WUE belong to a facility: the one that is named or the fleet's own. A grid alone has neither.
+  if (facility != nullptr) e.pue = facility->pue;
+  else notes.assume("pue", c.pue, kDefaults);
+  if (facility != nullptr && facility->wue) e.wue = *facility->wue;
+  else notes.assume("wue", c.wue, kDefaults);
+  return e;
 }
 
 /// Price of electricity on a grid: the industrial price of its state where the zoo has one, else the convention.
@@ -47,8 +53,9 @@ MoneyPerEnergy<> electricity_price(std::string_view grid, const Conventions& c, 
   return c.electricity_price;
 }
 
-/// Everything but prices. @param embodied of one device, where the request says it
-MacroViews<> place_views(const EconomicsModel::Inputs& in, std::optional<Carbon<>> embodied, Notes& notes) {
+}  // namespace
+
+PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes, std::optional<Carbon<>> embodied) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const HardwareNode& device = *in.fleet->node->accelerator;
   if (!device.power.tdp)
@@ -57,90 +64,80 @@ MacroViews<> place_views(const EconomicsModel::Inputs& in, std::optional<Carbon<
                       .key = "power.tdp",
                       .expected = "a thermal design power",
                       .hint = "give the device power: {tdp: ...}"});
-  MacroViews<> v;
-  v.region = set_place(in, c, v.facility, notes).name;
+  const Environment e = environment_of(in, c, notes);
+  PreparedMacro out;
+  auto& v = out.views;
+  out.region = e.grid->name;
   v.tdp = *device.power.tdp;
   v.idle_fraction = c.idle_fraction;
+  notes.assume("idle_fraction", c.idle_fraction, kDefaults);
+  notes.assume("host_power", Power<>(), "accelerators only: processors, adapters and storage of the nodes are not counted");
   v.accelerators = in.fleet->total_accelerators();
   v.utilization = in.utilization.value_or(in.mfu);
   v.period = in.duration_days * unit::d;
-  notes.assume("idle_fraction", c.idle_fraction, kDefaults);
-  notes.assume("host_power", Power<>(), "accelerators only: processors, adapters and storage of the nodes are not counted");
+  v.infrastructure = in.infrastructure_multiplier;
+  auto& f = v.facility;
+  f.pue = e.pue;
+  f.wue = e.wue;
+  f.carbon_intensity = e.grid->carbon_intensity;
   if (!embodied) embodied = device.embodied_carbon;
-  v.embodied_known = embodied.has_value();
-  v.facility.embodied_carbon = embodied.value_or(Carbon<>());
+  out.has_embodied = embodied.has_value();
+  f.embodied_carbon = embodied.value_or(Carbon<>());
+  if (!out.has_embodied)
+    notes.warn([&] {
+      return fmt::format("emissions are at least those of the electricity: those of making {} are not known", device.name);
+    });
   const double years = in.amortization_years.value_or(c.amortization_years);
   if (!in.amortization_years) notes.assume("amortization_years", years, kDefaults);
-  v.facility.lifetime = years * unit::yr;
-  return v;
-}
-
-/// Says that a footprint leaves out what is not known.
-void warn_of_embodied(const EconomicsModel::Inputs& in, const MacroViews<>& v, const MacroNumbers<>& n, Notes& notes) {
-  if (v.embodied_known) return;
-  notes.warn([&] {
-    return fmt::format("the footprint is at least that of the electricity, {}: what making a {} emits is not known; "
-                       "embodied_carbon_per_device of SustainabilityModel gives it",
-                       pretty(AnyQuantity(n.operational_carbon), "kgCO2e", 4), in.fleet->node->accelerator->name);
-  });
-}
-
-}  // namespace
-
-MacroViews<> prepare_macro(const EconomicsModel::Inputs& in, Notes& notes) {
-  const Conventions& c = conventions_or_standard(in.conventions);
-  MacroViews<> v = place_views(in, std::nullopt, notes);
-  const auto& price = in.unit_cost ? in.unit_cost : in.fleet->node->accelerator->unit_cost;
-  v.price_known = price.has_value();
-  v.unit_cost = price.value_or(Money<>());
-  v.energy_price = in.kwh_price ? *in.kwh_price : electricity_price(v.region, c, notes);
-  v.infrastructure = in.infrastructure_multiplier;
-  v.facility.maintenance_share = c.maintenance_share;
-  if (v.price_known) notes.assume("maintenance_share", c.maintenance_share, kDefaults);
-  return v;
+  f.lifetime = years * unit::yr;
+  f.maintenance_share = c.maintenance_share;
+  notes.assume("maintenance_share", c.maintenance_share, kDefaults);
+  out.has_price = in.unit_cost.has_value() || device.unit_cost.has_value();
+  v.unit_cost = in.unit_cost ? *in.unit_cost : device.unit_cost.value_or(Money<>());
+  if (!out.has_price)
+    notes.warn([&] {
+      return fmt::format("the cost is at least that of the electricity: the price of {} is not known; unit_cost gives one", device.name);
+    });
+  v.energy_price = in.kwh_price ? *in.kwh_price : electricity_price(e.grid->name, c, notes);
+  return out;
 }
 
 SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& notes) const {
-  const auto asked = fields_of<EconomicsModel::Inputs>(in);
-  const auto v = place_views(asked, in.embodied_carbon_per_device, notes);
-  const auto n = macro_numbers(v);
-  warn_of_embodied(asked, v, n, notes);
+  auto asked = fields_of<EconomicsModel::Inputs>(in);
+  asked.kwh_price = MoneyPerEnergy<>();  // nobody asks what it costs
+  asked.unit_cost = Money<>();
+  const auto p = prepare_macro(asked, notes, in.embodied_carbon_per_device);
+  const auto n = macro_numbers(p.views);
   Result r;
   r.power = n.power;
   r.it_energy = n.it_energy;
   r.total_energy = n.energy;
   r.operational_carbon = n.operational_carbon;
-  if (v.embodied_known) r.embodied_carbon = n.embodied_carbon;
+  if (p.has_embodied) r.embodied_carbon = n.embodied_carbon;
   r.carbon_footprint = n.carbon_footprint;
   r.water_usage = n.water;
-  r.pue = v.facility.pue;
-  r.region_name = v.region;
+  r.pue = p.views.facility.pue;
+  r.region_name = p.region;
   return r;
 }
 
 EconomicsModel::Result EconomicsModel::solve(const Inputs& in, Notes& notes) const {
-  const auto v = prepare_macro(in, notes);
-  const auto n = macro_numbers(v);
-  warn_of_embodied(in, v, n, notes);
+  const auto p = prepare_macro(in, notes);
+  const auto n = macro_numbers(p.views);
   Result r;
   r.opex_energy = n.energy_cost;
-  if (v.price_known) {
+  if (p.has_price) {
     r.capex = n.capex;
     r.opex_maintenance = n.maintenance;
     r.total_opex = n.energy_cost + n.maintenance;
     r.tco = n.tco;
-  } else {
-    notes.warn([&] {
-      return fmt::format("the cost is at least the electricity: {}; the price of a {} is not known, unit_cost gives it",
-                         pretty(AnyQuantity(n.energy_cost), "USD", 4), in.fleet->node->accelerator->name);
-    });
   }
   r.it_energy = n.it_energy;
   r.total_energy = n.energy;
   r.carbon_footprint = n.carbon_footprint;
   r.water_usage = n.water;
-  r.pue = v.facility.pue;
-  r.region_name = v.region;
+  r.pue = p.views.facility.pue;
+  r.region_name = p.region;
   return r;
 }
 

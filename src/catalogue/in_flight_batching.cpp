@@ -1,11 +1,11 @@
 #include "detail/figures.hpp"
-#include "detail/line.hpp"
 #include "detail/plan_check.hpp"
 #include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
+#include <mlsysim/price/line.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/in_flight.hpp>
 #include <mlsysim/physics/speculative.hpp>
@@ -37,12 +37,12 @@ void check(const In& in) {
                        .found = fmt::format("decode_hardware '{}' and no prefill_replicas", in.decode_hardware->name),
                        .expected = "the number of prefill workers",
                        .hint = "give prefill_replicas, or leave decode_hardware out"});
-  if (in.cached_prefix_len >= in.seq_len)
+  if (in.cached_prefix_len >= *in.seq_len)
     throw DomainError({.id = "mlsysim.catalogue.071",
                        .message = "the cached prefix must be shorter than the prompt",
                        .key = "cached_prefix_len",
-                       .found = fmt::format("{:g} of {:g} tokens", in.cached_prefix_len, in.seq_len),
-                       .expected = fmt::format("less than {:g} tokens", in.seq_len),
+                       .found = fmt::format("{:g} of {:g} tokens", in.cached_prefix_len, *in.seq_len),
+                       .expected = fmt::format("less than {:g} tokens", *in.seq_len),
                        .hint = "at least the last token of the prompt is computed"});
 }
 
@@ -52,10 +52,10 @@ class Steady {
   Steady(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes)
       : in_(in), engine_(engine), passes_(passes) {
     chunk_ = in.prefill_chunk_tokens ? *in.prefill_chunk_tokens : detail::number("catalogue.serving.chunk_tokens", notes);
-    fresh_ = in.seq_len - in.cached_prefix_len;
+    fresh_ = *in.seq_len - in.cached_prefix_len;
     chunks_ = std::ceil(fresh_ / chunk_);
     together_ = std::max(1.0, std::floor(chunk_ / fresh_));
-    context_ = in.seq_len + in.output_tokens / 2;
+    context_ = *in.seq_len + (in.output_tokens + 1) / 2;  // token i of n sees i of them
     if (in.draft_model != nullptr) speculate(notes);
     // The first of the generated tokens comes with the prompt.
     steps_ = std::max(1.0, (in.output_tokens - 1) / tokens_per_pass_);
@@ -68,25 +68,32 @@ class Steady {
     double prompts = 0;                    ///< of a rank and step
     double prompt_passes = 0;              ///< share of the passes that hold prompts
     double prompt_share = 0;               ///< share of the time that they take
+    double inflight = 1;                   ///< micro-batches
     [[nodiscard]] Time<> mean_pass() const { return decode_pass * (1 - prompt_passes) + prompt_pass * prompt_passes; }
     /// Standard deviation of the passes over their mean.
     [[nodiscard]] double pass_cv() const {
       return std::sqrt(prompt_passes * (1 - prompt_passes)) * std::abs((prompt_pass - decode_pass) / mean_pass());
     }
   };
-  [[nodiscard]] Step step(double running, double others) const {
+  ///
+  /// With a pipeline the requests are divided over micro-batches in flight, one a stage: everything here is then of one of
+  /// them, and a step is a cycle of all. With one stage there is one.
+  [[nodiscard]] Step step(double all_running, double all_others) const {
     Step s;
-    const double ranks = in_.ep_size, mixed = engine_.mixed ? 1.0 : 0.0;
-    s.device = decode(running);
+    const double mixed = engine_.mixed ? 1.0 : 0.0;
+    const double running = std::max(all_running / in_.pp_size, std::min(all_running, 1.0)), inflight = all_running / std::max(running, 1e-300);
+    const double others = all_others / std::max(inflight, 1.0), ranks = in_.ep_size;
+    s.inflight = std::max(inflight, 1.0);
+    s.device = decode(running, s.inflight);
     s.prompts = separate() ? 0.0 : others / ranks / steps_;
     if (in_step() && !engine_.mixed && !separate())
       // All start together: those whose prompt came first wait for the passes of the others.
       s.prompts = std::max(0.0, others + 1 - std::min(together_, others + 1)) / (2 * steps_);
     // What a step brings in more prompts or chunks than one pass takes, further passes take.
     const double often = s.prompts * chunks_, share = std::min(1.0, often);
-    Time<> prompt = prompt_pass(std::clamp(s.prompts, 1.0, together_)) * std::max(1.0, often / together_);
+    Time<> prompt = prompt_pass(std::clamp(s.prompts, 1.0, together_), s.inflight) * std::max(1.0, often / together_);
     // Weights are read and kernels launched once for a mixed pass; the running requests add what they add to a step.
-    if (engine_.mixed) prompt += max(s.device - decode(ranks), Time<>());
+    if (engine_.mixed) prompt += max(s.device - decode(ranks, s.inflight), Time<>());
     s.decode_pass = with_host(engine_, s.device, running / ranks);
     s.prompt_pass = with_host(engine_, prompt, running / ranks);
     s.itl = InFlightStep::solve<double>({.decode_pass = s.decode_pass, .added = max(s.prompt_pass - s.decode_pass * mixed, Time<>()),
@@ -96,26 +103,30 @@ class Steady {
     return s;
   }
   /// Device time of one pass of `prompts` prompts a rank: of a chunk of them where they are longer than that.
-  [[nodiscard]] Time<> prompt_pass(double prompts) const {
+  [[nodiscard]] Time<> prompt_pass(double prompts, double inflight = 1) const {
     Time<> sum;
-    for (double done = 0; done < fresh_;) {
-      const double now = std::min(chunk_, fresh_ - done);
-      done += now;
-      sum += passes_.prefill(prompts * in_.ep_size, now, in_.cached_prefix_len + done).time;
-    }
+    for_each_chunk([&](double now, double context) {
+      sum += mlsysim::detail::pipeline_cycle(passes_.prefill(prompts * in_.ep_size, now, context), inflight);
+    });
     return sum / chunks_;
   }
-  [[nodiscard]] Time<> decode(double running) const {
+  /// Time between two prompts that the stages of a pipeline of prompts take in turn.
+  [[nodiscard]] Time<> prompt_slot() const {
+    Time<> sum;
+    for_each_chunk([&](double now, double context) { sum += passes_.prefill(in_.ep_size, now, context).slot; });
+    return sum;
+  }
+  [[nodiscard]] Time<> decode(double running, double inflight = 1) const {
     const double n = std::max(running, 1.0);
-    if (draft_ == nullptr) return passes_.decode(n, context_).time;
-    const Time<> check = passes_.decode(n, context_ + drafted_, drafted_ + 1).time;
-    return draft_->decode(n, context_).time * drafted_ + check;
+    if (!draft_) return mlsysim::detail::pipeline_cycle(passes_.decode(n, context_), inflight);
+    const auto check = mlsysim::detail::pipeline_cycle(passes_.decode(n, context_ + drafted_, drafted_ + 1), inflight);
+    return draft_->decode(n, context_).total * (drafted_ * inflight) + check;
   }
 
   /// Requests whose pages of `held` tokens fit, beside a draft model where there is one.
   [[nodiscard]] double capacity(double held, double kv_share) const {
     const double alone = passes_.capacity(held, kv_share);
-    if (draft_ == nullptr) return alone;
+    if (!draft_) return alone;
     const Data<> one = passes_.cache(held);
     const Data<> weights = draft_weights_ * (draft_copies_ * in_.ep_size);
     return std::max(0.0, std::floor((one * alone - weights * kv_share) / (one + draft_->cache(held) * draft_copies_)));
@@ -130,6 +141,14 @@ class Steady {
   [[nodiscard]] bool in_step() const { return in_.equal_lengths && !in_.arrival_rate; }
 
  private:
+  template <class F>
+  void for_each_chunk(F&& f) const {
+    for (double done = 0; done < fresh_;) {
+      const double now = std::min(chunk_, fresh_ - done);
+      done += now;
+      f(now, in_.cached_prefix_len + done);
+    }
+  }
   void speculate(Notes& notes) {
     const Conventions& c = conventions_or_standard(in_.conventions);
     drafted_ = in_.draft_tokens.value_or(c.draft_tokens);
@@ -145,13 +164,13 @@ class Steady {
     d.weight_bits.reset();
     draft_weights_ = parameter_count(*d.workload) *
                      (bytes_per_element(in_.precision.value_or(in_.hardware->compute.default_precision)) * unit::B / unit::param);
-    draft_ = pass_times(d, fidelity_or_default(in_.fidelity, *in_.draft_model, notes), {}, notes);
+    draft_.emplace(pass_times(d, {}, notes));
   }
 
   const In& in_;
   const ServingEngine& engine_;
   const PassTimes& passes_;
-  std::unique_ptr<PassTimes> draft_;
+  std::optional<PassTimes> draft_;
   Data<> draft_weights_;
   double draft_copies_ = 1;  ///< of the draft for the devices that share a request
   double chunk_ = 0, fresh_ = 0, chunks_ = 1, together_ = 1, context_ = 0, steps_ = 1, drafted_ = 0, tokens_per_pass_ = 1;
@@ -244,21 +263,22 @@ void separate_first_token(const In& in, const ServingEngine& engine, const Stead
                           const Steady::Step& step, double& rate, double in_flight, Out& out, Notes& notes) {
   const Time<> prompt = s.prompt_pass(1) * s.chunks();
   out.prompt_pass = prompt;
-  out.kv_transfer_time = passes.cache(in.seq_len) / in.network_bandwidth;
-  out.matched_prefill_replicas = std::ceil(out.capacity.base() * prompt.base());
-  const double most = *in.prefill_replicas / prompt.base();
-  if (!in.arrival_rate && rate > detail::kFull * most) {
+  out.kv_transfer_time = passes.cache(*in.seq_len) / in.network_bandwidth;
+  out.matched_prefill_replicas = std::ceil(out.capacity.base() * s.prompt_slot().base());
+  const Time<> slot = s.prompt_slot();  // prompts follow each other through the stages of a worker
+  const double most = *in.prefill_replicas / slot.base();
+  if (!in.arrival_rate && rate > kFull * most) {
     notes.warn("the prefill workers are the bottleneck: matched_prefill_replicas would keep the replica full");
     rate = 0.95 * most;
   }
-  const auto line = detail::line_of(rate * prompt.base(), *in.prefill_replicas, prompt, 1.0, 0.0);
+  const auto line = line_of(rate * slot.base(), *in.prefill_replicas, slot, 1.0, 0.0);
   out.is_stable = out.is_stable && line.stable;
   if (!line.stable) return;
   const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
   const Time<> fixed = prompt + out.kv_transfer_time + rest + step.decode_pass * engine.lookahead + engine.request_time;
   out.ttft = fixed + line.wait.wait_mean;
-  out.p50_ttft = fixed + detail::wait_quantile(line, 0.5);
-  out.p99_ttft = fixed + detail::wait_quantile(line, 0.99);
+  out.p50_ttft = fixed + wait_quantile(line, 0.5);
+  out.p99_ttft = fixed + wait_quantile(line, 0.99);
   if (in.target_ttft) {
     const Time<> spare = *in.target_ttft - fixed;
     out.slo_attainment = spare < Time<>() ? 0.0 : 1 - line.wait.wait_probability * std::exp(-(spare / max(line.wait.wait_given, prompt * 1e-9)));
@@ -352,21 +372,25 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
     r.slo_attainment = in.target_ttft ? r.slo_attainment.value_or(0) * meets : meets;
   }
   r.goodput = r.is_stable ? r.request_throughput * r.slo_attainment.value_or(1) : RequestRate<>();
-  const auto kernels = passes.decode(running, s.context());
-  const Time<> busy = kernels.cost.compute_bound + kernels.cost.memory_bound;
-  const double launched = busy > Time<>() ? std::min(1.0, busy / kernels.time) : 1.0;
-  r.utilization = std::min(1.0, launched * (step.device / step.decode_pass));
+  // Of a cycle in which every stage works on each micro-batch once.
+  const auto kernels = passes.decode(running / step.inflight, s.context());
+  const double launched = std::min(1.0, kernels.busy * step.inflight / (in.pp_size * step.device));
+  r.utilization = launched * std::min(1.0, step.device / step.decode_pass);
   return r;
 }
 
-InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& in, Notes& notes) const {
-  detail::require_tokens(*in.workload, "workload");
-  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, in.seq_len, notes);
-  const Fidelity fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
-  const auto engine = engine_or_generic(in.engine, fidelity, notes);
-  const auto passes = pass_times(in, fidelity, engine.prefill_issue, notes);
-  Result r = in_flight(in, engine, *passes, notes);
-  r.fidelity = fidelity;
+InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& asked, Notes& notes) const {
+  detail::require_tokens(*asked.workload, "workload");
+  Inputs in = asked;
+  in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, asked.output_tokens, notes);
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, *in.seq_len, notes);
+  // The passes of prompts are issued as the engine does, which only the pricing knows whether there is one.
+  Notes quiet;
+  const Pricing& pricing = pricing_for(in.fidelity, *in.workload, quiet);
+  const auto engine = engine_or_generic(in.engine, pricing, notes);
+  const auto passes = pass_times(in, engine.prefill_issue, notes);
+  Result r = in_flight(in, engine, passes, notes);
+  r.fidelity = pricing.fidelity();
   return r;
 }
 

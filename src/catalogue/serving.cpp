@@ -1,6 +1,7 @@
 #include "detail/plan_check.hpp"
 #include "detail/unpriced.hpp"
 
+#include <mlsysim/answer/limits.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -39,13 +40,6 @@ void warn_of_short_pool(const MemoryBreakdown<>& m, std::string_view pool, const
   });
 }
 
-Bottleneck slowest(Time<> compute, Time<> memory, Time<> network, Time<> overhead) {
-  const Time<> worst = max(max(compute, memory), max(network, overhead));
-  if (worst == compute) return Bottleneck::compute;
-  if (worst == memory) return Bottleneck::memory;
-  return worst == network ? Bottleneck::network : Bottleneck::overhead;
-}
-
 void add_draft(const In& in, const Conventions& c, ServingViews<>& v, Notes& notes) {
   v.drafts = true;
   v.draft = v.pricing->model(*in.draft_model, Phase::decode, notes);
@@ -61,11 +55,18 @@ void add_draft(const In& in, const Conventions& c, ServingViews<>& v, Notes& not
 }  // namespace
 
 ServingViews<> prepare_serving(const In& in, Notes& notes) {
+  detail::require_tokens(*in.workload, "workload");
+  if (in.draft_model != nullptr) detail::require_tokens(*in.draft_model, "draft_model");
+  const double prompt = seq_len_or_default(in.seq_len, *in.workload, in.output_tokens.value_or(0), notes);
+  check_prompt(in, prompt);
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, prompt, notes);
+  detail::warn_of_uneven_ranks(in.batch_size, in.ep_size, notes);
+  if (in.decode_hardware == nullptr) detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
+  detail::warn_of_idle_draft(in, notes);
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
   const HardwareNode& decoder = in.decode_hardware != nullptr ? *in.decode_hardware : *in.hardware;
   Notes quiet;
-  const double prompt = seq_len_or_default(in.seq_len, *in.workload, in.output_tokens.value_or(0), notes);
   ServingViews<> v;
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
   detail::warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::serving), notes);
@@ -97,19 +98,8 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   return v;
 }
 
-ServingModel::Result ServingModel::solve(const Inputs& asked, Notes& notes) const {
-  detail::require_tokens(*asked.workload, "workload");
-  Inputs in = asked;
-  const double prompt = seq_len_or_default(asked.seq_len, *asked.workload, asked.output_tokens.value_or(0), notes);
-  in.seq_len = prompt;
-  if (in.draft_model != nullptr) detail::require_tokens(*in.draft_model, "draft_model");
-  check_prompt(in, prompt);
-  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, prompt, notes);
-  detail::warn_of_uneven_ranks(in.batch_size, in.ep_size, notes);
+ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   const bool apart = in.decode_hardware != nullptr;
-  if (!apart) detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
-  detail::warn_of_idle_draft(in, notes);
-
   const auto v = prepare_serving(in, notes);
   const auto n = serving_numbers(v);
   Out out;
@@ -122,8 +112,8 @@ ServingModel::Result ServingModel::solve(const Inputs& asked, Notes& notes) cons
   out.prefill_mfu = n.prefill_mfu;
   out.mfu = n.mfu;
   out.utilization = n.utilization;
-  out.prefill_bottleneck = slowest(n.prefill_compute, n.prefill_memory, n.prefill_network, n.prefill_overhead);
-  out.bottleneck = slowest(n.decode_compute, n.decode_memory, n.decode_network, n.decode_overhead);
+  out.prefill_bottleneck = prefill_limit(n);
+  out.bottleneck = decode_limit(n);
   out.model_weights_size = v.plan.weight_bytes * (v.prefill.structure.known ? parameter_count(*in.workload) : v.prefill.totals.params);
   out.kv_cache_size = n.kv_cache;
   out.memory = n.memory;
@@ -136,7 +126,7 @@ ServingModel::Result ServingModel::solve(const Inputs& asked, Notes& notes) cons
     warn_of_short_pool(p, "prefilling", *in.hardware, notes);
     warn_of_short_pool(m, "decoding", *in.decode_hardware, notes);
   }
-  out.prompt_cache_hit_ratio = in.cached_prefix_len / prompt;
+  out.prompt_cache_hit_ratio = in.cached_prefix_len / v.prompt;
   out.prefill_chunks = v.chunks;
   if (in.prefill_chunk_tokens) out.prefill_chunk_time = out.decode_stall_bound = n.chunk_time;
   return out;

@@ -1,12 +1,13 @@
-#include "detail/line.hpp"
+#include "detail/plan_check.hpp"
 #include "detail/prompt_tokens.hpp"
-#include "detail/textbook_batch.hpp"
+#include "detail/static_batch.hpp"
 #include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/serving_capacity.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
+#include <mlsysim/price/line.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
 
@@ -38,19 +39,19 @@ struct Estimate {
 using Judge = std::function<Estimate(double replicas)>;
 
 /// One server for each replica, which answers at the intervals of a full batch.
-Judge textbook(const In& in, const ContinuousBatchingModel::Result& batching, double slots, Notes& notes) {
+Judge without_engine(const In& in, const ContinuousBatchingModel::Result& batching, double slots, Notes& notes) {
   detail::warn_of_unpriced(in, {"target_p99_ttft", "target_itl"}, notes);
-  const auto serving = ServingModel{}.solve(detail::textbook_batch(in, in.mean_request_tokens.value_or(in.max_seq_len), slots));
+  const auto serving = ServingModel{}.solve(detail::static_batch(in, in.mean_request_tokens.value_or(in.max_seq_len), slots));
   Estimate one{.ttft = serving.ttft, .itl = serving.itl, .base = serving.ttft + serving.itl * in.output_tokens};
   one.capacity = batching.token_throughput / (in.output_tokens * unit::token / unit::request);
   return [&in, one](double replicas) {
     Estimate e = one;
     const Time<> interval = (1.0 * unit::request) / e.capacity;
-    const auto line = detail::line_of((in.arrival_rate * interval).base(), replicas, interval, 1.0, in.service_time_cv);
+    const auto line = line_of((in.arrival_rate * interval).base(), replicas, interval, 1.0, in.service_time_cv);
     e.utilization = line.utilization;
     e.stable = line.stable;
     if (!e.stable) return e;
-    e.wait = detail::wait_quantile(line, 0.99);
+    e.wait = wait_quantile(line, 0.99);
     e.total = e.base + e.wait;
     return e;
   };
@@ -59,13 +60,13 @@ Judge textbook(const In& in, const ContinuousBatchingModel::Result& batching, do
 /// Replicas that batch in flight, each at its share of the arrivals, behind one line for all their slots.
 class InFlightFleet {
  public:
-  InFlightFleet(const In& in, double slots, Notes& notes) : in_(in), request_(fields_of<InFlightBatchingModel::Inputs>(in)), slots_(slots) {
+  InFlightFleet(const In& in, const Pricing& pricing, double slots, Notes& notes) : in_(in), request_(fields_of<InFlightBatchingModel::Inputs>(in)), slots_(slots) {
     request_.seq_len = detail::prompt_tokens(in.mean_request_tokens.value_or(in.max_seq_len), in.output_tokens);
     request_.max_batch_size = slots;
     request_.page_tokens = 1;  // the pages are in the number of slots
     request_.target_itl.reset();
-    engine_ = engine_or_generic(in.engine, Fidelity::operator_level, notes);
-    passes_ = pass_times(request_, Fidelity::operator_level, engine_.prefill_issue, notes);
+    engine_ = engine_or_generic(in.engine, pricing, notes);
+    passes_ = std::make_shared<const PassTimes>(pass_times(request_, engine_.prefill_issue, notes));
   }
 
   [[nodiscard]] Estimate operator()(double replicas) const {
@@ -77,14 +78,14 @@ class InFlightFleet {
     if (!one.is_stable) return e;
     e.ttft = *one.ttft;
     e.base = *one.request_latency;
-    const auto line = detail::line_of((in_.arrival_rate * e.base).base(), std::min(replicas * slots_, 65536.0), e.base, 1.0,
+    const auto line = line_of((in_.arrival_rate * e.base).base(), std::min(replicas * slots_, 65536.0), e.base, 1.0,
                                       in_.service_time_cv);
     e.stable = line.stable;
     if (!e.stable) return e;
-    e.wait = detail::wait_quantile(line, 0.99);
+    e.wait = wait_quantile(line, 0.99);
     e.p99_ttft = *one.p99_ttft + e.wait;
     // The service of the line has the mean first token in it; the tail of the first token comes on top.
-    e.total = detail::response_quantile(line, e.base, in_.service_time_cv, 0.99) + (*one.p99_ttft - e.ttft);
+    e.total = response_quantile(line, e.base, in_.service_time_cv, 0.99) + (*one.p99_ttft - e.ttft);
     return e;
   }
 
@@ -116,17 +117,19 @@ double fewest(const In& in, const Judge& judge, Estimate& best) {
 
 ServingCapacityModel::Result ServingCapacityModel::solve(const Inputs& in, Notes& notes) const {
   Result r;
-  r.fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
+  detail::require_tokens(*in.workload, "workload");
+  const Pricing& pricing = pricing_for(in.fidelity, *in.workload, notes);
+  r.fidelity = pricing.fidelity();
   auto one = fields_of<ContinuousBatchingModel::Inputs>(in);
-  one.fidelity = r.fidelity;
+  one.fidelity = pricing.fidelity();
   const auto batching = ContinuousBatchingModel{}.solve(one, notes);
   r.active_batch_size = std::max(1.0, batching.max_active_requests);
   if (!batching.feasible) {
     r.limit = CapacityLimit::memory;
     return r;
   }
-  const Judge judge = r.fidelity == Fidelity::textbook ? textbook(in, batching, r.active_batch_size, notes)
-                                                       : Judge(InFlightFleet(in, r.active_batch_size, notes));
+  const Judge judge = pricing.prices_engines() ? Judge(InFlightFleet(in, pricing, r.active_batch_size, notes))
+                                               : without_engine(in, batching, r.active_batch_size, notes);
   Estimate best = judge(in.max_replicas);
   double chosen = in.max_replicas;
   r.feasible = best.meets(in);

@@ -88,14 +88,14 @@ void note_default_microbatches(const TrainingViews<>& v, double local, double co
                                                           : "the batch of a replica at once, or its part of an accumulation step");
 }
 
-void check_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& v, const Layout& l, double count, double size,
-                        Notes& notes) {
-  if (v.division == Microbatches::by_default) note_default_microbatches(v, l.local_batch, count, notes);
+void check_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& v, double count, double size, Notes& notes) {
+  const double local = share_batch(v.batch, v.accelerators / (in.tp_size * in.pp_size * in.ep_size * in.cp_size)).sequences;
+  if (v.division == Microbatches::by_default) note_default_microbatches(v, local, count, notes);
   if (in.microbatch_size && !in.microbatch_count)
     warn_of_idle(in, {"gradient_accumulation_steps"}, "where microbatch_size divides the batch", notes);
-  if (size * count != l.local_batch || (in.microbatch_size && *in.microbatch_size != size))
+  if (size * count != local || (in.microbatch_size && *in.microbatch_size != size))
     notes.warn([&] {
-      return fmt::format("{:g} sequences of a replica do not divide into {}: {:g} micro-batches are priced, each of {:g}", l.local_batch,
+      return fmt::format("{:g} sequences of a replica do not divide into {}: {:g} micro-batches are priced, each of {:g}", local,
                          in.microbatch_size ? fmt::format("micro-batches of {:g}", *in.microbatch_size)
                                             : fmt::format("{:g} micro-batches", count),
                          count, size);

@@ -88,7 +88,7 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
   if (failed > 0) out.exit = Exit::assertion_failed;
   if (!evaluation.passed_all()) {
     out.exit = Exit::infeasible;
-    out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", evaluation.feasibility.summary);
+    out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", evaluation.feasibility.summary.str());
   }
   return out;
 }

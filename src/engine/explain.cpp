@@ -1,6 +1,6 @@
-#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/engine/explain.hpp>
 
+#include <mlsysim/engine/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/catalogue/prepare.hpp>
@@ -8,7 +8,7 @@
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/spec/provenance.hpp>
 #include <mlsysim/tape/derivation.hpp>
-#include <mlsysim/tape/trace.hpp>
+#include <mlsysim/tape/record.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
@@ -28,12 +28,13 @@ std::string shown(const Quantity<D>& q) {
 }
 
 /// One pass that is explained operator by operator.
-struct Subject {
-  PassViews<> views;
+struct ExplainedPass {
+  ModelView<> model;
+  Plan<> plan;
+  Device<> device;
+  Links<> links;
   std::vector<Pass> passes;     ///< passes of the list that make up the number
-  double repeats = 1;           ///< how often the pass runs (micro-batches, pipeline stages)
-  std::string repeats_words;
-  Time<> total;                 ///< the number itself
+  std::string words;            ///< which of several passes it is
   std::vector<std::pair<std::string, Time<>>> besides;  ///< terms that are no operators
 };
 
@@ -42,14 +43,14 @@ std::string title(const ResolvedScenario& r, std::string_view metric, std::strin
                      name_of(r.mode()), fidelity);
 }
 
-std::vector<OperatorRow> rows_of(const Subject& s) {
+std::vector<OperatorRow> rows_of(const ExplainedPass& s) {
   OpList<> ops;
-  (void)lower(s.views.model.structure, s.views.model.shape, s.views.model.layers, s.views.plan, ops);
+  (void)lower(s.model.structure, s.model.shape, s.model.layers, s.plan, ops);
   std::vector<OperatorRow> rows;
   double sum = 0;
   for (const auto& op : ops.span()) {
     if (std::find(s.passes.begin(), s.passes.end(), op.pass) == s.passes.end()) continue;
-    const auto cost = price(op, s.views.device, s.views.links);
+    const auto cost = price(op, s.device, s.links);
     if (cost.total <= Time<>()) continue;
     OperatorRow row{.name = std::string(op.name),
                     .group = std::string(name_of(op.group)),
@@ -71,22 +72,40 @@ std::vector<OperatorRow> rows_of(const Subject& s) {
   return rows;
 }
 
-/// The law calls behind one operator, its own roofline opened.
-std::string derive_operator(const Subject& s, std::string_view name) {
-  OpList<Traced> ops;
-  const auto model = lift_view<Traced>(s.views.model);
-  const auto plan = lift<Traced>(s.views.plan);
-  const auto device = lift<Traced>(s.views.device);
-  const auto links = lift<Traced>(s.views.links);
-  (void)lower(model.structure, model.shape, model.layers, plan, ops);
-  for (const auto& op : ops.span()) {
-    if (op.name != name || std::find(s.passes.begin(), s.passes.end(), op.pass) == s.passes.end()) continue;
-    Trace trace;
-    const TraceScope scope(trace);
-    (void)price(op, device, links);
-    return to_text(read_trace(trace));
-  }
-  return {};
+/// A law made for the occasion: the price of one operator as a function of the device's figures and the links'.
+struct OperatorLaw {
+  Tape tape;
+  LawEntry entry;
+};
+
+/// The law calls behind one operator.
+std::string derive_operator(const ExplainedPass& s, std::string_view name) {
+  static constexpr LawInfo info{.id = "Operator", .equation = "time = f(device, links)", .source = ""};
+  static constexpr std::size_t of_device = leaf_count<Device<>>, of_links = leaf_count<Links<>>;
+  OperatorLaw law;
+  law.tape = record_tape(of_device + of_links, [&](std::span<const Recorded> in) {
+    Device<Recorded> device;
+    Links<Recorded> links;
+    write_leaves(device, [&](std::size_t i) { return in[i]; });
+    write_leaves(links, [&](std::size_t i) { return in[of_device + i]; });
+    OpList<Recorded> ops;
+    const ModelView<Recorded> model{s.model.structure, lift<Recorded>(s.model.shape), s.model.layers, lift<Recorded>(s.model.totals)};
+    (void)lower(model.structure, model.shape, model.layers, lift<Recorded>(s.plan), ops);
+    for (const auto& op : ops.span()) {
+      if (op.name != name || std::find(s.passes.begin(), s.passes.end(), op.pass) == s.passes.end()) continue;
+      return std::vector<Recorded>{price(op, device, links).total.base()};
+    }
+    return std::vector<Recorded>{Recorded(0.0)};
+  });
+  law.entry.info = info;
+  for (const auto& f : describe<Device<>>()) law.entry.inputs.push_back(f);
+  for (const auto& f : describe<Links<>>()) law.entry.inputs.push_back(f);
+  law.entry.recorded = [](const void* self) -> const Tape& { return static_cast<const OperatorLaw*>(self)->tape; };
+  law.entry.self = std::shared_ptr<const void>(&law, [](const void*) {});
+  std::vector<double> point;
+  read_leaves(s.device, [&](std::size_t, double x) { point.push_back(x); });
+  read_leaves(s.links, [&](std::size_t, double x) { point.push_back(x); });
+  return to_text(read_calls(law.entry, point));
 }
 
 /// Figures of the device behind the derivation, each with its source.
@@ -121,7 +140,7 @@ std::string assumptions_text(const NoteBook& book) {
   std::string out;
   std::vector<std::string> seen;
   for (const auto& a : book.assumptions) {
-    const std::string line = fmt::format("  {:<28} {:<16} {}\n", a.name, a.value, a.source);
+    const std::string line = fmt::format("  {:<28} {:<16} {}\n", a.name.view(), a.value.str(), a.source.view());
     if (std::find(seen.begin(), seen.end(), line) == seen.end()) {
       seen.push_back(line);
       out += line;
@@ -140,9 +159,9 @@ std::string memory_text(const MemoryBreakdown<>& m) {
   return out + fmt::format("  {:<24} {:>12}   memory of the device\n", "capacity", shown(m.capacity));
 }
 
-std::string operators_text(const Subject& s) {
+std::string operators_text(const ExplainedPass& s) {
   const auto rows = rows_of(s);
-  std::string out = s.repeats_words.empty() ? "" : "  " + s.repeats_words + "\n";
+  std::string out = s.words.empty() ? "" : "  " + s.words + "\n";
   out += fmt::format("  {:<26} {:>6} {:>12} {:>7}  {}\n", "operator", "times", "time", "share", "limited by");
   constexpr std::size_t most = 10;
   double rest = 0;
@@ -166,120 +185,77 @@ std::string operators_text(const Subject& s) {
   return out;
 }
 
-/// Everything that one metric needs: a subject for times, a breakdown for memory, or a traced textbook core.
-struct Answer {
-  std::string value;
-  std::string body;
-};
-
 /// The prefill (its last chunk), a decode step, or the check of drafted tokens.
-Subject serving_subject(const ServingModel::Inputs& in, bool prefill, Notes& notes) {
-  const auto v = prepare_serving(in, notes);
-  const bool check = !prefill && in.draft_model != nullptr;
-  Subject s;
-  s.views = {prefill || check ? v.prefill : v.decode, v.plan, prefill ? v.prefill_device : v.decode_device, v.links};
-  s.passes = {Pass::forward};
-  s.repeats = v.plan.pp * (prefill ? v.chunks : 1);
-  if (prefill && v.chunks > 1) s.repeats_words = fmt::format("the last of {} chunks:", v.chunks);
-  s.views.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
-  s.views.plan.context = prefill ? v.prompt : v.decode_context;
-  if (check) {
-    const double drafted = in.draft_tokens.value_or(conventions_or_standard(in.conventions).draft_tokens);
-    s.views.plan.new_tokens = drafted + 1;
-    s.views.plan.context = v.decode_context + drafted;
-  }
+ExplainedPass serving_pass(const ServingViews<>& v, bool prefill) {
+  const bool check = !prefill && v.drafts;
+  ExplainedPass s{.model = prefill || check ? v.prefill : v.decode, .plan = v.plan,
+                  .device = prefill ? v.prefill_device : v.decode_device, .links = v.links, .passes = {Pass::forward}, .words = {}, .besides = {}};
+  const double sequences = share_batch(v.batch, v.accelerators / (v.plan.tp * v.plan.pp * v.plan.ep)).sequences;
+  s.plan.batch = std::ceil(sequences / v.plan.pp);
+  if (prefill && v.chunks > 1) s.words = fmt::format("the last of {} chunks:", v.chunks);
+  s.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
+  s.plan.context = prefill ? v.prompt : v.generates ? v.prompt + (v.output + 1) / 2 : v.prompt;
+  s.besides = {{"dispatch", s.device.dispatch}};
+  if (!check) return s;
+  s.plan.new_tokens = v.drafted + 1;
+  s.plan.context += v.drafted;
+  const double tokens = ExpectedAcceptedTokens::solve<double>({v.acceptance, v.drafted}).expected_tokens;
+  s.words = fmt::format("the check of {:g} drafted tokens, which yields {:.3g} tokens on average:", v.drafted, tokens);
   return s;
 }
 
-Answer serving_answer(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
-  const auto in = detail::serve_request(r);
-  const auto result = ServingModel{}.solve(in, notes);
-  if (metric == "memory") return {shown(result.memory.total), memory_text(result.memory)};
-  const bool prefill = metric == "ttft";
-  const Time<> total = prefill ? result.ttft : result.itl;
-  if (result.fidelity == Fidelity::textbook) {
-    Trace trace;
-    const auto views = lift_view<Traced>(prepare_textbook_serving(in, notes));
-    {
-      const TraceScope scope(trace);
-      (void)textbook_serving_core(views);
-    }
-    std::string body = to_text(read_trace(trace));
-    if (!prefill && in.draft_model != nullptr)
-      body += fmt::format("  the step above checks what {} proposes, at no cost for the further tokens (SpeculativeTokenTime)\n",
-                          in.draft_model->name);
-    return {shown(total), body};
-  }
-  Subject s = serving_subject(in, prefill, notes);
-  s.total = total;
-  s.besides = {{"dispatch", s.views.device.dispatch}};
-  if (!prefill && in.draft_model != nullptr) {
-    const double drafted = s.views.plan.new_tokens - 1;
-    const double tokens = ExpectedAcceptedTokens::solve<double>({in.draft_acceptance_rate, drafted}).expected_tokens;
-    OpList<> ops;
-    const Time<> check = pass_time(s.views.model, s.views.plan, s.views.device, s.views.links, ops).total;
-    s.repeats_words = fmt::format("the check of {:g} drafted tokens, which yields {:.3g} tokens on average:", drafted, tokens);
-    s.besides.emplace_back(fmt::format("{:g} steps of {}", drafted, in.draft_model->name), total * tokens - check);
-  }
-  return {shown(total), operators_text(s)};
+ExplainedPass training_pass(const TrainingViews<>& v, const TrainingNumbers<>& n) {
+  ExplainedPass s{.model = v.model, .plan = training_plan(v), .device = v.device, .links = v.links,
+                  .passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient}, .words = {}, .besides = {}};
+  s.words = fmt::format("one of {} micro-batches on the slowest pipeline stage:", s.plan.microbatches);
+  s.besides = {{"pipeline bubble", n.pipeline_bubble}, {"gradient exchange before overlap", n.data_parallel}};
+  if (n.host_transfer > Time<>()) s.besides.emplace_back("transfers over the host link before overlap", n.host_transfer);
+  if (v.plan.straggler > 1) s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", v.plan.straggler),
+                                                   n.step_latency * (1 - 1 / v.plan.straggler));
+  return s;
 }
 
-Answer training_answer(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
-  const auto in = detail::train_request(r);
-  const auto result = DistributedModel{}.solve(in, notes);
-  if (metric == "memory") return {shown(result.memory.total), memory_text(result.memory)};
-  const Time<> total = result.step_latency_total;
-  if (result.fidelity == Fidelity::textbook) {
-    Trace trace;
-    const TextbookStepViews<> views = prepare_textbook_distributed(in, notes);
-    const auto traced = lift_view<Traced>(views);
-    {
-      const TraceScope scope(trace);
-      (void)textbook_step_core(traced);
-    }
-    return {shown(total), to_text(read_trace(trace))};
-  }
-  Subject s;
-  s.views = prepare_distributed(in, notes);
-  s.passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient};
-  s.total = total;
-  s.repeats_words = fmt::format("one of {} micro-batches on the slowest pipeline stage:", s.views.plan.microbatches);
-  s.besides = {{"pipeline bubble", result.pipeline_bubble_latency},
-               {"gradient exchange before overlap", result.dp_communication_latency}};
-  if (in.offload_states > 0) {
-    OpList<> ops;
-    const auto parts = step_parts(s.views.model, s.views.plan, s.views.device, s.views.links, ops);
-    s.besides.emplace_back("optimizer states over the host link before overlap", max(parts.first.update.host, parts.last.update.host));
-  }
-  if (in.straggler_factor > 1)
-    s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", in.straggler_factor),
-                           (total - result.dp_communication_latency * (1 - 1 / in.congestion_factor)) * (1 - 1 / in.straggler_factor));
-  return {shown(total), operators_text(s)};
+ExplainedPass inference_pass(const InferenceViews<>& v) {
+  ExplainedPass s{.model = v.model, .plan = v.plan, .device = v.device, .links = v.links, .passes = {Pass::forward}, .words = {}, .besides = {}};
+  s.plan.batch = share_batch(v.batch, v.accelerators).sequences;
+  s.plan.context = v.sequences ? v.seq_len : 1;
+  s.plan.new_tokens = v.model.structure.phase == Phase::decode ? 1 : s.plan.context;
+  s.besides = {{"dispatch", s.device.dispatch}};
+  return s;
 }
 
-Answer inference_answer(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
-  if (detail::is_whole_pass(r)) {
-    const auto a = InferencePassModel{}.solve(detail::pass_request(r), notes);
-    if (metric == "memory") return {shown(a.memory_footprint), memory_text(detail::pass_memory(r, a))};
-    return {shown(a.latency), fmt::format("  {:g} runs of the network: arithmetic {}, memory {}, software {}: the slower of the first two, plus "
-                                          "the third\n  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
-                                          a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
-                                          shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state))};
+ExplainedPass pass_of(const PreparedScenario& p, const ScenarioResults<>& n, std::string_view metric) {
+  switch (p.shape.question) {
+    case Question::serving: return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft");
+    case Question::training: return training_pass(training_views(p.shape, p.inputs), n.training);
+    case Question::inference: break;
   }
-  const auto in = detail::infer_request(r);
-  const auto result = SingleNodeModel{}.solve(in, notes);
-  if (metric == "memory") return {shown(result.memory.total), memory_text(result.memory)};
-  if (result.fidelity == Fidelity::textbook) {
-    std::string body = fmt::format("  arithmetic {}, memory {}, software {}: the slower of the first two, plus the third\n",
-                                   shown(result.latency_compute), shown(result.latency_memory), shown(result.latency_overhead));
-    return {shown(result.latency), body};
-  }
-  Subject s;
-  s.views = prepare_single_node(in, notes);
-  s.passes = {Pass::forward};
-  s.total = result.latency;
-  s.besides = {{"dispatch", s.views.device.dispatch}};
-  return {shown(result.latency), operators_text(s)};
+  return inference_pass(inference_views(p.shape, p.inputs));
+}
+
+/// The number and the text of its terms.
+struct Terms {
+  std::string value, body;
+};
+
+Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
+  const auto a = InferencePassModel{}.solve(detail::pass_request(r), notes);
+  if (metric == "memory") return {shown(a.memory_footprint), memory_text(detail::pass_memory(r, a))};
+  return {shown(a.latency), fmt::format("  {:g} runs of the network: arithmetic {}, memory {}, software {}: the slower of the first two, plus "
+                                        "the third\n  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
+                                        a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
+                                        shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state))};
+}
+
+Terms terms_of(const PreparedScenario& p, std::string_view metric) {
+  const auto n = scenario_numbers(p.shape, p.inputs);
+  const bool serve = p.shape.question == Question::serving, train = p.shape.question == Question::training;
+  const auto& memory = serve ? n.serving.memory : train ? n.training.memory : n.inference.memory;
+  if (metric == "memory") return {shown(memory.total), memory_text(memory)};
+  const Time<> value = metric == "ttft" ? n.serving.ttft : serve ? n.serving.itl : train ? n.training.step_latency : n.inference.latency;
+  if (p.shape.pricing->lists_operators()) return {shown(value), operators_text(pass_of(p, n, metric))};
+  const auto law = scenario_law(p.shape);
+  return {shown(value), to_text(derive_result(*law, scenario_leaves(p.inputs), law->result(metric)))};
 }
 
 std::vector<std::string> metrics_of(Mode mode) {
@@ -313,12 +289,10 @@ std::string explain(const Scenario& scenario, std::string_view metric) {
   Notes notes(book);
   const ResolvedScenario r(scenario, notes);
   require_metric(r.mode(), metric);
-  const Answer a = r.mode() == Mode::serve   ? serving_answer(r, metric, notes)
-                   : r.mode() == Mode::train ? training_answer(r, metric, notes)
-                                             : inference_answer(r, metric, notes);
   Notes quiet;
-  const Fidelity fidelity = fidelity_or_default(scenario.fidelity, *scenario.workload, quiet);
-  return title(r, metric, a.value, name_of(fidelity)) + "\n" + a.body + "\nfigures of the device\n" +
+  const auto& pricing = pricing_for(scenario.fidelity, *scenario.workload, quiet);
+  const Terms t = detail::is_whole_pass(r) ? whole_pass_terms(r, metric, notes) : terms_of(prepare(r, notes), metric);
+  return title(r, metric, t.value, name_of(pricing.fidelity())) + "\n" + t.body + "\nfigures of the device\n" +
          figures_text(device_figures(scenario)) + "\nassumptions\n" + assumptions_text(book);
 }
 
@@ -332,16 +306,9 @@ std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_vi
   Notes quiet;
   const ResolvedScenario r(scenario, quiet);
   require_metric(r.mode(), metric);
-  Subject s;
-  if (r.mode() == Mode::serve) {
-    s = serving_subject(detail::serve_request(r), metric == "ttft", quiet);
-  } else if (r.mode() == Mode::train) {
-    s.views = prepare_distributed(detail::train_request(r), quiet);
-    s.passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient, Pass::update};
-  } else {
-    s.views = prepare_single_node(detail::infer_request(r), quiet);
-    s.passes = {Pass::forward};
-  }
+  const auto p = prepare(r, quiet);
+  auto s = pass_of(p, scenario_numbers(p.shape, p.inputs), metric);
+  if (p.shape.question == Question::training) s.passes.push_back(Pass::update);
   return rows_of(s);
 }
 

@@ -13,8 +13,8 @@ AnyQuantity bound_of(const Metric& metric, const std::string& text, const PlanAs
   const auto q = AnyQuantity::parse(text, a.where);
   if (q.exponents() == metric.exps) return q;
   if (q.dimensionless() && !metric.unit.empty()) {
-    result.note = fmt::format("the bare number {} was read in {}, the unit of {}", text, metric.unit, a.metric);
-    return AnyQuantity::parse(fmt::format("{} {}", format_exact(q.base()), metric.unit), a.where);
+    result.note = fmt::format("the bare number {} was read in {}, the unit of {}", text, metric.unit.view(), a.metric);
+    return AnyQuantity::parse(fmt::format("{} {}", format_exact(q.base()), metric.unit.view()), a.where);
   }
   throw DimensionError({.id = "mlsysim.engine.049",
                         .message = fmt::format("the bound on '{}' has the wrong unit", a.metric),
@@ -22,7 +22,7 @@ AnyQuantity bound_of(const Metric& metric, const std::string& text, const PlanAs
                         .found = fmt::format("'{}', {}", text, dimension_name(q.exponents())),
                         .expected = dimension_name(metric.exps),
                         .hint = metric.unit.empty() ? std::string("leave the unit out")
-                                                    : fmt::format("write it in {} or a compatible unit", metric.unit),
+                                                    : fmt::format("write it in {} or a compatible unit", metric.unit.view()),
                         .where = a.where});
 }
 
@@ -40,7 +40,7 @@ std::vector<AssertionResult> check_assertions(std::span<const PlanAssertion> ass
       for (const auto* level : evaluation.levels()) {
         const auto prefix = level->level_name + ".";
         if (level->status == EvaluationLevel::Status::skipped && a.metric.starts_with(prefix))
-          skipped = fmt::format("the level {} was skipped: {}", level->level_name, level->summary);
+          skipped = fmt::format("the level {} was skipped: {}", level->level_name, level->summary.str());
         for (const auto& m : level->metrics)
           if (std::holds_alternative<double>(m.value)) names.push_back(prefix + m.name);
       }

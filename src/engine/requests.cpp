@@ -1,3 +1,4 @@
+#include <mlsysim/engine/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/price/views.hpp>
@@ -60,7 +61,7 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
   const Workload& w = *asked_.workload;
   const bool generates = w.is_language_decoder() && (w.has_shape() || w.inference.per == WorkUnit::token);
   mode_ = asked_.mode.value_or(generates ? Mode::serve : Mode::infer);
-  if (!asked_.mode) notes.assume("mode", name_of(mode_), generates ? "the model generates tokens" : "one batch");
+  if (!asked_.mode) notes.assume("mode", mode_, generates ? TextRef("the model generates tokens") : TextRef("one batch"));
   if (mode_ == Mode::serve && !generates)
     refuse(fmt::format("'{}' does not generate tokens and cannot be served token by token", w.name), "mode", "serve",
            "a decoder, or mode infer or train", "use --mode infer");
@@ -136,7 +137,7 @@ SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
   SingleNodeModel::Inputs in;
   in.workload = s.workload;
   in.hardware = &r.hardware();
-  in.batch_size = r.share().sequences;
+  in.batch_size = r.asked().batch_size;
   in.seq_len = r.seq_len();
   in.precision = s.precision;
   in.efficiency = s.efficiency;
@@ -149,8 +150,8 @@ bool is_whole_pass(const ResolvedScenario& r) {
   const auto kind = r.asked().workload->architecture;
   if (r.mode() != Mode::infer || (kind != Architecture::diffusion && kind != Architecture::ssm && kind != Architecture::recommendation))
     return false;
-  Notes quiet;
-  return fidelity_or_default(r.asked().fidelity, *r.asked().workload, quiet) == Fidelity::textbook;
+  // Of them no operator list is known.
+  return !r.asked().workload->has_shape();
 }
 
 InferencePassModel::Inputs pass_request(const ResolvedScenario& r) {
@@ -174,7 +175,7 @@ ServingModel::Inputs serve_request(const ResolvedScenario& r) {
   in.fleet = &r.fleet();
   in.seq_len = r.seq_len();
   in.tp_size = r.tp_size();
-  in.batch_size = r.share().sequences;
+  in.batch_size = r.share().sequences;  // of a replica; the numbers are computed from the whole
   return in;
 }
 
@@ -186,29 +187,16 @@ DistributedModel::Inputs train_request(const ResolvedScenario& r) {
   return in;
 }
 
-bool answered_by_views(const ResolvedScenario& r) {
-  const Scenario& s = r.asked();
-  if (r.mode() == Mode::serve) return s.draft_model == nullptr;
-  return r.mode() == Mode::infer || (s.congestion_factor == 1 && s.straggler_factor == 1);
-}
-
 Memory memory_needed(const ResolvedScenario& r) {
-  switch (r.mode()) {
-    case Mode::infer: {
-      if (is_whole_pass(r)) {
-        const auto m = pass_memory(r, InferencePassModel{}.solve(pass_request(r)));
-        return {m.total, m.capacity};
-      }
-      const auto m = SingleNodeModel{}.solve(infer_request(r)).memory;
-      return {m.total, m.capacity};
-    }
-    case Mode::serve: {
-      const auto m = ServingModel{}.solve(serve_request(r)).memory;
-      return {m.total, m.capacity};
-    }
-    case Mode::train: break;
+  Notes quiet;
+  MemoryBreakdown<> m;
+  if (is_whole_pass(r)) {
+    m = pass_memory(r, InferencePassModel{}.solve(pass_request(r)));
+  } else {
+    const auto s = prepare(r, quiet);
+    const auto n = scenario_numbers(s.shape, s.inputs);
+    m = r.mode() == Mode::serve ? n.serving.memory : r.mode() == Mode::train ? n.training.memory : n.inference.memory;
   }
-  const auto m = DistributedModel{}.solve(train_request(r)).memory;
   return {m.total, m.capacity};
 }
 

@@ -190,7 +190,7 @@ BuiltScenario ScenarioBuilder::build() const {
       keep->nodes.push_back({.name = machine.pod->name, .accelerator = machine.pod->accelerator,
                              .accelerators_per_node = machine.pod->chips});
       node = &keep->nodes.back();
-      out.assumptions.push_back({"accelerators_per_node", fmt::format("{}", machine.pod->chips),
+      out.assumptions.push_back({"accelerators_per_node", AssumedValue::exact(machine.pod->chips),
                                  fmt::format("the device link joins all devices of the pod {}", machine.pod->name)});
     }
     if (node != nullptr) {

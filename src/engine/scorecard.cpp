@@ -17,8 +17,8 @@ double Metric::number() const {
   const auto* base = std::get_if<double>(&value);
   if (base == nullptr)
     throw InputError({.id = "mlsysim.engine.001",
-                      .message = "'" + name + "' is not a number",
-                      .key = name,
+                      .message = "'" + name.str() + "' is not a number",
+                      .key = name.str(),
                       .found = "'" + text() + "'",
                       .expected = "a number"});
   return unit.empty() ? *base : AnyQuantity::from_base(*base, exps).in(unit);

@@ -42,7 +42,7 @@ class Reader {
     const auto& c = kernel_.compiled();
     for (std::size_t k = 0; k < c.objectives.size(); ++k)
       p.objectives.push_back(kernel_.stated_objective(k)[0]);
-    for (std::size_t k = 0; k < c.show.size(); ++k) p.shown.push_back(kernel_.value(c.show[k], k)[0]);
+    for (std::size_t k = 0; k < c.show.size(); ++k) p.shown.push_back(kernel_.shown(k)[0]);
     return p;
   }
 

@@ -1,10 +1,12 @@
 #include "detail/search.hpp"
 
+#include <mlsysim/tape/ranges.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <queue>
 
@@ -102,7 +104,7 @@ class Searcher {
     std::vector<Space::Column> columns;
     std::vector<std::size_t> axes;  ///< of the columns
     std::vector<bool> ascending;    ///< by column
-    std::vector<Interval> point;    ///< for the inputs that are on no axis
+    std::unique_ptr<Ranges> ranges;
   };
   struct Kernel {
     PointKernel points;
@@ -115,7 +117,7 @@ class Searcher {
     to.columns = kernel.columns();
     to.axes = kernel.axes_of_columns();
     for (const auto& c : to.columns) to.ascending.push_back(std::is_sorted(c.values.begin(), c.values.end()));
-    to.point.assign(to.subject->point.begin(), to.subject->point.end());
+    to.ranges = std::make_unique<Ranges>(to.compiled->tape);
   }
 
   [[nodiscard]] std::uint64_t first_index(const Box& b) const {
@@ -143,28 +145,26 @@ class Searcher {
   /// Sets the bound of a box; infinite where no point of it meets the constraints.
   void bound(Box& box) {
     const Bound& s = subjects_[box.outer];
-    const LawEntry& law = s.subject->entry;
-    const std::size_t n_in = law.inputs.size();
-    slots_.resize(n_in + law.results.size());
-    std::copy(s.point.begin(), s.point.end(), slots_.begin());
+    box_.resize(s.columns.size());
     for (std::size_t k = 0; k < s.columns.size(); ++k) {
       const auto& c = s.columns[k];
       const auto first = c.values.begin() + box.low[s.axes[k]], last = c.values.begin() + box.high[s.axes[k]];
       if (s.ascending[k]) {
-        slots_[c.input] = Interval(*first, *(last - 1));
+        box_[k] = Interval(*first, *(last - 1));
         continue;
       }
       const auto [low, high] = std::minmax_element(first, last);
-      slots_[c.input] = Interval(*low, *high);
+      box_[k] = Interval(*low, *high);
     }
-    law.interval(law.self.get(), slots_.data(), slots_.data() + n_in);
+    Ranges& ranges = *s.ranges;
+    const Compiled& q = *s.compiled;
     ++result.boxes;
-    const std::span<const Interval> slots(slots_);
     box.bound = HUGE_VAL;
-    for (const auto& c : s.compiled->constraints)
-      if (!c.possible(c.left()(slots), c.right()(slots))) return;
-    const Interval objective = s.compiled->objectives[0](slots);
-    const double low = s.compiled->signs[0] > 0 ? objective.low : -objective.high;
+    ranges.run(box_);
+    for (std::size_t c = 0; c < q.constraints.size(); ++c)
+      if (!q.constraints[c].possible(ranges.result(q.left_at(c)), ranges.result(q.right_at(c)))) return;
+    const Interval objective = ranges.tight(q.objective_at(0), box_);
+    const double low = q.signs[0] > 0 ? objective.low : -objective.high;
     box.bound = std::isnan(low) ? -HUGE_VAL : low;
   }
 
@@ -283,7 +283,7 @@ class Searcher {
   std::vector<Kernel> kernels_;
   std::priority_queue<Box> queue_;
   std::vector<Box> parts_, chosen_;  ///< of the box that is being split
-  std::vector<Interval> slots_;
+  std::vector<Interval> box_;
   std::vector<std::uint64_t> indices_;
 };
 
@@ -293,7 +293,7 @@ std::string no_bounds(const Space& space, const Question& question, const Explor
   if (question.objectives.size() != 1) return "branch and bound needs one objective";
   if (question.top != 1) return "branch and bound keeps the best point only";
   if (question.histogram) return "a histogram needs every point";
-  if (!space.sample().entry.is_law || space.sample().entry.interval == nullptr) return "the subject has no bounds: it is not a law over every scalar";
+  if (!space.sample().entry.is_law()) return "the subject has no bounds: it is not a law";
   if (options.shards != 1 || !options.resume.empty() || options.checkpoint) return "shards and restarts belong to an exhaustive search";
   if (space.outer() > 65536) return "there are more than 65536 choices of the structural axes";
   if (space.axes().size() - space.structural_axes() > kMostAxes) return "there are more than 16 axes over numbers";

@@ -1,6 +1,7 @@
 #include <mlsysim/explore/explanation.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/price/pricing.hpp>
 #include <mlsysim/resolve/dynamic_value.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
@@ -27,14 +28,6 @@ Derivation stated(const LawInfo& info, std::span<const FieldInfo> inputs, std::s
   return d;
 }
 
-/// Names of inputs without a record: what was handed in.
-std::vector<std::string> handed_in_names(const Derivation& d) {
-  std::set<std::string> names;
-  for (const auto& n : d.nodes)
-    if (n.op == "input" && n.record == kNone) names.insert(n.name);
-  return {names.begin(), names.end()};
-}
-
 bool has_prefix(const DerivedRecord& record, std::string_view prefix) {
   return std::any_of(record.inputs.begin(), record.inputs.end(), [&](const auto& v) { return v.name.starts_with(prefix); });
 }
@@ -56,7 +49,7 @@ void check_opened(const Derivation& d, std::string_view result, std::span<const 
 
 /// Where the inputs of a scenario's law come from.
 void say_what_was_prepared(Explanation& out) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> groups{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> groups{
       {{"device.", "the device's figures at this precision, from its zoo entry and the conventions"},
        {"links.", "the figures of the node's links and of the fabric"},
        {"facility.", "ratios of the facility and the grid, and the conventions of the books"},
@@ -65,9 +58,6 @@ void say_what_was_prepared(Explanation& out) {
   for (const auto& [prefix, words] : groups)
     if (has_prefix(out.derivation.records.front(), prefix))
       out.handed_in.push_back(fmt::format("{}*: {}; prepared in code before the law starts", prefix, words));
-  if (const auto names = handed_in_names(out.derivation); !names.empty())
-    out.handed_in.push_back(fmt::format("{}: computed by the scorecard or prepared in code that is no law over every scalar, and taken as they stand",
-                                        fmt::join(names, ", ")));
 }
 
 /// The inputs of a scenario's law under the names that everyone else calls them by.
@@ -94,23 +84,16 @@ Explanation explanation(const Subject& subject, std::string_view result, std::sp
   out.assumptions = subject.assumptions;
   out.warnings = subject.warnings;
   out.keeps = subject.entry.self;
-  const bool scenario = subject.entry.info.id == "Scenario";
-  if (subject.entry.traced != nullptr) {
-    std::vector<std::string> opened{std::string(subject.entry.info.id)};
-    opened.insert(opened.end(), open.begin(), open.end());
-    const auto whole = derive(subject.entry, subject.point, opened);
-    const auto& results = whole.records.front().results;
-    const auto found = std::find_if(results.begin(), results.end(), [&](const auto& v) { return v.name == field.name; });
-    if (found != results.end()) {
-      out.value = found->value;
-      out.derivation = slice(whole, static_cast<std::size_t>(found - results.begin()));
-      check_opened(out.derivation, out.result, open);
-      if (scenario) {
-        say_what_was_prepared(out);
-        publish_names(out.derivation);
-      }
-      return out;
+  if (subject.derive || subject.entry.is_law()) {
+    out.derivation = subject.derive ? subject.derive(subject.point, at, open) : derive_result(subject.entry, subject.point, at, open);
+    out.value = out.derivation.records.front().results.front().value;
+    out.derivation.records.front().results.front().name = out.result;
+    check_opened(out.derivation, out.result, open);
+    if (subject.derive) {
+      say_what_was_prepared(out);
+      publish_names(out.derivation);
     }
+    return out;
   }
   out.value = subject.entry(subject.point)[at];
   out.derivation = stated(subject.entry.info, subject.entry.inputs, subject.point,
@@ -162,7 +145,7 @@ std::vector<std::string> explainable_numbers(const Scenario& scenario) {
   const auto card = SystemEvaluator::evaluate(scenario);
   for (const auto* level : card.levels())
     for (const auto& m : level->metrics)
-      if (std::holds_alternative<double>(m.value)) add(m.name);
+      if (std::holds_alternative<double>(m.value)) add(m.name.str());
   return out;
 }
 
@@ -195,11 +178,13 @@ Explanation explanation(const Scenario& scenario, std::string_view metric, std::
     out.derivation = stated(scorecard, {}, {}, {.name = out.result, .unit = {}, .exps = out.exps, .value = out.value});
     out.handed_in.push_back(fmt::format("{}: {}; the scorecard takes it as it stands or computes it in code that is no law", out.result, out.meaning));
   }
+  Notes quiet;
   const auto tables = explainable(scenario);
   const std::string table = name == "memory_used" ? "memory" : name;
   if (std::find(tables.begin(), tables.end(), table) != tables.end()) {
     out.terms = explain(scenario, table);
-    if (table != "memory" && subject.entry.is_law) out.operators = operator_table(scenario, table);
+    if (table != "memory" && subject.derive && pricing_for(scenario.fidelity, *scenario.workload, quiet).lists_operators())
+      out.operators = operator_table(scenario, table);
   }
   out.figures = device_figures(scenario);
   return out;
@@ -240,7 +225,7 @@ Scenario scenario_of(const Resolver& resolver, const void* inputs, Mode mode) {
 
 Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* inputs, std::string_view result, std::span<const std::string> open) {
   const auto subject = subject_of(resolver, inputs);
-  if (subject.entry.traced != nullptr) return explanation(subject, result, open);
+  if (subject.entry.is_law()) return explanation(subject, result, open);
   auto out = explanation(subject, result);
   const auto name = scorecard_name(out.result);
   for (const Mode mode : {Mode::serve, Mode::train, Mode::infer}) {

@@ -115,7 +115,7 @@ void check_heuristic(const Space& space, const Question& question, const Explore
 /// Whether the answer says that nothing is feasible, about all points of a space that can be swept again.
 bool wants_conflict(const Space& space, const ExploreAnswer& a) {
   const auto total = static_cast<double>(space.size());
-  const double most = space.sample().entry.is_law ? kConflict : kSlowConflict;
+  const double most = space.sample().entry.is_law() ? kConflict : kSlowConflict;
   return a.complete && !a.objectives.empty() && a.feasible == 0 && a.infeasible > 0 && a.covered >= total && total <= most;
 }
 

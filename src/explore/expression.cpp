@@ -2,7 +2,7 @@
 
 #include "detail/expression_reader.hpp"
 
-#include <mlsysim/scalars/dual.hpp>
+#include <mlsysim/scalars/recorded.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -54,45 +54,7 @@ T Expression::run(std::span<const T> slots) const {
 }
 
 double Expression::operator()(std::span<const double> slots) const { return run(slots); }
-Interval Expression::operator()(std::span<const Interval> slots) const { return run(slots); }
-Dual<8> Expression::operator()(std::span<const Dual<8>> slots) const { return run(slots); }
-
-void Expression::evaluate(std::span<const double* const> columns, double* out, std::size_t points, std::vector<double>& work) const {
-  if (const int slot = lone_slot(); slot >= 0) {
-    std::copy_n(columns[static_cast<std::size_t>(slot)], points, out);
-    return;
-  }
-  work.resize(std::max(work.size(), depth_ * points));
-  std::size_t top = 0;
-  const auto unary = [&](auto f) {
-    double* const a = work.data() + (top - 1) * points;
-    for (std::size_t i = 0; i < points; ++i) a[i] = f(a[i]);
-  };
-  const auto binary = [&](auto f) {
-    double* const a = work.data() + (top - 2) * points;
-    const double* const b = work.data() + (top - 1) * points;
-    for (std::size_t i = 0; i < points; ++i) a[i] = f(a[i], b[i]);
-    --top;
-  };
-  for (const Step& s : steps_) {
-    switch (s.op) {
-      case Op::constant: std::fill_n(work.data() + top++ * points, points, s.value); break;
-      case Op::slot: std::copy_n(columns[s.slot], points, work.data() + top++ * points); break;
-      case Op::negate: unary([](double a) { return -a; }); break;
-      case Op::abs: unary([](double a) { return std::fabs(a); }); break;
-      case Op::sqrt: unary([](double a) { return std::sqrt(a); }); break;
-      case Op::floor: unary([](double a) { return std::floor(a); }); break;
-      case Op::ceil: unary([](double a) { return std::ceil(a); }); break;
-      case Op::add: binary([](double a, double b) { return a + b; }); break;
-      case Op::subtract: binary([](double a, double b) { return a - b; }); break;
-      case Op::multiply: binary([](double a, double b) { return a * b; }); break;
-      case Op::divide: binary([](double a, double b) { return a / b; }); break;
-      case Op::min: binary([](double a, double b) { return min(a, b); }); break;
-      case Op::max: binary([](double a, double b) { return max(a, b); }); break;
-    }
-  }
-  std::copy_n(work.data(), points, out);
-}
+Recorded Expression::operator()(std::span<const Recorded> slots) const { return run(slots); }
 
 Expression Expression::parse(std::string_view text, const ExpressionScope& scope) {
   ExpressionReader reader(text, scope);

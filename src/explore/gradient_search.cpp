@@ -3,7 +3,7 @@
 #include "detail/local_optimizer.hpp"
 #include "detail/search.hpp"
 
-#include <mlsysim/scalars/dual.hpp>
+#include <mlsysim/tape/tangents.hpp>
 #include <mlsysim/tape/random.hpp>
 
 #include <fmt/format.h>
@@ -78,9 +78,6 @@ class Smooth {
  public:
   Smooth(const Subject& subject, const Compiled& compiled, std::vector<Variable> variables, const std::atomic<bool>* cancel)
       : subject_(subject), compiled_(compiled), variables_(std::move(variables)), point_(subject.point), cancel_(cancel) {
-    const std::size_t slots = subject.entry.inputs.size() + subject.entry.results.size();
-    duals_.resize(slots);
-    plain_.resize(slots);
     last_.assign(variables_.size(), -1);
     scale_.assign(compiled.constraints.size(), 0);
     values_.slope.resize(variables_.size());
@@ -91,8 +88,7 @@ class Smooth {
     evaluate(u);
     objective_scale_ = std::max(std::fabs(signed_objective_), 1e-300);
     for (std::size_t c = 0; c < scale_.size(); ++c) {
-      const auto& k = compiled_.constraints[c];
-      const double size = std::max(std::fabs(k.left()(std::span<const double>(plain_))), std::fabs(k.right()(std::span<const double>(plain_))));
+      const double size = std::max(std::fabs(left_of(c)), std::fabs(right_of(c)));
       scale_[c] = std::isfinite(size) && size > 0 ? size : 1;
     }
     std::fill(last_.begin(), last_.end(), -1);
@@ -103,59 +99,72 @@ class Smooth {
     return values_;
   }
 
-  void choose(std::size_t input, double value) { point_[input] = value; }
-
   std::size_t evaluations = 0;
   bool found = false;
   double best = HUGE_VAL;             ///< signed objective
   std::vector<double> best_point, best_slots, best_u;
 
  private:
+  void record() {
+    const Tape& law = subject_.entry.tape();
+    tape_ = reduced(record_tape(variables_.size(), [&](std::span<const Recorded> in) {
+      std::vector<Recorded> slots(point_.begin(), point_.end());
+      for (std::size_t i = 0; i < variables_.size(); ++i) slots[variables_[i].input] = in[i];
+      const auto results = replay(law, slots);
+      slots.insert(slots.end(), results.begin(), results.end());
+      const std::span<const Recorded> all(slots);
+      std::vector<Recorded> out{compiled_.objectives[0](all)};
+      for (const auto& c : compiled_.constraints) out.push_back(c.left()(all)), out.push_back(c.right()(all));
+      return out;
+    }), {});
+    tangents_.emplace(tape_);
+  }
+  [[nodiscard]] double left_of(std::size_t c) const { return tangents_->value(1 + 2 * c); }
+  [[nodiscard]] double right_of(std::size_t c) const { return tangents_->value(2 + 2 * c); }
+  [[nodiscard]] double scale_at(std::size_t c) const { return scale_[c] > 0 ? scale_[c] : 1; }
+  /// Sign that makes "at most 0" of a constraint.
+  [[nodiscard]] double side_of(std::size_t c) const {
+    const auto k = compiled_.constraints[c].comparison();
+    return k == Comparison::at_least || k == Comparison::above ? -1.0 : 1.0;
+  }
+
   void evaluate(std::span<const double> u) {
     ++evaluations;
     std::copy(u.begin(), u.end(), last_.begin());
-    const LawEntry& law = subject_.entry;
-    const std::size_t n_in = law.inputs.size(), n = variables_.size();
-    for (std::size_t i = 0; i < n; ++i) point_[variables_[i].input] = variables_[i].value(u[i]);
+    if (!tangents_) record();
+    const std::size_t n = variables_.size(), m = compiled_.constraints.size();
+    std::vector<double> x(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = point_[variables_[i].input] = variables_[i].value(u[i]);
     values_.at_most.clear();
     values_.equal.clear();
-    const std::size_t m = compiled_.constraints.size();
     std::vector<double> slopes(m * n, 0.0), excess(m, 0.0);
-    for (std::size_t first = 0; first < n; first += 8) {
-      for (std::size_t i = 0; i < n_in; ++i) duals_[i] = Dual<8>(point_[i]);
-      const std::size_t last = std::min(n, first + 8);
-      for (std::size_t i = first; i < last; ++i) {
-        const auto& v = variables_[i];
-        // At the upper end the slope of interest is the one downwards.
-        duals_[v.input] = Dual<8>::variable(point_[v.input], static_cast<int>(i - first), u[i] >= 1 ? -v.slope(u[i]) : v.slope(u[i]));
-      }
-      law.dual(law.self.get(), duals_.data(), duals_.data() + n_in);
-      const std::span<const Dual<8>> slots(duals_);
-      const auto spread = [&](const Dual<8>& d, double factor, double* to) {
-        for (std::size_t i = first; i < last; ++i) {
-          const double s = factor * d.partial[i - first] * (u[i] >= 1 ? -1 : 1);
-          to[i] = std::isfinite(s) ? s : 0;
-        }
-      };
-      const auto objective = compiled_.objectives[0](slots);
-      signed_objective_ = compiled_.signs[0] * objective.value;
-      spread(objective, compiled_.signs[0] / objective_scale_, values_.slope.data());
-      for (std::size_t c = 0; c < m; ++c) {
-        const auto& k = compiled_.constraints[c];
-        const bool at_least = k.comparison() == Comparison::at_least || k.comparison() == Comparison::above;
-        const double scale = scale_[c] > 0 ? scale_[c] : 1;
-        const auto difference = (k.left()(slots) - k.right()(slots)) * (at_least ? -1.0 : 1.0);
-        excess[c] = difference.value / scale;
-        spread(difference, 1 / scale, slopes.data() + c * n);
+    // At the upper end the slope of interest is the one downwards.
+    for (const double direction : {1.0, -1.0}) {
+      std::vector<std::size_t> seeds;
+      for (std::size_t i = 0; i < n; ++i)
+        if ((u[i] >= 1) == (direction < 0)) seeds.push_back(i);
+      for (std::size_t first = 0; first < seeds.size() || (first == 0 && direction > 0); first += Tangents::kSeeds) {
+        const auto some = std::span(seeds).subspan(first, std::min<std::size_t>(seeds.size() - first, Tangents::kSeeds));
+        tangents_->run(x, some, direction);
+        const auto spread = [&](auto partial, double factor, double* to) {
+          for (std::size_t k = 0; k < some.size(); ++k) {
+            const double slope = factor * partial(k) * direction * variables_[some[k]].slope(u[some[k]]);
+            to[some[k]] = std::isfinite(slope) ? slope : 0;
+          }
+        };
+        spread([&](std::size_t k) { return tangents_->partial(0, k); }, compiled_.signs[0] / objective_scale_, values_.slope.data());
+        for (std::size_t c = 0; c < m; ++c)
+          spread([&](std::size_t k) { return tangents_->partial(1 + 2 * c, k) - tangents_->partial(2 + 2 * c, k); },
+                 side_of(c) / scale_at(c), slopes.data() + c * n);
       }
     }
-    for (std::size_t i = 0; i < plain_.size(); ++i) plain_[i] = duals_[i].value;
-    const std::span<const double> plain(plain_);
+    signed_objective_ = compiled_.signs[0] * tangents_->value(0);
+    for (std::size_t c = 0; c < m; ++c) excess[c] = side_of(c) * (left_of(c) - right_of(c)) / scale_at(c);
     bool feasible = std::isfinite(signed_objective_);
     std::vector<double> limits, equals;
     for (std::size_t c = 0; c < m; ++c) {
       const auto& k = compiled_.constraints[c];
-      const double left = k.left()(plain), right = k.right()(plain);
+      const double left = left_of(c), right = right_of(c);
       const bool equal = k.comparison() == Comparison::equal;
       // An equality holds as far as a search by numbers can say.
       feasible = feasible && (equal ? std::fabs(left - right) <= 1e-9 * std::max(std::fabs(left), std::fabs(right)) : k.holds(left, right));
@@ -175,7 +184,9 @@ class Smooth {
       found = true;
       best = signed_objective_;
       best_point = point_;
-      best_slots = plain_;
+      best_slots = point_;
+      const auto results = subject_.entry(point_);
+      best_slots.insert(best_slots.end(), results.begin(), results.end());
       best_u.assign(u.begin(), u.end());
     }
   }
@@ -183,8 +194,9 @@ class Smooth {
   const Subject& subject_;
   const Compiled& compiled_;
   std::vector<Variable> variables_;
-  std::vector<double> point_, plain_, last_, scale_;
-  std::vector<Dual<8>> duals_;
+  std::vector<double> point_, last_, scale_;
+  Tape tape_;  ///< from the variables to the objective and the two sides of each constraint
+  std::optional<Tangents> tangents_;
   SmoothValues values_;
   double signed_objective_ = 0, objective_scale_ = 1;
   const std::atomic<bool>* cancel_;
@@ -346,7 +358,7 @@ std::string no_gradient(const Space& space, const Question& question, const Expl
   if (question.top != 1) return "a search by slopes keeps the best point only";
   if (question.histogram) return "a histogram needs every point";
   if (options.shards != 1 || !options.resume.empty() || options.checkpoint) return "shards and restarts belong to an exhaustive search";
-  if (!space.sample().entry.is_law || space.sample().entry.dual == nullptr) return "the subject has no exact slopes: it is not a law over every scalar";
+  if (!space.sample().entry.is_law()) return "the subject has no exact slopes: it is not a law";
   const Layout layout(space);
   if (layout.variables.empty()) return "no axis is over a continuous number: counts, choices and coupled values are enumerated";
   if (layout.choices > kMostChoices) return fmt::format("the axes over counts and choices have {} combinations, more than {}", layout.choices, kMostChoices);

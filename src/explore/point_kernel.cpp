@@ -1,7 +1,5 @@
 #include "detail/point_kernel.hpp"
 
-#include "detail/point_failures.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,6 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr std::size_t kStride = BatchKernel::kStride;
 constexpr double kVaries = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
@@ -36,13 +33,46 @@ Compiled::Compiled(const Question& question, const LawEntry& entry) {
   if (question.histogram) histogram = Expression::parse(*question.histogram, scope);
 }
 
+std::vector<const Expression*> Compiled::all() const {
+  std::vector<const Expression*> out;
+  for (const auto& e : show) out.push_back(&e);
+  for (const auto& c : constraints) out.push_back(&c.left()), out.push_back(&c.right());
+  for (const auto& e : objectives) out.push_back(&e);
+  if (histogram) out.push_back(&*histogram);
+  return out;
+}
+
+void Compiled::record(const Subject& subject, std::span<const Space::Column> columns) {
+  const LawEntry& law = subject.entry;
+  if (!law.is_law()) return;
+  const auto expressions = all();
+  const Tape whole = record_tape(columns.size(), [&](std::span<const Recorded> in) {
+    std::vector<Recorded> slots(subject.point.begin(), subject.point.end());
+    for (std::size_t k = 0; k < columns.size(); ++k) slots[columns[k].input] = in[k];
+    const auto results = replay(law.tape(), slots);
+    slots.insert(slots.end(), results.begin(), results.end());
+    std::vector<Recorded> out;
+    for (const Expression* e : expressions) out.push_back((*e)(std::span<const Recorded>(slots)));
+    return out;
+  });
+  // What the ranges of the axes decide is decided once.
+  std::vector<Interval> box;
+  for (const auto& c : columns) {
+    const auto [low, high] = std::minmax_element(c.values.begin(), c.values.end());
+    box.emplace_back(*low, *high);
+  }
+  tape = reduced(whole, {.box = box});
+  program.emplace(tape);
+}
+
 PointKernel::PointKernel(const Space& space, const Question& question) : space_(space), question_(question) {}
 
 std::string PointKernel::bind(std::uint64_t outer) {
   std::shared_ptr<const Subject> subject;
   try {
     subject = std::make_shared<const Subject>(space_.bind(outer));
-    auto compiled = std::make_shared<const Compiled>(question_, subject->entry);
+    auto compiled = std::make_shared<Compiled>(question_, subject->entry);
+    compiled->record(*subject, space_.columns(*subject));
     use(std::move(subject), std::move(compiled));
     return {};
   } catch (const Error& error) {
@@ -57,39 +87,31 @@ void PointKernel::use(std::shared_ptr<const Subject> subject, std::shared_ptr<co
   subject_ = std::move(subject);
   compiled_ = std::move(compiled);
   columns_ = space_.columns(*subject_);
-  const LawEntry& law = subject_->entry;
-  const std::size_t n_in = law.inputs.size(), n_out = law.results.size();
+  const std::size_t n_in = columns_.size(), n_out = compiled_->expressions();
   buffer_.assign((n_in + n_out) * kStride, 0.0);
   filled_.assign(n_in, kVaries);
   in_.resize(n_in);
   out_.resize(n_out);
-  pointers_.resize(n_in + n_out);
-  for (std::size_t i = 0; i < n_in; ++i) {
-    double* column = buffer_.data() + i * kStride;
-    std::fill_n(column, kBlock, subject_->point[i]);
-    in_[i] = pointers_[i] = column;
-  }
-  for (std::size_t i = 0; i < n_out; ++i) pointers_[n_in + i] = out_[i] = buffer_.data() + (n_in + i) * kStride;
-  values_.clear();
-  values_.resize(compiled_->show.size() + 2 * compiled_->constraints.size() + compiled_->objectives.size() + 1);
+  for (std::size_t i = 0; i < n_in; ++i) in_[i] = buffer_.data() + i * kStride;
+  for (std::size_t i = 0; i < n_out; ++i) out_[i] = buffer_.data() + (n_in + i) * kStride;
   objectives_.resize(compiled_->objectives.size());
+  if (compiled_->program) workspace_.emplace(*compiled_->program);
 }
 
-void PointKernel::fill(const Space::Column& c, double* to, std::uint64_t at, std::size_t points) {
+void PointKernel::fill(const Space::Column& c, double& filled, double* to, std::uint64_t at, std::size_t points) {
   const std::uint64_t n = c.values.size();
   if (c.stride >= kBlock) {
     // One value over the block, or two where it changes inside; a value that stays is not written again.
     const double x = c.values[at / c.stride % n];
     const auto left = c.stride - at % c.stride;
     if (left >= points) {
-      double& known = filled_[c.input];
-      if (known == x) return;
+      if (filled == x) return;
       std::fill_n(to, kBlock, x);
-      known = x;
+      filled = x;
       return;
     }
   }
-  filled_[c.input] = kVaries;
+  filled = kVaries;
   std::uint64_t row = at / c.stride % n, left = c.stride - at % c.stride;
   for (std::size_t p = 0; p < points;) {
     const auto run = static_cast<std::size_t>(std::min<std::uint64_t>(left, points - p));
@@ -110,15 +132,16 @@ void PointKernel::fill(const Space::Column& c, double* to, std::uint64_t at, std
 }
 
 void PointKernel::run(std::uint64_t at, std::size_t points) {
-  for (const auto& c : columns_) fill(c, buffer_.data() + c.input * kStride, at, points);
+  for (std::size_t k = 0; k < columns_.size(); ++k) fill(columns_[k], filled_[k], buffer_.data() + k * kStride, at, points);
   evaluate(points);
 }
 
 void PointKernel::run(std::span<const std::uint64_t> points) {
-  for (const auto& c : columns_) {
-    double* const to = buffer_.data() + c.input * kStride;
+  for (std::size_t k = 0; k < columns_.size(); ++k) {
+    const auto& c = columns_[k];
+    double* const to = buffer_.data() + k * kStride;
     for (std::size_t p = 0; p < points.size(); ++p) to[p] = c.values[points[p] / c.stride % c.values.size()];
-    filled_[c.input] = kVaries;
+    filled_[k] = kVaries;
   }
   evaluate(points.size());
 }
@@ -130,10 +153,10 @@ void PointKernel::run(std::span<const std::uint32_t> low, std::span<const std::u
     const Space::Column& c = columns_[k];
     std::size_t inside = 1;  // points until the next row
     for (std::size_t a = axes[k] + 1; a < low.size(); ++a) inside *= high[a] - low[a];
-    double* const to = buffer_.data() + c.input * kStride;
+    double* const to = buffer_.data() + k * kStride;
     for (std::size_t p = 0; p < points;)
       for (std::uint32_t row = low[axes[k]]; row < high[axes[k]]; ++row, p += inside) std::fill_n(to + p, inside, c.values[row]);
-    filled_[c.input] = kVaries;
+    filled_[k] = kVaries;
   }
   evaluate(points);
 }
@@ -155,25 +178,29 @@ std::vector<std::size_t> PointKernel::axes_of_columns() const {
 
 void PointKernel::evaluate(std::size_t points) {
   points_ = points;
-  // Whole lanes; the points beyond hold values of earlier blocks, which are admissible.
-  const std::size_t padded = std::min(kBlock, (points + 7) / 8 * 8);
   failures_.clear();
-  const ListenForFailures listening(failures_);
-  subject_->entry.batch(subject_->entry.self.get(), in_.data(), out_.data(), subject_->entry.is_law ? padded : points);
+  if (compiled_->program) compiled_->program->run(in_.data(), out_.data(), points, *workspace_);
+  else call_each(points);
 }
 
-const double* PointKernel::value(const Expression& e, std::size_t buffer) {
-  if (const int slot = e.lone_slot(); slot >= 0) return pointers_[static_cast<std::size_t>(slot)];
-  auto& to = values_[buffer];
-  if (to.size() < kBlock) {
-    to.resize(kBlock);
-    if (e.constant()) std::fill_n(to.begin(), kBlock, e(std::span<const double>{}));
+void PointKernel::call_each(std::size_t points) {
+  const LawEntry& law = subject_->entry;
+  const std::size_t n_in = law.inputs.size();
+  slots_.resize(n_in + law.results.size());
+  const auto expressions = compiled_->all();
+  for (std::size_t p = 0; p < points; ++p) {
+    std::copy(subject_->point.begin(), subject_->point.end(), slots_.begin());
+    for (std::size_t k = 0; k < columns_.size(); ++k) slots_[columns_[k].input] = in_[k][p];
+    if (law.attempt != nullptr) {
+      if (auto why = law.attempt(law.self.get(), slots_.data(), slots_.data() + n_in); !why.empty()) failures_.emplace_back(p, std::move(why));
+    } else {
+      law.evaluate(law.self.get(), slots_.data(), slots_.data() + n_in);
+    }
+    for (std::size_t e = 0; e < expressions.size(); ++e) out_[e][p] = (*expressions[e])(std::span<const double>(slots_));
   }
-  if (!e.constant()) e.evaluate(pointers_, to.data(), points_, work_);
-  return to.data();
 }
 
-double PointKernel::relative_excess(std::size_t c, std::size_t p) {
+double PointKernel::relative_excess(std::size_t c, std::size_t p) const {
   const double a = left_side(c)[p], b = right_side(c)[p];
   return std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), 1e-300});
 }

@@ -120,8 +120,8 @@ void Reduction::add_block(PointKernel& kernel, IndexOf index_of) {
     }
   }
   if (good == 0) return;
-  if (const auto& h = kernel.compiled().histogram) {
-    const double* const x = kernel.value(*h, kernel.compiled().show.size() + 2 * kernel.compiled().constraints.size() + objectives_);
+  if (kernel.compiled().histogram) {
+    const double* const x = kernel.counted();
     for (std::size_t p = 0; p < n; ++p) {
       if (missed[p] != 0) continue;
       if (x[p] > 0) bins[static_cast<int>(std::floor(4 * std::log2(x[p])))] += 1;

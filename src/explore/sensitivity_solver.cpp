@@ -97,7 +97,7 @@ double with_device(const In& in, const Knob& knob, std::string_view result, doub
 
 Outcome<SensitivitySolver::Result> SensitivitySolver::solve(const Inputs& in, Notes& notes) const {
   const Subject s = subject_of(scenario_of(in));
-  for (const auto& a : s.assumptions) notes.assume(a.name, a.value, a.source);
+  for (const auto& a : s.assumptions) notes.assume(a);
   for (const auto& w : s.warnings) notes.warn(w);
   Out r;
   r.metric = metric_of(s);
@@ -105,7 +105,7 @@ Outcome<SensitivitySolver::Result> SensitivitySolver::solve(const Inputs& in, No
   const auto values = s.entry(s.point);
   const double base = values[s.result(r.metric)];
   r.baseline_latency = Time<>::from_base(base);
-  r.fidelity = s.entry.is_law ? Fidelity::operator_level : Fidelity::textbook;
+  r.fidelity = s.entry.is_law() ? Fidelity::operator_level : Fidelity::textbook;
   const auto bytes = [&](std::string_view name) {
     const auto* f = find_field(s.entry.results, name);
     return Data<>::from_base(f == nullptr ? 0.0 : values[static_cast<std::size_t>(f - s.entry.results.data())]);
@@ -116,7 +116,7 @@ Outcome<SensitivitySolver::Result> SensitivitySolver::solve(const Inputs& in, No
                                             pretty(AnyQuantity(used), "GB", 4), pretty(AnyQuantity(capacity), "GB", 4)),
                       .smallest_change = "memory_capacity binds: a larger device, more of them, or a narrower precision",
                       .facts = {{"binding_constraint", "memory_capacity"}}};
-  if (s.entry.is_law) {
+  if (s.entry.is_law()) {
     std::vector<std::string> inputs;
     for (const auto& knob : kKnobs)
       for (const auto input : knob.inputs)
@@ -139,7 +139,7 @@ Outcome<SensitivitySolver::Result> SensitivitySolver::solve(const Inputs& in, No
   for (const auto& knob : kKnobs)
     if (std::fabs(r.*knob.elasticity) > (binds == nullptr ? kBinds : std::fabs(r.*binds->elasticity))) binds = &knob;
   r.binding_constraint = binds == nullptr ? "none" : std::string(binds->name);
-  if (binds != nullptr && !s.entry.is_law)
+  if (binds != nullptr && !s.entry.is_law())
     r.shadow_price = fmt::format("+{:g} % {} {} {} by {:.3g} %", 100 * in.perturbation, binds->name, r.*binds->change < 0 ? "lowers" : "raises", r.metric,
                                  100 * std::fabs(r.*binds->change));
   return r;
@@ -152,7 +152,7 @@ Check SensitivitySolver::verify(const Inputs& in, const Result& result) const {
     const Subject s = subject_of(scenario_of(in));
     const double base = result.baseline_latency.base();
     // Operator: the slope of the side it was taken on. Textbook: the move itself, made again.
-    if (s.entry.is_law) {
+    if (s.entry.is_law()) {
       const double there = moved(s, knob, result.metric, 1 + h);
       return {(there / base - 1) / h, result.*knob.elasticity, "elasticity", 1e-4};
     }

@@ -27,23 +27,12 @@ struct Guarded {
 LawEntry guarded(const Subject& subject) {
   auto state = std::make_shared<Guarded>(Guarded{subject.entry, subject.result("plan_fits")});
   LawEntry e = subject.entry;
-  e.is_law = false;
-  e.dual = nullptr;
-  e.interval = nullptr;
+  e.recorded = nullptr;
   e.self = state;
   e.evaluate = [](const void* self, const double* in, double* out) {
     const auto& g = *static_cast<const Guarded*>(self);
     g.inner.evaluate(g.inner.self.get(), in, out);
     if (out[g.fits] != 1) std::fill_n(out, g.inner.results.size(), std::numeric_limits<double>::quiet_NaN());
-  };
-  e.batch = [](const void* self, const double* const* in, double* const* out, std::size_t points) {
-    const auto& g = *static_cast<const Guarded*>(self);
-    g.inner.batch(g.inner.self.get(), in, out, points);
-    for (std::size_t p = 0; p < points; ++p) {
-      if (out[g.fits][p] == 1) continue;
-      for (std::size_t r = 0; r < g.inner.results.size(); ++r)
-        if (r != g.fits) out[r][p] = std::numeric_limits<double>::quiet_NaN();
-    }
   };
   return e;
 }
@@ -209,14 +198,14 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
     Infeasible why = *solved.why();
     // Tried one by one, without slopes: the guard does not make the answer less exact.
     for (auto& fact : why.facts)
-      if (fact.name == "method" && counted_out && subject.entry.is_law) fact.value = describe_method(Method::exact);
+      if (fact.name == "method" && counted_out && subject.entry.is_law()) fact.value = describe_method(Method::exact);
     return why;
   }
   SolveAnswer out{.subject = subject.title, .condition = asked.text(), .free = field.name, .input = field, .result = output,
                   .value = solved->value, .at_value = 0, .inversion = solved->inversion, .verification = solved->verification,
                   .assumptions = subject.assumptions};
   // Counts are tried one by one, with no slopes: the guard does not make them less exact.
-  if (counted_out && subject.entry.is_law) out.inversion.method = Method::exact;
+  if (counted_out && subject.entry.is_law()) out.inversion.method = Method::exact;
   if (counted_out && asked.comparison() != Comparison::equal && out.inversion.exhaustive) {
     join_plans(subject, input, out);
   } else {

@@ -1,6 +1,5 @@
 #include <mlsysim/explore/subject.hpp>
 
-#include "detail/point_failures.hpp"
 #include "detail/spec_figures.hpp"
 
 #include <mlsysim/resolve/dynamic_value.hpp>
@@ -81,25 +80,19 @@ struct Caller {
     }
   }
 
-  void run_points(const double* const* in, double* const* out, std::size_t points) const {
-    std::vector<double> given(inputs.size() + figures.point().size()), found(results.size());
-    for (std::size_t p = 0; p < points; ++p) {
-      for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i][p];
-      std::string failure;
-      try {
-        failure = run(given.data(), found.data());
-      } catch (const PluginError& error) {
-        const auto& facts = error.facts();
-        failure = "plugin_error: " + facts.message + (facts.found.empty() ? "" : ": " + facts.found);
-      } catch (const Error& error) {
-        failure = error.facts().message;
-      }
-      if (!failure.empty()) {
-        if (auto* listener = detail::failure_listener()) listener->emplace_back(p, std::move(failure));
-        std::fill(found.begin(), found.end(), kNoNumber);
-      }
-      for (std::size_t i = 0; i < found.size(); ++i) out[i][p] = found[i];
+  /// The same for those who count failures by reason.
+  [[nodiscard]] std::string attempt(const double* in, double* out) const {
+    std::string failure;
+    try {
+      failure = run(in, out);
+    } catch (const PluginError& error) {
+      const auto& facts = error.facts();
+      failure = "plugin_error: " + facts.message + (facts.found.empty() ? "" : ": " + facts.found);
+    } catch (const Error& error) {
+      failure = error.facts().message;
     }
+    if (!failure.empty()) std::fill_n(out, results.size(), kNoNumber);
+    return failure;
   }
 };
 
@@ -146,9 +139,7 @@ Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs)
   s.entry.results = caller->results;
   s.entry.self = caller;
   s.entry.evaluate = [](const void* self, const double* in, double* out) { static_cast<const Caller*>(self)->run_quietly(in, out); };
-  s.entry.batch = [](const void* self, const double* const* in, double* const* out, std::size_t points) {
-    static_cast<const Caller*>(self)->run_points(in, out, points);
-  };
+  s.entry.attempt = [](const void* self, const double* in, double* out) { return static_cast<const Caller*>(self)->attempt(in, out); };
   return s;
 }
 

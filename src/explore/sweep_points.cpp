@@ -56,7 +56,7 @@ SearchResult sweep_points(const Space& space, const Question& question, const Ex
   const auto began = Clock::now();
   const std::size_t constraints = start.misses.size();
   SearchResult out{.reduction = std::move(start), .range = range, .next = from};
-  const std::uint64_t chunk = space.sample().entry.is_law ? kChunk : kSlowChunk;
+  const std::uint64_t chunk = space.sample().entry.is_law() ? kChunk : kSlowChunk;
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   unsigned threads = options.threads == 0 ? cores : options.threads;
   if (!space.sample().thread_safe) threads = 1;
@@ -125,7 +125,7 @@ static void rows_impl(const Space& space, const Question& question, std::uint64_
     shown.clear();
     if (reason.empty()) {
       kernel.run(at, n);
-      for (std::size_t k = 0; k < kernel.compiled().show.size(); ++k) shown.push_back(kernel.value(kernel.compiled().show[k], k));
+      for (std::size_t k = 0; k < kernel.compiled().show.size(); ++k) shown.push_back(kernel.shown(k));
       const auto* misses = kernel.misses();
       for (std::size_t p = 0; p < n; ++p) feasible[p] = misses[p] == 0 ? 1 : 0;
     } else {

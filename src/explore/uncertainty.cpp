@@ -333,7 +333,7 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
                         .flips = 0, .gradient_method = g.method, .assumptions = std::move(assumptions)};
   for (const auto& m : moving) out.figures.push_back(m.name);
   std::vector<Interval> ranges;
-  if (subject.entry.is_law && std::all_of(figures.begin(), figures.end(), bounded)) {
+  if (subject.entry.is_law() && std::all_of(figures.begin(), figures.end(), bounded)) {
     std::vector<Interval> box(subject.point.begin(), subject.point.end());
     for (const auto& u : figures) {
       const double value = subject.point[u.input];

@@ -6,11 +6,11 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::string_view kDefaults = "zoo/defaults.yaml";
+constexpr SharedText kDefaults = "zoo/defaults.yaml";
 
 /// The value, or the convention (noted).
 template <class V>
-V or_convention(const std::optional<V>& value, const V& convention, std::string_view name, Notes& notes) {
+V or_convention(const std::optional<V>& value, const V& convention, TextRef name, Notes& notes) {
   if (value) return *value;
   notes.assume(name, convention, kDefaults);
   return convention;
@@ -87,7 +87,7 @@ void set_execution(Device<>& d, const HardwareNode& hardware, const Conventions&
   const bool training = phase == Phase::training;
   const Execution mode = execution.value_or(training ? Execution::eager : Execution::graph);
   if (!execution)
-    notes.assume("execution", name_of(mode), training ? "training launches kernels one by one" : "serving replays a captured graph");
+    notes.assume("execution", mode, training ? TextRef("training launches kernels one by one") : TextRef("serving replays a captured graph"));
   if (mode == Execution::eager) d.issue = or_convention(hardware.kernels.issue, c.kernel_issue, "kernel_issue", notes);
   d.burst_time = hardware.efficiency.burst_time.value_or(c.burst_time);
   if (training) {  // a training run is longer than any burst

@@ -12,7 +12,7 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr std::string_view kDefaults = "zoo/defaults.yaml";
+constexpr SharedText kDefaults = "zoo/defaults.yaml";
 
 Bandwidth<> full_bisection(const NetworkShape& n, double oversubscription) {
   return ClosBisection::solve<double>({n.link, n.nodes, oversubscription}).bisection;

@@ -36,7 +36,7 @@ template <class T>
 }
 
 template <class T>
-class OperatorPricer final : public Pricer<T> {
+class OperatorPricer : public Pricer<T> {
  public:
   PassPrice<T> prefill(const PassAsk<T>& ask, const T& /*prompt*/) const override { return pass(ask); }
   PassPrice<T> decode(const PassAsk<T>& ask) const override { return pass(ask); }

@@ -8,7 +8,7 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::string_view kDefaults = "zoo/defaults.yaml";
+constexpr SharedText kDefaults = "zoo/defaults.yaml";
 
 /// Lowers the rate of attention to that of an earlier generation of kernels.
 void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware, const Conventions& c, Notes& notes) {
@@ -23,7 +23,7 @@ void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode
 }
 
 /// Every operator.
-class OperatorPricing final : public Pricing {
+class OperatorPricing : public Pricing {
  public:
   Fidelity fidelity() const override { return Fidelity::operator_level; }
   ModelView<> model(const Workload& workload, Phase phase, Notes&) const override { return model_view(workload, phase); }
@@ -66,6 +66,13 @@ class OperatorPricing final : public Pricing {
  private:
   const Pricer<double>& numbers() const override { return operator_pricer<double>(); }
   const Pricer<Recorded>& recorder() const override { return operator_pricer<Recorded>(); }
+};
+
+/// The same views, read by the roofline.
+class RooflinePricing final : public OperatorPricing {
+ private:
+  const Pricer<double>& numbers() const override { return roofline_pricer<double>(); }
+  const Pricer<Recorded>& recorder() const override { return roofline_pricer<Recorded>(); }
 };
 
 /// Names of inputs in static memory.
@@ -169,6 +176,8 @@ class TextbookPricing final : public Pricing {
                    Notes&) const override {
     plan.overlap = overlap.value_or(0);
   }
+  bool prices_engines() const override { return false; }
+  bool lists_operators() const override { return false; }
   std::span<const std::string_view> unpriced(PricedInputs question) const override { return unpriced_by_textbook(question); }
   std::optional<double> answer(double /*tokens*/) const override { return std::nullopt; }
   const CompressionRules& compression() const override { return detail::textbook_compression(); }
@@ -193,6 +202,10 @@ const Pricing& pricing_of(Fidelity fidelity) {
 }
 
 const Pricing& pricing_named(std::optional<Fidelity> fidelity) { return pricing_of(fidelity.value_or(Fidelity::operator_level)); }
+const Pricing& roofline_pricing() {
+  static const RooflinePricing roofline;
+  return roofline;
+}
 
 const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes) {
   return pricing_of(fidelity_or_default(fidelity, workload, notes));

@@ -33,8 +33,7 @@ double extra(const Workload& workload, const char* name) {
 
 Precision precision_or_default(std::optional<Precision> precision, const HardwareNode& hardware, Notes& notes) {
   if (precision) return *precision;
-  notes.assume("precision", name_of(hardware.compute.default_precision),
-               [&] { return "default precision of " + hardware.name; }());
+  if (notes.wanted()) notes.assume("precision", hardware.compute.default_precision, "default precision of " + hardware.name);
   return hardware.compute.default_precision;
 }
 
@@ -44,7 +43,7 @@ double seq_len_or_default(std::optional<double> seq_len, const Workload& w, doub
   const double room = w.max_positions ? std::max(1.0, *w.max_positions - output_tokens) : usual;
   const double tokens = std::min(usual, room);
   if (w.architecture != Architecture::cnn)
-    notes.assume("seq_len", tokens, tokens < usual ? "the longest that the model takes (max_positions)" : "2048 tokens, convention of MLSys-im");
+    notes.assume("seq_len", tokens, tokens < usual ? TextRef("the longest that the model takes (max_positions)") : TextRef("2048 tokens, convention of MLSys-im"));
   return tokens;
 }
 
@@ -63,7 +62,7 @@ Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& w
     return *fidelity;
   }
   const Fidelity chosen = lowered ? Fidelity::operator_level : Fidelity::textbook;
-  notes.assume("fidelity", name_of(chosen), lowered ? "operators where the shape is known" : "only totals are known");
+  notes.assume("fidelity", chosen, lowered ? TextRef("operators where the shape is known") : TextRef("only totals are known"));
   return chosen;
 }
 

@@ -82,7 +82,7 @@ std::string json_of(const Explanation& e) {
   const std::string unit = e.unit.empty() ? canonical_unit(e.exps) : e.unit;
   Json figures = Json::array(), assumptions = Json::array();
   for (const auto& f : e.figures) figures.push_back({{"figure", f.figure}, {"value", f.value}, {"source", f.source}});
-  for (const auto& a : e.assumptions) assumptions.push_back({{"name", a.name}, {"value", a.value}, {"source", a.source}});
+  for (const auto& a : e.assumptions) assumptions.push_back({{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
   const auto operators = Json::parse(render(operators_table(e), {.format = OutputFormat::json}));
   return detail::dumped({{"schema", "mlsysim/explanation@1"}, {"subject", e.subject}, {"metric", e.result}, {"meaning", e.meaning},
                          {"unit", unit}, {"value", detail::json_value(e.value, e.exps, unit)}, {"handed_in", e.handed_in},
@@ -120,7 +120,7 @@ std::string text_of(const Explanation& e, Verbosity verbosity) {
       for (const auto& f : e.figures) out += fmt::format("  {:<28} {:<16} {}\n", f.figure, f.value, f.source);
     }
     if (!e.assumptions.empty()) out += "\nassumptions\n";
-    for (const auto& a : e.assumptions) out += fmt::format("  {:<28} {:<16} {}\n", a.name, a.value, a.source);
+    for (const auto& a : e.assumptions) out += fmt::format("  {:<28} {:<16} {}\n", a.name.view(), a.value.str(), a.source.view());
   }
   if (!out.ends_with('\n')) out += "\n";
   if (!e.handed_in.empty()) out += "\nhanded in\n";
@@ -143,7 +143,7 @@ std::string markdown_of(const Explanation& e, const RenderOptions& options) {
   out += to_markdown(e.derivation, repeats_of(options.verbosity));
   const auto table = [&](std::string title, std::string first, const auto& rows) {
     Table t{.schema = "mlsysim/table@1", .title = "", .columns = {{std::move(first)}, {"value"}, {"source"}}};
-    for (const auto& [name, value, source] : rows) t.rows.push_back({name, value, source});
+    for (const auto& [name, value, source] : rows) t.rows.push_back({std::string(name), std::string(value), std::string(source)});
     out += fmt::format("\n### {}\n\n{}", title, render(t, options));
   };
   if (!e.figures.empty()) table("Figures of the device", "figure", e.figures);

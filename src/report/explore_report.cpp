@@ -47,7 +47,7 @@ Json json_of(const SensitivityReport& r) {
                       {"matters_at", l.matters_at ? shown(*l.matters_at) : Json(nullptr)}, {"words", l.words}});
   }
   Json assumptions = Json::array();
-  for (const auto& a : r.assumptions) assumptions.push_back({{"name", a.name}, {"value", a.value}, {"source", a.source}});
+  for (const auto& a : r.assumptions) assumptions.push_back({{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
   return {{"schema", "mlsysim/sensitivity@1"}, {"subject", r.subject}, {"result", r.result}, {"unit", r.unit},
           {"value", detail::json_value(r.value, r.exps, std::string(r.unit))}, {"method", describe_method(r.method)},
           {"step", r.step}, {"binding", r.binding}, {"levers", levers}, {"assumptions", assumptions}, {"warnings", r.warnings}};

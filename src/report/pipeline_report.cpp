@@ -62,8 +62,9 @@ std::string render(const Run& run, const RenderOptions& options) {
       if (stage.why() != nullptr) out += stage.why()->text() + "\n";
       else out += fmt::format("{}\n", stage.reason());
     }
-    const auto [assumptions, warnings] = run.notes(stage.name());
-    for (const auto& w : warnings)
+    const NoteBook book = run.notes(stage.name());
+    const auto& assumptions = book.assumptions;
+    for (const auto& w : book.warnings)
       out += markdown ? fmt::format("\n> warning: {}\n", w)
                       : fmt::format("{}{}\n", detail::painted("warning: ", detail::Paint::warn, options.colour), w);
     if (options.verbosity == Verbosity::brief) {
@@ -71,7 +72,7 @@ std::string render(const Run& run, const RenderOptions& options) {
       continue;
     }
     Table t{.schema = "mlsysim/table@1", .columns = {{"assumption"}, {"value"}, {"source"}}};
-    for (const auto& a : assumptions) t.rows.push_back({a.name, a.value, a.source});
+    for (const auto& a : assumptions) t.rows.push_back({a.name.str(), a.value.str(), a.source.str()});
     out += "\n" + render(t, options);
   }
   return out;

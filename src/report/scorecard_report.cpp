@@ -68,7 +68,7 @@ void write_memory(detail::Box& box, const SystemEvaluation& e, const RenderOptio
 }
 
 void write_level(detail::Box& box, const EvaluationLevel& level, const RenderOptions& o) {
-  const auto lines = detail::wrapped(level.summary, box.inner() - 22);
+  const auto lines = detail::wrapped(level.summary.str(), box.inner() - 22);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto left = i > 0 ? std::string(22, ' ')
                             : detail::painted(fmt::format("{:<12} ", level.level_name), Paint::bold, o.colour) +
@@ -133,10 +133,10 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o, std::span
     std::size_t names = 0, values = 0;
     for (const auto& a : e.assumptions) {
       names = std::max(names, a.name.size());
-      values = std::max(values, std::min<std::size_t>(a.value.size(), 28));
+      values = std::max(values, std::min<std::size_t>(a.value.str().size(), 28));
     }
     for (const auto& a : e.assumptions)
-      out += fmt::format("  {}  {}  {}\n", detail::padded(a.name, names), detail::padded(a.value, values),
+      out += fmt::format("  {}  {}  {}\n", detail::padded(a.name, names), detail::padded(a.value.str(), values),
                          detail::painted(a.source, Paint::dim, o.colour));
   } else if (!e.assumptions.empty()) {
     out += counted(e.assumptions.size()) + ", with their sources: --verbose\n";
@@ -147,7 +147,7 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o, std::span
 std::string markdown_of(const SystemEvaluation& e, const RenderOptions& o, std::span<const AssertionResult> assertions) {
   std::string out = fmt::format("# {}\n", title_of(e));
   for (const auto* level : e.levels()) {
-    out += fmt::format("\n## {}: {}\n\n{}\n", level->level_name, name_of(level->status), level->summary);
+    out += fmt::format("\n## {}: {}\n\n{}\n", level->level_name, name_of(level->status), level->summary.str());
     if (level->metrics.empty()) continue;
     out += "\n| metric | value | meaning |\n| --- | ---: | --- |\n";
     for (const auto& m : level->metrics)
@@ -165,7 +165,7 @@ std::string markdown_of(const SystemEvaluation& e, const RenderOptions& o, std::
   if (o.verbosity == Verbosity::verbose) {
     out += "\n## assumptions\n\n| name | value | source |\n| --- | --- | --- |\n";
     for (const auto& a : e.assumptions)
-      out += fmt::format("| {} | {} | {} |\n", detail::markdown_cell(a.name), detail::markdown_cell(a.value), detail::markdown_cell(a.source));
+      out += fmt::format("| {} | {} | {} |\n", detail::markdown_cell(a.name), detail::markdown_cell(a.value.str()), detail::markdown_cell(a.source));
   } else {
     out += "\n" + counted(e.assumptions.size()) + ".\n";
   }
@@ -176,10 +176,10 @@ Json metric_json(const Metric& m) {
   Json out{{"value", detail::json_value(m.value, m.exps, "")}, {"unit", canonical_unit(m.exps)}};
   if (!m.unit.empty()) {
     out["display_value"] = detail::json_value(m.value, m.exps, m.unit);
-    out["display_unit"] = m.unit;
+    out["display_unit"] = m.unit.view();
   }
   out["display"] = m.text();
-  out["meaning"] = m.meaning;
+  out["meaning"] = m.meaning.view();
   return out;
 }
 
@@ -201,11 +201,11 @@ std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> 
   }
   for (const auto* level : e.levels()) {
     Json metrics = Json::object();
-    for (const auto& m : level->metrics) metrics[m.name] = metric_json(m);
-    out["levels"][level->level_name] = {{"status", name_of(level->status)}, {"summary", level->summary}, {"metrics", std::move(metrics)}};
+    for (const auto& m : level->metrics) metrics[m.name.str()] = metric_json(m);
+    out["levels"][level->level_name] = {{"status", name_of(level->status)}, {"summary", level->summary.str()}, {"metrics", std::move(metrics)}};
   }
   out["memory"] = Json::object();
-  for (const auto& m : e.memory) out["memory"][m.name] = metric_json(m);
+  for (const auto& m : e.memory) out["memory"][m.name.str()] = metric_json(m);
   out["remedies"] = Json::array();
   for (const auto& r : e.remedies) out["remedies"].push_back({{"change", r.change}, {"effect", r.effect}});
   if (!assertions.empty()) {
@@ -222,7 +222,7 @@ std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> 
   out["warnings"] = e.warnings;
   out["assumptions"] = Json::array();
   for (const auto& a : e.assumptions)
-    out["assumptions"].push_back({{"name", a.name}, {"value", a.value}, {"source", a.source}});
+    out["assumptions"].push_back({{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
   return detail::dumped(out);
 }
 
@@ -237,7 +237,7 @@ std::string csv_of(const SystemEvaluation& e, std::span<const AssertionResult> a
                        detail::csv_field(m.meaning));
   };
   for (const auto* level : e.levels()) {
-    out += fmt::format("{},status,{},,,,{}\n", level->level_name, name_of(level->status), detail::csv_field(level->summary));
+    out += fmt::format("{},status,{},,,,{}\n", level->level_name, name_of(level->status), detail::csv_field(level->summary.str()));
     for (const auto& m : level->metrics) line(level->level_name, m);
   }
   for (const auto& m : e.memory) line("memory", m);

@@ -69,7 +69,7 @@ std::string render(const UncertaintyReport& r, const RenderOptions& options) {
     Json j{{"schema", "mlsysim/uncertainty@1"}, {"subject", r.subject}, {"figures", r.figures}, {"results", results},
            {"evaluations", r.evaluations}, {"not_finite", r.not_finite}, {"bottleneck", r.bottleneck}, {"flips", r.flips},
            {"assumptions", Json::array()}};
-    for (const auto& a : r.assumptions) j["assumptions"].push_back({{"name", a.name}, {"value", a.value}, {"source", a.source}});
+    for (const auto& a : r.assumptions) j["assumptions"].push_back({{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
     if (r.ranking)
       j["ranking"] = {{"other", r.ranking->other}, {"result", r.ranking->result}, {"probability_below", r.ranking->below}, {"flips", r.ranking->flips}};
     return detail::dumped(j);
@@ -93,7 +93,7 @@ std::string render(const UncertaintyReport& r, const RenderOptions& options) {
   if (r.ranking)
     t.footer += fmt::format("\n{} stays below that of {} with probability {:.4g}; the order flips in {:.3g} % of the samples", r.ranking->result,
                             r.ranking->other, r.ranking->below, 100 * r.ranking->flips);
-  for (const auto& a : r.assumptions) t.footer += fmt::format("\n{}: {} ({})", a.name, a.value, a.source);
+  for (const auto& a : r.assumptions) t.footer += fmt::format("\n{}: {} ({})", a.name.view(), a.value.str(), a.source.view());
   if (r.not_finite > 0) t.footer += fmt::format("; {} samples without a finite number left out", r.not_finite);
   return render(t, options);
 }

@@ -2,23 +2,44 @@
 
 #include <mlsysim/units/format.hpp>
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace mlsysim {
 
-void Notes::put(std::string_view name, std::string value, std::string_view source) {
+std::string AssumedValue::str() const {
+  switch (form_) {
+    case Form::number: return pretty(base_, 6);
+    case Form::exact: return fmt::format("{}", base_);
+    case Form::quantity: return pretty(AnyQuantity::from_base(base_, exps_), 6);
+    case Form::words: break;
+  }
+  return words_.str();
+}
+
+bool AssumedValue::reads_as(const AssumedValue& other) const {
+  if (form_ != other.form_ || !(exps_ == other.exps_)) return str() == other.str();
+  if (form_ == Form::words) return words_ == other.words_;
+  // Numbers that are far apart read differently in any number of digits; of those that are close the text decides.
+  const double x = base_, y = other.base_;
+  if (std::abs(x - y) > 1e-4 * std::max(std::abs(x), std::abs(y))) return false;
+  return (x == y && std::signbit(x) == std::signbit(y)) || str() == other.str();
+}
+
+void Notes::put(Assumption&& a) {
+  auto& known = book_->assumptions;
+  if (book_->filtered_ > known.size()) book_->names_ = {}, book_->filtered_ = 0;  // some were taken away
+  for (; book_->filtered_ < known.size(); ++book_->filtered_) book_->names_.add(known[book_->filtered_].name);
   // A resolver that asks others many times makes the same assumption many times: it is one.
-  for (const auto& known : book_->assumptions)
-    if (known.name == name && known.value == value && known.source == source) return;
-  book_->assumptions.push_back({std::string(name), std::move(value), std::string(source)});
-}
-
-void Notes::put(std::string_view name, double value, std::string_view source) {
-  put(name, pretty(value, 6), source);
-}
-
-void Notes::put(std::string_view name, const AnyQuantity& value, std::string_view source) {
-  put(name, pretty(value, 6), source);
+  if (book_->names_.add(a.name))
+    for (const auto& k : known)
+      if (k.name == a.name && k.source == a.source && k.value == a.value) return;
+  ++book_->filtered_;
+  if (known.capacity() == known.size()) known.reserve(std::max<std::size_t>(48, 2 * known.size()));
+  known.push_back(std::move(a));
 }
 
 }  // namespace mlsysim

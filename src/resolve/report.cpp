@@ -29,7 +29,7 @@ std::string RunReport::text() const {
   if (seconds) out += fmt::format(", {:.3g} s", *seconds);
   out += "\n  " + verification.text();
   for (const auto& a : assumptions())
-    out += fmt::format("\n  assumed {} = {} ({})", a.name, a.value, a.source);
+    out += fmt::format("\n  assumed {} = {} ({})", a.name.view(), a.value.str(), a.source.view());
   for (const auto& w : notes.warnings) out += "\n  warning: " + w;
   return out;
 }

@@ -62,16 +62,17 @@ void check_range(const FieldInfo& field, double base) {
   const double shown = field.unit.empty() ? base : AnyQuantity::from_base(base, field.exps).in(field.unit);
   const bool below = field.open_low ? !(shown > field.low) : shown < field.low;
   const bool inside = std::isfinite(base) && !below && shown <= field.high;
+  const bool whole = !field.integral || base == std::floor(base);
+  if (inside && whole) return;
   const std::string who = field.meaning.empty() ? fmt::format("input '{}'", field.name)
                                                 : fmt::format("input '{}' ({})", field.name, field.meaning);
-  if (inside && field.integral && base != std::floor(base))
+  if (inside)
     throw DomainError({.id = "mlsysim.table.003",
                        .message = who + " counts something",
                        .key = field.name,
                        .found = fmt::format("{}", base),
                        .expected = "a whole number",
                        .hint = fmt::format("{} or {}", std::floor(base), std::ceil(base))});
-  if (inside) return;
   std::string range;
   const auto unit = field.unit.empty() ? std::string() : " " + std::string(field.unit);
   if (!std::isfinite(base)) range = "a finite number";

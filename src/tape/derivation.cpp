@@ -445,6 +445,8 @@ Derivation derive(const LawEntry& law, std::span<const double> in, std::span<con
   return TapeReader(tape, in, open).whole();
 }
 
+Derivation read_calls(const LawEntry& law, std::span<const double> in) { return TapeReader(tape_of(law), in, {}).whole(); }
+
 Derivation derive_result(const LawEntry& law, std::span<const double> in, std::size_t result, std::span<const std::string> open) {
   const Tape& tape = tape_of(law);
   check_inputs(law, in);

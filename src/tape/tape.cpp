@@ -170,7 +170,7 @@ std::optional<Recorded> decided(const TapeNode& node, std::span<const Interval> 
 
 }  // namespace
 
-Tape reduced(const Tape& tape, const Reduction& known) {
+Tape reduced(const Tape& tape, const TapeReduction& known) {
   const Recording& r = tape.recording();
   Recorder recorder;
   std::vector<Recorded> in;

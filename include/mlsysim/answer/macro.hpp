@@ -6,8 +6,6 @@
 #include <mlsysim/physics/energy.hpp>
 #include <mlsysim/table/field.hpp>
 
-#include <string_view>
-
 namespace mlsysim {
 
 /// Figures of the facility, the grid and the accounts.
@@ -42,9 +40,6 @@ struct MacroViews {
   T infrastructure{1.0};    ///< purchase over that of the devices alone
   MoneyPerEnergy<T> energy_price;
   Money<T> unit_cost;       ///< of one device
-  std::string_view region{};      ///< grid that is charged
-  bool price_known = true;        ///< else purchase and maintenance are missing from every cost
-  bool embodied_known = true;     ///< else the making of the devices is missing from the footprint
 };
 
 template <class T = double>

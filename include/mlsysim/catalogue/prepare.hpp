@@ -18,9 +18,22 @@ namespace mlsysim {
 [[nodiscard]] ServingViews<> prepare_serving(const ServingModel::Inputs& in, Notes& notes);
 /// Views of a training step of a fleet. @throws DomainError when the degrees do not fit the fleet
 [[nodiscard]] TrainingViews<> prepare_training(const DistributedModel::Inputs& in, Notes& notes);
+/// Warns of micro-batches that do not divide the batch, and notes those that nobody asked for.
+void warn_of_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& views, const TrainingNumbers<>& numbers, Notes& notes);
 /// Views of one batch on one device.
 [[nodiscard]] InferenceViews<> prepare_inference(const SingleNodeModel::Inputs& in, Notes& notes);
-/// Facility, grid and prices of a fleet over a period. @throws InputError for a device without TDP
-[[nodiscard]] MacroViews<> prepare_macro(const EconomicsModel::Inputs& in, Notes& notes);
+
+
+/// What running costs and emits is computed from, and what of it is not known.
+struct PreparedMacro {
+  MacroViews<> views;
+  std::string_view region;   ///< grid that is charged; a text of the zoo or of the caller
+  bool has_price = true;     ///< else capital cost and maintenance are not known
+  bool has_embodied = true;  ///< else the emissions of making the devices are not known
+};
+/// Grid, facility and prices of a request. @throws InputError for a device without TDP
+/// @param embodied emissions of making one device, instead of the zoo's
+[[nodiscard]] PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes,
+                                          std::optional<Carbon<>> embodied = std::nullopt);
 
 }  // namespace mlsysim

@@ -19,10 +19,6 @@ namespace mlsysim::detail {
 [[nodiscard]] ServingModel::Inputs serve_request(const ResolvedScenario& s);
 [[nodiscard]] DistributedModel::Inputs train_request(const ResolvedScenario& s);
 
-/// Whether the views of the mode's resolver hold everything that the scenario asks for: no draft model proposes tokens,
-/// and neither congestion nor stragglers stretch a step.
-[[nodiscard]] bool answered_by_views(const ResolvedScenario& s);
-
 /// Memory of one device at these changes; used to look for remedies.
 struct Memory {
   Data<> total, capacity;

@@ -1,6 +1,7 @@
 #pragma once
 /// The scorecard: does it fit, how fast is it and what limits it, what does it cost and emit.
 
+#include <mlsysim/engine/lazy_text.hpp>
 #include <mlsysim/resolve/notes.hpp>
 #include <mlsysim/table/value.hpp>
 #include <mlsysim/units/any_quantity.hpp>
@@ -13,11 +14,11 @@ namespace mlsysim {
 
 /// One number or text of a report.
 struct Metric {
-  std::string name;     ///< "ttft"
-  Value value;          ///< numbers in the base unit of `exps`
+  SharedText name;     ///< "ttft"
+  Value value;         ///< numbers in the base unit of `exps`
   Exponents exps{};
-  std::string unit;     ///< display unit; empty for counts, fractions and texts
-  std::string meaning;  ///< one line
+  SharedText unit;     ///< display unit; empty for counts, fractions and texts
+  SharedText meaning;  ///< one line
 
   /// For a reader: "70.97 ms", "0.29", "memory".
   [[nodiscard]] std::string text(int digits = 4) const;
@@ -36,7 +37,7 @@ struct EvaluationLevel {
   enum class Status { pass, fail, skipped };
   std::string level_name;
   Status status = Status::pass;
-  std::string summary;
+  LazyText summary;
   std::vector<Metric> metrics;
 
   [[nodiscard]] const Metric* find(std::string_view name) const;

@@ -18,8 +18,7 @@
 
 namespace mlsysim {
 
-template <int N>
-struct Dual;
+struct Recorded;
 
 /// Names that an expression may use: slot i is `fields[i]` of the inputs, then of the results.
 struct ExpressionScope {
@@ -46,12 +45,8 @@ class Expression {
 
   /// Value at one point; `slots` holds inputs and results one after the other.
   [[nodiscard]] double operator()(std::span<const double> slots) const;
-  /// Outer bounds over a box.
-  [[nodiscard]] Interval operator()(std::span<const Interval> slots) const;
-  /// Value and slopes.
-  [[nodiscard]] Dual<8> operator()(std::span<const Dual<8>> slots) const;
-  /// Values of `points` points into `out`. `work` grows to what is needed and is kept by the caller.
-  void evaluate(std::span<const double* const> columns, double* out, std::size_t points, std::vector<double>& work) const;
+  /// The same while recording: the expression becomes part of the tape.
+  [[nodiscard]] Recorded operator()(std::span<const Recorded> slots) const;
 
  private:
   friend class ExpressionReader;

@@ -4,6 +4,7 @@
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/resolve/notes.hpp>
 #include <mlsysim/resolve/resolver.hpp>
+#include <mlsysim/tape/derivation.hpp>
 #include <mlsysim/tape/law_entry.hpp>
 
 #include <functional>
@@ -26,7 +27,7 @@ struct EstimatedFigure {
 
 /// A law with the point that questions start from.
 ///
-/// `entry.is_law` tells whether derivatives and bounds are exact; if not, tools take differences and say so.
+/// `entry.is_law()` tells whether derivatives and bounds are exact; if not, tools take differences and say so.
 struct Subject {
   std::string title;          ///< "Llama3_70B on 8 x H100, serve"
   LawEntry entry;
@@ -39,6 +40,9 @@ struct Subject {
   /// Figures of the zoo with a range, found by moving each to its ends; empty where the inputs were all given.
   /// Valid while what the scenario points to is.
   std::function<std::vector<EstimatedFigure>()> estimates{};
+
+  /// The derivation of a result at a point, with the operations of these laws; empty where `derive_result` of the entry says it.
+  std::function<Derivation(std::span<const double> point, std::size_t result, std::span<const std::string> open)> derive{};
 
   /// Index of an input or result; also by its name in the scorecard ("performance.ttft").
   /// @throws LookupError with near misses
@@ -53,8 +57,6 @@ struct Subject {
 /// and the remaining members of the plan ("plan.weight_bytes"). Results: the metrics of the scorecard with their names and
 /// units, the times behind them, and `plan_fits`, 1 where the plan is one that eval accepts: the devices fill their nodes, the
 /// parallel degrees divide devices and model, and the prompt is longer than its cached part.
-/// At operator fidelity every scalar is exact. At textbook fidelity the scorecard itself is called, a number at a time; its
-/// inputs are the numbers of Scenario and the figures of the specs, as for a resolver.
 /// The number of devices varies at a fixed number per node.
 /// @param varied fields of Scenario that will vary: no default is derived from them
 /// @throws what SystemEvaluator::evaluate throws

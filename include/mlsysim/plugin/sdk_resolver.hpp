@@ -172,7 +172,7 @@ class Exported {
     } const in_call(specs.get());
     const auto status = resolver_->solve(memory, memory + split, context);
     const auto* host = args.host;
-    for (const auto& a : notes.assumptions) host->assume(host, args.call, c_text(a.name), c_text(a.value), c_text(a.source));
+    for (const auto& a : notes.assumptions) host->assume(host, args.call, c_text(a.name), c_text(a.value.str()), c_text(a.source));
     for (const auto& w : notes.warnings) host->warn(host, args.call, c_text(w));
     if (status == Status::infeasible) {
       host->infeasible(host, args.call, c_text(context.why.reason), c_text(context.why.smallest_change));

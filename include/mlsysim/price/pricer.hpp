@@ -115,5 +115,8 @@ template <class T>
 /// The classic formulas that a student does by hand, from totals.
 template <class T>
 [[nodiscard]] const Pricer<T>& textbook_pricer();
+/// The roofline of whole passes, with the memory and the steps of the operators.
+template <class T>
+[[nodiscard]] const Pricer<T>& roofline_pricer();
 
 }  // namespace mlsysim

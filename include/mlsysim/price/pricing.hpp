@@ -62,6 +62,10 @@ class Pricing {
   /// Share of a pass under which gradient traffic hides, and what that costs the kernels.
   virtual void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>& slowdown,
                            const Conventions& conventions, Notes& notes) const = 0;
+  /// Whether the host time and the scheduling of an engine are part of the price.
+  [[nodiscard]] virtual bool prices_engines() const { return true; }
+  /// Whether a time is a sum over operators.
+  [[nodiscard]] virtual bool lists_operators() const { return true; }
   /// Inputs of a question that make no difference here.
   [[nodiscard]] virtual std::span<const std::string_view> unpriced(PricedInputs question) const = 0;
   /// Tokens of an answer that a pass sees; absent where every token is priced at the length of the prompt.
@@ -87,6 +91,8 @@ class Pricing {
 [[nodiscard]] const Pricing& pricing_of(Fidelity fidelity);
 /// The pricing named, or operators: for questions that need no shape of a workload.
 [[nodiscard]] const Pricing& pricing_named(std::optional<Fidelity> fidelity);
+/// The roofline of whole passes, a yardstick that no request names.
+[[nodiscard]] const Pricing& roofline_pricing();
 
 /// Published totals; work defaults to 2 FLOP per active weight and unit (noted).
 /// @throws InputError when neither parameters nor a size are known

@@ -1,23 +1,95 @@
 #pragma once
 /// Assumptions and warnings that a resolver writes down while it works.
 
+#include <mlsysim/table/choice.hpp>
 #include <mlsysim/units/any_quantity.hpp>
+#include <mlsysim/units/shared_text.hpp>
 
+#include <array>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mlsysim {
 
-/// A value that was assumed, and who says so.
-struct Assumption {
-  std::string name;
-  std::string value;
-  std::string source;
+/// The value of an assumption: kept as it was given, and made text when somebody reads it.
+class AssumedValue {
+ public:
+  AssumedValue() = default;
+  template <std::size_t n>
+  consteval AssumedValue(const char (&literal)[n]) : words_(literal) {}
+  AssumedValue(SharedText words) : words_(std::move(words)) {}
+  AssumedValue(const std::string& words) : words_(words) {}
+  AssumedValue(double number) : base_(number), form_(Form::number) {}
+  template <class D>
+  AssumedValue(const Quantity<D, double>& q) : base_(q.base()), exps_(D::exps), form_(Form::quantity) {}
+  /// A number that is shown with all its digits, as it was authored.
+  [[nodiscard]] static AssumedValue exact(double number) {
+    AssumedValue v(number);
+    v.form_ = Form::exact;
+    return v;
+  }
+
+  /// For readers: "0.5", "3 ms", "graph".
+  [[nodiscard]] std::string str() const;
+  operator std::string() const { return str(); }
+
+  /// Whether both read the same.
+  friend bool operator==(const AssumedValue& a, const AssumedValue& b) { return a.reads_as(b); }
+  template <class T>
+    requires std::convertible_to<const T&, std::string_view>
+  friend bool operator==(const AssumedValue& a, const T& text) {
+    return a.str() == std::string_view(text);
+  }
+  friend std::string operator+(std::string a, const AssumedValue& b) { return std::move(a += b.str()); }
+  friend std::string operator+(const AssumedValue& a, std::string_view b) { return a.str() += b; }
+  template <class Traits>
+  friend auto& operator<<(std::basic_ostream<char, Traits>& out, const AssumedValue& value) {
+    return out << value.str();
+  }
+
+ private:
+  enum class Form : std::uint8_t { words, number, exact, quantity };
+  [[nodiscard]] bool reads_as(const AssumedValue& other) const;
+
+  SharedText words_;
+  double base_ = 0;
+  Exponents exps_{};
+  Form form_ = Form::words;
 };
 
-/// Where notes are kept once somebody asks for them.
+/// A value that was assumed, and who says so.
+struct Assumption {
+  SharedText name;
+  AssumedValue value;
+  SharedText source;
+};
+
+/// Says at once of most names that they are new, so that lists of assumptions are hardly ever searched.
+class NameFilter {
+ public:
+  /// Whether the name may have been here before.
+  bool add(std::string_view name) {
+    if (name.empty()) return true;
+    const auto at = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(name[i])); };
+    const std::size_t n = name.size();
+    const std::size_t key = (n * 37 + at(0) * 7 + at(n / 2) * 59 + at(n - 1) * 23) % 256;
+    const std::uint64_t bit = std::uint64_t{1} << (key % 64);
+    const bool known = (bits_[key / 64] & bit) != 0;
+    bits_[key / 64] |= bit;
+    return known;
+  }
+
+ private:
+  std::array<std::uint64_t, 4> bits_{};
+};
+
+/// Where notes are kept once somebody asks for them. A book that is cleared keeps its memory.
 struct NoteBook {
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
@@ -25,7 +97,14 @@ struct NoteBook {
   void clear() {
     assumptions.clear();
     warnings.clear();
+    names_ = {};
+    filtered_ = 0;
   }
+
+ private:
+  friend class Notes;
+  NameFilter names_;          // of the first `filtered_` assumptions
+  std::size_t filtered_ = 0;
 };
 
 /// The second argument of a `solve` that has something to say. Writing costs one branch when nobody listens.
@@ -38,20 +117,26 @@ class Notes {
 
   [[nodiscard]] bool wanted() const { return book_ != nullptr; }
 
-  /// States that `name` was taken as `value`, because `source` says so.
-  void assume(std::string_view name, std::string_view value, std::string_view source) {
-    if (wanted()) put(name, std::string(value), source);
+  /// States that `name` was taken as `value`, because `source` says so. No text is made of it before it is read.
+  void assume(TextRef name, TextRef value, TextRef source) {
+    if (wanted()) put({name.keep(), value.keep(), source.keep()});
   }
-  void assume(std::string_view name, double value, std::string_view source) {
-    if (wanted()) put(name, value, source);
+  void assume(TextRef name, double value, TextRef source) {
+    if (wanted()) put({name.keep(), value, source.keep()});
   }
   template <class D>
-  void assume(std::string_view name, const Quantity<D, double>& value, std::string_view source) {
-    if (wanted()) put(name, AnyQuantity(value), source);
+  void assume(TextRef name, const Quantity<D, double>& value, TextRef source) {
+    if (wanted()) put({name.keep(), value, source.keep()});
+  }
+  template <Choice E> void assume(TextRef name, E value, TextRef source) {
+    if (wanted()) put({name.keep(), SharedText::lasting(name_of(value)), source.keep()});
   }
   /// The text is made only when somebody listens.
-  template <std::invocable F> void assume(std::string_view name, F&& text, std::string_view source) {
-    if (wanted()) put(name, std::string(text()), source);
+  template <std::invocable F> void assume(TextRef name, F&& text, TextRef source) {
+    if (wanted()) put({name.keep(), std::string(text()), source.keep()});
+  }
+  void assume(const Assumption& assumption) {
+    if (wanted()) put(Assumption(assumption));
   }
 
   /// States that the answer rests on less than it should, e.g. outside of the range that was fitted.
@@ -63,9 +148,7 @@ class Notes {
   }
 
  private:
-  void put(std::string_view name, std::string value, std::string_view source);
-  void put(std::string_view name, double value, std::string_view source);
-  void put(std::string_view name, const AnyQuantity& value, std::string_view source);
+  void put(Assumption&& a);
 
   NoteBook* book_ = nullptr;
 };

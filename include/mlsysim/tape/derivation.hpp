@@ -61,6 +61,9 @@ struct Derivation {
 [[nodiscard]] Derivation derive(const LawEntry& law, std::span<const double> in,
                                 std::span<const std::string> open = {});
 
+/// All calls of laws at a point that is not checked.
+[[nodiscard]] Derivation read_calls(const LawEntry& law, std::span<const double> in);
+
 /// What one result of the outermost law hangs on, and nothing else.
 ///
 /// The outermost law must have been opened. Of a choice the side taken is kept; terms of zero and factors of one are left

@@ -28,6 +28,8 @@ struct LawEntry {
   std::shared_ptr<const void> self;   ///< what is fixed: a plain resolver, or the categories of a scenario
 
   void (*evaluate)(const void* self, const double* in, double* out) = nullptr;
+  /// Evaluates one point and says why it has no answer; empty where it has one. Null where every point has one.
+  std::string (*attempt)(const void* self, const double* in, double* out) = nullptr;
   /// The tape of a law, which lives as long as `self` and the program; null for code that was not recorded.
   const Tape& (*recorded)(const void* self) = nullptr;
 

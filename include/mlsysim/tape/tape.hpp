@@ -50,7 +50,7 @@ class Tape {
 };
 
 /// What is known before a tape is run many times, and what is wanted of it.
-struct Reduction {
+struct TapeReduction {
   /// Per input the value that it keeps, or nothing where it varies; empty: all vary.
   std::span<const std::optional<double>> fixed{};
   /// Per input the range that it stays in; empty: unknown. Comparisons and limits that the range decides are taken out.
@@ -62,7 +62,7 @@ struct Reduction {
 
 /// The part of a tape that remains. Inputs keep their positions, results are those wanted, in that order; names and calls of
 /// laws are gone. Values are the same bit for bit.
-[[nodiscard]] Tape reduced(const Tape& tape, const Reduction& known);
+[[nodiscard]] Tape reduced(const Tape& tape, const TapeReduction& known);
 
 /// Records `f(inputs) -> results`, which computes with `Recorded`.
 template <class F>

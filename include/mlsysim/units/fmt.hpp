@@ -1,5 +1,5 @@
 #pragma once
-/// {fmt} formatters for quantities. The only public header that includes fmt.
+/// {fmt} formatters for quantities and shared texts. The only public header that includes fmt.
 ///
 /// `{}` is pretty with 4 digits, `{:.6}` with 6; `{:GB/s}` and `{:.6 GB/s}` choose the unit; `{:exact}` is
 /// the exact text. A unit that does not fit the quantity throws UnitError or DimensionError when the text is
@@ -7,11 +7,18 @@
 
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/format.hpp>
+#include <mlsysim/units/shared_text.hpp>
 
 #include <fmt/format.h>
 
 #include <string>
 #include <string_view>
+
+template <> struct fmt::formatter<mlsysim::SharedText> : fmt::formatter<std::string_view> {
+  template <class Context> auto format(const mlsysim::SharedText& text, Context& ctx) const {
+    return fmt::formatter<std::string_view>::format(text.view(), ctx);
+  }
+};
 
 template <> struct fmt::formatter<mlsysim::AnyQuantity> {
   constexpr auto parse(fmt::format_parse_context& ctx) {

@@ -20,10 +20,13 @@ struct FieldNames : std::span<const std::string_view> {
 
 /// The fields among `names` that differ from their default, with commas; empty where there are none.
 template <class In> std::string given_among(const In& in, FieldNames names) {
-  const In usual{};
+  static const In defaults{};
+  const In& usual = defaults;
+  static constexpr auto table = In::fields();
   std::string list;
-  for_each_field<In>([&](const auto& row) {
-    if (std::find(names.begin(), names.end(), row.name) == names.end() || in.*row.member == usual.*row.member) return;
+  for_each_row(table, [&](const auto& row) {
+    // Few fields differ from their default, and comparing them costs less than comparing names.
+    if (in.*row.member == usual.*row.member || std::find(names.begin(), names.end(), row.name) == names.end()) return;
     list += (list.empty() ? "" : ", ") + std::string(row.name);
   });
   return list;

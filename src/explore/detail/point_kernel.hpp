@@ -4,24 +4,40 @@
 #include "block_kernels.hpp"
 
 #include <mlsysim/explore/explore.hpp>
-#include <mlsysim/tape/batch.hpp>
+#include <mlsysim/tape/columns.hpp>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace mlsysim::detail {
 
-/// The expressions of a question over one subject.
+/// The expressions of a question over one subject. Where the subject is a law they and it are one tape over the numbers that
+/// vary: what stays the same is folded into it, what nobody asks for is not computed.
 struct Compiled {
   std::vector<Expression> objectives, show;
   std::vector<double> signs;  ///< +1 minimise, -1 maximise
   std::vector<ConstraintExpression> constraints;
   std::optional<Expression> histogram;
+  Tape tape;                             ///< inputs: the columns; results: as `sides()` counts them
+  std::optional<ColumnProgram> program;
 
   Compiled() = default;
   Compiled(const Question& question, const LawEntry& entry);
+  /// Records the tape of a law for these columns.
+  void record(const Subject& subject, std::span<const Space::Column> columns);
+
+  // Where the value of each expression stands.
+  [[nodiscard]] std::size_t shown_at(std::size_t k) const { return k; }
+  [[nodiscard]] std::size_t left_at(std::size_t c) const { return show.size() + 2 * c; }
+  [[nodiscard]] std::size_t right_at(std::size_t c) const { return left_at(c) + 1; }
+  [[nodiscard]] std::size_t objective_at(std::size_t k) const { return show.size() + 2 * constraints.size() + k; }
+  [[nodiscard]] std::size_t histogram_at() const { return objective_at(objectives.size()); }
+  [[nodiscard]] std::size_t expressions() const { return histogram_at() + (histogram ? 1 : 0); }
+  /// All expressions in that order.
+  [[nodiscard]] std::vector<const Expression*> all() const;
 };
 /// Texts of all constraints, implicit ones first.
 [[nodiscard]] std::vector<std::string> constraint_texts(const Question& question, const LawEntry& entry);
@@ -29,7 +45,7 @@ struct Compiled {
 /// One subject of a space with block buffers; not thread-safe.
 class PointKernel {
  public:
-  static constexpr std::size_t kBlock = BatchKernel::kBlock;
+  static constexpr std::size_t kBlock = 256;
 
   PointKernel(const Space& space, const Question& question);
   /// Makes points [outer * inner, ...) current. Returns the reason when there is no subject.
@@ -50,42 +66,44 @@ class PointKernel {
   [[nodiscard]] const std::vector<Space::Column>& columns() const { return columns_; }
   /// The place of each column's axis among the axes over numbers.
   [[nodiscard]] std::vector<std::size_t> axes_of_columns() const;
-  /// Values of an expression over the block; valid until the next call with the same slot of buffers.
-  [[nodiscard]] const double* value(const Expression& e, std::size_t buffer);
   /// Marks points that miss a constraint or hold no number; see MissWord.
   [[nodiscard]] const MissWord* misses();
-  /// Values of the two sides of constraint c over the block.
-  [[nodiscard]] const double* left_side(std::size_t c) { return value(compiled_->constraints[c].left(), compiled_->show.size() + 2 * c); }
-  [[nodiscard]] const double* right_side(std::size_t c) { return value(compiled_->constraints[c].right(), compiled_->show.size() + 2 * c + 1); }
+  /// Values over the block of an expression that the question shows, of the two sides of a constraint, of an objective as it is
+  /// stated, and of what a histogram counts.
+  [[nodiscard]] const double* shown(std::size_t k) const { return value(compiled_->shown_at(k)); }
+  [[nodiscard]] const double* left_side(std::size_t c) const { return value(compiled_->left_at(c)); }
+  [[nodiscard]] const double* right_side(std::size_t c) const { return value(compiled_->right_at(c)); }
+  [[nodiscard]] const double* stated_objective(std::size_t k) const { return value(compiled_->objective_at(k)); }
+  [[nodiscard]] const double* counted() const { return value(compiled_->histogram_at()); }
   /// Distance of the sides of constraint `c` at point `p` of the block, over the larger one; not finite where a side is not.
-  [[nodiscard]] double relative_excess(std::size_t c, std::size_t p);
-  /// Objective k as the question states it.
-  [[nodiscard]] const double* stated_objective(std::size_t k) {
-    return value(compiled_->objectives[k], compiled_->show.size() + 2 * compiled_->constraints.size() + k);
-  }
+  [[nodiscard]] double relative_excess(std::size_t c, std::size_t p) const;
   /// Signed objective k (smaller is better).
   [[nodiscard]] const double* objective(std::size_t k);
-  /// All slots of one point of the block.
-  [[nodiscard]] std::span<const double* const> slots() const { return pointers_; }
   [[nodiscard]] std::size_t points() const { return points_; }
   /// Points of the block whose resolver failed, and why; none has numbers.
   [[nodiscard]] const std::vector<std::pair<std::size_t, std::string>>& failures() const { return failures_; }
 
  private:
+  /// Doubles from one column to the next: 64 bytes more than a block, or columns 4 KiB apart evict each other.
+  static constexpr std::size_t kStride = kBlock + 8;
+
   void evaluate(std::size_t points);
-  void fill(const Space::Column& c, double* to, std::uint64_t at, std::size_t points);
+  void call_each(std::size_t points);
+  void fill(const Space::Column& c, double& filled, double* to, std::uint64_t at, std::size_t points);
+  [[nodiscard]] const double* value(std::size_t expression) const { return out_[expression]; }
 
   const Space& space_;
   const Question& question_;
   std::shared_ptr<const Subject> subject_;
   std::shared_ptr<const Compiled> compiled_;
   std::vector<Space::Column> columns_;
-  std::vector<double> buffer_, work_;
-  std::vector<std::vector<double>> values_, objectives_;
-  std::vector<const double*> pointers_;
-  std::vector<const double*> in_;
-  std::vector<double*> out_;
-  std::vector<double> filled_;  ///< value that a whole column holds; NaN where it varies
+  std::optional<ColumnProgram::Workspace> workspace_;
+  std::vector<double> buffer_;
+  std::vector<const double*> in_;   ///< by column
+  std::vector<double*> out_;        ///< by expression
+  std::vector<double> filled_;      ///< value that a whole column holds; NaN where it varies
+  std::vector<double> slots_;       ///< of one point of a subject that is called
+  std::vector<std::vector<double>> objectives_;
   std::array<MissWord, kBlock> misses_{};
   std::size_t points_ = 0;
   std::vector<std::pair<std::size_t, std::string>> failures_;

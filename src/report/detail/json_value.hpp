@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <string_view>
 
 namespace mlsysim::detail {
 
@@ -16,7 +17,7 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] inline Json json_number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
 /// A value in `unit` (the base unit where empty).
-[[nodiscard]] inline Json json_value(const Value& value, const Exponents& exps, const std::string& unit) {
+[[nodiscard]] inline Json json_value(const Value& value, const Exponents& exps, std::string_view unit) {
   if (const auto* x = std::get_if<double>(&value))
     return json_number(unit.empty() || !std::isfinite(*x) ? *x : AnyQuantity::from_base(*x, exps).in(unit));
   if (const auto* b = std::get_if<bool>(&value)) return *b;

@@ -57,10 +57,10 @@ TEST_CASE("a price that is not known makes the total unknown", "[catalogue][econ
   CHECK_FALSE(r.tco);
   // 8 kW for 240 h at a PUE of 1.12: 2150.4 kWh, 215.04 USD.
   CHECK_THAT(r.opex_energy.in(unit::USD), is(215.04));
-  CHECK(says(book, "at least the electricity"));
+  CHECK(says(book, "the cost is at least that of the electricity"));
   CHECK(says(book, "unit_cost"));
   // The footprint is that of the electricity, and says so.
-  CHECK(says(book, "at least that of the electricity"));
+  CHECK(says(book, "emissions are at least those of the electricity"));
   // With a price of 10,950 USD over three years, 1095 d: 8 * 100 USD, 5 % of 87,600 USD a year, and the electricity.
   in.unit_cost = 10950.0 * unit::USD;
   in.amortization_years = 3;

@@ -40,7 +40,7 @@ int compare_with_scorecard(const Scenario& s) {
   for (const auto* level : {&card.feasibility, &card.performance, &card.macro})
     for (const auto& m : level->metrics) {
       if (!std::holds_alternative<double>(m.value) || m.name == "kv_cache_size" || m.name == "pue" || m.name == "duration_days") continue;
-      const std::string name = m.name == "energy" && level == &card.performance ? "energy_per_batch" : m.name;
+      const std::string name = m.name == "energy" && level == &card.performance ? "energy_per_batch" : m.name.str();
       INFO(s.workload->name << " on " << s.hardware->name << ": " << name);
       const double found = out[subject.result(name)];
       if (name == "memory_missing" && std::get<double>(m.value) == 0) continue;

@@ -158,6 +158,44 @@ TEST_CASE("nobody listens: notes cost nothing and keep nothing", "[resolve]") {
   CHECK(book.assumptions.at(1).value == "3 ms");
 }
 
+TEST_CASE("one assumption is noted once, however often it is made", "[resolve]") {
+  NoteBook book;
+  Notes notes(book);
+  for (int i = 0; i < 3; ++i) {
+    notes.assume("share", 0.5, "zoo/defaults.yaml");
+    notes.assume("share", 0.5, "a caller");
+    notes.assume("share", 0.5000000001, "zoo/defaults.yaml");  // reads the same
+    notes.assume("share", 0.50001, "zoo/defaults.yaml");
+    notes.assume(std::string("share"), std::string("0.5"), std::string("zoo/defaults.yaml"));
+  }
+  REQUIRE(book.assumptions.size() == 3);
+  CHECK(book.assumptions[0].value == "0.5");
+  CHECK(book.assumptions[1].source == "a caller");
+  CHECK(book.assumptions[2].value == "0.50001");
+
+  // What others write into the book counts as well, and what they take out does not.
+  book.assumptions.push_back({"seq_len", 2048.0, "convention"});
+  notes.assume("seq_len", 2048.0, "convention");
+  CHECK(book.assumptions.size() == 4);
+  book.assumptions.clear();
+  notes.assume("share", 0.5, "zoo/defaults.yaml");
+  CHECK(book.assumptions.size() == 1);
+
+  const auto* memory = book.assumptions.data();
+  book.clear();
+  notes.assume("y", 3 * unit::ms, "measured");
+  CHECK(book.assumptions.data() == memory);
+}
+
+TEST_CASE("the value of an assumption reads as it was given", "[resolve]") {
+  CHECK(AssumedValue(1.0 / 3).str() == "0.333333");
+  CHECK(AssumedValue::exact(0.1234567).str() == "0.1234567");
+  CHECK(AssumedValue(3.35 * unit::TB / unit::s).str() == "3.35 TB/s");
+  CHECK(AssumedValue("none") == AssumedValue(std::string("none")));
+  CHECK(AssumedValue(2.0) == AssumedValue("2"));
+  CHECK_FALSE(AssumedValue(2.0) == AssumedValue(2.0 * unit::s));
+}
+
 TEST_CASE("an answer is put back into the law that it inverts", "[resolve]") {
   const auto right =
       evaluate(DevicesSolver<0>{}, {.weights = 140_GB, .hbm = 1 * unit::TB / unit::s, .time = 50_ms});

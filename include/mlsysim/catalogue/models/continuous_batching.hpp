@@ -65,7 +65,7 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
     double max_active_requests = 0, static_max_active_requests = 0, mean_request_tokens = 0;
     double paged_internal_fragmentation = 0, static_internal_fragmentation = 0;
     Data<> paged_kv_cache_size, static_kv_cache_size;
-    Time<> ttft, itl;
+    std::optional<Time<>> ttft{}, itl{};  ///< absent where no request fits
     double speedup_vs_static = 1, prefill_share = 0;
     Fidelity fidelity{};
 

@@ -8,8 +8,7 @@ namespace mlsysim {
 /// Capital, energy and maintenance.
 ///
 /// Capital is depreciated in a straight line; maintenance is a yearly share of the purchase; energy is that of
-/// SustainabilityModel at a flat price. Network, staff and buildings enter through `infrastructure_multiplier`. Where the
-/// price of a device is not known neither is any sum that it is part of; a warning says what the cost is at least.
+/// SustainabilityModel at a flat price. Network, staff and buildings enter through `infrastructure_multiplier`.
 /// @cite barroso2018datacenter, chapter 6
 struct EconomicsModel : Model<EconomicsModel> {
   static constexpr std::string_view id = "EconomicsModel";
@@ -51,8 +50,8 @@ struct EconomicsModel : Model<EconomicsModel> {
     }
   };
   struct Result {
+    std::optional<Money<>> capex{}, opex_maintenance{}, total_opex{}, tco{};  ///< absent where no price is known
     Money<> opex_energy;
-    std::optional<Money<>> capex, opex_maintenance, total_opex, tco;  ///< absent where the price of a device is not known
     Energy<> it_energy, total_energy;
     Carbon<> carbon_footprint;
     Water<> water_usage;

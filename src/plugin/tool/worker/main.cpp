@@ -168,7 +168,7 @@ class Worker {
       out.value(outputs[k]);
     }
     out.put(static_cast<std::uint64_t>(book.assumptions.size()));
-    for (const auto& a : book.assumptions) out.text(a.name).text(a.value).text(a.source);
+    for (const auto& a : book.assumptions) out.text(a.name).text(a.value.str()).text(a.source);
     out.put(static_cast<std::uint64_t>(book.warnings.size()));
     for (const auto& w : book.warnings) out.text(w);
     out.put(call.why.has_value());

@@ -1,8 +1,7 @@
 #pragma once
-// What a pricing without passes in flight asks ServingModel when requests come and go: one batch that stays as it is.
+// What is asked of ServingModel where no engine is priced and requests come and go: one batch that stays as it is.
 
 #include <mlsysim/catalogue/models/serving.hpp>
-#include <mlsysim/price/pricing.hpp>
 #include <mlsysim/table/take_fields.hpp>
 
 #include <algorithm>
@@ -11,12 +10,12 @@
 namespace mlsysim::detail {
 
 /// A batch of `batch` requests that hold `tokens` each.
-template <class In> [[nodiscard]] ServingModel::Inputs textbook_batch(const In& in, const Pricing& pricing, double tokens, double batch) {
+template <class In> [[nodiscard]] ServingModel::Inputs static_batch(const In& in, double tokens, double batch) {
   auto out = fields_of<ServingModel::Inputs>(in);
   out.seq_len = std::max(1.0, std::round(tokens));
   out.batch_size = batch;
   out.output_tokens.reset();
-  out.fidelity = pricing.fidelity();
+  out.fidelity = in.fidelity;
   return out;
 }
 

@@ -1,0 +1,257 @@
+// A scenario as a law from its numbers to its scorecard.
+
+#include "detail/spec_figures.hpp"
+
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/engine/prepared.hpp>
+#include <mlsysim/engine/requests.hpp>
+#include <mlsysim/engine/scenario_builder.hpp>
+#include <mlsysim/explore/subject.hpp>
+#include <mlsysim/tape/record.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <mutex>
+
+namespace mlsysim {
+namespace {
+
+bool among(std::span<const std::string> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+bool among(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Results in which the price of the devices is.
+constexpr std::array<std::string_view, 4> kPriced{"tco", "capex", "maintenance", "cost_per_token"};
+/// Members of the plan that a training scenario names itself.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNamed{
+    {{"plan.overlap", "overlap_efficiency"}, {"plan.tp_overlap", "tp_overlap"}, {"plan.recomputed", "recomputed_share"},
+     {"plan.steal", "overlap_slowdown"}, {"plan.trainable", "trainable_fraction"}}};
+
+/// A scenario whose numbers move while its categories stay.
+struct MovingScenario {
+  ScenarioShape shape;
+  std::shared_ptr<const ScenarioLaw> law;
+  std::vector<double> base;             ///< all inputs of the law
+  std::vector<std::uint16_t> inputs;    ///< those that move
+  std::vector<std::uint16_t> results;   ///< those that are listed
+
+  /// All inputs of the law at a point.
+  [[nodiscard]] std::vector<double> spread(const double* in) const {
+    auto all = base;
+    for (std::size_t i = 0; i < inputs.size(); ++i) all[inputs[i]] = in[i];
+    return all;
+  }
+  void run(const double* in, double* out) const {
+    const auto all = spread(in);
+    ScenarioInputs<> numbers;
+    write_leaves(numbers, [&](std::size_t i) { return all[i]; });
+    const auto found = scenario_numbers(shape, numbers);
+    std::vector<double> leaves(leaf_count<ScenarioResults<>>);
+    read_leaves(found, [&](std::size_t i, double x) { leaves[i] = x; });
+    for (std::size_t i = 0; i < results.size(); ++i) out[i] = leaves[results[i]];
+  }
+  /// From the inputs that move to the results that are listed; made when it is first asked for.
+  [[nodiscard]] const Tape& tape() const {
+    std::call_once(made_, [&] {
+      tape_ = record_tape(inputs.size(), [&](std::span<const Recorded> in) {
+        std::vector<Recorded> all(base.begin(), base.end());
+        for (std::size_t i = 0; i < inputs.size(); ++i) all[inputs[i]] = in[i];
+        const auto found = replay(law->tape(), all);
+        std::vector<Recorded> out;
+        for (const auto r : results) out.push_back(found[r]);
+        return out;
+      });
+    });
+    return tape_;
+  }
+
+ private:
+  mutable std::once_flag made_;
+  mutable Tape tape_;
+};
+
+/// Why a device whose power or price is not known lacks this result. A search must not take a price for nothing.
+std::string why_absent(const ScenarioShape& s, std::string_view name, const std::string& device) {
+  if (!s.has_power && name != "utilization" && find_field(describe<MacroNumbers<>>(), name) != nullptr)
+    return fmt::format("no TDP is known for {}", device);
+  if (!s.has_price && among(kPriced, name)) return fmt::format("the price of {} is not known; unit_cost gives one", device);
+  return {};
+}
+
+/// Whether a number that matters is also one to be moved.
+bool may_move(const ScenarioShape& s, std::string_view path, double value) {
+  // A size that is 0 does not occur; moving it would add a part that the structure does not have.
+  for (const std::string_view sizes : {"shape.", "totals.", "draft."})
+    if (path.starts_with(sizes)) return s.sequences && value != 0;
+  // Shares in host memory are numbers only where the lowering moves something there.
+  if (path.starts_with("plan.offload_")) return s.prefill.offloads;
+  if (path.starts_with("limits.")) return false;
+  if (path == "run.prefill_chunk_tokens") return false;  // it decides how many parts a prompt has
+  if (path == "run.seq_len") return s.sequences && s.chunks == 1;
+  if (path == "run.cached_prefix_len") return s.chunks == 1;
+  return true;
+}
+
+/// The table of Scenario knows its numbers best; they and the macro figures need no prefix to be told apart.
+FieldInfo public_field(const FieldInfo& f, Question question) {
+  std::string name = f.name;
+  for (const auto& [member, field] : kNamed)
+    if (question == Question::training && f.name == member) name = fmt::format("run.{}", field);
+  if (name.starts_with("run.")) {
+    FieldInfo out = *find_field(describe<Scenario>(), std::string_view(name).substr(4));
+    out.nullable = false;
+    return out;
+  }
+  FieldInfo out = f;
+  // Sizes of a model and of a machine's parts are counts, though the lowering may price fractions of them.
+  out.integral = out.integral || (f.kind == ValueKind::number && (name.starts_with("shape.") || name == "links.per_node" || name == "device.units" ||
+                                  name == "device.tile_m" || name == "device.tile_n"));
+  return out;
+}
+
+/// Whether one of the names is a number that `plan_fits` hangs on.
+bool plan_varies(std::span<const std::string> varied) {
+  static constexpr std::array<std::string_view, 11> counts{"accelerators", "tp_size", "pp_size", "ep_size", "cp_size", "v_stages", "seq_len",
+                                                           "cached_prefix_len", "batch_size", "microbatch_size", "gradient_accumulation_steps"};
+  return std::any_of(varied.begin(), varied.end(), [](const std::string& name) { return among(counts, name) || name.starts_with("shape."); });
+}
+
+/// Fills the entry of a scenario that one evaluator answers.
+void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
+  auto state = std::make_shared<MovingScenario>();
+  const auto prepared = prepare(r, notes);
+  state->shape = prepared.shape;
+  state->law = scenario_law(prepared.shape);
+  state->base = scenario_leaves(prepared.inputs);
+  const ScenarioLaw& law = *state->law;
+  for (std::size_t i = 0; i < law.inputs.size(); ++i) {
+    if (!law.matters[i] || !may_move(state->shape, law.inputs[i].name, state->base[i])) continue;
+    state->inputs.push_back(static_cast<std::uint16_t>(i));
+    out.entry.inputs.push_back(public_field(law.inputs[i], state->shape.question));
+    out.point.push_back(state->base[i]);
+  }
+  for (const auto i : law.reported) {
+    const auto name = reported_name(law.results[i].name);
+    if (find_field(out.entry.results, name) != nullptr || !why_absent(state->shape, name, "").empty()) continue;
+    state->results.push_back(i);
+    out.entry.results.push_back(law.results[i]);
+    out.entry.results.back().name = std::string(name);
+  }
+  for (const auto& f : describe<MacroNumbers<>>())
+    if (auto why = why_absent(state->shape, f.name, r.hardware().name); !why.empty()) out.absent.emplace_back(f.name, std::move(why));
+  out.entry.evaluate = [](const void* self, const double* in, double* to) { static_cast<const MovingScenario*>(self)->run(in, to); };
+  out.entry.recorded = [](const void* self) -> const Tape& { return static_cast<const MovingScenario*>(self)->tape(); };
+  out.entry.self = state;
+  out.derive = [state](std::span<const double> point, std::size_t result, std::span<const std::string> open) {
+    return derive_result(*state->law, state->spread(point.data()), state->results[result], open);
+  };
+}
+
+/// The scorecard itself, for passes that no list of operators describes.
+struct Scorecard {
+  Scenario scenario;
+  std::vector<FieldInfo> inputs;     ///< of Scenario
+  detail::SpecFigures figures;       ///< of what it points to; they follow the inputs
+  std::vector<std::string> results;  ///< "performance.ttft"
+
+  void run(const double* in, double* out) const {
+    Scenario s = scenario;
+    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].write(&s, Value(in[i]));
+    const auto copies = figures.apply(in + inputs.size(), &s);
+    try {
+      const auto card = SystemEvaluator::evaluate(s);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const Metric* m = card.find(results[i]);
+        const double* number = m == nullptr ? nullptr : std::get_if<double>(&m->value);
+        out[i] = number == nullptr ? std::numeric_limits<double>::quiet_NaN() : *number;
+      }
+    } catch (const Error&) {  // contradictory counts: no answer at this point
+      std::fill_n(out, results.size(), std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+};
+
+void use_scorecard(Subject& out, const ResolvedScenario& r) {
+  auto card = std::make_shared<Scorecard>();
+  card->scenario = r.asked();
+  const auto used = fields_used_in(r.mode());
+  for (const auto& f : describe<Scenario>()) {
+    const bool number = f.kind == ValueKind::number || f.kind == ValueKind::quantity;
+    if (!number || std::find(used.begin(), used.end(), f.name) == used.end()) continue;
+    Value v = f.read(&card->scenario);
+    if (f.name == "tp_size" && r.mode() != Mode::infer) v = r.tp_size();
+    if (f.name == "seq_len") v = r.seq_len();
+    if (!std::holds_alternative<double>(v)) continue;
+    card->inputs.push_back(f);
+    out.point.push_back(std::get<double>(v));
+  }
+  card->figures = detail::SpecFigures(describe<Scenario>(), &card->scenario);
+  out.point.insert(out.point.end(), card->figures.point().begin(), card->figures.point().end());
+  const ScenarioShape known = [&] {
+    ScenarioShape shape;
+    shape.has_power = r.hardware().power.tdp.has_value();
+    shape.has_price = r.asked().unit_cost.has_value() || r.hardware().unit_cost.has_value();
+    return shape;
+  }();
+  for (const auto& f : describe<MacroNumbers<>>())
+    if (auto why = why_absent(known, f.name, r.hardware().name); !why.empty()) out.absent.emplace_back(f.name, std::move(why));
+  const auto base = SystemEvaluator::evaluate(card->scenario);
+  for (const auto* level : {&base.feasibility, &base.performance, &base.macro})
+    for (const auto& m : level->metrics) {
+      if (!std::holds_alternative<double>(m.value) || m.name == "duration_days") continue;
+      FieldInfo f;
+      f.name = m.name == "energy" && level == &base.performance ? "energy_per_batch" : m.name;
+      f.unit = m.unit;
+      f.meaning = m.meaning;
+      f.kind = m.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
+      f.exps = m.exps;
+      card->results.push_back(level->level_name + "." + m.name);
+      out.entry.results.push_back(std::move(f));
+    }
+  out.assumptions = base.assumptions;
+  out.warnings = base.warnings;
+  out.entry.inputs = card->inputs;
+  out.entry.inputs.insert(out.entry.inputs.end(), card->figures.inputs().begin(), card->figures.inputs().end());
+  out.entry.self = card;
+  out.entry.evaluate = [](const void* self, const double* in, double* to) { static_cast<const Scorecard*>(self)->run(in, to); };
+}
+
+}  // namespace
+
+Subject subject_of(const Scenario& scenario, std::span<const std::string> varied) {
+  NoteBook book;
+  Notes notes(book);
+  Scenario asked = scenario;
+  // A field that varies is given: nothing may be derived from its absence.
+  if (!asked.microbatch_count && among(varied, "microbatch_count")) asked.microbatch_count = 1;
+  if (!asked.output_tokens && among(varied, "output_tokens")) asked.output_tokens = 1;
+  if (!asked.unit_cost && among(varied, "unit_cost")) asked.unit_cost = Money<>();
+  const ResolvedScenario r(asked, notes);
+  Subject out;
+  out.estimates = [scenario] { return estimates_behind(scenario); };
+  out.title = fmt::format("{} on {}, {}", asked.workload->name, r.fleet().name, name_of(r.mode()));
+  out.entry.info = {.id = "Scenario", .equation = "scorecard = f(scenario, device, network, facility, model)", .source = "",
+                    .where = "", .assumptions = "one number at a time varies; the others stay"};
+  if (detail::is_whole_pass(r)) {
+    use_scorecard(out, r);
+    return out;
+  }
+  use_evaluator(out, r, notes);
+  // A plan that no axis can mend is refused as eval refuses it, which also says why.
+  if (!plan_varies(varied) && out.entry(out.point)[out.result("plan_fits")] != 1) (void)detail::memory_needed(r);
+  for (auto& a : book.assumptions) {
+    const bool known = std::any_of(out.assumptions.begin(), out.assumptions.end(),
+                                   [&](const Assumption& b) { return a.name == b.name && a.value == b.value; });
+    if (!known) out.assumptions.push_back(std::move(a));
+  }
+  out.warnings = std::move(book.warnings);
+  return out;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,52 @@
+// The roofline of a whole pass: all work over the peak rate, or all traffic over the peak bandwidth. The yardstick beside
+// which measurements and the other pricers are read.
+
+#include "operator_pricer.hpp"
+
+#include <mlsysim/tape/record.hpp>
+
+namespace mlsysim {
+namespace {
+
+template <class T>
+class RooflinePricer final : public detail::OperatorPricer<T> {
+ public:
+  PassPrice<T> prefill(const PassAsk<T>& ask, const T& /*prompt*/) const override { return roof(ask); }
+  PassPrice<T> decode(const PassAsk<T>& ask) const override { return roof(ask); }
+  PassPrice<T> inference(const PassAsk<T>& ask) const override { return roof(ask); }
+
+ private:
+  /// Every layer once over all stages; a stage has an equal part.
+  [[nodiscard]] static PassPrice<T> roof(const PassAsk<T>& ask) {
+    OpList<T> ops;
+    const auto& m = ask.model;
+    const T layers = layers_of(m.structure, m.shape, m.layers);
+    const auto sum = forward_totals(m.structure, m.shape, m.layers, ask.plan, ops).stage(T{1.0}, T{1.0}, layers / m.blocks(ask.plan));
+    PassPrice<T> out;
+    auto& cost = out.cost;
+    cost.work = sum.work;
+    cost.traffic = sum.traffic;
+    const Time<T> arithmetic = sum.work / ask.device.matrix_rate, memory = sum.traffic / ask.device.memory_bandwidth;
+    out.total = out.busy = cost.total = max(arithmetic, memory);
+    const auto by_compute = arithmetic > memory;
+    cost.compute_bound = select(by_compute, arithmetic, Time<T>());
+    cost.memory_bound = select(by_compute, Time<T>(), memory);
+    out.slot = out.total / ask.plan.pp;
+    return out;
+  }
+};
+
+}  // namespace
+
+template <>
+const Pricer<double>& roofline_pricer<double>() {
+  static const RooflinePricer<double> pricer;
+  return pricer;
+}
+template <>
+const Pricer<Recorded>& roofline_pricer<Recorded>() {
+  static const RooflinePricer<Recorded> pricer;
+  return pricer;
+}
+
+}  // namespace mlsysim
