@@ -9,7 +9,9 @@ using In = DistributedModel::Inputs;
 using Out = DistributedModel::Result;
 }  // namespace
 
-TrainingViews<> prepare_training(const In& in, Notes& notes) {
+TrainingViews<> prepare_training(const In& asked, Notes& notes) {
+  In in = asked;
+  in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, 0, notes);
   const Conventions& c = conventions_or_standard(in.conventions);
   const auto layout = detail::layout_of(in, notes);
   detail::warn_of_idle_parts(in, layout, notes);
@@ -31,7 +33,7 @@ TrainingViews<> prepare_training(const In& in, Notes& notes) {
   v.microbatch_size = in.microbatch_size.value_or(1);
   v.microbatch_count = in.microbatch_count.value_or(1);
   v.accumulation_steps = in.gradient_accumulation_steps;
-  warn_of_positions(*in.workload, in.seq_len, notes);
+  warn_of_positions(*in.workload, v.seq_len, notes);
   return v;
 }
 

@@ -31,14 +31,11 @@ Environment environment_of(const EconomicsModel::Inputs& in, const Conventions& 
     e.grid = &standard_zoo().at<GridProfile>("US_Avg");
     notes.assume("grid", e.grid->name, "no grid was named");
   }
-  // A facility on the same grid tells its PUE; a grid alone does not have one.
-  if (facility != nullptr) {
-    e.pue = facility->pue;
-    if (facility->wue) e.wue = *facility->wue;
-  } else {
-    notes.assume("pue", c.pue, kDefaults);
-    notes.assume("wue", c.wue, kDefaults);
-  }
+  // PUE and WUE belong to a facility: the one that is named or the fleet's own. A grid alone has neither.
+  if (facility != nullptr) e.pue = facility->pue;
+  else notes.assume("pue", c.pue, kDefaults);
+  if (facility != nullptr && facility->wue) e.wue = *facility->wue;
+  else notes.assume("wue", c.wue, kDefaults);
   return e;
 }
 
@@ -116,7 +113,7 @@ SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& 
   r.it_energy = n.it_energy;
   r.total_energy = n.energy;
   r.operational_carbon = n.operational_carbon;
-  r.embodied_carbon = n.embodied_carbon;
+  if (p.has_embodied) r.embodied_carbon = n.embodied_carbon;
   r.carbon_footprint = n.carbon_footprint;
   r.water_usage = n.water;
   r.pue = p.views.facility.pue;

@@ -1,11 +1,11 @@
 #include "detail/figures.hpp"
-#include "detail/line.hpp"
 #include "detail/plan_check.hpp"
 #include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
+#include <mlsysim/price/line.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/in_flight.hpp>
 #include <mlsysim/physics/speculative.hpp>
@@ -37,12 +37,12 @@ void check(const In& in) {
                        .found = fmt::format("decode_hardware '{}' and no prefill_replicas", in.decode_hardware->name),
                        .expected = "the number of prefill workers",
                        .hint = "give prefill_replicas, or leave decode_hardware out"});
-  if (in.cached_prefix_len >= in.seq_len)
+  if (in.cached_prefix_len >= *in.seq_len)
     throw DomainError({.id = "mlsysim.catalogue.071",
                        .message = "the cached prefix must be shorter than the prompt",
                        .key = "cached_prefix_len",
-                       .found = fmt::format("{:g} of {:g} tokens", in.cached_prefix_len, in.seq_len),
-                       .expected = fmt::format("less than {:g} tokens", in.seq_len),
+                       .found = fmt::format("{:g} of {:g} tokens", in.cached_prefix_len, *in.seq_len),
+                       .expected = fmt::format("less than {:g} tokens", *in.seq_len),
                        .hint = "at least the last token of the prompt is computed"});
 }
 
@@ -52,10 +52,10 @@ class Steady {
   Steady(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes)
       : in_(in), engine_(engine), passes_(passes) {
     chunk_ = in.prefill_chunk_tokens ? *in.prefill_chunk_tokens : detail::number("catalogue.serving.chunk_tokens", notes);
-    fresh_ = in.seq_len - in.cached_prefix_len;
+    fresh_ = *in.seq_len - in.cached_prefix_len;
     chunks_ = std::ceil(fresh_ / chunk_);
     together_ = std::max(1.0, std::floor(chunk_ / fresh_));
-    context_ = in.seq_len + (in.output_tokens + 1) / 2;  // token i of n sees i of them
+    context_ = *in.seq_len + (in.output_tokens + 1) / 2;  // token i of n sees i of them
     if (in.draft_model != nullptr) speculate(notes);
     // The first of the generated tokens comes with the prompt.
     steps_ = std::max(1.0, (in.output_tokens - 1) / tokens_per_pass_);
@@ -263,22 +263,22 @@ void separate_first_token(const In& in, const ServingEngine& engine, const Stead
                           const Steady::Step& step, double& rate, double in_flight, Out& out, Notes& notes) {
   const Time<> prompt = s.prompt_pass(1) * s.chunks();
   out.prompt_pass = prompt;
-  out.kv_transfer_time = passes.cache(in.seq_len) / in.network_bandwidth;
+  out.kv_transfer_time = passes.cache(*in.seq_len) / in.network_bandwidth;
   out.matched_prefill_replicas = std::ceil(out.capacity.base() * s.prompt_slot().base());
   const Time<> slot = s.prompt_slot();  // prompts follow each other through the stages of a worker
   const double most = *in.prefill_replicas / slot.base();
-  if (!in.arrival_rate && rate > detail::kFull * most) {
+  if (!in.arrival_rate && rate > kFull * most) {
     notes.warn("the prefill workers are the bottleneck: matched_prefill_replicas would keep the replica full");
     rate = 0.95 * most;
   }
-  const auto line = detail::line_of(rate * slot.base(), *in.prefill_replicas, slot, 1.0, 0.0);
+  const auto line = line_of(rate * slot.base(), *in.prefill_replicas, slot, 1.0, 0.0);
   out.is_stable = out.is_stable && line.stable;
   if (!line.stable) return;
   const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
   const Time<> fixed = prompt + out.kv_transfer_time + rest + step.decode_pass * engine.lookahead + engine.request_time;
   out.ttft = fixed + line.wait.wait_mean;
-  out.p50_ttft = fixed + detail::wait_quantile(line, 0.5);
-  out.p99_ttft = fixed + detail::wait_quantile(line, 0.99);
+  out.p50_ttft = fixed + wait_quantile(line, 0.5);
+  out.p99_ttft = fixed + wait_quantile(line, 0.99);
   if (in.target_ttft) {
     const Time<> spare = *in.target_ttft - fixed;
     out.slo_attainment = spare < Time<>() ? 0.0 : 1 - line.wait.wait_probability * std::exp(-(spare / max(line.wait.wait_given, prompt * 1e-9)));
@@ -379,9 +379,11 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   return r;
 }
 
-InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& in, Notes& notes) const {
-  detail::require_tokens(*in.workload, "workload");
-  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, in.seq_len, notes);
+InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& asked, Notes& notes) const {
+  detail::require_tokens(*asked.workload, "workload");
+  Inputs in = asked;
+  in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, asked.output_tokens, notes);
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, *in.seq_len, notes);
   // The passes of prompts are issued as the engine does, which only the pricing knows whether there is one.
   Notes quiet;
   const Pricing& pricing = pricing_for(in.fidelity, *in.workload, quiet);

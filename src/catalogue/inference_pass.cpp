@@ -1,33 +1,15 @@
-#include "detail/figures.hpp"
 #include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/inference_pass.hpp>
-#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/energy.hpp>
 #include <mlsysim/physics/roofline.hpp>
+#include <mlsysim/price/pricing.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 namespace mlsysim {
 namespace {
-
-/// Values in all embedding tables.
-double table_values(const Workload& w) {
-  const auto& r = w.recommendation;
-  if (!r.table_rows.empty() && r.embedding_dim)
-    return std::accumulate(r.table_rows.begin(), r.table_rows.end(), 0.0) * *r.embedding_dim;
-  return r.embedding_entries.value_or(0);
-}
-
-/// Rows that one sample reads of all tables.
-double rows_of(const Workload& w) {
-  const auto& r = w.recommendation;
-  if (r.rows_per_sample) return *r.rows_per_sample;
-  return std::accumulate(r.table_pooling.begin(), r.table_pooling.end(), 0.0);
-}
 
 /// Largest working set of a convolutional network, from its operator list.
 Data<> working_set(const Workload& w, double batch, double bytes) {
@@ -50,7 +32,8 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, hw, notes);
   const double b = bytes_per_element(precision);
-  const TextbookTotals t = textbook_totals(w, notes);
+  const Totals<> t = totals_of(w, notes);
+  const auto stored = b * unit::B / unit::param;
   const double efficiency = in.efficiency.value_or(c.textbook_efficiency);
   if (!in.efficiency) notes.assume("efficiency", efficiency, "zoo/defaults.yaml");
 
@@ -58,7 +41,7 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
     detail::warn_of_idle(in, {"denoising_steps"}, "on anything but a diffusion model", notes);
 
   Result r;
-  r.weights = t.params.base() * b * unit::B;
+  r.weights = t.params * stored;
   if (w.architecture == Architecture::diffusion) {
     const double steps = in.denoising_steps ? *in.denoising_steps : w.diffusion.denoising_steps.value_or(1);
     r.evaluations = steps * w.diffusion.evaluations_per_step.value_or(1);
@@ -69,14 +52,10 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
     const double per_channel = w.state_space.state_size.value_or(16) + w.state_space.conv_width.value_or(4);
     r.state = t.layers * in.batch_size * width * per_channel * b * unit::B;
   } else if (w.architecture == Architecture::recommendation) {
-    const double values = table_values(w), rows = rows_of(w),
-                 dim = w.recommendation.embedding_dim.value_or(0);
-    r.tables = values * b * unit::B;
-    r.weights = std::max(0.0, t.params.base() - values) * b * unit::B;
-    constexpr double sector =
-        64;  // smallest piece that memory hands out, DDR4 and HBM alike (jedec-ddr4, jedec-hbm)
-    r.rows_read = in.batch_size * rows * std::ceil(dim * b / sector) * sector * unit::B;
-    if (rows <= 0) notes.warn("the rows that a sample reads are not known: tables cost capacity alone");
+    r.tables = t.tables * stored;
+    r.weights = dense_weights(t, stored);
+    r.rows_read = gathered_rows(t, stored, in.batch_size);
+    if (t.table_rows <= 0) notes.warn("the rows that a sample reads are not known: tables cost capacity alone");
   }
   r.activations = working_set(w, in.batch_size, b);
 

@@ -4,34 +4,35 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/inference_scaling.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
-#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/energy.hpp>
+#include <mlsysim/price/planning_rules.hpp>
+#include <mlsysim/price/pricing.hpp>
 
 namespace mlsysim {
 
-InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& in, Notes& notes) const {
+InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, Notes& notes) const {
+  const Pricing& pricing = pricing_for(asked.fidelity, *asked.workload, notes);
+  const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::reasoning), notes);
   Result r;
-  r.fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
-  const bool textbook = r.fidelity == Fidelity::textbook;
-  if (textbook) detail::warn_of_unpriced(in, {"samples"}, notes);
+  r.fidelity = pricing.fidelity();
   const Conventions& c = conventions_or_standard(in.conventions);
   const double per_step =
       in.tokens_per_step ? *in.tokens_per_step : detail::number("catalogue.reasoning.tokens_per_step", notes);
-  const double chain = per_step * in.reasoning_steps, samples = textbook ? 1.0 : in.samples;
-  ServingModel::Inputs request{.workload = in.workload,
+  const double chain = per_step * in.reasoning_steps;
+  const ServingModel::Inputs request{.workload = in.workload,
                                .hardware = in.hardware,
                                .seq_len = in.context_length,
-                               .batch_size = samples,
+                               .batch_size = in.samples,
+                               .output_tokens = pricing.answer(chain),
                                .precision = in.precision,
                                .efficiency = in.efficiency,
                                .tp_size = in.tp_size,
                                .fidelity = r.fidelity,
                                .conventions = in.conventions};
-  if (!textbook) request.output_tokens = chain;
   const auto serving = ServingModel{}.solve(request, notes);
   r.feasible = serving.feasible;
   r.ttft = serving.ttft;
-  if (samples > 1) {
+  if (in.samples > 1) {
     // All chains start from one prompt: it is read once.
     auto prompt = request;
     prompt.batch_size = 1;
@@ -40,12 +41,12 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& in, Not
   r.itl = serving.itl;
   r.time_per_step = r.itl * per_step;
   r.total_reasoning_time = r.ttft + r.time_per_step * in.reasoning_steps;
-  r.tokens_generated = chain * samples;
+  r.tokens_generated = chain * in.samples;
   r.reasoning_steps = in.reasoning_steps;
   r.kv_cache_size = serving.kv_cache_size;
   const Power<> tdp = in.hardware->power.tdp.value_or(Power<>());
   r.energy_per_query = EnergyProportional::solve<double>({.tdp = tdp * in.tp_size,
-                                                          .utilization = textbook ? 1.0 : serving.utilization,
+                                                          .utilization = pricing.planning().drawn(serving.utilization),
                                                           .time = r.total_reasoning_time,
                                                           .idle_fraction = c.idle_fraction})
                            .energy;

@@ -1,10 +1,8 @@
-#include "detail/figures.hpp"
-
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/moe_routing.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/physics/collectives.hpp>
 #include <mlsysim/physics/routing.hpp>
+#include <mlsysim/price/network_rules.hpp>
+#include <mlsysim/price/pricing.hpp>
 
 #include <fmt/format.h>
 
@@ -44,61 +42,31 @@ double expert_layers(const Workload& w) {
 
 MoERoutingModel::Result MoERoutingModel::solve(const Inputs& in, Notes& notes) const {
   check(in);
-  Result r;
-  r.fidelity = detail::refined_by_default(in.fidelity);
-  const bool textbook = r.fidelity == Fidelity::textbook;
+  const Pricing& pricing = pricing_named(in.fidelity);
+  const NetworkRules& rules = pricing.network();
   const Workload& w = *in.workload;
   const double experts = *w.moe.experts, top_k = std::max(1.0, w.moe.top_k.value_or(1));
-  const double tokens = in.batch_size * in.seq_len, b = bytes_per_element(in.precision);
+  const double tokens = in.batch_size * seq_len_or_default(in.seq_len, w, 0, notes), b = bytes_per_element(in.precision);
   const double hidden = w.shape.hidden.value_or(4096);
   if (!w.shape.hidden) notes.assume("hidden", hidden, "convention of MLSys-im, the width is not known");
   const auto load = ExpertLoad::solve<double>({experts, top_k, tokens});
+  Result r;
+  r.fidelity = pricing.fidelity();
   r.experts_touched = load.touched;
-  r.routing_imbalance_factor = in.routing_imbalance_factor.value_or(textbook ? 1.0 : load.imbalance);
-  if (!in.routing_imbalance_factor)
-    notes.assume("routing_imbalance_factor", r.routing_imbalance_factor,
-                 textbook ? "even routing" : "raabsteger1998balls");
+  r.routing_imbalance_factor = in.routing_imbalance_factor ? *in.routing_imbalance_factor : rules.imbalance(load, notes);
   r.effective_active_experts = std::min(experts, top_k * r.routing_imbalance_factor);
-  const double uneven = r.effective_active_experts / top_k;
-  const Params<> active = textbook_totals(w, notes).active_params;
   r.ep_size = in.ep_size;
   r.layers_with_experts = expert_layers(w);
-  const Conventions& c = conventions_or_standard(in.conventions);
-  const Data<> all = tokens * hidden * b * top_k * uneven * unit::B;
-  if (textbook) {
-    r.active_parameter_multiplier = uneven;
-    r.token_dispatch_size = all * ((in.ep_size - 1) / in.ep_size);
-    if (in.fleet != nullptr && in.ep_size > 1) {
-      const auto* fabric = in.fleet->fabric;
-      const Bandwidth<> link = fabric != nullptr && fabric->bandwidth
-                                   ? *fabric->bandwidth / fabric->oversubscription
-                                   : c.fabric_bandwidth;
-      const Time<> alpha = fabric != nullptr && fabric->latency ? *fabric->latency : c.inter_latency;
-      r.all_to_all_latency =
-          AllToAll::solve<double>({.message = all, .ranks = in.ep_size, .bandwidth = link, .alpha = alpha})
-              .time;
-    }
-  } else {
-    // Only the routed experts last longer; attention, norms and shared experts do not.
-    const double matrices = w.shape.gated_ffn ? 3 : 2;
-    const Params<> routed = r.layers_with_experts * top_k * matrices * hidden *
-                            w.moe.expert_ffn.value_or(w.shape.ffn.value_or(4 * hidden)) * unit::param;
-    r.active_parameter_multiplier = 1.0 + min(routed, active) / active * (uneven - 1.0);
-    const Data<> mine = all / in.ep_size;
-    r.token_dispatch_size = mine * ((in.ep_size - 1) / in.ep_size);
-    if (in.fleet != nullptr && in.ep_size > 1) {
-      Op<> exchange;
-      exchange.kind = OpKind::collective;
-      exchange.collective = Collective::all_to_all;
-      exchange.message = mine;
-      exchange.ranks = in.ep_size;
-      exchange.count = 2 * r.layers_with_experts;  // to the experts and back
-      const auto& hardware = *in.fleet->node->accelerator;
-      const Device<> device = device_view(hardware, hardware.compute.default_precision, c, notes);
-      r.all_to_all_latency = price(exchange, device, links_view(*in.fleet, c, notes)).network;
-    }
-  }
+  const double uneven = r.effective_active_experts / top_k, matrices = w.shape.gated_ffn ? 3 : 2;
+  const Params<> active = totals_of(w, notes).active_params;
+  const Params<> routed = r.layers_with_experts * top_k * matrices * hidden *
+                          w.moe.expert_ffn.value_or(w.shape.ffn.value_or(4 * hidden)) * unit::param;
+  r.active_parameter_multiplier = rules.dearer(uneven, routed, active);
   r.effective_active_parameters = active * r.active_parameter_multiplier;
+  const Data<> message = rules.rank_message(tokens * hidden * b * top_k * uneven * unit::B, in.ep_size);
+  r.token_dispatch_size = message * ((in.ep_size - 1) / in.ep_size);
+  if (in.fleet != nullptr && in.ep_size > 1)
+    r.all_to_all_latency = rules.travel(message, in.ep_size, r.layers_with_experts, *in.fleet, conventions_or_standard(in.conventions), notes);
   return r;
 }
 

@@ -1,7 +1,7 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/distributed.hpp>
 #include <mlsysim/catalogue/optimizers/parallelism.hpp>
-#include <mlsysim/price/views.hpp>
+#include <mlsysim/price/pricing.hpp>
 
 #include <fmt/format.h>
 
@@ -41,8 +41,10 @@ struct PlanChoices {
   double most_cp = 1, most_v = 1;
 };
 
-PlanChoices choices_of(const In& in, Fidelity fidelity) {
-  const bool priced = fidelity == Fidelity::operator_level;
+/// What a pricing takes no account of is not tried: it would make no difference.
+PlanChoices choices_of(const In& in, const Pricing& pricing) {
+  const auto unpriced = pricing.unpriced(PricedInputs::training);
+  const auto priced = [&](std::string_view name) { return std::find(unpriced.begin(), unpriced.end(), name) == unpriced.end(); };
   const auto& w = *in.workload;
   const bool sequences = w.architecture == Architecture::decoder || w.architecture == Architecture::encoder;
   PlanChoices c;
@@ -53,12 +55,10 @@ PlanChoices choices_of(const In& in, Fidelity fidelity) {
   c.recomputations = {Recomputation::none, Recomputation::selective, Recomputation::full};
   if (in.recomputation) c.recomputations = {*in.recomputation};
   const double overlap = conventions_or_standard(in.conventions).overlap;
-  c.overlaps = in.overlap_efficiency ? std::vector{*in.overlap_efficiency} : priced ? std::vector{0.0, overlap} : std::vector{0.0};
-  c.tp_overlaps = in.tp_overlap ? std::vector{*in.tp_overlap} : priced ? std::vector{0.0, 1.0} : std::vector{0.0};
-  if (priced && sequences) {
-    c.most_cp = in.max_cp.value_or(in.fleet->node->accelerators_per_node);
-    c.most_v = in.max_v_stages;
-  }
+  c.overlaps = in.overlap_efficiency ? std::vector{*in.overlap_efficiency} : std::vector{0.0, overlap};
+  c.tp_overlaps = in.tp_overlap ? std::vector{*in.tp_overlap} : priced("tp_overlap") ? std::vector{0.0, 1.0} : std::vector{0.0};
+  if (sequences && priced("cp_size")) c.most_cp = in.max_cp.value_or(in.fleet->node->accelerators_per_node);
+  if (sequences) c.most_v = in.max_v_stages;
   return c;
 }
 
@@ -67,16 +67,17 @@ void add_plans(const In& in, const PlanChoices& choices, const Candidate& degree
   const double layers = in.workload->shape.layers.value_or(0);
   const double local = in.batch_size / degrees.dp;
   const auto only_first = [](const auto& all, bool every) { return std::span(all).first(every ? all.size() : 1); };
+  const bool exchanges = degrees.dp * degrees.cp * degrees.ep > 1;  // several ranks hold the same weights
   for (double zero = 0; zero <= in.max_zero_stage; ++zero) {
-    if (zero > 0 && degrees.dp * degrees.cp == 1) continue;  // nothing to shard over
-    for (double size = 1; size <= local; size *= 2) {
+    if (zero > 0 && !exchanges) continue;  // nothing to shard over
+    for (double size = 1; size <= local; ++size) {
       if (!divides(size, local)) continue;
       const double count = local / size;
-      for (double v = 1; v <= choices.most_v; v *= 2) {
+      for (double v = 1; v <= choices.most_v; ++v) {
         // Chunks are whole layers, and an interleaved schedule takes its micro-batches in groups of as many as stages.
         if (v > 1 && (degrees.pp == 1 || !divides(degrees.pp * v, layers) || !divides(degrees.pp, count))) continue;
         for (const auto recomputation : choices.recomputations)
-          for (const double overlap : only_first(choices.overlaps, degrees.dp * degrees.cp > 1))
+          for (const double overlap : only_first(choices.overlaps, exchanges))
             for (const double tp_overlap : only_first(choices.tp_overlaps, degrees.tp > 1)) {
               Candidate c = degrees;
               c.zero = zero;
@@ -93,8 +94,9 @@ void add_plans(const In& in, const PlanChoices& choices, const Candidate& degree
 }
 
 /// All plans that divide devices, heads, layers, experts, the sequence and the batch.
-std::vector<Candidate> candidates(const In& in, Fidelity fidelity) {
-  const PlanChoices choices = choices_of(in, fidelity);
+/// @param in with its seq_len settled
+std::vector<Candidate> candidates(const In& in, const Pricing& pricing) {
+  const PlanChoices choices = choices_of(in, pricing);
   const double devices = in.fleet->total_accelerators();
   const auto& shape = in.workload->shape;
   const double layers = shape.layers.value_or(kUnbounded), heads = shape.heads.value_or(0);
@@ -106,10 +108,10 @@ std::vector<Candidate> candidates(const In& in, Fidelity fidelity) {
     for (double pp = 1; pp <= most_pp && tp * pp <= devices; ++pp) {
       if (!divides(tp * pp, devices)) continue;
       for (const double ep : choices.experts) {
-        for (double cp = 1; cp <= choices.most_cp; cp *= 2) {
+        for (double cp = 1; cp <= choices.most_cp; ++cp) {
           const double replica = tp * pp * ep * cp;
           // Each rank takes two pieces of a sequence, an early and a late one, so that causal work is even.
-          if (!divides(replica, devices) || (cp > 1 && !divides(2 * cp, in.seq_len))) continue;
+          if (!divides(replica, devices) || (cp > 1 && !divides(2 * cp, *in.seq_len))) continue;
           const double dp = devices / replica;
           if (!divides(dp, in.batch_size)) continue;  // an idle replica is never the best
           add_plans(in, choices, {.tp = tp, .pp = pp, .dp = dp, .ep = ep, .cp = cp}, out);
@@ -145,10 +147,12 @@ DistributedModel::Result step_of(const In& in, const Candidate& c, Notes& notes)
 
 }  // namespace
 
-std::optional<ParallelismOptimizer::Result> ParallelismOptimizer::solve(const Inputs& in, Search& search,
-                                                                        Notes& notes) const {
-  const Fidelity fidelity = fidelity_or_default(in.fidelity, *in.workload, notes);
-  const auto plans = candidates(in, fidelity);
+std::optional<ParallelismOptimizer::Result> ParallelismOptimizer::solve(const Inputs& asked, Search& search, Notes& notes) const {
+  const Pricing& pricing = pricing_for(asked.fidelity, *asked.workload, notes);
+  Inputs in = asked;
+  in.fidelity = pricing.fidelity();
+  in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, 0, notes);
+  const auto plans = candidates(in, pricing);
   if (plans.empty())
     throw DomainError(
         {.id = "mlsysim.catalogue.041",

@@ -18,7 +18,7 @@ using In = InFlightBatchingModel::Inputs;
 /// One request; its prompt and answer come with the passes.
 ServingModel::Inputs serving_of(const In& in) {
   auto out = fields_of<ServingModel::Inputs>(in);
-  out.seq_len = std::max(1.0, std::round(in.seq_len));
+  if (in.seq_len) out.seq_len = std::max(1.0, std::round(*in.seq_len));
   out.output_tokens.reset();
   out.cached_prefix_len = 0;
   out.prefill_chunk_tokens.reset();

@@ -4,6 +4,8 @@
 #include <mlsysim/catalogue/models/responsible_engineering.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
 #include <mlsysim/physics/requirements.hpp>
+#include <mlsysim/price/planning_rules.hpp>
+#include <mlsysim/price/pricing.hpp>
 
 #include <fmt/format.h>
 
@@ -75,14 +77,13 @@ double clipping_cost(const In& in, Notes& notes) {
 
 }  // namespace
 
-ResponsibleEngineeringModel::Result ResponsibleEngineeringModel::solve(const Inputs& in, Notes& notes) const {
+ResponsibleEngineeringModel::Result ResponsibleEngineeringModel::solve(const Inputs& asked, Notes& notes) const {
+  const Pricing& pricing = pricing_named(asked.fidelity);
+  const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::privacy), notes);
   Result r;
-  r.fidelity = detail::refined_by_default(in.fidelity);
-  if (r.fidelity == Fidelity::textbook) {
-    detail::warn_of_unpriced(in, {"delta", "method", "microbatch", "device_batch", "seq_len", "workload", "hardware", "precision",
-                                  "sampling_rate", "steps"}, notes);
-    r.dp_slowdown_factor = 1.0 + detail::number("catalogue.privacy.slowdown", notes) / in.epsilon;
-    notes.warn("a slow-down by epsilon is a teaching device: the cost of DP-SGD does not depend on epsilon");
+  r.fidelity = pricing.fidelity();
+  if (const auto slowdown = pricing.planning().privacy_slowdown(in.epsilon, detail::zoo_figures(notes))) {
+    r.dp_slowdown_factor = *slowdown;
   } else {
     if (in.method == ClippingMethod::ghost)
       detail::warn_of_idle(in, {"microbatch", "device_batch", "seq_len", "workload", "hardware", "precision"}, "on ghost clipping", notes);

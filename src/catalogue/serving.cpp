@@ -16,18 +16,18 @@ namespace {
 using In = ServingModel::Inputs;
 using Out = ServingModel::Result;
 
-void check_prompt(const In& in) {
-  if (in.cached_prefix_len < in.seq_len) return;
+void check_prompt(const In& in, double prompt) {
+  if (in.cached_prefix_len < prompt) return;
   throw DomainError({.id = "mlsysim.catalogue.011",
                      .message = "the cached prefix must be shorter than the prompt",
                      .key = "cached_prefix_len",
-                     .found = fmt::format("{} of {} tokens", in.cached_prefix_len, in.seq_len),
-                     .expected = fmt::format("at most {} tokens", in.seq_len - 1),
+                     .found = fmt::format("{} of {} tokens", in.cached_prefix_len, prompt),
+                     .expected = fmt::format("at most {} tokens", prompt - 1),
                      .hint = "at least the last token of the prompt is computed"});
 }
 
-int chunks_of(const In& in) {
-  const double fresh = in.seq_len - in.cached_prefix_len;
+int chunks_of(const In& in, double prompt) {
+  const double fresh = prompt - in.cached_prefix_len;
   return in.prefill_chunk_tokens ? std::max(1, static_cast<int>(std::ceil(fresh / *in.prefill_chunk_tokens))) : 1;
 }
 
@@ -57,8 +57,9 @@ void add_draft(const In& in, const Conventions& c, ServingViews<>& v, Notes& not
 ServingViews<> prepare_serving(const In& in, Notes& notes) {
   detail::require_tokens(*in.workload, "workload");
   if (in.draft_model != nullptr) detail::require_tokens(*in.draft_model, "draft_model");
-  check_prompt(in);
-  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, in.seq_len, notes);
+  const double prompt = seq_len_or_default(in.seq_len, *in.workload, in.output_tokens.value_or(0), notes);
+  check_prompt(in, prompt);
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, prompt, notes);
   detail::warn_of_uneven_ranks(in.batch_size, in.ep_size, notes);
   if (in.decode_hardware == nullptr) detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
   detail::warn_of_idle_draft(in, notes);
@@ -85,14 +86,14 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   if (!in.kv_precision) notes.assume("kv_precision", kv_format_words(precision), "as the weights, 16 bits below 8");
   v.batch = in.batch_size;
   v.accelerators = devices;
-  v.prompt = in.seq_len;
+  v.prompt = prompt;
   v.cached = in.cached_prefix_len;
-  v.chunk = in.prefill_chunk_tokens.value_or(in.seq_len);
-  v.chunks = chunks_of(in);
+  v.chunk = in.prefill_chunk_tokens.value_or(prompt);
+  v.chunks = chunks_of(in, prompt);
   v.output = in.output_tokens.value_or(1);
   v.generates = in.output_tokens.has_value();
   v.transfer = in.network_bandwidth;
-  warn_of_positions(*in.workload, in.seq_len + in.output_tokens.value_or(0), notes);
+  warn_of_positions(*in.workload, prompt + in.output_tokens.value_or(0), notes);
   if (in.draft_model != nullptr) add_draft(in, c, v, notes);
   return v;
 }
@@ -125,7 +126,7 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
     warn_of_short_pool(p, "prefilling", *in.hardware, notes);
     warn_of_short_pool(m, "decoding", *in.decode_hardware, notes);
   }
-  out.prompt_cache_hit_ratio = in.cached_prefix_len / in.seq_len;
+  out.prompt_cache_hit_ratio = in.cached_prefix_len / v.prompt;
   out.prefill_chunks = v.chunks;
   if (in.prefill_chunk_tokens) out.prefill_chunk_time = out.decode_stall_bound = n.chunk_time;
   return out;

@@ -1,5 +1,4 @@
 #include "detail/plan_check.hpp"
-#include "detail/line.hpp"
 #include "detail/prompt_tokens.hpp"
 #include "detail/static_batch.hpp"
 #include "detail/unpriced.hpp"
@@ -8,6 +7,7 @@
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/serving_capacity.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
+#include <mlsysim/price/line.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
 
@@ -47,11 +47,11 @@ Judge without_engine(const In& in, const ContinuousBatchingModel::Result& batchi
   return [&in, one](double replicas) {
     Estimate e = one;
     const Time<> interval = (1.0 * unit::request) / e.capacity;
-    const auto line = detail::line_of((in.arrival_rate * interval).base(), replicas, interval, 1.0, in.service_time_cv);
+    const auto line = line_of((in.arrival_rate * interval).base(), replicas, interval, 1.0, in.service_time_cv);
     e.utilization = line.utilization;
     e.stable = line.stable;
     if (!e.stable) return e;
-    e.wait = detail::wait_quantile(line, 0.99);
+    e.wait = wait_quantile(line, 0.99);
     e.total = e.base + e.wait;
     return e;
   };
@@ -78,14 +78,14 @@ class InFlightFleet {
     if (!one.is_stable) return e;
     e.ttft = *one.ttft;
     e.base = *one.request_latency;
-    const auto line = detail::line_of((in_.arrival_rate * e.base).base(), std::min(replicas * slots_, 65536.0), e.base, 1.0,
+    const auto line = line_of((in_.arrival_rate * e.base).base(), std::min(replicas * slots_, 65536.0), e.base, 1.0,
                                       in_.service_time_cv);
     e.stable = line.stable;
     if (!e.stable) return e;
-    e.wait = detail::wait_quantile(line, 0.99);
+    e.wait = wait_quantile(line, 0.99);
     e.p99_ttft = *one.p99_ttft + e.wait;
     // The service of the line has the mean first token in it; the tail of the first token comes on top.
-    e.total = detail::response_quantile(line, e.base, in_.service_time_cv, 0.99) + (*one.p99_ttft - e.ttft);
+    e.total = response_quantile(line, e.base, in_.service_time_cv, 0.99) + (*one.p99_ttft - e.ttft);
     return e;
   }
 

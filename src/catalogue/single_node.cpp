@@ -38,11 +38,11 @@ TrainingViews<> prepare_step(const In& in, Notes& notes) {
   set_storage(v.plan, v.pricing->training_storage(precision, in.optimizer));
   v.batch = in.batch_size * in.dp_size;
   v.accelerators = in.dp_size;
-  v.seq_len = in.seq_len;
+  v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
   v.sequences = in.workload->architecture != Architecture::cnn;
   v.division = Microbatches::counted;
   v.spills = true;
-  warn_of_positions(*in.workload, in.seq_len, notes);
+  warn_of_positions(*in.workload, v.seq_len, notes);
   return v;
 }
 
@@ -85,9 +85,9 @@ InferenceViews<> prepare_inference(const In& in, Notes& notes) {
   v.plan.overlap = c.overlap;
   v.plan.steal = c.overlap_slowdown;
   v.batch = in.batch_size;
-  v.seq_len = in.seq_len;
+  v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
   v.sequences = in.workload->architecture != Architecture::cnn;
-  warn_of_positions(*in.workload, in.seq_len, notes);
+  warn_of_positions(*in.workload, v.seq_len, notes);
   return v;
 }
 

@@ -54,13 +54,15 @@ namespace {
 }  // namespace
 
 Layout layout_of(const DistributedModel::Inputs& in, Notes& notes) {
+  Notes quiet;
+  const double seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, quiet);  // the views note it
   Layout l;
   l.devices = in.fleet->total_accelerators();
   const double replica = in.tp_size * in.pp_size * in.ep_size * in.cp_size;
   if (replica > l.devices || std::fmod(l.devices, replica) != 0) refuse_degrees(in, replica, l.devices);
   l.dp = l.devices / replica;
   check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size, .cp = in.cp_size, .v_stages = in.v_stages},
-                in.seq_len, notes);
+                seq_len, notes);
   const double holders = l.dp * in.ep_size * in.cp_size;  // of the same weights outside of experts
   if (in.shard_size && (*in.shard_size > holders || std::fmod(holders, *in.shard_size) != 0)) refuse_shards(*in.shard_size, holders);
   l.local_batch = share_batch(in.batch_size, l.dp).sequences;

@@ -1,13 +1,14 @@
-#include <mlsysim/price/pricing.hpp>
+#include "rules.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace mlsysim {
 namespace {
 
-constexpr std::string_view kDefaults = "zoo/defaults.yaml";
+constexpr SharedText kDefaults = "zoo/defaults.yaml";
 
 /// Lowers the rate of attention to that of an earlier generation of kernels.
 void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware, const Conventions& c, Notes& notes) {
@@ -54,6 +55,13 @@ class OperatorPricing : public Pricing {
     if (!slowdown) notes.assume("overlap_slowdown", c.overlap_slowdown, kDefaults);
   }
   std::span<const std::string_view> unpriced(PricedInputs) const override { return {}; }
+  std::optional<double> answer(double tokens) const override { return tokens; }
+  const CompressionRules& compression() const override { return detail::operator_compression(); }
+  const DeviceRules& devices() const override { return detail::operator_devices(); }
+  const FailureRules& failures() const override { return detail::operator_failures(); }
+  const NetworkRules& network() const override { return detail::operator_network(); }
+  const PlanningRules& planning() const override { return detail::operator_planning(); }
+  const QueueRules& queues() const override { return detail::operator_queues(); }
 
  private:
   const Pricer<double>& numbers() const override { return operator_pricer<double>(); }
@@ -67,6 +75,43 @@ class RooflinePricing final : public OperatorPricing {
   const Pricer<Recorded>& recorder() const override { return roofline_pricer<Recorded>(); }
 };
 
+/// Names of inputs in static memory.
+template <std::size_t N>
+using Names = std::array<std::string_view, N>;
+
+std::span<const std::string_view> unpriced_by_textbook(PricedInputs question) {
+  static constexpr Names<14> training{"cp_size", "schedule", "shard_size", "recomputed_share", "attention_kernel", "dropout",
+                                      "kernel_fusion", "gradient_precision", "backward_prefetch", "overlap_slowdown",
+                                      "tp_overlap", "offload_weights", "offload_activations", "offload_states"};
+  static constexpr Names<1> serving{"fleet"}, batching{"service_time_cv"}, reasoning{"samples"}, reliability{"spare_nodes"},
+      scaling{"fit"}, synthesis{"seq_len"}, tail_latency{"arrival_cv"}, topology{"switch_ports"};
+  static constexpr Names<2> checkpoint{"precision", "asynchronous"}, sizes{"batch_size", "seq_len"},
+      orchestration{"accelerators_per_job", "duration_cv"};
+  static constexpr Names<5> compression{"weight_only", "group_size", "batch_size", "seq_len", "efficiency"};
+  static constexpr Names<4> data{"dataset_size", "cache_capacity", "cache_bandwidth", "shared_bandwidth"};
+  static constexpr Names<10> privacy{"delta", "method", "microbatch", "device_batch", "seq_len", "workload", "hardware",
+                                     "precision", "sampling_rate", "steps"};
+  switch (question) {
+    case PricedInputs::serving: return serving;
+    case PricedInputs::training: return training;
+    case PricedInputs::batching: return batching;
+    case PricedInputs::checkpoint: return checkpoint;
+    case PricedInputs::compression: return compression;
+    case PricedInputs::data: return data;
+    case PricedInputs::efficiency:
+    case PricedInputs::network_roofline: return sizes;
+    case PricedInputs::orchestration: return orchestration;
+    case PricedInputs::privacy: return privacy;
+    case PricedInputs::reasoning: return reasoning;
+    case PricedInputs::reliability: return reliability;
+    case PricedInputs::scaling: return scaling;
+    case PricedInputs::synthesis: return synthesis;
+    case PricedInputs::tail_latency: return tail_latency;
+    case PricedInputs::topology: return topology;
+  }
+  return {};
+}
+
 /// Totals and classic formulas.
 class TextbookPricing final : public Pricing {
  public:
@@ -79,6 +124,8 @@ class TextbookPricing final : public Pricing {
     v.structure.phase = phase;
     v.structure.architecture = w.architecture;
     v.totals = totals_of(w, notes);
+    if (v.totals.tables > Params<>() && v.totals.table_rows <= 0)
+      notes.warn("the rows that a sample reads are not known: tables cost capacity alone");
     v.structure.attends = v.totals.hidden > 0 && v.totals.heads > 0;
     v.structure.per_token = v.totals.hidden > 0 && w.inference.per == WorkUnit::token;
     if (!v.structure.known && phase != Phase::training && phase != Phase::inference)
@@ -131,14 +178,14 @@ class TextbookPricing final : public Pricing {
   }
   bool prices_engines() const override { return false; }
   bool lists_operators() const override { return false; }
-  std::span<const std::string_view> unpriced(PricedInputs question) const override {
-    static constexpr std::array<std::string_view, 1> serving{"fleet"};
-    static constexpr std::array<std::string_view, 14> training{
-        "cp_size", "schedule", "shard_size", "recomputed_share", "attention_kernel", "dropout", "kernel_fusion",
-        "gradient_precision", "backward_prefetch", "overlap_slowdown", "tp_overlap", "offload_weights",
-        "offload_activations", "offload_states"};
-    return question == PricedInputs::serving ? std::span<const std::string_view>(serving) : training;
-  }
+  std::span<const std::string_view> unpriced(PricedInputs question) const override { return unpriced_by_textbook(question); }
+  std::optional<double> answer(double /*tokens*/) const override { return std::nullopt; }
+  const CompressionRules& compression() const override { return detail::textbook_compression(); }
+  const DeviceRules& devices() const override { return detail::textbook_devices(); }
+  const FailureRules& failures() const override { return detail::textbook_failures(); }
+  const NetworkRules& network() const override { return detail::textbook_network(); }
+  const PlanningRules& planning() const override { return detail::textbook_planning(); }
+  const QueueRules& queues() const override { return detail::textbook_queues(); }
 
  private:
   const Pricer<double>& numbers() const override { return textbook_pricer<double>(); }
@@ -159,6 +206,7 @@ const Pricing& textbook_pricing() {
 
 const Pricing& pricing_of(Fidelity fidelity) { return fidelity == Fidelity::textbook ? textbook_pricing() : operator_pricing(); }
 
+const Pricing& pricing_named(std::optional<Fidelity> fidelity) { return pricing_of(fidelity.value_or(Fidelity::operator_level)); }
 const Pricing& roofline_pricing() {
   static const RooflinePricing roofline;
   return roofline;
@@ -167,6 +215,18 @@ const Pricing& roofline_pricing() {
 const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes) {
   return pricing_of(fidelity_or_default(fidelity, workload, notes));
 }
+
+namespace {
+/// A lookup reads rows, not the table; where they are not known the tables cost capacity alone.
+void set_tables(Totals<>& t, const RecommendationShape& r) {
+  t.row_params = r.embedding_dim.value_or(0);
+  const double entries = !r.table_rows.empty() && r.embedding_dim
+                             ? std::accumulate(r.table_rows.begin(), r.table_rows.end(), 0.0) * t.row_params
+                             : r.embedding_entries.value_or(0);
+  t.tables = min(Params<>::from_base(entries), t.params);
+  t.table_rows = r.rows_per_sample ? *r.rows_per_sample : std::accumulate(r.table_pooling.begin(), r.table_pooling.end(), 0.0);
+}
+}  // namespace
 
 Totals<> totals_of(const Workload& w, Notes& notes) {
   Totals<> t;
@@ -194,6 +254,7 @@ Totals<> totals_of(const Workload& w, Notes& notes) {
     t.moe_layers = t.layers - w.moe.dense_layers.value_or(0);
     t.top_k = w.moe.top_k.value_or(1);
   }
+  if (w.architecture == Architecture::recommendation) set_tables(t, w.recommendation);
   return t;
 }
 

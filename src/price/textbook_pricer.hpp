@@ -54,12 +54,13 @@ class TextbookPricer final : public Pricer<T> {
 
   PassPrice<T> inference(const PassAsk<T>& ask) const override {
     const auto& m = ask.model.totals;
-    const auto pass = apply<TextbookPass, T>({.work = m.work, .weights = ask.plan.weight_bytes * m.params,
+    const auto pass = apply<TextbookPass, T>({.work = m.work, .weights = dense_weights(m, ask.plan.weight_bytes),
                                               .batch_size = ask.plan.batch, .efficiency = ask.device.matrix_share,
                                               .activation_share = ask.device.activation_share, .layers = m.layers,
                                               .passes = T{1.0}, .peak = ask.device.matrix_rate,
                                               .bandwidth = ask.device.memory_bandwidth,
-                                              .layer_overhead = ask.device.layer_overhead, .dispatch = ask.device.dispatch});
+                                              .layer_overhead = ask.device.layer_overhead, .dispatch = ask.device.dispatch,
+                                              .gathered = gathered_rows(m, ask.plan.weight_bytes, ask.plan.batch)});
     PassPrice<T> out;
     out.total = out.slot = pass.latency;
     out.cost.total = pass.latency;
@@ -87,12 +88,12 @@ class TextbookPricer final : public Pricer<T> {
     const T passes = ask.model.structure.recomputed == part::all ? T(model_passes + 1.0) : model_passes;
     const T units = ask.model.structure.per_token ? p.new_tokens : T{1.0};
     const Work<T> sample = m.work * units;
-    const Data<T> weights = p.weight_bytes * m.params;
-    const auto pass = apply<TextbookPass, T>({.work = passes * sample / replica, .weights = weights / replica, .batch_size = local,
+    const auto pass = apply<TextbookPass, T>({.work = passes * sample / replica, .weights = dense_weights(m, p.weight_bytes) / replica, .batch_size = local,
                                               .efficiency = d.matrix_share, .activation_share = d.activation_share,
                                               .layers = m.layers, .passes = T{3.0}, .peak = d.matrix_rate,
                                               .bandwidth = d.memory_bandwidth, .layer_overhead = d.layer_overhead,
-                                              .dispatch = d.dispatch});
+                                              .dispatch = d.dispatch,
+                                              .gathered = gathered_rows(m, p.weight_bytes, local) / replica});
     StepPrice<T> out;
     out.compute = pass.latency_compute;
     out.memory = pass.latency_memory;

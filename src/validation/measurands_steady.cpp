@@ -26,7 +26,7 @@ Result open_loop(const ServingCase& c, const Replica& replica) {
 std::vector<PredictionTerm> terms(const Result& r, const Replica& replica, const PredictionContext& context) {
   if (!context.wants_terms) return {};
   const auto& in = replica.inputs();
-  auto out = terms_of(replica.passes().decode(std::max(1.0, r.running_requests), in.seq_len + in.output_tokens / 2).cost, context);
+  auto out = terms_of(replica.passes().decode(std::max(1.0, r.running_requests), *in.seq_len + in.output_tokens / 2).cost, context);
   out.push_back({"host", r.host_time.base()});
   out.push_back({"prompts of others", (r.prefill_share * r.itl).base()});
   return out;
@@ -46,7 +46,7 @@ Prediction first(const Result& r, const Replica& replica, const PredictionContex
   if (!r.is_stable || !r.ttft) return {0, {}, std::string(kTooMany)};
   Prediction p{r.ttft->base()};
   if (context.wants_terms) {
-    p.terms = terms_of(replica.passes().prefill(replica.inputs().ep_size, replica.inputs().seq_len, replica.inputs().seq_len).cost, context);
+    p.terms = terms_of(replica.passes().prefill(replica.inputs().ep_size, *replica.inputs().seq_len, *replica.inputs().seq_len).cost, context);
     for (auto& t : p.terms) t.role = TermRole::within;
     p.terms.push_back({"own pass", r.prompt_pass.base()});
     p.terms.push_back({"wait", (*r.ttft - r.prompt_pass).base()});

@@ -160,11 +160,11 @@ inline constexpr auto kTrends = std::to_array<Trend>({
 
     {"TextbookPass", "latency",
      "+work +weights +batch_size -efficiency +activation_share +layers +passes -peak -bandwidth +layer_overhead "
-     "+dispatch"},
+     "+dispatch +gathered"},
     {"TextbookPass", "latency_compute", "+work +batch_size -efficiency -peak"},
-    {"TextbookPass", "latency_memory", "+weights +batch_size +activation_share -bandwidth"},
+    {"TextbookPass", "latency_memory", "+weights +batch_size +activation_share +gathered -bandwidth"},
     {"TextbookPass", "latency_overhead", "+layers +passes +layer_overhead +dispatch"},
-    {"TextbookPass", "traffic", "+weights +batch_size +activation_share"},
+    {"TextbookPass", "traffic", "+weights +batch_size +activation_share +gathered"},
     {"TextbookPrefillWork", "work", "+params +layers +width +new_tokens +context +batch_size"},
     {"TextbookDecode", "itl", "+weights +kv_cache -bandwidth +layer_overhead +layers"},
 

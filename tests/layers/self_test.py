@@ -7,6 +7,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+import check_fidelity  # noqa: E402
 import check_includes  # noqa: E402
 import check_lists  # noqa: E402
 import expected  # noqa: E402
@@ -28,6 +29,16 @@ class Tree(unittest.TestCase):
     def includes(self, name, text):
         path = self.write(name, text)
         return check_includes.check_file(path, self.root, check_includes.read_rooms(self.root))
+
+    def test_fidelity_is_named_in_the_room_of_pricing_alone(self):
+        for entry in check_fidelity.LEFT:  # what is let off must be needed
+            self.write(entry + ("a.cpp" if entry.endswith("/") else ""), "x == Fidelity::textbook;\n")
+        self.write("src/price/a.cpp", "x == Fidelity::textbook;\n")
+        self.write("src/catalogue/a.cpp", "// Fidelity::textbook in words\nFidelity fidelity{};\n")
+        self.assertEqual([], check_fidelity.complaints_of(self.root))
+        self.write("src/catalogue/b.cpp", "\nif (f == Fidelity::textbook) {}\n")
+        self.assertEqual(["src/catalogue/b.cpp:2: names a fidelity; ask the pricing instead (price/pricing.hpp)"],
+                         check_fidelity.complaints_of(self.root))
 
     def test_allowed(self):
         self.assertEqual([], self.includes("src/table/a.cpp", "#include <mlsysim/units/x.hpp>\n#include <fmt/core.h>\n"

@@ -43,7 +43,7 @@ class PassTimes {
 /// The passes of a request.
 /// @param prefill_issue replaces the issue time of prompts' passes
 [[nodiscard]] PassTimes pass_times(const InFlightBatchingModel::Inputs& in, std::optional<Time<>> prefill_issue, Notes& notes);
-/// The steady state on top of given passes; `InFlightBatchingModel` is this with its own.
+/// The steady state on top of given passes; `InFlightBatchingModel` is this with its own. The seq_len of `in` is given.
 [[nodiscard]] InFlightBatchingModel::Result in_flight(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
                                                       const PassTimes& passes, Notes& notes);
 

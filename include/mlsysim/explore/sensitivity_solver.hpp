@@ -27,7 +27,8 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
     const Workload* workload = nullptr;
     const HardwareNode* hardware = nullptr;
     std::optional<Mode> mode{};
-    double batch_size = 1, seq_len = 2048;
+    double batch_size = 1;
+    std::optional<double> seq_len{};
     std::optional<double> accelerators{};
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
@@ -40,7 +41,7 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
       return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                   field(&I::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
                   field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
-                  field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+                  field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
                   field(&I::accelerators, key::accelerators).at_least(1).counted().defaulted("one"),
                   field(&I::precision, key::precision).defaulted("the device's default precision"),
                   field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
@@ -56,7 +57,7 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
     double peak_flops_change = 0, memory_bandwidth_change = 0, memory_capacity_change = 0, overhead_change = 0, interconnect_change = 0;
     std::string binding_constraint, shadow_price;
     double perturbation = 0.1;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -18,7 +18,7 @@ namespace mlsysim {
 struct TextbookPass {
   static constexpr LawInfo info{
       "TextbookPass",
-      "latency = max(work batch / (peak efficiency), (weights + share weights batch) / bandwidth) + dispatch + layers "
+      "latency = max(work batch / (peak efficiency), (weights + share weights batch + gathered) / bandwidth) + dispatch + layers "
       "layer_overhead passes",
       "williams2009roofline", "section 3", "activation traffic is a fixed share of the weights; software time is not hidden"};
   template <class T>
@@ -29,6 +29,7 @@ struct TextbookPass {
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
     Time<T> layer_overhead, dispatch;
+    Data<T> gathered;
     static constexpr auto fields() {
       return rows(field(&Inputs::work, "work", "GFLOP", "arithmetic of one sample").non_negative(),
                         field(&Inputs::weights, key::weights).non_negative(),
@@ -40,7 +41,8 @@ struct TextbookPass {
                         field(&Inputs::peak, key::peak).positive(),
                         field(&Inputs::bandwidth, key::bandwidth).positive(),
                         field(&Inputs::layer_overhead, "layer_overhead", "us", "software time of one layer").non_negative(),
-                        field(&Inputs::dispatch, "dispatch", "us", "fixed time of one invocation").non_negative());
+                        field(&Inputs::dispatch, "dispatch", "us", "fixed time of one invocation").non_negative(),
+                        field(&Inputs::gathered, "gathered", "kB", "rows of tables that the batch reads").non_negative().defaulted("none"));
     }
   };
   template <class T>
@@ -55,7 +57,7 @@ struct TextbookPass {
   };
   template <class T = double>
   [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
-    const auto traffic = named("traffic", in.weights * (1.0 + in.activation_share * in.batch_size));
+    const auto traffic = named("traffic", in.weights * (1.0 + in.activation_share * in.batch_size) + in.gathered);
     const auto roof = apply<Roofline, T>({.work = in.work * in.batch_size, .traffic = traffic,
                                           .peak = in.peak * in.efficiency, .bandwidth = in.bandwidth});
     const auto overhead = named("overhead", in.dispatch + in.layer_overhead * (in.layers * in.passes));

@@ -17,6 +17,20 @@ struct PassAsk {
   const Links<T>& links;
 };
 
+/// Weights of which a pass reads all: those outside of tables [B].
+template <class T>
+[[nodiscard]] Data<T> dense_weights(const Totals<T>& m, const DataPerParam<T>& bytes) {
+  return bytes * (m.params - m.tables);
+}
+
+/// Rows that `batch` samples read of tables [B]. Memory hands out whole pieces of 64 B, DDR4 and HBM alike.
+/// @cite jedec-ddr4; jedec-hbm
+template <class T>
+[[nodiscard]] Data<T> gathered_rows(const Totals<T>& m, const DataPerParam<T>& bytes, const T& batch) {
+  const auto piece = Data<T>::from_base(T{64.0});
+  return piece * (batch * m.table_rows * ceil(bytes * Params<T>::from_base(m.row_params) / piece));
+}
+
 /// A pass over the whole model, of one micro-batch.
 template <class T = double>
 struct PassPrice {

@@ -23,7 +23,17 @@ struct DeviceUse {
 };
 
 /// Questions whose inputs a pricing may not price.
-enum class PricedInputs : std::uint8_t { serving, training };
+enum class PricedInputs : std::uint8_t {
+  serving, training, batching, checkpoint, compression, data, efficiency, network_roofline, orchestration, privacy, reasoning,
+  reliability, scaling, synthesis, tail_latency, topology
+};
+
+class CompressionRules;
+class DeviceRules;
+class FailureRules;
+class NetworkRules;
+class PlanningRules;
+class QueueRules;
 
 class Pricing {
  public:
@@ -58,6 +68,16 @@ class Pricing {
   [[nodiscard]] virtual bool lists_operators() const { return true; }
   /// Inputs of a question that make no difference here.
   [[nodiscard]] virtual std::span<const std::string_view> unpriced(PricedInputs question) const = 0;
+  /// Tokens of an answer that a pass sees; absent where every token is priced at the length of the prompt.
+  [[nodiscard]] virtual std::optional<double> answer(double tokens) const = 0;
+
+  // What is not a pass or a step is decided by rules, one class for each subject.
+  [[nodiscard]] virtual const CompressionRules& compression() const = 0;
+  [[nodiscard]] virtual const DeviceRules& devices() const = 0;
+  [[nodiscard]] virtual const FailureRules& failures() const = 0;
+  [[nodiscard]] virtual const NetworkRules& network() const = 0;
+  [[nodiscard]] virtual const PlanningRules& planning() const = 0;
+  [[nodiscard]] virtual const QueueRules& queues() const = 0;
 
  private:
   [[nodiscard]] virtual const Pricer<double>& numbers() const = 0;
@@ -71,6 +91,8 @@ class Pricing {
 [[nodiscard]] const Pricing& pricing_of(Fidelity fidelity);
 [[nodiscard]] const Pricing& operator_pricing();
 [[nodiscard]] const Pricing& textbook_pricing();
+/// The pricing named, or operators: for questions that need no shape of a workload.
+[[nodiscard]] const Pricing& pricing_named(std::optional<Fidelity> fidelity);
 /// The roofline of whole passes, a yardstick that no request names.
 [[nodiscard]] const Pricing& roofline_pricing();
 

@@ -231,6 +231,8 @@ struct Totals {
   T width{0.0};             ///< query heads times head width; 0 where unknown
   T hidden{0.0}, heads{0.0};        ///< 0 where unknown
   T moe_layers{0.0}, top_k{0.0};    ///< layers of experts, and experts of a token
+  Params<T> tables;                 ///< of the weights, those in tables of which a sample reads some rows
+  T table_rows{0.0}, row_params{0.0};     ///< rows that a sample reads of all tables, and weights of a row
 
   static constexpr auto fields() {
     using M = Totals;
@@ -242,7 +244,10 @@ struct Totals {
                 field(&M::hidden, "hidden", "", "residual width").non_negative(),
                 field(&M::heads, "heads", "", "query heads").non_negative(),
                 field(&M::moe_layers, "moe_layers", "", "layers with experts").non_negative(),
-                field(&M::top_k, "top_k", "", "experts per token").non_negative());
+                field(&M::top_k, "top_k", "", "experts per token").non_negative(),
+                field(&M::tables, "tables", "Gparam", "weights in tables that are read by row").non_negative(),
+                field(&M::table_rows, "table_rows", "", "rows that a sample reads").non_negative(),
+                field(&M::row_params, "row_params", "", "weights of a row").non_negative());
   }
 };
 

@@ -47,7 +47,7 @@ template <class In>
   s.narrow = bytes_per_element(precision) < 2;
   v.device = v.pricing->device(hardware, {.precision = precision, .phase = Phase::training, .params = v.model.totals.params,
                                           .kernel = in.attention_kernel}, c, notes);
-  v.seq_len = in.seq_len;
+  v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
   v.sequences = in.workload->architecture != Architecture::cnn;
   auto& p = v.plan;
   p.tp = in.tp_size;

@@ -39,6 +39,17 @@ template <class In> void warn_of_unpriced(const In& in, FieldNames names, Notes&
     notes.warn("textbook fidelity does not price " + list + ": operator fidelity does");
 }
 
+/// The inputs as a pricing takes them: the fields that it does not price are as if nobody had given them, with a warning.
+template <class In> [[nodiscard]] In priced(In in, FieldNames unpriced, Notes& notes) {
+  if (unpriced.empty()) return in;
+  warn_of_unpriced(in, unpriced, notes);
+  const In usual{};
+  for_each_field<In>([&](const auto& row) {
+    if (std::find(unpriced.begin(), unpriced.end(), row.name) != unpriced.end()) in.*row.member = usual.*row.member;
+  });
+  return in;
+}
+
 /// Warns of the fields that differ from their default and that the rest of the request makes idle.
 /// @param why e.g. "without draft_model"
 template <class In> void warn_of_idle(const In& in, FieldNames names, std::string_view why, Notes& notes) {

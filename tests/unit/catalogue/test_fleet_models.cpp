@@ -39,19 +39,38 @@ ReliabilityModel::Inputs hundred_hours(const char* name, Fidelity fidelity) {
 
 }  // namespace
 
-TEST_CASE("reliability: the figures of the Python package", "[catalogue][reliability][golden]") {
+TEST_CASE("reliability: the figures of the Python package, without power supplies in series", "[catalogue][reliability][golden]") {
+  // The Python package counts both supplies of a node as parts that stop it: 8 / 50000 h + 8 / 150000 h + 2 / 100000 h.
+  CHECK_THAT(NodeMtbf::solve<double>({.accelerators = 8, .accelerator_mtbf = 50000.0 * unit::h, .nics = 8,
+                                      .nic_mtbf = 150000.0 * unit::h, .psus = 2, .psu_mtbf = 100000.0 * unit::h}).mtbf.in(unit::h),
+             is(4285.71));
+  // One of two may fail: 8 / 50000 h + 8 / 150000 h = 1 / 4687.5 h for a node, 32 and 1024 times as often for the fleets.
   const auto small = ReliabilityModel{}.solve(hundred_hours("Research_256", Fidelity::textbook));
-  CHECK_THAT(small.node_mtbf.in(unit::h), is(4285.71));
-  CHECK_THAT(small.fleet_mtbf.in(unit::h), is(133.929));
-  CHECK_THAT(small.failure_probability, is(0.526056));
-  CHECK_THAT(small.optimal_checkpoint_interval.in(unit::s), is(7606.39));
-  CHECK_THAT(small.expected_failures, is(0.746667));
-  CHECK_THAT(small.goodput_ratio, is(0.991490));
+  CHECK_THAT(small.node_mtbf.in(unit::h), is(4687.5));
+  CHECK_THAT(small.fleet_mtbf.in(unit::h), is(146.484));
+  CHECK_THAT(small.failure_probability, is(0.494732));
+  CHECK_THAT(small.optimal_checkpoint_interval.in(unit::s), is(7954.95));
+  CHECK_THAT(small.expected_failures, is(0.682667));
+  CHECK_THAT(small.goodput_ratio, is(0.991889));
   const auto large = ReliabilityModel{}.solve(hundred_hours("Frontier_8K", Fidelity::textbook));
-  CHECK_THAT(large.fleet_mtbf.in(unit::h), is(4.18527));
-  CHECK_THAT(large.optimal_checkpoint_interval.in(unit::s), is(1344.63));
-  CHECK_THAT(large.expected_failures, is(23.8933));
-  CHECK_THAT(large.goodput_ratio, is(0.935467));
+  CHECK_THAT(large.fleet_mtbf.in(unit::h), is(4.57764));
+  CHECK_THAT(large.optimal_checkpoint_interval.in(unit::s), is(1406.25));
+  CHECK_THAT(large.expected_failures, is(21.8453));
+  CHECK_THAT(large.goodput_ratio, is(0.939129));
+}
+
+TEST_CASE("redundant power supplies do not stop a node", "[catalogue][reliability]") {
+  // Six supplies in series, as they were once counted, would add 6 / 100000 h to 1 / 4687.5 h: 3658.5 h.
+  ReliabilityModel::Inputs in{.fleet = &fleet("Research_256"), .job_duration = 1.0 * unit::h, .fidelity = Fidelity::textbook};
+  REQUIRE(in.fleet->node->psus_per_node.value_or(2) > 1);
+  CHECK_THAT(ReliabilityModel{}.solve(in).node_mtbf.in(unit::h), is(4687.5));
+  // A single supply is in series: 1 / 4687.5 h + 1 / 100000 h = 1 / 4477.61 h.
+  Node alone = *in.fleet->node;
+  alone.psus_per_node = 1;
+  Fleet fleet_of_one = *in.fleet;
+  fleet_of_one.node = &alone;
+  in.fleet = &fleet_of_one;
+  CHECK_THAT(ReliabilityModel{}.solve(in).node_mtbf.in(unit::h), is(4477.61));
 }
 
 TEST_CASE("lost work costs as much again as the best checkpoints", "[catalogue][reliability]") {

@@ -3,6 +3,7 @@
 #include "worked.hpp"
 
 #include <mlsysim/catalogue/models/inference_pass.hpp>
+#include <mlsysim/catalogue/models/single_node.hpp>
 #include <mlsysim/catalogue/optimizers/compression.hpp>
 #include <mlsysim/resolve/evaluate.hpp>
 
@@ -57,6 +58,21 @@ TEST_CASE("recommendation: tables ask for room, rows for time", "[catalogue][wor
   in.precision = Precision::fp32;
   in.hardware = &device("A100");
   CHECK_FALSE(InferencePassModel{}.solve(in).feasible);
+}
+
+TEST_CASE("recommendation: a single device reads rows too", "[catalogue][workloads]") {
+  // 214 rows of 128 values of 2 B, which are four whole pieces of 64 B; the dense layers are what of 26.15 Gparam is in no
+  // table, and activations are a share of these.
+  const auto& dlrm = model("DLRM");
+  const auto r = SingleNodeModel{}.solve({.workload = &dlrm, .hardware = &device("H200"), .batch_size = 1,
+                                          .precision = Precision::fp16, .fidelity = Fidelity::textbook});
+  double entries = 0;
+  for (const double rows : dlrm.recommendation.table_rows) entries += rows;
+  const double dense = 2 * (dlrm.parameters->base() - 128 * entries), share = 1 + conventions_of(standard_zoo()).textbook_activation_share;
+  CHECK_THAT(r.latency_memory.in(unit::s),
+             WithinRel((214 * 256 + dense * share) / device("H200").memory.bandwidth->base(), 1e-9));
+  CHECK(r.latency_memory.in(unit::ms) < 0.1);  // the tables take 52 GB: 11 ms
+  CHECK(r.memory_footprint.in(unit::GB) > 50);
 }
 
 TEST_CASE("tiny devices: weights in flash, activations in RAM", "[catalogue][workloads]") {

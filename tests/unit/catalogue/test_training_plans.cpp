@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/distributed.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>

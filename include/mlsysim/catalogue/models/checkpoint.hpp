@@ -80,7 +80,7 @@ struct CheckpointModel : Model<CheckpointModel> {
     bool storage_bottleneck = false;
     double mfu_penalty = 0, writers = 1;
     std::optional<Time<>> optimal_checkpoint_interval;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -2,6 +2,7 @@
 /// Fewer bits and fewer weights: size, speed and accuracy (wall 13).
 
 #include <mlsysim/catalogue/row_groups.hpp>
+#include <mlsysim/price/compression_rules.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>
@@ -9,19 +10,6 @@
 #include <mlsysim/spec/workload.hpp>
 
 namespace mlsysim {
-
-/// Ways to make a model smaller.
-enum class CompressionMethod : std::uint8_t { quantization, pruning, distillation };
-template <> struct Choices<CompressionMethod> {
-  static constexpr std::string_view what = "compression method";
-  static constexpr std::array<std::string_view, 3> names{"quantization", "pruning", "distillation"};
-};
-/// Patterns of zeros.
-enum class SparsityType : std::uint8_t { unstructured, structured, n_m };
-template <> struct Choices<SparsityType> {
-  static constexpr std::string_view what = "pattern of zeros";
-  static constexpr std::array<std::string_view, 3> names{"unstructured", "structured", "n_m"};
-};
 
 /// One way of compressing a model, with guard rails.
 ///
@@ -54,7 +42,8 @@ struct CompressionModel : Model<CompressionModel> {
     std::optional<Precision> baseline_precision{};
     std::optional<bool> weight_only{};
     std::optional<double> group_size{}, student_share{};
-    double batch_size = 1, seq_len = 2048;
+    double batch_size = 1;
+    std::optional<double> seq_len{};
     std::optional<double> efficiency{};
     std::optional<Data<>> size_limit{};
     std::optional<double> max_accuracy_drop{}, min_speedup{};
@@ -90,7 +79,7 @@ struct CompressionModel : Model<CompressionModel> {
           field(&I::seq_len, key::seq_len)
               .at_least(1)
               .counted()
-              .defaulted("2048 tokens, convention of MLSys-im"),
+              .defaulted("2048 tokens, or the longest that the model takes"),
           field(&I::efficiency, key::efficiency)
               .within(1e-9, 1)
               .defaulted("0.5 (operator); textbook: the peak")),
@@ -108,7 +97,7 @@ struct CompressionModel : Model<CompressionModel> {
     std::string binding_constraint, violations;
     Precision baseline_precision = Precision::fp16;
     Bottleneck bottleneck = Bottleneck::memory;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -52,7 +52,7 @@ struct DistributedModel : Model<DistributedModel> {
     bool kernel_fusion = true;
     bool backward_prefetch = true;
     std::optional<Precision> gradient_precision{};
-    double seq_len = 2048;
+    std::optional<double> seq_len{};
     OptimizerKind optimizer = OptimizerKind::adam;
     double trainable_fraction = 1;
     std::optional<double> overlap_efficiency{}, overlap_slowdown{};
@@ -66,7 +66,7 @@ struct DistributedModel : Model<DistributedModel> {
       using I = Inputs;
       return join(rows(field(&I::workload, key::workload), field(&I::fleet, key::fleet),
                        field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-                       field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+                       field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
                        field(&I::precision, key::precision).defaulted("the device's default precision"),
                        field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
                        field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),

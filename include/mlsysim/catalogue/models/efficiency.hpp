@@ -1,6 +1,7 @@
 #pragma once
 /// Share of the peak that software reaches (wall 3).
 
+#include <mlsysim/price/device_rules.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>
@@ -8,13 +9,6 @@
 #include <mlsysim/spec/workload.hpp>
 
 namespace mlsysim {
-
-/// Classes of kernels.
-enum class KernelClass : std::uint8_t { ffn, attention, conv, other };
-template <> struct Choices<KernelClass> {
-  static constexpr std::string_view what = "class of kernels";
-  static constexpr std::array<std::string_view, 4> names{"ffn", "attention", "conv", "other"};
-};
 
 /// Achievable share of the peak by class of kernel, and where the rest goes.
 ///
@@ -42,7 +36,8 @@ struct EfficiencyModel : Model<EfficiencyModel> {
     const HardwareNode* hardware = nullptr;
     KernelClass workload_type = KernelClass::ffn;
     std::optional<bool> use_flash_attention{};
-    double batch_size = 1, seq_len = 2048;
+    double batch_size = 1;
+    std::optional<double> seq_len{};
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     std::optional<Fidelity> fidelity{};
@@ -60,7 +55,7 @@ struct EfficiencyModel : Model<EfficiencyModel> {
           field(&I::seq_len, key::seq_len)
               .at_least(1)
               .counted()
-              .defaulted("2048 tokens, convention of MLSys-im"),
+              .defaulted("2048 tokens, or the longest that the model takes"),
           field(&I::precision, key::precision).defaulted("the device's default precision"),
           field(&I::efficiency, key::efficiency)
               .within(1e-9, 1)
@@ -73,7 +68,7 @@ struct EfficiencyModel : Model<EfficiencyModel> {
     double mfu = 0;
     ComputeRate<> achievable_flops, peak_flops;
     double kernel_loss = 0, memory_stall = 0, launch_loss = 0, time_share = 1;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

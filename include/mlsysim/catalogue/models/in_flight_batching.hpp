@@ -42,7 +42,8 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
   struct Inputs {
     const Workload* workload = nullptr;
     const HardwareNode* hardware = nullptr;
-    double seq_len = 2048, output_tokens = 128;
+    std::optional<double> seq_len{};
+    double output_tokens = 128;
     std::optional<RequestRate<>> arrival_rate{};
     std::optional<double> concurrency{}, max_batch_size{}, num_requests{};
     bool equal_lengths = false;
@@ -68,7 +69,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
       using I = Inputs;
       return join(
           rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-               field(&I::seq_len, "seq_len", "", "tokens of a prompt").at_least(1).defaulted("2048 tokens, convention of MLSys-im"),
+               field(&I::seq_len, "seq_len", "", "tokens of a prompt").at_least(1).defaulted("2048 tokens, or the longest that the model takes"),
                field(&I::output_tokens, key::output_tokens).at_least(1).defaulted("128, convention of MLSys-im"),
                field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson").positive().defaulted("closed loop or queue"),
                field(&I::concurrency, "concurrency", "", "requests that clients keep in flight").at_least(1).defaulted("arrivals or queue"),

@@ -63,7 +63,7 @@ struct InferencePassModel : Model<InferencePassModel> {
     Data<> weights, tables, state, rows_read, activations, memory_footprint;
     std::string weights_in;
     Energy<> energy;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -77,7 +77,7 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
     Energy<> energy_per_query;
     Money<> cost_per_query;
     Data<> kv_cache_size;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

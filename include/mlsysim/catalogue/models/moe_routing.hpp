@@ -30,7 +30,8 @@ struct MoERoutingModel : Model<MoERoutingModel> {
 
   struct Inputs {
     const Workload* workload = nullptr;
-    double batch_size = 1, seq_len = 2048;
+    double batch_size = 1;
+    std::optional<double> seq_len{};
     Precision precision = Precision::bf16;
     double ep_size = 1;
     std::optional<double> routing_imbalance_factor{};
@@ -45,7 +46,7 @@ struct MoERoutingModel : Model<MoERoutingModel> {
                   field(&I::seq_len, key::seq_len)
                       .at_least(1)
                       .counted()
-                      .defaulted("2048 tokens, convention of MLSys-im"),
+                      .defaulted("2048 tokens, or the longest that the model takes"),
                   field(&I::precision, "precision", "", "format of the tokens that travel").defaulted("bf16"),
                   field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
                   field(&I::routing_imbalance_factor, "routing_imbalance_factor", "",
@@ -64,7 +65,7 @@ struct MoERoutingModel : Model<MoERoutingModel> {
     Data<> token_dispatch_size;
     std::optional<Time<>> all_to_all_latency;
     double ep_size = 1, layers_with_experts = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

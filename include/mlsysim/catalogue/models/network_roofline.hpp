@@ -31,7 +31,7 @@ struct NetworkRooflineModel : Model<NetworkRooflineModel> {
     const Workload* workload = nullptr;
     const Fleet* fleet = nullptr;
     std::optional<double> batch_size{};
-    double seq_len = 2048;
+    std::optional<double> seq_len{};
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     std::optional<Fidelity> fidelity{};
@@ -47,7 +47,7 @@ struct NetworkRooflineModel : Model<NetworkRooflineModel> {
                   field(&I::seq_len, key::seq_len)
                       .at_least(1)
                       .counted()
-                      .defaulted("2048 tokens, convention of MLSys-im"),
+                      .defaulted("2048 tokens, or the longest that the model takes"),
                   field(&I::precision, key::precision).defaulted("the device's default precision"),
                   field(&I::efficiency, key::efficiency)
                       .within(1e-9, 1)
@@ -63,7 +63,7 @@ struct NetworkRooflineModel : Model<NetworkRooflineModel> {
     double mfu = 0;
     TokenRate<> token_throughput;
     std::optional<double> ridge_batch_size;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

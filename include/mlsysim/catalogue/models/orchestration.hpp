@@ -58,7 +58,7 @@ struct OrchestrationModel : Model<OrchestrationModel> {
     std::optional<Time<>> avg_wait_time, p95_wait_time;
     std::optional<double> avg_queue_length;
     double wait_probability = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -84,7 +84,7 @@ struct ReliabilityModel : Model<ReliabilityModel> {
     double nodes_in_repair = 0, spares_for_99 = 0;
     std::optional<double> spare_coverage;
     double silent_corruptions = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -96,7 +96,7 @@ struct ResponsibleEngineeringModel : Model<ResponsibleEngineeringModel> {
     Time<> effective_training_time;
     std::optional<double> noise_multiplier;
     double additional_data_requirement = 1, samples_per_group = 0, audit_samples = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

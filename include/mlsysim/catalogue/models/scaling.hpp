@@ -1,17 +1,11 @@
 #pragma once
 /// Best size and data of a language model for a budget (wall 11).
 
+#include <mlsysim/price/planning_rules.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 
 namespace mlsysim {
-
-/// Published fits of the loss.
-enum class LossFit : std::uint8_t { besiroglu, hoffmann };
-template <> struct Choices<LossFit> {
-  static constexpr std::string_view what = "fit of the loss";
-  static constexpr std::array<std::string_view, 2> names{"besiroglu", "hoffmann"};
-};
 
 /// Parameters and tokens for a training budget.
 ///
@@ -66,7 +60,7 @@ struct ScalingModel : Model<ScalingModel> {
     Work<> compute_budget, lifetime_work;
     Quantity<dim::tokens_per_param> tokens_per_parameter;
     std::optional<double> loss;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

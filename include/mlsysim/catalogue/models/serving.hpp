@@ -37,7 +37,7 @@ struct ServingModel : Model<ServingModel> {
   struct Inputs {
     const Workload* workload = nullptr;
     const HardwareNode* hardware = nullptr;
-    double seq_len = 2048;
+    std::optional<double> seq_len{};
     double batch_size = 1;
     std::optional<double> output_tokens{};
     std::optional<Precision> precision{}, kv_precision{};
@@ -57,7 +57,7 @@ struct ServingModel : Model<ServingModel> {
     static constexpr auto fields() {
       using I = Inputs;
       return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                       field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+                       field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
                        field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
                        field(&I::output_tokens, key::output_tokens).at_least(1).counted().defaulted("decode priced at the prompt's context")),
                   serving_format_rows<I>(), replica_rows<I>(),

@@ -37,7 +37,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     bool is_training = false;
-    double seq_len = 2048;
+    std::optional<double> seq_len{};
     double zero_stage = 0;
     double dp_size = 1;
     Recomputation recomputation = Recomputation::none;
@@ -53,7 +53,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
           field(&I::precision, key::precision).defaulted("the device's default precision"),
           field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
           field(&I::is_training, key::is_training).defaulted("inference"),
-          field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+          field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
           field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
           field(&I::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
           field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),

@@ -51,7 +51,8 @@ struct SustainabilityModel : Model<SustainabilityModel> {
   };
   struct Result {
     Energy<> it_energy, total_energy;
-    Carbon<> carbon_footprint, operational_carbon, embodied_carbon;
+    Carbon<> carbon_footprint, operational_carbon;
+    std::optional<Carbon<>> embodied_carbon;  ///< absent where it is not known; the footprint is then that of the electricity
     Water<> water_usage;
     Power<> power;
     double pue = 1;

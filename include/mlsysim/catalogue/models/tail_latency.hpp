@@ -65,7 +65,7 @@ struct TailLatencyModel : Model<TailLatencyModel> {
     std::optional<Time<>> p50_latency, p99_latency, mean_wait;
     std::optional<double> queue_length, slo_headroom_ratio, slo_attainment;
     double stable_replicas = 1;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -1,20 +1,13 @@
 #pragma once
 /// Shape of the network between nodes (wall 10).
 
+#include <mlsysim/price/network_rules.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/system.hpp>
 
 namespace mlsysim {
-
-/// Shapes of a network.
-enum class Topology : std::uint8_t { fat_tree, dragonfly, torus_3d, torus_2d, mesh_2d, ring };
-template <> struct Choices<Topology> {
-  static constexpr std::string_view what = "topology";
-  static constexpr std::array<std::string_view, 6> names{"fat_tree", "dragonfly", "torus_3d",
-                                                         "torus_2d", "mesh_2d",   "ring"};
-};
 
 /// Bandwidth across the middle of a network, and how far apart its nodes are.
 ///
@@ -65,7 +58,7 @@ struct TopologyModel : Model<TopologyModel> {
     Time<> exchange_time;
     Topology topology = Topology::fat_tree;
     double num_nodes = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -27,7 +27,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     const Workload* workload = nullptr;
     const HardwareNode* hardware = nullptr;
     double batch_size = 1;
-    double seq_len = 2048;
+    std::optional<double> seq_len{};
     std::optional<Precision> precision{};
     OptimizerKind optimizer = OptimizerKind::adam;
     Recomputation recomputation = Recomputation::selective;
@@ -52,7 +52,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
       using I = Inputs;
       return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                        field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-                       field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+                       field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
                        field(&I::precision, key::precision).defaulted("the device's default precision"),
                        field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
                        field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),

@@ -38,7 +38,8 @@ struct WeightStreamingModel : Model<WeightStreamingModel> {
   struct Inputs {
     const Workload* workload = nullptr;
     const HardwareNode* hardware = nullptr;
-    double seq_len = 2048, batch_size = 1;
+    std::optional<double> seq_len{};
+    double batch_size = 1;
     StreamPhase phase = StreamPhase::decode;
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
@@ -52,7 +53,7 @@ struct WeightStreamingModel : Model<WeightStreamingModel> {
                   field(&I::seq_len, key::seq_len)
                       .at_least(1)
                       .counted()
-                      .defaulted("2048 tokens, convention of MLSys-im"),
+                      .defaulted("2048 tokens, or the longest that the model takes"),
                   field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
                   field(&I::phase, "phase", "", "decode or prefill").defaulted("decode"),
                   field(&I::precision, key::precision).defaulted("the device's default precision"),
@@ -73,7 +74,7 @@ struct WeightStreamingModel : Model<WeightStreamingModel> {
     Bottleneck bottleneck = Bottleneck::network;
     Time<> layer_compute_time, layer_injection_time, latency;
     double optimal_batch_size = 1, memory_utilization = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

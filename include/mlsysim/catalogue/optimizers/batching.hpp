@@ -33,7 +33,7 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
     const HardwareNode* hardware = nullptr;
     RequestRate<> arrival_rate;
     Time<> target_latency;
-    double seq_len = 2048;
+    std::optional<double> seq_len{};
     std::optional<double> output_tokens{};
     double num_replicas = 1, tp_size = 1, service_time_cv = 1;
     std::optional<Precision> precision{};
@@ -50,7 +50,7 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
                   field(&I::seq_len, key::seq_len)
                       .at_least(1)
                       .counted()
-                      .defaulted("2048 tokens, convention of MLSys-im"),
+                      .defaulted("2048 tokens, or the longest that the model takes"),
                   field(&I::output_tokens, key::output_tokens)
                       .at_least(1)
                       .counted()
@@ -83,7 +83,7 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
     RequestRate<> capacity;
     Time<> p99_latency, service_latency;
     double queue_utilization = 0, slo_headroom_ratio = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -29,7 +29,8 @@ struct CompressionOptimizer : Optimizer<CompressionOptimizer> {
     const Workload* workload = nullptr;
     const HardwareNode* hardware = nullptr;
     std::optional<Precision> baseline_precision{};
-    double batch_size = 1, seq_len = 2048;
+    double batch_size = 1;
+    std::optional<double> seq_len{};
     std::optional<Data<>> size_limit{};
     std::optional<double> max_accuracy_drop{}, min_speedup{};
     bool require_hardware_support = false;
@@ -46,7 +47,7 @@ struct CompressionOptimizer : Optimizer<CompressionOptimizer> {
           field(&I::seq_len, key::seq_len)
               .at_least(1)
               .counted()
-              .defaulted("2048 tokens, convention of MLSys-im")),
+              .defaulted("2048 tokens, or the longest that the model takes")),
           guard_rail_rows<I>(),
           rows(field(&I::fidelity, key::fidelity).defaulted("operator: what is stored and read"),
           field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")));

@@ -13,7 +13,8 @@ namespace mlsysim {
 /// Tries every tensor-, pipeline-, expert- and context-parallel degree that divides the fleet, and jointly with these ZeRO
 /// stage, micro-batch, interleaving, recomputation and overlap, each through DistributedModel; plans that do not fit in
 /// memory are infeasible, plans that do not divide are left out. The objective is the time of a step; of equal plans the
-/// simpler one wins. Textbook fidelity does not price context parallelism, interleaving and overlap, so they are left out.
+/// simpler one wins. Textbook fidelity does not price context parallelism and overlap of tensor-parallel traffic, so these
+/// are left out.
 /// @cite narayanan2021megatron, section 3
 struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
   static constexpr std::string_view id = "ParallelismOptimizer";
@@ -31,7 +32,8 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
   struct Inputs {
     const Workload* workload = nullptr;
     const Fleet* fleet = nullptr;
-    double batch_size = 0, seq_len = 2048;
+    double batch_size = 0;
+    std::optional<double> seq_len{};
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     std::optional<double> max_tp{}, max_pp{}, max_cp{};
@@ -50,7 +52,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
                   field(&I::seq_len, key::seq_len)
                       .at_least(1)
                       .counted()
-                      .defaulted("2048 tokens, convention of MLSys-im"),
+                      .defaulted("2048 tokens, or the longest that the model takes"),
                   field(&I::precision, key::precision).defaulted("the device's default precision"),
                   field(&I::efficiency, key::efficiency)
                       .within(1e-9, 1)
@@ -82,7 +84,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
                   field(&I::recomputation, key::recomputation).defaulted("none, selective and full are tried"),
                   field(&I::overlap_efficiency, key::overlap_efficiency)
                       .within(0, 1)
-                      .defaulted("none and that of zoo/defaults.yaml are tried (operator)"),
+                      .defaulted("none and that of zoo/defaults.yaml are tried"),
                   field(&I::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products")
                       .within(0, 1)
                       .defaulted("none and all are tried (operator)"),
@@ -99,7 +101,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
     Time<> best_step_time;
     SampleRate<> best_throughput;
     double best_mfu = 0, scaling_efficiency = 0, memory_utilization = 0;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

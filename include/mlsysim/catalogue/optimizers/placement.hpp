@@ -10,8 +10,8 @@ namespace mlsysim {
 /// Cheapest region of a fleet, with a price on carbon.
 ///
 /// Textbook: three regions at one price of electricity. Operator: every grid of the zoo, or those that are
-/// named; the industrial price of electricity where the zoo knows it for the region, and the facility of the
-/// region where there is one.
+/// named; the industrial price of electricity where the zoo knows it for the region. The facility, with its PUE, is the
+/// fleet's own wherever it stands.
 /// @cite barroso2018datacenter, chapter 6; patterson2021carbon, section 2
 struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
   static constexpr std::string_view id = "PlacementOptimizer";
@@ -53,11 +53,12 @@ struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
   struct Result {
     SearchSummary search;
     std::string best_region;
-    Money<> total_cost, tco, carbon_cost;
+    std::optional<Money<>> total_cost, tco;  ///< absent where the price of a device is not known
+    Money<> carbon_cost;
     Carbon<> carbon_footprint;
     MoneyPerEnergy<> kwh_price;
     double pue = 1;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

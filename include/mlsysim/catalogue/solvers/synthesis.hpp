@@ -30,7 +30,8 @@ struct SynthesisSolver : Solver<SynthesisSolver> {
   struct Inputs {
     const Workload* workload = nullptr;
     Time<> target_latency;
-    double batch_size = 1, seq_len = 2048;
+    double batch_size = 1;
+    std::optional<double> seq_len{};
     Precision precision = Precision::fp16;
     std::optional<double> efficiency{};
     std::optional<Fidelity> fidelity{};
@@ -44,7 +45,7 @@ struct SynthesisSolver : Solver<SynthesisSolver> {
                   field(&I::seq_len, key::seq_len)
                       .at_least(1)
                       .counted()
-                      .defaulted("2048 tokens, convention of MLSys-im"),
+                      .defaulted("2048 tokens, or the longest that the model takes"),
                   field(&I::precision, key::precision).defaulted("fp16, convention of MLSys-im"),
                   field(&I::efficiency, key::efficiency)
                       .within(1e-9, 1)
@@ -61,7 +62,7 @@ struct SynthesisSolver : Solver<SynthesisSolver> {
     Work<> total_ops;
     Data<> total_traffic;
     Time<> overhead;
-    Fidelity fidelity = Fidelity::textbook;
+    Fidelity fidelity{};
 
     static constexpr auto fields() {
       using R = Result;

@@ -1,12 +1,12 @@
 #pragma once
-// A waiting line and its quantiles, for the resolvers that have one.
+/// A waiting line and its quantiles.
 
 #include <mlsysim/physics/queueing.hpp>
 
 #include <algorithm>
 #include <cmath>
 
-namespace mlsysim::detail {
+namespace mlsysim {
 
 /// A line in steady state, or the reason why there is none: `stable` is false.
 struct Line {
@@ -60,4 +60,4 @@ inline constexpr double kFull = 0.999999;
   return high;
 }
 
-}  // namespace mlsysim::detail
+}  // namespace mlsysim
