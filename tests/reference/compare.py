@@ -1,0 +1,76 @@
+"""Asks the library and the reference the same scenarios and compares every number.
+
+    python3 compare.py             what must agree today
+    python3 compare.py --all       the pending scenarios and numbers too
+    python3 compare.py NAME ...    scenarios of these names, with all their numbers
+
+Exit status: 0 where everything agrees to 1e-9, 1 else, 77 where the library's package is not there.
+"""
+
+import fnmatch
+import sys
+import time
+
+import scenario
+from scenarios import SCENARIOS
+
+TOLERANCE = 1e-9
+
+
+def differ(theirs, ours):
+    """Relative difference; 0 where both are 0 or unknown."""
+    if theirs is None or ours is None:
+        return 0.0 if theirs is ours else float("inf")
+    return 0.0 if theirs == ours else abs(theirs - ours) / max(abs(theirs), abs(ours), 1e-300)
+
+
+def expected_of(theirs, ours):
+    """Names that both may answer. What the library leaves out because it is 0 is 0."""
+    for name, value in ours.items():
+        if name not in theirs and value in (0.0, None):
+            continue
+        yield name, theirs.get(name), value
+
+
+def compare(case, everything):
+    """Differences of one scenario: {name: (theirs, ours, relative)}, and those that are pending."""
+    import library
+    theirs, ours = library.answer(**case.asked), scenario.answer(**case.asked)
+    wrong, pending = {}, {}
+    for name, value, mine in expected_of(theirs, ours):
+        if name not in theirs and not name.startswith("memory."):
+            continue  # not asked of the library
+        relative = differ(value, mine)
+        if relative <= TOLERANCE:
+            continue
+        reason = case.pending_reason(name)
+        (pending if reason and not everything else wrong)[name] = (value, mine, relative, reason)
+    return wrong, pending, len(ours)
+
+
+def main(arguments):
+    everything = "--all" in arguments
+    names = [a for a in arguments if not a.startswith("-")]
+    try:
+        import library  # noqa: F401
+    except ImportError as error:
+        print(f"skipped: {error}")
+        return 77
+    begun, failed, numbers, waiting = time.time(), 0, 0, 0
+    cases = [c for c in SCENARIOS if not names or any(fnmatch.fnmatch(c.name, n) for n in names)]
+    for case in cases:
+        wrong, pending, count = compare(case, everything or bool(names))
+        numbers += count
+        waiting += len(pending)
+        if wrong:
+            failed += 1
+            print(f"DIFFERS {case.name}")
+            for name, (theirs, ours, relative, reason) in wrong.items():
+                print(f"    {name:32} library {theirs!s:24} reference {ours!s:24} {relative:9.2e}" + (f"  [{reason}]" if reason else ""))
+    print(f"{len(cases)} scenarios, {numbers} numbers, {failed} scenarios differ, {waiting} numbers pending, "
+          f"{time.time() - begun:.1f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,120 @@
+"""The same scenarios asked of the library, through its Python package; answers in base units under the names of
+scenario.py. This is the one file of the folder that knows the library."""
+
+import mlsysim
+from mlsysim import Fleet, NetworkFabric, Node, Q_
+
+UNITS = ["s", "B", "token/s", "sample/s", "FLOP/B", "J", "USD", "gCO2e", "L", "USD/token", "J/token", "gCO2e/token",
+         "request/s"]
+
+RENAMED = {
+    "step_latency_total": "step_latency", "pipeline_bubble_latency": "pipeline_bubble",
+    "effective_throughput": "fleet_throughput", "dp_communication_latency": "dp_communication",
+    "tp_communication_latency": "tp_communication", "ep_communication_latency": "ep_communication",
+    "cp_communication_latency": "cp_communication", "pp_communication_latency": "pp_communication",
+    "communication_latency": "communication", "exposed_communication_latency": "exposed_communication",
+    "host_transfer_latency": "host_transfer",
+    "carbon_footprint": "macro.carbon", "energy": "macro.energy", "water": "macro.water",
+}
+MACRO = ["tco", "capex", "energy_cost", "maintenance", "pue", "cost_per_token", "energy_per_token", "carbon_per_token"]
+
+
+def number(value):
+    """A quantity in base units; numbers and flags as they are; None for words."""
+    if isinstance(value, bool) or isinstance(value, (int, float)):
+        return float(value)
+    if isinstance(value, mlsysim.Quantity):
+        for unit in UNITS:
+            try:
+                return value.m_as(unit)
+            except mlsysim.Error:
+                continue
+        raise ValueError(f"no base unit for {value}")
+    return None
+
+
+def zoo_names(asked):
+    """Names of the zoo become its entries."""
+    options = dict(asked)
+    options["workload"] = mlsysim.Models[options.pop("model")]
+    options["hardware"] = mlsysim.Hardware[options["hardware"]]
+    for name, unit in (("intra_node_bw", "B/s"), ("fabric_bandwidth", "B/s"), ("kwh_price", "USD/J"), ("unit_cost", "USD")):
+        if options.get(name) is not None:
+            options[name] = Q_(options[name], unit)
+    if options.get("grid"):
+        options["grid"] = mlsysim.Infrastructure.Grids[options["grid"]]
+    if options.get("datacenter"):
+        options["datacenter"] = mlsysim.Infrastructure.Datacenters[options["datacenter"]]
+    return options
+
+
+def fleet_of(asked, options):
+    devices = asked.get("accelerators") or asked.get("accelerators_per_node") or 1
+    per_node = asked.get("accelerators_per_node") or min(devices, 8)
+    node = {"name": "node", "accelerator": options["hardware"], "accelerators_per_node": per_node}
+    if options.get("intra_node_bw") is not None:
+        node["intra_node_bandwidth"] = options["intra_node_bw"]
+    fleet = {"name": "fleet", "node": Node(**node), "count": devices / per_node}
+    if options.get("fabric_bandwidth") is not None:
+        fleet["fabric"] = NetworkFabric(name="fabric", bandwidth=options["fabric_bandwidth"])
+    return Fleet(**fleet)
+
+
+def card_of(asked):
+    """The scorecard, flat."""
+    options = zoo_names(asked)
+    card = mlsysim.SystemEvaluator.evaluate("reference", options.pop("workload"), options.pop("hardware"),
+                                            options.pop("batch_size", 1), options.pop("precision", None), **options)
+    out = {}
+    for name, value in card.performance.metrics.items():
+        out["energy" if name == "energy" else RENAMED.get(name, name)] = number(value)
+    for name, value in card.feasibility.metrics.items():
+        out[name] = number(value)
+    for name, value in card.memory.items():
+        out["memory." + name] = number(value)
+    for name, value in card.macro.metrics.items():
+        out["macro." + name if name in MACRO else RENAMED.get(name, name)] = number(value)
+    out["feasible"] = float(card.feasibility.status == "PASS")
+    return card.mode, out
+
+
+def details_of(mode, asked, card):
+    """What the scorecard leaves out, from the resolver behind it."""
+    options = zoo_names(asked)
+    if mode == "train":
+        known = mlsysim.DistributedModel
+        options["fleet"] = fleet_of(asked, options)
+    elif mode == "serve":
+        known = mlsysim.ServingModel
+        options["fleet"] = fleet_of(asked, options)
+        options["batch_size"] = -(-asked.get("batch_size", 1) // card["replicas"])
+        if "tp_size" not in asked:
+            return {}
+    else:
+        return {}
+    options.setdefault("seq_len", asked.get("seq_len", 2048))
+    result = known.solve(**{name: value for name, value in options.items() if name in input_names(known)})
+    out = {}
+    for name, value in result.dict().items():
+        if number_or_none(value) is not None:
+            out[RENAMED.get(name, name)] = number_or_none(value)
+    return out
+
+
+def input_names(resolver):
+    return {field["name"] for field in resolver.schema()["inputs"]}
+
+
+def number_or_none(value):
+    try:
+        return number(value)
+    except ValueError:
+        return None
+
+
+def answer(**asked):
+    mode, out = card_of(asked)
+    for name, value in details_of(mode, asked, out).items():
+        if name not in out and not (mode == "serve" and name not in ("utilization", "prefill_chunks", "prefill_chunk_time")):
+            out[name] = value
+    return out

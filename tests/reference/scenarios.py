@@ -1,0 +1,191 @@
+"""The scenarios that library and reference are asked. Names say what is special about each.
+
+What the library is known to get wrong is `pending`: the number is not compared until it is mended (`compare.py --all`
+compares it). Each entry has the names that it concerns and the reason.
+"""
+
+import fnmatch
+from dataclasses import dataclass, field
+
+from zoo import BYTES, entry, get
+
+POWER = ["utilization", "macro.energy", "macro.water", "macro.carbon", "macro.energy_cost", "macro.tco",
+         "macro.cost_per_token", "macro.energy_per_token", "macro.carbon_per_token"]
+PRICE = ["macro.capex", "macro.maintenance", "macro.tco", "macro.cost_per_token"]
+ROOM = ["memory_capacity", "memory_utilization", "feasible", "memory.reserve", "memory_used"]
+
+
+@dataclass
+class Case:
+    name: str
+    asked: dict
+    pending: list = field(default_factory=list)  # (names, reason)
+
+    def pending_reason(self, name):
+        for patterns, reason in self.pending:
+            if any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
+                return reason
+        return None
+
+
+SCENARIOS = []
+
+
+def add(name, model, hardware, pending=(), **asked):
+    asked = {"model": model, "hardware": hardware, **asked}
+    serves = asked.get("mode", "serve") == "serve" and entry("model", model)["architecture"] == "decoder"
+    textbook = asked.get("fidelity") == "textbook"
+    why = list(pending)
+    if serves and asked.get("pp_size", 1) > 1:
+        why.append((["*"], "serving with pipeline stages is not pipelined (a to d)"))
+    if serves and textbook and asked.get("output_tokens"):
+        why.append((["itl", "request_latency", "*throughput*", "mfu", *POWER], "decodes at the last context, not the mean (g)"))
+    if serves and not textbook:
+        why.append((POWER, "busy share is not of the whole time between tokens (c)"))
+    if get(entry("hardware", hardware), "memory.usable_capacity"):
+        why.append((ROOM, "usable capacity is not used (f)"))
+    if get(entry("hardware", hardware), "unit_cost") is None and "unit_cost" not in asked:
+        why.append((PRICE, "an unknown price counts as zero (h)"))
+    if textbook and not serves and asked.get("mode") != "train" and BYTES.get(asked.get("precision"), 2) < 1:
+        why.append((["memory*", "feasible", "latency*", "throughput", "mfu", "energy", *POWER], "cache below 8 bits (e)"))
+    SCENARIOS.append(Case(name, asked, why))
+
+
+def serving():
+    """One device or one replica, both fidelities."""
+    both = ("operator", "textbook")
+    for fidelity in both:
+        for model, hardware, devices in [("Llama3_8B", "H100", 1), ("Llama3_8B", "A100", 1), ("Llama3_70B", "H100", 8),
+                                         ("Llama3_70B", "MI300X", 4), ("Mixtral_8x7B", "H200", 2), ("DeepSeek_V3", "H200", 8),
+                                         ("Gemma2_9B", "H100", 1), ("Gemma2_2B", "RTX_4090", 1), ("Mistral_7B", "L40S", 1),
+                                         ("GPT2", "V100", 1), ("Llama3_405B", "B200", 8), ("Llama3_8B", "TPUv5p", 4),
+                                         ("GPT3", "H100", 8), ("Qwen3_235B_A22B", "H100", 8)]:
+            add(f"serve {fidelity} {model} {hardware}", model, hardware, fidelity=fidelity, accelerators=devices,
+                tp_size=devices, batch_size=4, seq_len=1000)
+        for precision in ("fp8", "int8", "int4"):
+            hardware = "A100" if precision == "int4" else "H100"
+            add(f"serve {fidelity} {precision}", "Llama3_8B", hardware, fidelity=fidelity, precision=precision,
+                batch_size=8, tp_size=1, output_tokens=None)
+        add(f"serve {fidelity} cache in fp8", "Llama3_8B", "H100", fidelity=fidelity, kv_precision="fp8", batch_size=8, tp_size=1)
+        add(f"serve {fidelity} output", "Llama3_8B", "H100", fidelity=fidelity, batch_size=16, output_tokens=256, tp_size=1)
+        add(f"serve {fidelity} one output token", "Llama3_8B", "H100", fidelity=fidelity, batch_size=16, output_tokens=1, tp_size=1)
+        add(f"serve {fidelity} chunks", "Llama3_8B", "H100", fidelity=fidelity, batch_size=4, seq_len=4096,
+            prefill_chunk_tokens=512, tp_size=1)
+        add(f"serve {fidelity} uneven chunks", "Llama3_8B", "H100", fidelity=fidelity, batch_size=4, seq_len=2100,
+            prefill_chunk_tokens=512, tp_size=1)
+        add(f"serve {fidelity} prefix", "Llama3_8B", "H100", fidelity=fidelity, batch_size=4, seq_len=4096,
+            cached_prefix_len=3000, tp_size=1)
+        add(f"serve {fidelity} prefix and chunks", "Llama3_70B", "H100", fidelity=fidelity, batch_size=4, seq_len=4096,
+            cached_prefix_len=1024, prefill_chunk_tokens=1024, accelerators=4, tp_size=4)
+        add(f"serve {fidelity} efficiency", "Llama3_8B", "H100", fidelity=fidelity, batch_size=4, efficiency=0.4, tp_size=1)
+        add(f"serve {fidelity} replicas", "Llama3_8B", "H100", fidelity=fidelity, batch_size=13, accelerators=4, tp_size=1)
+        add(f"serve {fidelity} idle replicas", "Llama3_8B", "H100", fidelity=fidelity, batch_size=3, accelerators=8, tp_size=1)
+        add(f"serve {fidelity} two nodes", "Llama3_405B", "H100", fidelity=fidelity, batch_size=8, accelerators=16, tp_size=16)
+        add(f"serve {fidelity} experts spread", "Mixtral_8x7B", "H100", fidelity=fidelity, batch_size=16, accelerators=8,
+            tp_size=2, ep_size=4)
+        add(f"serve {fidelity} fewer sequences than ranks", "Mixtral_8x7B", "H100", fidelity=fidelity, batch_size=2,
+            accelerators=8, tp_size=2, ep_size=4)
+        add(f"serve {fidelity} latent attention spread", "DeepSeek_V3", "H200", fidelity=fidelity, batch_size=64,
+            accelerators=16, tp_size=1, ep_size=16, output_tokens=100)
+        add(f"serve {fidelity} costs", "Llama3_8B", "H100", fidelity=fidelity, batch_size=16, duration_days=365, grid="Quebec",
+            kwh_price=2e-8, unit_cost=20000.0, infrastructure_multiplier=1.5, tp_size=1)
+        add(f"serve {fidelity} facility", "Llama3_8B", "H100", fidelity=fidelity, batch_size=16, datacenter="Quebec_Hydro", tp_size=1)
+
+
+def pipelines():
+    """Serving with stages: alone and with the other degrees, layers that do not divide, batches smaller than stages."""
+    for fidelity in ("operator", "textbook"):
+        for stages, batch in [(2, 16), (4, 16), (4, 3), (8, 1), (4, 10), (5, 16)]:
+            add(f"serve {fidelity} pp {stages} batch {batch}", "Llama3_70B", "H100", fidelity=fidelity, batch_size=batch,
+                accelerators=stages, tp_size=1, pp_size=stages, output_tokens=64)
+        add(f"serve {fidelity} pp uneven layers", "Llama3_405B", "H200", fidelity=fidelity, batch_size=8, accelerators=32,
+            tp_size=8, pp_size=4, seq_len=4096, prefill_chunk_tokens=1500)
+        add(f"serve {fidelity} tp pp chunks", "Llama3_70B", "A100", fidelity=fidelity, batch_size=12, accelerators=16,
+            tp_size=4, pp_size=4, prefill_chunk_tokens=512)
+        add(f"serve {fidelity} tp pp ep", "Mixtral_8x7B", "H100", fidelity=fidelity, batch_size=32, accelerators=16,
+            tp_size=2, pp_size=2, ep_size=4, output_tokens=128)
+        add(f"serve {fidelity} latent pp ep", "DeepSeek_V3", "H200", fidelity=fidelity, batch_size=64, accelerators=32,
+            tp_size=2, pp_size=4, ep_size=4)
+
+
+def training():
+    """Steps of a fleet."""
+    both = ("operator", "textbook")
+    base = dict(mode="train", seq_len=2048)
+    for fidelity in both:
+        t = dict(base, fidelity=fidelity)
+        add(f"train {fidelity} one device", "GPT2", "H100", batch_size=8, seq_len=1024, mode="train", fidelity=fidelity)
+        add(f"train {fidelity} dp", "Llama3_8B", "H100", batch_size=64, accelerators=8, zero_stage=1, **t)
+        for stage in (0, 1, 2, 3):
+            add(f"train {fidelity} zero {stage}", "Llama3_8B", "H100", batch_size=64, accelerators=16, zero_stage=stage, **t)
+        add(f"train {fidelity} tp", "Llama3_70B", "H100", batch_size=16, accelerators=16, tp_size=8, **t)
+        add(f"train {fidelity} tp without sequence parallelism", "Llama3_70B", "H100", batch_size=16, accelerators=16,
+            tp_size=8, sequence_parallel=False, **t)
+        add(f"train {fidelity} pp", "Llama3_70B", "H100", batch_size=64, accelerators=32, tp_size=4, pp_size=4, **t)
+        add(f"train {fidelity} pp interleaved", "Llama3_70B", "H100", batch_size=64, accelerators=32, tp_size=4, pp_size=4,
+            v_stages=5, **t)
+        add(f"train {fidelity} pp uneven layers", "Llama3_405B", "H100", batch_size=64, accelerators=128, tp_size=8, pp_size=16, **t)
+        add(f"train {fidelity} ep", "Mixtral_8x7B", "H100", batch_size=64, accelerators=32, ep_size=8, tp_size=2, zero_stage=1, **t)
+        add(f"train {fidelity} all degrees", "Mixtral_8x7B", "H100", batch_size=64, accelerators=128, ep_size=4, tp_size=2,
+            pp_size=4, cp_size=2 if fidelity == "operator" else 1, zero_stage=1, **t)
+        add(f"train {fidelity} latent", "DeepSeek_V3", "H100", batch_size=512, accelerators=1024, ep_size=16, tp_size=2, pp_size=4,
+            zero_stage=1, recomputation="full", **t)
+        for recomputation in ("none", "full"):
+            add(f"train {fidelity} recompute {recomputation}", "Llama3_8B", "H100", batch_size=32, accelerators=8,
+                zero_stage=3, recomputation=recomputation, **t)
+        for optimizer in ("none", "sgd", "adamw"):
+            add(f"train {fidelity} {optimizer}", "GPT2", "A100", batch_size=32, accelerators=4, optimizer=optimizer, **dict(t, seq_len=1024))
+        add(f"train {fidelity} frozen", "Llama3_8B", "A100", batch_size=32, accelerators=8, trainable_fraction=0.01, zero_stage=2, **t)
+        add(f"train {fidelity} slow", "Llama3_8B", "H100", batch_size=64, accelerators=16, congestion_factor=1.5,
+            straggler_factor=1.2, zero_stage=1, **t)
+        add(f"train {fidelity} accumulation", "Llama3_8B", "H100", batch_size=64, accelerators=8, gradient_accumulation_steps=4,
+            zero_stage=2, **t)
+        add(f"train {fidelity} links", "Llama3_8B", "H100", batch_size=64, accelerators=16, intra_node_bw=200e9,
+            fabric_bandwidth=25e9, zero_stage=1, overlap_efficiency=0.5, **t)
+        add(f"train {fidelity} uneven batch", "Llama3_8B", "H100", batch_size=67, accelerators=16, tp_size=2, zero_stage=1,
+            microbatch_size=3, **t)
+        add(f"train {fidelity} idle replicas", "Llama3_8B", "H100", batch_size=5, accelerators=8, zero_stage=1, **t)
+        add(f"train {fidelity} efficiency", "Llama3_8B", "H100", batch_size=8, accelerators=8, efficiency=0.45, zero_stage=1, **t)
+    t = dict(base, fidelity="operator")
+    for recomputation in ("norm", "activation", "pointwise", "feed_forward", "attention", "per_operator"):
+        add(f"train recompute {recomputation}", "Llama3_8B", "H100", batch_size=32, accelerators=8, zero_stage=3,
+            recomputation=recomputation, recomputed_share=0.5 if recomputation == "norm" else 1, **t)
+    for scheduled in ("gpipe", "zero_bubble"):
+        add(f"train schedule {scheduled}", "Llama3_70B", "H100", batch_size=64, accelerators=32, tp_size=4, pp_size=4,
+            schedule=scheduled, **t)
+    for kernel in ("unfused", "flash1", "flash2"):
+        add(f"train attention {kernel}", "GPT3", "A100", batch_size=64, accelerators=64, tp_size=8, pp_size=8,
+            attention_kernel=kernel, recomputation="selective", dropout=True, kernel_fusion=kernel != "unfused", **t)
+    add("train cp", "Llama3_70B", "H100", batch_size=16, accelerators=64, tp_size=8, cp_size=4, zero_stage=1, **dict(t, seq_len=16384))
+    add("train fp8", "Llama3_8B", "H100", batch_size=64, accelerators=16, tp_size=2, precision="fp8", zero_stage=1, **t)
+    add("train fp8 pp", "Llama3_70B", "H100", batch_size=64, accelerators=32, tp_size=4, pp_size=4, precision="fp8", zero_stage=1, **t)
+    add("train fp32", "GPT2", "A100", batch_size=16, accelerators=4, precision="fp32", **dict(t, seq_len=1024))
+    add("train hybrid shards", "Llama3_8B", "H100", batch_size=64, accelerators=32, zero_stage=3, shard_size=8, **t)
+    add("train no prefetch", "Llama3_8B", "H100", batch_size=64, accelerators=16, zero_stage=3, backward_prefetch=False, **t)
+    add("train offload", "Llama3_8B", "H100", batch_size=32, accelerators=8, zero_stage=2, offload_states=1.0,
+        offload_weights=0.25, offload_activations=0.5, **t)
+    add("train offload zero 3", "Llama3_70B", "H100", batch_size=32, accelerators=16, zero_stage=3, offload_states=0.5, **t)
+    add("train tp overlap", "Llama3_70B", "H100", batch_size=16, accelerators=16, tp_size=8, tp_overlap=0.6, overlap_slowdown=0.3, **t)
+    add("train micro-batches", "Llama3_70B", "H100", batch_size=64, accelerators=32, tp_size=8, pp_size=2, microbatch_count=8, **t)
+    add("train fewer micro-batches than stages", "Llama3_70B", "H100", batch_size=8, accelerators=32, tp_size=4, pp_size=8, **t)
+    add("train gradients in fp32", "Llama3_8B", "H100", batch_size=64, accelerators=16, zero_stage=1, gradient_precision="fp32", **t)
+    add("train windows", "Gemma2_9B", "H100", batch_size=32, accelerators=8, zero_stage=3, **dict(t, seq_len=8192))
+    add("train encoder", "BERT_Base", "A100", batch_size=64, accelerators=8, **dict(t, seq_len=512))
+    add("train cnn", "ResNet50", "A100", batch_size=256, accelerators=8, mode="train")
+
+
+def inference():
+    for fidelity in ("operator", "textbook"):
+        for model, hardware in [("ResNet50", "A100"), ("BERT_Base", "H100"), ("ViT_B_16", "H100"), ("Llama3_8B", "H100"),
+                                ("MobileNetV2", "Jetson_AGX_Orin")]:
+            add(f"infer {fidelity} {model}", model, hardware, mode="infer", fidelity=fidelity, batch_size=8,
+                **({} if model in ("ResNet50", "MobileNetV2") else {"seq_len": 128}))
+        add(f"infer {fidelity} does not fit", "Llama3_70B", "H100", mode="infer", fidelity=fidelity, batch_size=1)
+        add(f"infer {fidelity} int4", "Llama3_8B", "A100", mode="infer", fidelity=fidelity, precision="int4", batch_size=2)
+        add(f"infer {fidelity} replicas", "BERT_Base", "A100", mode="infer", fidelity=fidelity, batch_size=10, accelerators=4, seq_len=256)
+
+
+serving()
+pipelines()
+training()
+inference()
