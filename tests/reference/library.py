@@ -55,8 +55,8 @@ def fleet_of(asked, options):
     if options.get("intra_node_bw") is not None:
         node["intra_node_bandwidth"] = options["intra_node_bw"]
     fleet = {"name": "fleet", "node": Node(**node), "count": devices / per_node}
-    if options.get("fabric_bandwidth") is not None:
-        fleet["fabric"] = NetworkFabric(name="fabric", bandwidth=options["fabric_bandwidth"])
+    # A fleet made by hand must name a network; where the scenario says nothing it has the default rate.
+    fleet["fabric"] = NetworkFabric(name="fabric", bandwidth=options.get("fabric_bandwidth") or Q_("50 GB/s"))
     return Fleet(**fleet)
 
 
@@ -114,7 +114,8 @@ def number_or_none(value):
 
 def answer(**asked):
     mode, out = card_of(asked)
+    working = min(1.0, asked.get("batch_size", 1) / out.get("replicas", 1.0))  # replicas that have a sequence at all
     for name, value in details_of(mode, asked, out).items():
         if name not in out and not (mode == "serve" and name not in ("utilization", "prefill_chunks", "prefill_chunk_time")):
-            out[name] = value
+            out[name] = value * working if name == "utilization" and mode == "serve" else value
     return out

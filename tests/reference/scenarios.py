@@ -42,6 +42,9 @@ def add(name, model, hardware, pending=(), **asked):
         why.append((["itl", "request_latency", "*throughput*", "mfu", *POWER], "decodes at the last context, not the mean (g)"))
     if serves and not textbook:
         why.append((POWER, "busy share is not of the whole time between tokens (c)"))
+    if serves and not textbook and asked.get("prefill_chunk_tokens"):
+        why.append((["memory.activations", "memory.fragmentation", "memory_used", "memory_utilization"],
+                    "working set of the last chunk, which is not the largest one"))
     if get(entry("hardware", hardware), "memory.usable_capacity"):
         why.append((ROOM, "usable capacity is not used (f)"))
     if get(entry("hardware", hardware), "unit_cost") is None and "unit_cost" not in asked:
@@ -63,7 +66,7 @@ def serving():
             add(f"serve {fidelity} {model} {hardware}", model, hardware, fidelity=fidelity, accelerators=devices,
                 tp_size=devices, batch_size=4, seq_len=1000)
         for precision in ("fp8", "int8", "int4"):
-            hardware = "A100" if precision == "int4" else "H100"
+            hardware = "RX7900XTX" if precision == "int4" else "H100"
             add(f"serve {fidelity} {precision}", "Llama3_8B", hardware, fidelity=fidelity, precision=precision,
                 batch_size=8, tp_size=1, output_tokens=None)
         add(f"serve {fidelity} cache in fp8", "Llama3_8B", "H100", fidelity=fidelity, kv_precision="fp8", batch_size=8, tp_size=1)
@@ -177,11 +180,11 @@ def training():
 def inference():
     for fidelity in ("operator", "textbook"):
         for model, hardware in [("ResNet50", "A100"), ("BERT_Base", "H100"), ("ViT_B_16", "H100"), ("Llama3_8B", "H100"),
-                                ("MobileNetV2", "Jetson_AGX_Orin")]:
+                                ("MobileNetV2", "JetsonOrinNX")]:
             add(f"infer {fidelity} {model}", model, hardware, mode="infer", fidelity=fidelity, batch_size=8,
                 **({} if model in ("ResNet50", "MobileNetV2") else {"seq_len": 128}))
         add(f"infer {fidelity} does not fit", "Llama3_70B", "H100", mode="infer", fidelity=fidelity, batch_size=1)
-        add(f"infer {fidelity} int4", "Llama3_8B", "A100", mode="infer", fidelity=fidelity, precision="int4", batch_size=2)
+        add(f"infer {fidelity} int4", "Llama3_8B", "RX7900XTX", mode="infer", fidelity=fidelity, precision="int4", batch_size=2)
         add(f"infer {fidelity} replicas", "BERT_Base", "A100", mode="infer", fidelity=fidelity, batch_size=10, accelerators=4, seq_len=256)
 
 
