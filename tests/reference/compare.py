@@ -2,7 +2,7 @@
 
     python3 compare.py             what must agree today
     python3 compare.py --all       the pending scenarios and numbers too
-    python3 compare.py NAME ...    scenarios of these names, with all their numbers
+    python3 compare.py NAME ...    scenarios of these names (patterns), with all their numbers
 
 Exit status: 0 where everything agrees to 1e-9, 1 else, 77 where the library's package is not there.
 """
@@ -11,6 +11,7 @@ import fnmatch
 import sys
 import time
 
+import in_flight
 import scenario
 from scenarios import SCENARIOS
 
@@ -34,20 +35,27 @@ def expected_of(theirs, ours):
         yield name, theirs.get(name), value
 
 
+def both(case):
+    import library
+    if case.kind == "in flight":
+        return library.in_flight(**case.asked), in_flight.answer(**case.asked)
+    return library.answer(**case.asked), scenario.answer(**case.asked)
+
+
 def compare(case, everything):
     """Differences of one scenario: {name: (theirs, ours, relative)}, and those that are pending."""
-    import library
-    theirs, ours = library.answer(**case.asked), scenario.answer(**case.asked)
-    wrong, pending = {}, {}
+    theirs, ours = both(case)
+    wrong, pending, compared = {}, {}, 0
     for name, value, mine in expected_of(theirs, ours):
         if name not in theirs and not name.startswith("memory."):
             continue  # not asked of the library
+        compared += 1
         relative = differ(value, mine, ours.get(RESIDUALS.get(name), 0.0))
         if relative <= TOLERANCE:
             continue
         reason = case.pending_reason(name)
         (pending if reason and not everything else wrong)[name] = (value, mine, relative, reason)
-    return wrong, pending, len(ours)
+    return wrong, pending, compared
 
 
 def main(arguments):
@@ -60,6 +68,7 @@ def main(arguments):
         return 77
     begun, failed, numbers, waiting = time.time(), 0, 0, 0
     cases = [c for c in SCENARIOS if not names or any(fnmatch.fnmatch(c.name, n) for n in names)]
+    assert cases, f"no scenario is called {', '.join(names)}"
     for case in cases:
         wrong, pending, count = compare(case, everything or bool(names))
         numbers += count
@@ -69,7 +78,7 @@ def main(arguments):
             print(f"DIFFERS {case.name}")
             for name, (theirs, ours, relative, reason) in wrong.items():
                 print(f"    {name:32} library {theirs!s:24} reference {ours!s:24} {relative:9.2e}" + (f"  [{reason}]" if reason else ""))
-    print(f"{len(cases)} scenarios, {numbers} numbers, {failed} scenarios differ, {waiting} numbers pending, "
+    print(f"{len(cases)} scenarios, {numbers} numbers, {failed} scenarios differ, {waiting} numbers differ and are pending, "
           f"{time.time() - begun:.1f} s")
     return 1 if failed else 0
 

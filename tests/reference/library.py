@@ -112,6 +112,16 @@ def number_or_none(value):
         return None
 
 
+def in_flight(**asked):
+    """A replica that batches in flight; what the library does not know is left out."""
+    options = zoo_names(asked)
+    for name, unit in (("arrival_rate", "request/s"), ("network_bandwidth", "B/s"), ("target_ttft", "s"), ("target_itl", "s")):
+        if name in options:
+            options[name] = Q_(options[name], unit)
+    result = mlsysim.InFlightBatchingModel.solve(**options).dict()
+    return {name: number(value) for name, value in result.items() if number(value) is not None}
+
+
 def answer(**asked):
     mode, out = card_of(asked)
     working = min(1.0, asked.get("batch_size", 1) / out.get("replicas", 1.0))  # replicas that have a sequence at all

@@ -20,6 +20,7 @@ class Case:
     name: str
     asked: dict
     pending: list = field(default_factory=list)  # (names, reason)
+    kind: str = "scenario"                        # or "in flight"
 
     def pending_reason(self, name):
         for patterns, reason in self.pending:
@@ -42,6 +43,11 @@ def add(name, model, hardware, pending=(), **asked):
         why.append((["itl", "request_latency", "*throughput*", "mfu", *POWER], "decodes at the last context, not the mean (g)"))
     if serves and not textbook:
         why.append((POWER, "busy share is not of the whole time between tokens (c)"))
+    if serves and entry("model", model).get("linear_attention") and (asked.get("kv_precision") or asked.get("precision") == "int4"):
+        why.append((["kv_cache_size"], "the fp32 states of recurrent layers are scaled by the format of the cache"))
+    if asked.get("mode") == "train" and not textbook and entry("model", model).get("linear_attention"):
+        why.append((["memory.kv_cache", "memory.fragmentation", "memory_used", "memory_utilization"],
+                    "training holds the recurrent state of one layer at a time, not of all"))
     if serves and not textbook and asked.get("prefill_chunk_tokens"):
         why.append((["memory.activations", "memory.fragmentation", "memory_used", "memory_utilization"],
                     "working set of the last chunk, which is not the largest one"))
@@ -188,7 +194,89 @@ def inference():
         add(f"infer {fidelity} replicas", "BERT_Base", "A100", mode="infer", fidelity=fidelity, batch_size=10, accelerators=4, seq_len=256)
 
 
+def steady(name, model, hardware, pending=(), **asked):
+    """A replica that batches in flight. An odd number of pages decides little; the mean context enters every time."""
+    why = list(pending) + [(["*"], "the mean context is half a token short (g)")]
+    SCENARIOS.append(Case("in flight " + name, {"model": model, "hardware": hardware, **asked}, why, "in flight"))
+
+
+def in_flight():
+    for fidelity in ("operator", "textbook"):
+        f = dict(fidelity=fidelity)
+        steady(f"{fidelity} queue", "Llama3_8B", "H100", **f)
+        steady(f"{fidelity} concurrency", "Llama3_8B", "H100", concurrency=32, seq_len=1000, output_tokens=200, **f)
+        steady(f"{fidelity} one request", "Llama3_8B", "H100", concurrency=1, **f)
+        steady(f"{fidelity} arrivals", "Llama3_8B", "H100", arrival_rate=4.0, target_ttft=0.3, target_itl=0.02, **f)
+        steady(f"{fidelity} too many arrivals", "Llama3_8B", "H100", arrival_rate=400.0, **f)
+        steady(f"{fidelity} long prompts", "Llama3_8B", "H100", concurrency=8, seq_len=20000, prefill_chunk_tokens=4096, **f)
+        steady(f"{fidelity} prefix", "Llama3_8B", "H100", concurrency=8, seq_len=6000, cached_prefix_len=4000, **f)
+        steady(f"{fidelity} equal lengths", "Llama3_8B", "H100", concurrency=16, equal_lengths=True, num_requests=160, **f)
+        steady(f"{fidelity} a run", "Llama3_8B", "H100", num_requests=2000, max_batch_size=128, **f)
+        steady(f"{fidelity} more than slots", "Llama3_8B", "H100", concurrency=256, max_batch_size=64, **f)
+        steady(f"{fidelity} workers apart", "Llama3_8B", "H100", arrival_rate=6.0, prefill_replicas=2, **f)
+        steady(f"{fidelity} workers too few", "Llama3_8B", "H100", prefill_replicas=1, **f)
+        steady(f"{fidelity} tp", "Llama3_70B", "H100", concurrency=64, tp_size=8, **f)
+        steady(f"{fidelity} ep", "Mixtral_8x7B", "H200", concurrency=64, tp_size=2, ep_size=4, **f)
+        steady(f"{fidelity} latent", "DeepSeek_V3", "H200", concurrency=128, ep_size=16, **f)
+        steady(f"{fidelity} cache in fp8", "Llama3_8B", "H100", concurrency=64, kv_precision="fp8", precision="fp8", **f)
+        steady(f"{fidelity} weights in 4 bits", "Llama3_70B", "H100", concurrency=8, weight_bits=4.25, tp_size=2, **f)
+        steady(f"{fidelity} does not fit", "Llama3_70B", "H100", concurrency=8, **f)
+        for stages, running in [(2, 64), (4, 64), (4, 63), (4, 2)]:
+            steady(f"{fidelity} pp {stages} running {running}", "Llama3_70B", "H100", concurrency=running, tp_size=2,
+                   pp_size=stages, **f)
+        steady(f"{fidelity} pp uneven layers", "Llama3_405B", "H200", concurrency=64, tp_size=8, pp_size=4, **f)
+        steady(f"{fidelity} all degrees", "Mixtral_8x7B", "H100", concurrency=128, tp_size=2, pp_size=2, ep_size=4, **f)
+    for engine in ("vllm", "sglang", "tensorrt_llm", "tensorrt_llm_cpp"):
+        steady(f"{engine} concurrency", "Llama3_8B", "H100", concurrency=32, engine=engine)
+        steady(f"{engine} arrivals", "Llama3_8B", "A100", arrival_rate=2.0, engine=engine, seq_len=3000)
+        steady(f"{engine} equal lengths", "Llama3_8B", "H100", concurrency=32, engine=engine, equal_lengths=True)
+
+
+def kinds():
+    """Kinds of layers, devices of which less is known, and what few scenarios combine."""
+    for fidelity in ("operator", "textbook"):
+        f = dict(fidelity=fidelity)
+        for model in ("Kimi_K3", "Qwen3_5_397B_A17B", "GPT_OSS_120B", "Llama4_Maverick", "GLM_5", "DeepSeek_V4_Flash", "GLM_4_5_Air",
+                      "OLMo2_7B", "Gemma3_1B", "Phi2", "Kimi_K2"):
+            add(f"serve {fidelity} {model}", model, "B200", batch_size=16, accelerators=8, tp_size=8 if "Gemma" not in model else 1,
+                seq_len=3000, **f)
+        add(f"serve {fidelity} usable capacity", "Llama3_8B", "A10", batch_size=1, tp_size=1, **f)
+        add(f"serve {fidelity} usable capacity and workstation", "Llama3_8B", "RTX6000_Ada", batch_size=1, tp_size=1, **f)
+        add(f"infer {fidelity} usable capacity", "Llama3_8B", "A40", mode="infer", **f)
+        add(f"train {fidelity} usable capacity", "GPT2", "A40", mode="train", batch_size=64, accelerators=4, seq_len=1024, **f)
+        add(f"train {fidelity} unknown price", "Llama3_8B", "MI325X", mode="train", batch_size=64, accelerators=8, zero_stage=1, **f)
+        for model, degrees in [("Qwen3_6_35B_A3B", dict(ep_size=8, tp_size=2)), ("GPT_OSS_20B", dict(ep_size=4, pp_size=2)),
+                               ("Gemma2_9B", dict(tp_size=2, pp_size=3, accelerators_per_node=4)), ("Llama4_Maverick", dict(tp_size=8, ep_size=8, pp_size=2)),
+                               ("GLM_4_5_Air", dict(tp_size=4, ep_size=4, pp_size=3))]:
+            add(f"train {fidelity} {model}", model, "H100", mode="train", batch_size=96, zero_stage=1,
+                accelerators=2 * degrees.get("tp_size", 1) * degrees.get("ep_size", 1) * degrees.get("pp_size", 1), **degrees, **f)
+        add(f"train {fidelity} tied pp", "GPT2", "V100", mode="train", batch_size=64, accelerators=8, pp_size=4, seq_len=1024, **f)
+        add(f"train {fidelity} gpt3", "GPT3", "A100", mode="train", batch_size=512, accelerators=512, tp_size=8, pp_size=16,
+            v_stages=3, dropout=fidelity == "operator", microbatch_size=1, **f)
+    for model in ("Kimi_K3", "Qwen3_5_397B_A17B", "GPT_OSS_120B"):
+        add(f"serve operator cache in fp8 {model}", model, "B200", batch_size=16, accelerators=8, tp_size=8, kv_precision="fp8")
+    add("serve operator int4 with recurrent layers", "Qwen3_6_35B_A3B", "RX7900XTX", batch_size=4, accelerators=4, tp_size=4,
+        precision="int4")
+    add("train encoder fp8", "BERT_Base", "H100", mode="train", batch_size=64, accelerators=8, seq_len=512, precision="fp8")
+    add("train patches fp8", "ViT_B_16", "H100", mode="train", batch_size=64, accelerators=8, seq_len=197, precision="fp8")
+    add("train patches fp8 pp", "ViT_B_16", "H100", mode="train", batch_size=64, accelerators=8, seq_len=197, precision="fp8", pp_size=4,
+        pending=[(["*"], "the cast of the patches runs on every stage instead of the first")])
+    add("train uneven stages", "Llama3_8B", "H100", mode="train", batch_size=30, accelerators=10, accelerators_per_node=2,
+        tp_size=2, pp_size=5, recomputation="full")
+    add("train uneven stages, large head", "Gemma2_9B", "H100", mode="train", batch_size=64, accelerators=8, tp_size=2, pp_size=4,
+        recomputation="full", seq_len=8192)
+    add("train uneven stages, large head, zero 3", "Gemma2_2B", "H100", mode="train", batch_size=64, accelerators=8, pp_size=4,
+        recomputation="full", seq_len=8192, zero_stage=3)
+    for scheduled in ("1f1b", "zero_bubble"):
+        add(f"train interleaved {scheduled}, large head", "Gemma2_2B", "H100", mode="train", batch_size=64, accelerators=8, pp_size=2,
+            v_stages=13, recomputation="full", seq_len=8192, zero_stage=1, schedule=scheduled)
+    add("train uneven stages, small head", "SmolLM2_135M", "H100", mode="train", batch_size=64, accelerators=4, pp_size=4)
+    add("train interleaved with a large head", "Gemma2_9B", "H100", mode="train", batch_size=64, accelerators=8, tp_size=2, pp_size=2, v_stages=3)
+
+
 serving()
 pipelines()
+in_flight()
+kinds()
 training()
 inference()
