@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from zoo import BYTES, default, get
+from zoo import BYTES, default, entry, get
 
 NO_SPLIT = 1e9  # depth that no product has: kernels for narrow formats do not split the depth
 
@@ -115,6 +115,15 @@ def fleet_of(hardware, devices=1, per_node=None, intra_bandwidth=None, fabric_ba
         node["intra_node_bandwidth"] = intra_bandwidth
     fabric = {"bandwidth": fabric_bandwidth} if fabric_bandwidth else None
     return SimpleNamespace(hardware=hardware, node=node, nodes=devices / per_node, devices=devices, fabric=fabric)
+
+
+def cluster(name):
+    """A fleet of the zoo."""
+    c = entry("cluster", name)
+    node = entry("node", c["node"])
+    devices = c["node_count"] * node["accelerators_per_node"]
+    return SimpleNamespace(hardware=entry("hardware", node["accelerator"]), node=node, nodes=c["node_count"], devices=devices,
+                           fabric=entry("fabric", c["fabric"]))
 
 
 def links_view(fleet, phase):

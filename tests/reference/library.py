@@ -37,10 +37,15 @@ def zoo_names(asked):
     """Names of the zoo become its entries."""
     options = dict(asked)
     options["workload"] = mlsysim.Models[options.pop("model")]
-    options["hardware"] = mlsysim.Hardware[options["hardware"]]
+    if options.get("hardware"):
+        options["hardware"] = mlsysim.Hardware[options["hardware"]]
+    if options.get("fleet"):
+        options["fleet"] = mlsysim.Systems.Clusters[options["fleet"]]
     for name, unit in (("intra_node_bw", "B/s"), ("fabric_bandwidth", "B/s"), ("kwh_price", "USD/J"), ("unit_cost", "USD")):
         if options.get(name) is not None:
             options[name] = Q_(options[name], unit)
+    if options.get("draft_model"):
+        options["draft_model"] = mlsysim.Models[options["draft_model"]]
     if options.get("grid"):
         options["grid"] = mlsysim.Infrastructure.Grids[options["grid"]]
     if options.get("datacenter"):
@@ -49,6 +54,8 @@ def zoo_names(asked):
 
 
 def fleet_of(asked, options):
+    if options.get("fleet") is not None:
+        return options["fleet"]
     devices = asked.get("accelerators") or asked.get("accelerators_per_node") or 1
     per_node = asked.get("accelerators_per_node") or min(devices, 8)
     node = {"name": "node", "accelerator": options["hardware"], "accelerators_per_node": per_node}
@@ -63,7 +70,9 @@ def fleet_of(asked, options):
 def card_of(asked):
     """The scorecard, flat."""
     options = zoo_names(asked)
-    card = mlsysim.SystemEvaluator.evaluate("reference", options.pop("workload"), options.pop("hardware"),
+    if "fleet" in options:
+        options["fleet_obj"] = options.pop("fleet")
+    card = mlsysim.SystemEvaluator.evaluate("reference", options.pop("workload"), options.pop("hardware", None),
                                             options.pop("batch_size", 1), options.pop("precision", None), **options)
     out = {}
     for name, value in card.performance.metrics.items():
@@ -86,6 +95,7 @@ def details_of(mode, asked, card):
         options["fleet"] = fleet_of(asked, options)
     elif mode == "serve":
         known = mlsysim.ServingModel
+        options.setdefault("hardware", options["fleet"].node.accelerator if "fleet" in options else None)
         options["fleet"] = fleet_of(asked, options)
         options["batch_size"] = -(-asked.get("batch_size", 1) // card["replicas"])
         if "tp_size" not in asked:

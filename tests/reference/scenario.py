@@ -8,6 +8,7 @@ import layout
 import memory
 import model
 import serving
+import speculative
 import textbook
 import training
 from macro import macro
@@ -21,16 +22,23 @@ TRAINING = dict(
     offload_states=0, microbatch_size=None, microbatch_count=None, backward_prefetch=True, overlap_efficiency=None,
     overlap_slowdown=None, tp_overlap=0, congestion_factor=1, straggler_factor=1)
 DEFAULTS = dict(
-    mode=None, batch_size=1, seq_len=None, output_tokens=None, accelerators=None, accelerators_per_node=None,
+    mode=None, hardware=None, fleet=None, batch_size=1, seq_len=None, output_tokens=None, accelerators=None, accelerators_per_node=None,
     intra_node_bw=None, fabric_bandwidth=None, tp_size=None, pp_size=1, ep_size=1, cp_size=1, precision=None,
-    kv_precision=None, efficiency=None, fidelity=None, cached_prefix_len=0, prefill_chunk_tokens=None, grid=None,
+    kv_precision=None, efficiency=None, fidelity=None, cached_prefix_len=0, prefill_chunk_tokens=None, draft_model=None, draft_acceptance_rate=0.7, draft_tokens=None, grid=None,
     datacenter=None, duration_days=30, kwh_price=None, unit_cost=None, infrastructure_multiplier=1, **TRAINING)
 
 
 def resolve(**asked):
     """Fills what is not said: `model` and `hardware` are names of the zoo."""
     s = SimpleNamespace(**{**DEFAULTS, **asked})
-    s.workload, s.device = entry("model", s.model), entry("hardware", s.hardware)
+    s.workload, cluster = entry("model", s.model), s.fleet
+    if cluster:
+        s.fleet = device.cluster(cluster)
+    else:
+        devices = s.accelerators or s.accelerators_per_node or 1
+        s.fleet = device.fleet_of(entry("hardware", s.hardware), devices, s.accelerators_per_node, s.intra_node_bw,
+                                  s.fabric_bandwidth)
+    s.device, devices = s.fleet.hardware, s.fleet.devices
     s.precision = device.precision_of(s.device, s.precision)
     s.fidelity = s.fidelity or ("operator" if model.has_shape(s.workload) else "textbook")
     generates = s.workload["architecture"] == "decoder"
@@ -38,8 +46,6 @@ def resolve(**asked):
     if s.seq_len is None:  # 2048, or what the model takes
         answer = (s.output_tokens or 0) if s.mode == "serve" else 0
         s.seq_len = min(2048, max(1, get(s.workload, "max_positions", 2048 + answer) - answer))
-    devices = s.accelerators or s.accelerators_per_node or 1
-    s.fleet = device.fleet_of(s.device, devices, s.accelerators_per_node, s.intra_node_bw, s.fabric_bandwidth)
     if s.tp_size is None:
         s.tp_size = 1
         if s.mode == "serve":  # all devices of a node serve one replica
@@ -91,6 +97,8 @@ def serve(s):
         links = device.links_view(s.fleet, "decode")
         a = serving.serve(h, plan, view, links, batch, s.seq_len, s.cached_prefix_len, chunk, mean, final)
         a.kv_cache_size = memory.cache_bytes(h, final, batch, kv_bytes(s.precision, s.kv_precision))
+    if s.draft_model:
+        speculative.speed_up(s, a, batch, mean, final)
     # The first of the generated tokens comes with the prompt.
     decoding = a.itl * ((s.output_tokens or 1) - 1)
     latency = a.ttft + decoding

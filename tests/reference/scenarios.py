@@ -7,7 +7,7 @@ compares it). Each entry has the names that it concerns and the reason.
 import fnmatch
 from dataclasses import dataclass, field
 
-from zoo import BYTES, entry, get
+from zoo import BYTES, ZOO, entry, get
 
 POWER = ["utilization", "macro.energy", "macro.water", "macro.carbon", "macro.energy_cost", "macro.tco",
          "macro.cost_per_token", "macro.energy_per_token", "macro.carbon_per_token"]
@@ -33,7 +33,11 @@ SCENARIOS = []
 
 
 def add(name, model, hardware, pending=(), **asked):
-    asked = {"model": model, "hardware": hardware, **asked}
+    """A scenario of `mlsysim eval`. `hardware`: a device, or a cluster of the zoo."""
+    cluster = hardware in ZOO["cluster"]
+    asked = {"model": model, ("fleet" if cluster else "hardware"): hardware, **asked}
+    if cluster:
+        hardware = entry("node", entry("cluster", hardware)["node"])["accelerator"]
     serves = asked.get("mode", "serve") == "serve" and entry("model", model)["architecture"] == "decoder"
     textbook = asked.get("fidelity") == "textbook"
     why = list(pending)
@@ -274,9 +278,33 @@ def kinds():
     add("train interleaved with a large head", "Gemma2_9B", "H100", mode="train", batch_size=64, accelerators=8, tp_size=2, pp_size=2, v_stages=3)
 
 
+def drafts():
+    for fidelity in ("operator", "textbook"):
+        why = [] if fidelity == "textbook" else [(["mfu", *POWER], "decoding with a draft has the utilisation of decoding without")]
+        for name, asked in [("", {}), (" output", dict(output_tokens=200)), (" tokens", dict(draft_tokens=7, draft_acceptance_rate=0.9))]:
+            add(f"serve {fidelity} draft{name}", "Llama3_70B", "H100", draft_model="Llama3_2_1B", batch_size=4, accelerators=4,
+                tp_size=4, fidelity=fidelity, pending=why, **asked)
+        add(f"serve {fidelity} draft with fewer heads", "Llama3_405B", "H200", draft_model="SmolLM2_135M", batch_size=2,
+            accelerators=16, tp_size=16, fidelity=fidelity, pending=why)
+
+
+def clusters():
+    """Fleets of the zoo, with their adapters and fabrics."""
+    for fidelity in ("operator", "textbook"):
+        f = dict(mode="train", fidelity=fidelity, batch_size=1024)
+        add(f"train {fidelity} cluster of nodes of four", "Llama3_8B", "Kempner_H100_384", zero_stage=1, tp_size=4, **f)
+        add(f"train {fidelity} cluster on ethernet", "Llama3_70B", "Research_256", zero_stage=2, tp_size=8, pp_size=4, **f)
+        add(f"train {fidelity} cluster of A100", "GPT3", "Training_1K_A100", zero_stage=1, tp_size=8, pp_size=8, microbatch_size=1, **f)
+        add(f"train {fidelity} cluster of 16384", "Llama3_405B", "Meta_Llama3_16K", zero_stage=1, tp_size=8, pp_size=16, **dict(f, batch_size=2048))
+        add(f"serve {fidelity} cluster", "Llama3_70B", "Lab_64_H100", batch_size=256, fidelity=fidelity, tp_size=8)
+        add(f"serve {fidelity} cluster over nodes", "DeepSeek_V3", "Lab_64_H100", batch_size=256, fidelity=fidelity, tp_size=2, ep_size=16)
+
+
 serving()
 pipelines()
 in_flight()
 kinds()
+drafts()
+clusters()
 training()
 inference()
