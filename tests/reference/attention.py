@@ -1,10 +1,20 @@
 """Forward rules of the attention layers: grouped heads, latent (MLA), windowed, compressed, and linear."""
 
-from op import activation_product, collective, dropout_mask, dropout_traffic, elementwise, emit, join_tensor_parallel, matmul
+from op import (
+    activation_product,
+    collective,
+    dropout_mask,
+    dropout_traffic,
+    elementwise,
+    emit,
+    join_tensor_parallel,
+    matmul,
+)
 
 
 def attended(f, window):
-    """Query-key pairs of one head and sequence, and the distinct keys: token after token (beltagy2020longformer, 3.1)."""
+    """Query-key pairs of one head and sequence, and the distinct keys: token after token
+    (beltagy2020longformer, 3.1)."""
     new, past = int(f.plan.new_tokens), f.plan.context - f.plan.new_tokens
     if not f.h.causal:
         return f.plan.new_tokens * f.plan.context, f.plan.context
@@ -19,9 +29,11 @@ def serving(f):
 
 
 def rotary_and_cache(f, share, rotated, cached_width):
-    """Rotates queries and keys and writes keys and values; unfused: a swap of halves, two products and a sum."""
+    """Rotates queries and keys, writes keys and values; unfused: a swap of halves, two products, a sum."""
     fused = f.plan.fused
-    op = elementwise(f, "rotary_and_cache", "attention", share, f.tokens * rotated, 1 if fused else 5, 1 if fused else 4, 6)
+    op = elementwise(
+        f, "rotary_and_cache", "attention", share, f.tokens * rotated, 1 if fused else 5, 1 if fused else 4, 6
+    )
     op.traffic += f.plan.kv_bytes * f.tokens * cached_width
 
 
@@ -42,7 +54,9 @@ def core(f, name, share, heads, kv_heads, qk, v, cached_width, window):
     op.group_heads = heads / kv_heads
     op.state = state
     op.live = plan.activation_bytes * f.tokens * heads * (qk + v)
-    op.traffic = op.live + (plan.kv_bytes if serving(f) else plan.activation_bytes) * f.sequences * keys * cached_width
+    op.traffic = (
+        op.live + (plan.kv_bytes if serving(f) else plan.activation_bytes) * f.sequences * keys * cached_width
+    )
     if f.training:
         op.kept = inputs
 
@@ -56,8 +70,8 @@ def unfused_core(f, share, copies, qk, v, inputs, state, window):
     scores.kept = inputs if f.training else 0.0
     scores.remade = {"attention", "block"}
     scores.state = state
-    arrays = 2 if plan.dropout and f.training else 1     # softmax and dropout
-    passes = arrays + (0 if plan.fused else 2)           # scale and mask are passes of their own
+    arrays = 2 if plan.dropout and f.training else 1  # softmax and dropout
+    passes = arrays + (0 if plan.fused else 2)  # scale and mask are passes of their own
     softmax = elementwise(f, "softmax", "attention", share, square, passes, passes, 6, {"core"})
     softmax.kept = plan.activation_bytes * arrays * square
     dropout_mask(f, softmax, square)
@@ -66,7 +80,8 @@ def unfused_core(f, share, copies, qk, v, inputs, state, window):
 
 
 def exchange_context(f, share, width):
-    """Context-parallel ranks pass keys and values around, beside the attention at hand (liu2023ringattention)."""
+    """Context-parallel ranks pass keys and values around, beside the attention at hand
+    (liu2023ringattention)."""
     if f.plan.phase == "decode":
         return
     message = f.plan.activation_bytes * f.sequences * f.plan.new_tokens * width
@@ -79,11 +94,17 @@ def grouped(f, share, window):
     """Multi-head, grouped-query or multi-query attention (ainslie2023gqa)."""
     h, plan = f.h, f.plan
     heads = h.heads / plan.tp
-    kv_heads = max(h.kv_heads / plan.tp, 1)  # fewer key-value heads than devices: each device holds one, copied
+    kv_heads = max(
+        h.kv_heads / plan.tp, 1
+    )  # fewer key-value heads than devices: each device holds one, copied
     query, kv = heads * h.qk_dim, kv_heads * (h.qk_dim + h.v_dim)
     op = matmul(f, "qkv_projection", "attention", share, f.tokens, query * (1 + h.output_gate) + kv, h.hidden)
-    op.params += (h.qkv_bias * (query + kv) + h.qk_norm_head * 2 * h.qk_dim
-                  + h.qk_norm_full * (query + kv_heads * h.qk_dim) + h.sinks * heads)
+    op.params += (
+        h.qkv_bias * (query + kv)
+        + h.qk_norm_head * 2 * h.qk_dim
+        + h.qk_norm_full * (query + kv_heads * h.qk_dim)
+        + h.sinks * heads
+    )
     op.kept *= f.split
     op.remade = {"norm", "block"}
     op.biased += h.qkv_bias
@@ -98,8 +119,9 @@ def grouped(f, share, window):
 
 
 def latent(f, share):
-    """Multi-head latent attention (deepseek-v2, section 2.1). Decoding works on the latent itself, with the up projections
-    absorbed into the query and the output. The down projections are small and held by every device."""
+    """Multi-head latent attention (deepseek-v2, section 2.1). Decoding works on the latent itself, with the
+    up projections absorbed into the query and the output. The down projections are small and held by every
+    device."""
     h, plan = f.h, f.plan
     heads = h.heads / plan.tp
     query_inputs = h.q_lora or h.hidden
@@ -115,7 +137,9 @@ def latent(f, share):
         core(f, "latent_attention", share, heads, 1, width, h.kv_lora, width, plan.context)
         matmul(f, "absorbed_value_projection", "attention", share, f.tokens, h.v_dim, h.kv_lora, heads)
     else:
-        matmul(f, "key_value_up_projection", "attention", share, f.tokens, heads * (h.nope + h.v_dim), h.kv_lora)
+        matmul(
+            f, "key_value_up_projection", "attention", share, f.tokens, heads * (h.nope + h.v_dim), h.kv_lora
+        )
         core(f, "attention", share, heads, heads, h.nope + h.rope, h.v_dim, width, plan.context)
     if h.index_heads:
         index(f, share, query_inputs, plan.context)
@@ -125,12 +149,21 @@ def latent(f, share):
 
 
 def index(f, share, query_inputs, entries):
-    """Scores of every cached entry against light-weight heads, to choose those that are read (DeepSeek-V3.2, 2.1)."""
+    """Scores of every cached entry against light-weight heads, to choose those that are read (DeepSeek-V3.2,
+    2.1)."""
     h, plan = f.h, f.plan
     width = h.index_heads * h.index_dim
     pressed = h.attention == "compressed"
     matmul(f, "index_query", "attention", share, f.tokens, width, query_inputs)
-    key = matmul(f, "index_key", "attention", share, f.tokens, h.index_dim * (4 if pressed else 1) + h.index_heads, h.hidden)
+    key = matmul(
+        f,
+        "index_key",
+        "attention",
+        share,
+        f.tokens,
+        h.index_dim * (4 if pressed else 1) + h.index_heads,
+        h.hidden,
+    )
     key.params += h.index_dim * (9 if pressed else 2)
     op = emit(f.ops, "attention", "attention", "index_scores", share)
     op.m, op.n, op.k, op.copies = plan.new_tokens, entries, h.index_dim, f.sequences * h.index_heads
@@ -141,8 +174,8 @@ def index(f, share, query_inputs, entries):
 
 
 def compressed(f, share, block, selected):
-    """A sliding window, and the past as one vector for each block of tokens, of which a selection reads some (DeepSeek-V4).
-    Keys and values are one shared vector."""
+    """A sliding window, and the past as one vector for each block of tokens, of which a selection reads some
+    (DeepSeek-V4). Keys and values are one shared vector."""
     h, plan = f.h, f.plan
     heads = h.heads / plan.tp
     down = matmul(f, "query_down_projection", "attention", share, f.tokens, h.q_lora + h.qk_dim, h.hidden)
@@ -165,9 +198,25 @@ def compressed(f, share, block, selected):
     op.traffic = op.live + plan.kv_bytes * f.sequences * seen * h.qk_dim
     if f.training:
         op.kept = plan.activation_bytes * f.tokens * (heads + 1) * h.qk_dim
-    matmul(f, "grouped_output_down", "attention", share, f.tokens, h.output_rank, heads * h.qk_dim / h.output_groups,
-           h.output_groups)
-    matmul(f, "grouped_output_up", "attention", share, f.tokens, h.hidden, h.output_groups * h.output_rank / plan.tp)
+    matmul(
+        f,
+        "grouped_output_down",
+        "attention",
+        share,
+        f.tokens,
+        h.output_rank,
+        heads * h.qk_dim / h.output_groups,
+        h.output_groups,
+    )
+    matmul(
+        f,
+        "grouped_output_up",
+        "attention",
+        share,
+        f.tokens,
+        h.hidden,
+        h.output_groups * h.output_rank / plan.tp,
+    )
     join_tensor_parallel(f, "attention_join", share, "attention")
 
 
@@ -176,9 +225,17 @@ def linear(f, share):
     h, plan = f.h, f.plan
     keys, values = h.linear_key_heads / plan.tp, h.linear_value_heads / plan.tp
     mixed, width = (2 * keys + values) * h.linear_head_dim, values * h.linear_head_dim
-    # Query, key, value and output gate; write strength and decay, which Kimi's makes a vector through a low rank.
-    into = matmul(f, "linear_attention_input", "attention", share, f.tokens, mixed + width + values * (1 if h.delta else 2),
-                  h.hidden)
+    # Query, key, value and output gate; write strength and decay, which Kimi's makes a vector through a low
+    # rank.
+    into = matmul(
+        f,
+        "linear_attention_input",
+        "attention",
+        share,
+        f.tokens,
+        mixed + width + values * (1 if h.delta else 2),
+        h.hidden,
+    )
     into.kept *= f.split
     if h.delta:
         matmul(f, "decay_down", "attention", share, f.tokens, h.linear_head_dim, h.hidden)

@@ -5,8 +5,15 @@ from op import emit
 EVERYTHING = {"core", "attention", "norm", "activation", "feed_forward", "block"}
 # The parts of a block that each choice repeats (korthikanti2022recomputation, section 5).
 REPEATED = {
-    "none": set(), "selective": {"core"}, "full": EVERYTHING, "norm": {"norm"}, "activation": {"activation"},
-    "pointwise": {"norm", "activation"}, "feed_forward": {"feed_forward"}, "attention": {"attention"}, "per_operator": set(),
+    "none": set(),
+    "selective": {"core"},
+    "full": EVERYTHING,
+    "norm": {"norm"},
+    "activation": {"activation"},
+    "pointwise": {"norm", "activation"},
+    "feed_forward": {"feed_forward"},
+    "attention": {"attention"},
+    "per_operator": set(),
 }
 
 
@@ -28,8 +35,8 @@ def repeated(op, share):
 
 
 def recompute(forward, plan):
-    """Repeats the named parts in a share of the blocks and drops what need not be kept. A fused attention kernel forms its
-    scores again in any case: it has no core to repeat."""
+    """Repeats the named parts in a share of the blocks and drops what need not be kept. A fused attention
+    kernel forms its scores again in any case: it has no core to repeat."""
     named, again = REPEATED[plan.recomputation], []
     for op in forward:
         if op.place != "block":
@@ -43,7 +50,7 @@ def recompute(forward, plan):
 
 
 def recompute_by_operator(forward, plan):
-    """Keeps what attention and every second product write; repeats the other products and all between them."""
+    """Keeps what attention and every second product write; repeats the other products and all between."""
     again = []
     for op in forward:
         if op.place != "block" or op.kind == "collective":
@@ -70,11 +77,12 @@ def backward(op, h, plan):
     if op.kind == "matmul":
         return backward_of_product(op, mirror, h, plan)
     if op.kind == "attention":
-        # Five products instead of two, because the scores are formed again (dao2022flashattention, section 3.1).
+        # Five products instead of two, because the scores are formed again (dao2022flashattention, section
+        # 3.1).
         mirror.work, mirror.traffic = 2.5 * op.work, 2 * op.traffic
     elif op.kind == "stream":
-        # A function of one array reads it and the gradient and writes one: three arrays for two. A norm reads both twice,
-        # once for the gradients of its weights, and the residual's gradients are summed.
+        # A function of one array reads it and the gradient and writes one: three arrays for two. A norm reads
+        # both twice, once for the gradients of its weights, and the residual's gradients are summed.
         mirror.work = 2 * op.work
         mirror.traffic = op.traffic + op.live if op.group == "norm" else 1.5 * op.traffic
     elif op.kind == "collective":

@@ -1,12 +1,14 @@
-"""Time of collectives. `message` is the whole vector of a rank before a reduce or after a gather; one rank costs nothing."""
+"""Time of collectives. `message` is the whole vector of a rank before a reduce or after a gather; one rank
+costs nothing."""
 
 import math
 
+# --- the alpha-beta model, for links between nodes and for the textbook -------------------------------------
 
-# --- the alpha-beta model, for links between nodes and for the textbook ------------------------------------------------
 
 def ring_gather(message, ranks, bandwidth, alpha):
-    """ranks - 1 steps, each of which passes on one part (thakur2005collectives, section 4.1). Also a reduce-scatter."""
+    """ranks - 1 steps, each of which passes on one part (thakur2005collectives, section 4.1). Also a
+    reduce-scatter."""
     time = 0.0
     for _ in range(int(ranks) - 1):
         time += alpha + message / ranks / bandwidth
@@ -19,8 +21,8 @@ def ring_all_reduce(message, ranks, bandwidth, alpha):
 
 
 def double_tree_all_reduce(message, ranks, bandwidth, alpha):
-    """Two trees that carry half of the message each; 1.2 and 1.05 are what pipelining adds (sanders2009twotree; the two
-    factors are conventions of MLSys-im)."""
+    """Two trees that carry half of the message each; 1.2 and 1.05 are what pipelining adds
+    (sanders2009twotree; the two factors are conventions of MLSys-im)."""
     levels = math.ceil(math.log2(ranks))
     return 1.2 * 2 * levels * alpha + 1.05 * 2 * (1 - 1 / ranks) * message / bandwidth
 
@@ -34,13 +36,15 @@ def all_to_all(message, ranks, bandwidth, alpha):
 
 
 def hierarchical_all_reduce(message, per_node, nodes, links):
-    """Reduce inside each node, ring between the nodes with one part each, spread inside (thakur2005collectives)."""
+    """Reduce inside each node, ring between the nodes with one part each, spread inside
+    (thakur2005collectives)."""
     inside = ring_gather(message, per_node, links.intra_bandwidth, links.intra_latency)
     between = ring_all_reduce(message / per_node, nodes, links.inter_bandwidth, links.inter_latency)
     return inside + between + inside
 
 
-# --- inside a node, as libraries run them (hu2025nccl, section IV) ---------------------------------------------------
+# --- inside a node, as libraries run them (hu2025nccl, section IV) ------------------------------------------
+
 
 def group_bandwidth(ranks, l):
     """Behind a switch all of a device's links; in a full mesh the links to the others of the group."""
@@ -48,8 +52,8 @@ def group_bandwidth(ranks, l):
 
 
 def protocol_ring(message, ranks, passes, l):
-    """Low-latency protocol (short steps, a small share of the link) or bulk protocol (synchronise once, then stream; a
-    gather also copies its own share); passes is 2 for an all-reduce."""
+    """Low-latency protocol (short steps, a small share of the link) or bulk protocol (synchronise once, then
+    stream; a gather also copies its own share); passes is 2 for an all-reduce."""
     if ranks <= 1:
         return 0.0
     bandwidth = group_bandwidth(ranks, l)
@@ -60,13 +64,15 @@ def protocol_ring(message, ranks, passes, l):
 
 
 def switch_all_reduce(message, ranks, l):
-    """The switch adds up: each rank sends once and receives the sum, its own share twice (hu2025nccl, III-D)."""
-    return l.launch + l.switch_start + (1 + 1 / ranks) * message / (l.switch_share * group_bandwidth(ranks, l))
+    """The switch adds up: a rank sends once and receives the sum, its own share twice (hu2025nccl, III-D)."""
+    return (
+        l.launch + l.switch_start + (1 + 1 / ranks) * message / (l.switch_share * group_bandwidth(ranks, l))
+    )
 
 
 def direct_all_reduce(message, ranks, l):
-    """A serving engine's own kernel: everybody reads everything, or adds up a share and reads the others' sums
-    (vllm-custom-allreduce, one-stage and two-stage kernels)."""
+    """A serving engine's own kernel: everybody reads everything, or adds up a share and reads the others'
+    sums (vllm-custom-allreduce, one-stage and two-stage kernels)."""
     wire = message / (l.direct_share * group_bandwidth(ranks, l))
     once = (ranks - 1) * (l.direct_hop + wire)
     twice = l.direct_second + 2 * (ranks - 1) * l.direct_hop + 2 * (1 - 1 / ranks) * wire
@@ -91,11 +97,16 @@ def all_to_all_inside(message, ranks, l):
         return 0.0
     bandwidth = group_bandwidth(ranks, l)
     low = 2 * l.hop + message / (ranks * l.pair_share * bandwidth)
-    bulk = 0.5 * l.sync + (1 - 1 / ranks) * message / (l.share * bandwidth) + message / (ranks * l.copy_ratio * bandwidth)
+    bulk = (
+        0.5 * l.sync
+        + (1 - 1 / ranks) * message / (l.share * bandwidth)
+        + message / (ranks * l.copy_ratio * bandwidth)
+    )
     return (l.launch + min(low, bulk)) * min(ranks - 1, 1)
 
 
-# --- over both levels ------------------------------------------------------------------------------------------------
+# --- over both levels ---------------------------------------------------------------------------------------
+
 
 def collective_time(op, l):
     """A group of `ranks` devices, `stride` apart: `inner` of them share a node, `nodes` nodes take part."""
@@ -106,12 +117,15 @@ def collective_time(op, l):
     inter = l.inter_bandwidth * l.share
     if op.pattern == "all_reduce":
         part = op.message / inner
-        between = min(ring_all_reduce(part, nodes, inter, l.inter_latency),
-                      double_tree_all_reduce(part, nodes, inter, l.inter_latency))
+        between = min(
+            ring_all_reduce(part, nodes, inter, l.inter_latency),
+            double_tree_all_reduce(part, nodes, inter, l.inter_latency),
+        )
         return all_reduce_inside(op.message, inner, l) + between
     if op.pattern in ("all_gather", "reduce_scatter"):
-        return (protocol_ring(op.message, inner, 1, l)
-                + ring_gather(op.message / inner, nodes, inter, l.inter_latency))
+        return protocol_ring(op.message, inner, 1, l) + ring_gather(
+            op.message / inner, nodes, inter, l.inter_latency
+        )
     if op.pattern == "all_to_all":
         # The part for the own node and the part for the others leave over different links at once.
         away = 1 - 1 / nodes

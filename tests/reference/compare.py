@@ -37,6 +37,7 @@ def expected_of(theirs, ours):
 
 def both(case):
     import library
+
     if case.kind == "in flight":
         return library.in_flight(**case.asked), in_flight.answer(**case.asked)
     return library.answer(**case.asked), scenario.answer(**case.asked)
@@ -81,11 +82,15 @@ def main(arguments):
             for name, (theirs, ours, relative, reason) in wrong.items():
                 why = f"  [{reason}]" if reason else ""
                 print(f"    {name:28} library {theirs!s:24} reference {ours!s:24} {relative:9.2e}{why}")
-    print(f"{len(cases)} scenarios, {numbers} numbers, {failed} scenarios differ, {time.time() - begun:.1f} s")
+    print(
+        f"{len(cases)} scenarios, {numbers} numbers, {failed} scenarios differ, {time.time() - begun:.1f} s"
+    )
     if not names:
         for reason, count in waiting.items():
-            print(f"pending: {count or 'no':>4} numbers differ [{reason}] {OPEN[reason]}"
-                  + ("" if count else ": mended? then remove it from scenarios.py"))
+            print(
+                f"pending: {count or 'no':>4} numbers differ [{reason}] {OPEN[reason]}"
+                + ("" if count else ": mended? then remove it from scenarios.py")
+            )
     return 1 if failed else 0
 
 

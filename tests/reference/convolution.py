@@ -1,5 +1,5 @@
-"""Forward pass of a convolutional network, record by record. A convolution is an implicit product: rows are output pixels,
-columns output channels, depth the receptive field (chetlur2014cudnn, section 3)."""
+"""Forward pass of a convolutional network, record by record. A convolution is an implicit product: rows are
+output pixels, columns output channels, depth the receptive field (chetlur2014cudnn, section 3)."""
 
 import math
 
@@ -18,8 +18,11 @@ def extents(r):
         size = [r.get("size_h", r.get("size", 1)), r.get("size_w", r.get("size", 1))]
         stride = r.get("stride", 1)
         for i in range(2):
-            after[i] = (math.floor((size[i] - kernel[i]) / stride) + 1 if r.get("padding") == "valid"
-                        else math.ceil(size[i] / stride))
+            after[i] = (
+                math.floor((size[i] - kernel[i]) / stride) + 1
+                if r.get("padding") == "valid"
+                else math.ceil(size[i] / stride)
+            )
     return inputs, outputs, groups, kernel, size, after
 
 
@@ -37,9 +40,12 @@ def forward(f):
             op.m, op.n = plan.batch * after[0] * after[1], outputs / groups
             op.k, op.copies = inputs / groups * kernel[0] * kernel[1], groups
             op.work = 2 * op.m * op.n * op.k * op.copies
-            op.params = (op.n * op.k * op.copies + (outputs if r.get("bias") else 0)
-                         + (outputs * after[0] * after[1] if r.get("unit_bias") else 0)
-                         + (2 * outputs if r.get("batch_norm") else 0))
+            op.params = (
+                op.n * op.k * op.copies
+                + (outputs if r.get("bias") else 0)
+                + (outputs * after[0] * after[1] if r.get("unit_bias") else 0)
+                + (2 * outputs if r.get("batch_norm") else 0)
+            )
             op.kept = plan.activation_bytes * read
         op.live = plan.activation_bytes * (read + written)
         op.traffic = op.live + plan.weight_bytes * op.params
@@ -47,7 +53,8 @@ def forward(f):
 
 
 def normalise(f, r, written, share):
-    """Folded into the convolution for inference. Training needs the statistics of the batch before it can normalise."""
+    """Folded into the convolution for inference. Training needs the statistics of the batch before it can
+    normalise."""
     if not r.get("batch_norm") or (f.plan.fused and not f.training):
         return
     op = emit(f.ops, "stream", "convolution", "batch_norm", share)

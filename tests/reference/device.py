@@ -22,7 +22,8 @@ def capacity_of(hardware):
 
 
 def memory_level(hardware, weights):
-    """Memory that a model of `weights` bytes works from: SRAM where it fits, else flash where there is one, else main."""
+    """Memory that a model of `weights` bytes works from: SRAM where it fits, else flash where there is one,
+    else main."""
     m = hardware.get("memory", {})
     capacity = capacity_of(hardware)
     if capacity is None:
@@ -114,7 +115,9 @@ def fleet_of(hardware, devices=1, per_node=None, intra_bandwidth=None, fabric_ba
     if intra_bandwidth:
         node["intra_node_bandwidth"] = intra_bandwidth
     fabric = {"bandwidth": fabric_bandwidth} if fabric_bandwidth else None
-    return SimpleNamespace(hardware=hardware, node=node, nodes=devices / per_node, devices=devices, fabric=fabric)
+    return SimpleNamespace(
+        hardware=hardware, node=node, nodes=devices / per_node, devices=devices, fabric=fabric
+    )
 
 
 def cluster(name):
@@ -122,38 +125,58 @@ def cluster(name):
     c = entry("cluster", name)
     node = entry("node", c["node"])
     devices = c["node_count"] * node["accelerators_per_node"]
-    return SimpleNamespace(hardware=entry("hardware", node["accelerator"]), node=node, nodes=c["node_count"], devices=devices,
-                           fabric=entry("fabric", c["fabric"]))
+    return SimpleNamespace(
+        hardware=entry("hardware", node["accelerator"]),
+        node=node,
+        nodes=c["node_count"],
+        devices=devices,
+        fabric=entry("fabric", c["fabric"]),
+    )
 
 
 def links_view(fleet, phase):
     """The two levels of network of a device; bandwidths are one way, per device."""
     hardware, node, fabric = fleet.hardware, fleet.node, fleet.fabric or {}
     l = SimpleNamespace(per_node=node["accelerators_per_node"])
-    l.intra_bandwidth = node.get("intra_node_bandwidth") or get(hardware, "device_link.bandwidth") or get(
-        hardware, "host_link.bandwidth", default("host_bandwidth"))
+    l.intra_bandwidth = (
+        node.get("intra_node_bandwidth")
+        or get(hardware, "device_link.bandwidth")
+        or get(hardware, "host_link.bandwidth", default("host_bandwidth"))
+    )
     l.intra_latency = get(hardware, "device_link.latency", default("intra_latency"))
     # Between nodes: the slower of adapter and port, of which a device has its share.
     port = fabric.get("bandwidth", default("fabric_bandwidth"))
     adapter = min(node.get("nic_bandwidth", port), port)
-    l.inter_bandwidth = adapter * (node.get("nics_per_node", l.per_node) / l.per_node) / fabric.get("oversubscription", 1)
+    l.inter_bandwidth = (
+        adapter * (node.get("nics_per_node", l.per_node) / l.per_node) / fabric.get("oversubscription", 1)
+    )
     l.inter_latency = fabric.get("latency", default("inter_latency"))
     set_collectives(l, hardware, phase)
     return l
 
 
 def set_collectives(l, hardware, phase):
-    """Constants of the collectives inside a node. Serving engines bring all-reduce kernels of their own ("direct")."""
+    """Constants of the collectives inside a node. Serving engines bring all-reduce kernels of their own
+    ("direct")."""
+
     def of(name, convention):
         return get(hardware, "collectives." + name, default(convention))
 
     l.share = get(hardware, "efficiency.link", default("link_share"))
     l.peers = get(hardware, "device_link.peers", 1)
-    l.launch, l.hop, l.sync = of("launch", "collective_launch"), of("hop", "collective_hop"), of("sync", "collective_sync")
-    l.low_latency_share, l.copy_ratio = of("low_latency_share", "low_latency_share"), of("copy_ratio", "copy_ratio")
+    l.launch, l.hop, l.sync = (
+        of("launch", "collective_launch"),
+        of("hop", "collective_hop"),
+        of("sync", "collective_sync"),
+    )
+    l.low_latency_share, l.copy_ratio = of("low_latency_share", "low_latency_share"), of(
+        "copy_ratio", "copy_ratio"
+    )
     l.pair_share, l.switch_share = of("pair_share", "pair_share"), of("switch_share", "switch_share")
     l.switch_start = of("switch_start", "switch_start") if l.switch_share > 0 else 0.0
     l.direct = phase in ("prefill", "decode")
     if l.direct:
         l.direct_start, l.direct_hop = of("direct_start", "direct_start"), of("direct_hop", "direct_hop")
-        l.direct_second, l.direct_share = of("direct_second", "direct_second"), of("direct_share", "direct_share")
+        l.direct_second, l.direct_share = of("direct_second", "direct_second"), of(
+            "direct_share", "direct_share"
+        )

@@ -1,7 +1,8 @@
 """A replica that batches in flight: requests join and leave a running batch between two passes; steady state.
 
-With pp pipeline stages the running requests are divided over m = min(pp, running) lanes, one on each stage. A lane is a
-batch of its own that goes round all stages: a step of it has running / m requests and brings its own prompts.
+With pp pipeline stages the running requests are divided over m = min(pp, running) lanes, one on each stage. A
+lane is a batch of its own that goes round all stages: a step of it has running / m requests and brings its
+own prompts.
 """
 
 import math
@@ -29,7 +30,9 @@ class OperatorPasses:
         self.prompt_device = SimpleNamespace(**vars(self.device))
         # A prompt's pass is no captured graph: some engines launch its operators one by one.
         self.prompt_device.issue = engine.get("prefill_issue", self.device.issue)
-        fleet = device.fleet_of(s.device, s.tp_size * s.pp_size * s.ep_size, s.tp_size * s.pp_size * s.ep_size)
+        fleet = device.fleet_of(
+            s.device, s.tp_size * s.pp_size * s.ep_size, s.tp_size * s.pp_size * s.ep_size
+        )
         self.links = device.links_view(fleet, "decode")
 
     def plan(self, phase, batch, new_tokens, context):
@@ -41,7 +44,9 @@ class OperatorPasses:
         return plan
 
     def prefill(self, prompts, new_tokens, context):
-        return serving.run_pass(self.h, self.plan("prefill", prompts, new_tokens, context), self.prompt_device, self.links).total
+        return serving.run_pass(
+            self.h, self.plan("prefill", prompts, new_tokens, context), self.prompt_device, self.links
+        ).total
 
     def step(self, requests, context):
         return serving.run_pass(self.h, self.plan("decode", requests, 1, context), self.device, self.links)
@@ -67,8 +72,11 @@ class OperatorPasses:
         plan = self.plan("decode", self.s.ep_size, 1, tokens)
         import operators
         import passes
+
         ops = operators.forward(self.h, plan)
-        held = sum(passes.totals_of(ops, blocks, []).state for blocks in passes.blocks_of_stages(self.h, plan))
+        held = sum(
+            passes.totals_of(ops, blocks, []).state for blocks in passes.blocks_of_stages(self.h, plan)
+        )
         return held * self.s.tp_size
 
 
@@ -89,7 +97,9 @@ class TextbookPasses:
 
     def decode(self, requests, context):
         kv = self.cache(context) * math.ceil(requests)
-        return textbook.decode_pass(self.weights / self.share, kv / self.share, self.level.bandwidth, self.t.layers)
+        return textbook.decode_pass(
+            self.weights / self.share, kv / self.share, self.level.bandwidth, self.t.layers
+        )
 
     def kernels(self, requests, context):
         return self.decode(requests, context) / self.s.pp_size  # nothing is known of gaps
@@ -114,8 +124,8 @@ class Steady:
         self.fresh = s.seq_len - s.cached_prefix_len
         self.chunks = math.ceil(self.fresh / self.chunk)
         self.together = max(1, math.floor(self.chunk / self.fresh))  # prompts of one pass
-        self.context = s.seq_len + (s.output_tokens + 1) / 2        # token i of n sees the prompt and i tokens
-        self.steps = max(1, s.output_tokens - 1)                    # the first token comes with the prompt
+        self.context = s.seq_len + (s.output_tokens + 1) / 2  # token i of n sees the prompt and i tokens
+        self.steps = max(1, s.output_tokens - 1)  # the first token comes with the prompt
 
     def lanes(self, running):
         return max(1.0, min(self.s.pp_size, running))
@@ -130,17 +140,19 @@ class Steady:
         return math.hypot(time, host) if self.engine.get("beside") else time + host
 
     def prompt_pass(self, prompts):
-        """Device time of a pass of `prompts` prompts a rank: of a chunk of them where they are longer than that."""
+        """Device time of a pass of `prompts` prompts a rank: of a chunk of them where they are longer than
+        that."""
         total = 0.0
         for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
             total += self.passes.prefill(prompts * self.s.ep_size, new, held)
         return total / self.chunks
 
     def step(self, running, others):
-        """Mean step with `running` requests of which `others` bring a prompt every `steps` steps (yu2022orca, section 4).
+        """Mean step with `running` requests of which `others` bring a prompt every `steps` steps (yu2022orca,
+        section 4).
 
-        One token for every running request while a lane goes round: its own step. With fewer requests than stages a lane
-        has one request, which still has all stages before it.
+        One token for every running request while a lane goes round: its own step. With fewer requests than
+        stages a lane has one request, which still has all stages before it.
         """
         lanes, ranks = self.lanes(running), self.s.ep_size
         running, others = running / lanes, others / lanes
@@ -154,7 +166,9 @@ class Steady:
         share = min(1.0, often)  # of the steps, those that have prompts
         # What a step brings in more prompts or chunks than one pass takes, further passes take.
         prompt = self.prompt_pass(min(max(t.prompts, 1), self.together)) * max(1.0, often / self.together)
-        if mixed:  # weights are read and kernels launched once; the running requests add what they add to a step
+        if (
+            mixed
+        ):  # weights are read and kernels launched once; the running requests add what they add to a step
             prompt += max(t.device - self.passes.decode(max(ranks, 1), self.context), 0.0)
         t.decode_pass = self.with_host(t.device, running / ranks)
         t.prompt_pass = self.with_host(prompt, running / ranks)
@@ -172,7 +186,9 @@ class Steady:
 
 
 def running_at(rate, steady, most):
-    """Little's law, running = rate steps itl(running), by bisection; twice `most` where the replica cannot keep up."""
+    """Little's law, running = rate steps itl(running), by bisection; twice `most` where the replica cannot
+    keep up."""
+
     def missing(n):
         return n - rate * steady.steps * steady.step(n, n).itl
 
@@ -191,13 +207,14 @@ def running_at(rate, steady, most):
 
 
 def first_token(s, engine, steady, step, rate, running, out):
-    """An arrival at a random moment waits for the rest of the pass under way, E[t^2] / 2 E[t] (kleinrock1975queueing,
-    section 5.2), then for its own pass, which it shares with those that came meanwhile. A lane is a queue of its own."""
+    """An arrival at a random moment waits for the rest of the pass under way, E[t^2] / 2 E[t]
+    (kleinrock1975queueing, section 5.2), then for its own pass, which it shares with those that came
+    meanwhile. A lane is a queue of its own."""
     lanes = steady.lanes(running)
     rate, running = rate / lanes, running / lanes
     ranks, request_time = s.ep_size, engine["request_time"]
     busy = min(1.0, running) if s.arrival_rate else min(max(running - 1, 0.0), 1.0)  # others must be there
-    around = step.mean_pass * (1 + step.pass_cv ** 2)  # the pass around a random moment
+    around = step.mean_pass * (1 + step.pass_cv**2)  # the pass around a random moment
     crowd = (1 - step.prompt_passes) * min(1.0, rate / ranks * around) if busy > 0 else 0.0
     lookahead = engine.get("lookahead", 0)
     late = step.prompt_pass * (steady.chunks - 1) + step.decode_pass * lookahead + request_time
@@ -205,7 +222,7 @@ def first_token(s, engine, steady, step, rate, running, out):
     prompt = steady.prompt_pass(steady.together) * steady.chunks / steady.together
     waiting = max(1.0, running / ranks)
     burst = prompt * 0.5 * (waiting + min(steady.together, waiting)) + request_time
-    mean = step.mean_pass * busy * 0.5 * (1 + step.pass_cv ** 2) + step.prompt_pass * (1 + crowd) + late
+    mean = step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2) + step.prompt_pass * (1 + crowd) + late
     if steady.in_step() and running > 1:
         own = step.prompt_pass * steady.chunks
         mean = own * (2 + lookahead) + request_time if engine["mixed"] else burst
@@ -223,8 +240,8 @@ def first_token(s, engine, steady, step, rate, running, out):
 
 
 def separate_first_token(s, engine, steady, passes, step, rate, running, out):
-    """Prompts on workers of their own: they queue there, their cache moves, and no step is stopped (zhong2024distserve,
-    section 3). Returns the rate of requests that come through."""
+    """Prompts on workers of their own: they queue there, their cache moves, and no step is stopped
+    (zhong2024distserve, section 3). Returns the rate of requests that come through."""
     prompt = steady.prompt_pass(1) * steady.chunks
     out["prompt_pass"] = prompt
     out["kv_transfer_time"] = passes.cache(s.seq_len) / s.network_bandwidth
@@ -237,21 +254,50 @@ def separate_first_token(s, engine, steady, passes, step, rate, running, out):
     if not line.stable:
         return rate
     rest = step.decode_pass * 0.5 * min(1.0, running)
-    fixed = prompt + out["kv_transfer_time"] + rest + step.decode_pass * engine.get("lookahead", 0) + engine["request_time"]
+    fixed = (
+        prompt
+        + out["kv_transfer_time"]
+        + rest
+        + step.decode_pass * engine.get("lookahead", 0)
+        + engine["request_time"]
+    )
     out["ttft"] = fixed + line.wait_mean
     out["p50_ttft"] = fixed + queueing.wait_quantile(line, 0.5)
     out["p99_ttft"] = fixed + queueing.wait_quantile(line, 0.99)
     if s.target_ttft:
         spare = s.target_ttft - fixed
-        out["slo_attainment"] = 0.0 if spare < 0 else 1 - line.waits * math.exp(-spare / max(line.wait_given, prompt * 1e-9))
+        out["slo_attainment"] = (
+            0.0 if spare < 0 else 1 - line.waits * math.exp(-spare / max(line.wait_given, prompt * 1e-9))
+        )
     return rate
 
 
 REQUEST = dict(
-    seq_len=2048, output_tokens=128, arrival_rate=None, concurrency=None, max_batch_size=None, num_requests=None,
-    equal_lengths=False, engine=None, cached_prefix_len=0, prefill_chunk_tokens=None, page_tokens=16, kv_share=None,
-    precision=None, kv_precision=None, weight_bits=None, efficiency=None, tp_size=1, pp_size=1, ep_size=1,
-    prefill_replicas=None, network_bandwidth=100e9, target_ttft=None, target_itl=None, fidelity=None)
+    seq_len=2048,
+    output_tokens=128,
+    arrival_rate=None,
+    concurrency=None,
+    max_batch_size=None,
+    num_requests=None,
+    equal_lengths=False,
+    engine=None,
+    cached_prefix_len=0,
+    prefill_chunk_tokens=None,
+    page_tokens=16,
+    kv_share=None,
+    precision=None,
+    kv_precision=None,
+    weight_bits=None,
+    efficiency=None,
+    tp_size=1,
+    pp_size=1,
+    ep_size=1,
+    prefill_replicas=None,
+    network_bandwidth=100e9,
+    target_ttft=None,
+    target_itl=None,
+    fidelity=None,
+)
 
 
 def answer(**asked):
@@ -285,10 +331,19 @@ def answer(**asked):
     # A request does not wait for its own prompt between two of its own tokens.
     step = steady.step(running, running - 1 if s.concurrency else running)
     lane = running / steady.lanes(running)
-    out.update(running_requests=running, itl=step.itl, decode_pass=step.decode_pass, prompt_pass=step.prompt_pass,
-               host_time=steady.host(lane / s.ep_size), prompts_per_step=step.prompts, prefill_share=step.prompt_share)
+    out.update(
+        running_requests=running,
+        itl=step.itl,
+        decode_pass=step.decode_pass,
+        prompt_pass=step.prompt_pass,
+        host_time=steady.host(lane / s.ep_size),
+        prompts_per_step=step.prompts,
+        prefill_share=step.prompt_share,
+    )
     often = step.prompt_passes > 0.01
-    out["p99_itl"] = step.prompt_pass + (0 if engine["mixed"] else step.decode_pass) if often else step.decode_pass
+    out["p99_itl"] = (
+        step.prompt_pass + (0 if engine["mixed"] else step.decode_pass) if often else step.decode_pass
+    )
     out["kv_cache_size"] = passes.cache(held) * running
     rate = s.arrival_rate or running / (steady.steps * step.itl)
     if out["is_stable"]:

@@ -14,7 +14,8 @@ from zoo import BYTES, default, get
 
 
 def operator(s):
-    """Every operator in turn. A decoder generates one token of each sequence; other models process all of their input."""
+    """Every operator in turn. A decoder generates one token of each sequence; other models process all of
+    their input."""
     h, plan = model.model_view(s.workload), serving_plan(s.precision)
     plan.phase = "decode" if h.architecture == "decoder" else "inference"
     plan.batch = s.batch
@@ -31,8 +32,9 @@ def operator(s):
     out = SimpleNamespace(compute=whole.compute_bound, memory_bound=whole.memory_bound)
     out.overhead = whole.overhead + device.dispatch
     out.latency = whole.exposed(plan, blocks) + device.dispatch
-    out.memory = memory.serving_memory(plan.weight_bytes * (totals.dense_params + totals.expert_params), totals.state,
-                                       totals.live, device)
+    out.memory = memory.serving_memory(
+        plan.weight_bytes * (totals.dense_params + totals.expert_params), totals.state, totals.live, device
+    )
     spill = spill_time(out, whole.traffic, device)
     out.memory_bound += spill
     out.latency += spill
@@ -43,8 +45,8 @@ def operator(s):
 
 
 def spill_time(out, traffic, device):
-    """Of the weights and the cache that do not fit a pass fetches the share that it reads, over the host link and ahead of
-    the kernels: only what takes longer than the pass is waited for."""
+    """Of the weights and the cache that do not fit a pass fetches the share that it reads, over the host link
+    and ahead of the kernels: only what takes longer than the pass is waited for."""
     missing = max(out.memory.total - out.memory.capacity, 0.0)
     held = out.memory.weights + out.memory.kv_cache
     if missing == 0 or held == 0:
@@ -62,8 +64,17 @@ def by_hand(s):
     level = memory_level(hardware, weights)
     efficiency = default("textbook_efficiency") if s.efficiency is None else s.efficiency
     peak = rate_at(hardware, s.precision)
-    node = textbook.roofline_pass(t.work, weights, s.batch, efficiency, t.layers, 1, peak, level.bandwidth,
-                                  get(hardware, "dispatch_overhead", default("dispatch_overhead")))
+    node = textbook.roofline_pass(
+        t.work,
+        weights,
+        s.batch,
+        efficiency,
+        t.layers,
+        1,
+        peak,
+        level.bandwidth,
+        get(hardware, "dispatch_overhead", default("dispatch_overhead")),
+    )
     kv = 0.0
     if w["architecture"] == "decoder" and model.has_shape(w):
         kv = memory.cache_bytes(model.model_view(w), s.seq_len, s.batch, kv_bytes(s.precision))

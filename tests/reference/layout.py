@@ -22,8 +22,9 @@ def divide(s):
 
 
 def by_default(s):
-    """All sequences of an accumulation step at once, or as few parts as a device has the memory for; of equal size where up
-    to 16 more make them so. A pipeline wants many: each has one sequence for an expert-parallel rank."""
+    """All sequences of an accumulation step at once, or as few parts as a device has the memory for; of equal
+    size where up to 16 more make them so. A pipeline wants many: each has one sequence for an expert-parallel
+    rank."""
     sequences = math.ceil(math.ceil(s.local_batch / s.accumulation) / s.ep)  # of a rank
     if s.pp > 1:
         return sequences * s.accumulation

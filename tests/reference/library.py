@@ -1,22 +1,51 @@
-"""The same scenarios asked of the library, through its Python package; answers in base units under the names of
-scenario.py. This is the one file of the folder that knows the library."""
+"""The same scenarios asked of the library, through its Python package; answers in base units under the names
+of scenario.py. This is the one file of the folder that knows the library."""
 
 import mlsysim
 from mlsysim import Fleet, NetworkFabric, Node, Q_
 
-UNITS = ["s", "B", "token/s", "sample/s", "FLOP/B", "J", "USD", "gCO2e", "L", "USD/token", "J/token", "gCO2e/token",
-         "request/s"]
+UNITS = [
+    "s",
+    "B",
+    "token/s",
+    "sample/s",
+    "FLOP/B",
+    "J",
+    "USD",
+    "gCO2e",
+    "L",
+    "USD/token",
+    "J/token",
+    "gCO2e/token",
+    "request/s",
+]
 
 RENAMED = {
-    "step_latency_total": "step_latency", "pipeline_bubble_latency": "pipeline_bubble",
-    "effective_throughput": "fleet_throughput", "dp_communication_latency": "dp_communication",
-    "tp_communication_latency": "tp_communication", "ep_communication_latency": "ep_communication",
-    "cp_communication_latency": "cp_communication", "pp_communication_latency": "pp_communication",
-    "communication_latency": "communication", "exposed_communication_latency": "exposed_communication",
+    "step_latency_total": "step_latency",
+    "pipeline_bubble_latency": "pipeline_bubble",
+    "effective_throughput": "fleet_throughput",
+    "dp_communication_latency": "dp_communication",
+    "tp_communication_latency": "tp_communication",
+    "ep_communication_latency": "ep_communication",
+    "cp_communication_latency": "cp_communication",
+    "pp_communication_latency": "pp_communication",
+    "communication_latency": "communication",
+    "exposed_communication_latency": "exposed_communication",
     "host_transfer_latency": "host_transfer",
-    "carbon_footprint": "macro.carbon", "energy": "macro.energy", "water": "macro.water",
+    "carbon_footprint": "macro.carbon",
+    "energy": "macro.energy",
+    "water": "macro.water",
 }
-MACRO = ["tco", "capex", "energy_cost", "maintenance", "pue", "cost_per_token", "energy_per_token", "carbon_per_token"]
+MACRO = [
+    "tco",
+    "capex",
+    "energy_cost",
+    "maintenance",
+    "pue",
+    "cost_per_token",
+    "energy_per_token",
+    "carbon_per_token",
+]
 
 
 def number(value):
@@ -41,7 +70,12 @@ def zoo_names(asked):
         options["hardware"] = mlsysim.Hardware[options["hardware"]]
     if options.get("fleet"):
         options["fleet"] = mlsysim.Systems.Clusters[options["fleet"]]
-    for name, unit in (("intra_node_bw", "B/s"), ("fabric_bandwidth", "B/s"), ("kwh_price", "USD/J"), ("unit_cost", "USD")):
+    for name, unit in (
+        ("intra_node_bw", "B/s"),
+        ("fabric_bandwidth", "B/s"),
+        ("kwh_price", "USD/J"),
+        ("unit_cost", "USD"),
+    ):
         if options.get(name) is not None:
             options[name] = Q_(options[name], unit)
     if options.get("draft_model"):
@@ -72,8 +106,14 @@ def card_of(asked):
     options = zoo_names(asked)
     if "fleet" in options:
         options["fleet_obj"] = options.pop("fleet")
-    card = mlsysim.SystemEvaluator.evaluate("reference", options.pop("workload"), options.pop("hardware", None),
-                                            options.pop("batch_size", 1), options.pop("precision", None), **options)
+    card = mlsysim.SystemEvaluator.evaluate(
+        "reference",
+        options.pop("workload"),
+        options.pop("hardware", None),
+        options.pop("batch_size", 1),
+        options.pop("precision", None),
+        **options,
+    )
     out = {}
     for name, value in card.performance.metrics.items():
         out["energy" if name == "energy" else RENAMED.get(name, name)] = number(value)
@@ -125,7 +165,12 @@ def number_or_none(value):
 def in_flight(**asked):
     """A replica that batches in flight; what the library does not know is left out."""
     options = zoo_names(asked)
-    for name, unit in (("arrival_rate", "request/s"), ("network_bandwidth", "B/s"), ("target_ttft", "s"), ("target_itl", "s")):
+    for name, unit in (
+        ("arrival_rate", "request/s"),
+        ("network_bandwidth", "B/s"),
+        ("target_ttft", "s"),
+        ("target_itl", "s"),
+    ):
         if name in options:
             options[name] = Q_(options[name], unit)
     result = mlsysim.InFlightBatchingModel.solve(**options).dict()
@@ -134,8 +179,12 @@ def in_flight(**asked):
 
 def answer(**asked):
     mode, out = card_of(asked)
-    working = min(1.0, asked.get("batch_size", 1) / out.get("replicas", 1.0))  # replicas that have a sequence at all
+    working = min(
+        1.0, asked.get("batch_size", 1) / out.get("replicas", 1.0)
+    )  # replicas that have a sequence at all
     for name, value in details_of(mode, asked, out).items():
-        if name not in out and not (mode == "serve" and name not in ("utilization", "prefill_chunks", "prefill_chunk_time")):
+        if name not in out and not (
+            mode == "serve" and name not in ("utilization", "prefill_chunks", "prefill_chunk_time")
+        ):
             out[name] = value * working if name == "utilization" and mode == "serve" else value
     return out

@@ -24,8 +24,17 @@ def electricity_price(grid):
     return default("electricity_price") if known is None else known
 
 
-def macro(fleet, utilization, days, tokens_per_second=0.0, grid=None, datacenter=None, kwh_price=None, unit_cost=None,
-          infrastructure=1.0):
+def macro(
+    fleet,
+    utilization,
+    days,
+    tokens_per_second=0.0,
+    grid=None,
+    datacenter=None,
+    kwh_price=None,
+    unit_cost=None,
+    infrastructure=1.0,
+):
     """`fleet`: hardware and devices. Prices in USD, USD/J; energies in J."""
     hardware, period = fleet.hardware, days * DAY
     if get(hardware, "power.tdp") is None:
@@ -38,10 +47,11 @@ def macro(fleet, utilization, days, tokens_per_second=0.0, grid=None, datacenter
     it_energy = 0.0
     for _ in range(int(fleet.devices)):
         it_energy += device_energy(hardware, utilization, period)
-    out.energy = it_energy * out.pue                          # of the facility (barroso2018datacenter)
-    out.water = it_energy * wue                               # WUE is per IT energy (greengrid2011wue)
+    out.energy = it_energy * out.pue  # of the facility (barroso2018datacenter)
+    out.water = it_energy * wue  # WUE is per IT energy (greengrid2011wue)
 
-    # Manufacture is spread evenly over the lifetime (gupta2022act, eq. 1); operation at the grid's mean intensity.
+    # Manufacture is spread evenly over the lifetime (gupta2022act, eq. 1); operation at the grid's mean
+    # intensity.
     life = default("amortization_years") * YEAR
     embodied = get(hardware, "embodied_carbon", 0.0) * fleet.devices * period / life
     out.carbon = out.energy * entry("grid", grid)["carbon_intensity"] + embodied

@@ -11,8 +11,11 @@ def has_shape(workload):
     if workload["architecture"] == "cnn":
         return bool(workload.get("convolution"))
     s = workload.get("shape", {})
-    return (workload["architecture"] in ("decoder", "encoder") and all(s.get(k) for k in ("layers", "hidden", "heads"))
-            and bool(s.get("ffn") or get(workload, "moe.expert_ffn")))
+    return (
+        workload["architecture"] in ("decoder", "encoder")
+        and all(s.get(k) for k in ("layers", "hidden", "heads"))
+        and bool(s.get("ffn") or get(workload, "moe.expert_ffn"))
+    )
 
 
 def is_moe(workload):
@@ -37,7 +40,9 @@ def model_view(w):
     h.norm_vectors = 2 if s.get("norm_biases") else 1
     h.norms_per_layer = s.get("norms_per_layer", 2)
     h.edge_norms = (1 if s.get("final_norm", True) else 0) + (1 if s.get("embedding_norm") else 0)
-    h.position_rows = (w.get("max_positions", 0) if s.get("learned_positions") else 0) + s.get("token_types", 0)
+    h.position_rows = (w.get("max_positions", 0) if s.get("learned_positions") else 0) + s.get(
+        "token_types", 0
+    )
     h.pooler = 1 if s.get("pooler") else 0
     h.patch_inputs = 3 * s["patch_size"] ** 2 if s.get("patch_size") else 0
     h.outputs = s.get("classes", 0) if s.get("patch_size") else 0
@@ -62,7 +67,7 @@ def set_biases(h, s):
 
 
 def set_attention(h, w, a, extra):
-    """Which layers attend how: to everything, to a window, with a recurrent state, through latents or blocks."""
+    """Which layers attend how: to everything, a window, a recurrent state, through latents or blocks."""
     linear = w.get("linear_attention", {})
     h.linear_layers = linear.get("layers", 0)
     h.window, h.window_layers = a.get("sliding_window", 0), 0
@@ -82,7 +87,9 @@ def set_attention(h, w, a, extra):
     h.index_top_k = extra.get("index_top_k", 0)
     if a.get("kind") == "compressed":
         h.attention, h.window_layers, h.q_lora = "compressed", 0, a["q_lora_rank"]
-        h.compress4_layers, h.compress128_layers = extra.get("compress4_layers", 0), extra.get("compress128_layers", 0)
+        h.compress4_layers, h.compress128_layers = extra.get("compress4_layers", 0), extra.get(
+            "compress128_layers", 0
+        )
         h.output_rank, h.output_groups = extra["o_lora_rank"], extra["o_groups"]
 
 

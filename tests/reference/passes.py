@@ -1,4 +1,4 @@
-"""What operators come to on a pipeline stage: sums over its blocks, one after the other, and over its ends."""
+"""What operators come to on a pipeline stage: sums over its blocks, one after the other, and its ends."""
 
 import math
 from dataclasses import dataclass, fields
@@ -11,15 +11,15 @@ from price import price
 class Sum:
     """Times [s], FLOP and bytes of a set of operators on one device."""
 
-    total: float = 0.0           # one after the other
-    compute_bound: float = 0.0   # kernels whose arithmetic is the slower side
-    memory_bound: float = 0.0    # kernels whose traffic is
-    network: float = 0.0         # between devices
-    host: float = 0.0            # over the host link
-    beside_pass: float = 0.0     # of the two, what was issued ahead
+    total: float = 0.0  # one after the other
+    compute_bound: float = 0.0  # kernels whose arithmetic is the slower side
+    memory_bound: float = 0.0  # kernels whose traffic is
+    network: float = 0.0  # between devices
+    host: float = 0.0  # over the host link
+    beside_pass: float = 0.0  # of the two, what was issued ahead
     beside_product: float = 0.0  # of them, what runs piece by piece beside its product
-    overhead: float = 0.0        # launches
-    issued: float = 0.0          # host time to launch the kernels one by one
+    overhead: float = 0.0  # launches
+    issued: float = 0.0  # host time to launch the kernels one by one
     work: float = 0.0
     traffic: float = 0.0
 
@@ -54,9 +54,9 @@ class Sum:
         self.traffic += op.traffic * times
 
     def on_device(self, plan, blocks):
-        """What was issued ahead hides under a share of the kernels, except the first of the blocks' pieces, for which
-        nothing is there to hide under; pieces of collectives hide beside their products. What hides slows the kernels
-        beside it by a share of its time."""
+        """What was issued ahead hides under a share of the kernels, except the first of the blocks' pieces,
+        for which nothing is there to hide under; pieces of collectives hide beside their products. What hides
+        slows the kernels beside it by a share of its time."""
         ahead = min(self.beside_pass * (1 - 1 / blocks), self.kernels() * plan.overlap)
         hidden = ahead + self.beside_product * plan.tp_overlap
         return self.total - hidden * (1 - plan.steal)
@@ -79,14 +79,14 @@ def fullest(h, plan):
 
 
 def blocks_of_stages(h, plan):
-    """Every stage holds floor or ceil of layers / stages blocks, and all together each layer once. The last stage, which
-    holds the output head as well, is never one with a block more."""
+    """Every stage holds floor or ceil of layers / stages blocks, and all together each layer once. The last
+    stage, which holds the output head as well, is never one with a block more."""
     least, more = divmod(layers_of(h), int(plan.pp))
     return [least + 1 if stage < more else least for stage in range(int(plan.pp))]
 
 
 def price_all(ops, h, plan, device, links):
-    """The price of one execution of each operator. The power limit sees all executions on the fullest stage."""
+    """The price of one execution of each operator. The power limit sees all of the fullest stage's."""
     prices = []
     for op in ops:
         executions = op.share * (fullest(h, plan) if op.place == "block" else 1)
@@ -118,10 +118,18 @@ def sum_stage(ops, prices, run, blocks, places, device):
 
 
 def totals_of(ops, blocks, places):
-    """Weights, activations and state of the forward operators on a stage. The mean block: a kind of layer that the stage
-    has less than once counts in part."""
-    t = SimpleNamespace(dense_params=0.0, expert_params=0.0, work=0.0, weight_work=0.0, kept=0.0, block_again=0.0, live=0.0,
-                        state=0.0)
+    """Weights, activations and state of the forward operators on a stage. The mean block: a kind of layer
+    that the stage has less than once counts in part."""
+    t = SimpleNamespace(
+        dense_params=0.0,
+        expert_params=0.0,
+        work=0.0,
+        weight_work=0.0,
+        kept=0.0,
+        block_again=0.0,
+        live=0.0,
+        state=0.0,
+    )
     for op in ops:
         if op.run != "forward" or not (op.place == "block" or op.place in places):
             continue

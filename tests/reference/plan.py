@@ -8,11 +8,42 @@ from zoo import BYTES, default
 def whole_model():
     """One sequence of one token on one device, 16 bits everywhere, nothing special."""
     return SimpleNamespace(
-        phase="prefill", tp=1, pp=1, dp=1, ep=1, cp=1, shards=0, virtual_stages=1, batch=1, microbatches=1, new_tokens=1,
-        context=1, weight_bytes=2, gradient_bytes=0, state_bytes=0, activation_bytes=2, kv_bytes=2, trainable=1, recomputed=1,
-        overlap=0.0, tp_overlap=0.0, steal=0.0, offload_weights=0.0, offload_activations=0.0, offload_states=0.0,
-        exchange_bucket=default("exchange_bucket"), recomputation="none", schedule="1f1b", zero_stage=0,
-        sequence_parallel=False, kernel="fused", dropout=False, fused=True, narrow=False, prefetch=True)
+        phase="prefill",
+        tp=1,
+        pp=1,
+        dp=1,
+        ep=1,
+        cp=1,
+        shards=0,
+        virtual_stages=1,
+        batch=1,
+        microbatches=1,
+        new_tokens=1,
+        context=1,
+        weight_bytes=2,
+        gradient_bytes=0,
+        state_bytes=0,
+        activation_bytes=2,
+        kv_bytes=2,
+        trainable=1,
+        recomputed=1,
+        overlap=0.0,
+        tp_overlap=0.0,
+        steal=0.0,
+        offload_weights=0.0,
+        offload_activations=0.0,
+        offload_states=0.0,
+        exchange_bucket=default("exchange_bucket"),
+        recomputation="none",
+        schedule="1f1b",
+        zero_stage=0,
+        sequence_parallel=False,
+        kernel="fused",
+        dropout=False,
+        fused=True,
+        narrow=False,
+        prefetch=True,
+    )
 
 
 def kv_bytes(precision, kv_precision=None):
@@ -32,8 +63,8 @@ def serving_plan(precision, kv_precision=None):
 
 
 def training_plan(precision, optimizer):
-    """Formats below 16 bits are those of the arithmetic: weights and gradients stay at 16. Adam keeps two moments in fp32,
-    and beside weights narrower than that a master copy (micikevicius2018mixed)."""
+    """Formats below 16 bits are those of the arithmetic: weights and gradients stay at 16. Adam keeps two
+    moments in fp32, and beside weights narrower than that a master copy (micikevicius2018mixed)."""
     plan = whole_model()
     b = max(BYTES[precision], 2)
     plan.phase = "training"

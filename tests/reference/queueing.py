@@ -7,7 +7,8 @@ FULL = 0.999999  # load above which a line has no steady state
 
 
 def erlang_c(servers, load):
-    """Probability that an arrival finds all servers busy (erlang1917): the loss formula's recursion, then the delay."""
+    """Probability that an arrival finds all servers busy (erlang1917): the loss formula's recursion, then the
+    delay."""
     blocked = 1.0
     for k in range(1, int(servers) + 1):
         blocked = load * blocked / (k + load * blocked)
@@ -16,12 +17,13 @@ def erlang_c(servers, load):
 
 
 def line_of(load, servers, service, arrival_cv, service_cv):
-    """Equal servers, general arrivals and service: the two-moment interpolation (allencunneen1990, section 5.4)."""
+    """Equal servers, general arrivals and service: the two-moment interpolation (allencunneen1990, section
+    5.4)."""
     line = SimpleNamespace(stable=load / servers <= FULL)
     if line.stable:
         busy = max(load / servers, 1e-9)
         line.waits = erlang_c(servers, busy * servers)
-        line.wait_given = service * (arrival_cv ** 2 + service_cv ** 2) / 2 / (servers * (1 - busy))
+        line.wait_given = service * (arrival_cv**2 + service_cv**2) / 2 / (servers * (1 - busy))
         line.wait_mean = line.waits * line.wait_given
     return line
 
@@ -32,8 +34,8 @@ def wait_quantile(line, share):
 
 
 def rest_by(t, step, busy):
-    """Share of the arrivals that wait no longer than `t` for the pass under way: residual life of a mixture of two kinds of
-    passes (kleinrock1975queueing, section 5.2)."""
+    """Share of the arrivals that wait no longer than `t` for the pass under way: residual life of a mixture
+    of two kinds of passes (kleinrock1975queueing, section 5.2)."""
     if t < 0:
         return 0.0
     share = step.prompt_passes
@@ -43,7 +45,8 @@ def rest_by(t, step, busy):
 
 
 def first_token_by(t, step, crowd, busy, late):
-    """Share of the requests that have their first token by `t`: k others share the own pass, Poisson with mean `crowd`."""
+    """Share of the requests that have their first token by `t`: k others share the own pass, Poisson with
+    mean `crowd`."""
     total, weight = 0.0, math.exp(-crowd)
     for k in range(60):
         total += weight * rest_by(t - late - step.prompt_pass * (1 + k), step, busy)

@@ -2,11 +2,11 @@
 
 
 def flow_shop(times):
-    """times[unit][stage]: every stage takes the units in order, and a unit visits the stages in order (johnson1954).
-    Returns when the last unit leaves the last stage."""
+    """times[unit][stage]: every stage takes the units in order, and a unit visits the stages in order
+    (johnson1954). Returns when the last unit leaves the last stage."""
     free = [0.0] * len(times[0])  # when each stage is done with what it has
     for unit in times:
-        ready = 0.0               # when the unit has left the stage before
+        ready = 0.0  # when the unit has left the stage before
         for stage, time in enumerate(unit):
             ready = max(ready, free[stage]) + time
             free[stage] = ready
@@ -14,8 +14,8 @@ def flow_shop(times):
 
 
 def round_robin(lanes, steps, stage_times):
-    """`lanes` groups of requests go round the stages `steps` times, each as soon as it is back. Returns the mean time of a
-    round in the second half, when the pipeline is full."""
+    """`lanes` groups of requests go round the stages `steps` times, each as soon as it is back. Returns the
+    mean time of a round in the second half, when the pipeline is full."""
     free = [0.0] * len(stage_times)
     back = [0.0] * lanes
     ends = []
@@ -30,8 +30,8 @@ def round_robin(lanes, steps, stage_times):
 
 
 def orders_1f1b(stages, microbatches):
-    """What each stage does in turn: forwards until the pipeline is full, then one forward, one backward, then the rest
-    (narayanan2021megatron, section 2.2)."""
+    """What each stage does in turn: forwards until the pipeline is full, then one forward, one backward, then
+    the rest (narayanan2021megatron, section 2.2)."""
     orders = []
     for stage in range(stages):
         ahead = min(stages - 1 - stage, microbatches)
@@ -50,8 +50,8 @@ def orders_gpipe(stages, microbatches):
 
 
 def play(orders, forward, backward):
-    """Plays the orders: a forward needs that of the stage before, a backward that of the stage behind. forward[stage] and
-    backward[stage] are the times of one micro-batch. Returns the makespan."""
+    """Plays the orders: a forward needs that of the stage before, a backward that of the stage behind.
+    forward[stage] and backward[stage] are the times of one micro-batch. Returns the makespan."""
     stages, done, free, at = len(orders), {}, [0.0] * len(orders), [0] * len(orders)
     while any(at[stage] < len(orders[stage]) for stage in range(stages)):
         moved = False

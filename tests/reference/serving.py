@@ -1,7 +1,8 @@
-"""One replica that serves a static batch, operator by operator: time to first token, time between tokens, memory.
+"""One replica that serves a static batch, operator by operator: time to first token, time between tokens,
+memory.
 
-The batch of B sequences is divided into micro-batches of s = ceil(B / pp) sequences, of which m = ceil(B / s) are under
-way, one on each pipeline stage (narayanan2021megatron, section 2.2; pope2023inference, section 2).
+The batch of B sequences is divided into micro-batches of s = ceil(B / pp) sequences, of which m = ceil(B / s)
+are under way, one on each pipeline stage (narayanan2021megatron, section 2.2; pope2023inference, section 2).
 """
 
 import math
@@ -20,22 +21,25 @@ def micro_batches(batch, stages):
 
 
 def run_pass(h, plan, device, links):
-    """One micro-batch through all stages in turn. Each stage with its blocks and ends; every stage sends its output on.
-    The dispatch of the model is paid once."""
+    """One micro-batch through all stages in turn. Each stage with its blocks and ends; every stage sends its
+    output on. The dispatch of the model is paid once."""
     ops = operators.forward(h, plan)
     prices = passes.price_all(ops, h, plan, device, links)
     p = SimpleNamespace(ops=ops, stages=[], whole=passes.Sum())
     for stage, blocks in enumerate(passes.blocks_of_stages(h, plan)):
-        p.stages.append(passes.sum_stage(ops, prices, "forward", blocks, passes.places_of(stage, plan.pp), device))
+        p.stages.append(
+            passes.sum_stage(ops, prices, "forward", blocks, passes.places_of(stage, plan.pp), device)
+        )
         p.whole = p.whole.plus(p.stages[-1])
     p.stage_times = [stage.exposed(plan, passes.layers_of(h)) for stage in p.stages]
-    p.total = sum(p.stage_times) + device.dispatch      # P
-    p.slowest = max(p.stage_times) + device.dispatch    # q': the slowest stage paces the pipeline
+    p.total = sum(p.stage_times) + device.dispatch  # P
+    p.slowest = max(p.stage_times) + device.dispatch  # q': the slowest stage paces the pipeline
     return p
 
 
 def chunks_of(prompt, cached, chunk):
-    """Tokens that each pass of a prompt adds, and tokens that are held after it; a cached prefix is not computed."""
+    """Tokens that each pass of a prompt adds, and tokens that are held after it; a cached prefix is not
+    computed."""
     chunks, done = [], cached
     while done < prompt:
         new = min(chunk, prompt - done)
@@ -47,9 +51,9 @@ def chunks_of(prompt, cached, chunk):
 def first_token(units, m):
     """Time until the last of m micro-batches has its first token, each in the same chunks [s].
 
-    A proportionate flow shop (shakhlevich1998): the slowest stage works on all units, and the other stages are passed
-    once, by the longest unit. Exact for chunks of one length, whatever the stages; with chunks of several lengths it takes
-    the stages as equal, and is an upper bound of what they do where they are not.
+    A proportionate flow shop (shakhlevich1998): the slowest stage works on all units, and the other stages
+    are passed once, by the longest unit. Exact for chunks of one length, whatever the stages; with chunks of
+    several lengths it takes the stages as equal, and is an upper bound of what they do where they are not.
     """
     total = sum(m * unit.slowest for unit in units) + max(unit.total - unit.slowest for unit in units)
     walked = schedule.flow_shop([stage_times(unit) for _ in range(m) for unit in units])
@@ -66,7 +70,8 @@ def stage_times(unit):
 
 
 def between_tokens(step, m):
-    """A micro-batch is back for its next token when it has passed all stages and every other one had its turn [s]."""
+    """A micro-batch is back for its next token when it has passed all stages and every other one had its turn
+    [s]."""
     told = max(step.total, m * step.slowest)
     walked = schedule.round_robin(m, 60, stage_times(step))
     assert abs(walked - told) <= 1e-9 * told, (walked, told)
@@ -74,7 +79,8 @@ def between_tokens(step, m):
 
 
 def serve(h, plan, device, links, batch, prompt, cached, chunk, decode_context, final_context):
-    """`plan` has the degrees and formats; `decode_context`: mean tokens held while decoding; `final_context`: at its end."""
+    """`plan` has the degrees and formats; `decode_context`: mean tokens held while decoding; `final_context`:
+    at its end."""
     s, m = micro_batches(batch, plan.pp)
     plan.batch = s
     out = SimpleNamespace(s=s, m=m)
@@ -90,7 +96,8 @@ def serve(h, plan, device, links, batch, prompt, cached, chunk, decode_context, 
     plan.phase, plan.new_tokens, plan.context = "decode", 1, decode_context
     step = run_pass(h, plan, device, links)
     out.itl = between_tokens(step, m)
-    # Shares of all devices of a tensor-parallel rank's pipeline: their work or kernels over their peak or time.
+    # Shares of all devices of a tensor-parallel rank's pipeline: their work or kernels over their peak or
+    # time.
     prefill_work = sum(unit.whole.work for unit in units)
     out.prefill_mfu = min(1.0, m * prefill_work / (device.matrix_rate * plan.pp * out.ttft))
     out.mfu = min(1.0, m * step.whole.work / (device.matrix_rate * plan.pp * out.itl))
@@ -110,8 +117,8 @@ def largest_working_set(unit, h, plan):
 
 
 def memory_of(h, plan, device, batch, prefill_live):
-    """The most that is resident at once on the fullest stage: its weights, the caches of the whole batch at their longest,
-    the larger working set of a micro-batch."""
+    """The most that is resident at once on the fullest stage: its weights, the caches of the whole batch at
+    their longest, the larger working set of a micro-batch."""
     working = operators.forward(h, plan)
     plan.batch = batch
     held = operators.forward(h, plan)

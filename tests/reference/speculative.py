@@ -1,4 +1,5 @@
-"""Speculative decoding: a small model drafts tokens, the large one checks them in one pass. On one pipeline stage."""
+"""Speculative decoding: a small model drafts tokens, the large one checks them in one pass. On one pipeline
+stage."""
 
 import device
 import memory
@@ -12,16 +13,17 @@ from zoo import BYTES, default, entry, get
 
 
 def accepted(rate, drafted):
-    """Tokens that a check yields, 1 + a + ... + a^K: each drafted token is kept with probability a, and the check always
-    yields one of its own (leviathan2023speculative, eq. 1)."""
+    """Tokens that a check yields, 1 + a + ... + a^K: each drafted token is kept with probability a, and the
+    check always yields one of its own (leviathan2023speculative, eq. 1)."""
     expected = 0.0
     for k in range(int(drafted) + 1):
-        expected += rate ** k
+        expected += rate**k
     return expected
 
 
 def speed_up(s, a, batch, mean, final):
-    """Changes the answer `a` of a target: K steps of the draft and one check yield several tokens (theorem 3.8)."""
+    """Changes the answer `a` of a target: K steps of the draft and one check yield several tokens (theorem
+    3.8)."""
     assert s.pp_size == 1, "what a pipeline does while a draft runs is not defined"
     drafted = s.draft_tokens or default("draft_tokens")
     yields = accepted(s.draft_acceptance_rate, drafted)
@@ -55,8 +57,13 @@ def speed_up(s, a, batch, mean, final):
         a.decode_busy = a.mfu
     m = a.memory
     a.memory = memory.breakdown(
-        weights=m.weights + weights, kv_cache=m.kv_cache + cached, activations=m.activations, reserve=m.reserve,
-        fragmentation=m.fragmentation + (weights + cached) * lost, capacity=m.capacity)
+        weights=m.weights + weights,
+        kv_cache=m.kv_cache + cached,
+        activations=m.activations,
+        reserve=m.reserve,
+        fragmentation=m.fragmentation + (weights + cached) * lost,
+        capacity=m.capacity,
+    )
 
 
 def checking(s, view, links, batch, drafted, mean):

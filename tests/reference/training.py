@@ -18,7 +18,8 @@ PASSES = ["forward", "recompute", "backward", "weight_gradient", "update"]
 
 
 def share_of(batch, replicas):
-    """What the fullest replica gets of a global batch; the shares of replicas and of priced sequences that there are."""
+    """What the fullest replica gets of a global batch; the shares of replicas and of priced sequences that
+    there are."""
     each = batch / replicas
     sequences = max(1, math.ceil(each))
     return SimpleNamespace(sequences=sequences, working=min(1.0, each), filled=min(1.0, each / sequences))
@@ -33,8 +34,17 @@ def view(s):
     p.new_tokens = p.context = 1 if v.h.architecture == "cnn" else s.seq_len
     p.trainable, p.recomputation, p.recomputed = s.trainable, s.recomputation, s.recomputed_share
     p.schedule, p.sequence_parallel = s.schedule, s.sequence_parallel and s.tp > 1
-    p.kernel, p.dropout, p.fused, p.prefetch = s.attention_kernel, s.dropout, s.kernel_fusion, s.backward_prefetch
-    p.offload_weights, p.offload_activations, p.offload_states = s.offload_weights, s.offload_activations, s.offload_states
+    p.kernel, p.dropout, p.fused, p.prefetch = (
+        s.attention_kernel,
+        s.dropout,
+        s.kernel_fusion,
+        s.backward_prefetch,
+    )
+    p.offload_weights, p.offload_activations, p.offload_states = (
+        s.offload_weights,
+        s.offload_activations,
+        s.offload_states,
+    )
     p.overlap = default("overlap") if s.overlap is None else s.overlap
     p.steal = default("overlap_slowdown") if s.slowdown is None else s.slowdown
     p.tp_overlap = s.tp_overlap
@@ -42,7 +52,8 @@ def view(s):
         p.gradient_bytes = BYTES[s.gradient_precision]
     d = v.device = device_view(s.hardware, s.precision, "training")
     if BYTES[s.precision] < 2:
-        # Narrow formats are for products with weights inside the blocks; attention and the output head stay at 16 bits.
+        # Narrow formats are for products with weights inside the blocks; attention and the output head stay
+        # at 16 bits.
         p.narrow = True
         rates = rate_at(s.hardware, "bf16") / rate_at(s.hardware, s.precision)
         d.attention_share *= rates
@@ -76,13 +87,18 @@ def operators_of_step(h, plan):
 
 
 def stages_of(h, plan):
-    """The first stage, with the embedding, and the last, with the head and the fewest blocks; one where there is one."""
+    """The first stage, with the embedding, and the last, with the head and the fewest blocks; one where there
+    is one."""
     counts = passes.blocks_of_stages(h, plan)
-    return [(counts[0], passes.places_of(0, plan.pp)), (counts[-1], passes.places_of(len(counts) - 1, plan.pp))]
+    return [
+        (counts[0], passes.places_of(0, plan.pp)),
+        (counts[-1], passes.places_of(len(counts) - 1, plan.pp)),
+    ]
 
 
 def sum_passes(ops, prices, blocks, places, v):
-    """Every pass of one micro-batch on a stage, and the update. What a stage sends it sends for each model chunk."""
+    """Every pass of one micro-batch on a stage, and the update. What a stage sends it sends for each model
+    chunk."""
     stage = SimpleNamespace(blocks=blocks)
     ends = [place for place in places if place != "stage"]
     for run in PASSES:
@@ -95,7 +111,9 @@ def sum_passes(ops, prices, blocks, places, v):
     stage.forward_time = stage.forward.exposed(v.plan, blocks)
     stage.backward_time = stage.backwards.exposed(v.plan, blocks)  # under one roof of overlap
     stage.slot = stage.forward_time + stage.backward_time
-    stage.launch_wait = stage.forward.launch_wait(v.plan, blocks) + stage.backwards.launch_wait(v.plan, blocks)
+    stage.launch_wait = stage.forward.launch_wait(v.plan, blocks) + stage.backwards.launch_wait(
+        v.plan, blocks
+    )
     return stage
 
 
@@ -126,9 +144,11 @@ def step(v):
     out.bubble = bubble_of(plan, slow, fast, first)
     check_schedule(plan, slow, fast, out.slots - device.dispatch + out.bubble)
 
-    # The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the next step,
-    # except its last piece, which is not ready before the backward pass is over.
-    beside = (slow.forward.kernels() + slow.backward.kernels() + slow.weight_gradient.kernels()) * plan.overlap
+    # The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the
+    # next step, except its last piece, which is not ready before the backward pass is over.
+    beside = (
+        slow.forward.kernels() + slow.backward.kernels() + slow.weight_gradient.kernels()
+    ) * plan.overlap
     hidden = min(slow.update.beside_pass * (1 - 1 / exchanges), beside)
     out.update = slow.update.total - hidden * (1 - plan.steal)
     out.total = out.slots + out.bubble + out.update
@@ -146,9 +166,10 @@ def step(v):
 
 
 def bubble_of(plan, slow, fast, first):
-    """Every other stage must have had the first micro-batch before the slowest and the last one after: one micro-batch of
-    each, divided by the model chunks of a device (narayanan2021megatron, section 2.2). The inner stages are taken like the
-    faster end. The zero-bubble schedule fills two of three parts with weight gradients (qi2023zerobubble, section 2)."""
+    """Every other stage must have had the first micro-batch before the slowest and the last one after: one
+    micro-batch of each, divided by the model chunks of a device (narayanan2021megatron, section 2.2). The
+    inner stages are taken like the faster end. The zero-bubble schedule fills two of three parts with weight
+    gradients (qi2023zerobubble, section 2)."""
     wait = fast.slot
     if plan.schedule == "zero_bubble":
         wait = max(wait - 2 * first.weight_gradient.kernels(), 0.0)
@@ -159,8 +180,9 @@ def bubble_of(plan, slow, fast, first):
 
 
 def check_schedule(plan, slow, fast, told):
-    """Plays the schedule and compares: exact where all micro-batches pass the slowest stage last (GPipe, or 1F1B with the
-    slowest stage at the end). With the slowest stage at the front 1F1B does better, because its first forwards run ahead."""
+    """Plays the schedule and compares: exact where all micro-batches pass the slowest stage last (GPipe, or
+    1F1B with the slowest stage at the end). With the slowest stage at the front 1F1B does better, because its
+    first forwards run ahead."""
     if plan.virtual_stages > 1 or plan.schedule == "zero_bubble" or plan.pp == 1:
         return
     gpipe = plan.schedule == "gpipe"
@@ -173,8 +195,8 @@ def check_schedule(plan, slow, fast, told):
 
 
 def in_flight(plan):
-    """Micro-batches whose activations the first stage holds: with 1F1B as many as stages, with v model chunks a device
-    (pp - 1) / v more (korthikanti2022recomputation, section 4.2.3), with GPipe all."""
+    """Micro-batches whose activations the first stage holds: with 1F1B as many as stages, with v model chunks
+    a device (pp - 1) / v more (korthikanti2022recomputation, section 4.2.3), with GPipe all."""
     if plan.schedule == "gpipe":
         return plan.microbatches
     more = (plan.pp - 1) / plan.virtual_stages if plan.virtual_stages > 1 else 0
@@ -182,7 +204,7 @@ def in_flight(plan):
 
 
 def memory_of(v, ops):
-    """Memory of the fuller end of the pipeline. With 1F1B the last stage is done with a micro-batch at once."""
+    """Memory of the fuller end of the pipeline. With 1F1B the last stage holds one micro-batch."""
     h, plan = v.h, v.plan
     held = in_flight(plan)
     ends = []
@@ -193,8 +215,8 @@ def memory_of(v, ops):
 
 
 def whole_model_work(v):
-    """Arithmetic that one sequence needs: a forward pass of the undivided model and twice that for the backward pass,
-    without the weight gradients of frozen weights (chowdhery2022palm, appendix B)."""
+    """Arithmetic that one sequence needs: a forward pass of the undivided model and twice that for the
+    backward pass, without the weight gradients of frozen weights (chowdhery2022palm, appendix B)."""
     plan = SimpleNamespace(**vars(v.plan))
     plan.tp = plan.pp = plan.ep = plan.dp = plan.cp = plan.batch = 1
     totals = passes.totals_of(operators.forward(v.h, plan), passes.layers_of(v.h), ["first", "last", "stage"])
@@ -209,8 +231,14 @@ def answer(v, batch):
     out.compute = passed.compute_bound * m + update.compute_bound
     out.memory_bound = passed.memory_bound * m + update.memory_bound
     out.overhead = passed.overhead * m + update.overhead + out.launch_wait + v.device.dispatch
-    out.communication = (out.exchange + out.tensor_parallel + out.expert_parallel + out.context_parallel
-                         + out.pipeline_parallel + out.host_transfer)
+    out.communication = (
+        out.exchange
+        + out.tensor_parallel
+        + out.expert_parallel
+        + out.context_parallel
+        + out.pipeline_parallel
+        + out.host_transfer
+    )
     kernels = passed.kernels() * m + update.kernels()
     out.exposed = max(out.total - kernels - out.overhead - out.bubble, 0.0)
     out.scaling_efficiency = (passed.total - passed.network - passed.host) * m / out.total

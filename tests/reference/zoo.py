@@ -1,7 +1,7 @@
 """The zoo's YAML files as plain dictionaries in base units: s, B, FLOP, J, W, USD, gCO2e, L.
 
-A figure is a number with a unit ("3.35 TB/s"), or a map whose `value` is that. Sources, ranges and decisions are left
-out: the reference computes with values only.
+A figure is a number with a unit ("3.35 TB/s"), or a map whose `value` is that. Sources, ranges and decisions
+are left out: the reference computes with values only.
 """
 
 import os
@@ -10,17 +10,54 @@ import re
 
 import yaml
 
-FOLDER = pathlib.Path(os.environ.get("MLSYSIM_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2])) / "zoo"
+FOLDER = (
+    pathlib.Path(os.environ.get("MLSYSIM_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2])) / "zoo"
+)
 
-# One unit of each in base units. A year has 365 days and a bit is an eighth of a byte, by convention of the library.
+# One unit of each in base units. A year has 365 days and a bit is an eighth of a byte, by convention of the
+# library.
 UNITS = {
-    "s": 1, "min": 60, "h": 3600, "d": 86400, "month": 30 * 86400, "yr": 365 * 86400,
-    "B": 1, "bit": 1 / 8, "FLOP": 1, "OP": 1, "token": 1, "sample": 1, "request": 1, "param": 1, "USD": 1,
-    "gCO2e": 1, "tCO2e": 1e6, "J": 1, "Wh": 3600, "L": 1, "W": 1, "Hz": 1, "%": 1 / 100,
+    "s": 1,
+    "min": 60,
+    "h": 3600,
+    "d": 86400,
+    "month": 30 * 86400,
+    "yr": 365 * 86400,
+    "B": 1,
+    "bit": 1 / 8,
+    "FLOP": 1,
+    "OP": 1,
+    "token": 1,
+    "sample": 1,
+    "request": 1,
+    "param": 1,
+    "USD": 1,
+    "gCO2e": 1,
+    "tCO2e": 1e6,
+    "J": 1,
+    "Wh": 3600,
+    "L": 1,
+    "W": 1,
+    "Hz": 1,
+    "%": 1 / 100,
 }
 PREFIXES = {
-    "Ki": 2 ** 10, "Mi": 2 ** 20, "Gi": 2 ** 30, "Ti": 2 ** 40, "Pi": 2 ** 50,
-    "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+    "Pi": 2**50,
+    "p": 1e-12,
+    "n": 1e-9,
+    "u": 1e-6,
+    "m": 1e-3,
+    "k": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "P": 1e15,
+    "E": 1e18,
+    "Z": 1e21,
 }
 
 
@@ -29,8 +66,8 @@ def unit_size(name):
     if name in UNITS:
         return UNITS[name]
     for prefix, factor in PREFIXES.items():
-        if name.startswith(prefix) and name[len(prefix):] in UNITS:
-            return factor * UNITS[name[len(prefix):]]
+        if name.startswith(prefix) and name[len(prefix) :] in UNITS:
+            return factor * UNITS[name[len(prefix) :]]
     raise ValueError(f"no unit '{name}'")
 
 
@@ -49,8 +86,15 @@ def quantity(text):
 def plain(node):
     """Values of a tree: figures become numbers, `{value: ...}` becomes its value."""
     if isinstance(node, dict):
-        return plain(node["value"]) if "value" in node and not isinstance(node["value"], (dict, list)) else {
-            key: plain(value) for key, value in node.items() if key not in ("source", "shape_source", "decisions")}
+        return (
+            plain(node["value"])
+            if "value" in node and not isinstance(node["value"], (dict, list))
+            else {
+                key: plain(value)
+                for key, value in node.items()
+                if key not in ("source", "shape_source", "decisions")
+            }
+        )
     if isinstance(node, list):
         return [plain(item) for item in node]
     return quantity(node) if isinstance(node, str) else node
@@ -68,7 +112,11 @@ def load(folder=FOLDER):
             if not isinstance(entry, dict) or "name" not in entry:
                 continue
             # A price or convention is its value alone.
-            values = plain(entry["value"]) if kind in ("convention", "price") and "value" in entry else plain(entry)
+            values = (
+                plain(entry["value"])
+                if kind in ("convention", "price") and "value" in entry
+                else plain(entry)
+            )
             for name in [entry["name"], *entry.get("aliases", [])]:
                 zoo.setdefault(kind, {})[name] = values
     return zoo
@@ -102,5 +150,17 @@ def get(node, path, otherwise=None):
 
 
 # Storage width of one element [B]; scales of the micro-scaled formats are not counted.
-BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "fp6": 0.75, "fp4": 0.5, "mxint4": 0.5,
-         "int8": 1, "int4": 0.5, "mxint8": 1}
+BYTES = {
+    "fp64": 8,
+    "fp32": 4,
+    "tf32": 4,
+    "bf16": 2,
+    "fp16": 2,
+    "fp8": 1,
+    "fp6": 0.75,
+    "fp4": 0.5,
+    "mxint4": 0.5,
+    "int8": 1,
+    "int4": 0.5,
+    "mxint8": 1,
+}
