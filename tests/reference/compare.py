@@ -24,6 +24,8 @@ def differ(theirs, ours, scale=0.0):
     """Relative difference; 0 where both are 0 or unknown."""
     if theirs is None or ours is None:
         return 0.0 if theirs is ours else float("inf")
+    if isinstance(ours, str):
+        return 0.0 if theirs == ours else float("inf")
     return 0.0 if theirs == ours else abs(theirs - ours) / max(abs(theirs), abs(ours), scale, 1e-300)
 
 

@@ -49,7 +49,7 @@ MACRO = [
 
 
 def number(value):
-    """A quantity in base units; numbers and flags as they are; None for words."""
+    """A quantity in base units; numbers, flags and words as they are."""
     if isinstance(value, bool) or isinstance(value, (int, float)):
         return float(value)
     if isinstance(value, mlsysim.Quantity):
@@ -59,7 +59,7 @@ def number(value):
             except mlsysim.Error:
                 continue
         raise ValueError(f"no base unit for {value}")
-    return None
+    return value if isinstance(value, str) else None
 
 
 def zoo_names(asked):

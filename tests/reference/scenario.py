@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import bottleneck
 import device
 import inference
 import layout
@@ -193,6 +194,8 @@ def serve(s):
         "kv_cache_size": a.kv_cache_size,
         "replicas": s.replicas,
         "prefill_chunks": a.chunks,
+        "prefill_bottleneck": a.prefill_bottleneck,
+        "bottleneck": a.bottleneck,
     }
     if s.prefill_chunk_tokens:
         out["prefill_chunk_time"] = a.chunk_time
@@ -285,6 +288,11 @@ def train(s):
     tokens = s.batch_size * s.seq_len / a.total if get(s.workload, "shape.hidden") else 0.0
     out["token_throughput"] = tokens
     with_memory(out, a.memory)
+    fits = out["feasible"] == 1.0
+    if s.fidelity == "textbook":
+        out["bottleneck"] = bottleneck.of_textbook_step(a, out["exposed_communication"], fits)
+    else:
+        out["bottleneck"] = bottleneck.of_step(a, fits)
     with_macro(out, s, utilization, tokens)
     return out
 
@@ -312,5 +320,6 @@ def infer(s):
         "energy": a.energy,
     }
     with_memory(out, a.memory)
+    out["bottleneck"] = bottleneck.of_batch(a, s.fidelity == "textbook", out["feasible"] == 1.0)
     with_macro(out, s, a.utilization * s.share.working, 0.0)
     return out

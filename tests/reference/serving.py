@@ -8,6 +8,7 @@ are under way, one on each pipeline stage (narayanan2021megatron, section 2.2; p
 import math
 from types import SimpleNamespace
 
+import bottleneck
 import memory
 import operators
 import passes
@@ -92,10 +93,15 @@ def serve(h, plan, device, links, batch, prompt, cached, chunk, decode_context, 
     out.ttft = first_token(units, m)
     out.chunk_time = max(unit.total for unit in units)
     out.chunks = len(units)
+    prefilled = passes.Sum()
+    for unit in units:
+        prefilled = prefilled.plus(unit.whole)
+    out.prefill_bottleneck = bottleneck.of_pass(prefilled, device.dispatch)
     # One token for each sequence.
     plan.phase, plan.new_tokens, plan.context = "decode", 1, decode_context
     step = run_pass(h, plan, device, links)
     out.itl = between_tokens(step, m)
+    out.bottleneck = bottleneck.of_pass(step.whole, device.dispatch)
     # Shares of all devices of a tensor-parallel rank's pipeline: their work or kernels over their peak or
     # time.
     prefill_work = sum(unit.whole.work for unit in units)

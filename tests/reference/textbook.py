@@ -82,6 +82,7 @@ def serve(w, hardware, s):
         1.0, prefill_work(t, s.prompt - s.cached, s.prompt, s.batch) / (peak * devices * out.ttft)
     )
     out.mfu = min(1.0, 2 * t.active * s.batch / (peak * devices * out.itl))
+    out.prefill_bottleneck, out.bottleneck = "compute", "memory"
     out.prefill_busy, out.decode_busy = out.prefill_mfu, out.mfu
     out.kv_cache_size = cache(w, s.precision, s.kv_precision, s.prompt + (s.output or 0), s.batch)
     out.memory = memory.breakdown(
