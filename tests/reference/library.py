@@ -1,6 +1,8 @@
 """The same scenarios asked of the library, through its Python package; answers in base units under the names
 of scenario.py. This is the one file of the folder that knows the library."""
 
+import math
+
 import mlsysim
 from mlsysim import Fleet, NetworkFabric, Node, Q_
 
@@ -130,25 +132,27 @@ def card_of(asked):
 def details_of(mode, asked, card):
     """What the scorecard leaves out, from the resolver behind it."""
     options = zoo_names(asked)
-    if mode == "train":
-        known = mlsysim.DistributedModel
-        options["fleet"] = fleet_of(asked, options)
-    elif mode == "serve":
-        known = mlsysim.ServingModel
-        options.setdefault("hardware", options["fleet"].node.accelerator if "fleet" in options else None)
-        options["fleet"] = fleet_of(asked, options)
-        options["batch_size"] = -(-asked.get("batch_size", 1) // card["replicas"])
-        if "tp_size" not in asked:
-            return {}
-    else:
-        return {}
-    options.setdefault("seq_len", asked.get("seq_len", 2048))
-    result = known.solve(**{name: value for name, value in options.items() if name in input_names(known)})
-    out = {}
-    for name, value in result.dict().items():
-        if number_or_none(value) is not None:
-            out[RENAMED.get(name, name)] = number_or_none(value)
-    return out
+    resolver = {
+        "train": mlsysim.DistributedModel,
+        "serve": mlsysim.ServingModel,
+        "infer": mlsysim.SingleNodeModel,
+    }[mode]
+    options["fleet"] = fleet_of(asked, options)
+    options.setdefault("hardware", options["fleet"].node.accelerator)
+    options.setdefault("seq_len", 2048)
+    options.setdefault("tp_size", 1)
+    if mode != "train":  # these answer for one replica
+        options["batch_size"] = math.ceil(asked.get("batch_size", 1) / replicas_of(asked, options["fleet"]))
+    taken = input_names(resolver)
+    result = resolver.solve(**{name: value for name, value in options.items() if name in taken})
+    return {RENAMED.get(name, name): number_or_none(value) for name, value in result.dict().items()}
+
+
+def replicas_of(asked, fleet):
+    devices = fleet.node.accelerators_per_node * fleet.count
+    if asked["mode"] == "infer":
+        return devices
+    return devices / (asked.get("tp_size", 1) * asked.get("pp_size", 1) * asked.get("ep_size", 1))
 
 
 def input_names(resolver):
@@ -177,14 +181,17 @@ def in_flight(**asked):
     return {name: number(value) for name, value in result.items() if number(value) is not None}
 
 
+# The scorecard's numbers are those of all replicas; only these are taken from the resolver of one.
+OF_REPLICA = ["utilization", "prefill_chunks", "prefill_chunk_time"]
+
+
 def answer(**asked):
     mode, out = card_of(asked)
-    working = min(
-        1.0, asked.get("batch_size", 1) / out.get("replicas", 1.0)
-    )  # replicas that have a sequence at all
     for name, value in details_of(mode, asked, out).items():
-        if name not in out and not (
-            mode == "serve" and name not in ("utilization", "prefill_chunks", "prefill_chunk_time")
-        ):
-            out[name] = value * working if name == "utilization" and mode == "serve" else value
+        if value is None or name in out or (mode != "train" and name not in OF_REPLICA):
+            continue
+        out[name] = value
+    if mode != "train":  # replicas without a sequence do nothing
+        fleet = fleet_of(asked, zoo_names(asked))
+        out["utilization"] *= min(1.0, asked.get("batch_size", 1) / replicas_of(asked, fleet))
     return out
