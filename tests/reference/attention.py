@@ -91,7 +91,7 @@ def exchange_context(f, share, width):
 
 
 def grouped(f, share, window):
-    """Multi-head, grouped-query or multi-query attention (ainslie2023gqa)."""
+    """Multi-head, grouped-query or multi-query attention (Ainslie et al. 2023)."""
     h, plan = f.h, f.plan
     heads = h.heads / plan.tp
     kv_heads = max(
@@ -119,9 +119,9 @@ def grouped(f, share, window):
 
 
 def latent(f, share):
-    """Multi-head latent attention (deepseek-v2, section 2.1). Decoding works on the latent itself, with the
-    up projections absorbed into the query and the output. The down projections are small and held by every
-    device."""
+    """Multi-head latent attention (deepseek2024v2, section 2.1). Decoding works on the latent itself, with
+    the up projections absorbed into the query and the output. The down projections are small and held by
+    every device."""
     h, plan = f.h, f.plan
     heads = h.heads / plan.tp
     query_inputs = h.q_lora or h.hidden
@@ -221,7 +221,7 @@ def compressed(f, share, block, selected):
 
 
 def linear(f, share):
-    """Gated linear attention with a recurrent state for each value head (delta rule; yang2024deltanet)."""
+    """Gated linear attention with a recurrent state for each value head (delta rule; Yang et al. 2024)."""
     h, plan = f.h, f.plan
     keys, values = h.linear_key_heads / plan.tp, h.linear_value_heads / plan.tp
     mixed, width = (2 * keys + values) * h.linear_head_dim, values * h.linear_head_dim

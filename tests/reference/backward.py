@@ -98,7 +98,7 @@ def backward(op, h, plan):
 
 
 def backward_of_product(op, mirror, h, plan):
-    """dX = dY W^T and dW = X^T dY, each with the work of Y = X W (goodfellow2016deep, section 6.5.6)."""
+    """dX = dY W^T and dW = X^T dY, each with the work of Y = X W (Goodfellow et al. 2016, section 6.5)."""
     mirror.n, mirror.k = op.k, op.n
     second = mirror.like(m=op.k, n=op.n, k=op.m)
     if "core" in op.parts:

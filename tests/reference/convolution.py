@@ -1,5 +1,5 @@
 """Forward pass of a convolutional network, record by record. A convolution is an implicit product: rows are
-output pixels, columns output channels, depth the receptive field (chetlur2014cudnn, section 3)."""
+output pixels, columns output channels, depth the receptive field (Chetlur et al. 2014, section 3)."""
 
 import math
 

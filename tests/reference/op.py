@@ -111,7 +111,7 @@ def collective(ops, name, pattern, between, share, message, ranks, stride):
 
 
 def join_tensor_parallel(f, name, share, part):
-    """Adds up the partial sums of a row-parallel product (shoeybi2019megatron, section 3); with sequence
+    """Adds up the partial sums of a row-parallel product (Shoeybi et al. 2019, section 3); with sequence
     parallelism as a scatter after it and a gather before the next product (korthikanti2022recomputation,
     section 4.2.2)."""
     message = f.plan.activation_bytes * f.tokens * f.h.hidden

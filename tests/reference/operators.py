@@ -99,7 +99,7 @@ def blocks(f):
 
 
 def feed_forward_pair(f, group, names, share, rows, width, copies, outer):
-    """Two matrices, or three where a gate multiplies the first (shazeer2020glu)."""
+    """Two matrices, or three where a gate multiplies the first (Shazeer 2020)."""
     up_name, act_name, down_name = names
     matrices_up = f.h.ffn_matrices - 1
     up = matmul(f, up_name, group, share, rows, matrices_up * width, outer, copies)

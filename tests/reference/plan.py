@@ -64,7 +64,7 @@ def serving_plan(precision, kv_precision=None):
 
 def training_plan(precision, optimizer):
     """Formats below 16 bits are those of the arithmetic: weights and gradients stay at 16. Adam keeps two
-    moments in fp32, and beside weights narrower than that a master copy (micikevicius2018mixed)."""
+    moments in fp32, and beside weights narrower than that a master copy (Micikevicius et al. 2018)."""
     plan = whole_model()
     b = max(BYTES[precision], 2)
     plan.phase = "training"

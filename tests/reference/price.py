@@ -43,8 +43,8 @@ def product_time(op, device, executions):
 
 def attention_time(op, device):
     """Blocks of query rows over units; heads of a group packed into one block; the longest block decides, or
-    the keys are split over the units (dao2024flashattention2, section 3.2; flashdecoding2023). Softmax runs
-    beside the products, but not faster with narrower formats."""
+    the keys are split over the units (dao2024flashattention2, section 3.2; Dao et al. 2023, Flash-Decoding).
+    Softmax runs beside the products, but not faster with narrower formats."""
     d = device
     new, keys = max(op.m, 1), max(op.n, 1)
     reach = max(op.reach if op.reach > 0 else op.n, 1)

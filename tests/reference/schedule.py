@@ -3,7 +3,7 @@
 
 def flow_shop(times):
     """times[unit][stage]: every stage takes the units in order, and a unit visits the stages in order
-    (johnson1954). Returns when the last unit leaves the last stage."""
+    (Johnson 1954). Returns when the last unit leaves the last stage."""
     free = [0.0] * len(times[0])  # when each stage is done with what it has
     for unit in times:
         ready = 0.0  # when the unit has left the stage before

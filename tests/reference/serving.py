@@ -52,9 +52,10 @@ def chunks_of(prompt, cached, chunk):
 def first_token(units, m):
     """Time until the last of m micro-batches has its first token, each in the same chunks [s].
 
-    A proportionate flow shop (shakhlevich1998): the slowest stage works on all units, and the other stages
-    are passed once, by the longest unit. Exact for chunks of one length, whatever the stages; with chunks of
-    several lengths it takes the stages as equal, and is an upper bound of what they do where they are not.
+    A proportionate flow shop (Pinedo, Scheduling, section 6.1): the slowest stage works on all units, and the
+    other stages are passed once, by the longest unit. Exact for chunks of one length, whatever the stages;
+    with chunks of several lengths it takes the stages as equal, and is an upper bound of what they do where
+    they are not.
     """
     total = sum(m * unit.slowest for unit in units) + max(unit.total - unit.slowest for unit in units)
     walked = schedule.flow_shop([stage_times(unit) for _ in range(m) for unit in units])

@@ -91,7 +91,7 @@ def host_transfer(ops, name, run, place, amount):
 
 def optimizer(ops, plan, place, weights, who):
     """Reads gradients, reads and writes its states, writes the weights; 12 operations a weight
-    (kingma2015adam)."""
+    (Kingma and Ba 2015)."""
     op = emit(ops, "stream", "optimizer", "optimizer")
     op.run, op.place = "update", place
     mine = (weights / who.shards if plan.zero_stage >= 1 else weights) * plan.trainable

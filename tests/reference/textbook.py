@@ -136,7 +136,7 @@ def train_step(w, s, links, fabric):
     out.data_parallel = s.congestion * hierarchical_all_reduce(
         weights * s.trainable / (s.tp * s.pp), together, math.ceil(s.dp / together), links
     )
-    # Four all-reduces of the residual stream a layer, two forward and two backward (shoeybi2019megatron,
+    # Four all-reduces of the residual stream a layer, two forward and two backward (Shoeybi et al. 2019,
     # section 3).
     stream = s.local_batch * s.seq_len * t.hidden * b
     inside = s.tp <= links.per_node
