@@ -22,7 +22,7 @@ OPEN = {
     "textbook chunks": "textbook prompts in flight attend to their own chunk only, not to what is held",
     "chunk memory": "the working set of a prefill is that of its last chunk, which is not the largest one",
     "recurrent format": "fp32 states of recurrent layers are scaled by the cache's format (kv_cache_size)",
-    "recurrent training": "training holds the recurrent states of all layers instead of the one at work",
+    "training caches": "training counts caches of recurrent, compressed and index layers, as if it served",
     "patch cast": "the cast of the patches runs on every stage instead of the first",
     "draft": "decoding with a draft is given the utilisation of decoding without",
 }
@@ -116,8 +116,10 @@ def pending(kind, asked, textbook):
             yield ["kv_cache_size"], "recurrent format"
     if kind == "infer" and textbook and narrow:
         yield ["memory*", "feasible", "latency*", "throughput", "mfu", "energy", *POWER], "cache format"
-    if kind == "train" and not textbook and recurrent:
-        yield ["memory.kv_cache", *USED], "recurrent training"
+    # Layers whose cache is not that of plain attention.
+    caches = recurrent or get(model, "extra.index_heads")
+    if kind == "train" and not textbook and caches:
+        yield ["memory.kv_cache", *USED], "training caches"
     if kind == "train" and not textbook and get(model, "shape.patch_size") and stages > 1:
         yield ALL, "patch cast"
     hardware = asked.get("hardware") or entry("node", entry("cluster", asked["fleet"])["node"])["accelerator"]
