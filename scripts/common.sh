@@ -16,7 +16,7 @@ packages=(
   g++ cmake ninja-build ccache
   libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev libcli11-dev
   catch2 libbenchmark-dev
-  python3 python3-dev python3-venv python3-numpy python3-pytest pybind11-dev)
+  python3 python3-dev python3-venv python3-numpy python3-pytest python3-yaml pybind11-dev)
 
 # Installs what is missing of the packages given (default: all). Costs a few milliseconds where nothing is missing.
 need_packages() {

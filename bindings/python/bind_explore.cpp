@@ -76,24 +76,15 @@ LawEntry heeding_signals(const LawEntry& law) {
     const LawEntry& l = heeded(self);
     l.evaluate(l.self.get(), in, to);
   };
-  out.batch = [](const void* self, const double* const* in, double* const* to, std::size_t points) {
-    const LawEntry& l = heeded(self);
-    l.batch(l.self.get(), in, to, points);
-  };
-  if (law.dual != nullptr)
-    out.dual = [](const void* self, const Dual<8>* in, Dual<8>* to) {
+  if (law.attempt != nullptr)
+    out.attempt = [](const void* self, const double* in, double* to) {
       const LawEntry& l = heeded(self);
-      l.dual(l.self.get(), in, to);
+      return l.attempt(l.self.get(), in, to);
     };
-  if (law.interval != nullptr)
-    out.interval = [](const void* self, const Interval* in, Interval* to) {
+  if (law.recorded != nullptr)
+    out.recorded = [](const void* self) -> const Tape& {
       const LawEntry& l = heeded(self);
-      l.interval(l.self.get(), in, to);
-    };
-  if (law.traced != nullptr)
-    out.traced = [](const void* self, const Traced* in, Traced* to) {
-      const LawEntry& l = heeded(self);
-      l.traced(l.self.get(), in, to);
+      return l.tape();
     };
   return out;
 }
@@ -157,7 +148,7 @@ py::list fields_of(const std::vector<FieldInfo>& fields, const std::vector<doubl
 
 /// (resolver, reason, smallest change, facts) where a resolver has no answer to its inputs, else None.
 py::object infeasible_of(const Asked& a) {
-  if (a.resolver == nullptr || a.subject.entry.is_law) return py::none();
+  if (a.resolver == nullptr || a.subject.entry.is_law()) return py::none();
   Record out(*a.resolver, Side::outputs);
   SolveContext context;
   Status status{};
@@ -378,7 +369,7 @@ py::dict sweep_rows(const Asked& a, const py::list& axes, const std::vector<std:
 void bind_explore(py::module_& m) {
   py::class_<Asked, std::shared_ptr<Asked>>(m, "_Asked")
       .def_property_readonly("title", [](const Asked& a) { return a.subject.title; })
-      .def_property_readonly("exact", [](const Asked& a) { return a.subject.entry.is_law; })
+      .def_property_readonly("exact", [](const Asked& a) { return a.subject.entry.is_law(); })
       .def_property_readonly("inputs", [](const Asked& a) { return fields_of(a.subject.entry.inputs, a.subject.point); })
       .def_property_readonly("results", [](const Asked& a) {
         return fields_of(a.subject.entry.results, a.subject.entry(a.subject.point));

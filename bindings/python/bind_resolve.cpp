@@ -140,7 +140,7 @@ void bind_resolve(py::module_& m) {
       .def_property_readonly("origin", [](const Resolver& r) { return r.info().origin; })
       .def_property_readonly("walls", [](const Resolver& r) { return r.info().walls; })
       .def_property_readonly("thread_safe", [](const Resolver& r) { return r.info().thread_safe; })
-      .def_property_readonly("is_law", [](const Resolver& r) { return r.law() != nullptr && r.law()->is_law; })
+      .def_property_readonly("is_law", [](const Resolver& r) { return r.law() != nullptr && r.law()->is_law(); })
       .def_property_readonly("fallacies", [](const Resolver& r) {
         py::dict d;
         for (const auto& f : r.info().fallacies) d[py::str(f.misconception)] = f.correction;

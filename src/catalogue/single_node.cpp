@@ -20,7 +20,8 @@ DeviceUse use_of(const In& in, Precision precision, Phase phase, const ModelView
   return {.precision = precision, .phase = phase, .params = model.totals.params, .efficiency = in.efficiency};
 }
 
-/// A step of `dp_size` devices in one node, each with a batch of its own.
+}  // namespace
+
 TrainingViews<> prepare_step(const In& in, Notes& notes) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
@@ -44,6 +45,8 @@ TrainingViews<> prepare_step(const In& in, Notes& notes) {
   warn_of_positions(*in.workload, v.seq_len, notes);
   return v;
 }
+
+namespace {
 
 /// What a step and an inference are reported by in the same words.
 template <class Numbers>

@@ -14,11 +14,14 @@ Program program_of(const Workload& workload, const HardwareNode& hardware) {
   in.workload = &workload;
   in.hardware = &hardware;
   in.precision = precision;
-  in.fidelity = Fidelity::operator_level;
+  in.fidelity = operator_pricing().fidelity();
   Notes notes;
-  const auto views = prepare_single_node(in, notes);
+  const auto views = prepare_inference(in, notes);
+  Plan<> plan = views.plan;
+  plan.context = views.sequences ? views.seq_len : 1;
+  plan.new_tokens = views.model.structure.phase == Phase::decode ? 1 : plan.context;
   OpList<> ops;
-  (void)lower(views.model.structure, views.model.shape, views.model.layers, views.plan, ops);
+  (void)lower(views.model.structure, views.model.shape, views.model.layers, plan, ops);
   for (const auto& op : ops) out.ops.push_back({std::string(op.name), std::string(name_of(op.kind)), {}, {}, op.count, op.work.base(), op.traffic.base()});
   out.memory = (parameter_count(workload) * views.plan.weight_bytes).base();
   return out;

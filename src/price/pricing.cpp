@@ -194,12 +194,17 @@ class TextbookPricing final : public Pricing {
 
 }  // namespace
 
-const Pricing& pricing_of(Fidelity fidelity) {
+const Pricing& operator_pricing() {
   static const OperatorPricing operators;
-  static const TextbookPricing textbook;
-  if (fidelity == Fidelity::textbook) return textbook;
   return operators;
 }
+
+const Pricing& textbook_pricing() {
+  static const TextbookPricing textbook;
+  return textbook;
+}
+
+const Pricing& pricing_of(Fidelity fidelity) { return fidelity == Fidelity::textbook ? textbook_pricing() : operator_pricing(); }
 
 const Pricing& pricing_named(std::optional<Fidelity> fidelity) { return pricing_of(fidelity.value_or(Fidelity::operator_level)); }
 const Pricing& roofline_pricing() {

@@ -50,27 +50,35 @@ Time<> batch_time(const SampleCase& c, const PredictionContext& context, std::ve
   in.seq_len = c.seq_len;
   in.is_training = c.training;
   in.conventions = &context.constants->conventions();
-  in.fidelity = context.comparison == Yardstick::textbook ? Fidelity::textbook : Fidelity::operator_level;
+  in.fidelity = pricing_of(context.comparison).fidelity();
   if (context.comparison == Yardstick::textbook) return SingleNodeModel{}.solve(in).latency;
   // The resolver decides by the phase how kernels are launched; the row states it.
   Notes quiet;
-  auto v = prepare_single_node(in, quiet);
-  v.model.structure.fused = c.execution == Execution::graph;
-  v.device = device_view(hardware, c.precision, *in.conventions, quiet, v.model.structure.phase, c.execution);
-  OpList<> ops;
-  Time<> total;
-  PassCost<> cost;
+  const auto launched = [&](auto& v) {
+    v.model.structure.fused = c.execution == Execution::graph;
+    v.device = device_view(hardware, c.precision, *in.conventions, quiet, v.model.structure.phase, c.execution);
+  };
+  Time<> total, compute, memory, overhead;
+  const auto take = [&](const auto& n, Time<> latency) {
+    total = latency;
+    compute = n.latency_compute;
+    memory = n.latency_memory;
+    overhead = n.latency_overhead;
+  };
   if (c.training) {
-    const auto step = step_time(v.model, v.plan, v.device, v.links, ops);
-    total = step.total;
-    cost = step.stage.passes() + step.stage.update;
+    auto v = prepare_step(in, quiet);
+    v.spills = false;
+    launched(v);
+    const auto n = training_numbers(v);
+    take(n, n.step_latency);
   } else {
-    const auto pass = pass_time(v.model, v.plan, v.device, v.links, ops);
-    total = pass.total;
-    cost = pass.cost;
+    auto v = prepare_inference(in, quiet);
+    launched(v);
+    const auto n = inference_numbers(v);
+    take(n, n.latency);
   }
   if (terms != nullptr)
-    *terms = {{"compute", cost.compute_bound.base()}, {"memory", cost.memory_bound.base()}, {"launch", (cost.overhead + v.device.dispatch).base()}};
+    *terms = {{"compute", compute.base()}, {"memory", memory.base()}, {"launch", overhead.base()}};
   return total;
 }
 

@@ -10,14 +10,14 @@ double mean_context(const ServingCase& c) { return c.prompt + (c.output_tokens.v
 
 Prediction first_token(const ServingCase& c, const PredictionContext& context) {
   const auto pass = Replica(c, context).passes().prefill(c.batch_size, c.prompt, c.prompt);
-  return {pass.time.base(), terms_of(pass.cost, context)};
+  return {pass.total.base(), terms_of(pass.cost, context)};
 }
 
 /// A step that carries no prompt; with an engine its host time counts.
 Prediction token_time(const ServingCase& c, const PredictionContext& context) {
   const Replica replica(c, context);
   const auto pass = replica.passes().decode(c.batch_size, mean_context(c));
-  return {replica.step(pass.time, c.batch_size).base(), terms_of(pass.cost, context)};
+  return {replica.step(pass.total, c.batch_size).base(), terms_of(pass.cost, context)};
 }
 
 Prediction prompt_rate(const ServingCase& c, const PredictionContext& context) {
@@ -41,11 +41,11 @@ Prediction static_batch(const ServingCase& c, const PredictionContext& context) 
   // The first token comes out of the prefill; time is linear in the context between two kernels' floors.
   const auto begin = passes.decode(c.batch_size, c.prompt + 1), middle = passes.decode(c.batch_size, mean_context(c)),
              end = passes.decode(c.batch_size, c.prompt + n);
-  const Time<> step = (begin.time + 4.0 * middle.time + end.time) / 6.0;
-  const Time<> total = first.time + (n - 1) * step;
+  const Time<> step = (begin.total + 4.0 * middle.total + end.total) / 6.0;
+  const Time<> total = first.total + (n - 1) * step;
   Prediction p{c.batch_size * n / (total.base() * c.devices())};
   if (context.wants_terms)
-    p.terms = {{"prefill", first.time.base()}, {"decode", ((n - 1) * step).base()},
+    p.terms = {{"prefill", first.total.base()}, {"decode", ((n - 1) * step).base()},
                {"launch", ((n - 1) * middle.cost.overhead).base(), TermRole::within},
                {"network", ((n - 1) * middle.cost.network).base(), TermRole::within}};
   return p;

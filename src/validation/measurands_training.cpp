@@ -146,7 +146,7 @@ Prediction step(const TrainingCase& c, const PredictionContext& context, bool me
   in.overlap_efficiency = c.overlap_efficiency;
   in.tp_overlap = c.tp_overlap;
   in.conventions = &conventions;
-  in.fidelity = context.comparison == Yardstick::operators ? Fidelity::operator_level : Fidelity::textbook;
+  in.fidelity = (context.comparison == Yardstick::operators ? operator_pricing() : textbook_pricing()).fidelity();
   const auto out = DistributedModel{}.solve(in);
   if (memory) {
     if (c.part != "total" && c.part != "activations" && c.part != "states")

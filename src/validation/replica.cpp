@@ -4,40 +4,6 @@
 #include <cmath>
 
 namespace mlsysim::detail {
-namespace {
-
-/// All work over peak rate or all traffic over peak bandwidth, on the operators and with the memory of the resolver.
-class RooflinePasses final : public PassTimes {
- public:
-  RooflinePasses(const InFlightBatchingModel::Inputs& in, Notes& notes)
-      : views_(serving_views(in, notes)), memory_(pass_times(in, Fidelity::operator_level, {}, notes)) {}
-  ReplicaPass prefill(double prompts, double new_tokens, double context) const override {
-    return run(views_.prefill, views_.prefill_device, prompts, new_tokens, context);
-  }
-  ReplicaPass decode(double requests, double context, double new_tokens) const override {
-    return run(views_.decode, views_.decode_device, requests, new_tokens, context);
-  }
-  double capacity(double tokens, double kv_share) const override { return memory_->capacity(tokens, kv_share); }
-  Data<> cache(double tokens) const override { return memory_->cache(tokens); }
-
- private:
-  [[nodiscard]] ReplicaPass run(const ModelView<>& model, const Device<>& device, double sequences, double new_tokens,
-                                double context) const {
-    Plan<> plan = views_.plan;
-    plan.batch = sequences;
-    plan.new_tokens = new_tokens;
-    plan.context = context;
-    OpList<> ops;
-    lower(model.structure, model.shape, model.layers, plan, ops);
-    return {roofline_of(ops, device, [](const Op<>& op) { return op.pass == Pass::forward; }) * plan.pp};
-  }
-
-  ServingViews<> views_;
-  std::unique_ptr<PassTimes> memory_;
-};
-
-}  // namespace
-
 Replica::Replica(const ServingCase& c, const PredictionContext& context) {
   inputs_.workload = c.workload;
   inputs_.hardware = &context.constants->device(*c.hardware);
@@ -65,11 +31,12 @@ Replica::Replica(const ServingCase& c, const PredictionContext& context) {
   }
   Notes quiet;
   const bool operators = context.comparison == Yardstick::operators;
-  inputs_.fidelity = context.comparison == Yardstick::textbook ? Fidelity::textbook : Fidelity::operator_level;
+  inputs_.fidelity = pricing_of(context.comparison).fidelity();
   // Yardsticks know no host, and neither do runs without an engine.
   if (operators && inputs_.engine != nullptr) engine_ = *inputs_.engine;
-  if (context.comparison == Yardstick::roofline) passes_ = std::make_unique<RooflinePasses>(inputs_, quiet);
-  else passes_ = pass_times(inputs_, *inputs_.fidelity, engine_.prefill_issue, quiet);
+  auto views = pass_times(inputs_, engine_.prefill_issue, quiet).views();
+  views.pricing = &pricing_of(context.comparison);
+  passes_ = std::make_unique<PassTimes>(std::move(views));
 }
 
 InFlightBatchingModel::Result Replica::steady(const InFlightBatchingModel::Inputs& in) const {

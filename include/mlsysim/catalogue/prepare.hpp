@@ -20,6 +20,8 @@ namespace mlsysim {
 [[nodiscard]] TrainingViews<> prepare_training(const DistributedModel::Inputs& in, Notes& notes);
 /// Warns of micro-batches that do not divide the batch, and notes those that nobody asked for.
 void warn_of_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& views, const TrainingNumbers<>& numbers, Notes& notes);
+/// Views of a training step of devices in one node, each with a batch of its own.
+[[nodiscard]] TrainingViews<> prepare_step(const SingleNodeModel::Inputs& in, Notes& notes);
 /// Views of one batch on one device.
 [[nodiscard]] InferenceViews<> prepare_inference(const SingleNodeModel::Inputs& in, Notes& notes);
 

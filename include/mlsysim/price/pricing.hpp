@@ -89,6 +89,8 @@ class Pricing {
 [[nodiscard]] const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes);
 /// The pricing of a fidelity.
 [[nodiscard]] const Pricing& pricing_of(Fidelity fidelity);
+[[nodiscard]] const Pricing& operator_pricing();
+[[nodiscard]] const Pricing& textbook_pricing();
 /// The pricing named, or operators: for questions that need no shape of a workload.
 [[nodiscard]] const Pricing& pricing_named(std::optional<Fidelity> fidelity);
 /// The roofline of whole passes, a yardstick that no request names.

@@ -1,6 +1,7 @@
 #pragma once
 /// A measurand made of a table struct of inputs and a function.
 
+#include <mlsysim/price/pricing.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/validation/measurand.hpp>
 
@@ -42,6 +43,12 @@ inline std::vector<PredictionTerm> terms_of(const PassCost<>& cost, const Predic
   if (!context.wants_terms) return {};
   return {{"compute", cost.compute_bound.base()}, {"memory", cost.memory_bound.base()},
           {"network", cost.network.base()}, {"launch", cost.overhead.base()}};
+}
+
+/// What a yardstick reads the views with.
+[[nodiscard]] inline const Pricing& pricing_of(Yardstick y) {
+  if (y == Yardstick::roofline) return roofline_pricing();
+  return y == Yardstick::textbook ? textbook_pricing() : operator_pricing();
 }
 
 /// Roofline of a list of operators: all work over peak, or all traffic over bandwidth, whichever is longer.

@@ -1,0 +1,389 @@
+"""A replica that batches in flight: requests join and leave a running batch between two passes; steady state.
+
+With pp pipeline stages the running requests are divided over m = min(pp, running) lanes, one on each stage. A
+lane is a batch of its own that goes round all stages: a step of it has running / m requests and brings its
+own prompts.
+"""
+
+import math
+from types import SimpleNamespace
+
+import device
+import memory
+import model
+import queueing
+import serving
+import textbook
+from plan import serving_plan
+from zoo import BYTES, default, entry, figure, get
+
+NO_ENGINE = {"host_step": 0.0, "host_request": 0.0, "request_time": 0.0, "mixed": True}
+
+
+class OperatorPasses:
+    """Passes of one lane, every operator priced."""
+
+    def __init__(self, s, engine):
+        self.h, self.s = model.model_view(s.workload), s
+        self.device = device.device_view(s.device, s.precision, "prefill")
+        device.set_efficiency(self.device, s.efficiency)
+        self.prompt_device = SimpleNamespace(**vars(self.device))
+        # A prompt's pass is no captured graph: some engines launch its operators one by one.
+        self.prompt_device.issue = engine.get("prefill_issue", self.device.issue)
+        fleet = device.fleet_of(
+            s.device, s.tp_size * s.pp_size * s.ep_size, s.tp_size * s.pp_size * s.ep_size
+        )
+        self.links = device.links_view(fleet, "decode")
+
+    def plan(self, phase, batch, new_tokens, context):
+        plan = serving_plan(self.s.precision, self.s.kv_precision)
+        plan.tp, plan.pp, plan.ep = self.s.tp_size, self.s.pp_size, self.s.ep_size
+        plan.phase, plan.batch, plan.new_tokens, plan.context = phase, batch, new_tokens, context
+        if self.s.weight_bits:
+            plan.weight_bytes = self.s.weight_bits / 8
+        return plan
+
+    def prefill(self, prompts, new_tokens, context):
+        return serving.run_pass(
+            self.h, self.plan("prefill", prompts, new_tokens, context), self.prompt_device, self.links
+        ).total
+
+    def step(self, requests, context):
+        return serving.run_pass(self.h, self.plan("decode", requests, 1, context), self.device, self.links)
+
+    def decode(self, requests, context):
+        return self.step(requests, context).total
+
+    def kernels(self, requests, context):
+        return self.step(requests, context).whole.kernels() / self.s.pp_size  # of the mean stage
+
+    def memory_of_one(self, tokens):
+        """One request of `tokens` on each expert-parallel rank."""
+        plan = self.plan("decode", self.s.ep_size, 1, tokens)
+        return serving.memory_of(self.h, plan, self.device, plan.batch, 0.0)
+
+    def capacity(self, tokens, kv_share):
+        m = self.memory_of_one(tokens)
+        rest = m.capacity - (m.total - m.kv_cache)
+        return self.s.ep_size * math.floor(kv_share * rest / m.kv_cache) if rest > 0 else 0
+
+    def cache(self, tokens):
+        """On all devices that hold a part of a request: every layer once, on each tensor-parallel rank."""
+        plan = self.plan("decode", self.s.ep_size, 1, tokens)
+        import operators
+        import passes
+
+        ops = operators.forward(self.h, plan)
+        held = sum(
+            passes.totals_of(ops, blocks, []).state for blocks in passes.blocks_of_stages(self.h, plan)
+        )
+        return held * self.s.tp_size
+
+
+class TextbookPasses:
+    """Passes of one lane from totals."""
+
+    def __init__(self, s):
+        self.s, self.t = s, textbook.totals(s.workload)
+        self.weights = self.t.params * (s.weight_bits / 8 if s.weight_bits else BYTES[s.precision])
+        self.level = device.memory_level(s.device, self.t.params * BYTES[s.precision])
+        efficiency = default("textbook_efficiency") if s.efficiency is None else s.efficiency
+        self.share = s.tp_size * s.ep_size
+        self.rate = device.rate_at(s.device, s.precision) * efficiency * self.share
+        self.dispatch = get(s.device, "dispatch_overhead", default("dispatch_overhead"))
+
+    def prefill(self, prompts, new_tokens, context):
+        return textbook.prefill_work(self.t, new_tokens, context, prompts) / self.rate + self.dispatch
+
+    def decode(self, requests, context):
+        kv = self.cache(context) * math.ceil(requests)
+        return textbook.decode_pass(
+            self.weights / self.share, kv / self.share, self.level.bandwidth, self.t.layers
+        )
+
+    def kernels(self, requests, context):
+        return self.decode(requests, context) / self.s.pp_size  # nothing is known of gaps
+
+    def capacity(self, tokens, kv_share):
+        rest = self.level.capacity * self.share * self.s.pp_size - self.weights
+        one = self.cache(tokens)
+        if rest <= 0:
+            return 0
+        return math.floor(kv_share * rest / one) if one else 65536  # without a shape no cache is counted
+
+    def cache(self, tokens):
+        return textbook.cache(self.s.workload, self.s.precision, self.s.kv_precision, tokens, 1)
+
+
+class Steady:
+    """A request in the terms of the laws."""
+
+    def __init__(self, s, engine, passes):
+        self.s, self.engine, self.passes = s, engine, passes
+        self.chunk = s.prefill_chunk_tokens or figure("catalogue.serving.chunk_tokens")
+        self.fresh = s.seq_len - s.cached_prefix_len
+        self.chunks = math.ceil(self.fresh / self.chunk)
+        self.together = max(1, math.floor(self.chunk / self.fresh))  # prompts of one pass
+        self.context = s.seq_len + (s.output_tokens + 1) / 2  # token i of n sees the prompt and i tokens
+        self.steps = max(1, s.output_tokens - 1)  # the first token comes with the prompt
+
+    def lanes(self, running):
+        return max(1.0, min(self.s.pp_size, running))
+
+    def host(self, requests):
+        """Host work of a pass: scheduling, sampling, bookkeeping."""
+        return self.engine["host_step"] + self.engine["host_request"] * requests
+
+    def with_host(self, time, requests):
+        """The host works before the pass, or beside it."""
+        host = self.host(requests)
+        return math.hypot(time, host) if self.engine.get("beside") else time + host
+
+    def prompt_pass(self, prompts):
+        """Device time of a pass of `prompts` prompts a rank: of a chunk of them where they are longer than
+        that."""
+        total = 0.0
+        for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
+            total += self.passes.prefill(prompts * self.s.ep_size, new, held)
+        return total / self.chunks
+
+    def step(self, running, others):
+        """Mean step with `running` requests of which `others` bring a prompt every `steps` steps (yu2022orca,
+        section 4).
+
+        One token for every running request while a lane goes round: its own step. With fewer requests than
+        stages a lane has one request, which still has all stages before it.
+        """
+        lanes, ranks = self.lanes(running), self.s.ep_size
+        running, others = running / lanes, others / lanes
+        mixed = 1 if self.engine["mixed"] else 0
+        t = SimpleNamespace(device=self.passes.decode(max(running, 1), self.context))
+        t.prompts = 0.0 if self.s.prefill_replicas else others / ranks / self.steps
+        if self.in_step() and not mixed and not self.s.prefill_replicas:
+            # All start together: those whose prompt came first wait for the passes of the others.
+            t.prompts = max(0.0, others + 1 - min(self.together, others + 1)) / (2 * self.steps)
+        often = t.prompts * self.chunks
+        share = min(1.0, often)  # of the steps, those that have prompts
+        # What a step brings in more prompts or chunks than one pass takes, further passes take.
+        prompt = self.prompt_pass(min(max(t.prompts, 1), self.together)) * max(1.0, often / self.together)
+        if (
+            mixed
+        ):  # weights are read and kernels launched once; the running requests add what they add to a step
+            prompt += max(t.device - self.passes.decode(max(ranks, 1), self.context), 0.0)
+        t.decode_pass = self.with_host(t.device, running / ranks)
+        t.prompt_pass = self.with_host(prompt, running / ranks)
+        t.itl = t.decode_pass + max(t.prompt_pass - t.decode_pass * mixed, 0.0) * share
+        t.prompt_passes = share / (1 + (1 - mixed) * share)
+        t.prompt_share = share * t.prompt_pass / t.itl
+        t.mean_pass = t.decode_pass * (1 - t.prompt_passes) + t.prompt_pass * t.prompt_passes
+        spread = math.sqrt(t.prompt_passes * (1 - t.prompt_passes))
+        t.pass_cv = spread * abs(t.prompt_pass - t.decode_pass) / t.mean_pass
+        return t
+
+    def in_step(self):
+        """A closed loop of equal requests keeps its order."""
+        return self.s.equal_lengths and not self.s.arrival_rate
+
+
+def running_at(rate, steady, most):
+    """Little's law, running = rate steps itl(running), by bisection; twice `most` where the replica cannot
+    keep up."""
+
+    def missing(n):
+        return n - rate * steady.steps * steady.step(n, n).itl
+
+    if missing(most) < 0:
+        return 2 * most
+    low, high = 0.0, most
+    for _ in range(50):
+        if high - low <= 1e-7 * high:
+            break
+        middle = (low + high) / 2
+        if missing(middle) < 0:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def first_token(s, engine, steady, step, rate, running, out):
+    """An arrival at a random moment waits for the rest of the pass under way, E[t^2] / 2 E[t]
+    (kleinrock1975queueing, section 5.2), then for its own pass, which it shares with those that came
+    meanwhile. A lane is a queue of its own."""
+    lanes = steady.lanes(running)
+    rate, running = rate / lanes, running / lanes
+    ranks, request_time = s.ep_size, engine["request_time"]
+    busy = min(1.0, running) if s.arrival_rate else min(max(running - 1, 0.0), 1.0)  # others must be there
+    around = step.mean_pass * (1 + step.pass_cv**2)  # the pass around a random moment
+    crowd = (1 - step.prompt_passes) * min(1.0, rate / ranks * around) if busy > 0 else 0.0
+    lookahead = engine.get("lookahead", 0)
+    late = step.prompt_pass * (steady.chunks - 1) + step.decode_pass * lookahead + request_time
+    # All at once: each waits for the passes before its own (agrawal2024sarathi, section 3).
+    prompt = steady.prompt_pass(steady.together) * steady.chunks / steady.together
+    waiting = max(1.0, running / ranks)
+    burst = prompt * 0.5 * (waiting + min(steady.together, waiting)) + request_time
+    mean = step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2) + step.prompt_pass * (1 + crowd) + late
+    if steady.in_step() and running > 1:
+        own = step.prompt_pass * steady.chunks
+        mean = own * (2 + lookahead) + request_time if engine["mixed"] else burst
+    else:
+        told = lambda t: queueing.first_token_by(t, step, crowd, busy, late)  # noqa: E731
+        longest = late + step.prompt_pass + step.decode_pass
+        out["p50_ttft"] = queueing.quantile(told, 0.5, late, longest)
+        out["p99_ttft"] = queueing.quantile(told, 0.99, late, longest)
+        if s.target_ttft:
+            out["slo_attainment"] = told(s.target_ttft)
+    out["ttft"] = mean
+    if s.num_requests and not s.arrival_rate:
+        share = min(1.0, running * lanes / s.num_requests)  # of the requests meet the start of the run
+        out["ttft"] = mean * (1 - share) + burst * share
+
+
+def separate_first_token(s, engine, steady, passes, step, rate, running, out):
+    """Prompts on workers of their own: they queue there, their cache moves, and no step is stopped
+    (zhong2024distserve, section 3). Returns the rate of requests that come through."""
+    prompt = steady.prompt_pass(1) * steady.chunks
+    out["prompt_pass"] = prompt
+    out["kv_transfer_time"] = passes.cache(s.seq_len) / s.network_bandwidth
+    out["matched_prefill_replicas"] = math.ceil(out["capacity"] * prompt)
+    most = s.prefill_replicas / prompt
+    if not s.arrival_rate and rate > queueing.FULL * most:
+        rate = 0.95 * most
+    line = queueing.line_of(rate * prompt, s.prefill_replicas, prompt, 1.0, 0.0)
+    out["is_stable"] = min(out["is_stable"], float(line.stable))
+    if not line.stable:
+        return rate
+    rest = step.decode_pass * 0.5 * min(1.0, running)
+    fixed = (
+        prompt
+        + out["kv_transfer_time"]
+        + rest
+        + step.decode_pass * engine.get("lookahead", 0)
+        + engine["request_time"]
+    )
+    out["ttft"] = fixed + line.wait_mean
+    out["p50_ttft"] = fixed + queueing.wait_quantile(line, 0.5)
+    out["p99_ttft"] = fixed + queueing.wait_quantile(line, 0.99)
+    if s.target_ttft:
+        spare = s.target_ttft - fixed
+        out["slo_attainment"] = (
+            0.0 if spare < 0 else 1 - line.waits * math.exp(-spare / max(line.wait_given, prompt * 1e-9))
+        )
+    return rate
+
+
+REQUEST = dict(
+    seq_len=2048,
+    output_tokens=128,
+    arrival_rate=None,
+    concurrency=None,
+    max_batch_size=None,
+    num_requests=None,
+    equal_lengths=False,
+    engine=None,
+    cached_prefix_len=0,
+    prefill_chunk_tokens=None,
+    page_tokens=16,
+    kv_share=None,
+    precision=None,
+    kv_precision=None,
+    weight_bits=None,
+    efficiency=None,
+    tp_size=1,
+    pp_size=1,
+    ep_size=1,
+    prefill_replicas=None,
+    network_bandwidth=100e9,
+    target_ttft=None,
+    target_itl=None,
+    fidelity=None,
+)
+
+
+def answer(**asked):
+    s = SimpleNamespace(**{**REQUEST, **asked})
+    s.workload, s.device = entry("model", s.model), entry("hardware", s.hardware)
+    s.precision = device.precision_of(s.device, s.precision)
+    s.fidelity = s.fidelity or ("operator" if model.has_shape(s.workload) else "textbook")
+    if s.fidelity == "textbook":
+        engine, passes = NO_ENGINE, TextbookPasses(s)
+    else:
+        engine = entry("engine", s.engine or "generic")
+        passes = OperatorPasses(s, engine)
+    steady = Steady(s, engine, passes)
+    devices = s.tp_size * s.pp_size * s.ep_size
+    held = math.ceil(steady.context / s.page_tokens) * s.page_tokens  # whole pages (kwon2023vllm)
+    out = {"max_active_requests": passes.capacity(held, s.kv_share or figure("catalogue.serving.kv_share"))}
+    out["paged_internal_fragmentation"] = 1 - steady.context / held
+    out["feasible"] = float(out["max_active_requests"] >= 1)
+    if not out["feasible"]:
+        return out
+    most = min(x for x in (out["max_active_requests"], s.max_batch_size, s.num_requests) if x)
+    full = steady.step(most, most)
+    out["capacity"] = most / (steady.steps * full.itl)
+    running, out["is_stable"] = most, 1.0
+    if s.concurrency:
+        running = min(s.concurrency, most)
+    if s.arrival_rate:
+        running = running_at(s.arrival_rate, steady, most)
+        out["is_stable"] = float(running <= most)
+        running = min(running, most)
+    # A request does not wait for its own prompt between two of its own tokens.
+    step = steady.step(running, running - 1 if s.concurrency else running)
+    lane = running / steady.lanes(running)
+    out.update(
+        running_requests=running,
+        itl=step.itl,
+        decode_pass=step.decode_pass,
+        prompt_pass=step.prompt_pass,
+        host_time=steady.host(lane / s.ep_size),
+        prompts_per_step=step.prompts,
+        prefill_share=step.prompt_share,
+    )
+    often = step.prompt_passes > 0.01
+    out["p99_itl"] = (
+        step.prompt_pass + (0 if engine["mixed"] else step.decode_pass) if often else step.decode_pass
+    )
+    out["kv_cache_size"] = passes.cache(held) * running
+    rate = s.arrival_rate or running / (steady.steps * step.itl)
+    if out["is_stable"]:
+        if s.prefill_replicas:
+            rate = separate_first_token(s, engine, steady, passes, step, rate, running, out)
+        else:
+            first_token(s, engine, steady, step, rate, running, out)
+    queue = not s.concurrency and not s.arrival_rate
+    late = max(0.0, s.concurrency - most) if s.concurrency else 0.0
+    if late > 0 and "ttft" in out:
+        out["ttft"] += late / rate  # who finds no slot waits for one (Little's law)
+    if queue or late > 0:  # a queue that never empties has no mean wait
+        for name in ("p50_ttft", "p99_ttft", "slo_attainment"):
+            out.pop(name, None)
+    if queue:
+        out.pop("ttft", None)
+        if s.num_requests and most < s.num_requests:
+            # The last requests leave an engine that empties: half of the batch runs in the last generation.
+            rounds = s.num_requests / most
+            rate *= rounds / (rounds + 0.5)
+    if not out["is_stable"]:
+        rate = out["capacity"]
+    rates_and_latencies(s, out, rate, devices)
+    # Share of the time in which kernels run, of all devices.
+    lanes = steady.lanes(running)
+    time = passes.decode(lane, steady.context)
+    busy = min(1.0, lanes * passes.kernels(lane, steady.context) / time)
+    out["utilization"] = min(1.0, busy * step.device / step.decode_pass)
+    return out
+
+
+def rates_and_latencies(s, out, rate, devices):
+    out["request_throughput"] = rate
+    out["token_throughput"] = rate * s.output_tokens
+    out["token_throughput_per_accelerator"] = out["token_throughput"] / devices
+    generation = out["itl"] * (s.output_tokens - 1)
+    for first, whole in (("ttft", "request_latency"), ("p99_ttft", "p99_request_latency")):
+        if first in out:
+            out[whole] = out[first] + generation
+    if s.target_itl:
+        meets = 1.0 if out["itl"] <= s.target_itl else 0.0
+        out["slo_attainment"] = out.get("slo_attainment", 0.0) * meets if s.target_ttft else meets
+    out["goodput"] = rate * out.get("slo_attainment", 1.0) if out["is_stable"] else 0.0

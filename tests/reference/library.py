@@ -1,0 +1,197 @@
+"""The same scenarios asked of the library, through its Python package; answers in base units under the names
+of scenario.py. This is the one file of the folder that knows the library."""
+
+import math
+
+import mlsysim
+from mlsysim import Fleet, NetworkFabric, Node, Q_
+
+UNITS = [
+    "s",
+    "B",
+    "token/s",
+    "sample/s",
+    "FLOP/B",
+    "J",
+    "USD",
+    "gCO2e",
+    "L",
+    "USD/token",
+    "J/token",
+    "gCO2e/token",
+    "request/s",
+]
+
+RENAMED = {
+    "step_latency_total": "step_latency",
+    "pipeline_bubble_latency": "pipeline_bubble",
+    "effective_throughput": "fleet_throughput",
+    "dp_communication_latency": "dp_communication",
+    "tp_communication_latency": "tp_communication",
+    "ep_communication_latency": "ep_communication",
+    "cp_communication_latency": "cp_communication",
+    "pp_communication_latency": "pp_communication",
+    "communication_latency": "communication",
+    "exposed_communication_latency": "exposed_communication",
+    "host_transfer_latency": "host_transfer",
+    "carbon_footprint": "macro.carbon",
+    "energy": "macro.energy",
+    "water": "macro.water",
+}
+MACRO = [
+    "tco",
+    "capex",
+    "energy_cost",
+    "maintenance",
+    "pue",
+    "cost_per_token",
+    "energy_per_token",
+    "carbon_per_token",
+]
+
+
+def number(value):
+    """A quantity in base units; numbers, flags and words as they are."""
+    if isinstance(value, bool) or isinstance(value, (int, float)):
+        return float(value)
+    if isinstance(value, mlsysim.Quantity):
+        for unit in UNITS:
+            try:
+                return value.m_as(unit)
+            except mlsysim.Error:
+                continue
+        raise ValueError(f"no base unit for {value}")
+    return value if isinstance(value, str) else None
+
+
+def zoo_names(asked):
+    """Names of the zoo become its entries."""
+    options = dict(asked)
+    options["workload"] = mlsysim.Models[options.pop("model")]
+    if options.get("hardware"):
+        options["hardware"] = mlsysim.Hardware[options["hardware"]]
+    if options.get("fleet"):
+        options["fleet"] = mlsysim.Systems.Clusters[options["fleet"]]
+    for name, unit in (
+        ("intra_node_bw", "B/s"),
+        ("fabric_bandwidth", "B/s"),
+        ("kwh_price", "USD/J"),
+        ("unit_cost", "USD"),
+    ):
+        if options.get(name) is not None:
+            options[name] = Q_(options[name], unit)
+    if options.get("draft_model"):
+        options["draft_model"] = mlsysim.Models[options["draft_model"]]
+    if options.get("grid"):
+        options["grid"] = mlsysim.Infrastructure.Grids[options["grid"]]
+    if options.get("datacenter"):
+        options["datacenter"] = mlsysim.Infrastructure.Datacenters[options["datacenter"]]
+    return options
+
+
+def fleet_of(asked, options):
+    if options.get("fleet") is not None:
+        return options["fleet"]
+    devices = asked.get("accelerators") or asked.get("accelerators_per_node") or 1
+    per_node = asked.get("accelerators_per_node") or min(devices, 8)
+    node = {"name": "node", "accelerator": options["hardware"], "accelerators_per_node": per_node}
+    if options.get("intra_node_bw") is not None:
+        node["intra_node_bandwidth"] = options["intra_node_bw"]
+    fleet = {"name": "fleet", "node": Node(**node), "count": devices / per_node}
+    # A fleet made by hand must name a network; where the scenario says nothing it has the default rate.
+    fleet["fabric"] = NetworkFabric(name="fabric", bandwidth=options.get("fabric_bandwidth") or Q_("50 GB/s"))
+    return Fleet(**fleet)
+
+
+def card_of(asked):
+    """The scorecard, flat."""
+    options = zoo_names(asked)
+    if "fleet" in options:
+        options["fleet_obj"] = options.pop("fleet")
+    card = mlsysim.SystemEvaluator.evaluate(
+        "reference",
+        options.pop("workload"),
+        options.pop("hardware", None),
+        options.pop("batch_size", 1),
+        options.pop("precision", None),
+        **options,
+    )
+    out = {}
+    for name, value in card.performance.metrics.items():
+        out["energy" if name == "energy" else RENAMED.get(name, name)] = number(value)
+    for name, value in card.feasibility.metrics.items():
+        out[name] = number(value)
+    for name, value in card.memory.items():
+        out["memory." + name] = number(value)
+    for name, value in card.macro.metrics.items():
+        out["macro." + name if name in MACRO else RENAMED.get(name, name)] = number(value)
+    out["feasible"] = float(card.feasibility.status == "PASS")
+    return card.mode, out
+
+
+def details_of(mode, asked, card):
+    """What the scorecard leaves out, from the resolver behind it."""
+    options = zoo_names(asked)
+    resolver = {
+        "train": mlsysim.DistributedModel,
+        "serve": mlsysim.ServingModel,
+        "infer": mlsysim.SingleNodeModel,
+    }[mode]
+    options["fleet"] = fleet_of(asked, options)
+    options.setdefault("hardware", options["fleet"].node.accelerator)
+    options.setdefault("seq_len", 2048)
+    options.setdefault("tp_size", 1)
+    if mode != "train":  # these answer for one replica
+        options["batch_size"] = math.ceil(asked.get("batch_size", 1) / replicas_of(asked, options["fleet"]))
+    taken = input_names(resolver)
+    result = resolver.solve(**{name: value for name, value in options.items() if name in taken})
+    return {RENAMED.get(name, name): number_or_none(value) for name, value in result.dict().items()}
+
+
+def replicas_of(asked, fleet):
+    devices = fleet.node.accelerators_per_node * fleet.count
+    if asked["mode"] == "infer":
+        return devices
+    return devices / (asked.get("tp_size", 1) * asked.get("pp_size", 1) * asked.get("ep_size", 1))
+
+
+def input_names(resolver):
+    return {field["name"] for field in resolver.schema()["inputs"]}
+
+
+def number_or_none(value):
+    try:
+        return number(value)
+    except ValueError:
+        return None
+
+
+def in_flight(**asked):
+    """A replica that batches in flight; what the library does not know is left out."""
+    options = zoo_names(asked)
+    for name, unit in (
+        ("arrival_rate", "request/s"),
+        ("network_bandwidth", "B/s"),
+        ("target_ttft", "s"),
+        ("target_itl", "s"),
+    ):
+        if name in options:
+            options[name] = Q_(options[name], unit)
+    result = mlsysim.InFlightBatchingModel.solve(**options).dict()
+    return {name: number(value) for name, value in result.items() if number(value) is not None}
+
+
+# The scorecard's numbers are those of all replicas; only these are taken from the resolver of one.
+OF_REPLICA = ["utilization", "prefill_chunks", "prefill_chunk_time"]
+
+
+def answer(**asked):
+    mode, out = card_of(asked)
+    for name, value in details_of(mode, asked, out).items():
+        if value is None or name in out or (mode != "train" and name not in OF_REPLICA):
+            continue
+        out[name] = value
+    if mode != "train":  # replicas without a sequence do nothing
+        fleet = fleet_of(asked, zoo_names(asked))
+        out["utilization"] *= min(1.0, asked.get("batch_size", 1) / replicas_of(asked, fleet))
+    return out

@@ -1,0 +1,92 @@
+"""Memory of one device by use."""
+
+from types import SimpleNamespace
+
+import operators
+from sharding import holders, offloads
+
+USES = [
+    "weights",
+    "kv_cache",
+    "activations",
+    "gradients",
+    "optimizer_states",
+    "communication_buffers",
+    "fragmentation",
+    "reserve",
+]
+
+
+def breakdown(**uses):
+    """The uses with their sum; a use that is not named is 0."""
+    m = SimpleNamespace(**{use: uses.get(use, 0.0) for use in USES}, capacity=uses["capacity"])
+    m.total = sum(getattr(m, use) for use in USES)
+    return m
+
+
+def with_losses(uses, device):
+    """Fragmentation is a share of what is allocated; framework and context hold a reserve."""
+    uses["fragmentation"] = device.fragmentation * sum(uses.values())
+    return breakdown(reserve=device.reserve, capacity=device.memory_capacity, **uses)
+
+
+def serving_memory(weights, state, live, device):
+    """All weights, the cache, and the largest working set of one operator, twice for the buffers that
+    alternate."""
+    return with_losses({"weights": weights, "kv_cache": state, "activations": 2 * live}, device)
+
+
+def training_memory(plan, device, totals, blocks, in_flight):
+    """Weights, gradients and states are divided by the ranks that share them from ZeRO 3, 2 and 1 on
+    (rajbhandari2020zero, section 3). Activations: what the backward pass needs of every micro-batch in
+    flight, beside it one block's while they are made again or the largest working set of one operator
+    (korthikanti2022recomputation, section 4.1)."""
+    whole = totals.dense_params + totals.expert_params
+    shard = (
+        totals.dense_params / holders(plan, False).shards + totals.expert_params / holders(plan, True).shards
+    )
+
+    def stored(from_stage):
+        return shard if plan.zero_stage >= from_stage else whole
+
+    # Gathered or fetched: the weights of the block at work and of the next one.
+    two_blocks = 2 * plan.weight_bytes * whole / blocks
+    buffers = two_blocks if plan.zero_stage >= 3 else 0.0
+    if offloads(plan):
+        buffers += two_blocks * plan.offload_weights + totals.kept * plan.offload_activations / blocks
+    return with_losses(
+        {
+            "weights": plan.weight_bytes * stored(3) * (1 - plan.offload_weights),
+            "activations": max(totals.block_again, totals.live)
+            + totals.kept * in_flight * (1 - plan.offload_activations),
+            "gradients": plan.gradient_bytes * stored(2) * plan.trainable,
+            "optimizer_states": plan.state_bytes * stored(1) * plan.trainable * (1 - plan.offload_states),
+            "communication_buffers": buffers,
+        },
+        device,
+    )
+
+
+def larger(a, b):
+    return a if a.total > b.total else b
+
+
+def parameters(h):
+    """Weights of the whole model, counted operator by operator: dense ones, and those of routed experts."""
+    import passes
+    from plan import whole_model
+
+    ops = operators.forward(h, whole_model())
+    t = passes.totals_of(ops, passes.layers_of(h), ["first", "last", "stage"])
+    return t.dense_params, t.expert_params
+
+
+def cache_bytes(h, tokens, batch, kv_bytes):
+    """Keys, values and recurrent states of the whole model."""
+    import passes
+    from plan import whole_model
+
+    plan = whole_model()
+    plan.batch, plan.new_tokens, plan.context, plan.kv_bytes = batch, tokens, tokens, kv_bytes
+    ops = operators.forward(h, plan)
+    return passes.totals_of(ops, passes.layers_of(h), ["first", "last", "stage"]).state

@@ -1,0 +1,243 @@
+"""The forward pass of a transformer on one device of a plan, as a list of operators."""
+
+from types import SimpleNamespace
+
+import attention
+import convolution
+from op import (
+    collective,
+    dropout_mask,
+    dropout_traffic,
+    elementwise,
+    emit,
+    join_tensor_parallel,
+    matmul,
+    norm,
+)
+
+
+def sequences_of(plan):
+    """Sequences of a micro-batch on the fullest device. Expert-parallel ranks share them, and none divides
+    one."""
+    return max(plan.batch / plan.ep, 1.0) if plan.ep > 1 else plan.batch
+
+
+def frame_of(h, plan):
+    """What every rule needs: sizes of this device's share of one micro-batch."""
+    f = SimpleNamespace(h=h, plan=plan, ops=[], training=plan.phase == "training")
+    f.sequences = sequences_of(plan)
+    f.tokens = f.sequences * plan.new_tokens / plan.cp  # context-parallel ranks divide each sequence
+    f.split = 1 / plan.tp if plan.sequence_parallel else 1.0  # of activations outside the matrices
+    return f
+
+
+def forward(h, plan):
+    """Operators of one forward pass. The transfers between stages come last and belong to no block."""
+    f = frame_of(h, plan)
+    if h.architecture == "cnn":
+        convolution.forward(f)
+        return f.ops
+    input_embedding(f)
+    blocks(f)
+    output_head(f)
+    pipeline_transfer(f)
+    return f.ops
+
+
+def input_embedding(f):
+    h, plan = f.h, f.plan
+    values = f.tokens * h.hidden
+    op = emit(f.ops, "stream", "embedding", "embedding")
+    op.params = h.vocab * h.hidden / plan.tp + h.position_rows * h.hidden
+    op.live = plan.activation_bytes * values
+    op.traffic = op.live + plan.weight_bytes * values
+    dropout_mask(f, op, values * f.split)
+    dropout_traffic(f, op, values * f.split)
+    if h.architecture == "encoder":
+        patch = matmul(
+            f, "patch_embedding", "embedding", 1 if h.patch_inputs else 0, f.tokens, h.hidden, h.patch_inputs
+        )
+        patch.params += 2 * h.hidden  # bias and class token
+    pattern = "reduce_scatter" if plan.sequence_parallel else "all_reduce"
+    collective(f.ops, "embedding_join", pattern, "tensor", 1, plan.activation_bytes * values, plan.tp, 1)
+    for op in f.ops:
+        op.place = "first"
+
+
+def blocks(f):
+    """The mean block: every kind of layer with the share of the blocks that has it."""
+    h, plan = f.h, f.plan
+    each = 1 / h.layers
+    norms = 0.5 * h.norms_per_layer  # two places for them in a block
+    # The kernels of residual sum and norm drop the branch's output before: two branches a block, however many
+    # norms.
+    dropped = f.tokens * h.hidden * f.split * (2 / max(h.norms_per_layer, 1))
+    attention_norm = norm(f, "attention_norm", norms)
+    attention_norm.remade = set()  # its input is the block's own, which is always kept
+    dropout_traffic(f, attention_norm, dropped)
+    everywhere = (h.layers - h.window_layers - h.linear_layers) * each
+    if h.attention == "compressed":
+        attention.compressed(
+            f, (h.layers - h.compress4_layers - h.compress128_layers) * each, 1, plan.context
+        )
+        attention.compressed(f, h.compress4_layers * each, 4, h.index_top_k)
+        attention.compressed(f, h.compress128_layers * each, 128, plan.context)
+    elif h.attention == "latent":
+        attention.latent(f, everywhere)
+    else:
+        attention.grouped(f, everywhere, plan.context)
+    if h.window_layers > 0:
+        attention.grouped(f, h.window_layers * each, min(h.window, plan.context))
+    if h.linear_layers > 0:
+        attention.linear(f, h.linear_layers * each)
+    dropout_traffic(f, norm(f, "ffn_norm", norms), dropped)
+    if h.moe:
+        dense_feed_forward(f, (h.layers - h.moe_layers) * each)
+        experts(f, h.moe_layers * each)
+    else:
+        dense_feed_forward(f, 1.0)
+
+
+def feed_forward_pair(f, group, names, share, rows, width, copies, outer):
+    """Two matrices, or three where a gate multiplies the first (Shazeer 2020)."""
+    up_name, act_name, down_name = names
+    matrices_up = f.h.ffn_matrices - 1
+    up = matmul(f, up_name, group, share, rows, matrices_up * width, outer, copies)
+    up.kept *= f.split
+    up.remade = {"norm", "block"}
+    values = rows * width * copies
+    act = elementwise(f, act_name, group, share, values, 1, 1, 8, {"activation"})
+    # A gate is read too; as a pass of its own its product reads and writes once more.
+    act.traffic += f.plan.activation_bytes * (matrices_up - 1) * (1 if f.plan.fused else 3) * values
+    act.kept = f.plan.activation_bytes * matrices_up * values
+    act.remade = {"feed_forward", "block"}
+    down = matmul(f, down_name, group, share, rows, outer, width, copies)
+    down.remade = down.remade | {"activation"}
+    dropout_mask(f, down, rows * outer * f.split)
+
+
+def dense_feed_forward(f, share):
+    feed_forward_pair(
+        f,
+        "feed_forward",
+        ("ffn_up", "ffn_activation", "ffn_down"),
+        share,
+        f.tokens,
+        f.h.ffn / f.plan.tp,
+        1.0,
+        f.h.hidden,
+    )
+    join_tensor_parallel(f, "ffn_join", share, "feed_forward")
+
+
+def experts(f, share):
+    """Routed and shared experts. Routing is balanced: a batch of T tokens touches E (1 - (1 - k/E)^T) of E
+    experts, in the mean, and its k T rows are dealt evenly to them (fedus2022switch, section 2)."""
+    h, plan = f.h, f.plan
+    router = matmul(f, "router", "experts", share, f.tokens, h.experts, h.hidden)
+    router.remade = {"norm", "block"}
+    router.params += h.router_bias * h.experts + h.shared_gate * h.hidden
+    resized = 1 if h.routed_hidden < h.hidden else 0  # experts that work at another width
+    matmul(f, "routed_width_down", "experts", share * resized, f.tokens, h.routed_hidden, h.hidden)
+    routed = f.tokens * h.top_k  # rows that leave the fullest rank
+    exchange_rows(f, "expert_dispatch", share, routed)
+    local = h.experts / plan.ep
+    # Also ranks without a sequence of their own get rows.
+    with_sequences = plan.batch / plan.ep / f.sequences
+    everyone = f.tokens * plan.ep * with_sequences
+    touched = max(local * (1 - (1 - h.top_k / h.experts) ** everyone), 1.0)
+    first = len(f.ops)
+    feed_forward_pair(
+        f,
+        "experts",
+        ("expert_up", "expert_activation", "expert_down"),
+        share,
+        routed * with_sequences / touched,
+        h.expert_ffn / plan.tp,
+        touched,
+        h.routed_hidden,
+    )
+    for op in f.ops[first:]:
+        if op.kind == "matmul":
+            op.params += h.expert_bias * op.n * touched
+        op.params *= (
+            local / touched
+        )  # stored are all local experts, also those that this batch does not touch
+        op.parts = op.parts | {"routed"}
+    exchange_rows(f, "expert_combine", share, routed)
+    matmul(f, "routed_width_up", "experts", share * resized, f.tokens, h.hidden, h.routed_hidden)
+    feed_forward_pair(
+        f,
+        "experts",
+        ("shared_expert_up", "shared_expert_activation", "shared_expert_down"),
+        share * (1 if h.shared_experts > 0 else 0),
+        f.tokens,
+        h.shared_experts * h.shared_ffn / plan.tp,
+        1.0,
+        h.hidden,
+    )
+    join_tensor_parallel(f, "experts_join", share, "feed_forward")
+
+
+def exchange_rows(f, name, share, rows):
+    """All-to-all of the expert-parallel ranks: every rank sends its routed rows (lepikhin2020gshard, section
+    3)."""
+    message = f.plan.activation_bytes * rows * f.h.routed_hidden
+    op = collective(f.ops, name, "all_to_all", "experts", share, message, f.plan.ep, f.plan.tp * f.plan.cp)
+    op.parts = {"feed_forward", "block"}
+
+
+def output_head(f):
+    h, plan = f.h, f.plan
+    first = len(f.ops)
+    norm(f, "edge_norm", h.edge_norms)
+    rows = f.tokens if f.training else f.sequences  # serving needs the logits of the last token only
+    if h.architecture == "decoder":
+        if plan.sequence_parallel:
+            collective(
+                f.ops,
+                "logits_gather",
+                "all_gather",
+                "tensor",
+                1,
+                plan.activation_bytes * rows * h.hidden,
+                plan.tp,
+                1,
+            )
+        logits = matmul(f, "logits", "head", 1, rows, h.vocab / plan.tp, h.hidden)
+        logits.biased = 0.0
+        # A tied matrix is the embedding itself where both live on one stage, and a copy of it elsewhere.
+        logits.params = h.vocab * h.hidden / plan.tp * max(h.head_params, 1 if plan.pp > 1 else 0)
+        if f.training:
+            loss(f, rows)
+    else:
+        matmul(f, "pooler", "head", h.pooler, f.sequences, h.hidden, h.hidden)
+        classes = matmul(f, "classifier", "head", 1 if h.outputs > 0 else 0, f.sequences, h.outputs, h.hidden)
+        classes.params += h.outputs * (1 - h.bias)
+    for op in f.ops[first:]:
+        op.place = "last"
+
+
+def loss(f, rows):
+    """Cross entropy in fp32: a copy (4 B written), the maximum (4 B read), exponential and sum (8 B)."""
+    logits = rows * f.h.vocab / f.plan.tp
+    op = elementwise(f, "loss", "head", 1, logits, 1, 0, 6)
+    op.traffic += 16 * logits
+    op.kept = 4 * logits
+    op.live += 8 * logits  # the logits, their copy and its gradient beside the probabilities that are kept
+
+
+def pipeline_transfer(f):
+    """Every stage sends its output on: each tensor-parallel rank its part, and ranks that need the whole
+    gather it inside the node (narayanan2021megatron, section 4.1). One model chunk."""
+    plan = f.plan
+    whole = plan.activation_bytes * f.tokens * f.h.hidden
+    sent = 1 if plan.pp > 1 else 0
+    stride = plan.tp * plan.cp * plan.ep * plan.dp
+    collective(
+        f.ops, "pipeline_transfer", "point_to_point", "pipeline", sent, whole / plan.tp, plan.pp, stride
+    ).place = "stage"
+    if not plan.sequence_parallel:
+        collective(f.ops, "pipeline_gather", "all_gather", "pipeline", sent, whole, plan.tp, 1).place = (
+            "stage"
+        )

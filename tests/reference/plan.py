@@ -1,0 +1,75 @@
+"""How the work is divided, and what one pass processes."""
+
+from types import SimpleNamespace
+
+from zoo import BYTES, default
+
+
+def whole_model():
+    """One sequence of one token on one device, 16 bits everywhere, nothing special."""
+    return SimpleNamespace(
+        phase="prefill",
+        tp=1,
+        pp=1,
+        dp=1,
+        ep=1,
+        cp=1,
+        shards=0,
+        virtual_stages=1,
+        batch=1,
+        microbatches=1,
+        new_tokens=1,
+        context=1,
+        weight_bytes=2,
+        gradient_bytes=0,
+        state_bytes=0,
+        activation_bytes=2,
+        kv_bytes=2,
+        trainable=1,
+        recomputed=1,
+        overlap=0.0,
+        tp_overlap=0.0,
+        steal=0.0,
+        offload_weights=0.0,
+        offload_activations=0.0,
+        offload_states=0.0,
+        exchange_bucket=default("exchange_bucket"),
+        recomputation="none",
+        schedule="1f1b",
+        zero_stage=0,
+        sequence_parallel=False,
+        kernel="fused",
+        dropout=False,
+        fused=True,
+        narrow=False,
+        prefetch=True,
+    )
+
+
+def kv_bytes(precision, kv_precision=None):
+    """The cache is stored like the weights, at 16 bits where those have fewer than 8."""
+    if kv_precision:
+        return BYTES[kv_precision]
+    return 2 if BYTES[precision] < 1 else BYTES[precision]
+
+
+def serving_plan(precision, kv_precision=None):
+    """Activations have 16 bits at least."""
+    plan = whole_model()
+    plan.weight_bytes = BYTES[precision]
+    plan.activation_bytes = max(BYTES[precision], 2)
+    plan.kv_bytes = kv_bytes(precision, kv_precision)
+    return plan
+
+
+def training_plan(precision, optimizer):
+    """Formats below 16 bits are those of the arithmetic: weights and gradients stay at 16. Adam keeps two
+    moments in fp32, and beside weights narrower than that a master copy (Micikevicius et al. 2018)."""
+    plan = whole_model()
+    b = max(BYTES[precision], 2)
+    plan.phase = "training"
+    plan.weight_bytes = plan.gradient_bytes = plan.activation_bytes = plan.kv_bytes = b
+    moments = 8 if optimizer in ("adam", "adamw") else 0
+    master = 4 if optimizer != "none" and b < 4 else 0
+    plan.state_bytes = moments + master
+    return plan

@@ -1,0 +1,105 @@
+"""How long one execution of an operator takes on a device."""
+
+import math
+from types import SimpleNamespace
+
+from collectives import collective_time
+
+
+def ceil_div(a, b):
+    return math.ceil(a / b)
+
+
+def together(a, b):
+    """Two sides of one kernel that overlap imperfectly: sqrt(a^2 + b^2)."""
+    return math.hypot(a, b)
+
+
+def burst_rate(work, peak, device):
+    """A short burst runs above what the power limit sustains: peak (1 + burst / (1 + work / (peak
+    burst_time))) (aiconfigurator-gemm-h100, rate of large products against their duration)."""
+    return peak * (1 + device.burst / (1 + work / (peak * device.burst_time)))
+
+
+def product_time(op, device, executions):
+    """Whole tiles dealt to units in whole waves, or the depth spread over all units at the price of a second
+    pass; the faster way (nvidia2023matmul, "Tile Quantization", "Wave Quantization"; osama2023streamk,
+    section 4)."""
+    d = device
+    share = d.matrix_share * d.wide_ratio if op.wide else d.matrix_share
+    rate = burst_rate(op.work * executions, d.matrix_rate * share, d)
+    # A product narrower than a tile is padded to whole matrix instructions.
+    tile_m = min(d.matrix_rows * ceil_div(max(op.m, 1), d.matrix_rows), d.tile_m)
+    tile_n = min(d.matrix_rows * ceil_div(max(op.n, 1), d.matrix_rows), d.tile_n)
+    tiles = ceil_div(op.m, tile_m) * ceil_div(op.n, tile_n) * op.copies
+    waves = ceil_div(tiles, d.units)
+    step = 2 * tile_m * tile_n * d.units / rate  # one wave over a depth of 1
+    memory = op.traffic / (d.memory_bandwidth * d.memory_share)
+    whole = waves * (op.k * step + d.wave)
+    spread = max(op.k * tiles / d.units, d.split_depth) * step + d.wave
+    busy = min(together(whole, memory), together(spread, memory) + d.split)
+    return cost(d.launch * min(op.copies, 1) + busy, min(whole, spread + d.split), memory, d.launch)
+
+
+def attention_time(op, device):
+    """Blocks of query rows over units; heads of a group packed into one block; the longest block decides, or
+    the keys are split over the units (dao2024flashattention2, section 3.2; Dao et al. 2023, Flash-Decoding).
+    Softmax runs beside the products, but not faster with narrower formats."""
+    d = device
+    new, keys = max(op.m, 1), max(op.n, 1)
+    reach = max(op.reach if op.reach > 0 else op.n, 1)
+    pairs = max(op.copies * new * reach, 1)
+    peak = d.matrix_rate * d.attention_share * (d.attention_backward if op.run == "backward" else 1)
+    packed = new * op.group_heads
+    blocks = op.copies * min(
+        ceil_div(packed, d.attention_tile) / op.group_heads, ceil_div(new, d.attention_tile)
+    )
+    rows = min(packed, d.attention_tile)
+    grain = d.attention_tile / 8  # rows of one matrix instruction
+    padded = grain * ceil_div(rows, grain)
+    last = ceil_div(min(keys, 2 * reach), d.attention_tile)  # steps of the longest block
+    mean = min(reach / d.attention_tile + 0.5, last)  # the block on the diagonal is done whole
+    softmax = d.softmax_work / (d.vector_rate * d.vector_share)
+    step = padded * d.attention_tile * d.units * (op.work / pairs / peak + softmax)
+    fixed = d.attention_block + d.attention_rows * rows / d.attention_tile
+    every = blocks / d.units * (fixed + mean * step)
+    present = min(op.copies, 1)
+    memory = op.traffic / (d.memory_bandwidth * d.memory_share)
+    whole, spread = max(every, (fixed + last * step) * present), max(every, (fixed + 0.5 * step) * present)
+    busy = min(together(whole, memory), together(spread, memory) + d.attention_split)
+    return cost(
+        d.attention_launch * present + busy,
+        min(whole, spread + d.attention_split),
+        memory,
+        d.attention_launch,
+    )
+
+
+def stream_time(op, device):
+    """Roofline with a rounded corner: (compute^4 + memory^4)^(1/4) (williams2009roofline; the corner is a
+    convention)."""
+    compute = op.work / (device.vector_rate * device.vector_share)
+    memory = op.traffic / (device.memory_bandwidth * device.memory_share)
+    high, low = max(compute, memory), min(compute, memory)
+    soft = high * (1 + (low / high) ** 4) ** 0.25 if high > 0 else 0.0
+    return cost(soft + device.launch, compute, memory, device.launch)
+
+
+def cost(total, compute, memory, overhead, network=0.0):
+    return SimpleNamespace(total=total, compute=compute, memory=memory, overhead=overhead, network=network)
+
+
+def price(op, device, links, executions):
+    """One execution [s]. `executions`: how often a device of the fullest stage runs it in one pass, for the
+    power limit."""
+    if op.kind == "collective":
+        time = collective_time(op, links)
+        return cost(time, 0.0, 0.0, 0.0, time)
+    if op.kind == "host_transfer":
+        time = op.message / device.host_bandwidth
+        return cost(time, 0.0, 0.0, 0.0, time)
+    if op.kind == "matmul":
+        return product_time(op, device, executions)
+    if op.kind == "attention":
+        return attention_time(op, device)
+    return stream_time(op, device)

@@ -1,0 +1,140 @@
+"""One replica that serves a static batch, operator by operator: time to first token, time between tokens,
+memory.
+
+The batch of B sequences is divided into micro-batches of s = ceil(B / pp) sequences, of which m = ceil(B / s)
+are under way, one on each pipeline stage (narayanan2021megatron, section 2.2; pope2023inference, section 2).
+"""
+
+import math
+from types import SimpleNamespace
+
+import bottleneck
+import memory
+import operators
+import passes
+import schedule
+
+
+def micro_batches(batch, stages):
+    """Sequences of a micro-batch, and how many of them are in flight."""
+    each = math.ceil(batch / stages)
+    return each, math.ceil(batch / each)
+
+
+def run_pass(h, plan, device, links):
+    """One micro-batch through all stages in turn. Each stage with its blocks and ends; every stage sends its
+    output on. The dispatch of the model is paid once."""
+    ops = operators.forward(h, plan)
+    prices = passes.price_all(ops, h, plan, device, links)
+    p = SimpleNamespace(ops=ops, stages=[], whole=passes.Sum())
+    for stage, blocks in enumerate(passes.blocks_of_stages(h, plan)):
+        p.stages.append(
+            passes.sum_stage(ops, prices, "forward", blocks, passes.places_of(stage, plan.pp), device)
+        )
+        p.whole = p.whole.plus(p.stages[-1])
+    p.stage_times = [stage.exposed(plan, passes.layers_of(h)) for stage in p.stages]
+    p.total = sum(p.stage_times) + device.dispatch  # P
+    p.slowest = max(p.stage_times) + device.dispatch  # q': the slowest stage paces the pipeline
+    return p
+
+
+def chunks_of(prompt, cached, chunk):
+    """Tokens that each pass of a prompt adds, and tokens that are held after it; a cached prefix is not
+    computed."""
+    chunks, done = [], cached
+    while done < prompt:
+        new = min(chunk, prompt - done)
+        done += new
+        chunks.append((new, done))
+    return chunks
+
+
+def first_token(units, m):
+    """Time until the last of m micro-batches has its first token, each in the same chunks [s].
+
+    A proportionate flow shop (Pinedo, Scheduling, section 6.1): the slowest stage works on all units, and the
+    other stages are passed once, by the longest unit. Exact for chunks of one length, whatever the stages;
+    with chunks of several lengths it takes the stages as equal, and is an upper bound of what they do where
+    they are not.
+    """
+    total = sum(m * unit.slowest for unit in units) + max(unit.total - unit.slowest for unit in units)
+    walked = schedule.flow_shop([stage_times(unit) for _ in range(m) for unit in units])
+    assert walked <= total * (1 + 1e-12)
+    assert len(units) > 1 or walked >= total * (1 - 1e-12)
+    return total
+
+
+def stage_times(unit):
+    """Of a unit of the flow shop: the dispatch belongs to the slowest stage, which then takes q'."""
+    times = list(unit.stage_times)
+    times[times.index(max(times))] = unit.slowest
+    return times
+
+
+def between_tokens(step, m):
+    """A micro-batch is back for its next token when it has passed all stages and every other one had its turn
+    [s]."""
+    told = max(step.total, m * step.slowest)
+    walked = schedule.round_robin(m, 60, stage_times(step))
+    assert abs(walked - told) <= 1e-9 * told, (walked, told)
+    return told
+
+
+def serve(h, plan, device, links, batch, prompt, cached, chunk, decode_context, final_context):
+    """`plan` has the degrees and formats; `decode_context`: mean tokens held while decoding; `final_context`:
+    at its end."""
+    s, m = micro_batches(batch, plan.pp)
+    plan.batch = s
+    out = SimpleNamespace(s=s, m=m)
+    # Prompts, chunk after chunk; each chunk attends to everything before it.
+    plan.phase, units, live = "prefill", [], 0.0
+    for plan.new_tokens, plan.context in chunks_of(prompt, cached, chunk):
+        units.append(run_pass(h, plan, device, links))
+        live = max(live, largest_working_set(units[-1], h, plan))
+    out.ttft = first_token(units, m)
+    out.chunk_time = max(unit.total for unit in units)
+    out.chunks = len(units)
+    prefilled = passes.Sum()
+    for unit in units:
+        prefilled = prefilled.plus(unit.whole)
+    out.prefill_bottleneck = bottleneck.of_pass(prefilled, device.dispatch)
+    # One token for each sequence.
+    plan.phase, plan.new_tokens, plan.context = "decode", 1, decode_context
+    step = run_pass(h, plan, device, links)
+    out.itl = between_tokens(step, m)
+    out.bottleneck = bottleneck.of_pass(step.whole, device.dispatch)
+    # Shares of all devices of a tensor-parallel rank's pipeline: their work or kernels over their peak or
+    # time.
+    prefill_work = sum(unit.whole.work for unit in units)
+    out.prefill_mfu = min(1.0, m * prefill_work / (device.matrix_rate * plan.pp * out.ttft))
+    out.mfu = min(1.0, m * step.whole.work / (device.matrix_rate * plan.pp * out.itl))
+    out.prefill_busy = m * sum(unit.whole.kernels() for unit in units) / (plan.pp * out.ttft)
+    out.decode_busy = m * step.whole.kernels() / (plan.pp * out.itl)
+    plan.context = final_context
+    out.memory = memory_of(h, plan, device, batch, live)
+    return out
+
+
+def largest_working_set(unit, h, plan):
+    """Of one operator on one stage, at most."""
+    largest = 0.0
+    for stage, blocks in enumerate(passes.blocks_of_stages(h, plan)):
+        largest = max(largest, passes.totals_of(unit.ops, blocks, passes.places_of(stage, plan.pp)).live)
+    return largest
+
+
+def memory_of(h, plan, device, batch, prefill_live):
+    """The most that is resident at once on the fullest stage: its weights, the caches of the whole batch at
+    their longest, the larger working set of a micro-batch."""
+    working = operators.forward(h, plan)
+    plan.batch = batch
+    held = operators.forward(h, plan)
+    fullest = None
+    for stage, blocks in enumerate(passes.blocks_of_stages(h, plan)):
+        places = passes.places_of(stage, plan.pp)
+        t = passes.totals_of(held, blocks, places)
+        live = max(prefill_live, passes.totals_of(working, blocks, places).live)
+        weights = plan.weight_bytes * (t.dense_params + t.expert_params)
+        mine = memory.serving_memory(weights, t.state, live, device)
+        fullest = mine if fullest is None else memory.larger(mine, fullest)
+    return fullest

@@ -1,0 +1,124 @@
+"""What travels between replicas and to host memory: gradients, weights, states, activations; and the
+optimizer.
+
+The amounts are those of the fullest stage's blocks, of the embedding, or of the head ("place"); they happen
+once a micro-batch, or once a step where they run in the update.
+"""
+
+import math
+from types import SimpleNamespace
+
+from op import collective, emit
+
+
+def holders(plan, routed):
+    """Ranks that hold the same weights, those of them that share one copy of what ZeRO divides, and their
+    distance. Context-parallel ranks are data-parallel for all weights, expert-parallel ranks for all but the
+    routed experts."""
+    ranks = plan.dp * plan.cp * (1 if routed else plan.ep)
+    shards = min(plan.shards, ranks) if plan.shards > 0 else ranks
+    return SimpleNamespace(ranks=ranks, shards=shards, stride=plan.tp * plan.ep if routed else plan.tp)
+
+
+def pieces_of(plan, layers, amount):
+    """Collectives in which `amount` bytes travel: what is small waits until a bucket is full, what is larger
+    than a bucket goes on its own (li2020pytorch, section 3.2.2). ZeRO-3 has its weights for one layer at a
+    time and cannot wait."""
+    if plan.zero_stage >= 3:
+        return layers
+    bucket = max(plan.exchange_bucket, 1.0)
+    return min(max(math.ceil(amount / bucket), 1.0), layers)
+
+
+def travel(ops, name, pattern, run, place, pieces, message, ranks, stride):
+    op = collective(ops, name, pattern, "replicas", pieces, message, ranks, stride)
+    op.run, op.place, op.beside = run, place, "pass"
+    return op
+
+
+def exchange_gradients(ops, plan, place, layers, weights, who):
+    """Reduced over all holders: once a step, from ZeRO-2 on with every micro-batch (rajbhandari2020zero,
+    section 5)."""
+    amount = plan.gradient_bytes * weights * plan.trainable
+    pieces = pieces_of(plan, layers, amount)
+    run = "backward" if plan.zero_stage >= 2 else "update"
+    if plan.zero_stage == 0:
+        travel(
+            ops, "gradient_exchange", "all_reduce", run, place, pieces, amount / pieces, who.ranks, who.stride
+        )
+        return
+    # Hybrid sharding: inside the group that shares one copy, then over the groups.
+    travel(
+        ops, "gradient_scatter", "reduce_scatter", run, place, pieces, amount / pieces, who.shards, who.stride
+    )
+    travel(
+        ops,
+        "gradient_exchange",
+        "all_reduce",
+        run,
+        place,
+        pieces,
+        amount / pieces / who.shards,
+        who.ranks / who.shards,
+        who.stride * who.shards,
+    )
+
+
+def gather_weights(ops, plan, place, layers, weights, who):
+    """After the update (ZeRO-1 and 2), or before each pass that uses them (ZeRO-3)."""
+
+    def gather(run, amount):
+        pieces = pieces_of(plan, layers, amount)
+        return travel(
+            ops, "weight_gather", "all_gather", run, place, pieces, amount / pieces, who.shards, who.stride
+        )
+
+    amount = plan.weight_bytes * weights
+    if plan.zero_stage >= 3:
+        gather("forward", amount)
+        waited = gather("backward", amount)
+        if not plan.prefetch:
+            waited.beside = ""  # asked for only when the block before is done
+    elif plan.zero_stage >= 1:
+        gather("update", amount * plan.trainable)
+
+
+def host_transfer(ops, name, run, place, amount):
+    """Over the host link, one way; the other way is free to work at the same time."""
+    op = emit(ops, "host_transfer", "communication", name)
+    op.run, op.place, op.between, op.beside, op.message = run, place, "host", "pass", amount
+
+
+def optimizer(ops, plan, place, weights, who):
+    """Reads gradients, reads and writes its states, writes the weights; 12 operations a weight
+    (Kingma and Ba 2015)."""
+    op = emit(ops, "stream", "optimizer", "optimizer")
+    op.run, op.place = "update", place
+    mine = (weights / who.shards if plan.zero_stage >= 1 else weights) * plan.trainable
+    op.work = 12 * mine
+    op.traffic = (plan.gradient_bytes + 2 * plan.state_bytes + plan.weight_bytes) * mine
+    if offloads(plan):
+        host_transfer(ops, "state_transfer", "update", place, plan.state_bytes * mine * plan.offload_states)
+
+
+def offloads(plan):
+    return plan.offload_weights > 0 or plan.offload_activations > 0 or plan.offload_states > 0
+
+
+def shard(ops, h, plan, place, layers, totals):
+    """All of this for one place. `totals`: weights and kept activations of the place on its device."""
+    for weights, routed in [(totals.dense_params, False), (totals.expert_params, True)]:
+        if routed and not (h.moe and place == "block"):
+            continue
+        who = holders(plan, routed)
+        exchange_gradients(ops, plan, place, layers, weights, who)
+        gather_weights(ops, plan, place, layers, weights, who)
+        optimizer(ops, plan, place, weights, who)
+    if not offloads(plan):
+        return
+    weights = plan.weight_bytes * (totals.dense_params + totals.expert_params) * plan.offload_weights
+    kept = totals.kept * plan.offload_activations
+    host_transfer(ops, "weight_fetch", "forward", place, weights)
+    host_transfer(ops, "weight_fetch", "backward", place, weights)
+    host_transfer(ops, "activation_store", "forward", place, kept)
+    host_transfer(ops, "activation_fetch", "backward", place, kept)

@@ -1,0 +1,74 @@
+"""Speculative decoding: a small model drafts tokens, the large one checks them in one pass. On one pipeline
+stage."""
+
+import device
+import memory
+import model
+import operators
+import passes
+import serving
+import textbook
+from plan import serving_plan
+from zoo import BYTES, default, entry, get
+
+
+def accepted(rate, drafted):
+    """Tokens that a check yields, 1 + a + ... + a^K: each drafted token is kept with probability a, and the
+    check always yields one of its own (leviathan2023speculative, eq. 1)."""
+    expected = 0.0
+    for k in range(int(drafted) + 1):
+        expected += rate**k
+    return expected
+
+
+def speed_up(s, a, batch, mean, final):
+    """Changes the answer `a` of a target: K steps of the draft and one check yield several tokens (theorem
+    3.8)."""
+    assert s.pp_size == 1, "what a pipeline does while a draft runs is not defined"
+    drafted = s.draft_tokens or default("draft_tokens")
+    yields = accepted(s.draft_acceptance_rate, drafted)
+    draft = entry("model", s.draft_model)
+    # The draft runs on the devices of its target, whole on each where it has fewer heads than they are.
+    tp = s.tp_size if s.tp_size <= get(draft, "shape.heads", s.tp_size) else 1
+    plain = a.itl
+    if s.fidelity == "textbook":
+        weights = textbook.totals(draft).params * BYTES[s.precision] / tp
+        cached = textbook.cache(draft, s.precision, s.kv_precision, final, batch) / tp
+        # The draft pays no layer overhead: it runs inside the target's step.
+        held = textbook.cache(draft, s.precision, s.kv_precision, mean, batch) / tp
+        drafting = (weights + held) / device.memory_level(s.device, weights * tp).bandwidth
+        check, lost = a.itl, 0.0  # bound by memory: tokens that are checked together are free
+    else:
+        view = device.device_view(s.device, s.precision, "prefill")
+        device.set_efficiency(view, s.efficiency)
+        links = device.links_view(s.fleet, "decode")
+        check = checking(s, view, links, batch, drafted, mean)
+        h, plan = model.model_view(draft), serving_plan(s.precision, s.kv_precision)
+        plan.tp, plan.batch = tp, batch
+        plan.phase, plan.new_tokens, plan.context = "decode", 1, mean
+        drafting = serving.run_pass(h, plan, view, links).total
+        plan.context = final
+        totals = passes.totals_of(operators.forward(h, plan), passes.layers_of(h), passes.places_of(0, 1))
+        weights = plan.weight_bytes * (totals.dense_params + totals.expert_params)
+        cached, lost = totals.state, view.fragmentation
+    a.itl = (drafted * drafting + check) / yields
+    a.mfu *= plain / a.itl  # as much work of the target for a token, in another time
+    if s.fidelity == "textbook":
+        a.decode_busy = a.mfu
+    m = a.memory
+    a.memory = memory.breakdown(
+        weights=m.weights + weights,
+        kv_cache=m.kv_cache + cached,
+        activations=m.activations,
+        reserve=m.reserve,
+        fragmentation=m.fragmentation + (weights + cached) * lost,
+        capacity=m.capacity,
+    )
+
+
+def checking(s, view, links, batch, drafted, mean):
+    """K + 1 tokens of each sequence in one pass, attended to as a prompt is."""
+    h, plan = model.model_view(s.workload), serving_plan(s.precision, s.kv_precision)
+    plan.tp, plan.pp, plan.ep, plan.batch = s.tp_size, s.pp_size, s.ep_size, batch
+    plan.phase, plan.new_tokens, plan.context = "prefill", drafted + 1, mean + drafted
+    return serving.run_pass(h, plan, view, links).total

@@ -1,0 +1,166 @@
+"""The zoo's YAML files as plain dictionaries in base units: s, B, FLOP, J, W, USD, gCO2e, L.
+
+A figure is a number with a unit ("3.35 TB/s"), or a map whose `value` is that. Sources, ranges and decisions
+are left out: the reference computes with values only.
+"""
+
+import os
+import pathlib
+import re
+
+import yaml
+
+FOLDER = (
+    pathlib.Path(os.environ.get("MLSYSIM_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2])) / "zoo"
+)
+
+# One unit of each in base units. A year has 365 days and a bit is an eighth of a byte, by convention of the
+# library.
+UNITS = {
+    "s": 1,
+    "min": 60,
+    "h": 3600,
+    "d": 86400,
+    "month": 30 * 86400,
+    "yr": 365 * 86400,
+    "B": 1,
+    "bit": 1 / 8,
+    "FLOP": 1,
+    "OP": 1,
+    "token": 1,
+    "sample": 1,
+    "request": 1,
+    "param": 1,
+    "USD": 1,
+    "gCO2e": 1,
+    "tCO2e": 1e6,
+    "J": 1,
+    "Wh": 3600,
+    "L": 1,
+    "W": 1,
+    "Hz": 1,
+    "%": 1 / 100,
+}
+PREFIXES = {
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+    "Pi": 2**50,
+    "p": 1e-12,
+    "n": 1e-9,
+    "u": 1e-6,
+    "m": 1e-3,
+    "k": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "P": 1e15,
+    "E": 1e18,
+    "Z": 1e21,
+}
+
+
+def unit_size(name):
+    """Size of one unit, prefix included."""
+    if name in UNITS:
+        return UNITS[name]
+    for prefix, factor in PREFIXES.items():
+        if name.startswith(prefix) and name[len(prefix) :] in UNITS:
+            return factor * UNITS[name[len(prefix) :]]
+    raise ValueError(f"no unit '{name}'")
+
+
+def quantity(text):
+    """'3.35 TB/s' -> 3.35e12. Text that is no quantity stays text."""
+    match = re.fullmatch(r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?) ?([A-Za-z%][A-Za-z0-9%]*(?:/[A-Za-z]+)?)", text)
+    if not match:
+        return text
+    over, _, under = match[2].partition("/")
+    try:
+        return float(match[1]) * unit_size(over) / (unit_size(under) if under else 1)
+    except ValueError:
+        return text
+
+
+def plain(node):
+    """Values of a tree: figures become numbers, `{value: ...}` becomes its value."""
+    if isinstance(node, dict):
+        return (
+            plain(node["value"])
+            if "value" in node and not isinstance(node["value"], (dict, list))
+            else {
+                key: plain(value)
+                for key, value in node.items()
+                if key not in ("source", "shape_source", "decisions")
+            }
+        )
+    if isinstance(node, list):
+        return [plain(item) for item in node]
+    return quantity(node) if isinstance(node, str) else node
+
+
+def load(folder=FOLDER):
+    """{kind: {name or alias: entry}} of all files but the measured tables."""
+    zoo = {}
+    for file in sorted(folder.rglob("*.yaml")):
+        if "validation" in file.parts:
+            continue
+        document = yaml.load(file.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        kind = document.get("schema", "").partition("/")[2].partition("@")[0]
+        for entry in document.get("entries") or []:
+            if not isinstance(entry, dict) or "name" not in entry:
+                continue
+            # A price or convention is its value alone.
+            values = (
+                plain(entry["value"])
+                if kind in ("convention", "price") and "value" in entry
+                else plain(entry)
+            )
+            for name in [entry["name"], *entry.get("aliases", [])]:
+                zoo.setdefault(kind, {})[name] = values
+    return zoo
+
+
+ZOO = load()
+
+
+def entry(kind, name):
+    return ZOO[kind][name]
+
+
+def figure(name):
+    """A named number: of zoo/defaults.yaml, zoo/catalogue.yaml or the prices."""
+    for kind in ("convention", "price"):
+        if name in ZOO.get(kind, {}):
+            return ZOO[kind][name]
+    return None
+
+
+def default(name):
+    """What stands in where a device, a fabric or a request says nothing (zoo/defaults.yaml)."""
+    return ZOO["convention"]["default." + name]
+
+
+def get(node, path, otherwise=None):
+    """The figure at 'memory.bandwidth' of an entry; `otherwise` where the entry says nothing."""
+    for key in path.split("."):
+        node = node.get(key) if isinstance(node, dict) else None
+    return otherwise if node is None else node
+
+
+# Storage width of one element [B]; scales of the micro-scaled formats are not counted.
+BYTES = {
+    "fp64": 8,
+    "fp32": 4,
+    "tf32": 4,
+    "bf16": 2,
+    "fp16": 2,
+    "fp8": 1,
+    "fp6": 0.75,
+    "fp4": 0.5,
+    "mxint4": 0.5,
+    "int8": 1,
+    "int4": 0.5,
+    "mxint8": 1,
+}
