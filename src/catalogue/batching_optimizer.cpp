@@ -58,7 +58,8 @@ Judged judge(const In& in, const Pricing& pricing, double batch, Notes& notes) {
 
 }  // namespace
 
-std::optional<BatchingOptimizer::Result> BatchingOptimizer::solve(const Inputs& asked, Search& search, Notes& notes) const {
+std::optional<BatchingOptimizer::Result> BatchingOptimizer::solve(const Inputs& asked, Search& search,
+                                                                  Notes& notes) const {
   const Pricing& pricing = pricing_for(asked.fidelity, *asked.workload, notes);
   Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::batching), notes);
   in.seq_len = seq_len_or_default(asked.seq_len, *in.workload, asked.output_tokens.value_or(0), notes);
@@ -69,8 +70,7 @@ std::optional<BatchingOptimizer::Result> BatchingOptimizer::solve(const Inputs& 
     // Without a steady state there is no tail: the utilization is the limit that is missed.
     const Time<> p99 = j.stable ? j.p99 : Time<>();
     return {pricing.queues().batch_aim(c.batch_size, j.capacity),
-            {at_most("memory_utilization", j.memory, 1.0),
-             at_most("queue_utilization", j.utilization, kFull),
+            {at_most("memory_utilization", j.memory, 1.0), at_most("queue_utilization", j.utilization, kFull),
              at_most("p99_latency", p99, in.target_latency)}};
   });
   if (!found) return std::nullopt;

@@ -37,12 +37,16 @@ std::string label_of(const In& in) {
 void warn_of_idle_ways(const In& in, Notes& notes) {
   switch (in.method) {
     case CompressionMethod::quantization:
-      return detail::warn_of_idle(in, {"sparsity", "sparsity_type", "student_share"}, "on quantization", notes);
+      return detail::warn_of_idle(in, {"sparsity", "sparsity_type", "student_share"}, "on quantization",
+                                  notes);
     case CompressionMethod::pruning:
-      return detail::warn_of_idle(in, {"target_bitwidth", "weight_only", "group_size", "student_share"}, "on pruning", notes);
-    case CompressionMethod::distillation: break;
+      return detail::warn_of_idle(in, {"target_bitwidth", "weight_only", "group_size", "student_share"},
+                                  "on pruning", notes);
+    case CompressionMethod::distillation:
+      break;
   }
-  detail::warn_of_idle(in, {"target_bitwidth", "weight_only", "group_size", "sparsity", "sparsity_type"}, "on distillation", notes);
+  detail::warn_of_idle(in, {"target_bitwidth", "weight_only", "group_size", "sparsity", "sparsity_type"},
+                       "on distillation", notes);
 }
 
 void guard(const In& in, Out& r) {
@@ -57,10 +61,13 @@ void guard(const In& in, Out& r) {
 /// Whether the device gains from it.
 bool supported(const In& in, const CompressionRules& rules) {
   switch (in.method) {
-    case CompressionMethod::quantization: return in.target_bitwidth >= 16 || rules.rate_at_width(*in.hardware, in.target_bitwidth);
+    case CompressionMethod::quantization:
+      return in.target_bitwidth >= 16 || rules.rate_at_width(*in.hardware, in.target_bitwidth);
     case CompressionMethod::pruning:
-      return in.sparsity_type == SparsityType::structured || (in.sparsity_type == SparsityType::n_m && sparse_rate(*in.hardware));
-    case CompressionMethod::distillation: break;
+      return in.sparsity_type == SparsityType::structured ||
+             (in.sparsity_type == SparsityType::n_m && sparse_rate(*in.hardware));
+    case CompressionMethod::distillation:
+      break;
   }
   return true;
 }

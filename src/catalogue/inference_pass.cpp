@@ -55,7 +55,8 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
     r.tables = t.tables * stored;
     r.weights = dense_weights(t, stored);
     r.rows_read = gathered_rows(t, stored, in.batch_size);
-    if (t.table_rows <= 0) notes.warn("the rows that a sample reads are not known: tables cost capacity alone");
+    if (t.table_rows <= 0)
+      notes.warn("the rows that a sample reads are not known: tables cost capacity alone");
   }
   r.activations = working_set(w, in.batch_size, b);
 

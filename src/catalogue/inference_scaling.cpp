@@ -20,15 +20,15 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, 
       in.tokens_per_step ? *in.tokens_per_step : detail::number("catalogue.reasoning.tokens_per_step", notes);
   const double chain = per_step * in.reasoning_steps;
   const ServingModel::Inputs request{.workload = in.workload,
-                               .hardware = in.hardware,
-                               .seq_len = in.context_length,
-                               .batch_size = in.samples,
-                               .output_tokens = pricing.answer(chain),
-                               .precision = in.precision,
-                               .efficiency = in.efficiency,
-                               .tp_size = in.tp_size,
-                               .fidelity = r.fidelity,
-                               .conventions = in.conventions};
+                                     .hardware = in.hardware,
+                                     .seq_len = in.context_length,
+                                     .batch_size = in.samples,
+                                     .output_tokens = pricing.answer(chain),
+                                     .precision = in.precision,
+                                     .efficiency = in.efficiency,
+                                     .tp_size = in.tp_size,
+                                     .fidelity = r.fidelity,
+                                     .conventions = in.conventions};
   const auto serving = ServingModel{}.solve(request, notes);
   r.feasible = serving.feasible;
   r.ttft = serving.ttft;
@@ -45,11 +45,12 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, 
   r.reasoning_steps = in.reasoning_steps;
   r.kv_cache_size = serving.kv_cache_size;
   const Power<> tdp = in.hardware->power.tdp.value_or(Power<>());
-  r.energy_per_query = EnergyProportional::solve<double>({.tdp = tdp * in.tp_size,
-                                                          .utilization = pricing.planning().drawn(serving.utilization),
-                                                          .time = r.total_reasoning_time,
-                                                          .idle_fraction = c.idle_fraction})
-                           .energy;
+  r.energy_per_query =
+      EnergyProportional::solve<double>({.tdp = tdp * in.tp_size,
+                                         .utilization = pricing.planning().drawn(serving.utilization),
+                                         .time = r.total_reasoning_time,
+                                         .idle_fraction = c.idle_fraction})
+          .energy;
   const MoneyRate<> price =
       in.device_price ? *in.device_price : detail::figure<dim::money_rate>("cloud.gpu_inference", notes);
   r.cost_per_query = price * in.tp_size * r.total_reasoning_time;

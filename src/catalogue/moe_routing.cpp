@@ -46,14 +46,16 @@ MoERoutingModel::Result MoERoutingModel::solve(const Inputs& in, Notes& notes) c
   const NetworkRules& rules = pricing.network();
   const Workload& w = *in.workload;
   const double experts = *w.moe.experts, top_k = std::max(1.0, w.moe.top_k.value_or(1));
-  const double tokens = in.batch_size * seq_len_or_default(in.seq_len, w, 0, notes), b = bytes_per_element(in.precision);
+  const double tokens = in.batch_size * seq_len_or_default(in.seq_len, w, 0, notes),
+               b = bytes_per_element(in.precision);
   const double hidden = w.shape.hidden.value_or(4096);
   if (!w.shape.hidden) notes.assume("hidden", hidden, "convention of MLSys-im, the width is not known");
   const auto load = ExpertLoad::solve<double>({experts, top_k, tokens});
   Result r;
   r.fidelity = pricing.fidelity();
   r.experts_touched = load.touched;
-  r.routing_imbalance_factor = in.routing_imbalance_factor ? *in.routing_imbalance_factor : rules.imbalance(load, notes);
+  r.routing_imbalance_factor =
+      in.routing_imbalance_factor ? *in.routing_imbalance_factor : rules.imbalance(load, notes);
   r.effective_active_experts = std::min(experts, top_k * r.routing_imbalance_factor);
   r.ep_size = in.ep_size;
   r.layers_with_experts = expert_layers(w);
@@ -66,7 +68,8 @@ MoERoutingModel::Result MoERoutingModel::solve(const Inputs& in, Notes& notes) c
   const Data<> message = rules.rank_message(tokens * hidden * b * top_k * uneven * unit::B, in.ep_size);
   r.token_dispatch_size = message * ((in.ep_size - 1) / in.ep_size);
   if (in.fleet != nullptr && in.ep_size > 1)
-    r.all_to_all_latency = rules.travel(message, in.ep_size, r.layers_with_experts, *in.fleet, conventions_or_standard(in.conventions), notes);
+    r.all_to_all_latency = rules.travel(message, in.ep_size, r.layers_with_experts, *in.fleet,
+                                        conventions_or_standard(in.conventions), notes);
   return r;
 }
 

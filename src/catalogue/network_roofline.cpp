@@ -33,7 +33,8 @@ NetworkRooflineModel::Result NetworkRooflineModel::solve(const Inputs& asked, No
   r.ridge_batch_size = roof.ridge_batch;
   r.token_throughput = roof.tokens / roof.time;
   r.bottleneck = roof.network > roof.compute ? Bottleneck::network : Bottleneck::compute;
-  r.mfu = std::min(1.0, roof.work / (rate_at(device, precision) * in.fleet->total_accelerators() * roof.time));
+  r.mfu =
+      std::min(1.0, roof.work / (rate_at(device, precision) * in.fleet->total_accelerators() * roof.time));
   return r;
 }
 

@@ -21,14 +21,15 @@ struct Candidate {
   double overlap = 0, tp_overlap = 0;
   static constexpr auto fields() {
     using C = Candidate;
-    return rows(field(&C::tp, "tp", "", "tensor-parallel degree"), field(&C::pp, "pp", "", "pipeline stages"),
-                field(&C::dp, "dp", "", "replicas"), field(&C::ep, "ep", "", "expert-parallel degree"),
-                field(&C::cp, "cp", "", "context-parallel degree"), field(&C::zero, "zero", "", "ZeRO stage"),
-                field(&C::microbatches, "microbatches", "", "micro-batches per replica"),
-                field(&C::v, "v", "", "model chunks of a device"),
-                field(&C::recomputation, "recomputation", "", "what is recomputed"),
-                field(&C::overlap, "overlap", "", "share of a pass that hides gradient traffic"),
-                field(&C::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products"));
+    return rows(
+        field(&C::tp, "tp", "", "tensor-parallel degree"), field(&C::pp, "pp", "", "pipeline stages"),
+        field(&C::dp, "dp", "", "replicas"), field(&C::ep, "ep", "", "expert-parallel degree"),
+        field(&C::cp, "cp", "", "context-parallel degree"), field(&C::zero, "zero", "", "ZeRO stage"),
+        field(&C::microbatches, "microbatches", "", "micro-batches per replica"),
+        field(&C::v, "v", "", "model chunks of a device"),
+        field(&C::recomputation, "recomputation", "", "what is recomputed"),
+        field(&C::overlap, "overlap", "", "share of a pass that hides gradient traffic"),
+        field(&C::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products"));
   }
 };
 
@@ -44,7 +45,9 @@ struct PlanChoices {
 /// What a pricing takes no account of is not tried: it would make no difference.
 PlanChoices choices_of(const In& in, const Pricing& pricing) {
   const auto unpriced = pricing.unpriced(PricedInputs::training);
-  const auto priced = [&](std::string_view name) { return std::find(unpriced.begin(), unpriced.end(), name) == unpriced.end(); };
+  const auto priced = [&](std::string_view name) {
+    return std::find(unpriced.begin(), unpriced.end(), name) == unpriced.end();
+  };
   const auto& w = *in.workload;
   const bool sequences = w.architecture == Architecture::decoder || w.architecture == Architecture::encoder;
   PlanChoices c;
@@ -56,17 +59,22 @@ PlanChoices choices_of(const In& in, const Pricing& pricing) {
   if (in.recomputation) c.recomputations = {*in.recomputation};
   const double overlap = conventions_or_standard(in.conventions).overlap;
   c.overlaps = in.overlap_efficiency ? std::vector{*in.overlap_efficiency} : std::vector{0.0, overlap};
-  c.tp_overlaps = in.tp_overlap ? std::vector{*in.tp_overlap} : priced("tp_overlap") ? std::vector{0.0, 1.0} : std::vector{0.0};
+  c.tp_overlaps = in.tp_overlap          ? std::vector{*in.tp_overlap}
+                  : priced("tp_overlap") ? std::vector{0.0, 1.0}
+                                         : std::vector{0.0};
   if (sequences && priced("cp_size")) c.most_cp = in.max_cp.value_or(in.fleet->node->accelerators_per_node);
   if (sequences) c.most_v = in.max_v_stages;
   return c;
 }
 
 /// The plans of one division of the devices.
-void add_plans(const In& in, const PlanChoices& choices, const Candidate& degrees, std::vector<Candidate>& out) {
+void add_plans(const In& in, const PlanChoices& choices, const Candidate& degrees,
+               std::vector<Candidate>& out) {
   const double layers = in.workload->shape.layers.value_or(0);
   const double local = in.batch_size / degrees.dp;
-  const auto only_first = [](const auto& all, bool every) { return std::span(all).first(every ? all.size() : 1); };
+  const auto only_first = [](const auto& all, bool every) {
+    return std::span(all).first(every ? all.size() : 1);
+  };
   const bool exchanges = degrees.dp * degrees.cp * degrees.ep > 1;  // several ranks hold the same weights
   for (double zero = 0; zero <= in.max_zero_stage; ++zero) {
     if (zero > 0 && !exchanges) continue;  // nothing to shard over
@@ -74,8 +82,10 @@ void add_plans(const In& in, const PlanChoices& choices, const Candidate& degree
       if (!divides(size, local)) continue;
       const double count = local / size;
       for (double v = 1; v <= choices.most_v; ++v) {
-        // Chunks are whole layers, and an interleaved schedule takes its micro-batches in groups of as many as stages.
-        if (v > 1 && (degrees.pp == 1 || !divides(degrees.pp * v, layers) || !divides(degrees.pp, count))) continue;
+        // Chunks are whole layers, and an interleaved schedule takes its micro-batches in groups of as many
+        // as stages.
+        if (v > 1 && (degrees.pp == 1 || !divides(degrees.pp * v, layers) || !divides(degrees.pp, count)))
+          continue;
         for (const auto recomputation : choices.recomputations)
           for (const double overlap : only_first(choices.overlaps, exchanges))
             for (const double tp_overlap : only_first(choices.tp_overlaps, degrees.tp > 1)) {
@@ -147,7 +157,8 @@ DistributedModel::Result step_of(const In& in, const Candidate& c, Notes& notes)
 
 }  // namespace
 
-std::optional<ParallelismOptimizer::Result> ParallelismOptimizer::solve(const Inputs& asked, Search& search, Notes& notes) const {
+std::optional<ParallelismOptimizer::Result> ParallelismOptimizer::solve(const Inputs& asked, Search& search,
+                                                                        Notes& notes) const {
   const Pricing& pricing = pricing_for(asked.fidelity, *asked.workload, notes);
   Inputs in = asked;
   in.fidelity = pricing.fidelity();

@@ -39,14 +39,15 @@ struct Regions {
   MoneyPerEnergy<> convention;  ///< price of electricity
 
   [[nodiscard]] EconomicsModel::Result cost(const GridProfile& grid, Notes& notes) const {
-    return EconomicsModel{}.solve({.fleet = in.fleet,
-                                   .duration_days = in.duration_days,
-                                   .kwh_price = scope.regional_prices ? std::nullopt : std::optional(convention),
-                                   .grid = &grid,
-                                   .mfu = in.mfu,
-                                   .utilization = in.utilization,
-                                   .conventions = in.conventions},
-                                  notes);
+    return EconomicsModel{}.solve(
+        {.fleet = in.fleet,
+         .duration_days = in.duration_days,
+         .kwh_price = scope.regional_prices ? std::nullopt : std::optional(convention),
+         .grid = &grid,
+         .mfu = in.mfu,
+         .utilization = in.utilization,
+         .conventions = in.conventions},
+        notes);
   }
   /// Making the devices emits the same in every region.
   [[nodiscard]] Carbon<> gases(const EconomicsModel::Result& cost, const GridProfile& grid) const {
@@ -56,10 +57,13 @@ struct Regions {
 
 }  // namespace
 
-std::optional<PlacementOptimizer::Result> PlacementOptimizer::solve(const Inputs& in, Search& search, Notes& notes) const {
+std::optional<PlacementOptimizer::Result> PlacementOptimizer::solve(const Inputs& in, Search& search,
+                                                                    Notes& notes) const {
   const Pricing& pricing = pricing_named(in.fidelity);
-  const auto tax = in.carbon_price ? *in.carbon_price : detail::figure<dim::money_per_carbon>("catalogue.carbon.price", notes);
-  const Regions regions{in, pricing.planning().placement(), conventions_or_standard(in.conventions).electricity_price};
+  const auto tax = in.carbon_price ? *in.carbon_price
+                                   : detail::figure<dim::money_per_carbon>("catalogue.carbon.price", notes);
+  const Regions regions{in, pricing.planning().placement(),
+                        conventions_or_standard(in.conventions).electricity_price};
   Notes quiet;
   const auto grids = grids_of(in, regions.scope.regions);
   const auto found = search.minimize(grids, [&](const GridProfile& grid) -> Score {

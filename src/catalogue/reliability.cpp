@@ -34,7 +34,8 @@ ReliabilityModel::Result ReliabilityModel::solve(const Inputs& asked, Notes& not
   const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::reliability), notes);
   const Figures figures = detail::zoo_figures(notes);
   const auto parts = rules.parts(*in.fleet->node, {in.accelerator_mtbf, in.nic_mtbf, in.psu_mtbf}, figures);
-  if (parts.rates.psus == 0) detail::warn_of_idle(in, {"psu_mtbf"}, "where power supplies are redundant", notes);
+  if (parts.rates.psus == 0)
+    detail::warn_of_idle(in, {"psu_mtbf"}, "where power supplies are redundant", notes);
   Result r;
   r.fidelity = pricing.fidelity();
   r.node_mtbf = NodeMtbf::solve<double>(parts.rates).mtbf;
@@ -45,14 +46,17 @@ ReliabilityModel::Result ReliabilityModel::solve(const Inputs& asked, Notes& not
   const auto failures = FailureProbability::solve<double>({in.job_duration, r.fleet_mtbf});
   r.failure_probability = failures.probability;
   r.expected_failures = failures.expected;
-  r.silent_corruptions = figures.number(rules.silent_corruptions()) * in.fleet->total_accelerators() * in.job_duration.in(unit::h);
+  r.silent_corruptions = figures.number(rules.silent_corruptions()) * in.fleet->total_accelerators() *
+                         in.job_duration.in(unit::h);
 
-  const Time<> repair = in.repair_time ? *in.repair_time : figures.figure<dim::time>("Recovery.node_recovery");
+  const Time<> repair =
+      in.repair_time ? *in.repair_time : figures.figure<dim::time>("Recovery.node_recovery");
   r.nodes_in_repair = SpareCoverage::solve<double>({in.fleet->count, r.node_mtbf, repair, 0.0}).in_repair;
   r.spares_for_99 = spares_for_99(in.fleet->count, r.node_mtbf, repair);
   Time<> restart = in.recovery_time;
   if (in.spare_nodes) {
-    r.spare_coverage = *in.spare_nodes > 0 ? coverage_of(in.fleet->count, r.node_mtbf, repair, *in.spare_nodes - 1) : 0.0;
+    r.spare_coverage =
+        *in.spare_nodes > 0 ? coverage_of(in.fleet->count, r.node_mtbf, repair, *in.spare_nodes - 1) : 0.0;
     restart += repair * (1.0 - *r.spare_coverage);
   } else {
     notes.assume("spare_nodes", "always ready", "no spare policy was given");
@@ -79,18 +83,25 @@ CheckpointModel::Result CheckpointModel::solve(const Inputs& asked, Notes& notes
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
   Result r;
   r.fidelity = pricing.fidelity();
-  r.checkpoint_size = totals_of(*in.workload, notes).params * rules.checkpoint_bytes(precision, in.optimizer, figures);
+  r.checkpoint_size =
+      totals_of(*in.workload, notes).params * rules.checkpoint_bytes(precision, in.optimizer, figures);
   r.writers = in.writers ? *in.writers : rules.writers(in.fleet != nullptr ? in.fleet->count : 1.0, notes);
   Bandwidth<> each;
-  if (in.writer_bandwidth) each = *in.writer_bandwidth;
-  else if (in.hardware->storage.bandwidth) each = *in.hardware->storage.bandwidth;
-  else each = figures.figure<dim::bandwidth>("catalogue.checkpoint.storage_fallback");
-  const Bandwidth<> limit = in.shared_limit ? *in.shared_limit : figures.figure<dim::bandwidth>("catalogue.checkpoint.shared_limit");
+  if (in.writer_bandwidth)
+    each = *in.writer_bandwidth;
+  else if (in.hardware->storage.bandwidth)
+    each = *in.hardware->storage.bandwidth;
+  else
+    each = figures.figure<dim::bandwidth>("catalogue.checkpoint.storage_fallback");
+  const Bandwidth<> limit = in.shared_limit
+                                ? *in.shared_limit
+                                : figures.figure<dim::bandwidth>("catalogue.checkpoint.shared_limit");
   Time<> snapshot;
   if (in.asynchronous) {
     const Conventions& c = conventions_or_standard(in.conventions);
     const Bandwidth<> host = in.hardware->host_link.bandwidth.value_or(c.host_bandwidth);
-    if (!in.hardware->host_link.bandwidth) notes.assume("host_bandwidth", c.host_bandwidth, "zoo/defaults.yaml");
+    if (!in.hardware->host_link.bandwidth)
+      notes.assume("host_bandwidth", c.host_bandwidth, "zoo/defaults.yaml");
     snapshot = r.checkpoint_size / (host * (in.fleet != nullptr ? in.fleet->total_accelerators() : 1.0));
   }
   const auto cost = CheckpointCost::solve<double>({.size = r.checkpoint_size,
@@ -109,7 +120,8 @@ CheckpointModel::Result CheckpointModel::solve(const Inputs& asked, Notes& notes
   r.storage_bottleneck = r.write_time > minute;
   if (in.fleet_mtbf) r.optimal_checkpoint_interval = rules.checkpoint_interval(r.stall, *in.fleet_mtbf);
   if (in.asynchronous && r.write_time > in.checkpoint_interval)
-    notes.warn("a checkpoint is not finished when the next one is due: the interval is too short for the storage");
+    notes.warn(
+        "a checkpoint is not finished when the next one is due: the interval is too short for the storage");
   return r;
 }
 

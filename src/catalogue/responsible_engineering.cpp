@@ -77,7 +77,8 @@ double clipping_cost(const In& in, Notes& notes) {
 
 }  // namespace
 
-ResponsibleEngineeringModel::Result ResponsibleEngineeringModel::solve(const Inputs& asked, Notes& notes) const {
+ResponsibleEngineeringModel::Result ResponsibleEngineeringModel::solve(const Inputs& asked,
+                                                                       Notes& notes) const {
   const Pricing& pricing = pricing_named(asked.fidelity);
   const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::privacy), notes);
   Result r;
@@ -86,7 +87,8 @@ ResponsibleEngineeringModel::Result ResponsibleEngineeringModel::solve(const Inp
     r.dp_slowdown_factor = *slowdown;
   } else {
     if (in.method == ClippingMethod::ghost)
-      detail::warn_of_idle(in, {"microbatch", "device_batch", "seq_len", "workload", "hardware", "precision"}, "on ghost clipping", notes);
+      detail::warn_of_idle(in, {"microbatch", "device_batch", "seq_len", "workload", "hardware", "precision"},
+                           "on ghost clipping", notes);
     r.dp_slowdown_factor = clipping_cost(in, notes);
     r.noise_multiplier = noise_for(in);
     if (!r.noise_multiplier)

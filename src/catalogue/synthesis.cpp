@@ -32,7 +32,8 @@ Outcome<SynthesisSolver::Result> SynthesisSolver::solve(const Inputs& asked, Not
     return Infeasible{
         .reason = fmt::format("launches and dispatch alone take {:.4g} ms, the target is {:.4g} ms",
                               needs.overhead.in(unit::ms), in.target_latency.in(unit::ms)),
-        .smallest_change = fmt::format("a target above {:.4g} ms, or fewer kernels", needs.overhead.in(unit::ms)),
+        .smallest_change =
+            fmt::format("a target above {:.4g} ms, or fewer kernels", needs.overhead.in(unit::ms)),
         .facts = {{"overhead", fmt::format("{:.6g} ms", needs.overhead.in(unit::ms))}}};
   Result r;
   r.fidelity = pricing.fidelity();
@@ -49,7 +50,8 @@ Outcome<SynthesisSolver::Result> SynthesisSolver::solve(const Inputs& asked, Not
 
 Check SynthesisSolver::verify(const Inputs& in, const Result& result) const {
   const auto& rules = pricing_of(result.fidelity).devices();
-  return {in.target_latency, rules.latency(wish_of(in), result.required_flops, result.required_bw), "target_latency"};
+  return {in.target_latency, rules.latency(wish_of(in), result.required_flops, result.required_bw),
+          "target_latency"};
 }
 
 }  // namespace mlsysim

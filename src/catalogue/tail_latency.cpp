@@ -22,7 +22,8 @@ TailLatencyModel::Result TailLatencyModel::solve(const Inputs& asked, Notes& not
   if (!line.stable) {
     r.wait_probability = 1;
     notes.warn([&] {
-      return fmt::format("{:g} servers cannot keep up: at least {:g} are needed", in.num_replicas, r.stable_replicas);
+      return fmt::format("{:g} servers cannot keep up: at least {:g} are needed", in.num_replicas,
+                         r.stable_replicas);
     });
     return r;
   }
@@ -32,7 +33,8 @@ TailLatencyModel::Result TailLatencyModel::solve(const Inputs& asked, Notes& not
   r.slo_headroom_ratio = wait_quantile(line, 0.99) / (5.0 * in.service_latency);
   r.p50_latency = pricing.queues().response(line, in.service_latency, in.service_time_cv, 0.5);
   r.p99_latency = pricing.queues().response(line, in.service_latency, in.service_time_cv, 0.99);
-  if (in.target_latency) r.slo_attainment = 1.0 - exceeding(line, in.service_latency, in.service_time_cv, *in.target_latency);
+  if (in.target_latency)
+    r.slo_attainment = 1.0 - exceeding(line, in.service_latency, in.service_time_cv, *in.target_latency);
   return r;
 }
 

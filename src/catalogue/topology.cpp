@@ -37,14 +37,17 @@ TopologyModel::Result TopologyModel::solve(const Inputs& asked, Notes& notes) co
   r.fidelity = pricing.fidelity();
   r.topology = topology_of(in, notes);
   r.num_nodes = in.num_nodes;
-  if (r.topology != Topology::fat_tree) detail::warn_of_idle(in, {"switch_ports"}, "on anything but a fat tree", notes);
+  if (r.topology != Topology::fat_tree)
+    detail::warn_of_idle(in, {"switch_ports"}, "on anything but a fat tree", notes);
   const Bandwidth<> link = in.fabric->bandwidth.value_or(c.fabric_bandwidth);
   if (!in.fabric->bandwidth) notes.assume("fabric_bandwidth", c.fabric_bandwidth, "zoo/defaults.yaml");
   const double thin = in.fabric->oversubscription;
-  const auto cut = pricing.network().cut({r.topology, link, in.num_nodes, thin, in.switch_ports}, detail::zoo_figures(notes));
+  const auto cut = pricing.network().cut({r.topology, link, in.num_nodes, thin, in.switch_ports},
+                                         detail::zoo_figures(notes));
   r.bisection_bandwidth = cut.bisection;
   r.hops_avg = cut.hops;
-  r.bisection_fraction = r.bisection_bandwidth / ClosBisection::solve<double>({link, in.num_nodes, 1.0}).bisection * thin;
+  r.bisection_fraction =
+      r.bisection_bandwidth / ClosBisection::solve<double>({link, in.num_nodes, 1.0}).bisection * thin;
   r.effective_bandwidth = r.bisection_bandwidth / (in.num_nodes / 2.0);
   r.exchange_time = (1.0 * unit::GB) / r.effective_bandwidth;
   return r;

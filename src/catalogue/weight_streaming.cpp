@@ -46,13 +46,14 @@ WeightStreamingModel::Result WeightStreamingModel::solve(const Inputs& in, Notes
                                                  .seq_len = seq_len,
                                                  .efficiency = in.efficiency},
                                                 detail::zoo_figures(notes));
-  const auto layer = WeightStreamLayer::solve<double>({.layer_weights = needs.layer_weights,
-                                                       .bandwidth = injection_of(in, notes),
-                                                       .work_per_sample = needs.work_per_sample,
-                                                       .batch_size = in.batch_size,
-                                                       .peak = rate_at(*in.hardware, precision),
-                                                       .efficiency = needs.efficiency,
-                                                       .dispatch = in.hardware->dispatch_overhead.value_or(c.dispatch_overhead)});
+  const auto layer = WeightStreamLayer::solve<double>(
+      {.layer_weights = needs.layer_weights,
+       .bandwidth = injection_of(in, notes),
+       .work_per_sample = needs.work_per_sample,
+       .batch_size = in.batch_size,
+       .peak = rate_at(*in.hardware, precision),
+       .efficiency = needs.efficiency,
+       .dispatch = in.hardware->dispatch_overhead.value_or(c.dispatch_overhead)});
   const Data<> capacity =
       in.hardware->memory.capacity ? *in.hardware->memory.capacity : *in.hardware->memory.sram_capacity;
   Result r;

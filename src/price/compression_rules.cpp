@@ -12,14 +12,19 @@
 namespace mlsysim::detail {
 namespace {
 
-/// The number format that a width stands for: integers up to 8 bits, floating point above, as in the Python package.
+/// The number format that a width stands for: integers up to 8 bits, floating point above, as in the Python
+/// package.
 std::optional<Precision> format_of(double bits) {
   return choice_of<Precision>(fmt::format("{}{:g}", bits <= 8 ? "int" : "fp", bits));
 }
 
-double change(const char* name, const Figures& figures) { return figures.number(std::string("catalogue.compression.") + name); }
+double change(const char* name, const Figures& figures) {
+  return figures.number(std::string("catalogue.compression.") + name);
+}
 
-Data<> stored(Params<> params, double bits) { return CompressedWeights::solve<double>({.params = params, .bits = bits}).weights; }
+Data<> stored(Params<> params, double bits) {
+  return CompressedWeights::solve<double>({.params = params, .bits = bits}).weights;
+}
 
 /// Ratios of widths, a speed-up by the roofline of batch one, medians of accuracy changes.
 class TextbookCompression final : public CompressionRules {
@@ -30,7 +35,9 @@ class TextbookCompression final : public CompressionRules {
     Compressed r;
     r.original = stored(c.params, c.baseline_bits());
     const ComputeRate<> peak = c.hardware.compute.peak_flops();
-    const auto roof = Roofline::solve<double>({.work = c.work, .traffic = r.original, .peak = peak,
+    const auto roof = Roofline::solve<double>({.work = c.work,
+                                               .traffic = r.original,
+                                               .peak = peak,
                                                .bandwidth = memory_level(c.hardware, Data<>()).bandwidth});
     r.bottleneck = roof.memory > roof.compute ? Bottleneck::memory : Bottleneck::compute;
     if (c.method == CompressionMethod::quantization) {
@@ -54,7 +61,8 @@ class TextbookCompression final : public CompressionRules {
       if (c.bits >= 16) return 0;
       return change(c.bits == 8 ? "fp8_change" : c.bits >= 4 ? "int4_change" : "below4_change", figures);
     }
-    const double mild = change("mild_pruning_change", figures), steep = change("steep_pruning_coefficient", figures);
+    const double mild = change("mild_pruning_change", figures),
+                 steep = change("steep_pruning_coefficient", figures);
     return c.sparsity <= 0.5 ? mild : -steep * std::exp(2 * c.sparsity);
   }
 
@@ -79,15 +87,18 @@ class OperatorCompression final : public CompressionRules {
 
     const double efficiency = c.efficiency.value_or(c.conventions.matrix_share);
     if (!c.efficiency) figures.notes().assume("efficiency", efficiency, "zoo/defaults.yaml");
-    const Bandwidth<> bandwidth =
-        memory_level(c.hardware, Data<>()).bandwidth * c.hardware.efficiency.memory.value_or(c.conventions.memory_share);
-    const double read = std::min(1.0, c.active_share * c.batch);  // one token reads the active share, a batch more
-    Data<> kept;  // keys and values stay as they are
+    const Bandwidth<> bandwidth = memory_level(c.hardware, Data<>()).bandwidth *
+                                  c.hardware.efficiency.memory.value_or(c.conventions.memory_share);
+    const double read =
+        std::min(1.0, c.active_share * c.batch);  // one token reads the active share, a batch more
+    Data<> kept;                                  // keys and values stay as they are
     if (c.workload.is_language_decoder() && c.workload.has_shape())
-      kept = kv_cache_bytes(c.workload, seq_len_or_default(c.seq_len, c.workload, 0, figures.notes()), c.batch,
-                            c.baseline == Precision::fp32 ? Precision::fp16 : c.baseline);
+      kept = kv_cache_bytes(c.workload, seq_len_or_default(c.seq_len, c.workload, 0, figures.notes()),
+                            c.batch, c.baseline == Precision::fp32 ? Precision::fp16 : c.baseline);
     const auto step = [&](Work<> work, Data<> weights, ComputeRate<> peak, double share) {
-      return Roofline::solve<double>({.work = work, .traffic = weights * (read / share) + kept, .peak = peak * efficiency,
+      return Roofline::solve<double>({.work = work,
+                                      .traffic = weights * (read / share) + kept,
+                                      .peak = peak * efficiency,
                                       .bandwidth = bandwidth});
     };
     const auto first = step(c.work * c.batch, r.original, rate_at(c.hardware, c.baseline), 1.0);
@@ -101,13 +112,18 @@ class OperatorCompression final : public CompressionRules {
     if (c.method == CompressionMethod::distillation) return std::nullopt;
     if (c.method == CompressionMethod::quantization) return quantization_change(c.bits, figures);
     if (c.pattern == SparsityType::structured && c.sparsity > 0) {
-      // The published medians are of masks that follow the weights; whole rows and heads lose more of the same share.
-      figures.notes().warn("the accuracy of a structurally pruned model depends on its training afterwards: no change is estimated");
+      // The published medians are of masks that follow the weights; whole rows and heads lose more of the
+      // same share.
+      figures.notes().warn(
+          "the accuracy of a structurally pruned model depends on its training afterwards: no change is "
+          "estimated");
       return std::nullopt;
     }
     // The same steep part as in the textbook without its jump at one half, and nothing for no zeros.
-    const double mild = change("mild_pruning_change", figures), steep = change("steep_pruning_coefficient", figures);
-    return c.sparsity <= 0.5 ? mild * c.sparsity / 0.5 : mild - steep * (std::exp(2 * c.sparsity) - std::exp(1.0));
+    const double mild = change("mild_pruning_change", figures),
+                 steep = change("steep_pruning_coefficient", figures);
+    return c.sparsity <= 0.5 ? mild * c.sparsity / 0.5
+                             : mild - steep * (std::exp(2 * c.sparsity) - std::exp(1.0));
   }
 
   std::optional<ComputeRate<>> rate_at_width(const HardwareNode& hardware, double bits) const override {
@@ -130,10 +146,16 @@ class OperatorCompression final : public CompressionRules {
   };
 
   [[nodiscard]] Change changed(const Compression& c, const Figures& figures) const {
-    Change a{.weights = {.params = c.params, .bits = c.baseline_bits()}, .work = c.work * c.batch, .peak = rate_at(c.hardware, c.baseline)};
+    Change a{.weights = {.params = c.params, .bits = c.baseline_bits()},
+             .work = c.work * c.batch,
+             .peak = rate_at(c.hardware, c.baseline)};
     switch (c.method) {
-      case CompressionMethod::quantization: quantize(c, a, figures); break;
-      case CompressionMethod::pruning: prune(c, a); break;
+      case CompressionMethod::quantization:
+        quantize(c, a, figures);
+        break;
+      case CompressionMethod::pruning:
+        prune(c, a);
+        break;
       case CompressionMethod::distillation:
         if (!c.student_share) break;
         a.weights.params = c.params * *c.student_share;
@@ -148,15 +170,21 @@ class OperatorCompression final : public CompressionRules {
       a.weights.group = c.group ? *c.group : figures.number("catalogue.compression.group");
       a.weights.scale_bits = figures.number("catalogue.compression.scale_bits");
     }
-    if (c.weight_only.value_or(c.bits < 8)) a.share = figures.number("catalogue.compression.dequantize_share");
-    else if (const auto faster = rate_at_width(c.hardware, c.bits)) a.peak = *faster;
-    else figures.notes().warn("the device has no rate for this format: its arithmetic stays in the baseline format");
+    if (c.weight_only.value_or(c.bits < 8))
+      a.share = figures.number("catalogue.compression.dequantize_share");
+    else if (const auto faster = rate_at_width(c.hardware, c.bits))
+      a.peak = *faster;
+    else
+      figures.notes().warn(
+          "the device has no rate for this format: its arithmetic stays in the baseline format");
   }
 
   static void prune(const Compression& c, Change& a) {
     a.weights.sparsity = c.sparsity;
     switch (c.pattern) {
-      case SparsityType::structured: a.work = a.work * (1.0 - c.sparsity); break;
+      case SparsityType::structured:
+        a.work = a.work * (1.0 - c.sparsity);
+        break;
       case SparsityType::unstructured:
         a.weights.scale_bits = 1;  // a bit mask tells which weights are kept
         a.scattered = true;

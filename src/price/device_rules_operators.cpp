@@ -15,10 +15,14 @@ namespace {
 bool belongs(const Op<>& op, KernelClass wanted) {
   const bool core = op.kind == OpKind::attention || (op.parts & part::core);  // a fused kernel, or its parts
   switch (wanted) {
-    case KernelClass::attention: return core;
-    case KernelClass::ffn: return op.kind == OpKind::matmul && !core;
-    case KernelClass::conv: return op.kind == OpKind::convolution;
-    case KernelClass::other: break;
+    case KernelClass::attention:
+      return core;
+    case KernelClass::ffn:
+      return op.kind == OpKind::matmul && !core;
+    case KernelClass::conv:
+      return op.kind == OpKind::convolution;
+    case KernelClass::other:
+      break;
   }
   if (core) return false;
   return op.kind == OpKind::elementwise || op.kind == OpKind::gather || op.kind == OpKind::recurrence;
@@ -50,7 +54,8 @@ Draft draft_of(const LatencyWish& wish, Notes& notes) {
   Draft d;
   d.model = model_view(wish.workload, decoder ? Phase::decode : Phase::inference);
   d.plan.batch = wish.batch;
-  if (wish.workload.architecture != Architecture::cnn) d.plan.context = seq_len_or_default(wish.seq_len, wish.workload, 0, notes);
+  if (wish.workload.architecture != Architecture::cnn)
+    d.plan.context = seq_len_or_default(wish.seq_len, wish.workload, 0, notes);
   d.plan.new_tokens = decoder ? 1 : d.plan.context;
   set_storage(d.plan, inference_storage(wish.precision, std::nullopt));
   d.device.matrix_share = wish.efficiency.value_or(c.matrix_share);
@@ -82,9 +87,9 @@ Draft draft_of(const LatencyWish& wish, Notes& notes) {
 constexpr ComputeRate<> kEndlessRate = 1e24 * (unit::FLOP / unit::s);
 constexpr Bandwidth<> kEndlessBandwidth = 1e21 * (unit::B / unit::s);
 
-/// The smallest factor that is not late, to the last digits. @param late true below some factor and false above
-template <class Late>
-double least(Late&& late) {
+/// The smallest factor that is not late, to the last digits. @param late true below some factor and false
+/// above
+template <class Late> double least(Late&& late) {
   double low = 1e-3, high = 1;
   while (high < 1e30 && late(high)) high *= 2;
   while (low > 1e-30 && !late(low)) low /= 2;
@@ -102,7 +107,8 @@ class OperatorDevices final : public DeviceRules {
   KernelShares shares(const KernelUse& use, const Figures& figures) const override {
     Notes& notes = figures.notes();
     const Conventions& c = use.conventions;
-    auto model = model_view(use.workload, use.workload.is_language_decoder() ? Phase::prefill : Phase::inference);
+    auto model =
+        model_view(use.workload, use.workload.is_language_decoder() ? Phase::prefill : Phase::inference);
     model.structure.kernel = use.fused.value_or(true) ? AttentionKernel::fused : AttentionKernel::unfused;
     if (!use.fused && use.kernels == KernelClass::attention)
       notes.assume("use_flash_attention", "true", "serving and training engines use fused kernels");
@@ -119,15 +125,18 @@ class OperatorDevices final : public DeviceRules {
     return shares_of(ops, use, device, links);
   }
 
-  /// The device whose every operator adds up to the latency; its rates are in the proportion of what each would have to be
-  /// if the other were endless.
+  /// The device whose every operator adds up to the latency; its rates are in the proportion of what each
+  /// would have to be if the other were endless.
   DeviceNeeds needs(const LatencyWish& wish, Notes& notes) const override {
     const Draft d = draft_of(wish, notes);
     const Device<> probe = d.at(1e15 * unit::FLOP / unit::s, 1e12 * unit::B / unit::s);
     const PassAsk<double> ask{d.model, d.plan, probe, d.links};
     const auto pass = operator_pricer<double>().decode(ask);
     const auto memory = operator_pricer<double>().pass_memory(ask);
-    DeviceNeeds n{.memory = memory.total, .weights = memory.weights, .traffic = pass.cost.traffic, .work = pass.cost.work,
+    DeviceNeeds n{.memory = memory.total,
+                  .weights = memory.weights,
+                  .traffic = pass.cost.traffic,
+                  .work = pass.cost.work,
                   .overhead = pass.cost.overhead + d.device.dispatch};
     if (wish.latency <= n.overhead) return n;
     const auto start = RequiredRates::solve<double>({.work = n.work,
@@ -135,10 +144,16 @@ class OperatorDevices final : public DeviceRules {
                                                      .time = wish.latency - n.overhead,
                                                      .efficiency = d.device.matrix_share,
                                                      .memory_share = d.device.memory_share});
-    const auto late = [&](ComputeRate<> rate, Bandwidth<> bandwidth) { return d.latency(rate, bandwidth) > wish.latency; };
-    // Each side alone, the other so fast that it does not count: padded products need more arithmetic than the model's.
-    const ComputeRate<> rate = start.required_flops * least([&](double x) { return late(start.required_flops * x, kEndlessBandwidth); });
-    const Bandwidth<> bandwidth = start.required_bw * least([&](double x) { return late(kEndlessRate, start.required_bw * x); });
+    const auto late = [&](ComputeRate<> rate, Bandwidth<> bandwidth) {
+      return d.latency(rate, bandwidth) > wish.latency;
+    };
+    // Each side alone, the other so fast that it does not count: padded products need more arithmetic than
+    // the model's.
+    const ComputeRate<> rate = start.required_flops * least([&](double x) {
+                                 return late(start.required_flops * x, kEndlessBandwidth);
+                               });
+    const Bandwidth<> bandwidth =
+        start.required_bw * least([&](double x) { return late(kEndlessRate, start.required_bw * x); });
     // Then both together, until the whole list takes the target.
     const double scale = least([&](double x) { return late(rate * x, bandwidth * x); });
     n.rate = rate * scale;
@@ -162,7 +177,8 @@ class OperatorDevices final : public DeviceRules {
     const auto totals = forward_totals(model.structure, model.shape, model.layers, plan, ops).stage(1, 1);
     double share = 1;  // of the experts that come in
     if (use.workload.is_moe()) {
-      const auto load = ExpertLoad::solve<double>({model.shape.experts, std::max(1.0, model.shape.top_k), use.batch * plan.new_tokens});
+      const auto load = ExpertLoad::solve<double>(
+          {model.shape.experts, std::max(1.0, model.shape.top_k), use.batch * plan.new_tokens});
       share = load.touched / model.shape.experts;
     }
     const Device<> device = device_view(use.hardware, use.precision, use.conventions, figures.notes());
@@ -176,7 +192,8 @@ class OperatorDevices final : public DeviceRules {
   }
 
  private:
-  static KernelShares shares_of(const OpList<>& ops, const KernelUse& use, const Device<>& device, const Links<>& links) {
+  static KernelShares shares_of(const OpList<>& ops, const KernelUse& use, const Device<>& device,
+                                const Links<>& links) {
     Work<> work;
     Time<> pass, total, compute, launch;
     for (const auto& op : ops.span()) {
@@ -189,12 +206,13 @@ class OperatorDevices final : public DeviceRules {
       launch += cost.overhead;
     }
     if (!(total > Time<>()))
-      throw InputError({.id = "mlsysim.catalogue.034",
-                        .message = fmt::format("'{}' has no kernels of this class", use.workload.name),
-                        .key = "workload_type",
-                        .found = std::string(name_of(use.kernels)),
-                        .expected = "a class that occurs in the model",
-                        .hint = use.workload.architecture == Architecture::cnn ? "use conv" : "use ffn or attention"});
+      throw InputError(
+          {.id = "mlsysim.catalogue.034",
+           .message = fmt::format("'{}' has no kernels of this class", use.workload.name),
+           .key = "workload_type",
+           .found = std::string(name_of(use.kernels)),
+           .expected = "a class that occurs in the model",
+           .hint = use.workload.architecture == Architecture::cnn ? "use conv" : "use ffn or attention"});
     KernelShares s;
     s.mfu = work / (device.matrix_rate * total);
     s.launch_loss = launch / total;

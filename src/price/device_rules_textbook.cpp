@@ -23,7 +23,8 @@ class TextbookDevices final : public DeviceRules {
     const double efficiency = efficiency_or(use.efficiency, use.conventions, figures.notes());
     KernelShares s;
     s.mfu = std::clamp(table_share(use, efficiency, figures), 0.0, 1.0);
-    s.kernel_loss = 1.0 - std::min(figures.number("catalogue.efficiency.occupancy_headroom") * efficiency, 1.0);
+    s.kernel_loss =
+        1.0 - std::min(figures.number("catalogue.efficiency.occupancy_headroom") * efficiency, 1.0);
     s.memory_stall = std::max(0.0, 1.0 - s.mfu - s.kernel_loss);
     return s;
   }
@@ -44,20 +45,24 @@ class TextbookDevices final : public DeviceRules {
   Time<> latency(const LatencyWish& wish, ComputeRate<> rate, Bandwidth<> bandwidth) const override {
     Notes quiet;
     const DeviceNeeds n = needs(wish, quiet);
-    return max(n.work / (rate * efficiency_or(wish.efficiency, wish.conventions, quiet)), n.traffic / bandwidth);
+    return max(n.work / (rate * efficiency_or(wish.efficiency, wish.conventions, quiet)),
+               n.traffic / bandwidth);
   }
 
   /// Weights divided evenly over the layers, their arithmetic, and that of attention in a prefill.
   StreamNeeds streamed(const StreamUse& use, const Figures& figures) const override {
     Notes& notes = figures.notes();
     const Totals<> t = totals_of(use.workload, notes);
-    const double heads = use.workload.shape.kv_heads.value_or(t.heads), width = t.heads > 0 ? t.width / t.heads : 0;
+    const double heads = use.workload.shape.kv_heads.value_or(t.heads),
+                 width = t.heads > 0 ? t.width / t.heads : 0;
     StreamNeeds n;
     n.layers = t.layers;
     const Params<> each = t.params / t.layers;
     n.layer_weights = each * (bytes_per_element(use.precision) * unit::B / unit::param);
     n.work_per_sample = each * (2.0 * unit::FLOP / unit::param);
-    if (!use.decodes) n.work_per_sample = n.work_per_sample * use.seq_len + 2.0 * heads * use.seq_len * use.seq_len * width * unit::FLOP;
+    if (!use.decodes)
+      n.work_per_sample =
+          n.work_per_sample * use.seq_len + 2.0 * heads * use.seq_len * use.seq_len * width * unit::FLOP;
     n.efficiency = efficiency_or(use.efficiency, use.conventions, notes);
     if (use.workload.has_shape())
       n.held = kv_cache_bytes(use.workload, use.seq_len, use.batch, use.precision) *
@@ -69,15 +74,21 @@ class TextbookDevices final : public DeviceRules {
 
  private:
   static double table_share(const KernelUse& use, double efficiency, const Figures& figures) {
-    const auto at = [&](const char* name) { return figures.number(std::string("catalogue.efficiency.") + name); };
+    const auto at = [&](const char* name) {
+      return figures.number(std::string("catalogue.efficiency.") + name);
+    };
     const double scale = efficiency / 0.5;  // the table is written for the reference efficiency
     switch (use.kernels) {
       case KernelClass::attention:
-        if (use.fused.value_or(false)) return std::min(at("flash_attention") * scale, at("flash_attention_cap"));
+        if (use.fused.value_or(false))
+          return std::min(at("flash_attention") * scale, at("flash_attention_cap"));
         break;
-      case KernelClass::ffn: return std::min(at("ffn") * scale, at("ffn_cap"));
-      case KernelClass::conv: return std::min(at("conv") * scale, at("conv_cap"));
-      case KernelClass::other: break;
+      case KernelClass::ffn:
+        return std::min(at("ffn") * scale, at("ffn_cap"));
+      case KernelClass::conv:
+        return std::min(at("conv") * scale, at("conv_cap"));
+      case KernelClass::other:
+        break;
     }
     return at("attention") * scale;
   }

@@ -13,7 +13,8 @@ Time<> given_or(const std::optional<Time<>>& given, std::string_view name, const
   return given ? *given : figures.figure<dim::time>(name);
 }
 
-/// Supplies whose failure stops the node: one alone. Where there are more, the others carry the load until it is replaced.
+/// Supplies whose failure stops the node: one alone. Where there are more, the others carry the load until it
+/// is replaced.
 double psus_in_series(const Node& node, Notes& notes) {
   const double psus = node.psus_per_node.value_or(2.0);
   if (!node.psus_per_node) notes.assume("psus_per_node", psus, "convention of MLSys-im");
@@ -45,7 +46,8 @@ class TextbookFailures final : public FailureRules {
   }
   DataPerParam<> checkpoint_bytes(Precision, OptimizerKind optimizer, const Figures& figures) const override {
     const bool adam = optimizer == OptimizerKind::adam || optimizer == OptimizerKind::adamw;
-    return figures.figure<dim::data_per_param>(adam ? "catalogue.checkpoint.adam_bytes" : "catalogue.checkpoint.sgd_bytes");
+    return figures.figure<dim::data_per_param>(adam ? "catalogue.checkpoint.adam_bytes"
+                                                    : "catalogue.checkpoint.sgd_bytes");
   }
   double writers(double /*nodes*/, Notes& notes) const override {
     notes.assume("writers", 1.0, "one writer");
@@ -67,8 +69,10 @@ class OperatorFailures final : public FailureRules {
     if (!node.nics_per_node) figures.notes().assume("nics_per_node", r.nics, "one adapter for each device");
     // What the observed run lost to everything else: switches, cables, hosts, power and software.
     const auto any = 1.0 / figures.figure<dim::time>("GpuAnyCause_Llama3");
-    const auto own = 1.0 / figures.figure<dim::time>("Gpu_Llama3") + 1.0 / figures.figure<dim::time>("Nic_Llama3");
-    r.psus = given.psu ? psus_in_series(node, figures.notes()) : 0.0;  // counted with the rest unless told otherwise
+    const auto own =
+        1.0 / figures.figure<dim::time>("Gpu_Llama3") + 1.0 / figures.figure<dim::time>("Nic_Llama3");
+    r.psus = given.psu ? psus_in_series(node, figures.notes())
+                       : 0.0;  // counted with the rest unless told otherwise
     r.other_rate = max(any - own, Frequency<>()) * r.accelerators;
     p.cables = min(1.0 / figures.figure<dim::time>("Network_Llama3") * r.accelerators, r.other_rate);
     return p;
@@ -78,10 +82,12 @@ class OperatorFailures final : public FailureRules {
     return DalyInterval::solve<double>({checkpoint, mtbf}).interval;
   }
   UsefulTime useful(Time<> interval, Time<> checkpoint, Time<> restart, Time<> mtbf) const override {
-    return {CheckpointGoodput::solve<double>({interval, checkpoint, restart, mtbf}).goodput, std::min(1.0, 0.5 * (interval / mtbf))};
+    return {CheckpointGoodput::solve<double>({interval, checkpoint, restart, mtbf}).goodput,
+            std::min(1.0, 0.5 * (interval / mtbf))};
   }
   /// A master copy makes the narrow weights redundant; without one the weights are the state.
-  DataPerParam<> checkpoint_bytes(Precision precision, OptimizerKind optimizer, const Figures&) const override {
+  DataPerParam<> checkpoint_bytes(Precision precision, OptimizerKind optimizer,
+                                  const Figures&) const override {
     const Storage s = training_storage(precision, optimizer);
     const double master = s.weight_bytes < 4 && s.state_bytes >= 4 ? 0.0 : s.weight_bytes;
     return (s.state_bytes + master) * unit::B / unit::param;

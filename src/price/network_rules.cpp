@@ -21,7 +21,9 @@ Bandwidth<> full_bisection(const NetworkShape& n, double oversubscription) {
 /// @param lines links of a closed line that a cut crosses
 NetworkCut lattice_cut(const NetworkShape& n, double lines) {
   const bool open = n.topology == Topology::mesh_2d;
-  const double dimensions = n.topology == Topology::torus_3d ? 3 : n.topology == Topology::torus_2d || open ? 2 : 1;
+  const double dimensions = n.topology == Topology::torus_3d           ? 3
+                            : n.topology == Topology::torus_2d || open ? 2
+                                                                       : 1;
   const auto lattice = TorusBisection::solve<double>({n.link, n.nodes, dimensions, open ? 1.0 : lines});
   // An open line of k nodes is k / 3 across on average, a closed one k / 4.
   return {lattice.bisection / n.oversubscription, open ? lattice.hops * 4.0 / 3.0 : lattice.hops};
@@ -44,7 +46,8 @@ class TextbookNetwork final : public NetworkRules {
     if (n.topology == Topology::fat_tree) return {full_bisection(n, n.oversubscription), 4};
     if (n.topology != Topology::dragonfly) return lattice_cut(n, 1);  // a torus counted as a mesh
     // Three links between switches.
-    return {full_bisection(n, 1) * figures.number("catalogue.topology.dragonfly_share") / n.oversubscription, 3};
+    return {full_bisection(n, 1) * figures.number("catalogue.topology.dragonfly_share") / n.oversubscription,
+            3};
   }
 
   /// One token of work against an exchange over one link of the fabric.
@@ -52,14 +55,23 @@ class TextbookNetwork final : public NetworkRules {
     const double efficiency = s.efficiency.value_or(s.conventions.textbook_efficiency);
     if (!s.efficiency) notes.assume("efficiency", efficiency, kDefaults);
     Bandwidth<> link = s.conventions.fabric_bandwidth;
-    if (s.fleet.fabric != nullptr && s.fleet.fabric->bandwidth) link = *s.fleet.fabric->bandwidth / s.fleet.fabric->oversubscription;
-    else notes.assume("fabric_bandwidth", link, kDefaults);
-    const ComputeRate<> peak = rate_at(*s.fleet.node->accelerator, s.precision) * s.fleet.total_accelerators();
+    if (s.fleet.fabric != nullptr && s.fleet.fabric->bandwidth)
+      link = *s.fleet.fabric->bandwidth / s.fleet.fabric->oversubscription;
+    else
+      notes.assume("fabric_bandwidth", link, kDefaults);
+    const ComputeRate<> peak =
+        rate_at(*s.fleet.node->accelerator, s.precision) * s.fleet.total_accelerators();
     const Work<> work = s.totals.params * (6.0 * unit::FLOP / unit::param);
     const Data<> exchange = s.totals.params * (2.0 * bytes_per_element(s.precision) * unit::B / unit::param);
-    const auto roof = Roofline::solve<double>({.work = work, .traffic = exchange, .peak = peak * efficiency, .bandwidth = link});
-    return {.time = roof.time, .compute = roof.compute, .network = roof.memory, .work = work, .tokens = 1.0 * unit::token,
-            .intensity = work / exchange, .ridge = peak / link};
+    const auto roof = Roofline::solve<double>(
+        {.work = work, .traffic = exchange, .peak = peak * efficiency, .bandwidth = link});
+    return {.time = roof.time,
+            .compute = roof.compute,
+            .network = roof.memory,
+            .work = work,
+            .tokens = 1.0 * unit::token,
+            .intensity = work / exchange,
+            .ridge = peak / link};
   }
 
   double imbalance(const ExpertLoad::Result<double>& /*chance*/, Notes& notes) const override {
@@ -68,11 +80,15 @@ class TextbookNetwork final : public NetworkRules {
   }
   double dearer(double uneven, Params<> /*routed*/, Params<> /*active*/) const override { return uneven; }
   Data<> rank_message(Data<> all, double /*ranks*/) const override { return all; }
-  Time<> travel(Data<> message, double ranks, double /*layers*/, const Fleet& fleet, const Conventions& c, Notes&) const override {
+  Time<> travel(Data<> message, double ranks, double /*layers*/, const Fleet& fleet, const Conventions& c,
+                Notes&) const override {
     const auto* fabric = fleet.fabric;
-    const Bandwidth<> link = fabric != nullptr && fabric->bandwidth ? *fabric->bandwidth / fabric->oversubscription : c.fabric_bandwidth;
+    const Bandwidth<> link = fabric != nullptr && fabric->bandwidth
+                                 ? *fabric->bandwidth / fabric->oversubscription
+                                 : c.fabric_bandwidth;
     const Time<> alpha = fabric != nullptr && fabric->latency ? *fabric->latency : c.inter_latency;
-    return AllToAll::solve<double>({.message = message, .ranks = ranks, .bandwidth = link, .alpha = alpha}).time;
+    return AllToAll::solve<double>({.message = message, .ranks = ranks, .bandwidth = link, .alpha = alpha})
+        .time;
   }
 };
 
@@ -82,7 +98,8 @@ class OperatorNetwork final : public NetworkRules {
   NetworkCut cut(const NetworkShape& n, const Figures& figures) const override {
     NetworkCut c;
     if (n.topology == Topology::fat_tree)
-      c = {full_bisection(n, n.oversubscription), tree_hops(n.nodes, n.ports ? *n.ports : figures.number("catalogue.topology.switch_ports"))};
+      c = {full_bisection(n, n.oversubscription),
+           tree_hops(n.nodes, n.ports ? *n.ports : figures.number("catalogue.topology.switch_ports"))};
     else if (n.topology == Topology::dragonfly)  // up to the switch, local, global, local, and down
       c = {DragonflyBisection::solve<double>({n.link, n.nodes}).bisection / n.oversubscription, 5};
     else
@@ -101,10 +118,12 @@ class OperatorNetwork final : public NetworkRules {
     const double tokens = s.batch.value_or(devices) * seq_len;
     const double efficiency = s.efficiency.value_or(d.matrix_share);
     const ComputeRate<> peak = rate_at(hardware, s.precision);
-    // Replicas in a node first sum their gradients over the inner links; each device then exchanges its part outside.
+    // Replicas in a node first sum their gradients over the inner links; each device then exchanges its part
+    // outside.
     const double inside = std::min(links.per_node, devices), nodes = devices / inside;
     const Bandwidth<> wide = links.inter_bandwidth * links.share * inside;
-    const Bandwidth<> narrow = nodes > 1 ? min(wide, links.intra_bandwidth * links.share) : links.intra_bandwidth * links.share;
+    const Bandwidth<> narrow =
+        nodes > 1 ? min(wide, links.intra_bandwidth * links.share) : links.intra_bandwidth * links.share;
     const double gradient = training_storage(s.precision, OptimizerKind::adam).gradient_bytes;
     const auto step = DataParallelRoofline::solve<double>(
         {.params = s.totals.active_params,
@@ -114,10 +133,11 @@ class OperatorNetwork final : public NetworkRules {
          .peak = peak,
          .efficiency = efficiency,
          .bandwidth = narrow});
-    FleetRoof r{.time = step.time, .compute = step.compute, .network = step.network, .tokens = tokens * unit::token};
+    FleetRoof r{
+        .time = step.time, .compute = step.compute, .network = step.network, .tokens = tokens * unit::token};
     r.work = 6.0 * unit::FLOP / unit::param / unit::token * s.totals.active_params * r.tokens;
     r.ridge = peak * efficiency / narrow;
-    r.ridge_batch = step.ridge_tokens.in(unit::token) * devices / seq_len;
+    r.ridge_batch = step.ridge_tokens.in(unit::token)*devices / seq_len;
     if (devices > 1) r.intensity = r.work / (step.network * narrow * devices);
     return r;
   }
@@ -132,7 +152,8 @@ class OperatorNetwork final : public NetworkRules {
   }
   Data<> rank_message(Data<> all, double ranks) const override { return all / ranks; }
   /// To the experts and back in every layer.
-  Time<> travel(Data<> message, double ranks, double layers, const Fleet& fleet, const Conventions& c, Notes& notes) const override {
+  Time<> travel(Data<> message, double ranks, double layers, const Fleet& fleet, const Conventions& c,
+                Notes& notes) const override {
     Op<> exchange;
     exchange.kind = OpKind::collective;
     exchange.collective = Collective::all_to_all;

@@ -35,14 +35,18 @@ struct Fit {
 Fit fit_of(LossFit fit, const Figures& figures) {
   const std::string head = fmt::format("catalogue.chinchilla.{}.", name_of(fit));
   const auto at = [&](const char* name) { return figures.number(head + name); };
-  return {at("irreducible"), at("params_coefficient"), at("tokens_coefficient"), at("params_exponent"), at("tokens_exponent")};
+  return {at("irreducible"), at("params_coefficient"), at("tokens_coefficient"), at("params_exponent"),
+          at("tokens_exponent")};
 }
 
-/// Size with the least work over its life among the models of one loss: golden section over the logarithm of the size.
+/// Size with the least work over its life among the models of one loss: golden section over the logarithm of
+/// the size.
 Params<> thrifty_size(const Fit& fit, double wanted, Params<> start, Tokens<> served) {
   const auto work = [&](double log_params) {
     const double n = std::exp(log_params), d = fit.tokens_for(n, wanted);
-    return d < 1e30 ? LifetimeWork::solve<double>({Params<>::from_base(n), Tokens<>::from_base(d), served}).work.base() : 1e300;
+    return d < 1e30 ? LifetimeWork::solve<double>({Params<>::from_base(n), Tokens<>::from_base(d), served})
+                          .work.base()
+                    : 1e300;
   };
   // Smaller than the compute-optimal model, and large enough to reach the loss at all.
   double high = std::log(start.base());
@@ -50,8 +54,10 @@ Params<> thrifty_size(const Fit& fit, double wanted, Params<> start, Tokens<> se
   constexpr double golden = 0.6180339887498949;
   for (int i = 0; i < 200 && high - low > 1e-10; ++i) {
     const double left = high - golden * (high - low), right = low + golden * (high - low);
-    if (work(left) < work(right)) high = right;
-    else low = left;
+    if (work(left) < work(right))
+      high = right;
+    else
+      low = left;
   }
   return Params<>::from_base(std::exp((low + high) / 2));
 }
@@ -76,7 +82,8 @@ class TextbookPlanning final : public PlanningRules {
   }
   std::optional<double> privacy_slowdown(double epsilon, const Figures& figures) const override {
     const double factor = 1.0 + figures.number("catalogue.privacy.slowdown") / epsilon;
-    figures.notes().warn("a slow-down by epsilon is a teaching device: the cost of DP-SGD does not depend on epsilon");
+    figures.notes().warn(
+        "a slow-down by epsilon is a teaching device: the cost of DP-SGD does not depend on epsilon");
     return factor;
   }
   PlacementScope placement() const override { return {"US_Avg,Quebec,Iowa", false, false}; }
@@ -86,16 +93,20 @@ class TextbookPlanning final : public PlanningRules {
 /// What is known of stores, losses and regions.
 class OperatorPlanning final : public PlanningRules {
  public:
-  /// Per node a cache that holds a share of the data set, shared storage behind it, and the host links of all devices.
+  /// Per node a cache that holds a share of the data set, shared storage behind it, and the host links of all
+  /// devices.
   DataSupply supply(const DataStores& s, Notes& notes) const override {
     DataSupply r;
     r.nodes = s.fleet != nullptr ? s.fleet->count : 1.0;
     const double devices = s.fleet != nullptr ? s.fleet->node->accelerators_per_node : 1.0;
     const auto cache = s.cache_bandwidth ? s.cache_bandwidth : s.hardware.storage.bandwidth;
     const auto room = s.cache ? s.cache : s.hardware.storage.capacity;
-    if (!cache) r.hit_ratio = 0;
-    else if (s.dataset && room) r.hit_ratio = std::min(1.0, *room / *s.dataset);
-    else if (s.dataset) notes.warn("the capacity of the local storage is not known: the whole data set is taken to fit");
+    if (!cache)
+      r.hit_ratio = 0;
+    else if (s.dataset && room)
+      r.hit_ratio = std::min(1.0, *room / *s.dataset);
+    else if (s.dataset)
+      notes.warn("the capacity of the local storage is not known: the whole data set is taken to fit");
     if (r.hit_ratio < 1 && !s.shared_bandwidth) {
       notes.warn("a part of the data is in no local storage and no shared storage was given");
       return r;  // nothing can be supplied
@@ -104,9 +115,11 @@ class OperatorPlanning final : public PlanningRules {
     const auto& link = s.hardware.host_link.bandwidth;
     const Bandwidth<> host = link ? *link * devices : kNone;
     if (!link) notes.assume("host_link", "no limit", "the device has no figure for its host link");
-    const Bandwidth<> node = CachedSupply::solve<double>({cache.value_or(kNone), shared, host, r.hit_ratio}).supply;
+    const Bandwidth<> node =
+        CachedSupply::solve<double>({cache.value_or(kNone), shared, host, r.hit_ratio}).supply;
     r.rate = node * r.nodes;
-    const bool misses = r.hit_ratio < 1 && (r.hit_ratio == 0 || shared / (1.0 - r.hit_ratio) <= *cache / r.hit_ratio);
+    const bool misses =
+        r.hit_ratio < 1 && (r.hit_ratio == 0 || shared / (1.0 - r.hit_ratio) <= *cache / r.hit_ratio);
     r.limit = node == host ? DataPath::host_link : misses ? DataPath::shared_storage : DataPath::storage;
     return r;
   }
@@ -123,10 +136,13 @@ class OperatorPlanning final : public PlanningRules {
       m.work = TrainingWork::solve<double>({m.params, m.tokens}).work;
     }
     if (m.params.base() < 4e7 || m.params.base() > 2e10)
-      figures.notes().warn("the loss was fitted for models from 44 million to 16 billion parameters: this one lies outside");
+      figures.notes().warn(
+          "the loss was fitted for models from 44 million to 16 billion parameters: this one lies outside");
     return m;
   }
-  std::optional<double> privacy_slowdown(double /*epsilon*/, const Figures&) const override { return std::nullopt; }
+  std::optional<double> privacy_slowdown(double /*epsilon*/, const Figures&) const override {
+    return std::nullopt;
+  }
   PlacementScope placement() const override { return {}; }
   double drawn(double utilization) const override { return utilization; }
 };

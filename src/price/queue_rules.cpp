@@ -28,7 +28,9 @@ class OperatorQueues final : public QueueRules {
   double job_cv(double asked) const override { return asked; }
   /// The gap between two batches is the sum of as many gaps between requests, so it varies less.
   double batch_cv(double batch) const override { return 1.0 / std::sqrt(batch); }
-  Time<> filling(double batch, RequestRate<> arrivals) const override { return (batch - 1) * unit::request / arrivals; }
+  Time<> filling(double batch, RequestRate<> arrivals) const override {
+    return (batch - 1) * unit::request / arrivals;
+  }
   Objective batch_aim(double /*batch*/, RequestRate<> capacity) const override { return capacity; }
 };
 

@@ -20,7 +20,7 @@ HOME = ("src/price/", "include/mlsysim/price/", "include/mlsysim/spec/choices.hp
 
 # Still to be moved to a pricing. May only become shorter; when it is empty, remove it.
 LEFT = (
-    "src/explore/", "src/plugin/", "src/validation/",
+    "src/explore/",
 )
 
 

@@ -25,8 +25,8 @@ struct Compression {
   const HardwareNode& hardware;
   const Conventions& conventions;
   Params<> params;
-  Work<> work;             ///< of a sample
-  double active_share = 1; ///< of the weights, read by one token
+  Work<> work;              ///< of a sample
+  double active_share = 1;  ///< of the weights, read by one token
   Precision baseline = Precision::fp16;
   CompressionMethod method = CompressionMethod::quantization;
   double bits = 8, sparsity = 0;
@@ -58,9 +58,11 @@ class CompressionRules {
   /// @throws DomainError for a pattern of zeros that hardware does not know
   [[nodiscard]] virtual Compressed compress(const Compression& c, const Figures& figures) const = 0;
   /// Change of accuracy to expect, a rule of thumb; absent where training decides.
-  [[nodiscard]] virtual std::optional<double> accuracy_change(const Compression& c, const Figures& figures) const = 0;
+  [[nodiscard]] virtual std::optional<double> accuracy_change(const Compression& c,
+                                                              const Figures& figures) const = 0;
   /// The rate of the device at a width, where it has one.
-  [[nodiscard]] virtual std::optional<ComputeRate<>> rate_at_width(const HardwareNode& hardware, double bits) const = 0;
+  [[nodiscard]] virtual std::optional<ComputeRate<>> rate_at_width(const HardwareNode& hardware,
+                                                                   double bits) const = 0;
 };
 
 }  // namespace mlsysim

@@ -79,7 +79,8 @@ class DeviceRules {
   [[nodiscard]] virtual KernelShares shares(const KernelUse& use, const Figures& figures) const = 0;
   [[nodiscard]] virtual DeviceNeeds needs(const LatencyWish& wish, Notes& notes) const = 0;
   /// Latency of the wish on a device of these rates.
-  [[nodiscard]] virtual Time<> latency(const LatencyWish& wish, ComputeRate<> rate, Bandwidth<> bandwidth) const = 0;
+  [[nodiscard]] virtual Time<> latency(const LatencyWish& wish, ComputeRate<> rate,
+                                       Bandwidth<> bandwidth) const = 0;
   [[nodiscard]] virtual StreamNeeds streamed(const StreamUse& use, const Figures& figures) const = 0;
 };
 

@@ -30,14 +30,17 @@ class FailureRules {
   FailureRules& operator=(const FailureRules&) = delete;
   virtual ~FailureRules() = default;
 
-  [[nodiscard]] virtual NodeParts parts(const Node& node, const PartMtbf& given, const Figures& figures) const = 0;
+  [[nodiscard]] virtual NodeParts parts(const Node& node, const PartMtbf& given,
+                                        const Figures& figures) const = 0;
   /// The figure of silent data corruptions of a device in an hour.
   [[nodiscard]] virtual std::string_view silent_corruptions() const = 0;
   /// Work between two checkpoints that loses least.
   [[nodiscard]] virtual Time<> checkpoint_interval(Time<> checkpoint, Time<> mtbf) const = 0;
-  [[nodiscard]] virtual UsefulTime useful(Time<> interval, Time<> checkpoint, Time<> restart, Time<> mtbf) const = 0;
+  [[nodiscard]] virtual UsefulTime useful(Time<> interval, Time<> checkpoint, Time<> restart,
+                                          Time<> mtbf) const = 0;
   /// What a checkpoint holds of a weight.
-  [[nodiscard]] virtual Quantity<dim::data_per_param> checkpoint_bytes(Precision precision, OptimizerKind optimizer,
+  [[nodiscard]] virtual Quantity<dim::data_per_param> checkpoint_bytes(Precision precision,
+                                                                       OptimizerKind optimizer,
                                                                        const Figures& figures) const = 0;
   /// Writers of a checkpoint where nobody says how many; noted.
   [[nodiscard]] virtual double writers(double nodes, Notes& notes) const = 0;

@@ -14,8 +14,7 @@ class Figures {
   Figures(const Zoo& zoo, Notes& notes) : zoo_(&zoo), notes_(&notes) {}
 
   /// The figure of this name in its dimension.
-  template <class Dim>
-  [[nodiscard]] Quantity<Dim> figure(std::string_view name) const {
+  template <class Dim> [[nodiscard]] Quantity<Dim> figure(std::string_view name) const {
     const ScalarFigure& f = zoo_->scalar(name);
     const Quantity<Dim> value = f.quantity<Dim>();
     if (notes_->wanted()) notes_->assume(name, value, source_of(f));

@@ -46,8 +46,8 @@ struct FleetRoof {
   Time<> time, compute, network;
   Work<> work;
   Tokens<> tokens;
-  Intensity<> intensity, ridge;             ///< work a byte of exchange; 0 without any
-  std::optional<double> ridge_batch{};      ///< sequences at which both roofs take as long
+  Intensity<> intensity, ridge;         ///< work a byte of exchange; 0 without any
+  std::optional<double> ridge_batch{};  ///< sequences at which both roofs take as long
 };
 
 class NetworkRules {
@@ -67,8 +67,8 @@ class NetworkRules {
   /// What a rank sends to the experts, of all tokens.
   [[nodiscard]] virtual Data<> rank_message(Data<> all, double ranks) const = 0;
   /// Time of the tokens' travel over `layers` layers of experts.
-  [[nodiscard]] virtual Time<> travel(Data<> message, double ranks, double layers, const Fleet& fleet, const Conventions& conventions,
-                                      Notes& notes) const = 0;
+  [[nodiscard]] virtual Time<> travel(Data<> message, double ranks, double layers, const Fleet& fleet,
+                                      const Conventions& conventions, Notes& notes) const = 0;
 };
 
 }  // namespace mlsysim

@@ -52,9 +52,9 @@ struct TrainedModel {
 
 /// What is compared between regions.
 struct PlacementScope {
-  std::string_view regions;    ///< names with commas where nobody names any; empty: every grid
-  bool regional_prices = true; ///< electricity costs what it costs there
-  bool embodied = true;        ///< making the devices counts
+  std::string_view regions;     ///< names with commas where nobody names any; empty: every grid
+  bool regional_prices = true;  ///< electricity costs what it costs there
+  bool embodied = true;         ///< making the devices counts
 };
 
 class PlanningRules {
@@ -65,11 +65,14 @@ class PlanningRules {
   virtual ~PlanningRules() = default;
 
   [[nodiscard]] virtual DataSupply supply(const DataStores& stores, Notes& notes) const = 0;
-  [[nodiscard]] virtual TrainedModel best_model(const TrainingBudget& budget, const Figures& figures) const = 0;
+  [[nodiscard]] virtual TrainedModel best_model(const TrainingBudget& budget,
+                                                const Figures& figures) const = 0;
   /// Private over plain training time where epsilon alone decides it; absent where the way of clipping does.
-  [[nodiscard]] virtual std::optional<double> privacy_slowdown(double epsilon, const Figures& figures) const = 0;
+  [[nodiscard]] virtual std::optional<double> privacy_slowdown(double epsilon,
+                                                               const Figures& figures) const = 0;
   [[nodiscard]] virtual PlacementScope placement() const = 0;
-  /// Share of the time in which a device that answers draws its full power. @param utilization in which it runs kernels
+  /// Share of the time in which a device that answers draws its full power. @param utilization in which it
+  /// runs kernels
   [[nodiscard]] virtual double drawn(double utilization) const = 0;
 };
 

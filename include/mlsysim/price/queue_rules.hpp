@@ -15,7 +15,8 @@ class QueueRules {
   virtual ~QueueRules() = default;
 
   /// Wait and service together that this share of the arrivals does not exceed.
-  [[nodiscard]] virtual Time<> response(const Line& line, Time<> service, double service_cv, double quantile) const = 0;
+  [[nodiscard]] virtual Time<> response(const Line& line, Time<> service, double service_cv,
+                                        double quantile) const = 0;
   /// Variation of the durations of jobs. @param asked what the request says
   [[nodiscard]] virtual double job_cv(double asked) const = 0;
   /// Variation of the gaps between batches of requests that arrive at random.

@@ -36,11 +36,13 @@ struct Unpriced {
 };
 
 bool says(const NoteBook& book, std::string_view words) {
-  return std::any_of(book.warnings.begin(), book.warnings.end(), [&](const auto& w) { return w.find(words) != std::string::npos; });
+  return std::any_of(book.warnings.begin(), book.warnings.end(),
+                     [&](const auto& w) { return w.find(words) != std::string::npos; });
 }
 
 double assumptions(const NoteBook& book, std::string_view name) {
-  return static_cast<double>(std::count_if(book.assumptions.begin(), book.assumptions.end(), [&](const auto& a) { return a.name == name; }));
+  return static_cast<double>(std::count_if(book.assumptions.begin(), book.assumptions.end(),
+                                           [&](const auto& a) { return a.name == name; }));
 }
 
 }  // namespace
@@ -61,7 +63,8 @@ TEST_CASE("a price that is not known makes the total unknown", "[catalogue][econ
   CHECK(says(book, "unit_cost"));
   // The footprint is that of the electricity, and says so.
   CHECK(says(book, "emissions are at least those of the electricity"));
-  // With a price of 10,950 USD over three years, 1095 d: 8 * 100 USD, 5 % of 87,600 USD a year, and the electricity.
+  // With a price of 10,950 USD over three years, 1095 d: 8 * 100 USD, 5 % of 87,600 USD a year, and the
+  // electricity.
   in.unit_cost = 10950.0 * unit::USD;
   in.amortization_years = 3;
   const auto priced = EconomicsModel{}.solve(in);
@@ -86,7 +89,9 @@ TEST_CASE("manufacture that is not known is left out and said", "[catalogue][eco
 
 TEST_CASE("placement without a price: the same region, no total", "[catalogue][placement]") {
   const Unpriced f;
-  const auto r = evaluate(PlacementOptimizer{}, PlacementOptimizer::Inputs{.fleet = &f.whole, .duration_days = 30, .regions = "Quebec,Iowa"});
+  const auto r =
+      evaluate(PlacementOptimizer{},
+               PlacementOptimizer::Inputs{.fleet = &f.whole, .duration_days = 30, .regions = "Quebec,Iowa"});
   REQUIRE(r);
   CHECK_FALSE(r->tco);
   CHECK_FALSE(r->total_cost);
@@ -97,8 +102,10 @@ TEST_CASE("PUE and WUE belong to a facility", "[catalogue][economics]") {
   const auto& zoo = standard_zoo();
   NoteBook book;
   Notes notes(book);
-  // A grid alone has neither, so those of zoo/defaults.yaml stand in: 1.12, where the facility of that name has 1.06.
-  const SustainabilityModel::Inputs grid{.fleet = &fleet("Research_256"), .duration_days = 1, .grid = &zoo.at<GridProfile>("Quebec")};
+  // A grid alone has neither, so those of zoo/defaults.yaml stand in: 1.12, where the facility of that name
+  // has 1.06.
+  const SustainabilityModel::Inputs grid{
+      .fleet = &fleet("Research_256"), .duration_days = 1, .grid = &zoo.at<GridProfile>("Quebec")};
   CHECK(SustainabilityModel{}.solve(grid, notes).pue == 1.12);
   CHECK(assumptions(book, "pue") == 1);
   CHECK(assumptions(book, "wue") == 1);
@@ -106,7 +113,9 @@ TEST_CASE("PUE and WUE belong to a facility", "[catalogue][economics]") {
   facility.datacenter = &zoo.at<Datacenter>("Quebec_Facility");
   CHECK(SustainabilityModel{}.solve(facility).pue == 1.06);
   // The optimizer of places asks the same model.
-  const auto place = evaluate(PlacementOptimizer{}, PlacementOptimizer::Inputs{.fleet = grid.fleet, .duration_days = 1, .regions = "Quebec"});
+  const auto place =
+      evaluate(PlacementOptimizer{},
+               PlacementOptimizer::Inputs{.fleet = grid.fleet, .duration_days = 1, .regions = "Quebec"});
   REQUIRE(place);
   CHECK(place->pue == 1.12);
 }
@@ -126,14 +135,23 @@ TEST_CASE("a sequence is as long as the model takes where nobody says", "[catalo
   CHECK(EfficiencyModel{}.solve(kernels).mfu == mfu);
 }
 
-TEST_CASE("parallelism: textbook plans that DistributedModel rates better are found", "[catalogue][parallelism]") {
-  ParallelismOptimizer::Inputs in{.workload = &model("Llama3_70B"), .fleet = &fleet("Research_256"), .batch_size = 256,
-                                  .precision = Precision::bf16, .fidelity = Fidelity::textbook};
+TEST_CASE("parallelism: textbook plans that DistributedModel rates better are found",
+          "[catalogue][parallelism]") {
+  ParallelismOptimizer::Inputs in{.workload = &model("Llama3_70B"),
+                                  .fleet = &fleet("Research_256"),
+                                  .batch_size = 256,
+                                  .precision = Precision::bf16,
+                                  .fidelity = Fidelity::textbook};
   const auto best = evaluate(ParallelismOptimizer{}, in);
   REQUIRE(best);
-  // Interleaving and overlap are priced by the textbook: (pp - 1) / (v m) of a bubble, and a share of the exchange.
-  DistributedModel::Inputs plan{.workload = in.workload, .fleet = in.fleet, .batch_size = 256, .precision = Precision::bf16,
-                                .recomputation = best->recomputation, .fidelity = Fidelity::textbook};
+  // Interleaving and overlap are priced by the textbook: (pp - 1) / (v m) of a bubble, and a share of the
+  // exchange.
+  DistributedModel::Inputs plan{.workload = in.workload,
+                                .fleet = in.fleet,
+                                .batch_size = 256,
+                                .precision = Precision::bf16,
+                                .recomputation = best->recomputation,
+                                .fidelity = Fidelity::textbook};
   for (const double tp : {1.0, 2.0, 4.0, 8.0})
     for (const double pp : {1.0, 2.0, 4.0, 8.0})
       for (const double v : {1.0, 2.0, 5.0})
@@ -144,6 +162,7 @@ TEST_CASE("parallelism: textbook plans that DistributedModel rates better are fo
           plan.zero_stage = zero;
           plan.microbatch_count = tp * pp;
           const auto step = DistributedModel{}.solve(plan);
-          if (step.feasible && (v == 1 || pp > 1)) CHECK(step.step_latency_total >= best->best_step_time * (1 - 1e-12));
+          if (step.feasible && (v == 1 || pp > 1))
+            CHECK(step.step_latency_total >= best->best_step_time * (1 - 1e-12));
         }
 }

@@ -10,10 +10,11 @@ namespace mlsysim {
 
 /// Mean time between failures, checkpoint interval and goodput of a job that needs the whole fleet.
 ///
-/// Textbook: accelerators, adapters and power supplies in series with round failure rates, Young's interval,
-/// and the loss by checkpoints and restarts; lost work is left out. Operator: observed failure rates that
-/// include memory, switches, cables, hosts and software, Daly's interval, the complete mean of lost time, and
-/// a restart that waits for a repair when no spare is ready.
+/// Textbook: accelerators and adapters in series with round failure rates, Young's interval, and the loss by
+/// checkpoints and restarts; lost work is left out. Operator: observed failure rates that include memory,
+/// switches, cables, hosts and software, Daly's interval, the complete mean of lost time, and a restart that
+/// waits for a repair when no spare is ready. Power supplies stop a node that has one alone: of several one may
+/// fail.
 /// @cite daly2006, eqs. (20) and (37); young1974; llama3-herd, table 5
 struct ReliabilityModel : Model<ReliabilityModel> {
   static constexpr std::string_view id = "ReliabilityModel";
@@ -62,7 +63,8 @@ struct ReliabilityModel : Model<ReliabilityModel> {
           field(&I::nic_mtbf, "nic_mtbf", "h", "mean time to failure of a network adapter")
               .positive()
               .defaulted("the zoo: Nic (textbook) or Nic_Llama3"),
-          field(&I::psu_mtbf, "psu_mtbf", "h", "mean time to failure of a power supply")
+          field(&I::psu_mtbf, "psu_mtbf", "h",
+                "mean time to failure of a power supply; counts where a node has one alone")
               .positive()
               .defaulted("the zoo: Psu"),
           field(&I::spare_nodes, "spare_nodes", "", "nodes that stand by (operator)")
