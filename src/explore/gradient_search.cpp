@@ -168,11 +168,11 @@ class Smooth {
       const bool equal = k.comparison() == Comparison::equal;
       // An equality holds as far as a search by numbers can say.
       feasible = feasible && (equal ? std::fabs(left - right) <= 1e-9 * std::max(std::fabs(left), std::fabs(right)) : k.holds(left, right));
-      const double x = std::isfinite(excess[c]) ? excess[c] : kHuge;
+      const double beyond = std::isfinite(excess[c]) ? excess[c] : kHuge;
       const auto* const slope = slopes.data() + c * n;
       const bool moves = std::any_of(slope, slope + n, [](double d) { return d != 0; });
       // A limit that no variable moves is met or not: no margin makes it so.
-      (equal ? values_.equal : values_.at_most).push_back(equal ? x : moves ? x + kInside : x <= 0 ? -1.0 : x);
+      (equal ? values_.equal : values_.at_most).push_back(equal ? beyond : moves ? beyond + kInside : beyond <= 0 ? -1.0 : beyond);
       auto& to = equal ? equals : limits;
       to.insert(to.end(), slopes.begin() + static_cast<std::ptrdiff_t>(c * n), slopes.begin() + static_cast<std::ptrdiff_t>((c + 1) * n));
     }
