@@ -1,5 +1,7 @@
 #include <mlsysim/answer/scenario_law.hpp>
 
+#include "scenario_numbers.hpp"
+
 #include <mlsysim/tape/record.hpp>
 
 namespace mlsysim {

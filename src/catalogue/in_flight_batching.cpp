@@ -119,8 +119,13 @@ class Steady {
   [[nodiscard]] Time<> decode(double running, double inflight = 1) const {
     const double n = std::max(running, 1.0);
     if (!draft_) return mlsysim::detail::pipeline_cycle(passes_.decode(n, context_), inflight);
-    const auto check = mlsysim::detail::pipeline_cycle(passes_.decode(n, context_ + drafted_, drafted_ + 1), inflight);
-    return draft_->decode(n, context_).total * (drafted_ * inflight) + check;
+    const Time<> drafting = draft_->decode(n, context_).total * drafted_;
+    return drafting + mlsysim::detail::checked_cycle(check(n), drafting, inflight);
+  }
+  /// Time in which a device draws its full power in the step of one micro-batch, all stages together.
+  [[nodiscard]] Time<> busy(double running) const {
+    const double n = std::max(running, 1.0);
+    return draft_ ? check(n).busy + draft_->decode(n, context_).busy * drafted_ : passes_.decode(n, context_).busy;
   }
 
   /// Requests whose pages of `held` tokens fit, beside a draft model where there is one.
@@ -141,6 +146,7 @@ class Steady {
   [[nodiscard]] bool in_step() const { return in_.equal_lengths && !in_.arrival_rate; }
 
  private:
+  [[nodiscard]] PassPrice<> check(double n) const { return passes_.decode(n, context_ + drafted_, drafted_ + 1); }
   template <class F>
   void for_each_chunk(F&& f) const {
     for (double done = 0; done < fresh_;) {
@@ -226,9 +232,10 @@ class FirstToken {
 };
 
 /// Time to the first token, and its distribution where arrivals are spread.
-void first_token(const In& in, const ServingEngine& engine, const Steady& s, const Steady::Step& step, double rate,
-                 double in_flight, Out& out) {
-  const double ranks = in.ep_size;
+void first_token(const In& in, const ServingEngine& engine, const Steady& s, const Steady::Step& step, double all_rate,
+                 double all_in_flight, Out& out) {
+  // A micro-batch is a queue of its own.
+  const double ranks = in.ep_size, rate = all_rate / step.inflight, in_flight = all_in_flight / step.inflight;
   // Others must be there for a pass to be under way.
   const double busy = in.arrival_rate ? std::min(1.0, in_flight) : std::clamp(in_flight - 1, 0.0, 1.0);
   // Around a random moment lies a pass of mean (1 + cv^2). Who arrives in it shares the own pass, where that is not given
@@ -238,7 +245,7 @@ void first_token(const In& in, const ServingEngine& engine, const Steady& s, con
   // The chunks of one prompt follow each other.
   const Time<> late = step.prompt_pass * (s.chunks() - 1) + step.decode_pass * engine.lookahead + engine.request_time;
   const Time<> burst = BurstFirstToken::solve<double>(
-      {.prompt = s.prompt_pass(s.together()) * (s.chunks() / s.together()), .requests = std::max(1.0, in_flight / ranks),
+      {.prompt = s.prompt_pass(s.together(), step.inflight) * (s.chunks() / s.together()), .requests = std::max(1.0, in_flight / ranks),
        .together = s.together()}).ttft + engine.request_time;
   Time<> steady = InFlightFirstToken::solve<double>({.mean_pass = step.mean_pass(), .pass_cv = cv, .own_pass = step.prompt_pass,
                                                      .crowd = crowd, .busy = busy, .late = late}).ttft;
@@ -253,7 +260,7 @@ void first_token(const In& in, const ServingEngine& engine, const Steady& s, con
   }
   out.ttft = steady;
   if (in.num_requests && !in.arrival_rate) {
-    const double share = std::min(1.0, in_flight / *in.num_requests);
+    const double share = std::min(1.0, all_in_flight / *in.num_requests);
     out.ttft = steady * (1 - share) + burst * share;
   }
 }
@@ -337,8 +344,7 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   double rate = in.arrival_rate ? in.arrival_rate->base() : running / (s.steps() * step.itl.base());
   if (r.is_stable) {
     if (s.separate()) separate_first_token(in, engine, s, passes, step, rate, running, r, notes);
-    // A micro-batch is a queue of its own.
-    else first_token(in, engine, s, step, rate / step.inflight, running / step.inflight, r);
+    else first_token(in, engine, s, step, rate, running, r);
   }
   if (in.concurrency && r.ttft) {
     // Who finds no slot waits for one (Little's law).
@@ -373,9 +379,9 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
     r.slo_attainment = in.target_ttft ? r.slo_attainment.value_or(0) * meets : meets;
   }
   r.goodput = r.is_stable ? r.request_throughput * r.slo_attainment.value_or(1) : RequestRate<>();
-  // Of a cycle in which every stage works on each micro-batch once.
-  const auto kernels = passes.decode(running / step.inflight, s.context());
-  const double launched = std::min(1.0, kernels.busy * step.inflight / (in.pp_size * step.device));
+  // Of a cycle in which every stage works on each micro-batch once. A mean of less than one request is one that is there for
+  // that share of the time.
+  const double launched = std::min(1.0, running) * std::min(1.0, s.busy(running / step.inflight) * step.inflight / (in.pp_size * step.device));
   r.utilization = launched * std::min(1.0, step.device / step.decode_pass);
   return r;
 }

@@ -137,7 +137,7 @@ class OperatorDevices final : public DeviceRules {
                   .weights = memory.weights,
                   .traffic = pass.cost.traffic,
                   .work = pass.cost.work,
-                  .overhead = pass.cost.overhead + d.device.dispatch};
+                  .overhead = pass.cost.overhead};
     if (wish.latency <= n.overhead) return n;
     const auto start = RequiredRates::solve<double>({.work = n.work,
                                                      .traffic = n.traffic,

@@ -25,6 +25,7 @@ class TextbookPricer final : public Pricer<T> {
     cost.work = work / sharers;
     cost.compute_bound = cost.work / (ask.device.matrix_rate * ask.device.matrix_share);
     cost.total = cost.compute_bound;
+    cost.overhead = ask.device.dispatch;
     out.total = cost.total + ask.device.dispatch;
     out.slot = cost.total / ask.plan.pp + ask.device.dispatch;
     out.busy = cost.work / ask.device.matrix_rate;
@@ -72,7 +73,7 @@ class TextbookPricer final : public Pricer<T> {
     out.cost.total = pass.latency;
     out.cost.compute_bound = pass.latency_compute;
     out.cost.memory_bound = pass.latency_memory;
-    out.cost.overhead = pass.latency_overhead - ask.device.dispatch;
+    out.cost.overhead = pass.latency_overhead;
     out.cost.work = m.work * ask.plan.batch;
     out.cost.traffic = pass.traffic;
     out.busy = min(out.cost.work / ask.device.matrix_rate, out.total);

@@ -31,8 +31,6 @@ class Tree(unittest.TestCase):
         return check_includes.check_file(path, self.root, check_includes.read_rooms(self.root))
 
     def test_fidelity_is_named_in_the_room_of_pricing_alone(self):
-        for entry in check_fidelity.LEFT:  # what is let off must be needed
-            self.write(entry + ("a.cpp" if entry.endswith("/") else ""), "x == Fidelity::textbook;\n")
         self.write("src/price/a.cpp", "x == Fidelity::textbook;\n")
         self.write("src/catalogue/a.cpp", "// Fidelity::textbook in words\nFidelity fidelity{};\n")
         self.assertEqual([], check_fidelity.complaints_of(self.root))

@@ -388,9 +388,10 @@ def answer(**asked):
     if not out["is_stable"]:
         rate = out["capacity"]
     rates_and_latencies(s, out, rate, devices)
-    # Share of the time in which kernels run, of all devices: in a cycle every stage works on each lane once.
-    work = passes.decode(lane, steady.context).busy
-    busy = min(1.0, steady.lanes(running) * work / (s.pp_size * step.device))
+    # Share of the time in which kernels run, of all devices: in a cycle every stage works on each lane once. A mean
+    # of less than one request is one that is there for that share of the time.
+    work = passes.decode(max(lane, 1.0), steady.context).busy
+    busy = min(1.0, running) * min(1.0, steady.lanes(running) * work / (s.pp_size * step.device))
     out["utilization"] = min(1.0, busy * step.device / step.decode_pass)
     return out
 

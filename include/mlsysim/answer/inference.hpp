@@ -65,7 +65,7 @@ template <class T>
   out.latency_compute = pass.cost.compute_bound;
   out.latency_memory = pass.cost.memory_bound + extra;
   out.latency_network = pass.cost.network;
-  out.latency_overhead = pass.cost.overhead + v.device.dispatch;
+  out.latency_overhead = pass.cost.overhead;
   out.arithmetic_intensity = pass.cost.work / pass.cost.traffic;
   out.throughput = Samples<T>::from_base(v.batch) / out.latency;
   out.mfu = share.filled * min(one, T(pass.cost.work / (v.device.matrix_rate * out.latency)));

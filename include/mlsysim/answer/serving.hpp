@@ -75,6 +75,13 @@ template <class T>
   return max(pass.total, Time<T>(inflight * pass.slot));
 }
 
+/// A cycle in which the target checks what a draft model proposed, after the proposals of the first micro-batch. The stage
+/// that holds the draft model, which takes `drafting` for a micro-batch, drafts for every one of them.
+template <class T>
+[[nodiscard]] Time<T> checked_cycle(const PassPrice<T>& check, const Time<T>& drafting, const T& inflight) {
+  return max(check.total, Time<T>(inflight * check.slot + (inflight - 1.0) * drafting));
+}
+
 }  // namespace detail
 
 /// Serving of a static batch.
@@ -132,14 +139,12 @@ template <class T>
     draft_plan.new_tokens = one;
     draft_plan.context = plan.context;
     const PassPrice<T> proposal = pricer.decode({v.draft, draft_plan, v.decode_device, v.links});
-    const Time<T>& draft = proposal.total;
     check.new_tokens = v.drafted + 1.0;
     check.context = plan.context + v.drafted;
     const PassPrice<T> verify = pricer.decode({v.prefill, check, v.decode_device, v.links});
-    // The stage that holds the draft model drafts for every micro-batch.
-    const Time<T> round = max(verify.total, Time<T>(inflight * verify.slot + (inflight - 1.0) * (v.drafted * draft)));
-    out.itl = apply<SpeculativeTokenTime, T>({draft, round, v.acceptance, v.drafted}).itl;
-    cycle = v.drafted * draft + round;
+    const Time<T> drafting = v.drafted * proposal.total, round = detail::checked_cycle(verify, drafting, inflight);
+    out.itl = apply<SpeculativeTokenTime, T>({proposal.total, round, v.acceptance, v.drafted}).itl;
+    cycle = drafting + round;
     busy = verify.busy + v.drafted * proposal.busy;
   }
 
@@ -201,11 +206,11 @@ template <class T>
   out.prefill_compute = prefill.compute_bound;
   out.prefill_memory = prefill.memory_bound;
   out.prefill_network = prefill.network;
-  out.prefill_overhead = prefill.overhead + v.prefill_device.dispatch;
+  out.prefill_overhead = prefill.overhead;
   out.decode_compute = step.cost.compute_bound;
   out.decode_memory = step.cost.memory_bound;
   out.decode_network = step.cost.network;
-  out.decode_overhead = step.cost.overhead + v.decode_device.dispatch;
+  out.decode_overhead = step.cost.overhead;
   return out;
 }
 

@@ -37,7 +37,7 @@ struct PassPrice {
   Time<T> total;     ///< through all pipeline stages in turn, one dispatch
   Time<T> slot;      ///< on the slowest stage, with a dispatch of its own; `total` where there is one stage
   Time<T> busy;      ///< time in which a device draws its full power, all stages together
-  PassCost<T> cost;  ///< of all stages, on one of the devices that share each of them
+  PassCost<T> cost;  ///< of all stages, on one of the devices that share each of them; the dispatch is overhead
   StageDemands<T> demands;  ///< what the devices hold
 };
 

@@ -68,7 +68,7 @@ template <class T>
   PassTime<T> pass{{}, {}, parts.all};
   const T blocks = layers_of(model.structure, model.shape, model.layers);
   pass.total = parts.all.exposed(plan, blocks) + device.dispatch;
-  pass.cost.overhead += parts.all.launch_wait(plan, blocks);
+  pass.cost.overhead += parts.all.launch_wait(plan, blocks) + device.dispatch;
   const Time<T> slowest = max(parts.first.exposed(plan, parts.blocks), parts.last.exposed(plan, parts.last_blocks));
   pass.slot = select(plan.pp > T{1.0}, slowest + device.dispatch, pass.total);
   return pass;
