@@ -95,7 +95,9 @@ TEST_CASE("fixing inputs folds what hangs on them and keeps every bit", "[tape]"
     const auto at = point(c, 0);
     const std::vector<std::optional<double>> all(at.begin(), at.end());
     const Tape nothing = reduced(tape, {.fixed = all});
-    for (std::size_t r = 0; r < nothing.results(); ++r) CHECK(nothing.fixed(nothing.output(r)) == (*c.law)(at)[r]);
+    CHECK(same(nothing(std::vector<double>(n, -1.0)), (*c.law)(at)));
+    if (tape.recording().loops.empty())
+      for (std::size_t r = 0; r < nothing.results(); ++r) CHECK(nothing.fixed(nothing.output(r)).has_value());
   }
 }
 
