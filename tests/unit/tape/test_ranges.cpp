@@ -219,3 +219,16 @@ TEST_CASE("a division by a range with zero loses only the side that it must", "[
   CHECK(whole.low == -Interval::inf);
   CHECK(whole.high == Interval::inf);
 }
+
+TEST_CASE("slopes too small for a double are no standstill", "[tape]") {
+  // About 1e-276, and its slope by y about 1e-493.
+  const Tape tape = tape_of(2, [](auto in) { return in[0] / exp(in[1]) / exp(in[1]); });
+  Ranges ranges(tape);
+  const std::vector<Interval> box{{1e-60, 2e-60}, {250, 260}};
+  ranges.run(box);
+  CHECK(ranges.trends(0)[0] == Trend::rising);
+  CHECK(ranges.trends(0)[1] == Trend::falling);
+  const Interval tight = ranges.tight(0, box);
+  CHECK(tight.low == tape(std::vector<double>{1e-60, 260})[0]);
+  CHECK(tight.high == tape(std::vector<double>{2e-60, 250})[0]);
+}
