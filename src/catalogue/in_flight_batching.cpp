@@ -327,7 +327,7 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   r.itl = step.itl / s.tokens_per_pass();
   r.decode_pass = step.decode_pass;
   r.prompt_pass = step.prompt_pass;
-  r.host_time = host_time(engine, running / in.ep_size);
+  r.host_time = host_time(engine, running / (step.inflight * in.ep_size));
   r.prompts_per_step = step.prompts;
   r.prefill_share = step.prompt_share;
   const bool often = step.prompt_passes > 0.01;
@@ -337,7 +337,8 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   double rate = in.arrival_rate ? in.arrival_rate->base() : running / (s.steps() * step.itl.base());
   if (r.is_stable) {
     if (s.separate()) separate_first_token(in, engine, s, passes, step, rate, running, r, notes);
-    else first_token(in, engine, s, step, rate, running, r);
+    // A micro-batch is a queue of its own.
+    else first_token(in, engine, s, step, rate / step.inflight, running / step.inflight, r);
   }
   if (in.concurrency && r.ttft) {
     // Who finds no slot waits for one (Little's law).

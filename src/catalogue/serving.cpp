@@ -114,7 +114,8 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   out.utilization = n.utilization;
   out.prefill_bottleneck = prefill_limit(n);
   out.bottleneck = decode_limit(n);
-  out.model_weights_size = v.plan.weight_bytes * (v.prefill.structure.known ? parameter_count(*in.workload) : v.prefill.totals.params);
+  out.model_weights_size = v.plan.weight_bytes *
+      (v.pricing->lists_operators() && v.prefill.structure.known ? parameter_count(*in.workload) : v.prefill.totals.params);
   out.kv_cache_size = n.kv_cache;
   out.memory = n.memory;
   out.prefill_memory = n.prefill_memory_use;

@@ -7,6 +7,7 @@
 #include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/spec/provenance.hpp>
+#include <mlsysim/engine/scenario_laws.hpp>
 #include <mlsysim/tape/derivation.hpp>
 #include <mlsysim/tape/record.hpp>
 #include <mlsysim/units/format.hpp>

@@ -6,6 +6,7 @@
 #include <mlsysim/engine/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
+#include <mlsysim/engine/scenario_laws.hpp>
 #include <mlsysim/explore/subject.hpp>
 #include <mlsysim/tape/record.hpp>
 

@@ -55,7 +55,8 @@ class OperatorPricer : public Pricer<T> {
     return out;
   }
 
-  StageDemands<T> pass_demands(const PassAsk<T>& ask) const override {
+  StageDemands<T> pass_demands(const PassAsk<T>& ask) const override { return demands_of(ask); }
+  [[nodiscard]] static StageDemands<T> demands_of(const PassAsk<T>& ask) {
     OpList<T> ops;
     return mlsysim::pass_demands(forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, ask.plan, ops),
                                  ask.model, ask.plan);
@@ -101,7 +102,7 @@ class OperatorPricer : public Pricer<T> {
     OpList<T> ops;
     const auto parts = pass_parts(ask.model, ask.plan, ask.device, ask.links, ops);
     const auto time = overlapped_pass(parts, ask.model, ask.plan, ask.device);
-    return {time.total, time.slot, time.cost.kernels(), time.cost};
+    return {time.total, time.slot, time.cost.kernels(), time.cost, mlsysim::pass_demands(parts.totals, ask.model, ask.plan)};
   }
 };
 

@@ -32,6 +32,7 @@ class RooflinePricer final : public detail::OperatorPricer<T> {
     cost.compute_bound = select(by_compute, arithmetic, Time<T>());
     cost.memory_bound = select(by_compute, Time<T>(), memory);
     out.slot = out.total / ask.plan.pp;
+    out.demands = detail::OperatorPricer<T>::demands_of(ask);
     return out;
   }
 };

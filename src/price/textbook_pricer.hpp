@@ -28,6 +28,7 @@ class TextbookPricer final : public Pricer<T> {
     out.total = cost.total + ask.device.dispatch;
     out.slot = cost.total / ask.plan.pp + ask.device.dispatch;
     out.busy = cost.work / ask.device.matrix_rate;
+    out.demands = pass_demands(ask);
     return out;
   }
 
@@ -35,7 +36,11 @@ class TextbookPricer final : public Pricer<T> {
   PassPrice<T> decode(const PassAsk<T>& ask) const override {
     const auto& m = ask.model.totals;
     const T sharers = ask.plan.tp * ask.plan.ep;
-    const Data<T> weights = ask.plan.weight_bytes * m.params / sharers, cache = whole_cache(ask) / sharers;
+    // The tokens of this pass are not read from memory: of several that are checked together only those before them.
+    Plan<T> before = ask.plan;
+    before.context = ask.plan.context - ask.plan.new_tokens + 1.0;
+    const Data<T> weights = ask.plan.weight_bytes * m.params / sharers,
+                  cache = whole_cache<T>({ask.model, before, ask.device, ask.links}) / sharers;
     PassPrice<T> out;
     PassCost<T>& cost = out.cost;
     out.total = apply<TextbookDecode, T>({.weights = weights, .kv_cache = cache, .bandwidth = ask.device.memory_bandwidth,
@@ -49,6 +54,7 @@ class TextbookPricer final : public Pricer<T> {
     cost.overhead = out.total - cost.memory_bound;
     cost.work = Work<T>::from_base(2.0 * m.active_params.base()) * ask.plan.batch * ask.plan.new_tokens / sharers;
     out.busy = min(cost.work / ask.device.matrix_rate, out.total);
+    out.demands = pass_demands(ask);
     return out;
   }
 
@@ -70,6 +76,7 @@ class TextbookPricer final : public Pricer<T> {
     out.cost.work = m.work * ask.plan.batch;
     out.cost.traffic = pass.traffic;
     out.busy = min(out.cost.work / ask.device.matrix_rate, out.total);
+    out.demands = pass_demands(ask);
     return out;
   }
 
@@ -123,7 +130,8 @@ class TextbookPricer final : public Pricer<T> {
     out.again = passes / model_passes;
     out.work = passes * sample / replica * local;
     out.traffic = pass.traffic;
-    out.busy = min(out.model_work * out.again / (d.matrix_rate * devices), out.total);
+    // Of a replica that has sequences.
+    out.busy = min(out.model_work * out.again / (d.matrix_rate * devices * min(T{1.0}, T(batch / p.dp))), out.total);
     return out;
   }
 
@@ -141,7 +149,8 @@ class TextbookPricer final : public Pricer<T> {
     const auto& p = ask.plan;
     const auto& s = ask.model.structure;
     MemoryDemand<T> demand;
-    demand.dense_params = m.params / (p.tp * p.pp * p.ep);
+    // Divided evenly over expert-parallel ranks too, so that only replicas hold the same ones.
+    demand.expert_params = m.params / (p.tp * p.pp * p.ep);
     demand.bucket = ask.device.gradient_bucket;
     if (!ask.model.layers.empty()) {
       // The list is the only place that knows a convolutional network's activations.

@@ -18,15 +18,10 @@ SUFFIXES = {".hpp", ".h", ".cpp", ".c", ".inl"}
 # Where the choice is made and defined.
 HOME = ("src/price/", "include/mlsysim/price/", "include/mlsysim/spec/choices.hpp")
 
-# Still to be moved to a pricing. May only become shorter; when it is empty, remove it.
-LEFT = (
-    "src/explore/",
-)
-
 
 def complaints_of(root):
-    """Places that name a fidelity, and entries of the list that are no longer needed."""
-    found, used = [], set()
+    """Places that name a fidelity."""
+    found = []
     for top in ("include/mlsysim", "src", "bindings"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix not in SUFFIXES:
@@ -34,15 +29,8 @@ def complaints_of(root):
             name = path.relative_to(root).as_posix()
             if name.startswith(HOME):
                 continue
-            lines = [number for number, line in enumerate(path.read_text().splitlines(), 1) if NAMED.search(COMMENT.sub("", line))]
-            if not lines:
-                continue
-            let_off = [entry for entry in LEFT if name.startswith(entry)]
-            used.update(let_off)
-            if not let_off:
-                found += [f"{name}:{number}: names a fidelity; ask the pricing instead (price/pricing.hpp)" for number in lines]
-    found += [f"tests/layers/check_fidelity.py: '{entry}' names no fidelity any more; take it off the list"
-              for entry in LEFT if entry not in used]
+            found += [f"{name}:{number}: names a fidelity; ask the pricing instead (price/pricing.hpp)"
+                      for number, line in enumerate(path.read_text().splitlines(), 1) if NAMED.search(COMMENT.sub("", line))]
     return found
 
 

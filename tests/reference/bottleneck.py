@@ -1,4 +1,5 @@
-"""What limits a pass or a step, in a word: the part that takes longest; of equal ones the first."""
+"""What limits a pass or a step, in a word: the longest of the times that the answer is made of; of equal ones
+the first. One rule for both fidelities and all modes."""
 
 
 def longest(**parts):
@@ -16,31 +17,26 @@ def of_pass(whole, dispatch):
     )
 
 
-def of_step(a, fits):
-    """A training step; filling and draining the pipeline is overhead."""
+def of_textbook_prompt(compute, dispatch):
+    """The prompt of a sequence is arithmetic, and a dispatch."""
+    return longest(compute=compute, overhead=dispatch)
+
+
+def of_textbook_token(memory, overhead):
+    """A step of decoding reads weights and cache, and pays the framework for each layer."""
+    return longest(memory=memory, overhead=overhead)
+
+
+def of_step(compute, memory, exposed, overhead, bubble, fits):
+    """A training step. Nothing of it matters where it does not fit. Filling and draining the pipeline is
+    overhead: nobody works."""
     if not fits:
         return "capacity"
-    return longest(
-        compute=a.compute, memory=a.memory_bound, network=a.exposed, overhead=max(a.overhead, a.bubble)
-    )
+    return longest(compute=compute, memory=memory, network=exposed, overhead=max(overhead, bubble))
 
 
-def of_textbook_step(a, exposed, fits):
+def of_batch(a, fits):
+    """One batch on one device, where no network takes part."""
     if not fits:
         return "capacity"
-    if exposed > a.node.latency:
-        return "network"
-    if a.node.overhead > a.node.latency / 2:
-        return "overhead"
-    return "memory" if a.node.memory > a.node.compute else "compute"
-
-
-def of_batch(a, textbook, fits):
-    """One batch on one device; the textbook knows two sides."""
-    if not textbook and not fits:
-        return "capacity"
-    if not textbook and a.overhead > max(a.compute, a.plain_memory_bound):
-        return "overhead"
-    if textbook:
-        return "memory" if a.memory_bound > a.compute else "compute"
-    return "memory" if a.plain_memory_bound > a.compute else "compute"
+    return longest(compute=a.compute, memory=a.memory_bound, overhead=a.overhead)

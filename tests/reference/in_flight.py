@@ -1,8 +1,8 @@
 """A replica that batches in flight: requests join and leave a running batch between two passes; steady state.
 
 With pp pipeline stages the running requests are divided over m = min(pp, running) lanes, one on each stage. A
-lane is a batch of its own that goes round all stages: a step of it has running / m requests and brings its
-own prompts.
+lane is a batch of its own, a micro-batch, that goes round all stages: a step of it has running / m requests and
+brings its own prompts. Mean numbers of requests need not be whole: work and cache are linear in them.
 """
 
 import math
@@ -46,16 +46,12 @@ class OperatorPasses:
     def prefill(self, prompts, new_tokens, context):
         return serving.run_pass(
             self.h, self.plan("prefill", prompts, new_tokens, context), self.prompt_device, self.links
-        ).total
-
-    def step(self, requests, context):
-        return serving.run_pass(self.h, self.plan("decode", requests, 1, context), self.device, self.links)
+        )
 
     def decode(self, requests, context):
-        return self.step(requests, context).total
-
-    def kernels(self, requests, context):
-        return self.step(requests, context).whole.kernels() / self.s.pp_size  # of the mean stage
+        one = serving.run_pass(self.h, self.plan("decode", requests, 1, context), self.device, self.links)
+        one.busy = one.whole.kernels()
+        return one
 
     def memory_of_one(self, tokens):
         """One request of `tokens` on each expert-parallel rank."""
@@ -89,27 +85,35 @@ class TextbookPasses:
         self.level = device.memory_level(s.device, self.t.params * BYTES[s.precision])
         efficiency = default("textbook_efficiency") if s.efficiency is None else s.efficiency
         self.share = s.tp_size * s.ep_size
-        self.rate = device.rate_at(s.device, s.precision) * efficiency * self.share
+        self.peak = device.rate_at(s.device, s.precision) * self.share
+        self.rate = self.peak * efficiency
         self.dispatch = get(s.device, "dispatch_overhead", default("dispatch_overhead"))
 
     def prefill(self, prompts, new_tokens, context):
-        return textbook.prefill_work(self.t, new_tokens, context, prompts) / self.rate + self.dispatch
-
-    def decode(self, requests, context):
-        kv = self.cache(context) * math.ceil(requests)
-        return textbook.decode_pass(
-            self.weights / self.share, kv / self.share, self.level.bandwidth, self.t.layers
+        work = textbook.prefill_work(self.t, new_tokens, context, prompts)
+        return textbook.unit_of(
+            work / self.rate + self.dispatch, self.dispatch, self.s.pp_size, work / self.peak
         )
 
-    def kernels(self, requests, context):
-        return self.decode(requests, context) / self.s.pp_size  # nothing is known of gaps
+    def decode(self, requests, context):
+        kv = self.cache(context) * requests  # linear: the mean of what is held
+        total = textbook.decode_pass(
+            self.weights / self.share, kv / self.share, self.level.bandwidth, self.t.layers
+        )
+        # As in textbook serving the busy share is that of the work over the peak.
+        return textbook.unit_of(
+            total, 0.0, self.s.pp_size, textbook.decode_work(self.t, requests) / self.peak
+        )
 
     def capacity(self, tokens, kv_share):
+        """A request belongs to one expert-parallel rank, which holds so many whole ones."""
         rest = self.level.capacity * self.share * self.s.pp_size - self.weights
         one = self.cache(tokens)
         if rest <= 0:
             return 0
-        return math.floor(kv_share * rest / one) if one else 65536  # without a shape no cache is counted
+        if not one:
+            return 65536  # without a shape no cache is counted
+        return self.s.ep_size * math.floor(kv_share * rest / self.s.ep_size / one)
 
     def cache(self, tokens):
         return textbook.cache(self.s.workload, self.s.precision, self.s.kv_precision, tokens, 1)
@@ -139,25 +143,32 @@ class Steady:
         host = self.host(requests)
         return math.hypot(time, host) if self.engine.get("beside") else time + host
 
-    def prompt_pass(self, prompts):
+    def decode_pass(self, requests, lanes):
+        """A token for each request of a lane, while every lane goes round: as in serving a cycle of the
+        pipeline, in which the slowest stage works on each lane once."""
+        return serving.between_tokens(self.passes.decode(max(requests, 1), self.context), lanes)
+
+    def prompt_pass(self, prompts, lanes):
         """Device time of a pass of `prompts` prompts a rank: of a chunk of them where they are longer than
-        that."""
+        that. Every lane has such a pass, so that it is a cycle too."""
         total = 0.0
         for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
-            total += self.passes.prefill(prompts * self.s.ep_size, new, held)
+            one = self.passes.prefill(prompts * self.s.ep_size, new, held)
+            total += serving.between_tokens(one, lanes)
         return total / self.chunks
 
     def step(self, running, others):
         """Mean step with `running` requests of which `others` bring a prompt every `steps` steps (yu2022orca,
         section 4).
 
-        One token for every running request while a lane goes round: its own step. With fewer requests than
-        stages a lane has one request, which still has all stages before it.
+        One token for every running request while a lane goes round: its own step, in which the host schedules
+        its requests. With fewer requests than stages a lane has one request, which still has all stages
+        before it.
         """
         lanes, ranks = self.lanes(running), self.s.ep_size
         running, others = running / lanes, others / lanes
         mixed = 1 if self.engine["mixed"] else 0
-        t = SimpleNamespace(device=self.passes.decode(max(running, 1), self.context))
+        t = SimpleNamespace(device=self.decode_pass(running, lanes))
         t.prompts = 0.0 if self.s.prefill_replicas else others / ranks / self.steps
         if self.in_step() and not mixed and not self.s.prefill_replicas:
             # All start together: those whose prompt came first wait for the passes of the others.
@@ -165,11 +176,12 @@ class Steady:
         often = t.prompts * self.chunks
         share = min(1.0, often)  # of the steps, those that have prompts
         # What a step brings in more prompts or chunks than one pass takes, further passes take.
-        prompt = self.prompt_pass(min(max(t.prompts, 1), self.together)) * max(1.0, often / self.together)
+        prompts = min(max(t.prompts, 1), self.together)
+        prompt = self.prompt_pass(prompts, lanes) * max(1.0, often / self.together)
         if (
             mixed
         ):  # weights are read and kernels launched once; the running requests add what they add to a step
-            prompt += max(t.device - self.passes.decode(max(ranks, 1), self.context), 0.0)
+            prompt += max(t.device - self.decode_pass(ranks, lanes), 0.0)
         t.decode_pass = self.with_host(t.device, running / ranks)
         t.prompt_pass = self.with_host(prompt, running / ranks)
         t.itl = t.decode_pass + max(t.prompt_pass - t.decode_pass * mixed, 0.0) * share
@@ -179,6 +191,14 @@ class Steady:
         spread = math.sqrt(t.prompt_passes * (1 - t.prompt_passes))
         t.pass_cv = spread * abs(t.prompt_pass - t.decode_pass) / t.mean_pass
         return t
+
+    def prompt_slot(self):
+        """Time between two prompts that follow each other through the stages of a worker: what the slowest one
+        needs for all chunks."""
+        slot = 0.0
+        for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
+            slot += self.passes.prefill(self.s.ep_size, new, held).slowest
+        return slot
 
     def in_step(self):
         """A closed loop of equal requests keeps its order."""
@@ -219,7 +239,7 @@ def first_token(s, engine, steady, step, rate, running, out):
     lookahead = engine.get("lookahead", 0)
     late = step.prompt_pass * (steady.chunks - 1) + step.decode_pass * lookahead + request_time
     # All at once: each waits for the passes before its own (agrawal2024sarathi, section 3).
-    prompt = steady.prompt_pass(steady.together) * steady.chunks / steady.together
+    prompt = steady.prompt_pass(steady.together, lanes) * steady.chunks / steady.together
     waiting = max(1.0, running / ranks)
     burst = prompt * 0.5 * (waiting + min(steady.together, waiting)) + request_time
     mean = step.mean_pass * busy * 0.5 * (1 + step.pass_cv**2) + step.prompt_pass * (1 + crowd) + late
@@ -242,14 +262,15 @@ def first_token(s, engine, steady, step, rate, running, out):
 def separate_first_token(s, engine, steady, passes, step, rate, running, out):
     """Prompts on workers of their own: they queue there, their cache moves, and no step is stopped
     (zhong2024distserve, section 3). Returns the rate of requests that come through."""
-    prompt = steady.prompt_pass(1) * steady.chunks
+    # A worker has stages as well: a prompt passes all of them, the next one begins behind it.
+    prompt, slot = steady.prompt_pass(1, 1) * steady.chunks, steady.prompt_slot()
     out["prompt_pass"] = prompt
     out["kv_transfer_time"] = passes.cache(s.seq_len) / s.network_bandwidth
-    out["matched_prefill_replicas"] = math.ceil(out["capacity"] * prompt)
-    most = s.prefill_replicas / prompt
+    out["matched_prefill_replicas"] = math.ceil(out["capacity"] * slot)
+    most = s.prefill_replicas / slot
     if not s.arrival_rate and rate > queueing.FULL * most:
         rate = 0.95 * most
-    line = queueing.line_of(rate * prompt, s.prefill_replicas, prompt, 1.0, 0.0)
+    line = queueing.line_of(rate * slot, s.prefill_replicas, slot, 1.0, 0.0)
     out["is_stable"] = min(out["is_stable"], float(line.stable))
     if not line.stable:
         return rate
@@ -367,10 +388,9 @@ def answer(**asked):
     if not out["is_stable"]:
         rate = out["capacity"]
     rates_and_latencies(s, out, rate, devices)
-    # Share of the time in which kernels run, of all devices.
-    lanes = steady.lanes(running)
-    time = passes.decode(lane, steady.context)
-    busy = min(1.0, lanes * passes.kernels(lane, steady.context) / time)
+    # Share of the time in which kernels run, of all devices: in a cycle every stage works on each lane once.
+    work = passes.decode(lane, steady.context).busy
+    busy = min(1.0, steady.lanes(running) * work / (s.pp_size * step.device))
     out["utilization"] = min(1.0, busy * step.device / step.decode_pass)
     return out
 

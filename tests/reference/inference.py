@@ -35,7 +35,6 @@ def operator(s):
     out.memory = memory.serving_memory(
         plan.weight_bytes * (totals.dense_params + totals.expert_params), totals.state, totals.live, device
     )
-    out.plain_memory_bound = out.memory_bound  # without what does not fit
     spill = spill_time(out, whole.traffic, device)
     out.memory_bound += spill
     out.latency += spill

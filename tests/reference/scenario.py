@@ -249,9 +249,7 @@ def train(s):
                 "tp_communication": a.tensor_parallel,
                 "ep_communication": a.expert_parallel,
                 "communication": a.data_parallel + a.tensor_parallel + a.expert_parallel,
-                "exposed_communication": a.data_parallel * (1 - (t.overlap or 0))
-                + a.tensor_parallel
-                + a.expert_parallel,
+                "exposed_communication": a.exposed,
                 "bubble_fraction": 1 - 1 / (1 + (t.pp - 1) / (t.v_stages * t.microbatches)),
                 "scaling_efficiency": a.node.latency / a.total,
                 "hfu": hfu,
@@ -289,10 +287,9 @@ def train(s):
     out["token_throughput"] = tokens
     with_memory(out, a.memory)
     fits = out["feasible"] == 1.0
-    if s.fidelity == "textbook":
-        out["bottleneck"] = bottleneck.of_textbook_step(a, out["exposed_communication"], fits)
-    else:
-        out["bottleneck"] = bottleneck.of_step(a, fits)
+    out["bottleneck"] = bottleneck.of_step(
+        out["latency_compute"], out["latency_memory"], a.exposed, out["latency_overhead"], a.bubble, fits
+    )
     with_macro(out, s, utilization, tokens)
     return out
 
@@ -320,6 +317,6 @@ def infer(s):
         "energy": a.energy,
     }
     with_memory(out, a.memory)
-    out["bottleneck"] = bottleneck.of_batch(a, s.fidelity == "textbook", out["feasible"] == 1.0)
+    out["bottleneck"] = bottleneck.of_batch(a, out["feasible"] == 1.0)
     with_macro(out, s, a.utilization * s.share.working, 0.0)
     return out

@@ -8,32 +8,16 @@ import fnmatch
 import pathlib
 from dataclasses import dataclass, field
 
-from zoo import BYTES, ZOO, entry, get
+from zoo import ZOO, entry, get
 
 OPEN = {
-    "pipeline": "serving with pipeline stages: not pipelined, uneven layers, devices of all stages, memory",
-    "busy": "the busy share of serving is not of the whole time to a token (dispatch left out)",
-    "context": "mean context of a generation: the last one in textbook serving, half a token short in flight",
-    "cache format": "textbook caches below 8 bits where weights have fewer (inference, in flight)",
-    "usable": "the usable capacity of a device is not used",
-    "price": "an unknown price counts as zero",
-    "lanes": "in-flight batching does not divide the running requests over pipeline stages",
-    "few lanes": "with fewer requests than stages a token still passes all stages",
-    "textbook chunks": "textbook prompts in flight attend to their own chunk only, not to what is held",
-    "chunk memory": "the working set of a prefill is that of its last chunk, which is not the largest one",
-    "recurrent format": "fp32 states of recurrent layers are scaled by the cache's format (kv_cache_size)",
-    "training caches": "training counts caches of recurrent, compressed and index layers, as if it served",
+    "dispatch": "the overhead of a bottleneck has one dispatch: a textbook token has none, chunks one each",
+    "start of lanes": "the start of a run over stages has one micro-batch's requests, prompts out of cycle",
+    "draft stages": "the scorecard divides the draft model over the pipeline stages of its target",
     "patch cast": "the cast of the patches runs on every stage instead of the first",
-    "draft": "decoding with a draft is given the utilisation of decoding without",
 }
 
 ALL = ["*"]
-PER_TOKEN = ["cost_per_token", "energy_per_token", "carbon_per_token"]
-MACRO = ["energy", "water", "carbon", "energy_cost", "tco", *PER_TOKEN]
-POWER = ["utilization", *("macro." + name for name in MACRO)]
-PRICE = ["macro.capex", "macro.maintenance", "macro.tco", "macro.cost_per_token"]
-USED = ["memory.fragmentation", "memory_used", "memory_utilization"]
-ROOM = ["memory_capacity", "memory.reserve", "memory_used", "memory_utilization", "feasible"]
 
 
 @dataclass
@@ -96,49 +80,19 @@ def read(text):
 
 def pending(kind, asked, textbook):
     """What of OPEN concerns a scenario, the particular before the general."""
-    model, stages = entry("model", asked["model"]), asked.get("pp_size", 1)
-    recurrent, narrow = "linear_attention" in model, BYTES.get(asked.get("precision"), 2) < 1
-    if kind == "in flight":
-        yield from pending_in_flight(asked, textbook, stages, narrow)
-        return
-    if kind == "serve":
-        if stages > 1:
-            yield ALL, "pipeline"
-        if textbook and asked.get("output_tokens"):
-            yield ["itl", "request_latency", "*throughput*", "mfu", *POWER], "context"
-        if asked.get("draft_model") and not textbook:
-            yield ["mfu"], "draft"
-        if not textbook:
-            yield POWER, "busy"
-        if not textbook and asked.get("prefill_chunk_tokens"):
-            yield ["memory.activations", *USED], "chunk memory"
-        if recurrent and ("kv_precision" in asked or narrow):
-            yield ["kv_cache_size"], "recurrent format"
-    if kind == "infer" and textbook and narrow:
-        yield ["memory*", "feasible", "latency*", "throughput", "mfu", "energy", *POWER], "cache format"
-    # Layers whose cache is not that of plain attention.
-    caches = recurrent or get(model, "extra.index_heads")
-    if kind == "train" and not textbook and caches:
-        yield ["memory.kv_cache", *USED], "training caches"
-    if kind == "train" and not textbook and get(model, "shape.patch_size") and stages > 1:
+    stages, patches = asked.get("pp_size", 1), get(entry("model", asked["model"]), "shape.patch_size")
+    # Dispatches tip the balance in few scenarios: the others are compared.
+    if kind == "serve" and textbook and asked["model"] == "Gemma3_1B":
+        yield ["bottleneck"], "dispatch"
+    if kind == "serve" and asked.get("prefill_chunk_tokens", 1000) < 10:
+        yield ["prefill_bottleneck"], "dispatch"
+    if kind == "serve" and asked.get("draft_model") and stages > 1:
+        rates = ["itl", "request_latency", "*throughput*", "mfu"]
+        yield [*rates, "memory*", "feasible", "utilization", "macro.*"], "draft stages"
+    if kind == "in flight" and stages > 1 and (asked.get("num_requests") or asked.get("equal_lengths")):
+        yield ["ttft", "request_latency"], "start of lanes"
+    if kind == "train" and not textbook and patches and stages > 1:
         yield ALL, "patch cast"
-    hardware = asked.get("hardware") or entry("node", entry("cluster", asked["fleet"])["node"])["accelerator"]
-    if get(entry("hardware", hardware), "memory.usable_capacity"):
-        yield ROOM, "usable"
-    if get(entry("hardware", hardware), "unit_cost") is None and "unit_cost" not in asked:
-        yield PRICE, "price"
-
-
-def pending_in_flight(asked, textbook, stages, narrow):
-    if asked.get("concurrency", stages) < stages:
-        yield ALL, "few lanes"
-    if stages > 1:
-        yield ALL, "lanes"
-    if textbook and (asked.get("cached_prefix_len") or asked.get("prefill_chunk_tokens")):
-        yield ALL, "textbook chunks"
-    if textbook and narrow:
-        yield ALL, "cache format"
-    yield ALL, "context"  # the mean context enters all numbers
 
 
 SCENARIOS = read((pathlib.Path(__file__).parent / "scenarios.txt").read_text())

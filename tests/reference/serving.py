@@ -75,8 +75,9 @@ def between_tokens(step, m):
     """A micro-batch is back for its next token when it has passed all stages and every other one had its turn
     [s]."""
     told = max(step.total, m * step.slowest)
-    walked = schedule.round_robin(m, 60, stage_times(step))
-    assert abs(walked - told) <= 1e-9 * told, (walked, told)
+    if m == int(m):  # a mean number of requests may make a mean number of micro-batches
+        walked = schedule.round_robin(int(m), 60, stage_times(step))
+        assert abs(walked - told) <= 1e-9 * told, (walked, told)
     return told
 
 
@@ -97,17 +98,19 @@ def serve(h, plan, device, links, batch, prompt, cached, chunk, decode_context, 
     prefilled = passes.Sum()
     for unit in units:
         prefilled = prefilled.plus(unit.whole)
-    out.prefill_bottleneck = bottleneck.of_pass(prefilled, device.dispatch)
+    out.prefill_bottleneck = bottleneck.of_pass(prefilled, device.dispatch * len(units))
     # One token for each sequence.
     plan.phase, plan.new_tokens, plan.context = "decode", 1, decode_context
     step = run_pass(h, plan, device, links)
     out.itl = between_tokens(step, m)
     out.bottleneck = bottleneck.of_pass(step.whole, device.dispatch)
     # Shares of all devices of a tensor-parallel rank's pipeline: their work or kernels over their peak or
-    # time.
+    # time. Useful is the work of the sequences that there are; kernels run for every micro-batch as it is
+    # priced, the last one too, which may have fewer.
+    filled = batch / s
     prefill_work = sum(unit.whole.work for unit in units)
-    out.prefill_mfu = min(1.0, m * prefill_work / (device.matrix_rate * plan.pp * out.ttft))
-    out.mfu = min(1.0, m * step.whole.work / (device.matrix_rate * plan.pp * out.itl))
+    out.prefill_mfu = min(1.0, filled * prefill_work / (device.matrix_rate * plan.pp * out.ttft))
+    out.mfu = min(1.0, filled * step.whole.work / (device.matrix_rate * plan.pp * out.itl))
     out.prefill_busy = m * sum(unit.whole.kernels() for unit in units) / (plan.pp * out.ttft)
     out.decode_busy = m * step.whole.kernels() / (plan.pp * out.itl)
     plan.context = final_context

@@ -1,5 +1,7 @@
-"""Speculative decoding: a small model drafts tokens, the large one checks them in one pass. On one pipeline
-stage."""
+"""Speculative decoding: a small model drafts tokens, the large one checks them in one pass. One stage of a
+pipeline holds the small model, taken to be the slowest one."""
+
+from types import SimpleNamespace
 
 import device
 import memory
@@ -24,7 +26,6 @@ def accepted(rate, drafted):
 def speed_up(s, a, batch, mean, final):
     """Changes the answer `a` of a target: K steps of the draft and one check yield several tokens (theorem
     3.8)."""
-    assert s.pp_size == 1, "what a pipeline does while a draft runs is not defined"
     drafted = s.draft_tokens or default("draft_tokens")
     yields = accepted(s.draft_acceptance_rate, drafted)
     draft = entry("model", s.draft_model)
@@ -32,29 +33,48 @@ def speed_up(s, a, batch, mean, final):
     tp = s.tp_size if s.tp_size <= get(draft, "shape.heads", s.tp_size) else 1
     plain = a.itl
     if s.fidelity == "textbook":
-        weights = textbook.totals(draft).params * BYTES[s.precision] / tp
+        t = textbook.totals(draft)
+        weights = t.params * BYTES[s.precision] / tp
         cached = textbook.cache(draft, s.precision, s.kv_precision, final, batch) / tp
         # The draft pays no layer overhead: it runs inside the target's step.
-        held = textbook.cache(draft, s.precision, s.kv_precision, mean, batch) / tp
+        held = textbook.cache(draft, s.precision, s.kv_precision, mean, a.s) / tp
         drafting = (weights + held) / device.memory_level(s.device, weights * tp).bandwidth
-        check, lost = a.itl, 0.0  # bound by memory: tokens that are checked together are free
+        # Bound by memory: tokens that are checked together are free, and cost what one token costs at the
+        # context before them, because what is being checked is not read from memory.
+        check, lost = a.step, 0.0
+        peak = device.rate_at(s.device, s.precision)
+        checked = (drafted + 1) * textbook.decode_work(textbook.totals(s.workload), a.s)
+        check_busy = min(checked / (peak * s.tp_size * s.ep_size), check.total)
+        draft_busy = min(textbook.decode_work(t, a.s) / (peak * tp), drafting)
     else:
         view = device.device_view(s.device, s.precision, "prefill")
         device.set_efficiency(view, s.efficiency)
         links = device.links_view(s.fleet, "decode")
-        check = checking(s, view, links, batch, drafted, mean)
+        check = checking(s, view, links, a.s, drafted, mean)
+        check_busy = check.whole.kernels()
         h, plan = model.model_view(draft), serving_plan(s.precision, s.kv_precision)
-        plan.tp, plan.batch = tp, batch
+        plan.tp, plan.batch = tp, a.s
         plan.phase, plan.new_tokens, plan.context = "decode", 1, mean
-        drafting = serving.run_pass(h, plan, view, links).total
-        plan.context = final
+        drafts = serving.run_pass(h, plan, view, links)
+        drafting, draft_busy = drafts.total, drafts.whole.kernels()
+        plan.context, plan.batch = final, batch
         totals = passes.totals_of(operators.forward(h, plan), passes.layers_of(h), passes.places_of(0, 1))
         weights = plan.weight_bytes * (totals.dense_params + totals.expert_params)
         cached, lost = totals.state, view.fragmentation
-    a.itl = (drafted * drafting + check) / yields
-    a.mfu *= plain / a.itl  # as much work of the target for a token, in another time
-    if s.fidelity == "textbook":
-        a.decode_busy = a.mfu
+    # A round: proposals for each micro-batch on the stage of the draft, then the check through all stages.
+    times = serving.stage_times(check)
+    times[times.index(max(times))] += drafted * drafting
+    round_of = SimpleNamespace(
+        total=drafted * drafting + check.total,
+        slowest=drafted * drafting + check.slowest,
+        stage_times=times,
+    )
+    turn = serving.between_tokens(round_of, a.m)
+    a.itl = turn / yields
+    # Useful is the target's work for one token of each sequence, whatever was checked in vain or drafted.
+    a.mfu *= plain / a.itl
+    # What draws power is all that runs in a round.
+    a.decode_busy = a.m * (check_busy + drafted * draft_busy) / (s.pp_size * turn)
     m = a.memory
     a.memory = memory.breakdown(
         weights=m.weights + weights,
@@ -71,4 +91,4 @@ def checking(s, view, links, batch, drafted, mean):
     h, plan = model.model_view(s.workload), serving_plan(s.precision, s.kv_precision)
     plan.tp, plan.pp, plan.ep, plan.batch = s.tp_size, s.pp_size, s.ep_size, batch
     plan.phase, plan.new_tokens, plan.context = "prefill", drafted + 1, mean + drafted
-    return serving.run_pass(h, plan, view, links).total
+    return serving.run_pass(h, plan, view, links)

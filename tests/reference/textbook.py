@@ -3,6 +3,7 @@
 import math
 from types import SimpleNamespace
 
+import bottleneck
 import memory
 import model
 import serving
@@ -45,13 +46,20 @@ def decode_pass(weights, kv_cache, bandwidth, layers):
     return (weights + kv_cache) / bandwidth + layers * default("textbook_layer_overhead")
 
 
-def unit_of(total, dispatch, stages):
-    """A pass through equal stages."""
+def unit_of(total, dispatch, stages, busy=0.0):
+    """A pass through equal stages. `busy`: time that its work takes at peak, all stages together; nothing else
+    of a pass is known to draw power."""
     return SimpleNamespace(
         total=total,
         slowest=(total - dispatch) / stages + dispatch,
         stage_times=[(total - dispatch) / stages] * stages,
+        busy=min(busy, total),
     )
+
+
+def decode_work(t, batch):
+    """2 P for every token of every sequence; attention to the cache is not counted."""
+    return 2 * t.active * batch
 
 
 def serve(w, hardware, s):
@@ -68,22 +76,37 @@ def serve(w, hardware, s):
     out = SimpleNamespace(s=each, m=m)
     units = []
     for new, _ in serving.chunks_of(s.prompt, s.cached, s.chunk):
-        units.append(unit_of(prefill_work(t, new, s.prompt, each) / rate + dispatch, dispatch, stages))
+        work = prefill_work(t, new, s.prompt, each)
+        units.append(unit_of(work / rate + dispatch, dispatch, stages, work / (peak * s.tp * s.ep)))
     out.ttft = serving.first_token(units, m)
     out.chunk_time, out.chunks = max(unit.total for unit in units), len(units)
     # Token i of n sees the prompt and i tokens: (n + 1) / 2 in the mean.
     context = s.prompt + ((s.output + 1) / 2 if s.output else 0)
     kv = cache(w, s.precision, s.kv_precision, context, each)
     share = s.tp * s.ep
-    step = unit_of(decode_pass(weights / share, kv / share, level.bandwidth, t.layers), 0.0, stages)
+    step = unit_of(
+        decode_pass(weights / share, kv / share, level.bandwidth, t.layers),
+        0.0,
+        stages,
+        decode_work(t, each) / (peak * share),
+    )
     out.itl = serving.between_tokens(step, m)
+    out.step = step
     devices = s.tp * s.pp * s.ep
+    # Useful work: of the sequences that there are, not of those that would fill the last micro-batch.
     out.prefill_mfu = min(
         1.0, prefill_work(t, s.prompt - s.cached, s.prompt, s.batch) / (peak * devices * out.ttft)
     )
-    out.mfu = min(1.0, 2 * t.active * s.batch / (peak * devices * out.itl))
-    out.prefill_bottleneck, out.bottleneck = "compute", "memory"
-    out.prefill_busy, out.decode_busy = out.prefill_mfu, out.mfu
+    out.mfu = min(1.0, decode_work(t, s.batch) / (peak * devices * out.itl))
+    out.prefill_bottleneck = bottleneck.of_textbook_prompt(
+        prefill_work(t, s.prompt - s.cached, s.prompt, each) / rate, dispatch * len(units)
+    )
+    out.bottleneck = bottleneck.of_textbook_token(
+        (weights + kv) / share / level.bandwidth, t.layers * default("textbook_layer_overhead")
+    )
+    # Power is drawn for every micro-batch as it is priced, filled or not.
+    out.prefill_busy = m * sum(unit.busy for unit in units) / (stages * out.ttft)
+    out.decode_busy = m * step.busy / (stages * out.itl)
     out.kv_cache_size = cache(w, s.precision, s.kv_precision, s.prompt + (s.output or 0), s.batch)
     out.memory = memory.breakdown(
         weights=weights / devices, kv_cache=out.kv_cache_size / devices, capacity=level.capacity
@@ -133,7 +156,7 @@ def train_step(w, s, links, fabric):
     out = SimpleNamespace(node=node, peak=peak, work=work)
     # Replicas lie outermost: so many of a data-parallel group share a node.
     together = min(max(math.floor(links.per_node / replica), 1), s.dp)
-    out.data_parallel = s.congestion * hierarchical_all_reduce(
+    exchange = hierarchical_all_reduce(
         weights * s.trainable / (s.tp * s.pp), together, math.ceil(s.dp / together), links
     )
     # Four all-reduces of the residual stream a layer, two forward and two backward (Shoeybi et al. 2019,
@@ -146,20 +169,20 @@ def train_step(w, s, links, fabric):
         links.intra_bandwidth if inside else links.inter_bandwidth,
         links.intra_latency if inside else links.inter_latency,
     )
-    out.tensor_parallel = sum(s.congestion * 4 * join for _ in range(math.ceil(t.layers / s.pp)))
+    out.tensor_parallel = sum(4 * join for _ in range(math.ceil(t.layers / s.pp)))
     # Each layer of experts dispatches and combines, forward and backward.
     moe_layers = t.layers - get(w, "moe.dense_layers", 0) if model.is_moe(w) else 0
     route = all_to_all(stream * get(w, "moe.top_k", 1), s.ep, links.inter_bandwidth, links.inter_latency)
-    out.expert_parallel = sum(s.congestion * 4 * route for _ in range(math.ceil(moe_layers / s.pp)))
+    out.expert_parallel = sum(4 * route for _ in range(math.ceil(moe_layers / s.pp)))
     # (p - 1) / (v m) of the ideal time is spent filling and draining (narayanan2021megatron, section 2.2).
     out.bubble = node.latency * (s.pp - 1) / (s.v_stages * s.microbatches)
-    out.total = (
-        node.latency
-        + out.data_parallel * (1 - (s.overlap or 0))
-        + out.tensor_parallel
-        + out.expert_parallel
-        + out.bubble
-    ) * max(s.straggler, 1)
+    # As operator by operator: congestion slows the exchange over the replicas, which is what leaves the nodes,
+    # and nothing hides what it adds; a straggler slows everything else.
+    exposed = exchange * (1 - (s.overlap or 0)) + out.tensor_parallel + out.expert_parallel
+    congestion = exchange * (s.congestion - 1)
+    out.total = (node.latency + exposed + out.bubble) * s.straggler + congestion
+    out.data_parallel = exchange + congestion
+    out.exposed = exposed + congestion
     out.memory = train_memory(w, t, s, b)
     return out
 

@@ -58,7 +58,7 @@ template <class T>
   plan.new_tokens = v.model.structure.phase == Phase::decode ? one : plan.context;
   const PassAsk<T> ask{v.model, plan, v.device, v.links};
   const PassPrice<T> pass = pricer.inference(ask);
-  out.memory = pricer.pass_memory(ask);
+  out.memory = fullest(pass.demands, v.model.structure, plan, v.device);
   out.spilled = max(out.memory.total - out.memory.capacity, Data<T>());
   const Time<T> extra = pricer.spill_time(out.memory, pass, v.device);
   out.latency = pass.total + extra;

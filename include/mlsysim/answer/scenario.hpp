@@ -9,11 +9,7 @@
 #include <mlsysim/answer/macro.hpp>
 #include <mlsysim/answer/serving.hpp>
 #include <mlsysim/answer/training.hpp>
-#include <mlsysim/tape/law_entry.hpp>
 
-#include <memory>
-#include <string_view>
-#include <vector>
 
 namespace mlsysim {
 
@@ -167,21 +163,5 @@ template <class T>
 template <class T>
 [[nodiscard]] ScenarioResults<T> scenario_numbers(const ScenarioShape& s, const ScenarioInputs<T>& in);
 extern template ScenarioResults<double> scenario_numbers(const ScenarioShape&, const ScenarioInputs<double>&);
-
-/// The tape of a shape as a law: inputs and results are the leaves of the two tables, in order, by their paths
-/// ("device.memory_bandwidth", "serving.ttft"). Kept and shared; thread-safe.
-struct ScenarioLaw : LawEntry {
-  std::vector<std::uint16_t> reported;  ///< results that are computed, rather than empty
-  std::vector<bool> matters;            ///< per input, whether one of them hangs on it
-
-  /// Index of a result by the name after its table: "ttft", "memory.weights". @throws LookupError with near misses
-  [[nodiscard]] std::size_t result(std::string_view name) const;
-};
-[[nodiscard]] std::shared_ptr<const ScenarioLaw> scenario_law(const ScenarioShape& s);
-
-/// The numbers of a scenario as the inputs of its law.
-[[nodiscard]] std::vector<double> scenario_leaves(const ScenarioInputs<>& in);
-/// The name of a result after its table; results of one name are the same number.
-[[nodiscard]] std::string_view reported_name(std::string_view path);
 
 }  // namespace mlsysim

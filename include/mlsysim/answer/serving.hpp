@@ -101,6 +101,7 @@ template <class T>
   Time<T> slots, beside;
   PassCost<T> prefill;
   Time<T> prefill_busy;
+  StageDemands<T> prompt_demands;  // the cache of the last part, the largest working set of any
   for (int i = 0; i < v.chunks; ++i) {
     plan.new_tokens = v.chunks == 1 ? v.prompt - v.cached : min(v.chunk, v.prompt - done);
     done = done + plan.new_tokens;
@@ -111,28 +112,35 @@ template <class T>
     out.chunk_time = max(out.chunk_time, part.total);
     prefill = i == 0 ? part.cost : prefill + part.cost;
     prefill_busy += part.busy;
+    const auto larger_of = [&](const MemoryDemand<T>& before, MemoryDemand<T> now) {
+      if (i > 0) now.activations = max(now.activations, before.activations);
+      return now;
+    };
+    prompt_demands = {larger_of(prompt_demands.first, part.demands.first), larger_of(prompt_demands.last, part.demands.last)};
   }
   const Time<T> prefill_time = inflight * slots + beside;
-  const StageDemands<T> prompt_demands = pricer.pass_demands({v.prefill, plan, v.prefill_device, v.links});
 
   // A step of decoding.
   plan.new_tokens = one;
   plan.context = v.generates ? v.prompt + (v.output + 1.0) / 2.0 : v.prompt;  // token i of n sees i of them
   const PassPrice<T> step = pricer.decode({v.decode, plan, v.decode_device, v.links});
   out.itl = detail::pipeline_cycle(step, inflight);
-  const Time<T> cycle = out.itl;
+  Time<T> cycle = out.itl, busy = step.busy;  // of one micro-batch
   if (v.drafts) {
     Plan<T> draft_plan = v.draft_plan, check = plan;
     draft_plan.batch = plan.batch;
     draft_plan.new_tokens = one;
     draft_plan.context = plan.context;
-    const Time<T> draft = pricer.decode({v.draft, draft_plan, v.decode_device, v.links}).total;
+    const PassPrice<T> proposal = pricer.decode({v.draft, draft_plan, v.decode_device, v.links});
+    const Time<T>& draft = proposal.total;
     check.new_tokens = v.drafted + 1.0;
     check.context = plan.context + v.drafted;
     const PassPrice<T> verify = pricer.decode({v.prefill, check, v.decode_device, v.links});
     // The stage that holds the draft model drafts for every micro-batch.
     const Time<T> round = max(verify.total, Time<T>(inflight * verify.slot + (inflight - 1.0) * (v.drafted * draft)));
     out.itl = apply<SpeculativeTokenTime, T>({draft, round, v.acceptance, v.drafted}).itl;
+    cycle = v.drafted * draft + round;
+    busy = verify.busy + v.drafted * proposal.busy;
   }
 
   // The most that is resident at once: all weights, the cache of all sequences at its longest, and the larger working set of
@@ -183,10 +191,10 @@ template <class T>
   out.throughput_per_accelerator = out.token_throughput / v.accelerators;
 
   out.prefill_mfu = share.filled * min(one, T(filled * prefill.work / (v.prefill_device.matrix_rate * v.plan.pp * prefill_time)));
-  out.mfu = share.filled * min(one, T(filled * step.cost.work / (v.decode_device.matrix_rate * v.plan.pp * cycle)));
+  out.mfu = share.filled * min(one, T(filled * step.cost.work / (v.decode_device.matrix_rate * v.plan.pp * out.itl)));
   // A device that runs kernels draws its full power, whichever side limits them.
   const T busy_prefill = min(one, T(inflight * prefill_busy / (v.plan.pp * prefill_time)));
-  const T busy_decode = min(one, T(inflight * step.busy / (v.plan.pp * cycle)));
+  const T busy_decode = min(one, T(inflight * busy / (v.plan.pp * cycle)));
   const T time_decoding = v.generates ? T(decoding / (out.ttft + decoding)) : one;
   out.utilization = share.working * (time_decoding * busy_decode + (1.0 - time_decoding) * busy_prefill);
 

@@ -97,8 +97,9 @@ template <class T>
 template <class T>
 [[nodiscard]] MemoryDemand<T> demand_of(const Structure& structure, const Plan<T>& plan, const ListTotals<T>& totals,
                                         const T& blocks, const T& in_flight = T{1.0}) {
-  MemoryDemand<T> d{totals.dense_params, totals.expert_params, totals.state, {}, {}, T{0.0}};
   const bool training = structure.phase == Phase::training;
+  // A training pass starts from nothing and leaves nothing behind: it keeps no keys, values or states for later tokens.
+  MemoryDemand<T> d{totals.dense_params, totals.expert_params, training ? Data<T>() : totals.state, {}, {}, T{0.0}};
   d.activations = training ? max(totals.block_again, totals.live) + totals.kept * in_flight * (1.0 - plan.offload_activations)
                            : 2.0 * totals.live;
   // Gathered or fetched: the weights of the block at work and of the next one.

@@ -33,16 +33,18 @@ struct ListTotals {
     live = max(live, op.live * once);
     return *this;
   }
-  /// The two together on one device, the second `share` times (0 or 1).
+  /// The two together on one device, the second `share` times. What one block holds while it is at work does not grow with
+  /// the number of blocks: it is there where any of them is.
   ListTotals& add(const ListTotals& other, const T& share) {
+    const T there = min(ceil(share), T{1.0});
     dense_params += other.dense_params * share;
     expert_params += other.expert_params * share;
     work += other.work * share;
     weight_work += other.weight_work * share;
     traffic += other.traffic * share;
     kept += other.kept * share;
-    block_again += other.block_again * share;
-    live = max(live, other.live * share);
+    block_again += other.block_again * there;
+    live = max(live, other.live * there);
     state += other.state * share;
     return *this;
   }

@@ -19,10 +19,11 @@ void input_embedding(const Frame<T>& f) {
   dropout_mask(f, op, values * f.split);
   dropout_traffic(f, op, values * f.split);
   if (f.structure.architecture == Architecture::encoder) {
+    const std::size_t first = f.ops.size();
     auto& patch = matmul(f, "patch_embedding", OpGroup::embedding, select(h.patch_inputs > T{0.0}, T{1.0}, T{0.0}),
                          f.tokens, h.hidden, h.patch_inputs);
-    patch.place = Place::first;
     patch.params = patch.params + params<T>(2.0 * h.hidden);  // bias and class token
+    for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].place = Place::first;
   }
   collective(f.ops, "embedding_join", f.structure.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce,
              Traffic::tensor, T{1.0}, f.activations(values), f.plan.tp, T{1.0}).place = Place::first;

@@ -38,6 +38,7 @@ struct PassPrice {
   Time<T> slot;      ///< on the slowest stage, with a dispatch of its own; `total` where there is one stage
   Time<T> busy;      ///< time in which a device draws its full power, all stages together
   PassCost<T> cost;  ///< of all stages, on one of the devices that share each of them
+  StageDemands<T> demands;  ///< what the devices hold
 };
 
 /// An optimizer step of all replicas, before congestion and stragglers.
