@@ -419,9 +419,14 @@ TEST_CASE("figures of specs are inputs of what is no law", "[explore][subject][f
   const Zoo& zoo = standard_zoo();
   const auto& h100 = zoo.at<HardwareNode>("H100");
   const double bandwidth = h100.memory.bandwidth->base();
-  auto s = scenario("Llama3_70B", "H100", 8, Mode::serve);
-  s.fidelity = Fidelity::textbook;
-  const auto subject = subject_of(s);
+  const auto serving = ResolverRegistry::standard().share("ServingModel");
+  const auto asked = [&](const HardwareNode& device) {
+    Record in(*serving, Side::inputs);
+    in.set("workload", &zoo.at<Workload>("Llama3_70B")).set("hardware", &device).set("tp_size", 8.0).set("seq_len", 2048.0).set("fidelity", "textbook");
+    return subject_of(serving, in.data());
+  };
+  const auto subject = asked(h100);
+  CHECK_FALSE(subject.entry.is_law());
   const auto moved = [](const Subject& of, std::string_view input, double factor, std::string_view result) {
     auto point = of.point;
     point[of.input(input)] *= factor;
@@ -431,9 +436,8 @@ TEST_CASE("figures of specs are inputs of what is no law", "[explore][subject][f
   // The same as a device of one's own.
   HardwareNode fast = h100;
   fast.memory.bandwidth = *fast.memory.bandwidth * 2.0;
-  auto other = s;
-  other.hardware = &fast;
-  CHECK(moved(subject, "hardware.memory.bandwidth", 2, "itl") == subject_of(other).entry(subject_of(other).point)[subject.result("itl")]);
+  const auto other = asked(fast);
+  CHECK(moved(subject, "hardware.memory.bandwidth", 2, "itl") == other.entry(other.point)[other.result("itl")]);
   CHECK(moved(subject, "conventions.textbook_efficiency", 0.5, "ttft") > 1.5 * moved(subject, "batch_size", 1, "ttft"));
   CHECK(moved(subject, "workload.shape.layers", 1, "itl") == moved(subject, "batch_size", 1, "itl"));
   CHECK(subject.entry.inputs[subject.input("workload.shape.layers")].integral);
