@@ -47,7 +47,7 @@ BENCHMARK(scenario_point)->Arg(0)->Arg(1);
 /// from block to block.
 void scenario_batch(benchmark::State& state) {
   const auto s = subject(static_cast<int>(state.range(0)));
-  const std::size_t points = BatchKernel::kBlock;
+  const std::size_t points = kBlock;
   std::vector<std::vector<double>> varied(3, std::vector<double>(points));
   std::vector<Column> in(s.point.begin(), s.point.end());
   const std::size_t length = s.input("seq_len");
@@ -74,7 +74,7 @@ BENCHMARK(scenario_batch)->Arg(0)->Arg(1);
 /// A sweep of what comes after the operators: points of a block share their plans.
 void scenario_shared(benchmark::State& state) {
   const auto s = subject(static_cast<int>(state.range(0)));
-  const std::size_t points = BatchKernel::kBlock;
+  const std::size_t points = kBlock;
   std::vector<double> varied(points);
   for (std::size_t p = 0; p < points; ++p) varied[p] = static_cast<double>(p) / static_cast<double>(points);
   std::vector<Column> in(s.point.begin(), s.point.end());

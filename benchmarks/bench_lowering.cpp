@@ -6,7 +6,8 @@
 #include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/physics/textbook.hpp>
 #include <mlsysim/spec/zoo.hpp>
-#include <mlsysim/tape/trace.hpp>
+#include <mlsysim/scalars/recorder.hpp>
+#include <mlsysim/tape/leaves.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 using namespace mlsysim;
@@ -47,33 +48,56 @@ void lower_decode_70b(benchmark::State& state) {
 }
 BENCHMARK(lower_decode_70b);
 
-template <class T>
-void step_70b(benchmark::State& state) {
+void decode_step_70b(benchmark::State& state) {
   Notes quiet;
-  const auto v = lift_view<T>(prepare_serving(request(), quiet));
-  Plan<T> plan = v.plan;
-  plan.new_tokens = T{1.0};
-  plan.context = T{2048.0};
-  static OpList<T> ops;
-  Trace trace;
-  const TraceScope scope(trace);
+  const auto v = prepare_serving(request(), quiet);
+  const auto& pricer = v.pricing->pricer<double>();
+  Plan<> plan = v.plan;
+  plan.new_tokens = 1;
+  plan.context = 2048;
   for (auto _ : state) {
-    if constexpr (std::is_same_v<T, Traced>) trace.clear();
     benchmark::DoNotOptimize(plan);
-    auto r = pass_time(v.decode, plan, v.decode_device, v.links, ops);
+    const PassAsk<> ask{v.decode, plan, v.decode_device, v.links};
+    auto r = pricer.decode(ask);
+    auto m = pricer.pass_memory(ask);
     benchmark::DoNotOptimize(r);
+    benchmark::DoNotOptimize(m);
   }
 }
-BENCHMARK(step_70b<double>)->Name("decode_step_70b");
-BENCHMARK(step_70b<Traced>)->Name("decode_step_70b_traced");
+BENCHMARK(decode_step_70b);
+
+/// The same step recorded, with every number of device, links, model and plan an input.
+void decode_step_70b_recorded(benchmark::State& state) {
+  Notes quiet;
+  const auto v = prepare_serving(request(), quiet);
+  const auto& pricer = v.pricing->pricer<Recorded>();
+  for (auto _ : state) {
+    Recorder recorder;
+    const auto open = [&](auto& view) { write_leaves(view, [&](std::size_t) { return recorder.input(); }); };
+    ModelView<Recorded> model;
+    model.structure = v.decode.structure;
+    model.layers = v.decode.layers;
+    Device<Recorded> device;
+    Links<Recorded> links;
+    Plan<Recorded> plan;
+    open(model.shape);
+    open(device);
+    open(links);
+    open(plan);
+    const PassAsk<Recorded> ask{model, plan, device, links};
+    const Recorded out[] = {pricer.decode(ask).total.base(), pricer.pass_memory(ask).total.base()};
+    auto tape = recorder.finish(out);
+    benchmark::DoNotOptimize(tape);
+  }
+}
+BENCHMARK(decode_step_70b_recorded);
 
 void serving_core_70b(benchmark::State& state) {
   Notes quiet;
   auto v = prepare_serving(request(), quiet);
-  OpList<> ops;
   for (auto _ : state) {
     benchmark::DoNotOptimize(v);
-    auto r = serving_core(v, ops);
+    auto r = serving_numbers(v);
     benchmark::DoNotOptimize(r);
   }
 }
@@ -90,15 +114,14 @@ BENCHMARK(serving_model_70b);
 
 void training_step_175b(benchmark::State& state) {
   Notes quiet;
-  const auto v = prepare_distributed({.workload = &zoo().at<Workload>("GPT3"), .fleet = &zoo().at<Fleet>("Training_1K"),
+  const auto v = prepare_training({.workload = &zoo().at<Workload>("GPT3"), .fleet = &zoo().at<Fleet>("Training_1K"),
                                       .batch_size = 1536, .precision = Precision::bf16, .tp_size = 8, .pp_size = 8,
                                       .recomputation = Recomputation::full},
                                      quiet);
-  OpList<> ops;
-  Plan<> plan = v.plan;
+  auto views = v;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(plan);
-    auto r = step_time(v.model, plan, v.device, v.links, ops);
+    benchmark::DoNotOptimize(views);
+    auto r = training_numbers(views);
     benchmark::DoNotOptimize(r);
   }
 }

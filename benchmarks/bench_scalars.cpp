@@ -1,9 +1,13 @@
 // Cost of the scalars: batch kernels against the same law written by hand over raw arrays, and each scalar against double.
+#include <mlsysim/tape/tangents.hpp>
+#include <mlsysim/tape/ranges.hpp>
+#include <mlsysim/tape/columns.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/register.hpp>
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -127,7 +131,7 @@ struct Transcendental {
 
 /// Columns of one block, in the first-level cache, as a kernel sees them.
 struct Block {
-  static constexpr std::size_t n = BatchKernel::kBlock;
+  static constexpr std::size_t n = kBlock;
   std::vector<std::vector<double>> columns;
   std::vector<const double*> in;
   std::vector<double*> out;
@@ -161,39 +165,75 @@ void by_hand(benchmark::State& state) {
 template <class L>
 void batch_kernel(benchmark::State& state) {
   Block b(entry_of<L>());
+  const ColumnProgram program(entry_of<L>().tape());
+  ColumnProgram::Workspace workspace(program);
   for (auto _ : state) {
-    entry_of<L>().batch(nullptr, b.in.data(), b.out.data(), Block::n);
+    program.run(b.in.data(), b.out.data(), Block::n, workspace);
     benchmark::ClobberMemory();
   }
   per_point(state);
 }
 
-/// One evaluation at a time, over points of a block, so that no scalar sees constants.
-template <class L, class T>
-void one_by_one(benchmark::State& state) {
-  using Inputs = typename L::template Inputs<T>;
+/// One evaluation at a time, over points of a block, so that nothing is constant: the law on double, or its tape.
+template <class L, class Run>
+void over_points(benchmark::State& state, Run run) {
   const Block b(entry_of<L>());
-  std::vector<Inputs> points(Block::n);
-  for (std::size_t p = 0; p < Block::n; ++p) {
-    int seed = 0;
-    write_leaves(points[p], [&](std::size_t i) {
-      if constexpr (std::is_same_v<T, Dual<8>>) return T::variable(b.in[i][p], seed++ % 8);
-      else if constexpr (std::is_same_v<T, Interval>) return T(b.in[i][p], b.in[i][p] * 1.05);
-      else return T(b.in[i][p]);
-    });
-  }
-  Trace trace;
-  const TraceScope recording(trace);
-  if (state.range(0) == 1) trace.open(std::string(L::info.id));
-  for (auto _ : state) {
-    for (std::size_t p = 0; p < points.size(); ++p) {
-      const Inputs& in = points[p];
-      if (p % 16 == 0) trace.clear();  // a step of a model is about that many calls
-      auto r = apply<L, T>(in);
-      benchmark::DoNotOptimize(r);
-    }
-  }
+  std::vector<std::vector<double>> points(Block::n);
+  for (std::size_t p = 0; p < Block::n; ++p)
+    for (const double* column : b.in) points[p].push_back(column[p]);
+  for (auto _ : state)
+    for (const auto& point : points) run(point);
   per_point(state);
+}
+
+template <class L>
+void on_double(benchmark::State& state) {
+  std::vector<double> out(entry_of<L>().results.size());
+  over_points<L>(state, [&](const std::vector<double>& point) {
+    entry_of<L>().evaluate(nullptr, point.data(), out.data());
+    benchmark::DoNotOptimize(out.data());
+  });
+}
+
+template <class L>
+void on_tape(benchmark::State& state) {
+  const Tape& tape = entry_of<L>().tape();
+  std::vector<double> out(tape.results()), values;
+  over_points<L>(state, [&](const std::vector<double>& point) {
+    tape.evaluate(point, out, values);
+    benchmark::DoNotOptimize(out.data());
+  });
+}
+
+template <class L>
+void ranges(benchmark::State& state) {
+  Ranges ranges(entry_of<L>().tape());
+  std::vector<Interval> box;
+  over_points<L>(state, [&](const std::vector<double>& point) {
+    box.clear();
+    for (const double x : point) box.emplace_back(x, x * 1.05);
+    ranges.run(box);
+    benchmark::DoNotOptimize(ranges.result(0));
+  });
+}
+
+template <class L>
+void tangents(benchmark::State& state) {
+  Tangents tangents(entry_of<L>().tape());
+  std::vector<std::size_t> seeds;
+  over_points<L>(state, [&](const std::vector<double>& point) {
+    while (seeds.size() < std::min<std::size_t>(point.size(), Tangents::kSeeds)) seeds.push_back(seeds.size());
+    tangents.run(point, seeds, 1.0);
+    benchmark::DoNotOptimize(tangents.value(0));
+  });
+}
+
+template <class L>
+void record(benchmark::State& state) {
+  for (auto _ : state) {
+    auto tape = record_law<L>();
+    benchmark::DoNotOptimize(tape);
+  }
 }
 
 BENCHMARK(by_hand<Roofline>);
@@ -202,13 +242,15 @@ BENCHMARK(by_hand<Mixed>);
 BENCHMARK(batch_kernel<Mixed>);
 BENCHMARK(by_hand<Transcendental>);
 BENCHMARK(batch_kernel<Transcendental>);
-BENCHMARK(one_by_one<Mixed, double>)->Arg(0);
-BENCHMARK(one_by_one<Mixed, Interval>)->Arg(0);
-BENCHMARK(one_by_one<Mixed, Dual<8>>)->Arg(0);
-BENCHMARK(one_by_one<Mixed, Traced>)->Arg(0)->Arg(1);
-BENCHMARK(one_by_one<Transcendental, double>)->Arg(0);
-BENCHMARK(one_by_one<Transcendental, Interval>)->Arg(0);
-BENCHMARK(one_by_one<Transcendental, Dual<8>>)->Arg(0);
-BENCHMARK(one_by_one<Transcendental, Traced>)->Arg(0)->Arg(1);
+BENCHMARK(on_double<Mixed>);
+BENCHMARK(on_tape<Mixed>);
+BENCHMARK(ranges<Mixed>);
+BENCHMARK(tangents<Mixed>);
+BENCHMARK(record<Mixed>);
+BENCHMARK(on_double<Transcendental>);
+BENCHMARK(on_tape<Transcendental>);
+BENCHMARK(ranges<Transcendental>);
+BENCHMARK(tangents<Transcendental>);
+BENCHMARK(record<Transcendental>);
 
 }  // namespace

@@ -171,7 +171,7 @@ std::string latex_name(std::string_view name) {
 LatexLaw to_latex(const LawEntry& law) {
   LatexLaw out;
   const auto d = traced(law, 3);
-  out.loops = traced(law, 5).nodes.size() != d.nodes.size();
+  out.loops = std::any_of(d.nodes.begin(), d.nodes.end(), [](const DerivedNode& n) { return n.op == "loop"; });
   Writer writer(d);
   std::vector<std::string> results;
   const auto& record = d.records.front();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace mlsysim {
 namespace {
@@ -91,6 +92,16 @@ Interval taken(const Interval& a, const Interval& b) {
   return {0.0, 1.0};
 }
 
+/// A product of partial derivatives. One that is too small for a double keeps its sign, else a result that moves would be
+/// taken for one that stays.
+Interval product(const Interval& a, const Interval& b) {
+  constexpr double tiny = std::numeric_limits<double>::denorm_min();
+  Interval p = a * b;
+  if (p.low == 0 && ((a.low < 0 && b.high > 0) || (a.high > 0 && b.low < 0))) p.low = -tiny;
+  if (p.high == 0 && ((a.high > 0 && b.high > 0) || (a.low < 0 && b.low < 0))) p.high = tiny;
+  return p;
+}
+
 /// Partial derivatives of a node by its operands over their ranges, handed to `give(operand, partial)`.
 template <class Give>
 void partials_of(const Recording& r, std::size_t at, std::span<const Interval> range, Give&& give) {
@@ -116,15 +127,15 @@ void partials_of(const Recording& r, std::size_t at, std::span<const Interval> r
     case TapeOp::multiply: give(node.a, b()), give(node.b, a()); break;
     case TapeOp::divide: {
       give(node.a, Interval(1.0) / b());
-      give(node.b, -(value / b()));
+      give(node.b, -product(value, Interval(1.0) / b()));
       break;
     }
     case TapeOp::min: give(node.a, taken(a(), b())), give(node.b, taken(b(), a())); break;
     case TapeOp::max: give(node.a, taken(-a(), -b())), give(node.b, taken(-b(), -a())); break;
     case TapeOp::pow: {
       if (a().low > 0) {
-        give(node.a, b() * pow(a(), b() - 1.0));
-        give(node.b, value * log(a()));
+        give(node.a, product(b(), pow(a(), b() - 1.0)));
+        give(node.b, product(value, log(a())));
       } else {
         give(node.a, Interval::whole()), give(node.b, Interval::whole());
       }
@@ -170,7 +181,7 @@ void Ranges::reverse(std::size_t result) {
     partials_of(r, n, range_, [&](std::uint32_t operand, const Interval& slope) {
       // Nobody asks for the slope by what does not vary.
       if (range_[operand].low == range_[operand].high) return;
-      adjoint_[operand] += adjoint * slope;
+      adjoint_[operand] += product(adjoint, slope);
     });
   }
 }

@@ -73,7 +73,7 @@ bool check_regions(const std::string& text) {
   return answers(text, [&] {
     const auto answer = evaluate(PlacementOptimizer{}, {.fleet = &standard_zoo().at<Fleet>("Research_256"), .duration_days = 30, .regions = text});
     if (!answer) fail("no region and no error", text);
-    if (!(answer->total_cost.in(unit::USD) > 0)) fail("a region without a cost", text);
+    if (!answer->total_cost || !(answer->total_cost->in(unit::USD) > 0)) fail("a region without a cost", text);
   });
 }
 

@@ -1,12 +1,12 @@
 #pragma once
-// Every law of the physics room seen through its field tables: columns of scalars in base units in and out.
+// Every law of the physics room seen through its field tables: numbers in base units in and out, and its tape.
 // The tests are then plain code, and the laws are instantiated once.
 
-#include <mlsysim/scalars/batch.hpp>
-#include <mlsysim/scalars/dual.hpp>
-#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/table/law.hpp>
+#include <mlsysim/tape/bound.hpp>
+#include <mlsysim/tape/law_entry.hpp>
+#include <mlsysim/tape/tape.hpp>
 
 #include <algorithm>
 #include <span>
@@ -16,25 +16,21 @@
 namespace identity {
 
 using mlsysim::FieldInfo;
-using Lanes = mlsysim::Batch<8>;
-using Slopes = mlsysim::Dual<16>;
 
 /// Index of the field of this name; their number where there is none.
 inline std::size_t index_of(std::span<const FieldInfo> fields, std::string_view name) {
   return static_cast<std::size_t>(std::ranges::find(fields, name, &FieldInfo::name) - fields.begin());
 }
 
-/// A law with one column per flattened input and result.
+/// A law with one number per flattened input and result.
 struct AnyLaw {
-  template <class T> using Run = std::vector<T> (*)(const std::vector<T>&);
-
   mlsysim::LawInfo info;
   std::span<const FieldInfo> inputs, results;
-  Run<double> solve;  ///< throws DomainError where an input is outside its declared range
-  Run<Lanes> lanes;
-  Run<mlsysim::Interval> bound;
-  Run<Slopes> slopes;
+  const mlsysim::LawEntry* entry;
 
+  /// The law on double. @throws DomainError where an input is outside its declared range
+  [[nodiscard]] std::vector<double> solve(const std::vector<double>& values) const;
+  [[nodiscard]] const mlsysim::Tape& tape() const { return entry->tape(); }
   [[nodiscard]] std::size_t input(std::string_view name) const { return index_of(inputs, name); }
   [[nodiscard]] std::size_t result(std::string_view name) const { return index_of(results, name); }
 };

@@ -173,6 +173,7 @@ TEST_CASE("every fleet: what is waited for is part of what is sent, and no step 
 }
 
 TEST_CASE("every device with a known power: energy is power times time, and the books add up", "[identity][zoo]") {
+  int priced = 0;
   for (const HardwareNode* h : zoo().all<HardwareNode>()) {
     if (!h->power.tdp) continue;
     INFO(h->name);
@@ -181,8 +182,12 @@ TEST_CASE("every device with a known power: energy is power times time, and the 
     CHECK_THAT(full.it_energy.base(), WithinRel((*h->power.tdp * (2.0 * unit::d)).base(), 1e-12));
     CHECK_THAT(full.it_energy.base(), WithinRel((full.power * (2.0 * unit::d)).base(), 1e-12));
     CHECK_THAT(full.total_energy.base(), WithinRel(full.it_energy.base() * full.pue, 1e-12));
-    CHECK_THAT(full.carbon_footprint.base(), WithinRel((full.operational_carbon + full.embodied_carbon).base(), 1e-12));
+    CHECK_THAT(full.carbon_footprint.base(), WithinRel((full.operational_carbon + full.embodied_carbon.value_or(Carbon<>())).base(), 1e-12));
     const auto cost = EconomicsModel{}.solve({.fleet = &alone.fleet, .duration_days = 2, .utilization = 1.0});
-    CHECK_THAT(cost.tco.base(), WithinRel((cost.capex + cost.opex_energy + cost.opex_maintenance).base(), 1e-12));
+    CHECK(cost.tco.has_value() == (cost.capex && cost.opex_maintenance));
+    if (!cost.tco) continue;
+    ++priced;
+    CHECK_THAT(cost.tco->base(), WithinRel((*cost.capex + cost.opex_energy + *cost.opex_maintenance).base(), 1e-12));
   }
+  CHECK(priced > 5);
 }

@@ -51,7 +51,7 @@ std::vector<Ratio> tightness(const identity::AnyLaw& law) {
   std::vector<std::vector<double>> ratios(law.results.size());
   for (int n = 0; n < kBoxes; ++n) {
     const auto box = box_at(law.inputs, identity::sample(law.inputs, draw));
-    const auto bound = law.bound(box);
+    const auto ranges = bound(*law.entry, box).results;
     std::vector<double> low(law.results.size(), HUGE_VAL), high(law.results.size(), -HUGE_VAL);
     const auto look = [&](const std::vector<double>& point) {
       const auto values = law.solve(point);
@@ -76,7 +76,7 @@ std::vector<Ratio> tightness(const identity::AnyLaw& law) {
     for (std::size_t o = 0; o < low.size(); ++o) {
       const double width = high[o] - low[o], size = std::max(std::abs(high[o]), std::abs(low[o]));
       // A result that does not move has no ratio; one whose bound is lost would be infinite.
-      if (width > 1e-9 * size && size > 0) ratios[o].push_back(bound[o].width() / width);
+      if (width > 1e-9 * size && size > 0) ratios[o].push_back(ranges[o].width() / width);
     }
   }
   std::vector<Ratio> out;

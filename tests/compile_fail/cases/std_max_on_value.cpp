@@ -1,6 +1,6 @@
 // expect: fail
 // expect-match: a law must not branch on a value
-// mistake: `std::max` on a law's value: it branches, and it returns a reference that never vectorises
+// mistake: `std::max` on a law's value: it branches, and a recording has no value to branch on
 // fix: write max(a, b) without std::, the library's own, by value
 
 #include <mlsysim/tape/register.hpp>

@@ -5,6 +5,7 @@
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
+#include <mlsysim/price/pricing.hpp>
 #include <mlsysim/price/views.hpp>
 
 #include <algorithm>
@@ -19,23 +20,81 @@ using In = InFlightBatchingModel::Inputs;
 namespace {
 
 /// A replica of which everything is known: 40 us a prompt token, 5 ms and 20 us a request for a step.
-class PlainPasses final : public PassTimes {
- public:
+struct PlainPasses {
   static double prompt(double tokens) { return 40e-6 * tokens; }
   static double step(double requests) { return 5e-3 + 20e-6 * requests; }
-  ReplicaPass prefill(double prompts, double new_tokens, double) const override { return {prompt(prompts * new_tokens) * unit::s}; }
-  ReplicaPass decode(double requests, double, double) const override { return {step(requests) * unit::s}; }
-  double capacity(double, double) const override { return 400; }
-  Data<> cache(double tokens) const override { return tokens * 100 * unit::kB; }
 };
+
+/// Prices its passes; a request takes one of 400 places, whatever its length.
+class PlainPricer final : public Pricer<double> {
+ public:
+  static constexpr double places = 400;
+  PassPrice<> prefill(const PassAsk<>& ask, const double&) const override { return taking(PlainPasses::prompt(ask.plan.batch * ask.plan.new_tokens)); }
+  PassPrice<> decode(const PassAsk<>& ask) const override { return taking(PlainPasses::step(ask.plan.batch)); }
+  PassPrice<> inference(const PassAsk<>& ask) const override { return decode(ask); }
+  StepPrice<> step(const PassAsk<>&, const double&, const double&, const double&) const override { return {}; }
+  StageDemands<> pass_demands(const PassAsk<>&) const override {
+    StageDemands<> d;
+    d.first.kv_cache = d.last.kv_cache = 1.0 * unit::kB;
+    return d;
+  }
+  StageDemands<> step_demands(const PassAsk<>&) const override { return {}; }
+  Data<> cache(const PassAsk<>& ask) const override { return ask.plan.context * 100 * unit::kB; }
+  double default_microbatches(const PassAsk<>&, const double&, const double&) const override { return 1; }
+  Time<> spill_time(const MemoryBreakdown<>&, const PassPrice<>&, const Device<>&) const override { return {}; }
+
+ private:
+  static PassPrice<> taking(double seconds) {
+    PassPrice<> p;
+    p.total = p.slot = p.busy = seconds * unit::s;
+    return p;
+  }
+};
+
+/// The operators' pricing but for the passes.
+class PlainPricing final : public Pricing {
+ public:
+  Fidelity fidelity() const override { return operators_.fidelity(); }
+  ModelView<> model(const Workload& w, Phase phase, Notes& notes) const override { return operators_.model(w, phase, notes); }
+  Device<> device(const HardwareNode& h, const DeviceUse& use, const Conventions& c, Notes& notes) const override { return operators_.device(h, use, c, notes); }
+  Links<> links(const Fleet& f, const Conventions& c, Notes& notes, Phase phase) const override { return operators_.links(f, c, notes, phase); }
+  Storage training_storage(Precision p, OptimizerKind o) const override { return operators_.training_storage(p, o); }
+  void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>& slowdown, const Conventions& c, Notes& notes) const override {
+    operators_.set_overlap(plan, overlap, slowdown, c, notes);
+  }
+  std::span<const std::string_view> unpriced(PricedInputs question) const override { return operators_.unpriced(question); }
+  std::optional<double> answer(double tokens) const override { return operators_.answer(tokens); }
+  const CompressionRules& compression() const override { return operators_.compression(); }
+  const DeviceRules& devices() const override { return operators_.devices(); }
+  const FailureRules& failures() const override { return operators_.failures(); }
+  const NetworkRules& network() const override { return operators_.network(); }
+  const PlanningRules& planning() const override { return operators_.planning(); }
+  const QueueRules& queues() const override { return operators_.queues(); }
+
+ private:
+  const Pricer<double>& numbers() const override { return pricer_; }
+  const Pricer<Recorded>& recorder() const override { return operators_.pricer<Recorded>(); }
+
+  const Pricing& operators_ = operator_pricing();
+  PlainPricer pricer_;
+};
+
+PassTimes plain_passes() {
+  static const PlainPricing pricing;
+  ServingViews<> v;
+  v.pricing = &pricing;
+  v.decode_device.memory_capacity = (PlainPricer::places + 0.5) * unit::kB;
+  return PassTimes(v);
+}
 
 In request(double prompt, double answer) {
   return {.workload = &model("Llama3_8B"), .hardware = &device("H100"), .seq_len = prompt, .output_tokens = answer};
 }
 
-InFlightBatchingModel::Result steady(const In& in, ServingEngine engine = {}) {
+InFlightBatchingModel::Result steady(In in, ServingEngine engine = {}) {
   Notes quiet;
-  return in_flight(in, engine, PlainPasses(), quiet);
+  if (!in.kv_share) in.kv_share = 1;
+  return in_flight(in, engine, plain_passes(), quiet);
 }
 
 struct Played {

@@ -2,6 +2,8 @@
 
 #include <support/catch.hpp>
 
+#include <mlsysim/tape/columns.hpp>
+#include <mlsysim/tape/ranges.hpp>
 #include <mlsysim/explore/expression.hpp>
 #include <mlsysim/explore/solve.hpp>
 #include <mlsysim/resolve/record.hpp>
@@ -146,7 +148,7 @@ TEST_CASE("expressions that make no sense are refused", "[explore][expression]")
   refused(std::string(400, '('), "nested too deeply");
 }
 
-TEST_CASE("columns, points and bounds of an expression agree", "[explore][expression]") {
+TEST_CASE("points, columns and bounds of an expression agree", "[explore][expression]") {
   const auto s = scenario("Llama3_70B", 8, Mode::serve, 4);
   const auto e = Expression::parse("max(ttft, 3 * itl) / 1 ms + sqrt(batch_size * 2) - floor(seq_len / 7) + abs(1 - pp_size)", scope_of(s));
   const std::size_t n = s.entry.inputs.size() + s.entry.results.size();
@@ -157,11 +159,15 @@ TEST_CASE("columns, points and bounds of an expression agree", "[explore][expres
     for (auto& x : c) x = draw(random);
   std::vector<const double*> pointers;
   for (const auto& c : columns) pointers.push_back(c.data());
-  std::vector<double> out(33), work;
-  e.evaluate(pointers, out.data(), 33, work);
+  std::vector<double> out(33);
+  // While recording an expression becomes part of a tape, which columns and ranges then run.
+  const ColumnProgram program(record_tape(n, [&](std::span<const Recorded> in) { return std::vector<Recorded>{e(in)}; }));
+  ColumnProgram::Workspace workspace(program);
+  double* const column = out.data();
+  program.run(pointers.data(), &column, 33, workspace);
   std::vector<Interval> box(n);
   for (std::size_t i = 0; i < n; ++i) box[i] = Interval(*std::min_element(columns[i].begin(), columns[i].end()), *std::max_element(columns[i].begin(), columns[i].end()));
-  const Interval bounds = e(std::span<const Interval>(box));
+  const Interval bounds = Ranges(program.tape()).tight(0, box);
   for (std::size_t p = 0; p < 33; ++p) {
     std::vector<double> slots;
     for (const auto& c : columns) slots.push_back(c[p]);

@@ -2,6 +2,8 @@
 
 #include <support/catch.hpp>
 
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/price/pricer.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/price/step.hpp>
 #include <mlsysim/physics/activations.hpp>
@@ -261,18 +263,23 @@ TEST_CASE("every model with a shape lowers in every phase it has", "[lowering][z
       INFO(w->name << " " << name_of(phase));
       const auto v = model_view(*w, phase);
       const double tokens = phase == Phase::decode ? 1 : 64;
-      OpList<> ops;
+      const Plan<> plan = plan_of(2, tokens, 64);
+      const auto& pricer = operator_pricer<double>();
+      const PassAsk<> ask{v, plan, device, links};
       if (phase == Phase::training) {
-        const auto step = step_time(v, plan_of(2, tokens, 64), device, links, ops);
+        const auto step = pricer.step(ask, 1, 2, 2);
         CHECK(std::isfinite(step.total.base()));
         CHECK(step.total > Time<>());
-        CHECK(step.memory.total > Data<>());
+        CHECK(pricer.step_memory(ask).total > Data<>());
       } else {
-        const auto pass = pass_time(v, plan_of(2, tokens, 64), device, links, ops);
+        const auto pass = phase == Phase::prefill ? pricer.prefill(ask, 64) : phase == Phase::decode ? pricer.decode(ask) : pricer.inference(ask);
         CHECK(std::isfinite(pass.total.base()));
         CHECK(pass.total > Time<>());
-        CHECK(pass.memory.total > Data<>());
+        CHECK(pricer.pass_memory(ask).total > Data<>());
       }
+      OpList<> ops;
+      (void)lower(v.structure, v.shape, v.layers, plan, ops);
+      CHECK(ops.size() > 0);
       CHECK(ops.size() < OpList<>::capacity);
     }
   }

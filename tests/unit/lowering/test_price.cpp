@@ -2,6 +2,7 @@
 
 #include <support/catch.hpp>
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/price/pass_cost.hpp>
 #include <mlsysim/lowering/single_op.hpp>

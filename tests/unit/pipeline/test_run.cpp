@@ -24,7 +24,7 @@ Pipeline carbon_pipeline() {
 /// 700 W for 30 days at PUE 1.1
 const double kJoule = 700.0 * 1.1 * 30 * 86400;
 
-struct Recorder : Callback {
+struct Diary : Callback {
   std::vector<std::string> seen;
   bool angry = false;
   [[nodiscard]] std::string name() const override { return "recorder"; }
@@ -130,7 +130,7 @@ TEST_CASE("values are checked where they enter", "[pipeline]") {
 TEST_CASE("infeasible is a value; what needs it is skipped with the reason", "[pipeline]") {
   World world;
   world.hardware.power.tdp.reset();
-  Recorder recorder;
+  Diary recorder;
   Run run(carbon_pipeline());
   run.set("fleet", &world.fleet).execute({.callbacks = {&recorder}});
   CHECK(run["PowerModel"].status() == StageStatus::infeasible);
@@ -160,7 +160,7 @@ TEST_CASE("an error keeps its type, names its stage, and spares the rest", "[pip
                      .given("duration_days", 1)
                      .build();
   const World world;
-  Recorder recorder;
+  Diary recorder;
   Run run(p);
   run.set("hfu", -1).set("hardware", &world.hardware);
   CHECK_THROWS_AS(run.execute({.callbacks = {&recorder}}), DomainError);
@@ -192,7 +192,7 @@ TEST_CASE("a warm chain that fails in the middle says so, and recovers", "[pipel
 
 TEST_CASE("a callback that throws is named and changes nothing", "[pipeline]") {
   const World world;
-  Recorder calm, angry;
+  Diary calm, angry;
   angry.angry = true;
   const Supplied values[] = {{"fleet", &world.fleet}};
   const auto with = carbon_pipeline().run(values, {.callbacks = {&angry, &calm}});
@@ -219,7 +219,7 @@ TEST_CASE("threads give the same answer in the same order", "[pipeline]") {
     }
   }
   const auto p = b.build();
-  Recorder one, two;
+  Diary one, two;
   const auto serial = p.run(std::span<const Supplied>{}, {.callbacks = {&one}});
   const auto parallel = p.run(std::span<const Supplied>{}, {.callbacks = {&two}, .threads = 2});
   CHECK(serial.to_json() == parallel.to_json());

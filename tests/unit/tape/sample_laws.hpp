@@ -121,7 +121,7 @@ struct ErlangC {
   };
   template <class T = double>
   static Result<T> solve(const Inputs<T>& in) {
-    const T blocking = repeat<1000>(in.servers, T(1.0), [&](T b, double k) { return in.load * b / (k + 1.0 + in.load * b); });
+    const T blocking = repeat<1000>(in.servers, T(1.0), [&](const T& b, const T& k) { return in.load * b / (k + 1.0 + in.load * b); });
     const T use = in.load / in.servers;
     return {blocking, min(blocking / max(1.0 - use * (1.0 - blocking), T(1e-12)), T(1.0))};
   }

@@ -12,7 +12,7 @@ namespace {
 const LawEntry& roofline() { return *sample::cases()[0].law; }
 }  // namespace
 
-TEST_CASE("a constant column is the same value at every point", "[tools]") {
+TEST_CASE("a constant column is the same value at every point", "[tape]") {
   std::vector<double> work(100), time(100);
   for (std::size_t i = 0; i < work.size(); ++i) work[i] = 1e12 * static_cast<double>(i);
   BatchKernel kernel(roofline());
@@ -23,7 +23,7 @@ TEST_CASE("a constant column is the same value at every point", "[tools]") {
   CHECK(time[99] == 0.099);
 }
 
-TEST_CASE("a warm kernel runs again on other columns", "[tools]") {
+TEST_CASE("a warm kernel runs again on other columns", "[tape]") {
   BatchKernel kernel(roofline());
   std::vector<double> work{1e12, 2e12, 3e12}, peak{1e15, 1e12, 1e13}, time(3);
   const std::span<double> out[] = {time};
@@ -34,7 +34,7 @@ TEST_CASE("a warm kernel runs again on other columns", "[tools]") {
   CHECK(time[2] == 0.1);
 }
 
-TEST_CASE("nothing is written beyond the points asked for", "[tools]") {
+TEST_CASE("nothing is written beyond the points asked for", "[tape]") {
   std::vector<double> work(16, 1e12), time(16, -1.0);
   BatchKernel kernel(roofline());
   const std::span<double> out[] = {time};
@@ -44,14 +44,14 @@ TEST_CASE("nothing is written beyond the points asked for", "[tools]") {
   CHECK(time[15] == -1.0);
 }
 
-TEST_CASE("columns that do not fit are refused with their name", "[tools]") {
+TEST_CASE("columns that do not fit are refused with their name", "[tape]") {
   const std::vector<double> short_one(3);
   CHECK_THROWS_WITH(batch(roofline(), std::vector<Column>{1.0, short_one, 1.0, 1.0}, 4),
                     ContainsSubstring("column 'traffic' is too short; found 3 numbers, expected 4"));
   CHECK_THROWS_WITH(batch(roofline(), std::vector<Column>{1.0, 1.0}, 4), ContainsSubstring("found 2 columns, expected 4"));
 }
 
-TEST_CASE("values that are not admissible are refused with the point", "[tools]") {
+TEST_CASE("values that are not admissible are refused with the point", "[tape]") {
   std::vector<double> peak(300, 1e12);
   CHECK_NOTHROW(batch(roofline(), std::vector<Column>{1.0, 1.0, peak, 1.0}, 300));
   peak[271] = 0.0;

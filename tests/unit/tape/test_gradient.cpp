@@ -1,7 +1,7 @@
 #include "sample_entries.hpp"
 
-#include <mlsysim/scalars/dual.hpp>
 #include <mlsysim/tape/gradient.hpp>
+#include <mlsysim/tape/tape.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include "support/catch.hpp"
@@ -12,7 +12,7 @@ namespace {
 const LawEntry& law(std::size_t i) { return *sample::cases()[i].law; }
 }  // namespace
 
-TEST_CASE("a bound result depends on one side only, with elasticities of one", "[tools]") {
+TEST_CASE("a bound result depends on one side only, with elasticities of one", "[tape]") {
   const std::vector<double> memory_bound{1e12, 1e10, 1e15, 1e12};  // 1 ms of work, 10 ms of traffic
   const auto g = gradient(law(0), memory_bound);
   CHECK(g.at(0, 0).right == 0.0);
@@ -22,7 +22,7 @@ TEST_CASE("a bound result depends on one side only, with elasticities of one", "
   CHECK(*g.elasticity(0, 3) == Approx(-1.0).epsilon(1e-14));
 }
 
-TEST_CASE("at the ridge point both slopes of the roofline are reported", "[tools]") {
+TEST_CASE("at the ridge point both slopes of the roofline are reported", "[tape]") {
   const std::vector<double> ridge{1e15, 1e12, 1e15, 1e12};
   const auto g = gradient(law(0), ridge);
   CHECK(g.at(0, 0).slope == Slope::kink);
@@ -34,7 +34,7 @@ TEST_CASE("at the ridge point both slopes of the roofline are reported", "[tools
   CHECK_FALSE(g.elasticity(0, 0).has_value());
 }
 
-TEST_CASE("a count's derivative is the difference to the next count", "[tools]") {
+TEST_CASE("a count's derivative is the difference to the next count", "[tape]") {
   const std::vector<double> at{20, 24};
   const auto g = gradient(law(3), at);
   const Sensitivity& s = g.at(0, 1);
@@ -47,13 +47,13 @@ TEST_CASE("a count's derivative is the difference to the next count", "[tools]")
   CHECK(*g.elasticity(0, 1) == Approx(s.change * 24 / g.values[0]).epsilon(1e-12));
 }
 
-TEST_CASE("a count at the end of its range looks down", "[tools]") {
+TEST_CASE("a count at the end of its range looks down", "[tape]") {
   const auto g = gradient(law(3), std::vector<double>{900, 1000});
   CHECK(g.at(0, 1).step == -1.0);
   CHECK(g.at(0, 1).change > 0);
 }
 
-TEST_CASE("tile effects are never an elasticity of zero", "[tools]") {
+TEST_CASE("tile effects are never an elasticity of zero", "[tape]") {
   // 256 rows fill two tiles of 128: one row more begins a third.
   const std::vector<double> at{256, 256, 4, 1e-5, 1e15, 1e12};
   const auto g = gradient(law(4), at);
@@ -64,38 +64,49 @@ TEST_CASE("tile effects are never an elasticity of zero", "[tools]") {
 }
 
 namespace {
-int dual_runs = 0;
-}
 
-TEST_CASE("only inputs that meet a kink are run to the other side", "[tools]") {
-  // Twelve inputs, a kink at the first and at the last: two runs ahead, one back for both.
+/// Kinks at the first and at the last input, which lie in different runs of tangents; the others are linear.
+template <class T>
+T two_kinks(const T* in, int n) {
+  T out = max(in[0], T(3.0)) + max(in[n - 1], T(3.0));
+  for (int i = 1; i < n - 1; ++i) out += in[i] * static_cast<double>(i);
+  return out;
+}
+constexpr int kMany = 36;
+
+}  // namespace
+
+TEST_CASE("more inputs than one run has seeds, with kinks in several runs", "[tape]") {
   LawEntry entry = law(0);
-  entry.inputs.assign(12, law(0).inputs[0]);
+  entry.inputs.assign(kMany, law(0).inputs[0]);
   entry.results.resize(1);
-  entry.evaluate = [](const void*, const double* in, double* out) {
-    out[0] = std::max(in[0], 3.0) + std::max(in[11], 3.0);
-    for (int i = 1; i < 11; ++i) out[0] += i * in[i];
+  entry.evaluate = [](const void*, const double* in, double* out) { out[0] = two_kinks(in, kMany); };
+  entry.recorded = [](const void*) -> const Tape& {
+    static const Tape tape = record_tape(kMany, [](std::span<const Recorded> in) {
+      return std::vector<Recorded>{two_kinks(in.data(), kMany)};
+    });
+    return tape;
   };
-  entry.dual = [](const void*, const Dual<8>* in, Dual<8>* out) {
-    ++dual_runs;
-    out[0] = max(in[0], Dual<8>(3.0)) + max(in[11], Dual<8>(3.0));
-    for (int i = 1; i < 11; ++i) out[0] += in[i] * static_cast<double>(i);
-  };
-  dual_runs = 0;
-  const auto g = gradient(entry, std::vector<double>(12, 3.0));
-  CHECK(dual_runs == 3);
-  for (const std::size_t i : {std::size_t{0}, std::size_t{11}}) {
+  const auto g = gradient(entry, std::vector<double>(kMany, 3.0));
+  for (const std::size_t i : {std::size_t{0}, std::size_t{kMany - 1}}) {
     CHECK(g.at(0, i).slope == Slope::kink);
     CHECK(g.at(0, i).right == 1.0);
     CHECK(g.at(0, i).left == 0.0);
   }
-  for (std::size_t i = 1; i < 11; ++i) {
+  for (std::size_t i = 1; i < kMany - 1; ++i) {
     CHECK(g.at(0, i).slope == Slope::smooth);
+    CHECK(g.at(0, i).right == static_cast<double>(i));
     CHECK(g.at(0, i).left == static_cast<double>(i));
   }
+  // Only the inputs that are asked for, in any order.
+  const std::size_t wanted[] = {20, 0};
+  const auto some = gradient(entry, std::vector<double>(kMany, 3.0), wanted);
+  CHECK(some.at(0, 20).right == 20.0);
+  CHECK(some.at(0, 0).slope == Slope::kink);
+  CHECK(some.at(0, 1).right == 0.0);
 }
 
-TEST_CASE("inputs out of range are refused", "[tools]") {
+TEST_CASE("inputs out of range are refused", "[tape]") {
   CHECK_THROWS_AS(gradient(law(0), std::vector<double>{1.0, 1.0, 0.0, 1.0}), DomainError);
   CHECK_THROWS_WITH(gradient(law(0), std::vector<double>{1.0}), ContainsSubstring("found 1 numbers, expected 4"));
 }

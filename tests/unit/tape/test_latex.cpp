@@ -23,7 +23,7 @@ std::ptrdiff_t count(const std::string& text, const std::string& part) {
 }
 }  // namespace
 
-TEST_CASE("a law is written as its text computes it", "[tools][latex]") {
+TEST_CASE("a law is written as its text computes it", "[tape][latex]") {
   CHECK(equations<YoungInterval>() ==
         std::vector<std::string>{
             R"(\mathrm{interval} = \sqrt{2 \cdot \mathrm{checkpoint\_time} \cdot \mathrm{mtbf}})"});
@@ -36,7 +36,7 @@ TEST_CASE("a law is written as its text computes it", "[tools][latex]") {
                   R"(\mathrm{time} = \max\left(\mathrm{compute}, \mathrm{memory}\right))") != roof.end());
 }
 
-TEST_CASE("named intermediates come before what uses them, units of one are left out", "[tools][latex]") {
+TEST_CASE("named intermediates come before what uses them, units of one are left out", "[tape][latex]") {
   const auto e = equations<CompressedWeights>();
   REQUIRE(e.size() == 2);
   CHECK(e[0].starts_with(R"(\mathrm{width} = )"));
@@ -44,7 +44,7 @@ TEST_CASE("named intermediates come before what uses them, units of one are left
   for (const auto& line : equations<DataParallelRoofline>()) CHECK(line.find("}{1}") == std::string::npos);
 }
 
-TEST_CASE("brackets match, and loops are said to be loops", "[tools][latex]") {
+TEST_CASE("brackets match, and loops are said to be loops", "[tape][latex]") {
   for (const auto& law : {to_latex(entry_of<QueueWait>()), to_latex(entry_of<WaitQuantile>()),
                           to_latex(entry_of<GaussianPrivacy>())}) {
     CHECK_FALSE(law.loops);

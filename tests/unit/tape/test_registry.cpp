@@ -7,7 +7,7 @@
 
 using namespace mlsysim;
 
-TEST_CASE("laws are found by id, and an unknown one is answered with near misses", "[tools]") {
+TEST_CASE("laws are found by id, and an unknown one is answered with near misses", "[tape]") {
   LawRegistry laws;
   for (const auto& c : sample::cases()) laws.add(*c.law);
   CHECK(laws.size() == 5);
@@ -18,7 +18,7 @@ TEST_CASE("laws are found by id, and an unknown one is answered with near misses
   CHECK_THROWS_AS(laws.add(LawEntry{}), InputError);
 }
 
-TEST_CASE("an entry knows its fields, nested ones with dots", "[tools]") {
+TEST_CASE("an entry knows its fields, nested ones with dots", "[tape]") {
   const LawEntry& law = *sample::cases()[4].law;
   CHECK(law.input("shape.columns") == 1);
   CHECK(law.result("waves") == 1);
@@ -27,7 +27,7 @@ TEST_CASE("an entry knows its fields, nested ones with dots", "[tools]") {
   CHECK_FALSE(law.inputs[5].integral);
 }
 
-TEST_CASE("ranges of fields are known in base units", "[tools]") {
+TEST_CASE("ranges of fields are known in base units", "[tape]") {
   const LawEntry& law = *sample::cases()[2].law;
   const auto efficiency = base_range(law.inputs[law.input("efficiency")]);
   CHECK(efficiency.low == 0.01);

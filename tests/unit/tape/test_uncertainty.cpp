@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mlsysim;
@@ -15,14 +16,14 @@ const LawEntry& roofline() { return *sample::cases()[0].law; }
 const std::vector<double> kComputeBound{1e15, 1e9, 1e15, 1e12};
 }  // namespace
 
-TEST_CASE("philox gives the published words", "[tools]") {
+TEST_CASE("philox gives the published words", "[tape]") {
   // Known answers of Random123 for Philox4x32-10.
   CHECK(philox({0, 0, 0, 0}, {0, 0}) == std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   CHECK(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}) ==
         std::array<std::uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
 }
 
-TEST_CASE("the normal quantile inverts the distribution function", "[tools]") {
+TEST_CASE("the normal quantile inverts the distribution function", "[tape]") {
   for (const double p : {1e-300, 1e-10, 0.001, 0.07, 0.3, 0.5, 0.7, 0.999, 1 - 1e-12}) {
     const double z = normal_quantile(p);
     CHECK(0.5 * std::erfc(-z / std::sqrt(2.0)) == Approx(p).epsilon(1e-12));
@@ -30,7 +31,7 @@ TEST_CASE("the normal quantile inverts the distribution function", "[tools]") {
   CHECK(normal_quantile(0.975) == Approx(1.959963984540054).epsilon(1e-14));
 }
 
-TEST_CASE("draws depend on seed, stream and index alone", "[tools]") {
+TEST_CASE("draws depend on seed, stream and index alone", "[tape]") {
   CHECK(uniform_draw(1, 2, 3) == uniform_draw(1, 2, 3));
   CHECK(uniform_draw(1, 2, 3) != uniform_draw(2, 2, 3));
   CHECK(uniform_draw(1, 2, 3) != uniform_draw(1, 3, 3));
@@ -42,51 +43,63 @@ TEST_CASE("draws depend on seed, stream and index alone", "[tools]") {
   for (std::size_t i = 0; i < 40; ++i) CHECK(part[i] == whole[60 + i]);
 }
 
-TEST_CASE("a linear law has the spread of its input, both ways", "[tools]") {
-  const UncertainInput u[] = {{.input = 0, .distribution = Distribution::normal, .spread = 5e13}};
-  const auto r = propagate(roofline(), kComputeBound, u, {.samples = 40000, .seed = 3});
-  CHECK(r.results[0].value == 1.0);
-  CHECK(r.results[0].linear_sd == Approx(0.05).epsilon(1e-12));
-  CHECK(r.results[0].sd == Approx(0.05).epsilon(0.02));
-  CHECK(r.results[0].mean == Approx(1.0).epsilon(0.001));
-  CHECK(r.results[0].high - r.results[0].low == Approx(2 * 1.6449 * 0.05).epsilon(0.03));
-  CHECK(r.results[0].share[0] == 1.0);
-  CHECK(r.redrawn == 0);
+namespace {
+
+/// What `draw_input` gives for one input of the compute-bound point.
+struct Drawn {
+  double mean = 0, sd = 0, low = 0, high = 0;
+  std::size_t redrawn = 0;
+};
+Drawn drawn(const UncertainInput& u, std::size_t n = 40000) {
+  std::vector<double> x(n);
+  Drawn d;
+  d.redrawn = draw_input(roofline(), u, kComputeBound[u.input], 3, 0, x);
+  for (const double v : x) d.mean += v / static_cast<double>(n);
+  for (const double v : x) d.sd += (v - d.mean) * (v - d.mean) / static_cast<double>(n - 1);
+  d.sd = std::sqrt(d.sd);
+  d.low = *std::min_element(x.begin(), x.end());
+  d.high = *std::max_element(x.begin(), x.end());
+  return d;
+}
+double quantile(const UncertainInput& u, double p) { return input_quantile(roofline(), u, kComputeBound[u.input], p); }
+
+}  // namespace
+
+TEST_CASE("draws have the moments of their distribution", "[tape]") {
+  const auto normal = drawn({.input = 0, .distribution = Distribution::normal, .spread = 5e13});
+  CHECK(normal.mean == Approx(1e15).epsilon(0.001));
+  CHECK(normal.sd == Approx(5e13).epsilon(0.02));
+  CHECK(normal.redrawn == 0);
+  const auto uniform = drawn({.input = 0, .distribution = Distribution::uniform, .low = 0.8e15, .high = 1.2e15});
+  CHECK(uniform.sd == Approx(0.4e15 / std::sqrt(12)).epsilon(0.02));
+  CHECK(uniform.low >= 0.8e15);
+  CHECK(uniform.high <= 1.2e15);
+  const auto triangular = drawn({.input = 0, .distribution = Distribution::triangular, .low = 0.7e15, .high = 1.1e15});
+  CHECK(triangular.mean == Approx((0.7e15 + 1.1e15 + 1.0e15) / 3).epsilon(0.002));
+  const auto lognormal = drawn({.input = 0, .distribution = Distribution::lognormal, .spread = 0.3});
+  CHECK(lognormal.mean == Approx(1e15 * std::exp(0.045)).epsilon(0.01));
 }
 
-TEST_CASE("sampling sees the bias at a kink that first order cannot", "[tools]") {
-  const std::vector<double> ridge{1e15, 1e12, 1e15, 1e12};
-  const UncertainInput u[] = {{.input = 0, .distribution = Distribution::normal, .spread = 1e14},
-                              {.input = 1, .distribution = Distribution::normal, .spread = 1e11}};
-  const auto r = propagate(roofline(), ridge, u, {.samples = 40000});
-  // E max of two independent normals: sigma / sqrt(pi).
-  CHECK(r.results[0].mean - 1.0 == Approx(0.1 / std::sqrt(M_PI)).epsilon(0.03));
-  CHECK(r.results[0].share[0] == Approx(0.5));
+TEST_CASE("quantiles are those of the distribution, cut to the range of the input", "[tape]") {
+  const UncertainInput normal{.input = 0, .distribution = Distribution::normal, .spread = 5e13};
+  CHECK(quantile(normal, 0.5) == Approx(1e15).epsilon(1e-12));
+  CHECK(quantile(normal, 0.975) == Approx(1e15 + 1.959963984540054 * 5e13).epsilon(1e-12));
+  const UncertainInput uniform{.input = 0, .distribution = Distribution::uniform, .low = 0.8e15, .high = 1.2e15};
+  CHECK(quantile(uniform, 0.25) == Approx(0.9e15).epsilon(1e-12));
+  const UncertainInput lognormal{.input = 0, .distribution = Distribution::lognormal, .spread = 0.3};
+  CHECK(quantile(lognormal, 0.5) == Approx(1e15).epsilon(1e-12));
+  // Half of this normal lies outside the range, which begins, as good as, at its mean.
+  const UncertainInput cut{.input = 2, .distribution = Distribution::normal, .spread = 1e30};
+  CHECK(quantile(cut, 0.5) == Approx(1e30 * normal_quantile(0.75)).epsilon(1e-6));
 }
 
-TEST_CASE("other distributions have their moments", "[tools]") {
-  const auto sd = [](const UncertainInput& u) {
-    return propagate(roofline(), kComputeBound, std::span(&u, 1), {.samples = 40000}).results[0];
-  };
-  const auto uniform = sd({.input = 0, .distribution = Distribution::uniform, .low = 0.8e15, .high = 1.2e15});
-  CHECK(uniform.sd == Approx(0.4 / std::sqrt(12)).epsilon(0.02));
-  CHECK(uniform.linear_sd == Approx(0.4 / std::sqrt(12)).epsilon(1e-12));
-  const auto triangular = sd({.input = 0, .distribution = Distribution::triangular, .low = 0.7e15, .high = 1.1e15});
-  CHECK(triangular.sd == Approx(triangular.linear_sd).epsilon(0.02));
-  CHECK(triangular.mean == Approx((0.7 + 1.1 + 1.0) / 3).epsilon(0.002));
-  const auto lognormal = sd({.input = 0, .distribution = Distribution::lognormal, .spread = 0.3});
-  CHECK(lognormal.median == Approx(1.0).epsilon(0.01));
-  CHECK(lognormal.mean == Approx(std::exp(0.045)).epsilon(0.01));
-}
-
-TEST_CASE("draws outside the range of the input are drawn again and counted", "[tools]") {
-  const UncertainInput u[] = {{.input = 2, .distribution = Distribution::normal, .spread = 1e15}};
-  const auto r = propagate(roofline(), kComputeBound, u, {.samples = 2000});
-  CHECK(r.redrawn > 200);  // about 16 % of a normal lies below its mean minus one deviation
-  CHECK(r.redrawn < 500);
-  CHECK(r.samples == 2000);
-  const UncertainInput never[] = {{.input = 2, .distribution = Distribution::uniform, .low = -2, .high = -1}};
-  CHECK_THROWS_AS(propagate(roofline(), kComputeBound, never, {.samples = 10}), SolverError);
-  const UncertainInput wrong[] = {{.input = 2, .distribution = Distribution::uniform, .low = 2, .high = 1}};
-  CHECK_THROWS_WITH(propagate(roofline(), kComputeBound, wrong), ContainsSubstring("found the range [2, 1]"));
+TEST_CASE("draws outside the range of the input are drawn again and counted", "[tape]") {
+  const auto wide = drawn({.input = 2, .distribution = Distribution::normal, .spread = 1e15}, 2000);
+  CHECK(wide.redrawn > 200);  // about 16 % of a normal lies below its mean minus one deviation
+  CHECK(wide.redrawn < 500);
+  CHECK(wide.low > 0);
+  CHECK_THROWS_AS(quantile({.input = 2, .distribution = Distribution::uniform, .low = -2, .high = -1}, 0.5), SolverError);
+  CHECK_THROWS_AS(drawn({.input = 2, .distribution = Distribution::uniform, .low = -2, .high = -1}, 10), SolverError);
+  CHECK_THROWS_WITH(quantile({.input = 2, .distribution = Distribution::uniform, .low = 2, .high = 1}, 0.5),
+                    ContainsSubstring("found the range [2, 1]"));
 }

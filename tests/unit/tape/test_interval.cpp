@@ -1,5 +1,4 @@
 #include <mlsysim/tape/interval.hpp>
-#include <mlsysim/scalars/loops.hpp>
 
 #include "support/catch.hpp"
 
@@ -41,7 +40,7 @@ void contains_samples(F f) {
 
 }  // namespace
 
-TEST_CASE("bounds contain every value of the basic operations", "[scalars]") {
+TEST_CASE("bounds contain every value of the basic operations", "[tape]") {
   contains_samples([](auto x, auto y) { return x + y; });
   contains_samples([](auto x, auto y) { return x - y; });
   contains_samples([](auto x, auto y) { return x * y; });
@@ -56,7 +55,7 @@ TEST_CASE("bounds contain every value of the basic operations", "[scalars]") {
   contains_samples([](auto x, auto y) { return clamp(x, -0.5, 1.5) * y; });
 }
 
-TEST_CASE("bounds contain every value of the functions", "[scalars]") {
+TEST_CASE("bounds contain every value of the functions", "[tape]") {
   contains_samples([](auto x, auto) { return sqrt(x); });
   contains_samples([](auto x, auto) { return log(x); });
   contains_samples([](auto x, auto) { return log2(x); });
@@ -67,7 +66,7 @@ TEST_CASE("bounds contain every value of the functions", "[scalars]") {
   contains_samples([](auto x, auto) { return pow(x, -2.0); });
 }
 
-TEST_CASE("bounds are exact where the operation is monotone", "[scalars]") {
+TEST_CASE("bounds are exact where the operation is monotone", "[tape]") {
   const Interval r = Interval(2, 3) * Interval(5, 7) / Interval(1, 2);
   CHECK(r.low == 5.0);
   CHECK(r.high == 21.0);
@@ -78,7 +77,7 @@ TEST_CASE("bounds are exact where the operation is monotone", "[scalars]") {
   CHECK(Interval(7, 1).low == 1.0);
 }
 
-TEST_CASE("division by a range with zero loses only the side that it must", "[scalars]") {
+TEST_CASE("division by a range with zero loses only the side that it must", "[tape]") {
   CHECK((Interval(1, 2) / Interval(-1, 1)).low == -Interval::inf);
   CHECK((Interval(1, 2) / Interval(-1, 1)).high == Interval::inf);
   CHECK((Interval(1, 2) / Interval(0, 4)).low == 0.25);
@@ -91,7 +90,7 @@ TEST_CASE("division by a range with zero loses only the side that it must", "[sc
   CHECK((Interval::whole() - Interval::whole()).low == -Interval::inf);
 }
 
-TEST_CASE("comparisons are three-valued and select hulls what is undecided", "[scalars]") {
+TEST_CASE("comparisons are three-valued and select hulls what is undecided", "[tape]") {
   CHECK((Interval(1, 2) < Interval(3, 4)).certain());
   CHECK((Interval(1, 2) > Interval(3, 4)).impossible());
   const auto open = Interval(1, 3) < Interval(2, 4);
@@ -100,12 +99,4 @@ TEST_CASE("comparisons are three-valued and select hulls what is undecided", "[s
   const Interval r = select(open, Interval(10, 11), Interval(-1, 0));
   CHECK(r.low == -1.0);
   CHECK(r.high == 11.0);
-}
-
-TEST_CASE("a loop over a range of counts gives the hull of all its ends", "[scalars]") {
-  const auto doubled = [](const Interval& s, double) { return s * 2.0; };
-  const Interval r = repeat(Interval(1, 3), Interval(1.0), doubled);
-  CHECK(r.low == 2.0);
-  CHECK(r.high == 8.0);
-  CHECK(repeat(Interval(1, Interval::inf), Interval(1.0), doubled).high == Interval::inf);
 }
