@@ -1,8 +1,7 @@
 """Asks the library and the reference the same scenarios and compares every number.
 
-    python3 compare.py             what must agree today
-    python3 compare.py --all       the pending scenarios and numbers too
-    python3 compare.py NAME ...    scenarios of these names (patterns), with all their numbers
+    python3 compare.py             all scenarios
+    python3 compare.py NAME ...    scenarios of these names (patterns)
 
 Exit status: 0 where everything agrees to 1e-9, 1 else, 77 where the library's package is not there.
 """
@@ -13,7 +12,7 @@ import time
 
 import in_flight
 import scenario
-from scenarios import OPEN, SCENARIOS
+from scenarios import SCENARIOS
 
 TOLERANCE = 1e-9
 # Differences of larger numbers, which keep the digits of those.
@@ -45,52 +44,38 @@ def both(case):
     return library.answer(**case.asked), scenario.answer(**case.asked)
 
 
-def compare(case, everything):
-    """Differences of one scenario: {name: (theirs, ours, relative)}, and those that are pending."""
+def compare(case):
+    """Differences of one scenario, {name: (theirs, ours, relative)}, and how many numbers were compared."""
     theirs, ours = both(case)
-    wrong, pending, compared = {}, {}, 0
+    wrong, compared = {}, 0
     for name, value, mine in expected_of(theirs, ours):
         compared += 1
         relative = differ(value, mine, ours.get(RESIDUALS.get(name), 0.0))
-        if relative <= TOLERANCE:
-            continue
-        reason = case.pending_reason(name)
-        (pending if reason and not everything else wrong)[name] = (value, mine, relative, reason)
-    return wrong, pending, compared
+        if relative > TOLERANCE:
+            wrong[name] = (value, mine, relative)
+    return wrong, compared
 
 
-def main(arguments):
-    everything = "--all" in arguments
-    names = [a for a in arguments if not a.startswith("-")]
+def main(names):
     try:
         import library  # noqa: F401
     except ImportError as error:
         print(f"skipped: {error}")
         return 77
-    begun, failed, numbers, waiting = time.time(), 0, 0, dict.fromkeys(OPEN, 0)
+    begun, failed, numbers = time.time(), 0, 0
     cases = [c for c in SCENARIOS if not names or any(fnmatch.fnmatch(c.name, n) for n in names)]
     assert cases, f"no scenario is called {', '.join(names)}"
     for case in cases:
-        wrong, pending, count = compare(case, everything or bool(names))
+        wrong, count = compare(case)
         numbers += count
         failed += bool(wrong)
-        for _, _, _, reason in [*wrong.values(), *pending.values()]:
-            if reason:
-                waiting[reason] += 1
         if wrong:
             print(f"DIFFERS {case.name}")
-            for name, (theirs, ours, relative, reason) in wrong.items():
-                why = f"  [{reason}]" if reason else ""
-                print(f"    {name:28} library {theirs!s:24} reference {ours!s:24} {relative:9.2e}{why}")
+        for name, (theirs, ours, relative) in wrong.items():
+            print(f"    {name:28} library {theirs!s:24} reference {ours!s:24} {relative:9.2e}")
     print(
         f"{len(cases)} scenarios, {numbers} numbers, {failed} scenarios differ, {time.time() - begun:.1f} s"
     )
-    if not names:
-        for reason, count in waiting.items():
-            print(
-                f"pending: {count or 'no':>4} numbers differ [{reason}] {OPEN[reason]}"
-                + ("" if count else ": mended? then remove it from scenarios.py")
-            )
     return 1 if failed else 0
 
 

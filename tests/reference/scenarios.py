@@ -1,18 +1,9 @@
-"""The scenarios of scenarios.txt, and what of them is not compared yet.
+"""The scenarios of scenarios.txt."""
 
-What the library is known to get wrong is in OPEN: the numbers that it concerns are not compared until it is
-mended (`compare.py --all` compares them). Whoever mends a fault removes its line.
-"""
-
-import fnmatch
 import pathlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from zoo import ZOO, entry, get
-
-OPEN = {}
-
-ALL = ["*"]
+from zoo import ZOO
 
 
 @dataclass
@@ -20,13 +11,6 @@ class Case:
     name: str
     kind: str                                    # serve, train, infer, in flight
     asked: dict
-    pending: list = field(default_factory=list)  # (names, key of OPEN)
-
-    def pending_reason(self, name):
-        for patterns, key in self.pending:
-            if key in OPEN and any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
-                return key
-        return None
 
 
 def value_of(text):
@@ -68,26 +52,8 @@ def read(text):
             asked["mode"] = kind
         for fidelity in [asked["fidelity"]] if "fidelity" in asked else ["operator", "textbook"]:
             both = {**asked, "fidelity": fidelity}
-            why = list(pending(kind, both, fidelity == "textbook"))
-            cases.append(Case(f"{kind} {fidelity} {what}", kind, both, why))
+            cases.append(Case(f"{kind} {fidelity} {what}", kind, both))
     return cases
-
-
-def pending(kind, asked, textbook):
-    """What of OPEN concerns a scenario, the particular before the general."""
-    stages, patches = asked.get("pp_size", 1), get(entry("model", asked["model"]), "shape.patch_size")
-    # Dispatches tip the balance in few scenarios: the others are compared.
-    if kind == "serve" and textbook and asked["model"] == "Gemma3_1B":
-        yield ["bottleneck"], "dispatch"
-    if kind == "serve" and asked.get("prefill_chunk_tokens", 1000) < 10:
-        yield ["prefill_bottleneck"], "dispatch"
-    if kind == "serve" and asked.get("draft_model") and stages > 1:
-        rates = ["itl", "request_latency", "*throughput*", "mfu"]
-        yield [*rates, "memory*", "feasible", "utilization", "macro.*"], "draft stages"
-    if kind == "in flight" and stages > 1 and (asked.get("num_requests") or asked.get("equal_lengths")):
-        yield ["ttft", "request_latency"], "start of lanes"
-    if kind == "train" and not textbook and patches and stages > 1:
-        yield ALL, "patch cast"
 
 
 SCENARIOS = read((pathlib.Path(__file__).parent / "scenarios.txt").read_text())
