@@ -42,7 +42,7 @@ std::string scenario_key(const ScenarioShape& s) {
                          p.prefetch})
       put(x);
   };
-  put(s.question);
+  put(s.kind);
   put(s.pricing);
   put_structure(s.prefill);
   put_structure(s.decode);

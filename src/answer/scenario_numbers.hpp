@@ -169,10 +169,10 @@ InferenceViews<T> inference_views(const ScenarioShape& s, const ScenarioInputs<T
 template <class T>
 ScenarioResults<T> scenario_numbers(const ScenarioShape& s, const ScenarioInputs<T>& in) {
   ScenarioResults<T> out;
-  switch (s.question) {
-    case Question::serving: detail::serve(s, in, out); break;
-    case Question::training: detail::train(s, in, out); break;
-    case Question::inference: detail::infer(s, in, out); break;
+  switch (s.kind) {
+    case ScenarioKind::serving: detail::serve(s, in, out); break;
+    case ScenarioKind::training: detail::train(s, in, out); break;
+    case ScenarioKind::inference: detail::infer(s, in, out); break;
   }
   return out;
 }

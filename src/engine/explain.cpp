@@ -226,10 +226,10 @@ ExplainedPass inference_pass(const InferenceViews<>& v) {
 }
 
 ExplainedPass pass_of(const PreparedScenario& p, const ScenarioResults<>& n, std::string_view metric) {
-  switch (p.shape.question) {
-    case Question::serving: return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft");
-    case Question::training: return training_pass(training_views(p.shape, p.inputs), n.training);
-    case Question::inference: break;
+  switch (p.shape.kind) {
+    case ScenarioKind::serving: return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft");
+    case ScenarioKind::training: return training_pass(training_views(p.shape, p.inputs), n.training);
+    case ScenarioKind::inference: break;
   }
   return inference_pass(inference_views(p.shape, p.inputs));
 }
@@ -250,7 +250,7 @@ Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes
 
 Terms terms_of(const PreparedScenario& p, std::string_view metric) {
   const auto n = scenario_numbers(p.shape, p.inputs);
-  const bool serve = p.shape.question == Question::serving, train = p.shape.question == Question::training;
+  const bool serve = p.shape.kind == ScenarioKind::serving, train = p.shape.kind == ScenarioKind::training;
   const auto& memory = serve ? n.serving.memory : train ? n.training.memory : n.inference.memory;
   if (metric == "memory") return {shown(memory.total), memory_text(memory)};
   const Time<> value = metric == "ttft" ? n.serving.ttft : serve ? n.serving.itl : train ? n.training.step_latency : n.inference.latency;
@@ -309,7 +309,7 @@ std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_vi
   require_metric(r.mode(), metric);
   const auto p = prepare(r, quiet);
   auto s = pass_of(p, scenario_numbers(p.shape, p.inputs), metric);
-  if (p.shape.question == Question::training) s.passes.push_back(Pass::update);
+  if (p.shape.kind == ScenarioKind::training) s.passes.push_back(Pass::update);
   return rows_of(s);
 }
 

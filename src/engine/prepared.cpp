@@ -11,7 +11,7 @@ void serve(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
   const auto v = prepare_serving(detail::serve_request(r), notes);
   auto& shape = out.shape;
   auto& in = out.inputs;
-  shape.question = Question::serving;
+  shape.kind = ScenarioKind::serving;
   shape.pricing = v.pricing;
   shape.prefill = v.prefill.structure;
   shape.decode = v.decode.structure;
@@ -37,7 +37,7 @@ void train(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
   const auto v = prepare_training(detail::train_request(r), notes);
   auto& shape = out.shape;
   auto& in = out.inputs;
-  shape.question = Question::training;
+  shape.kind = ScenarioKind::training;
   shape.pricing = v.pricing;
   shape.prefill = v.model.structure;
   shape.layers = v.model.layers;
@@ -62,7 +62,7 @@ void train(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
 
 void infer(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
   const auto v = prepare_inference(detail::infer_request(r), notes);
-  out.shape.question = Question::inference;
+  out.shape.kind = ScenarioKind::inference;
   out.shape.pricing = v.pricing;
   out.shape.prefill = v.model.structure;
   out.shape.layers = v.model.layers;

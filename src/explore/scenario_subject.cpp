@@ -100,10 +100,10 @@ bool may_move(const ScenarioShape& s, std::string_view path, double value) {
 }
 
 /// The table of Scenario knows its numbers best; they and the macro figures need no prefix to be told apart.
-FieldInfo public_field(const FieldInfo& f, Question question) {
+FieldInfo public_field(const FieldInfo& f, ScenarioKind kind) {
   std::string name = f.name;
   for (const auto& [member, field] : kNamed)
-    if (question == Question::training && f.name == member) name = fmt::format("run.{}", field);
+    if (kind == ScenarioKind::training && f.name == member) name = fmt::format("run.{}", field);
   if (name.starts_with("run.")) {
     FieldInfo out = *find_field(describe<Scenario>(), std::string_view(name).substr(4));
     out.nullable = false;
@@ -134,7 +134,7 @@ void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
   for (std::size_t i = 0; i < law.inputs.size(); ++i) {
     if (!law.matters[i] || !may_move(state->shape, law.inputs[i].name, state->base[i])) continue;
     state->inputs.push_back(static_cast<std::uint16_t>(i));
-    out.entry.inputs.push_back(public_field(law.inputs[i], state->shape.question));
+    out.entry.inputs.push_back(public_field(law.inputs[i], state->shape.kind));
     out.point.push_back(state->base[i]);
   }
   for (const auto i : law.reported) {

@@ -2,7 +2,6 @@
 
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/resolve/solve_for.hpp>
-#include <mlsysim/tape/batch.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -10,32 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 namespace mlsysim {
 namespace {
 
 constexpr std::array<std::string_view, 6> kDegrees{"accelerators", "tp_size", "pp_size", "ep_size", "cp_size", "v_stages"};
 constexpr double kMostDevices = 262144;  // fleets of more devices are not asked for
-
-/// The subject's entry with no result where there is no plan.
-struct Guarded {
-  LawEntry inner;
-  std::size_t fits;
-};
-
-LawEntry guarded(const Subject& subject) {
-  auto state = std::make_shared<Guarded>(Guarded{subject.entry, subject.result("plan_fits")});
-  LawEntry e = subject.entry;
-  e.recorded = nullptr;
-  e.self = state;
-  e.evaluate = [](const void* self, const double* in, double* out) {
-    const auto& g = *static_cast<const Guarded*>(self);
-    g.inner.evaluate(g.inner.self.get(), in, out);
-    if (out[g.fits] != 1) std::fill_n(out, g.inner.results.size(), std::numeric_limits<double>::quiet_NaN());
-  };
-  return e;
-}
 
 /// Limits of the prompt and its cached part: the other of the two is fixed.
 void limit_prompt(LawEntry& entry, std::span<const double> point, std::size_t input) {
@@ -46,57 +25,6 @@ void limit_prompt(LawEntry& entry, std::span<const double> point, std::size_t in
   };
   if (field.name == "cached_prefix_len") field.high = std::min(field.high, other("seq_len", HUGE_VAL) - 1);
   if (field.name == "seq_len") field.low = std::max({field.low, other("cached_prefix_len", 0) + 1, other("cp_size", 1)});
-}
-
-/// Which of the counts from `low` to `high` are plans.
-std::vector<bool> plans_of(const Subject& subject, std::size_t input, double low, double high) {
-  constexpr std::size_t kChunk = 4096;
-  const std::size_t fits = subject.result("plan_fits");
-  std::vector<bool> out;
-  std::vector<double> counts;
-  for (double n = low; n <= high; n += static_cast<double>(kChunk)) {
-    counts.clear();
-    for (double x = n; x <= high && counts.size() < kChunk; ++x) counts.push_back(x);
-    std::vector<Column> columns(subject.point.begin(), subject.point.end());
-    columns[input] = Column(counts);
-    for (const double fit : batch(subject.entry, columns, counts.size()).columns[fits]) out.push_back(fit == 1);
-  }
-  return out;
-}
-
-/// Ranges between which there is no plan are one range, and what lies beside the answer is the next plan.
-void join_plans(const Subject& subject, std::size_t input, SolveAnswer& answer) {
-  const double low = answer.inversion.low, high = answer.inversion.high;
-  const auto plans = plans_of(subject, input, low, high);
-  const auto is_plan = [&](double n) { return plans[static_cast<std::size_t>(n - low)]; };
-  const auto next = [&](double n, double step) {
-    for (n += step; n >= low && n <= high; n += step)
-      if (is_plan(n)) return n;
-    return step > 0 ? HUGE_VAL : -HUGE_VAL;
-  };
-  std::vector<Solution> joined;
-  for (const auto& s : answer.inversion.solutions) {
-    if (!joined.empty() && !s.jump && !joined.back().jump && next(joined.back().high, 1) == s.low) {
-      joined.back().high = s.high;
-      joined.back().neighbour_high = s.neighbour_high;
-    } else {
-      joined.push_back(s);
-    }
-  }
-  answer.inversion.solutions = std::move(joined);
-  for (const auto& s : answer.inversion.solutions) {
-    if (s.jump || answer.value < s.low || answer.value > s.high) continue;
-    // Of a range, the end where the condition stops being met is the answer.
-    const double below = next(s.low, -1), above = next(s.high, 1);
-    if (below >= low) {
-      answer.value = s.low;
-      answer.beside = below;
-    } else if (above <= high) {
-      answer.value = s.high;
-      answer.beside = above;
-    }
-    break;
-  }
 }
 
 /// Moves the answer to the last value of its range that fits in memory, and says so; degrees only hear that they do not fit.
@@ -167,52 +95,30 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
     if (*end && !((*end)->exponents() == field.exps))
       throw DimensionError({.id = "mlsysim.explore.021", .message = fmt::format("a limit of '{}' has another dimension", field.name),
                             .key = field.name, .found = dimension_name((*end)->exponents()), .expected = dimension_name(field.exps)});
-  const auto has_plan = [&] { return find_field(subject.entry.results, "plan_fits") != nullptr; };
-  const bool degree = field.integral && has_plan() && std::find(kDegrees.begin(), kDegrees.end(), field.name) != kDegrees.end();
+  // Counts with which there is no plan are no answers.
+  const FieldInfo* fits = field.integral ? find_field(subject.entry.results, "plan_fits") : nullptr;
+  const bool degree = fits != nullptr && std::find(kDegrees.begin(), kDegrees.end(), field.name) != kDegrees.end();
   const double target = asked.right()(std::span<const double>{});
   const auto in_unit = [&](const AnyQuantity& q) {
     return field.unit.empty() ? q.base() : q.in(field.unit);
   };
-  const auto answer_of = [&](bool only_plans) {
-    LawEntry entry = only_plans ? guarded(subject) : subject.entry;
-    entry.info.id = subject.title;  // what sentences call it
-    limit_prompt(entry, subject.point, input);
-    if (domain.low) entry.inputs[input].low = std::max(entry.inputs[input].low, in_unit(*domain.low));
-    if (domain.high) entry.inputs[input].high = std::min(entry.inputs[input].high, in_unit(*domain.high));
-    // These are tried value by value.
-    if (only_plans && !domain.high) entry.inputs[input].high = std::min(entry.inputs[input].high, kMostDevices);
-    return detail::solve_backwards(entry, subject.point, field.name,
-                                   {output.name, relation_of(asked.comparison()), AnyQuantity::from_base(target, output.exps)});
-  };
-  const auto is_plan = [&](double x) {
-    auto point = subject.point;
-    point[input] = x;
-    return subject.entry(point)[subject.result("plan_fits")] == 1;
-  };
-  auto solved = answer_of(degree);
-  // Other counts make a plan or not in rare combinations only: then they are searched once more, plan by plan.
-  const bool again = !degree && field.integral && solved && has_plan() && !is_plan(solved->value);
-  if (again) solved = answer_of(true);
-  const bool counted_out = degree || again;
-  if (!solved) {
-    Infeasible why = *solved.why();
-    // Tried one by one, without slopes: the guard does not make the answer less exact.
-    for (auto& fact : why.facts)
-      if (fact.name == "method" && counted_out && subject.entry.is_law()) fact.value = describe_method(Method::exact);
-    return why;
-  }
+  LawEntry entry = subject.entry;
+  entry.info.id = subject.title;  // what sentences call it
+  limit_prompt(entry, subject.point, input);
+  if (domain.low) entry.inputs[input].low = std::max(entry.inputs[input].low, in_unit(*domain.low));
+  if (domain.high) entry.inputs[input].high = std::min(entry.inputs[input].high, in_unit(*domain.high));
+  else if (degree) entry.inputs[input].high = std::min(entry.inputs[input].high, kMostDevices);
+  const auto only = fits == nullptr ? std::nullopt
+                                    : std::optional(static_cast<std::size_t>(fits - subject.entry.results.data()));
+  const auto solved = detail::solve_backwards(entry, subject.point, field.name,
+                                              {output.name, relation_of(asked.comparison()), AnyQuantity::from_base(target, output.exps)}, only);
+  if (!solved) return *solved.why();
   SolveAnswer out{.subject = subject.title, .condition = asked.text(), .free = field.name, .input = field, .result = output,
                   .value = solved->value, .at_value = 0, .inversion = solved->inversion, .verification = solved->verification,
                   .assumptions = subject.assumptions};
-  // Counts are tried one by one, with no slopes: the guard does not make them less exact.
-  if (counted_out && subject.entry.is_law()) out.inversion.method = Method::exact;
-  if (counted_out && asked.comparison() != Comparison::equal && out.inversion.exhaustive) {
-    join_plans(subject, input, out);
-  } else {
-    for (const auto& s : out.inversion.solutions) {
-      if (s.neighbour_high && out.value == s.high) out.beside = out.value + 1;
-      else if (s.neighbour_low && out.value == s.low) out.beside = out.value - 1;
-    }
+  for (const auto& s : out.inversion.solutions) {
+    if (s.above && out.value == s.high) out.beside = s.above;
+    else if (s.below && out.value == s.low) out.beside = s.below;
   }
   keep_to_memory(subject, input, degree, out);
   auto point = subject.point;

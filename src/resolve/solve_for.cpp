@@ -45,8 +45,9 @@ Infeasible refusal(const LawEntry& law, const FieldInfo& free, const FieldInfo& 
 }  // namespace
 
 Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in, std::string_view free,
-                                const Target& target) {
+                                const Target& target, std::optional<std::size_t> only) {
   InverseQuery query;
+  query.only = only;
   query.free = law.input(free);
   query.result = law.result(target.output);
   query.relation = target.relation;
@@ -67,12 +68,14 @@ Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in, std
   const Solution* first = nullptr;
   for (const auto& s : found.solutions)
     if (!s.jump && first == nullptr) first = &s;
-  if (found.outcome == InverseOutcome::everywhere)
-    solved.value = found.low;
-  else if (first == nullptr)
+  if (first == nullptr && found.outcome != InverseOutcome::everywhere)
     return refusal(law, field, output, target, found);
+  if (found.outcome == InverseOutcome::everywhere)
+    solved.value = first != nullptr ? first->low : found.low;
   else if (target.relation == Relation::equals)
     solved.value = first->low;
+  else if (field.integral)
+    solved.value = first->below ? first->low : first->high;
   // Of a range, the end where the target stops being met is the answer; the other is only the edge of the
   // domain.
   else
@@ -87,11 +90,9 @@ Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in, std
     const auto meets = [&](double value) {
       return target.relation == Relation::at_most ? value <= query.target : value >= query.target;
     };
-    const bool lowest = first != nullptr && solved.value == first->low;
-    const double next = lowest ? solved.value - 1 : solved.value + 1;
-    const bool outside = next < found.low || next > found.high;
+    const auto next = first == nullptr ? std::nullopt : first->below ? first->below : first->above;
     solved.verification.checks.push_back(
-        Check::threshold(output.name, solved.value, meets(at(solved.value)), !outside && meets(at(next))));
+        Check::threshold(output.name, solved.value, meets(at(solved.value)), next && meets(at(*next))));
   } else if (target.relation == Relation::equals) {
     solved.verification.checks.push_back(
         Check::equal(output.name, target.value, AnyQuantity::from_base(at(solved.value), output.exps)));

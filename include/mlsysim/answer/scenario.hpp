@@ -10,11 +10,10 @@
 #include <mlsysim/answer/serving.hpp>
 #include <mlsysim/answer/training.hpp>
 
-
 namespace mlsysim {
 
 /// What is asked of a model.
-enum class Question : std::uint8_t { inference, serving, training };
+enum class ScenarioKind : std::uint8_t { inference, serving, training };
 
 /// Numbers of a request. Units, meanings and ranges are those of the scenario's table, by name.
 template <class T = double>
@@ -132,7 +131,7 @@ struct ScenarioResults {
 
 /// What stays fixed while the numbers vary: it decides which operations there are.
 struct ScenarioShape {
-  Question question = Question::inference;
+  ScenarioKind kind = ScenarioKind::inference;
   const Pricing* pricing = nullptr;
   Structure prefill, decode;            ///< serving: the two phases; else `prefill` is the pass
   Structure draft;

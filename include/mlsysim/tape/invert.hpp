@@ -24,6 +24,7 @@ struct InverseQuery {
   Relation relation = Relation::equals;
   double target = 0;       ///< canonical base unit
   std::optional<double> low{}, high{};  ///< search domain in the base unit; by default the range of the field
+  std::optional<std::size_t> only{};    ///< counts: index of a result that must be 1; other counts do not exist
   int scan = 256;          ///< points at which a continuous domain is looked at; a root pair closer than that is missed
 };
 
@@ -44,8 +45,8 @@ struct Solution {
   double value = 0;            ///< result at `low`
   double residual = 0;         ///< |value - target| / |target| for equals (absolute for a target of 0); 0 for limits met
   bool jump = false;           ///< `equals`: the result jumps over the target here and never takes its value
-  std::optional<double> neighbour_low{};   ///< counts: result at `low` - 1, which does not meet the target
-  std::optional<double> neighbour_high{};  ///< counts: result at `high` + 1, which does not meet the target
+  std::optional<double> below{}, above{};  ///< counts: the next ones on both sides, which do not meet the target
+  std::optional<double> neighbour_low{}, neighbour_high{};  ///< the results there
 };
 
 struct Inversion {
@@ -62,7 +63,8 @@ struct Inversion {
 ///
 /// Without limits in the query or the field the domain is twelve decades around `in[free]`, or around 1 if that is 0.
 /// Continuous inputs are scanned (logarithmically over more than two decades), then refined by Newton steps on exact
-/// derivatives, kept inside the bracket. Counts of a law are tried one by one up to 4096 values, then by scan and bisection.
+/// derivatives, kept inside the bracket. Counts of a law are tried one by one up to 4096 values; of more, ranges prove cells in
+/// which nothing changes, and what they leave open is tried, up to a limit that `exhaustive` tells of.
 /// @throws InputError if an index or the number of inputs is wrong, or the domain is empty
 [[nodiscard]] Inversion invert(const LawEntry& law, std::span<const double> in, const InverseQuery& query);
 
