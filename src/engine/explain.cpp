@@ -187,7 +187,7 @@ std::string operators_text(const ExplainedPass& s) {
 }
 
 /// The prefill (its last chunk), a decode step, or the check of drafted tokens.
-ExplainedPass serving_pass(const ServingViews<>& v, bool prefill) {
+ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_view draft_name) {
   const bool check = !prefill && v.drafts;
   ExplainedPass s{.model = prefill || check ? v.prefill : v.decode, .plan = v.plan,
                   .device = prefill ? v.prefill_device : v.decode_device, .links = v.links, .passes = {Pass::forward}, .words = {}, .besides = {}};
@@ -202,6 +202,12 @@ ExplainedPass serving_pass(const ServingViews<>& v, bool prefill) {
   s.plan.context += v.drafted;
   const double tokens = ExpectedAcceptedTokens::solve<double>({v.acceptance, v.drafted}).expected_tokens;
   s.words = fmt::format("the check of {:g} drafted tokens, which yields {:.3g} tokens on average:", v.drafted, tokens);
+  Plan<> proposal = v.draft_plan;
+  proposal.batch = s.plan.batch;
+  proposal.new_tokens = 1;
+  proposal.context = s.plan.context - v.drafted;
+  const auto draft = v.pricing->pricer<double>().decode({v.draft, proposal, v.decode_device, v.links}).total;
+  s.besides.emplace_back(fmt::format("{:g} steps of {}", v.drafted, draft_name), v.drafted * draft);
   return s;
 }
 
@@ -225,9 +231,10 @@ ExplainedPass inference_pass(const InferenceViews<>& v) {
   return s;
 }
 
-ExplainedPass pass_of(const PreparedScenario& p, const ScenarioResults<>& n, std::string_view metric) {
+ExplainedPass pass_of(const Scenario& asked, const PreparedScenario& p, const ScenarioResults<>& n, std::string_view metric) {
+  const std::string_view draft = asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : "";
   switch (p.shape.kind) {
-    case ScenarioKind::serving: return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft");
+    case ScenarioKind::serving: return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft", draft);
     case ScenarioKind::training: return training_pass(training_views(p.shape, p.inputs), n.training);
     case ScenarioKind::inference: break;
   }
@@ -248,13 +255,13 @@ Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes
                                         shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state))};
 }
 
-Terms terms_of(const PreparedScenario& p, std::string_view metric) {
+Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_view metric) {
   const auto n = scenario_numbers(p.shape, p.inputs);
   const bool serve = p.shape.kind == ScenarioKind::serving, train = p.shape.kind == ScenarioKind::training;
   const auto& memory = serve ? n.serving.memory : train ? n.training.memory : n.inference.memory;
   if (metric == "memory") return {shown(memory.total), memory_text(memory)};
   const Time<> value = metric == "ttft" ? n.serving.ttft : serve ? n.serving.itl : train ? n.training.step_latency : n.inference.latency;
-  if (p.shape.pricing->lists_operators()) return {shown(value), operators_text(pass_of(p, n, metric))};
+  if (p.shape.pricing->lists_operators()) return {shown(value), operators_text(pass_of(asked, p, n, metric))};
   const auto law = scenario_law(p.shape);
   return {shown(value), to_text(derive_result(*law, scenario_leaves(p.inputs), law->result(metric)))};
 }
@@ -292,7 +299,7 @@ std::string explain(const Scenario& scenario, std::string_view metric) {
   require_metric(r.mode(), metric);
   Notes quiet;
   const auto& pricing = pricing_for(scenario.fidelity, *scenario.workload, quiet);
-  const Terms t = detail::is_whole_pass(r) ? whole_pass_terms(r, metric, notes) : terms_of(prepare(r, notes), metric);
+  const Terms t = detail::is_whole_pass(r) ? whole_pass_terms(r, metric, notes) : terms_of(scenario, prepare(r, notes), metric);
   return title(r, metric, t.value, name_of(pricing.fidelity())) + "\n" + t.body + "\nfigures of the device\n" +
          figures_text(device_figures(scenario)) + "\nassumptions\n" + assumptions_text(book);
 }
@@ -308,7 +315,7 @@ std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_vi
   const ResolvedScenario r(scenario, quiet);
   require_metric(r.mode(), metric);
   const auto p = prepare(r, quiet);
-  auto s = pass_of(p, scenario_numbers(p.shape, p.inputs), metric);
+  auto s = pass_of(scenario, p, scenario_numbers(p.shape, p.inputs), metric);
   if (p.shape.kind == ScenarioKind::training) s.passes.push_back(Pass::update);
   return rows_of(s);
 }

@@ -155,7 +155,9 @@ bool is_whole_pass(const ResolvedScenario& r) {
 }
 
 InferencePassModel::Inputs pass_request(const ResolvedScenario& r) {
-  return fields_of<InferencePassModel::Inputs>(infer_request(r));
+  auto in = fields_of<InferencePassModel::Inputs>(infer_request(r));
+  in.batch_size = r.share().sequences;  // it knows one device
+  return in;
 }
 
 MemoryBreakdown<> pass_memory(const ResolvedScenario& r, const InferencePassModel::Result& a) {

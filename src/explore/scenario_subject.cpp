@@ -233,6 +233,11 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   if (!asked.microbatch_count && among(varied, "microbatch_count")) asked.microbatch_count = 1;
   if (!asked.output_tokens && among(varied, "output_tokens")) asked.output_tokens = 1;
   if (!asked.unit_cost && among(varied, "unit_cost")) asked.unit_cost = Money<>();
+  // A degree that varies may be at one with which there is no plan: it is prepared at 1, and then put back.
+  constexpr std::array<std::pair<std::string_view, double Scenario::*>, 4> degrees{
+      {{"pp_size", &Scenario::pp_size}, {"ep_size", &Scenario::ep_size}, {"cp_size", &Scenario::cp_size}, {"v_stages", &Scenario::v_stages}}};
+  for (const auto& [name, degree] : degrees)
+    if (among(varied, name)) asked.*degree = 1;
   const ResolvedScenario r(asked, notes);
   Subject out;
   out.estimates = [scenario] { return estimates_behind(scenario); };
@@ -244,6 +249,9 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
     return out;
   }
   use_evaluator(out, r, notes);
+  for (const auto& [name, degree] : degrees)
+    if (const auto* f = among(varied, name) ? find_field(out.entry.inputs, name) : nullptr; f != nullptr)
+      out.point[static_cast<std::size_t>(f - out.entry.inputs.data())] = scenario.*degree;
   // A plan that no axis can mend is refused as eval refuses it, which also says why.
   if (!plan_varies(varied) && out.entry(out.point)[out.result("plan_fits")] != 1) (void)detail::memory_needed(r);
   for (auto& a : book.assumptions) {

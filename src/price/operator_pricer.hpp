@@ -93,8 +93,9 @@ class OperatorPricer : public Pricer<T> {
     return select(ask.plan.pp > one, sequences, min(count, sequences)) * steps;
   }
 
-  Time<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass, const Device<T>& device) const override {
-    return mlsysim::spill_time(memory, pass.cost.traffic, pass.total, device);
+  SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass, const Device<T>& device) const override {
+    const Time<T> waited = mlsysim::spill_time(memory, pass.cost.traffic, pass.total, device);
+    return {waited, waited};
   }
 
  private:

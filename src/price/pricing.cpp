@@ -179,6 +179,11 @@ class TextbookPricing final : public Pricing {
   bool prices_engines() const override { return false; }
   bool lists_operators() const override { return false; }
   std::span<const std::string_view> unpriced(PricedInputs question) const override { return unpriced_by_textbook(question); }
+  void warn_of(const Structure& training, Notes& notes) const override {
+    for (const Parts known : {part::none, part::core, part::all})
+      if (training.recomputed == known) return;
+    notes.warn("textbook fidelity knows no recomputation of one module: it counts like none");
+  }
   std::optional<double> answer(double /*tokens*/) const override { return std::nullopt; }
   const CompressionRules& compression() const override { return detail::textbook_compression(); }
   const DeviceRules& devices() const override { return detail::textbook_devices(); }

@@ -176,10 +176,12 @@ class TextbookPricer final : public Pricer<T> {
   /// There is no model of a pipeline or of memory for which the batch would be divided.
   T default_microbatches(const PassAsk<T>& /*ask*/, const T& /*local*/, const T& steps) const override { return steps; }
 
-  /// Extra time of bytes that do not fit and come over the host link instead of from memory.
-  Time<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& /*pass*/, const Device<T>& d) const override {
+  /// Bytes that do not fit come over the host link instead of from memory, beside the arithmetic.
+  SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass, const Device<T>& d) const override {
     const Data<T> spill = min(max(memory.total - memory.capacity, Data<T>()), memory.weights);
-    return max(spill / d.host_bandwidth - spill / d.memory_bandwidth, Time<T>());
+    const Time<T> more = max(spill / d.host_bandwidth - spill / d.memory_bandwidth, Time<T>());
+    const Time<T>&compute = pass.cost.compute_bound, &read = pass.cost.memory_bound;
+    return {more, max(compute, Time<T>(read + more)) - max(compute, read)};
   }
 };
 

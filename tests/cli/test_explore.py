@@ -74,9 +74,9 @@ def test_plans_that_eval_refuses_are_not_feasible(run):
 
 def test_figures_of_the_zoo_at_textbook_fidelity(run):
     words = ("Llama3_70B", "H100", "itl", "--accelerators", "8", "--fidelity", "textbook")
-    done = run("sensitivity", *words, "--inputs", "hardware.memory.bandwidth", "-o", "json").json()
+    done = run("sensitivity", *words, "--inputs", "device.memory_bandwidth", "-o", "json").json()
     assert done["levers"][0]["elasticity"] < -0.5
-    assert "hardware.memory.bandwidth" in run("compare", *words, "--with", "hardware=H200").out
+    assert "device.memory_bandwidth" in run("compare", *words, "--with", "hardware=H200").out
     checkpoint = run("sensitivity", "CheckpointModel", "workload=Llama3_70B", "hardware=H100", "write_time", "-o", "json")
     assert any(row["input"].startswith("hardware.storage") for row in checkpoint.json()["levers"]), checkpoint.err
 

@@ -60,10 +60,10 @@ template <class T>
   const PassPrice<T> pass = pricer.inference(ask);
   out.memory = fullest(pass.demands, v.model.structure, plan, v.device);
   out.spilled = max(out.memory.total - out.memory.capacity, Data<T>());
-  const Time<T> extra = pricer.spill_time(out.memory, pass, v.device);
-  out.latency = pass.total + extra;
+  const SpillTime<T> spill = pricer.spill_time(out.memory, pass, v.device);
+  out.latency = pass.total + spill.waited;
   out.latency_compute = pass.cost.compute_bound;
-  out.latency_memory = pass.cost.memory_bound + extra;
+  out.latency_memory = pass.cost.memory_bound + spill.memory;
   out.latency_network = pass.cost.network;
   out.latency_overhead = pass.cost.overhead;
   out.arithmetic_intensity = pass.cost.work / pass.cost.traffic;

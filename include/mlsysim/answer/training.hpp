@@ -126,17 +126,19 @@ template <class T>
   TrainingNumbers<T> out;
   const Time<T> congestion = step.exchange * (plan.congestion - 1.0);
   out.memory = pricer.step_memory(ask);
-  Time<T> fetched;
+  SpillTime<T> spill;
   if (v.spills) {
     PassPrice<T> pass;
     pass.total = step.total;
     pass.cost.traffic = step.traffic;
+    pass.cost.compute_bound = step.compute;
+    pass.cost.memory_bound = step.memory;
     out.spilled = max(out.memory.total - out.memory.capacity, Data<T>());
-    fetched = pricer.spill_time(out.memory, pass, v.device);
+    spill = pricer.spill_time(out.memory, pass, v.device);
   }
-  out.step_latency = step.total * plan.straggler + congestion + fetched;
+  out.step_latency = step.total * plan.straggler + congestion + spill.waited;
   out.latency_compute = step.compute;
-  out.latency_memory = step.memory + fetched;
+  out.latency_memory = step.memory + spill.memory;
   out.latency_overhead = step.overhead;
   out.latency_network = step.exposed_communication + congestion;
   out.comm_overhead = step.communication() + congestion;

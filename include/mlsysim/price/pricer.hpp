@@ -4,6 +4,7 @@
 /// A pricer is chosen when views are prepared (price/pricing.hpp); whoever asks it does not know which one it is. There is
 /// one for each of the two scalars.
 
+#include <mlsysim/price/spill.hpp>
 #include <mlsysim/price/step.hpp>
 
 namespace mlsysim {
@@ -89,8 +90,8 @@ class Pricer {
   [[nodiscard]] virtual Data<T> cache(const PassAsk<T>& ask) const = 0;
   /// Micro-batches of a replica of `local` sequences in `steps` accumulation steps where nobody says how many.
   [[nodiscard]] virtual T default_microbatches(const PassAsk<T>& ask, const T& local, const T& steps) const = 0;
-  /// Time for which a pass waits for what the device has no room for.
-  [[nodiscard]] virtual Time<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass, const Device<T>& device) const = 0;
+  /// What a pass pays for what the device has no room for.
+  [[nodiscard]] virtual SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass, const Device<T>& device) const = 0;
 
   [[nodiscard]] MemoryBreakdown<T> pass_memory(const PassAsk<T>& ask) const {
     return fullest(pass_demands(ask), ask.model.structure, ask.plan, ask.device);

@@ -68,6 +68,8 @@ class Pricing {
   [[nodiscard]] virtual bool lists_operators() const { return true; }
   /// Inputs of a question that make no difference here.
   [[nodiscard]] virtual std::span<const std::string_view> unpriced(PricedInputs question) const = 0;
+  /// Warns of what the structure of a training step asks for and is not priced.
+  virtual void warn_of(const Structure& /*training*/, Notes& /*notes*/) const {}
   /// Tokens of an answer that a pass sees; absent where every token is priced at the length of the prompt.
   [[nodiscard]] virtual std::optional<double> answer(double tokens) const = 0;
 

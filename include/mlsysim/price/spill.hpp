@@ -6,6 +6,13 @@
 
 namespace mlsysim {
 
+/// What bytes that come over the host link cost a pass.
+template <class T = double>
+struct SpillTime {
+  Time<T> memory;  ///< more memory traffic
+  Time<T> waited;  ///< what the pass takes longer
+};
+
 /// Time for which a pass waits for what the device has no room for [s]. Of the weights and the cache that do not fit a pass
 /// fetches the share that it reads, over the host link and ahead of the kernels that need it, so that only what takes longer
 /// than the kernels is waited for. Where the host's memory is the device's own nothing is.

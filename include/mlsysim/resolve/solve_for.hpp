@@ -64,7 +64,7 @@ struct Solved {
 ///
 /// "No solution in the domain" is an answer that says what can be reached. A resolver that is not a law is
 /// inverted by finite differences, and the inversion says so. The domain is the range of the field; see
-/// tools/invert.hpp.
+/// tape/invert.hpp.
 /// @throws LookupError for names that are none, DimensionError for a target of another dimension
 template <class R>
 [[nodiscard]] Outcome<SolvedFor<R>> solve_for(const R& resolver,

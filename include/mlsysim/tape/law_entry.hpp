@@ -2,7 +2,7 @@
 /// A law or resolver seen at run time: its texts, its fields, and itself over every scalar.
 ///
 /// All tools work on entries, so they are compiled once and not per law. `entry_of<Law>()` and
-/// `plain_entry(resolver, inputs)` in tools/register.hpp make them.
+/// `plain_entry(resolver, inputs)` in tape/register.hpp make them.
 
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/table/law.hpp>

@@ -45,6 +45,7 @@ template <class In>
   s.per_operator = in.recomputation == Recomputation::per_operator;
   s.offloads = in.offload_weights > 0 || in.offload_activations > 0 || in.offload_states > 0;
   s.narrow = bytes_per_element(precision) < 2;
+  v.pricing->warn_of(s, notes);
   v.device = v.pricing->device(hardware, {.precision = precision, .phase = Phase::training, .params = v.model.totals.params,
                                           .kernel = in.attention_kernel}, c, notes);
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);

@@ -41,7 +41,7 @@ class PlainPricer final : public Pricer<double> {
   StageDemands<> step_demands(const PassAsk<>&) const override { return {}; }
   Data<> cache(const PassAsk<>& ask) const override { return ask.plan.context * 100 * unit::kB; }
   double default_microbatches(const PassAsk<>&, const double&, const double&) const override { return 1; }
-  Time<> spill_time(const MemoryBreakdown<>&, const PassPrice<>&, const Device<>&) const override { return {}; }
+  SpillTime<> spill_time(const MemoryBreakdown<>&, const PassPrice<>&, const Device<>&) const override { return {}; }
 
  private:
   static PassPrice<> taking(double seconds) {

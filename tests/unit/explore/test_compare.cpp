@@ -53,12 +53,12 @@ TEST_CASE("parts add up to the whole, between devices, formats and plans", "[exp
   CHECK(r.terms.size() == 2);
 }
 
-TEST_CASE("devices differ by their figures where the scenario is no law, too", "[explore][compare]") {
+TEST_CASE("devices differ by their figures at textbook fidelity, too", "[explore][compare]") {
   auto a = scenario("Llama3_70B", "H100", 8, Mode::serve, 1), b = scenario("Llama3_70B", "H200", 8, Mode::serve, 1);
   a.fidelity = b.fidelity = Fidelity::textbook;
   const auto r = compare(subject_of(a), subject_of(b), "itl");
   CHECK(sum_of(r) == Approx(r.at_to - r.at_from).epsilon(1e-9));
-  CHECK(r.terms[0].input == "hardware.memory.bandwidth");
+  CHECK(r.terms[0].input == "device.memory_bandwidth");
   CHECK(r.terms[0].share > 0.9);
 }
 
