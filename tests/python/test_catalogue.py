@@ -72,7 +72,8 @@ def test_compression_and_synthesis(llama, h100):
 
 def test_optimizers_report_what_they_searched():
     r = solver.PlacementOptimizer().solve(fleet=mlsysim.Systems.Clusters.Research_256, duration_days=30, fidelity="textbook")
-    assert r.best_region == "Quebec" and r.total_cost.m_as("USD") == pytest.approx(258658, rel=1e-5)
+    # A grid has no PUE of its own: 1.12, the convention, where the Python package takes 1.06 in Quebec and finds 258658.
+    assert r.best_region == "Quebec" and r.total_cost.m_as("USD") == pytest.approx(259602, rel=1e-5)
     assert r.search.total_searched == 3
 
 

@@ -350,7 +350,7 @@ class TextbookPass(_Law):
         work: Quantity | str, weights: Quantity | str, efficiency: float, activation_share: float,
         peak: Quantity | str, bandwidth: Quantity | str, layer_overhead: Quantity | str,
         dispatch: Quantity | str, batch_size: float | None = ..., layers: float | None = ...,
-        passes: float | None = ...,
+        passes: float | None = ..., gathered: Quantity | str | None = ...,
     ) -> TextbookPassResult: ...
 class TextbookPrefillWork(_Law):
     @staticmethod
