@@ -43,7 +43,8 @@ template <class In>
   s.dropout = in.dropout;
   s.fused = in.kernel_fusion;
   s.per_operator = in.recomputation == Recomputation::per_operator;
-  s.offloads = in.offload_weights > 0 || in.offload_activations > 0 || in.offload_states > 0;
+  const double moved = v.pricing->lists_operators() ? 1.0 : 0.0;  // what lies in host memory is not priced without operators
+  s.offloads = moved > 0 && (in.offload_weights > 0 || in.offload_activations > 0 || in.offload_states > 0);
   s.narrow = bytes_per_element(precision) < 2;
   v.pricing->warn_of(s, notes);
   v.device = v.pricing->device(hardware, {.precision = precision, .phase = Phase::training, .params = v.model.totals.params,
@@ -59,9 +60,9 @@ template <class In>
   p.virtual_stages = in.v_stages;
   p.trainable = in.trainable_fraction;
   p.recomputed = in.recomputed_share;
-  p.offload_weights = in.offload_weights;
-  p.offload_activations = in.offload_activations;
-  p.offload_states = in.offload_states;
+  p.offload_weights = moved * in.offload_weights;
+  p.offload_activations = moved * in.offload_activations;
+  p.offload_states = moved * in.offload_states;
   p.exchange_bucket = c.exchange_bucket;
   set_storage(p, v.pricing->training_storage(precision, in.optimizer));
   if (in.gradient_precision) p.gradient_bytes = bytes_per_element(*in.gradient_precision) * unit::B / unit::param;
