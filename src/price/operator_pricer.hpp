@@ -20,7 +20,7 @@ template <class T>
   out.memory = passes.memory_bound * m + update.memory_bound;
   out.overhead = passes.overhead * m + update.overhead + step.launch_wait + ask.device.dispatch;
   out.kernels = (passes.total - passes.network - passes.host) * m;
-  out.busy = out.kernels;  // kernels draw full power, waiting draws idle power
+  out.busy = passes.kernels() * m + update.kernels();  // kernels draw full power, waiting draws idle power
   out.exchange = step.exchange;
   out.tensor_parallel = step.tensor_parallel;
   out.expert_parallel = step.expert_parallel;
