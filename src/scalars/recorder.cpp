@@ -212,40 +212,46 @@ std::vector<Recorded> LoopRecorder::finish(std::span<const Recorded> next) {
   return out;
 }
 
-namespace {
-
-/// One round of a body.
-void run_body(const Recording& body, std::span<const double> in, std::vector<double>& values) {
-  values.resize(body.nodes.size());
-  for (std::size_t n = 0; n < body.nodes.size(); ++n) {
-    const TapeNode& node = body.nodes[n];
+void run_nodes(const Recording& r, std::span<const double> in, std::span<double> values) {
+  const TapeNode* const nodes = r.nodes.data();
+  double* const v = values.data();
+  for (std::size_t n = 0; n < r.nodes.size(); ++n) {
+    const TapeNode& node = nodes[n];
+    const auto a = [&] { return v[node.a]; };
+    const auto b = [&] { return v[node.b]; };
+    // The commonest by name, because one predicted jump is most of the cost of an operation.
     switch (node.op) {
-      case TapeOp::input: values[n] = in[node.a]; break;
-      case TapeOp::constant: values[n] = body.constants[node.a]; break;
+      case TapeOp::input: v[n] = in[node.a]; break;
+      case TapeOp::constant: v[n] = r.constants[node.a]; break;
+      case TapeOp::add: v[n] = a() + b(); break;
+      case TapeOp::subtract: v[n] = a() - b(); break;
+      case TapeOp::multiply: v[n] = a() * b(); break;
+      case TapeOp::divide: v[n] = a() / b(); break;
+      case TapeOp::min: v[n] = b() < a() ? b() : a(); break;
+      case TapeOp::max: v[n] = a() < b() ? b() : a(); break;
+      case TapeOp::select: v[n] = v[v[node.a] != 0.0 ? node.b : node.c]; break;
       case TapeOp::loop: {
-        const TapeLoop& inner = body.loops[node.a];
+        const TapeLoop& loop = r.loops[node.a];
         std::vector<double> states, captured;
-        for (const auto x : inner.initial) states.push_back(values[x]);
-        for (const auto x : inner.captured) captured.push_back(values[x]);
-        run_loop(inner, values[inner.count], states, captured);
-        values[n] = states[node.b];
+        for (const auto x : loop.initial) states.push_back(v[x]);
+        for (const auto x : loop.captured) captured.push_back(v[x]);
+        run_loop(loop, v[loop.count], states, captured);
+        v[n] = states[node.b];
         break;
       }
-      default: values[n] = compute(node.op, values[node.a], values[node.b], values[node.c]);
+      default: v[n] = compute(node.op, a(), b(), 0.0);
     }
   }
 }
 
-}  // namespace
-
 void run_loop(const TapeLoop& loop, double count, std::span<double> states, std::span<const double> captured) {
   if (!(count <= loop.bound)) detail::refuse_repeat(count, loop.bound);
-  std::vector<double> in(1 + states.size() + captured.size()), values;
+  std::vector<double> in(1 + states.size() + captured.size()), values(loop.body.nodes.size());
   std::copy(captured.begin(), captured.end(), in.begin() + static_cast<std::ptrdiff_t>(1 + states.size()));
   for (double round = 0; round < count; ++round) {
     in[0] = round;
     std::copy(states.begin(), states.end(), in.begin() + 1);
-    run_body(loop.body, in, values);
+    run_nodes(loop.body, in, values);
     for (std::size_t i = 0; i < states.size(); ++i) states[i] = values[loop.body.outputs[i]];
   }
 }

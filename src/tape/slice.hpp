@@ -7,6 +7,7 @@
 #include <mlsysim/tape/ranges.hpp>
 #include <mlsysim/tape/tangents.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -139,16 +140,17 @@ class Slice {
     return reduced(law_.tape(), {.fixed = fixed, .results = {&result, 1}});
   }
   [[nodiscard]] std::vector<double> column(const ColumnProgram& program, const std::vector<double>& xs) const {
-    std::vector<double> out(xs.size()), same(kBlock);
-    std::vector<std::vector<double>> given(at_.size());
+    // What stays is a block of itself; only the free input is as long as the question.
+    std::vector<double> out(xs.size()), same;
+    for (const double x : at_) same.insert(same.end(), kBlock, x);
     std::vector<const double*> in(at_.size());
-    for (std::size_t i = 0; i < at_.size(); ++i) {
-      if (i != q_.free) given[i].assign(xs.size(), at_[i]);
-      in[i] = i == q_.free ? xs.data() : given[i].data();
-    }
-    double* const to[] = {out.data()};
+    for (std::size_t i = 0; i < at_.size(); ++i) in[i] = same.data() + i * kBlock;
     ColumnProgram::Workspace workspace(program);
-    program.run(in.data(), to, xs.size(), workspace);
+    for (std::size_t done = 0; done < xs.size(); done += kBlock) {
+      in[q_.free] = xs.data() + done;
+      double* const to[] = {out.data() + done};
+      program.run(in.data(), to, std::min(kBlock, xs.size() - done), workspace);
+    }
     return out;
   }
 

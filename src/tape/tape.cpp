@@ -7,37 +7,7 @@ namespace mlsysim {
 
 Tape::Tape(Recording recording) : r_(std::move(recording)) {}
 
-void Tape::evaluate(std::span<const double> in, std::span<double> values) const {
-  const TapeNode* const nodes = r_.nodes.data();
-  double* const v = values.data();
-  for (std::size_t n = 0; n < r_.nodes.size(); ++n) {
-    const TapeNode& node = nodes[n];
-    const auto a = [&] { return v[node.a]; };
-    const auto b = [&] { return v[node.b]; };
-    // The commonest by name, because one predicted jump is most of the cost of an operation.
-    switch (node.op) {
-      case TapeOp::input: v[n] = in[node.a]; break;
-      case TapeOp::constant: v[n] = r_.constants[node.a]; break;
-      case TapeOp::add: v[n] = a() + b(); break;
-      case TapeOp::subtract: v[n] = a() - b(); break;
-      case TapeOp::multiply: v[n] = a() * b(); break;
-      case TapeOp::divide: v[n] = a() / b(); break;
-      case TapeOp::min: v[n] = b() < a() ? b() : a(); break;
-      case TapeOp::max: v[n] = a() < b() ? b() : a(); break;
-      case TapeOp::select: v[n] = v[v[node.a] != 0.0 ? node.b : node.c]; break;
-      case TapeOp::loop: {
-        const TapeLoop& loop = r_.loops[node.a];
-        std::vector<double> states, captured;
-        for (const auto x : loop.initial) states.push_back(v[x]);
-        for (const auto x : loop.captured) captured.push_back(v[x]);
-        run_loop(loop, v[loop.count], states, captured);
-        v[n] = states[node.b];
-        break;
-      }
-      default: v[n] = compute(node.op, a(), b(), 0.0);
-    }
-  }
-}
+void Tape::evaluate(std::span<const double> in, std::span<double> values) const { run_nodes(r_, in, values); }
 
 void Tape::evaluate(std::span<const double> in, std::span<double> out, std::vector<double>& values) const {
   values.resize(size());

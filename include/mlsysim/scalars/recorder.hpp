@@ -77,6 +77,12 @@ void for_each_operand(const Recording& r, const TapeNode& n, F&& f) {
   for (const auto x : loop.captured) f(x);
 }
 
+/// The value of every node of a recording at one point.
+/// @param in one number per input
+/// @param values out: one per node
+/// @throws DomainError as `run_loop` does
+void run_nodes(const Recording& recording, std::span<const double> in, std::span<double> values);
+
 /// States of a loop after its last round, for one point.
 /// @param states in: the initial values; out: the last ones
 /// @throws DomainError if the count is above the bound of the loop or not a number

@@ -21,9 +21,6 @@ void note_default_microbatches(const TrainingViews<>& views, double local_batch,
 /// Warns of what a plan says about parts that it does not have: stages of no pipeline, shards of one replica.
 void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout, Notes& notes);
 
-/// Lowers the rate of attention to that of an earlier generation of kernels.
-void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware, const Conventions& c, Notes& notes);
-
 /// Model, device and plan of a step, without links, batch and fleet; `In` has the members of a training plan (see
 /// DistributedModel::Inputs).
 template <class In>
