@@ -58,7 +58,7 @@ class Searcher {
         result.reduction.skip(reason, static_cast<double>(space.inner()));
         continue;
       }
-      remember(subjects_.back(), kernel.points);
+      remember(space_, subjects_.back(), kernel.points);
       Box root{.outer = static_cast<std::uint32_t>(outer)};
       for (std::size_t a = 0; a < axes_; ++a) root.high[a] = sizes_[a];
       root.gain.fill(HUGE_VAL);
@@ -111,11 +111,11 @@ class Searcher {
     std::uint64_t outer;  ///< whose subject it holds
   };
 
-  static void remember(Bound& to, const PointKernel& kernel) {
+  static void remember(const Space& space, Bound& to, const PointKernel& kernel) {
     to.subject = std::make_shared<const Subject>(kernel.subject());
     to.compiled = std::make_shared<const Compiled>(kernel.compiled());
     to.columns = kernel.columns();
-    to.axes = kernel.axes_of_columns();
+    to.axes = axes_of_columns(space, to.columns);
     for (const auto& c : to.columns) to.ascending.push_back(std::is_sorted(c.values.begin(), c.values.end()));
     to.ranges = std::make_unique<Ranges>(to.compiled->tape);
   }

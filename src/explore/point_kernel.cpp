@@ -42,9 +42,25 @@ std::vector<const Expression*> Compiled::all() const {
   return out;
 }
 
-void Compiled::record(const Subject& subject, std::span<const Space::Column> columns) {
+std::vector<std::size_t> axes_of_columns(const Space& space, std::span<const Space::Column> columns) {
+  // Columns of one coupled axis share its stride; so do axes of one row and their neighbour, which the rows tell apart.
+  std::vector<std::size_t> out;
+  for (const auto& c : columns) {
+    std::uint64_t stride = space.inner();
+    for (std::size_t i = space.structural_axes(); i < space.axes().size(); ++i) {
+      stride /= space.axes()[i].size();
+      if (stride != c.stride || space.axes()[i].size() != c.values.size()) continue;
+      out.push_back(i - space.structural_axes());
+      break;
+    }
+  }
+  return out;
+}
+
+void Compiled::record(const Subject& subject, const Space& space) {
   const LawEntry& law = subject.entry;
   if (!law.is_law()) return;
+  const auto columns = space.columns(subject);
   const auto expressions = all();
   const Tape whole = record_tape(columns.size(), [&](std::span<const Recorded> in) {
     std::vector<Recorded> slots(subject.point.begin(), subject.point.end());
@@ -63,6 +79,12 @@ void Compiled::record(const Subject& subject, std::span<const Space::Column> col
   }
   tape = reduced(whole, {.box = box});
   program.emplace(tape);
+  std::vector<std::size_t> sizes;
+  for (std::size_t a = space.structural_axes(); a < space.axes().size(); ++a) sizes.push_back(space.axes()[a].size());
+  const auto axes = axes_of_columns(space, columns);
+  std::vector<GridInput> inputs;
+  for (std::size_t k = 0; k < columns.size(); ++k) inputs.push_back({axes[k], columns[k].values});
+  grid.emplace(tape, std::move(sizes), std::move(inputs));
 }
 
 PointKernel::PointKernel(const Space& space, const Question& question) : space_(space), question_(question) {}
@@ -72,7 +94,7 @@ std::string PointKernel::bind(std::uint64_t outer) {
   try {
     subject = std::make_shared<const Subject>(space_.bind(outer));
     auto compiled = std::make_shared<Compiled>(question_, subject->entry);
-    compiled->record(*subject, space_.columns(*subject));
+    compiled->record(*subject, space_);
     use(std::move(subject), std::move(compiled));
     return {};
   } catch (const Error& error) {
@@ -96,6 +118,7 @@ void PointKernel::use(std::shared_ptr<const Subject> subject, std::shared_ptr<co
   for (std::size_t i = 0; i < n_out; ++i) out_[i] = buffer_.data() + (n_in + i) * kStride;
   objectives_.resize(compiled_->objectives.size());
   if (compiled_->program) workspace_.emplace(*compiled_->program);
+  if (compiled_->grid) grid_workspace_.emplace(*compiled_->grid);
 }
 
 void PointKernel::fill(const Space::Column& c, double& filled, double* to, std::uint64_t at, std::size_t points) {
@@ -132,6 +155,12 @@ void PointKernel::fill(const Space::Column& c, double& filled, double* to, std::
 }
 
 void PointKernel::run(std::uint64_t at, std::size_t points) {
+  if (compiled_->grid) {
+    points_ = points;
+    failures_.clear();
+    compiled_->grid->run(at, points, out_.data(), *grid_workspace_);
+    return;
+  }
   for (std::size_t k = 0; k < columns_.size(); ++k) fill(columns_[k], filled_[k], buffer_.data() + k * kStride, at, points);
   evaluate(points);
 }
@@ -159,21 +188,6 @@ void PointKernel::run(std::span<const std::uint32_t> low, std::span<const std::u
     filled_[k] = kVaries;
   }
   evaluate(points);
-}
-
-std::vector<std::size_t> PointKernel::axes_of_columns() const {
-  // Columns of one coupled axis share its stride; so do axes of one row and their neighbour, which the rows tell apart.
-  std::vector<std::size_t> out;
-  for (const auto& c : columns_) {
-    std::uint64_t stride = space_.inner();
-    for (std::size_t i = space_.structural_axes(); i < space_.axes().size(); ++i) {
-      stride /= space_.axes()[i].size();
-      if (stride != c.stride || space_.axes()[i].size() != c.values.size()) continue;
-      out.push_back(i - space_.structural_axes());
-      break;
-    }
-  }
-  return out;
 }
 
 void PointKernel::evaluate(std::size_t points) {

@@ -216,7 +216,7 @@ SensitivityReport sensitivity(const Subject& subject, std::string_view result, c
   for (const auto& name : options.inputs) wanted.push_back(subject.input(name));
   if (wanted.empty())
     for (std::size_t i = 0; i < subject.point.size(); ++i) wanted.push_back(i);
-  const Gradient g = gradient(subject.entry, subject.point, wanted);
+  const Gradient g = gradient(subject.entry, subject.point, wanted, {&out, 1});
   const FieldInfo& field = subject.entry.results[out];
   SensitivityReport r{.subject = subject.title, .result = field.name, .meaning = field.meaning, .unit = field.unit,
                       .exps = field.exps, .value = g.values[out], .step = options.step, .method = g.method, .levers = {},

@@ -320,7 +320,7 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
   for (const auto& u : figures) inputs.push_back(u.input);
   std::vector<std::size_t> dimensions(k);
   std::iota(dimensions.begin(), dimensions.end(), std::size_t{0});
-  const Gradient g = gradient(subject.entry, subject.point, inputs);
+  const Gradient g = gradient(subject.entry, subject.point, inputs, wanted);
   const Draws d = draws_of(subject, figures, dimensions, k, q);
   const auto fa = evaluate(subject, figures, pointers(d.a), n), fb = evaluate(subject, figures, pointers(d.b), n);
   std::vector<std::vector<std::vector<double>>> mixed;

@@ -8,7 +8,7 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr std::size_t kStride = kBlock + 8;
+constexpr std::size_t kStride = kSlotStride;
 
 // Function objects instead of lambdas: a lambda would be a function of another target, and g++ does not inline that into
 // the clones.
@@ -23,6 +23,7 @@ struct LessEqual { double operator()(double a, double b) const { return a <= b ?
 struct Equal { double operator()(double a, double b) const { return a == b ? 1.0 : 0.0; } };
 struct NotEqual { double operator()(double a, double b) const { return a != b ? 1.0 : 0.0; } };
 struct Power { double operator()(double a, double b) const { return std::pow(a, b); } };
+struct Quadrature { double operator()(double a, double b) const { return std::sqrt(a * a + b * b); } };
 struct Negate { double operator()(double a) const { return -a; } };
 struct Abs { double operator()(double a) const { return std::fabs(a); } };
 struct Ceil { double operator()(double a) const { return std::ceil(a); } };
@@ -92,10 +93,70 @@ inline void choose(const ColumnStep& s, double* slots, const double* scalars) {
   }
 }
 
+/// Whether the size of every number lies between these.
+inline bool all_within(const double* x, double least, double most) {
+  std::uint64_t outside = 0;
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    const double size = std::fabs(x[i]);
+    outside |= size >= least && size <= most ? std::uint64_t{0} : std::uint64_t{1};
+  }
+  return outside == 0;
+}
+inline bool zero_or_within(const double* x, double least, double most) {
+  std::uint64_t outside = 0;
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    const double size = std::fabs(x[i]);
+    outside |= (size >= least && size <= most) || size == 0 ? std::uint64_t{0} : std::uint64_t{1};
+  }
+  return outside == 0;
+}
+/// a / b from q = a r with r = 1 / b correctly rounded: what is left of `a` is exact, and after the second correction the
+/// quotient is rounded as a division rounds it (markstein1990, theorem 5).
+inline double corrected(double a, double b, double r) {
+  const double q = a * r, first = __builtin_fma(__builtin_fma(-q, b, a), r, q);
+  return __builtin_fma(__builtin_fma(-first, b, a), r, first);
+}
+inline void reciprocal(double* to, const double* a) {
+  to[kBlock] = all_within(a, kLeastDivisor, kMostDivisor) ? 1.0 : 0.0;
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < kBlock; ++i) to[i] = 1.0 / a[i];
+}
+inline void divide(const ColumnStep& s, double* slots, const double* scalars) {
+  // A dividend of such a size has a quotient, and a rest, that are normal numbers.
+  constexpr double least = 1e-200, most = 1e200;
+  double* const to = slots + s.to * kStride;
+  const double* const a = slots + s.a * kStride;
+  if ((s.scalars & 4u) != 0) {
+    const double b = scalars[s.b], r = scalars[s.c];
+    if (!zero_or_within(a, least, most)) return two({.op = s.op, .scalars = 2, .to = s.to, .a = s.a, .b = s.b}, slots, scalars, Divide{});
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < kBlock; ++i) to[i] = corrected(a[i], b, r);
+    return;
+  }
+  const double* const b = slots + s.b * kStride;
+  const double* const r = slots + s.c * kStride;
+  const bool scalar = (s.scalars & 1u) != 0;
+  const double x = scalar ? scalars[s.a] : 0.0;
+  if (r[kBlock] == 0 || (scalar ? !(x == 0 || (std::fabs(x) >= least && std::fabs(x) <= most)) : !zero_or_within(a, least, most))) {
+    two(s, slots, scalars, Divide{});
+  } else if (scalar) {
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < kBlock; ++i) to[i] = corrected(x, b[i], r[i]);
+  } else {
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < kBlock; ++i) to[i] = corrected(a[i], b[i], r[i]);
+  }
+}
+
 MLSYSIM_KERNEL void run_all(const ColumnStep* steps, std::size_t count, double* slots, const double* scalars) {
   for (const ColumnStep* s = steps; s != steps + count; ++s) {
     double* const to = slots + s->to * kStride;
     const double* const a = slots + s->a * kStride;
+    if (s->way != ColumnWay::plain) {
+      if (s->way == ColumnWay::reciprocal) reciprocal(to, a);
+      else divide(*s, slots, scalars);
+      continue;
+    }
     switch (s->op) {
       case TapeOp::input:
       case TapeOp::constant:
@@ -118,6 +179,7 @@ MLSYSIM_KERNEL void run_all(const ColumnStep* steps, std::size_t count, double* 
       case TapeOp::max:
       case TapeOp::either: two(*s, slots, scalars, Max{}); break;
       case TapeOp::pow: two(*s, slots, scalars, Power{}); break;
+      case TapeOp::quadrature: two(*s, slots, scalars, Quadrature{}); break;
       case TapeOp::less: two(*s, slots, scalars, Less{}); break;
       case TapeOp::less_equal: two(*s, slots, scalars, LessEqual{}); break;
       case TapeOp::equal: two(*s, slots, scalars, Equal{}); break;
@@ -128,6 +190,18 @@ MLSYSIM_KERNEL void run_all(const ColumnStep* steps, std::size_t count, double* 
 }
 
 }  // namespace
+
+bool corrects_divisions() {
+#if defined(MLSYSIM_PLAIN_KERNELS) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;
+#elif defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+  return __builtin_cpu_supports("x86-64-v3") != 0;
+#elif defined(__FP_FAST_FMA)
+  return true;
+#else
+  return false;
+#endif
+}
 
 void run_columns(std::span<const ColumnStep> steps, double* slots, const double* scalars) {
   run_all(steps.data(), steps.size(), slots, scalars);

@@ -1,6 +1,7 @@
 #include <mlsysim/tape/columns.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 namespace mlsysim {
@@ -9,8 +10,7 @@ using detail::ColumnStep;
 
 namespace {
 
-/// Doubles from one slot to the next: more than a block, or slots 4 KiB apart evict each other.
-constexpr std::size_t kStride = kBlock + 8;
+constexpr std::size_t kStride = detail::kSlotStride;
 
 /// Gives out slots, the one that was freed last first, because it is still in the nearest cache.
 class Slots {
@@ -31,6 +31,12 @@ class Slots {
   std::size_t count_ = 0;
 };
 
+bool is_power_of_two(double x) {
+  int exponent = 0;
+  return std::fabs(std::frexp(x, &exponent)) == 0.5;
+}
+bool fits_divisor(double x) { return std::fabs(x) >= detail::kLeastDivisor && std::fabs(x) <= detail::kMostDivisor; }
+
 }  // namespace
 
 ColumnProgram::ColumnProgram(Tape tape) : tape_(std::move(tape)) {
@@ -44,6 +50,15 @@ ColumnProgram::ColumnProgram(Tape tape) : tape_(std::move(tape)) {
   std::vector<std::uint8_t> used(size, 0);
   for (std::size_t n = 0; n < size; ++n) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { last[o] = n, used[o] = 1; });
   for (const auto o : r.outputs) last[o] = size, used[o] = 1;
+  // Columns that divide several others. Their reciprocals live as long as the last division.
+  struct Divisor {
+    std::size_t count = 0, last = 0;
+    std::uint32_t slot = kNoSlot;
+  };
+  std::vector<Divisor> divisors(size);
+  const bool corrects = detail::corrects_divisions();
+  for (std::size_t n = 0; corrects && n < size; ++n)
+    if (const TapeNode& node = r.nodes[n]; node.op == TapeOp::divide) ++divisors[node.b].count, divisors[node.b].last = n;
   Slots slots;
   for (std::size_t n = 0; n < size; ++n) {
     const TapeNode& node = r.nodes[n];
@@ -54,6 +69,11 @@ ColumnProgram::ColumnProgram(Tape tape) : tape_(std::move(tape)) {
       continue;
     }
     if (node.op == TapeOp::input && used[n] == 0) continue;
+    const bool shared = node.op == TapeOp::divide && divisors[node.b].count > 1 && r.nodes[node.b].op != TapeOp::constant;
+    if (Divisor& d = divisors[node.b]; shared && d.slot == kNoSlot) {
+      d.slot = slots.take();
+      steps_.push_back({.op = node.op, .way = detail::ColumnWay::reciprocal, .to = d.slot, .a = slot_[node.b]});
+    }
     // Operands that end here give their slots to the result.
     for_each_operand(r, node, [&](std::uint32_t o) {
       if (last[o] != n || is_scalar_[o] != 0) return;
@@ -61,11 +81,12 @@ ColumnProgram::ColumnProgram(Tape tape) : tape_(std::move(tape)) {
       last[o] = size + 1;  // once, however often it is an operand
     });
     slot_[n] = slots.take();
+    if (shared && divisors[node.b].last == n) slots.give_back(divisors[node.b].slot);
     if (node.op == TapeOp::input) {
       input_slot_[node.a] = slot_[n];
       continue;
     }
-    ColumnStep step{.op = node.op, .scalars = 0, .to = slot_[n]};
+    ColumnStep step{.op = node.op, .to = slot_[n]};
     if (node.op == TapeOp::loop) {
       // A loop reads its operands while it writes, so its slot must be none of theirs.
       breaks_.push_back(steps_.size());
@@ -79,9 +100,32 @@ ColumnProgram::ColumnProgram(Tape tape) : tape_(std::move(tape)) {
     step.a = operand(node.a, 1);
     if (operands_of(node.op) > 1) step.b = operand(node.b, 2);
     if (operands_of(node.op) > 2) step.c = operand(node.c, 4);
+    if (shared) {
+      step.way = detail::ColumnWay::corrected;
+      step.c = divisors[node.b].slot;
+    } else if (node.op == TapeOp::divide && (step.scalars & 2u) != 0) {
+      divide_by_scalar(step, corrects);
+    }
     steps_.push_back(step);
   }
   slots_ = slots.count();
+}
+
+void ColumnProgram::divide_by_scalar(ColumnStep& step, bool corrects) {
+  const double divisor = scalars_[step.b];
+  if (!fits_divisor(divisor)) return;
+  const auto reciprocal = static_cast<std::uint32_t>(scalars_.size());
+  if (is_power_of_two(divisor)) {
+    step.op = TapeOp::multiply;
+    step.b = reciprocal;
+  } else if (corrects) {
+    step.way = detail::ColumnWay::corrected;
+    step.scalars |= 4u;
+    step.c = reciprocal;
+  } else {
+    return;
+  }
+  scalars_.push_back(1.0 / divisor);
 }
 
 ColumnProgram::Workspace::Workspace(const ColumnProgram& program)
@@ -92,15 +136,12 @@ ColumnProgram::Workspace::Workspace(const ColumnProgram& program)
   base_ = static_cast<double*>(std::align(64, program.slots_ * kStride * sizeof(double), at, room));
 }
 
-void ColumnProgram::run_block(const double* const* in, double* const* out, std::size_t at, std::size_t points, Workspace& w) const {
+double* ColumnProgram::input(std::size_t i, Workspace& w) const {
+  return input_slot_[i] == kNoSlot ? nullptr : w.base_ + input_slot_[i] * kStride;
+}
+
+void ColumnProgram::run_filled(double* const* out, std::size_t points, Workspace& w) const {
   const Recording& r = tape_.recording();
-  for (std::size_t i = 0; i < input_slot_.size(); ++i) {
-    if (input_slot_[i] == kNoSlot) continue;
-    double* const to = w.base_ + input_slot_[i] * kStride;
-    std::copy_n(in[i] + at, points, to);
-    // Lanes without a point compute what the last point computes.
-    std::fill(to + points, to + kBlock, in[i][at + points - 1]);
-  }
   std::size_t done = 0;
   for (std::size_t k = 0; k <= breaks_.size(); ++k) {
     const std::size_t end = k < breaks_.size() ? breaks_[k] : steps_.size();
@@ -123,13 +164,25 @@ void ColumnProgram::run_block(const double* const* in, double* const* out, std::
   }
   for (std::size_t i = 0; i < r.outputs.size(); ++i) {
     const std::uint32_t n = r.outputs[i];
-    if (is_scalar_[n] != 0) std::fill_n(out[i] + at, points, scalars_[slot_[n]]);
-    else std::copy_n(w.base_ + slot_[n] * kStride, points, out[i] + at);
+    if (is_scalar_[n] != 0) std::fill_n(out[i], points, scalars_[slot_[n]]);
+    else std::copy_n(w.base_ + slot_[n] * kStride, points, out[i]);
   }
 }
 
 void ColumnProgram::run(const double* const* in, double* const* out, std::size_t points, Workspace& workspace) const {
-  for (std::size_t at = 0; at < points; at += kBlock) run_block(in, out, at, std::min(kBlock, points - at), workspace);
+  std::vector<double*> to(out, out + results());
+  for (std::size_t at = 0; at < points; at += kBlock) {
+    const std::size_t here = std::min(kBlock, points - at);
+    for (std::size_t i = 0; i < inputs(); ++i) {
+      double* const column = input(i, workspace);
+      if (column == nullptr) continue;
+      std::copy_n(in[i] + at, here, column);
+      // Lanes without a point compute what the last point computes.
+      std::fill(column + here, column + kBlock, in[i][at + here - 1]);
+    }
+    run_filled(to.data(), here, workspace);
+    for (double*& column : to) column += here;
+  }
 }
 
 }  // namespace mlsysim

@@ -1,10 +1,12 @@
 #include <mlsysim/tape/gradient.hpp>
 
+#include <mlsysim/tape/slopes.hpp>
 #include <mlsysim/tape/tangents.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace mlsysim {
 namespace {
@@ -19,9 +21,7 @@ bool admissible(const FieldRange& range, double x) {
 /// A law at one point, and its tools.
 class Differ {
  public:
-  Differ(const LawEntry& law, std::span<const double> in) : law_(law), in_(in), values_(law(in)) {
-    if (law.is_law()) tape_ = reduced(law.tape(), {}), tangents_.emplace(tape_);
-  }
+  Differ(const LawEntry& law, std::span<const double> in) : law_(law), in_(in), values_(law(in)) {}
 
   [[nodiscard]] const std::vector<double>& values() const { return values_; }
 
@@ -75,6 +75,7 @@ class Differ {
  private:
   [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction, std::span<const double> at) {
     Run run{.inputs = inputs, .found = std::vector<Found>(law_.results.size())};
+    if (!tangents_) tangents_.emplace(law_.tape());
     tangents_->run(at, inputs, direction);
     for (std::size_t r = 0; r < run.found.size(); ++r) {
       Found& f = run.found[r];
@@ -99,7 +100,6 @@ class Differ {
   const LawEntry& law_;
   std::span<const double> in_;
   std::vector<double> values_;
-  Tape tape_;
   std::optional<Tangents> tangents_;
 };
 
@@ -131,7 +131,28 @@ std::vector<std::size_t> kinked_inputs(std::span<const Differ::Run> runs) {
   return out;
 }
 
-void exact_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t> wanted, Gradient& g) {
+/// Inputs that are rough for one of the results, and counts, whose slope is a change over a step.
+std::vector<std::size_t> smooth_gradient(const LawEntry& law, std::span<const std::size_t> wanted, std::span<const std::size_t> results,
+                                         Gradient& g) {
+  Slopes slopes(law.tape());
+  slopes.run(g.in);
+  std::vector<bool> rough(g.in.size());
+  for (const std::size_t r : results) {
+    slopes.reverse(r);
+    for (const std::size_t i : wanted) {
+      Sensitivity& s = g.entries[r * g.in.size() + i];
+      s.right = s.left = slopes.partial(i);
+      rough[i] = rough[i] || slopes.rough(i) || (law.inputs[i].integral && s.right != 0);
+    }
+  }
+  std::vector<std::size_t> out;
+  for (const std::size_t i : wanted)
+    if (rough[i]) out.push_back(i);
+  return out;
+}
+
+/// Slopes by these inputs, with both sides of kinks and the moves to the next steps.
+void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t> wanted, std::span<const std::size_t> results, Gradient& g) {
   const std::size_t n_in = g.in.size(), n_out = g.values.size();
   const auto runs_of = [&](std::span<const std::size_t> inputs, double direction) {
     std::vector<Differ::Run> runs;
@@ -154,7 +175,7 @@ void exact_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t
     const FieldRange range = base_range(law.inputs[i]);
     std::vector<bool> steps(n_out);
     bool any = false;
-    for (std::size_t r = 0; r < n_out; ++r) {
+    for (const std::size_t r : results) {
       Sensitivity& s = g.entries[r * n_in + i];
       const Differ::Found& front = forward.found[r];
       const Differ::Found* const back = kink ? &backward->found[r] : nullptr;
@@ -195,21 +216,23 @@ struct OneSided {
 
 /// Central differences with the step that balances rounding and curvature; one-sided at the end of the range. A second,
 /// shorter step tells jumps from slopes.
-void numeric_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted, Gradient& g) {
-  const std::size_t n_out = g.values.size();
+void numeric_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted, std::span<const std::size_t> results,
+                      Gradient& g) {
+  std::vector<bool> asked(g.values.size());
+  for (const std::size_t r : results) asked[r] = true;
   for (const std::size_t i : wanted) {
     const FieldRange range = base_range(law.inputs[i]);
     const double x = g.in[i];
     if (law.inputs[i].integral || law.inputs[i].kind == ValueKind::flag) {
       const double to = law.inputs[i].kind == ValueKind::flag ? 1.0 - x : next_count(range, x);
-      set_steps(g, i, to, at.moved(i, to), std::vector<bool>(n_out, true));
+      set_steps(g, i, to, at.moved(i, to), asked);
       continue;
     }
     const double h = 6.0554544523933429e-06 * (x != 0 ? std::fabs(x) : 1.0);  // cube root of the machine epsilon
     const bool right = admissible(range, x + h), left = admissible(range, x - h);
     const auto above = right ? at.moved(i, x + h) : g.values, below = left ? at.moved(i, x - h) : g.values;
     const auto just_above = right ? at.moved(i, x + 0.125 * h) : g.values, just_below = left ? at.moved(i, x - 0.125 * h) : g.values;
-    for (std::size_t r = 0; r < n_out; ++r) {
+    for (const std::size_t r : results) {
       Sensitivity& s = g.entries[r * g.in.size() + i];
       const double here = g.values[r];
       const OneSided up{above[r] - here, just_above[r] - here, h}, down{here - below[r], here - just_below[r], h};
@@ -241,23 +264,24 @@ std::optional<double> Gradient::elasticity(std::size_t result, std::size_t input
   return *slope * in[input] / values[result];
 }
 
-Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted) {
+Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted, std::span<const std::size_t> results) {
   check_inputs(law, in);
-  std::vector<std::size_t> all;
-  if (wanted.empty()) {
-    for (std::size_t i = 0; i < in.size(); ++i) all.push_back(i);
-    wanted = all;
-  }
+  std::vector<std::size_t> all(std::max(in.size(), law.results.size()));
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (wanted.empty()) wanted = std::span(all).first(in.size());
+  if (results.empty()) results = std::span(all).first(law.results.size());
   Differ at(law, in);
   Gradient g;
   g.method = law.is_law() ? Method::exact : Method::central_differences;
   g.in.assign(in.begin(), in.end());
   g.values = at.values();
   g.entries.resize(g.in.size() * g.values.size());
-  if (law.is_law())
-    exact_gradient(law, at, wanted, g);
-  else
-    numeric_gradient(law, at, wanted, g);
+  if (law.is_law()) {
+    const auto rough = smooth_gradient(law, wanted, results, g);
+    if (!rough.empty()) rough_gradient(law, at, rough, results, g);
+  } else {
+    numeric_gradient(law, at, wanted, results, g);
+  }
   return g;
 }
 

@@ -103,6 +103,8 @@ class Writer {
     if (op == "sqrt") return {fmt::format("\\sqrt{{{}}}", at(n, 0).latex), Binds::atom};
     if (op == "pow")
       return {fmt::format("{}^{{{}}}", wrapped(at(n, 0), Binds::atom), at(n, 1).latex), Binds::power};
+    if (op == "quadrature")
+      return {fmt::format("\\sqrt{{{}^2 + {}^2}}", wrapped(at(n, 0), Binds::atom), wrapped(at(n, 1), Binds::atom)), Binds::atom};
     if (op == "log") return call("\\ln");
     if (op == "log2") return call("\\log_2");
     if (op == "exp") return {fmt::format("e^{{{}}}", at(n, 0).latex), Binds::power};

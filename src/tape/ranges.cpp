@@ -58,6 +58,7 @@ Interval range_of(const Recording& r, const TapeNode& node, std::span<const Inte
     case TapeOp::min: return min(a(), b());
     case TapeOp::max: return max(a(), b());
     case TapeOp::pow: return pow(a(), b());
+    case TapeOp::quadrature: return quadrature(a(), b());
     case TapeOp::less: return truth(a() < b());
     case TapeOp::less_equal: return truth(a() <= b());
     case TapeOp::equal: return truth(a() == b());
@@ -139,6 +140,15 @@ void partials_of(const Recording& r, std::size_t at, std::span<const Interval> r
       } else {
         give(node.a, Interval::whole()), give(node.b, Interval::whole());
       }
+      break;
+    }
+    case TapeOp::quadrature: {
+      // A side over the root of both, which is at most 1 in size.
+      const auto share = [&](const Interval& x) {
+        const Interval q = x / value;
+        return Interval(std::max(q.low, -1.0), std::min(q.high, 1.0));
+      };
+      give(node.a, share(a())), give(node.b, share(b()));
       break;
     }
     // A condition that flips is a jump: down where the left side rises, up where the right side does.

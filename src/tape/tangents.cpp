@@ -243,6 +243,18 @@ void Tangents::step(std::size_t n) {
       if (by_a) chain(n, node.a, 1.0 / b);
       if (by_b) chain(n, node.b, -v / b);
       break;
+    case TapeOp::quadrature:
+      if (v != 0) {
+        if (by_a) chain(n, node.a, a / v);
+        if (by_b) chain(n, node.b, b / v);
+        break;
+      }
+      // Both are zero: the tip of a cone.
+      for (int i = 0; i < kSeeds; ++i) {
+        row(n)[i] = quadrature(row(node.a)[i], row(node.b)[i]);
+        if (row(n)[i] != 0) marks_[n].kinks |= 1u << i;
+      }
+      break;
     case TapeOp::pow:
       if (by_a) chain(n, node.a, a != 0 ? b * v / a : b * std::pow(a, b - 1.0));
       if (by_b) chain(n, node.b, v == 0 ? 0.0 : v * std::log(a));

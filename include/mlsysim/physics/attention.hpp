@@ -179,7 +179,7 @@ struct AttentionTime {
     const Time<T> longest = (fixed + last * step) * present, shortest = (fixed + 0.5 * step) * present;
     const auto memory = named("memory", in.traffic / in.bandwidth);
     const Time<T> whole = max(all, longest), spread = max(all, shortest);
-    const Time<T> busy = min(detail::overlapped(whole, memory), detail::overlapped(spread, memory) + in.split);
+    const Time<T> busy = min(quadrature(whole, memory), quadrature(spread, memory) + in.split);
     return {.time = in.launch * present + busy, .compute = min(whole, spread + in.split), .memory = memory};
   }
 };

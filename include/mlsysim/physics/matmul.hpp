@@ -127,7 +127,8 @@ struct BurstRate {
 /// faster way:
 ///     time = launch + min(overlap(waves (k step + wave), memory), overlap(max(k tiles / units, split_depth) step
 ///            + wave, memory) + split)
-/// with step = 2 tile_m tile_n units / peak, memory = traffic / bandwidth, overlap(a, b) = sqrt(a^2 + b^2).
+/// with step = 2 tile_m tile_n units / peak, memory = traffic / bandwidth, overlap(a, b) = sqrt(a^2 + b^2): two sides of one
+/// kernel that overlap imperfectly, at most sqrt(2) times the larger one.
 /// peak and bandwidth are the sustained rates of the whole device. A product that vanishes (count 0) costs
 /// exactly 0, launch included. Ranges as for the composed laws.
 /// @cite nvidia2023matmul, sections "Tile Quantization" and "Wave Quantization"; osama2023streamk, section 4
@@ -183,7 +184,7 @@ struct MatmulTime {
     const auto memory = named("memory", in.traffic / in.bandwidth);
     const auto whole = named("whole", grid.waves * (in.k * step + in.wave));
     const auto spread = named("spread", max(T(in.k * grid.tiles / in.units), in.split_depth) * step + in.wave);
-    const Time<T> busy = min(detail::overlapped(whole, memory), detail::overlapped(spread, memory) + in.split);
+    const Time<T> busy = min(quadrature(whole, memory), quadrature(spread, memory) + in.split);
     return {.time = in.launch * min(in.count, T(1.0)) + busy,
             .compute = min(whole, spread + in.split),
             .memory = memory,

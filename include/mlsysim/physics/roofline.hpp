@@ -7,18 +7,6 @@
 
 namespace mlsysim {
 
-namespace detail {
-/// sqrt(a^2 + b^2): two sides of one kernel that overlap imperfectly. At most sqrt(2) times the larger one.
-/// Written as hi sqrt(1 + (lo / hi)^2), so that nothing overflows and 0 and 0 give 0 with finite derivatives.
-template <class T> [[nodiscard]] constexpr Time<T> overlapped(const Time<T>& a, const Time<T>& b) {
-  const Time<T> high = max(a, b);
-  // 1e-100 s is below any time; it keeps 0 / 0 away from a step that costs nothing.
-  const T part = min(a, b) / max(high, Time<T>(1e-100 * unit::s));
-  const T ratio = min(part, T(1.0));  // at most 1 anyway; says so to an interval
-  return high * sqrt(1.0 + ratio * ratio);
-}
-}  // namespace detail
-
 /// Time of a piece of work when arithmetic and memory traffic overlap fully [s].
 ///
 /// time = max(work / peak, traffic / bandwidth). One memory level, no start-up time, full overlap.
@@ -115,9 +103,8 @@ struct AttainableRate {
 ///
 /// time = (compute^4 + memory^4)^(1/4): at most 2^(1/4) = 1.189 times the roofline, reached where both sides
 /// are equal, and within 1 % of it once they differ by a factor of 2.3. The order 4 is fixed, so that two
-/// square roots replace a power. Written as hi * (1 + (lo / hi)^4)^(1/4), so that nothing overflows, and no
-/// time at all gives exactly 0 with finite derivatives. Ranges as for Roofline. The rounding is a convention
-/// of this library; the roofs are Williams'.
+/// square roots replace a power. Ranges as for Roofline. The rounding is a convention of this library; the roofs are
+/// Williams'.
 /// @cite williams2009roofline, section "The Roofline Model"
 struct SoftRoofline {
   static constexpr LawInfo info{"SoftRoofline", "time = ((work / peak)^4 + (traffic / bandwidth)^4)^(1/4)",
@@ -129,12 +116,7 @@ struct SoftRoofline {
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     const auto compute = named("compute", in.work / in.peak);
     const auto memory = named("memory", in.traffic / in.bandwidth);
-    const auto high = named("high", max(compute, memory));
-    // 1e-100 s is below any time; it keeps 0 / 0 away from a step that costs nothing.
-    const T part = min(compute, memory) / max(high, Time<T>(1e-100 * unit::s));
-    const T ratio = min(part, T(1.0));  // at most 1 anyway; says so to an interval
-    const T square = ratio * ratio;
-    return {.time = high * sqrt(sqrt(1.0 + square * square)), .compute = compute, .memory = memory};
+    return {.time = sqrt(quadrature(compute * compute, memory * memory)), .compute = compute, .memory = memory};
   }
 };
 

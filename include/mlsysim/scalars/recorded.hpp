@@ -65,6 +65,7 @@ struct Recorded {
   friend Recorded ceil_div(const Recorded& count, const Recorded& size) { return ceil(count / size); }
   friend Recorded sqrt(const Recorded& a) { return detail::record(TapeOp::sqrt, a); }
   friend Recorded pow(const Recorded& x, const Recorded& y) { return detail::record(TapeOp::pow, x, y); }
+  friend Recorded quadrature(const Recorded& a, const Recorded& b) { return detail::record(TapeOp::quadrature, a, b); }
   friend Recorded log(const Recorded& a) { return detail::record(TapeOp::log, a); }
   friend Recorded log2(const Recorded& a) { return detail::record(TapeOp::log2, a); }
   friend Recorded exp(const Recorded& a) { return detail::record(TapeOp::exp, a); }

@@ -12,7 +12,7 @@ namespace mlsysim {
 enum class TapeOp : std::uint8_t {
   input, constant, loop,                                          // leaves and loops
   negate, abs, ceil, floor, sqrt, log, log2, exp, negation,       // of one operand
-  add, subtract, multiply, divide, min, max, pow,                 // of two
+  add, subtract, multiply, divide, min, max, pow, quadrature,     // of two
   less, less_equal, equal, not_equal, both, either,               // of two, giving a condition
   select                                                          // of a condition and two
 };
@@ -28,14 +28,14 @@ inline constexpr std::size_t kTapeOps = static_cast<std::size_t>(TapeOp::select)
 [[nodiscard]] constexpr std::string_view name_of(TapeOp op) {
   constexpr std::string_view names[kTapeOps] = {
       "input", "constant", "loop", "negate",   "abs", "ceil", "floor", "sqrt", "log",        "log2",  "exp",       "negation", "add",
-      "subtract", "multiply", "divide", "min", "max", "pow",  "less",  "less_equal", "equal", "not_equal", "both",     "either", "select"};
+      "subtract", "multiply", "divide", "min", "max", "pow", "quadrature", "less",  "less_equal", "equal", "not_equal", "both",     "either", "select"};
   return names[static_cast<std::size_t>(op)];
 }
 
 /// Whether the operands may change places without changing a bit of the result.
 [[nodiscard]] constexpr bool commutes(TapeOp op) {
   return op == TapeOp::add || op == TapeOp::multiply || op == TapeOp::equal || op == TapeOp::not_equal ||
-         op == TapeOp::both || op == TapeOp::either;
+         op == TapeOp::both || op == TapeOp::either || op == TapeOp::quadrature;
 }
 [[nodiscard]] constexpr bool is_condition(TapeOp op) {
   return op == TapeOp::negation || (op >= TapeOp::less && op <= TapeOp::either);
@@ -63,6 +63,7 @@ inline constexpr std::size_t kTapeOps = static_cast<std::size_t>(TapeOp::select)
     case TapeOp::min: return b < a ? b : a;
     case TapeOp::max: return a < b ? b : a;
     case TapeOp::pow: return std::pow(a, b);
+    case TapeOp::quadrature: return std::sqrt(a * a + b * b);
     case TapeOp::less: return a < b ? 1.0 : 0.0;
     case TapeOp::less_equal: return a <= b ? 1.0 : 0.0;
     case TapeOp::equal: return a == b ? 1.0 : 0.0;

@@ -19,12 +19,29 @@ inline constexpr std::size_t kBlock = 64;
 
 namespace detail {
 
+/// How a step is computed. A division takes ten times as long as a product; by a number that divides several columns, or by
+/// a constant, it is done with a reciprocal and two corrections, which give the same bits (markstein1990).
+enum class ColumnWay : std::uint8_t {
+  plain,       ///< as its operation says
+  reciprocal,  ///< to = 1 / a
+  corrected    ///< to = a / b with c = 1 / b
+};
+
 /// One operation of a compiled tape: an operand is a slot, or a scalar where its bit in `scalars` is set.
 struct ColumnStep {
   TapeOp op = TapeOp::constant;
+  ColumnWay way = ColumnWay::plain;
   std::uint8_t scalars = 0;
   std::uint32_t to = 0, a = 0, b = 0, c = 0;
 };
+
+/// Whether this machine multiplies and adds with one rounding, without which a corrected division is slower than a plain one.
+[[nodiscard]] bool corrects_divisions();
+/// Doubles from one slot to the next: more than a block, or slots 4 KiB apart evict each other. The first one behind the
+/// block of a reciprocal says whether every divisor was of a size that may be corrected.
+inline constexpr std::size_t kSlotStride = kBlock + 8;
+/// Sizes between which a divisor must be, for that no step of a corrected division leaves the normal numbers.
+inline constexpr double kLeastDivisor = 1e-50, kMostDivisor = 1e50;
 
 /// Runs steps over a block; one copy for each instruction set.
 void run_columns(std::span<const ColumnStep> steps, double* slots, const double* scalars);
@@ -53,8 +70,14 @@ class ColumnProgram {
   /// `points` points from columns `in` into columns `out`; any number of them.
   void run(const double* const* in, double* const* out, std::size_t points, Workspace& workspace) const;
 
+  /// Where the block of an input is to be written before `run_filled`: kBlock numbers, with room for seven more behind them.
+  /// Null where nothing hangs on the input. It is to be written anew for every block.
+  [[nodiscard]] double* input(std::size_t i, Workspace& workspace) const;
+  /// The first `points` points of a block whose inputs are written.
+  void run_filled(double* const* out, std::size_t points, Workspace& workspace) const;
+
  private:
-  void run_block(const double* const* in, double* const* out, std::size_t at, std::size_t points, Workspace& workspace) const;
+  void divide_by_scalar(detail::ColumnStep& step, bool corrects);
 
   Tape tape_;
   std::vector<detail::ColumnStep> steps_;

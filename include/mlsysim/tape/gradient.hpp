@@ -52,7 +52,9 @@ struct Gradient {
 
 /// Derivatives at a point that is within the ranges of the law.
 /// @param wanted indices of inputs; the entries of the others stay zero. All by default
+/// @param results indices of results; the entries of the others stay zero. All by default: one sweep backwards for each
 /// @throws InputError, DomainError for inputs that are not admissible
-[[nodiscard]] Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted = {});
+[[nodiscard]] Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted = {},
+                                std::span<const std::size_t> results = {});
 
 }  // namespace mlsysim

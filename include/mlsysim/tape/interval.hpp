@@ -153,6 +153,10 @@ struct Interval {
     const Interval size = abs(x);
     return raw(std::pow(size.low, y.low), std::pow(size.high, y.low));
   }
+  friend Interval quadrature(const Interval& a, const Interval& b) {
+    const Interval x = abs(a), y = abs(b);
+    return raw(mlsysim::quadrature(x.low, y.low), mlsysim::quadrature(x.high, y.high));
+  }
   friend constexpr Interval named(std::string_view, const Interval& x) { return x; }
   /// The smallest range that holds both.
   friend constexpr Interval hull(const Interval& a, const Interval& b) {

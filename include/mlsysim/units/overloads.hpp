@@ -2,8 +2,7 @@
 /// The closed overload set of a law, for `double`: by value, never by reference.
 ///
 /// `std::max` returns a reference, and on a wrapper type GCC 12 then never vectorises the loop around it. The
-/// other scalars (Batch, Interval, Dual, Traced) bring the same names in their own headers; a law calls them
-/// unqualified.
+/// other scalar, `Recorded`, brings the same names in its own header; a law calls them unqualified.
 
 #include <cmath>
 #include <string_view>
@@ -17,7 +16,7 @@ inline constexpr bool is_scalar_v = false;
 template <>
 inline constexpr bool is_scalar_v<double> = true;
 
-/// A scalar of a law: double, Batch, Interval, Dual or Traced.
+/// A scalar of a law: double or Recorded.
 template <class T>
 concept Scalar = is_scalar_v<std::remove_cvref_t<T>>;
 
@@ -66,7 +65,10 @@ using std::sqrt;
 /// Number of blocks of `size` that cover `count`.
 [[nodiscard]] inline double ceil_div(double count, double size) { return std::ceil(count / size); }
 
-/// Names an intermediate for the derivation; the identity on every scalar but Traced.
+/// sqrt(a^2 + b^2), without the scaling of `std::hypot`: for sizes below 1e154, which is every time and every rate.
+[[nodiscard]] inline double quadrature(double a, double b) { return std::sqrt(a * a + b * b); }
+
+/// Names an intermediate for the derivation; the identity on every scalar but Recorded.
 [[nodiscard]] constexpr double named(std::string_view, double x) { return x; }
 
 }  // namespace mlsysim

@@ -144,6 +144,11 @@ constexpr auto sqrt(Quantity<D, T> x) {
   static_assert(D::exps.even(), "sqrt of a quantity needs even exponents: multiply or divide first");
   return detail::of<D::exps.half(), T>::make(sqrt(x.base()));
 }
+/// sqrt(a^2 + b^2).
+template <class D, class T>
+constexpr Quantity<D, T> quadrature(Quantity<D, T> a, std::type_identity_t<Quantity<D, T>> b) {
+  return Quantity<D, T>::from_base(quadrature(a.base(), b.base()));
+}
 template <class D, class T>
 constexpr Quantity<D, T> named(std::string_view name, Quantity<D, T> x) {
   return Quantity<D, T>::from_base(named(name, x.base()));

@@ -5,6 +5,7 @@
 
 #include <mlsysim/explore/explore.hpp>
 #include <mlsysim/tape/columns.hpp>
+#include <mlsysim/tape/grid.hpp>
 
 #include <array>
 #include <optional>
@@ -22,12 +23,13 @@ struct Compiled {
   std::vector<ConstraintExpression> constraints;
   std::optional<Expression> histogram;
   Tape tape;                             ///< inputs: the columns; results: as `sides()` counts them
-  std::optional<ColumnProgram> program;
+  std::optional<ColumnProgram> program;  ///< of points anywhere
+  std::optional<GridProgram> grid;       ///< of points in their order
 
   Compiled() = default;
   Compiled(const Question& question, const LawEntry& entry);
-  /// Records the tape of a law for these columns.
-  void record(const Subject& subject, std::span<const Space::Column> columns);
+  /// Records the tape of a law for the columns of a space.
+  void record(const Subject& subject, const Space& space);
 
   // Where the value of each expression stands.
   [[nodiscard]] std::size_t shown_at(std::size_t k) const { return k; }
@@ -39,6 +41,8 @@ struct Compiled {
   /// All expressions in that order.
   [[nodiscard]] std::vector<const Expression*> all() const;
 };
+/// The place of each column's axis among the axes over numbers.
+[[nodiscard]] std::vector<std::size_t> axes_of_columns(const Space& space, std::span<const Space::Column> columns);
 /// Texts of all constraints, implicit ones first.
 [[nodiscard]] std::vector<std::string> constraint_texts(const Question& question, const LawEntry& entry);
 
@@ -64,8 +68,6 @@ class PointKernel {
   [[nodiscard]] const Subject& subject() const { return *subject_; }
   [[nodiscard]] const Compiled& compiled() const { return *compiled_; }
   [[nodiscard]] const std::vector<Space::Column>& columns() const { return columns_; }
-  /// The place of each column's axis among the axes over numbers.
-  [[nodiscard]] std::vector<std::size_t> axes_of_columns() const;
   /// Marks points that miss a constraint or hold no number; see MissWord.
   [[nodiscard]] const MissWord* misses();
   /// Values over the block of an expression that the question shows, of the two sides of a constraint, of an objective as it is
@@ -98,6 +100,7 @@ class PointKernel {
   std::shared_ptr<const Compiled> compiled_;
   std::vector<Space::Column> columns_;
   std::optional<ColumnProgram::Workspace> workspace_;
+  std::optional<GridProgram::Workspace> grid_workspace_;
   std::vector<double> buffer_;
   std::vector<const double*> in_;   ///< by column
   std::vector<double*> out_;        ///< by expression

@@ -42,7 +42,7 @@ template <class T>
 T everything(const T& x, const T& y) {
   const T a = x * y + x / y - y;
   const T b = max(a, x) + min(a, y) + abs(x - y) + clamp(x, T(0.5), T(2.0));
-  const T c = ceil(x) + floor(y) + ceil_div(x, y) + sqrt(x + y);
+  const T c = ceil(x) + floor(y) + ceil_div(x, y) + sqrt(x + y) + quadrature(x, y);
   const T d = pow(x, y * 0.1) + log(y) + log2(x + 1.0) + exp(-y);
   const T e = select(x > y, a, b) + select(x <= y && !(y < 1.0), T(1.0), c) + select(x == y || x != 3.0, c, d);
   return sum(a, b, c, d, e) + repeat(ceil(y), T(1.0), [&](const T& s, const T& k) { return s * 0.5 + x + k; });
@@ -161,4 +161,46 @@ TEST_CASE("a workspace serves again, for other points", "[tape]") {
   CHECK(bits(again[0]) != bits(first[0]));
   run_at(1, again);
   for (std::size_t r = 0; r < program.results(); ++r) CHECK(bits(again[r * kBlock]) == bits(first[r * kBlock]));
+}
+
+TEST_CASE("a division by what divides several columns, or by a constant, is rounded as a division", "[tape]") {
+  // Dividends and divisors whose quotients lie next to the middle between two numbers are the hard ones; bits at random meet
+  // them, and sizes at the ends leave the range in which a division may be corrected.
+  const double divisors[] = {3.0, 0.1, 1.0 - 0x1p-53, 1.0 + 0x1p-52, 8.0, 989e12, 3.35e12, 1e-60, 1e60, -7.0};
+  const ColumnProgram program(record_tape(3, [&](std::span<const Recorded> in) {
+    std::vector<Recorded> out{in[0] / in[2], in[1] / in[2], 5.0 / in[2], 1e-250 / in[2]};
+    for (const double d : divisors) out.push_back(in[0] / d);
+    return out;
+  }));
+  std::uint64_t state = 1;
+  const auto random = [&](double most) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const double mantissa = 1.0 + static_cast<double>(state >> 11) * 0x1p-53;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return std::ldexp(mantissa, static_cast<int>((static_cast<double>(state >> 40) * 0x1p-24 - 0.5) * most));
+  };
+  const double special[] = {0.0, 1e-310, 1e300, -0.0, INFINITY, 4e-300};
+  std::vector<std::vector<double>> in(3);
+  for (std::size_t p = 0; p < 200 * kBlock; ++p) {
+    // Blocks of harmless sizes, blocks of wild ones, and blocks with a special number or two.
+    const double most = p / kBlock % 4 == 3 ? 1800 : 60;
+    for (auto& column : in) column.push_back(random(most));
+    if (p / kBlock % 4 == 1 && p % 50 == 0) in[p / 50 % 3].back() = special[p / 50 % 6];
+    if (p / kBlock % 4 == 2) in[2].back() = 2.0 - 0x1p-52 * static_cast<double>(p % 7);
+  }
+  const auto out = run(program, in, in[0].size());
+  std::size_t wrong = 0;
+  for (std::size_t p = 0; p < in[0].size(); ++p) {
+    std::vector<double> expected{in[0][p] / in[2][p], in[1][p] / in[2][p], 5.0 / in[2][p], 1e-250 / in[2][p]};
+    for (const double d : divisors) expected.push_back(in[0][p] / d);
+    for (std::size_t r = 0; r < expected.size(); ++r) {
+      const bool same = bits(out[r][p]) == bits(expected[r]) || (out[r][p] == 0 && expected[r] == 0) || (std::isnan(out[r][p]) && std::isnan(expected[r]));
+      wrong += same ? 0 : 1;
+      if (!same && wrong < 5) {
+        CAPTURE(p, r, in[0][p], in[1][p], in[2][p], out[r][p], expected[r]);
+        FAIL_CHECK("a quotient is rounded otherwise");
+      }
+    }
+  }
+  CHECK(wrong == 0);
 }

@@ -1,0 +1,84 @@
+#pragma once
+/// A tape over a grid of points: what hangs on few axes is computed once a row of these, not once a point.
+///
+/// A grid is the product of axes; its points are counted with the last axis fastest. Every node of the tape hangs on a run of
+/// neighbouring axes, from the first to the last whose inputs it is made from. Nodes of one run are a part, which has as many
+/// rows as its axes have together. Short parts become tables when the program is made; those that begin with the slowest axis
+/// are computed while the points come by, a block of rows at a time; all else is computed point by point. A part in which there
+/// is less to compute than to hand on is not worth a part: its nodes are computed where they are used.
+
+#include <mlsysim/tape/columns.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace mlsysim {
+
+/// What an input of the tape is along its axis.
+struct GridInput {
+  std::size_t axis = 0;
+  std::vector<double> values;  ///< one a row of the axis
+};
+
+/// A tape made ready for a grid. Immutable and safe on any thread; each thread has a workspace of its own.
+class GridProgram {
+ public:
+  /// @param sizes rows of each axis, slowest first, none 0; their product is below 2^63
+  /// @param inputs one per input of the tape
+  GridProgram(const Tape& tape, std::vector<std::size_t> sizes, std::vector<GridInput> inputs);
+
+  [[nodiscard]] std::size_t results() const { return results_; }
+  [[nodiscard]] std::uint64_t points() const { return points_; }
+  /// Operations, weighed by their time, that a point costs on average; for tests and reports.
+  [[nodiscard]] double work_per_point() const;
+
+  class Workspace {
+   public:
+    explicit Workspace(const GridProgram& program);
+
+   private:
+    friend class GridProgram;
+    struct Window {
+      std::vector<double> values;  ///< [outputs, kBlock]
+      std::uint64_t first = 0, rows = 0;
+    };
+    std::vector<ColumnProgram::Workspace> parts_;
+    std::vector<Window> windows_;
+    std::vector<double*> out_;
+  };
+
+  /// Results at points [at, at + points), each into its column of `out`.
+  void run(std::uint64_t at, std::size_t points, double* const* out, Workspace& workspace) const;
+
+ private:
+  /// Where an input of a part comes from.
+  struct Source {
+    std::uint32_t part = 0;    ///< kAxis: an input of the tape
+    std::uint32_t which = 0;   ///< input of the tape, or output of the part
+    std::uint64_t stride = 1;  ///< rows of the reader for one of the source
+    std::uint64_t rows = 1;    ///< after so many the source begins again
+  };
+  struct Part {
+    ColumnProgram program;
+    std::vector<Source> sources;
+    std::uint64_t rows = 1;
+    double weight = 0;
+    bool is_table = false;
+    std::vector<double> table;  ///< [outputs, rows]
+  };
+  class Plan;
+  static constexpr std::uint32_t kAxis = ~std::uint32_t{0};
+
+  /// Rows [row, row + rows) of a part into columns.
+  void run_part(std::size_t part, std::uint64_t row, std::size_t rows, double* const* out, Workspace& workspace) const;
+  /// Makes a window hold rows [row, last].
+  void reach(std::size_t part, std::uint64_t row, std::uint64_t last, Workspace& workspace) const;
+
+  std::vector<GridInput> inputs_;
+  std::vector<Part> parts_;  ///< each after those that it reads; the last one has the results
+  std::uint64_t points_ = 1;
+  std::size_t results_ = 0;
+};
+
+}  // namespace mlsysim

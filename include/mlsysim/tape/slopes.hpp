@@ -1,0 +1,47 @@
+#pragma once
+/// Derivatives of one result by every input at once: one sweep over the tape forwards with values, one backwards with slopes.
+///
+/// Where the slope of an input is not the whole truth (a tie of `min`, `max` or `select`, a ceil or floor on the way, a loop, a
+/// slope that is not finite) the input is `rough`: its slope is then a question for `Tangents`, which knows both sides.
+
+#include <mlsysim/tape/tape.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace mlsysim {
+
+/// Sweeps a tape; holds the workspace. The tape must outlive it. Not thread-safe.
+class Slopes {
+ public:
+  explicit Slopes(const Tape& tape);
+
+  /// Values at a point, which must live until the last `reverse`.
+  void run(std::span<const double> in);
+  [[nodiscard]] double value(std::size_t result) const { return values_[tape_->output(result)]; }
+
+  /// Slopes of one result by all inputs at the point of the last `run`.
+  void reverse(std::size_t result);
+  [[nodiscard]] double partial(std::size_t input) const { return partials_[input]; }
+  /// Whether the slope by this input says less than everything.
+  [[nodiscard]] bool rough(std::size_t input) const { return rough_inputs_[input] != 0; }
+
+ private:
+  /// What is known of a node on the way back, beside its adjoint.
+  enum Mark : std::uint8_t {
+    kRough = 1,  ///< behind it there is a tie, a step or a loop
+    kAsked = 2   ///< a condition that something hangs on
+  };
+  void pull(std::size_t n);
+  void pass(std::size_t n, std::uint32_t operand, double slope);
+  void roughen(std::uint32_t operand) { mark(operand, kRough); }
+  void ask(std::uint32_t condition) { mark(condition, kAsked); }
+  void mark(std::uint32_t node, Mark m) { marks_[node] = static_cast<std::uint8_t>(marks_[node] | m); }
+
+  const Tape* tape_;
+  std::vector<double> values_, adjoints_, partials_;
+  std::vector<std::uint8_t> marks_, rough_inputs_;
+};
+
+}  // namespace mlsysim
