@@ -47,7 +47,7 @@ BENCHMARK(scenario_point)->Arg(0)->Arg(1);
 /// from block to block.
 void scenario_batch(benchmark::State& state) {
   const auto s = subject(static_cast<int>(state.range(0)));
-  const std::size_t points = kBlock;
+  const std::size_t points = 64 * kBlock;
   std::vector<std::vector<double>> varied(3, std::vector<double>(points));
   std::vector<Column> in(s.point.begin(), s.point.end());
   const std::size_t length = s.input("seq_len");
@@ -60,7 +60,7 @@ void scenario_batch(benchmark::State& state) {
   double tokens = 1024;
   for (auto _ : state) {
     for (std::size_t p = 0; p < points; ++p) {
-      varied[0][p] = static_cast<double>(1u << p / 64);
+      varied[0][p] = static_cast<double>(1u << p / 64 % 4);
       varied[1][p] = 64.0 * (1.0 + static_cast<double>(p / 8 % 8));
       varied[2][p] = tokens + 16.0 * static_cast<double>(p % 8);
     }
@@ -74,7 +74,7 @@ BENCHMARK(scenario_batch)->Arg(0)->Arg(1);
 /// A sweep of what comes after the operators: points of a block share their plans.
 void scenario_shared(benchmark::State& state) {
   const auto s = subject(static_cast<int>(state.range(0)));
-  const std::size_t points = kBlock;
+  const std::size_t points = 64 * kBlock;
   std::vector<double> varied(points);
   for (std::size_t p = 0; p < points; ++p) varied[p] = static_cast<double>(p) / static_cast<double>(points);
   std::vector<Column> in(s.point.begin(), s.point.end());
@@ -87,13 +87,15 @@ void scenario_shared(benchmark::State& state) {
 }
 BENCHMARK(scenario_shared)->Arg(0)->Arg(1);
 
+/// All slopes of one result.
 void gradient_24(benchmark::State& state) {
   const auto s = subject(static_cast<int>(state.range(0)));
+  const std::size_t result = s.result(state.range(0) == 0 ? "ttft" : "step_latency");
   std::vector<std::size_t> wanted;
   for (std::size_t i = 0; i < s.point.size() && wanted.size() < 24; ++i)
     if (!s.entry.inputs[i].integral) wanted.push_back(i);
   for (auto _ : state) {
-    auto g = gradient(s.entry, s.point, wanted);
+    auto g = gradient(s.entry, s.point, wanted, {&result, 1});
     benchmark::DoNotOptimize(g);
   }
 }

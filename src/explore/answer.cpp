@@ -35,7 +35,8 @@ class Reader {
           if (std::find(warnings_.begin(), warnings_.end(), w) == warnings_.end()) warnings_.push_back(w);
       outer_ = outer;
     }
-    kernel_.run(index % space_.inner(), 1);
+    const std::uint64_t at = index % space_.inner();
+    kernel_.run({&at, 1});
     FoundPoint p{.index = index, .between = false, .labels = {}, .objectives = {}, .shown = {}};
     const auto rows = space_.rows_at(index);
     for (std::size_t a = 0; a < rows.size(); ++a) p.labels.push_back(space_.axes()[a].label(rows[a]));

@@ -4,18 +4,21 @@
 #include <mlsysim/units/error.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
 #include <queue>
+#include <thread>
 
 namespace mlsysim::detail {
 namespace {
 
-// Boxes of fewer points are evaluated, not split: a bound costs as much as some dozens of points of a batch. In a small
-// space a bound of a small part still saves the rest. A box that is evaluated fits in one block.
-constexpr std::uint64_t kLeastLeaf = 64, kMostLeaf = 96, kLeaves = 64;
+// Boxes of fewer points are evaluated, not split: a bound costs as much as some dozens of points of a batch, and as much as a
+// thousand that follow one another, because these share most of their work. In a small space a bound of a small part still
+// saves the rest. A box of points apart fits in one block.
+constexpr std::uint64_t kLeastLeaf = 64, kMostLeaf = 96, kLeaves = 64, kMostRow = 8192, kRows = 16;
 static_assert(kMostLeaf <= PointKernel::kBlock);
 constexpr double kSlack = 1e-12;        // interval ends are not rounded outward
 constexpr std::size_t kMostAxes = 16;
@@ -36,9 +39,10 @@ struct Box {
 
 class Searcher {
  public:
-  Searcher(const Space& space, const Question& question, std::size_t constraints)
+  Searcher(const Space& space, const Question& question, const ExploreOptions& options, std::size_t constraints)
       : space_(space), axes_(space.axes().size() - space.structural_axes()),
-        leaf_(std::clamp(space.inner() / kLeaves, kLeastLeaf, kMostLeaf)) {
+        leaf_(std::clamp(space.inner() / kLeaves, kLeastLeaf, kMostLeaf)),
+        row_leaf_(std::clamp(space.inner() / kRows, kLeastLeaf, kMostRow)) {
     result.reduction = Reduction(question, constraints);
     result.range = {0, space.size()};
     std::uint64_t stride = space.inner();
@@ -48,17 +52,13 @@ class Searcher {
       strides_[a] = stride;
       coupled_[a] = space.axes()[space.structural_axes() + a].names.size() > 1;
     }
-    for (std::uint64_t k = 0; k < std::min<std::uint64_t>(space.outer(), kKernels); ++k) kernels_.push_back({PointKernel(space, question), k});
+    for (std::uint64_t k = 0; k < std::min<std::uint64_t>(space.outer(), kKernels); ++k) kernels_.push_back({PointKernel(space, question), kNone});
+    const auto reasons = bind_all(question, options);
     for (std::uint64_t outer = 0; outer < space.outer(); ++outer) {
-      subjects_.push_back({});
-      auto& kernel = kernels_[outer % kernels_.size()];
-      const std::string reason = kernel.points.bind(outer);
-      kernel.outer = outer;
-      if (!reason.empty()) {
-        result.reduction.skip(reason, static_cast<double>(space.inner()));
+      if (!reasons[outer].empty()) {
+        result.reduction.skip(reasons[outer], static_cast<double>(space.inner()));
         continue;
       }
-      remember(space_, subjects_.back(), kernel.points);
       Box root{.outer = static_cast<std::uint32_t>(outer)};
       for (std::size_t a = 0; a < axes_; ++a) root.high[a] = sizes_[a];
       root.gain.fill(HUGE_VAL);
@@ -81,7 +81,7 @@ class Searcher {
         queue_.pop();
       }
       if (beaten(box)) continue;  // the queue is in order of bounds, so only ties remain to be looked at
-      if (points_in(box) <= leaf_) {
+      if (points_in(box) <= (is_row(box) ? row_leaf_ : leaf_)) {
         evaluate(box);
         continue;
       }
@@ -106,14 +106,45 @@ class Searcher {
     std::vector<bool> ascending;    ///< by column
     std::unique_ptr<Ranges> ranges;
   };
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   struct Kernel {
     PointKernel points;
-    std::uint64_t outer;  ///< whose subject it holds
+    std::uint64_t outer;  ///< whose subject it holds; kNone for none
   };
 
+  /// Records the laws of all subjects, which is most of the work in a small space, on several threads.
+  /// @return why there is none, by subject
+  std::vector<std::string> bind_all(const Question& question, const ExploreOptions& options) {
+    subjects_.resize(space_.outer());
+    std::vector<std::string> reasons(space_.outer());
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency()), asked = options.threads == 0 ? cores : options.threads;
+    const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(space_.sample().thread_safe ? asked : 1u, space_.outer()));
+    std::atomic<std::uint64_t> next{0};
+    std::vector<std::exception_ptr> failures(threads);
+    const auto work = [&](unsigned t) {
+      try {
+        PointKernel kernel(space_, question);
+        for (std::uint64_t outer; (outer = next.fetch_add(1)) < space_.outer();) {
+          reasons[outer] = kernel.bind(outer);
+          if (reasons[outer].empty()) remember(space_, subjects_[outer], kernel);
+        }
+      } catch (...) {
+        failures[t] = std::current_exception();
+      }
+    };
+    {
+      std::vector<std::jthread> others;
+      for (unsigned t = 1; t < threads; ++t) others.emplace_back(work, t);
+      work(0);
+    }
+    for (const auto& failure : failures)
+      if (failure) std::rethrow_exception(failure);
+    return reasons;
+  }
+
   static void remember(const Space& space, Bound& to, const PointKernel& kernel) {
-    to.subject = std::make_shared<const Subject>(kernel.subject());
-    to.compiled = std::make_shared<const Compiled>(kernel.compiled());
+    to.subject = kernel.shared_subject();
+    to.compiled = kernel.shared_compiled();
     to.columns = kernel.columns();
     to.axes = axes_of_columns(space, to.columns);
     for (const auto& c : to.columns) to.ascending.push_back(std::is_sorted(c.values.begin(), c.values.end()));
@@ -129,6 +160,14 @@ class Searcher {
     std::uint64_t n = 1;
     for (std::size_t a = 0; a < axes_; ++a) n *= b.high[a] - b.low[a];
     return n;
+  }
+  /// Whether the points of a box follow one another: single rows of slow axes, then some of one, then all of the fast ones.
+  [[nodiscard]] bool is_row(const Box& b) const {
+    std::size_t a = axes_;
+    while (a > 0 && b.high[a - 1] - b.low[a - 1] == sizes_[a - 1]) --a;
+    for (std::size_t slow = 0; slow + 1 < a; ++slow)
+      if (b.high[slow] - b.low[slow] != 1) return false;
+    return true;
   }
 
   /// No point of the box can replace the best: it is worse, or as good with a higher index.
@@ -163,9 +202,13 @@ class Searcher {
     ranges.run(box_);
     for (std::size_t c = 0; c < q.constraints.size(); ++c)
       if (!q.constraints[c].possible(ranges.result(q.left_at(c)), ranges.result(q.right_at(c)))) return;
-    const Interval objective = ranges.tight(q.objective_at(0), box_);
-    const double low = q.signs[0] > 0 ? objective.low : -objective.high;
-    box.bound = std::isnan(low) ? -HUGE_VAL : low;
+    const auto least = [&](const Interval& objective) {
+      const double low = q.signs[0] > 0 ? objective.low : -objective.high;
+      return std::isnan(low) ? -HUGE_VAL : low;
+    };
+    box.bound = least(ranges.result(q.objective_at(0)));
+    // The ends of monotone inputs cost four more runs: for boxes that the first bound does not drop.
+    if (!gone(box)) box.bound = least(ranges.tight(q.objective_at(0), box_));
   }
 
   /// Divides a box where that raises the bound of the loosest part most, and keeps what may hold something. Axes are tried
@@ -258,6 +301,14 @@ class Searcher {
       kernel.points.use(subjects_[box.outer].subject, subjects_[box.outer].compiled);
       kernel.outer = box.outer;
     }
+    if (is_row(box)) {
+      const std::uint64_t first = first_index(box), at = first - box.outer * space_.inner(), points = points_in(box);
+      for (std::uint64_t done = 0; done < points; done += kernel.points.points()) {
+        kernel.points.run(at + done, static_cast<std::size_t>(std::min<std::uint64_t>(PointKernel::kBlock, points - done)));
+        result.reduction.add(kernel.points, first + done);
+      }
+      return;
+    }
     kernel.points.run(std::span(box.low).first(axes_), std::span(box.high).first(axes_), subjects_[box.outer].axes);
     indices_.clear();
     std::array<std::uint32_t, kMostAxes> row = box.low;
@@ -275,7 +326,8 @@ class Searcher {
 
   const Space& space_;
   std::size_t axes_;
-  std::uint64_t leaf_;
+  std::uint64_t leaf_;      ///< most points of a box that is evaluated
+  std::uint64_t row_leaf_;  ///< the same where they follow one another
   std::array<std::uint64_t, kMostAxes> strides_{};
   std::array<std::uint32_t, kMostAxes> sizes_{};
   std::array<bool, kMostAxes> coupled_{};  ///< a row of it sets several inputs
@@ -302,7 +354,7 @@ std::string no_bounds(const Space& space, const Question& question, const Explor
 
 SearchResult branch_and_bound(const Space& space, const Question& question, const ExploreOptions& options, double most_boxes) {
   const auto began = std::chrono::steady_clock::now();
-  Searcher search(space, question, constraint_texts(question, space.sample().entry).size());
+  Searcher search(space, question, options, constraint_texts(question, space.sample().entry).size());
   search.run(options, most_boxes);
   auto& out = search.result;
   out.next = out.proven ? space.size() : 0;

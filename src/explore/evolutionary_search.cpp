@@ -120,7 +120,7 @@ class Grid {
     b.reason = kernel_.bind(outer);
     if (b.reason.empty()) {
       b.subject = std::make_shared<const Subject>(kernel_.subject());
-      b.compiled = std::make_shared<const Compiled>(kernel_.compiled());
+      b.compiled = kernel_.shared_compiled();
     }
     return subjects_.emplace(outer, std::move(b)).first->second.subject != nullptr;
   }

@@ -78,13 +78,19 @@ void Compiled::record(const Subject& subject, const Space& space) {
     box.emplace_back(*low, *high);
   }
   tape = reduced(whole, {.box = box});
-  program.emplace(tape);
-  std::vector<std::size_t> sizes;
-  for (std::size_t a = space.structural_axes(); a < space.axes().size(); ++a) sizes.push_back(space.axes()[a].size());
+  is_law = true;
+  for (std::size_t a = space.structural_axes(); a < space.axes().size(); ++a) sizes_.push_back(space.axes()[a].size());
   const auto axes = axes_of_columns(space, columns);
-  std::vector<GridInput> inputs;
-  for (std::size_t k = 0; k < columns.size(); ++k) inputs.push_back({axes[k], columns[k].values});
-  grid.emplace(tape, std::move(sizes), std::move(inputs));
+  for (std::size_t k = 0; k < columns.size(); ++k) inputs_.push_back({axes[k], columns[k].values});
+}
+
+const ColumnProgram& Compiled::program() const {
+  std::call_once(program_made_, [this] { program_.emplace(tape); });
+  return *program_;
+}
+const GridProgram& Compiled::grid() const {
+  std::call_once(grid_made_, [this] { grid_.emplace(tape, sizes_, inputs_); });
+  return *grid_;
 }
 
 PointKernel::PointKernel(const Space& space, const Question& question) : space_(space), question_(question) {}
@@ -117,8 +123,8 @@ void PointKernel::use(std::shared_ptr<const Subject> subject, std::shared_ptr<co
   for (std::size_t i = 0; i < n_in; ++i) in_[i] = buffer_.data() + i * kStride;
   for (std::size_t i = 0; i < n_out; ++i) out_[i] = buffer_.data() + (n_in + i) * kStride;
   objectives_.resize(compiled_->objectives.size());
-  if (compiled_->program) workspace_.emplace(*compiled_->program);
-  if (compiled_->grid) grid_workspace_.emplace(*compiled_->grid);
+  workspace_.reset();
+  grid_workspace_.reset();
 }
 
 void PointKernel::fill(const Space::Column& c, double& filled, double* to, std::uint64_t at, std::size_t points) {
@@ -155,10 +161,11 @@ void PointKernel::fill(const Space::Column& c, double& filled, double* to, std::
 }
 
 void PointKernel::run(std::uint64_t at, std::size_t points) {
-  if (compiled_->grid) {
+  if (compiled_->has_grid()) {
     points_ = points;
     failures_.clear();
-    compiled_->grid->run(at, points, out_.data(), *grid_workspace_);
+    if (!grid_workspace_) grid_workspace_.emplace(compiled_->grid());
+    compiled_->grid().run(at, points, out_.data(), *grid_workspace_);
     return;
   }
   for (std::size_t k = 0; k < columns_.size(); ++k) fill(columns_[k], filled_[k], buffer_.data() + k * kStride, at, points);
@@ -193,8 +200,9 @@ void PointKernel::run(std::span<const std::uint32_t> low, std::span<const std::u
 void PointKernel::evaluate(std::size_t points) {
   points_ = points;
   failures_.clear();
-  if (compiled_->program) compiled_->program->run(in_.data(), out_.data(), points, *workspace_);
-  else call_each(points);
+  if (!compiled_->is_law) return call_each(points);
+  if (!workspace_) workspace_.emplace(compiled_->program());
+  compiled_->program().run(in_.data(), out_.data(), points, *workspace_);
 }
 
 void PointKernel::call_each(std::size_t points) {

@@ -1,6 +1,7 @@
 #include <mlsysim/tape/grid.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <map>
 #include <utility>
@@ -8,8 +9,8 @@
 namespace mlsysim {
 namespace {
 
-/// Parts of at most so many rows are tables.
-constexpr std::uint64_t kTable = 4096;
+/// Parts of at most so many rows are tables; of more in a grid that has kShare times as many points.
+constexpr std::uint64_t kTable = 4096, kMostTable = 16384, kShare = 256;
 /// A part must have so many times fewer rows than the grid.
 constexpr std::uint64_t kWorth = 4;
 
@@ -30,18 +31,9 @@ double weight_of(TapeOp op) {
   }
 }
 
-/// A run of neighbouring axes [first, last); empty for what hangs on none.
-struct Run {
-  std::size_t first = 0, last = 0;
-
-  friend auto operator<=>(const Run&, const Run&) = default;
-  [[nodiscard]] bool empty() const { return first == last; }
-};
-Run hull(const Run& a, const Run& b) {
-  if (a.empty()) return b;
-  if (b.empty()) return a;
-  return {std::min(a.first, b.first), std::max(a.last, b.last)};
-}
+/// Axes as bits.
+using Axes = std::uint64_t;
+constexpr Axes up_to(std::size_t axes) { return (Axes{1} << axes) - 1; }
 
 }  // namespace
 
@@ -49,12 +41,13 @@ Run hull(const Run& a, const Run& b) {
 class GridProgram::Plan {
  public:
   Plan(GridProgram& to, const Tape& tape, const std::vector<std::size_t>& sizes)
-      : to_(to), r_(tape.recording()), sizes_(sizes), home_(r_.nodes.size()), wanted_(r_.nodes.size()) {
+      : to_(to), r_(tape.recording()), sizes_(sizes), home_(r_.nodes.size()), wanted_(r_.nodes.size()),
+        table_(std::clamp(to.points_ / kShare, kTable, kMostTable)) {
     place_nodes();
     // The whole grid first: it says what it wants of the others. A part has fewer rows than those that read it.
-    std::vector<std::uint32_t> order(runs_.size());
+    std::vector<std::uint32_t> order(axes_.size());
     for (std::uint32_t g = 0; g < order.size(); ++g) order[g] = g;
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return rows_of(runs_[a]) > rows_of(runs_[b]); });
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return rows_of(axes_[a]) > rows_of(axes_[b]); });
     std::vector<std::pair<std::uint32_t, Recording>> made;
     std::vector<std::vector<Wanted>> sources;
     for (const auto g : order) {
@@ -65,16 +58,19 @@ class GridProgram::Plan {
       made.emplace_back(g, std::move(part));
     }
     // Those that are read before those that read them.
-    std::vector<std::uint32_t> at(runs_.size(), kAxis);
+    std::vector<std::uint32_t> at(axes_.size(), kAxis);
     for (std::size_t k = made.size(); k-- > 0;) {
       const auto& [g, recording] = made[k];
       at[g] = static_cast<std::uint32_t>(to_.parts_.size());
-      Part part{.program = ColumnProgram(Tape(recording)), .sources = {}, .rows = rows_of(runs_[g]), .weight = 0, .is_table = false, .table = {}};
-      part.is_table = g != whole_ && part.rows <= kTable;
+      Part part{.program = ColumnProgram(Tape(recording)), .sources = {}, .rows = rows_of(axes_[g]), .weight = 0, .is_table = false, .table = {}};
+      part.is_table = g != whole_ && part.rows <= table_;
       for (const auto& node : recording.nodes) part.weight += weight_of(node.op);
+      Axes last = 0;
       for (const auto& w : sources[k]) {
-        const Run from = w.group == kAxis ? Run{to_.inputs_[w.which].axis, to_.inputs_[w.which].axis + 1} : runs_[w.group];
-        part.sources.push_back({w.group == kAxis ? kAxis : at[w.group], w.which, product(from.last, from.empty() ? sizes_.size() : runs_[g].last), rows_of(from)});
+        const Axes from = axes_of(w);
+        if (part.sources.empty() || from != last) part.patterns.push_back(digits(from, axes_[g]));
+        last = from;
+        part.sources.push_back({w.group == kAxis ? kAxis : at[w.group], w.which, static_cast<std::uint32_t>(part.patterns.size() - 1)});
         part.weight += 1;
       }
       to_.parts_.push_back(std::move(part));
@@ -86,41 +82,63 @@ class GridProgram::Plan {
     std::uint32_t group, which;
   };
 
-  [[nodiscard]] std::uint64_t product(std::size_t first, std::size_t last) const {
+  [[nodiscard]] Axes axes_of(const Wanted& w) const {
+    return w.group == kAxis ? Axes{1} << to_.inputs_[w.which].axis : axes_[w.group];
+  }
+  [[nodiscard]] std::uint64_t rows_of(Axes axes) const {
     std::uint64_t n = 1;
-    for (std::size_t a = first; a < last; ++a) n *= sizes_[a];
+    for (std::size_t a = 0; a < sizes_.size(); ++a)
+      if ((axes >> a & 1u) != 0) n *= sizes_[a];
     return n;
   }
-  [[nodiscard]] std::uint64_t rows_of(const Run& run) const { return product(run.first, run.last); }
 
-  /// The run of a part in which nodes of this run are computed.
-  [[nodiscard]] Run widened(Run run) const {
-    if (rows_of(run) > kTable) run.first = 0;
-    return rows_of(run) * kWorth > to_.points_ ? Run{0, sizes_.size()} : run;
+  /// The row of a part of axes `from` in that of a part which has these axes and others. Neighbours are one digit.
+  [[nodiscard]] std::vector<Digit> digits(Axes from, Axes reader) const {
+    std::vector<Digit> out;
+    std::uint64_t stride = 1, weight = 1;
+    bool neighbours = false;
+    for (std::size_t a = sizes_.size(); a-- > 0;) {
+      if ((reader >> a & 1u) == 0 || sizes_[a] == 1) continue;
+      const bool one_of_them = (from >> a & 1u) != 0;
+      if (one_of_them && neighbours) out.back().rows *= sizes_[a];
+      else if (one_of_them) out.push_back({stride, sizes_[a], weight});
+      if (one_of_them) weight *= sizes_[a];
+      neighbours = one_of_them;
+      stride *= sizes_[a];
+    }
+    if (out.empty()) out.push_back({});
+    std::reverse(out.begin(), out.end());
+    return out;
   }
 
-  std::uint32_t group_of(const Run& run) {
-    const auto [found, added] = groups_.try_emplace(run, static_cast<std::uint32_t>(runs_.size()));
-    if (added) runs_.push_back(run);
+  /// The axes of the part in which nodes of these axes are computed.
+  [[nodiscard]] Axes widened(Axes axes) const {
+    if (rows_of(axes) > table_) axes = up_to(static_cast<std::size_t>(std::bit_width(axes)));
+    return rows_of(axes) * kWorth > to_.points_ ? up_to(sizes_.size()) : axes;
+  }
+
+  std::uint32_t group_of(Axes axes) {
+    const auto [found, added] = groups_.try_emplace(axes, static_cast<std::uint32_t>(axes_.size()));
+    if (added) axes_.push_back(axes);
     return found->second;
   }
 
   void place_nodes() {
-    whole_ = group_of({0, sizes_.size()});
-    std::vector<Run> run(r_.nodes.size());
+    whole_ = group_of(up_to(sizes_.size()));
+    std::vector<Axes> axes(r_.nodes.size());
     for (std::size_t n = 0; n < r_.nodes.size(); ++n) {
       const TapeNode& node = r_.nodes[n];
       if (node.op == TapeOp::input) {
         // An axis of one row is none.
         const std::size_t axis = to_.inputs_[node.a].axis;
-        if (sizes_[axis] > 1) run[n] = {axis, axis + 1};
+        if (sizes_[axis] > 1) axes[n] = Axes{1} << axis;
         continue;
       }
-      for_each_operand(r_, node, [&](std::uint32_t o) { run[n] = hull(run[n], run[o]); });
-      home_[n] = group_of(widened(run[n]));
+      for_each_operand(r_, node, [&](std::uint32_t o) { axes[n] |= axes[o]; });
+      home_[n] = group_of(widened(axes[n]));
     }
     // What a part computes against what it hands on.
-    std::vector<double> weight(runs_.size()), handed(runs_.size());
+    std::vector<double> weight(axes_.size()), handed(axes_.size());
     std::vector<bool> handed_on(r_.nodes.size());
     for (std::size_t n = 0; n < r_.nodes.size(); ++n) {
       if (is_leaf(n)) continue;
@@ -130,9 +148,9 @@ class GridProgram::Plan {
     for (const auto o : r_.outputs) handed_on[o] = true;
     for (std::size_t n = 0; n < r_.nodes.size(); ++n)
       if (!is_leaf(n) && handed_on[n]) handed[home_[n]] += 1;
-    dissolved_.assign(runs_.size(), false);
-    for (std::uint32_t g = 0; g < runs_.size(); ++g) dissolved_[g] = g != whole_ && weight[g] <= 1.5 * handed[g];
-    outputs_.resize(runs_.size());
+    dissolved_.assign(axes_.size(), false);
+    for (std::uint32_t g = 0; g < axes_.size(); ++g) dissolved_[g] = g != whole_ && weight[g] <= 1.5 * handed[g];
+    outputs_.resize(axes_.size());
   }
 
   [[nodiscard]] bool is_leaf(std::size_t n) const { return r_.nodes[n].op == TapeOp::input || r_.nodes[n].op == TapeOp::constant; }
@@ -150,14 +168,18 @@ class GridProgram::Plan {
     sources_.clear();
     std::vector<std::uint32_t> moved(size);
     std::vector<std::uint32_t> loops(r_.loops.size(), kAxis);
-    // Inputs are the first nodes.
+    // Inputs are the first nodes, and those of the same axes neighbours.
+    std::vector<std::pair<Wanted, std::size_t>> from;
     for (std::size_t n = 0; n < size; ++n) {
       if (need[n] == 0 || r_.nodes[n].op == TapeOp::constant) continue;
-      const bool axis = r_.nodes[n].op == TapeOp::input;
-      if (!axis && inside(n)) continue;
+      if (r_.nodes[n].op == TapeOp::input) from.push_back({{kAxis, r_.nodes[n].a}, n});
+      else if (!inside(n)) from.push_back({{home_[n], output_of(static_cast<std::uint32_t>(n))}, n});
+    }
+    std::stable_sort(from.begin(), from.end(), [&](const auto& a, const auto& b) { return axes_of(a.first) < axes_of(b.first); });
+    for (const auto& [source, n] : from) {
       moved[n] = out.inputs;
       out.nodes.push_back({TapeOp::input, out.inputs++});
-      sources_.push_back(axis ? Wanted{kAxis, r_.nodes[n].a} : Wanted{home_[n], output_of(static_cast<std::uint32_t>(n))});
+      sources_.push_back(source);
     }
     for (std::size_t n = 0; n < size; ++n) {
       TapeNode node = r_.nodes[n];
@@ -202,8 +224,9 @@ class GridProgram::Plan {
   const std::vector<std::size_t>& sizes_;
   std::vector<std::uint32_t> home_;    ///< group of each node that is no leaf
   std::vector<std::uint32_t> wanted_;  ///< place among the outputs of its group, plus 1
-  std::vector<Run> runs_;              ///< of each group
-  std::map<Run, std::uint32_t> groups_;
+  std::uint64_t table_;                ///< most rows of a table
+  std::vector<Axes> axes_;             ///< of each group
+  std::map<Axes, std::uint32_t> groups_;
   std::vector<bool> dissolved_;
   std::vector<std::vector<std::uint32_t>> outputs_;  ///< nodes, by group
   std::vector<Wanted> sources_;                      ///< of the group that was extracted last
@@ -212,7 +235,7 @@ class GridProgram::Plan {
 
 GridProgram::GridProgram(const Tape& tape, std::vector<std::size_t> sizes, std::vector<GridInput> inputs)
     : inputs_(std::move(inputs)), results_(tape.results()) {
-  assert(inputs_.size() == tape.inputs());
+  assert(inputs_.size() == tape.inputs() && sizes.size() <= kMostAxes);
   for (const auto n : sizes) points_ *= n;
   Plan(*this, tape, sizes);
   Workspace workspace(*this);
@@ -243,54 +266,67 @@ double GridProgram::work_per_point() const {
   return work;
 }
 
-namespace {
-
-/// Values of rows [row, row + count) of a reader, `stride` of which share a value, into a slot.
-/// @param values of the source, whose first one is that of its row `begins`
-void spread(const double* values, std::uint64_t begins, std::uint64_t source_rows, std::uint64_t stride, std::uint64_t row, std::size_t count,
-            double* to) {
-  std::uint64_t at = row / stride % source_rows, left = stride - row % stride;
+void GridProgram::divide(const std::vector<Digit>& pattern, std::uint64_t row, std::size_t count, std::vector<Segment>& segments) {
+  segments.clear();
+  const Digit& last = pattern.back();
   for (std::size_t p = 0; p < count;) {
-    if (stride == 1) {
-      const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(source_rows - at, count - p));
-      std::copy_n(values + (at - begins), length, to + p);
+    // As far as the last digit goes on; the others stay until it begins again.
+    std::uint64_t at = 0;
+    for (const Digit& d : pattern) at += (row + p) / d.stride % d.rows * d.weight;
+    std::uint64_t digit = (row + p) / last.stride % last.rows, left = last.stride - (row + p) % last.stride;
+    if (last.stride == 1) {
+      const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(last.rows - digit, count - p));
+      segments.push_back({p, length, at, true});
       p += length;
-      at = 0;
       continue;
     }
-    // Eight at a time; what is written too much is written again, or lies in the room between two slots.
-    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(left, count - p));
-    const double x = values[at - begins];
-    for (std::size_t k = 0; k < length; k += 8)
-      for (std::size_t j = 0; j < 8; ++j) to[p + k + j] = x;
-    p += length;
-    at = at + 1 == source_rows ? 0 : at + 1;
-    left = stride;
+    for (; p < count && digit < last.rows; ++digit, ++at, left = last.stride) {
+      const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(left, count - p));
+      segments.push_back({p, length, at, false});
+      p += length;
+    }
   }
-  std::fill(to + count, to + std::max(count, kBlock), to[count - 1]);
 }
-
-}  // namespace
 
 void GridProgram::run_part(std::size_t p, std::uint64_t row, std::size_t rows, double* const* out, Workspace& workspace) const {
   const Part& part = parts_[p];
   for (const Source& s : part.sources) {
     if (s.part == kAxis || parts_[s.part].is_table) continue;
-    reach(s.part, row / s.stride, (row + rows - 1) / s.stride, workspace);
+    // A window has the slowest axes, so its rows are one digit, which never begins again.
+    const auto stride = part.patterns[s.pattern][0].stride;
+    reach(s.part, row / stride, (row + rows - 1) / stride, workspace);
   }
   auto& own = workspace.parts_[p];
+  std::uint32_t pattern = kAxis;
   for (std::size_t k = 0; k < part.sources.size(); ++k) {
     double* const to = part.program.input(k, own);
     if (to == nullptr) continue;
     const Source& s = part.sources[k];
+    // Sources of one pattern follow one another.
+    if (s.pattern != pattern) divide(part.patterns[pattern = s.pattern], row, rows, workspace.segments_);
+    const double* values = nullptr;
+    std::uint64_t begins = 0;
     if (s.part == kAxis) {
-      spread(inputs_[s.which].values.data(), 0, s.rows, s.stride, row, rows, to);
+      values = inputs_[s.which].values.data();
     } else if (const Part& from = parts_[s.part]; from.is_table) {
-      spread(from.table.data() + s.which * from.rows, 0, s.rows, s.stride, row, rows, to);
+      values = from.table.data() + s.which * from.rows;
     } else {
       const auto& window = workspace.windows_[s.part];
-      spread(window.values.data() + s.which * kBlock, window.first, s.rows, s.stride, row, rows, to);
+      values = window.values.data() + s.which * kBlock;
+      begins = window.first;
     }
+    for (const Segment& segment : workspace.segments_) {
+      const double* const x = values + (segment.at - begins);
+      if (segment.follows) {
+        std::copy_n(x, segment.length, to + segment.to);
+        continue;
+      }
+      // Eight at a time; what is written too much is written again, or lies in the room between two slots.
+      const double value = *x;
+      for (std::size_t i = segment.to; i < segment.to + segment.length; i += 8)
+        for (std::size_t j = 0; j < 8; ++j) to[i + j] = value;
+    }
+    std::fill(to + rows, to + std::max(rows, kBlock), to[rows - 1]);
   }
   part.program.run_filled(out, rows, own);
 }

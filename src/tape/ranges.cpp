@@ -81,7 +81,36 @@ Ranges::Ranges(const Tape& tape)
 
 void Ranges::run(std::span<const Interval> box) {
   const Recording& r = tape_->recording();
-  for (std::size_t n = 0; n < r.nodes.size(); ++n) range_[n] = detail::range_of(r, r.nodes[n], range_, box);
+  Interval* const range = range_.data();
+  for (std::size_t n = 0; n < r.nodes.size(); ++n) {
+    const TapeNode& node = r.nodes[n];
+    const Interval &a = range[node.a], &b = range[node.b];
+    // The commonest where nothing is negative and all is finite, which is most of a cost model: no corner but these two counts.
+    switch (node.op) {
+      case TapeOp::add:
+        if (a.low >= 0 && b.low >= 0) {
+          range[n] = Interval(a.low + b.low, a.high + b.high);
+          continue;
+        }
+        break;
+      case TapeOp::multiply:
+        if (a.low >= 0 && b.low >= 0 && a.high < inf && b.high < inf) {
+          range[n] = Interval(a.low * b.low, a.high * b.high);
+          continue;
+        }
+        break;
+      case TapeOp::divide:
+        if (a.low >= 0 && b.low > 0 && a.high < inf && b.high < inf) {
+          range[n] = Interval(a.low / b.high, a.high / b.low);
+          continue;
+        }
+        break;
+      case TapeOp::min: range[n] = min(a, b); continue;
+      case TapeOp::max: range[n] = max(a, b); continue;
+      default: break;
+    }
+    range[n] = detail::range_of(r, node, range_, box);
+  }
 }
 
 namespace {

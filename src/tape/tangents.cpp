@@ -13,9 +13,14 @@ constexpr std::uint32_t kAll = (1u << kSeeds) - 1u;
 }  // namespace
 
 Tangents::Tangents(const Tape& tape)
-    : tape_(&tape), values_(tape.size()), partials_(tape.size() * kSeeds), marks_(tape.size()), moves_(tape.size()) {}
+    : tape_(&tape), values_(tape.size()), partials_(tape.size() * kSeeds), marks_(tape.size()), moves_(tape.size()), written_(tape.size()) {}
 
 void Tangents::clear_row(std::size_t n) { std::fill_n(row(n), kSeeds, 0.0); }
+void Tangents::rest(std::size_t n) {
+  if (written_[n] == 0) return;
+  clear_row(n);
+  written_[n] = 0;
+}
 
 /// Adds `slope` times the partials of an operand. A seed that does not move it stays still even where the slope is infinite
 /// or undefined.
@@ -169,6 +174,7 @@ void Tangents::run_loop_at(std::size_t n) {
   values_[n] = in[1 + state];
   std::copy_n(now.begin() + static_cast<std::ptrdiff_t>(state * kSeeds), kSeeds, row(n));
   marks_[n] = marks[state];
+  if (moves_[n] == 0) return;
   // With the count the result changes in steps.
   for (int i = 0; i < kSeeds; ++i)
     if (row(loop.count)[i] != 0.0) marks_[n].steps |= 1u << i;
@@ -263,41 +269,56 @@ void Tangents::step(std::size_t n) {
   }
 }
 
+bool Tangents::visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds, double direction) {
+  const Recording& r = tape_->recording();
+  const TapeNode& node = r.nodes[n];
+  if (node.op == TapeOp::input || node.op == TapeOp::constant) {
+    values_[n] = node.op == TapeOp::input ? in[node.a] : r.constants[node.a];
+    marks_[n] = {};
+    moves_[n] = 0;
+    rest(n);
+    for (std::size_t k = 0; node.op == TapeOp::input && k < seeds.size(); ++k)
+      if (seeds[k] == node.a) row(n)[k] = direction, moves_[n] = written_[n] = 1;
+    return moves_[n] != 0;
+  }
+  std::uint8_t moves = 0;
+  for_each_operand(r, node, [&](std::uint32_t o) { moves |= moves_[o]; });
+  moves_[n] = moves;
+  if (moves != 0 || node.op == TapeOp::loop) {
+    written_[n] = 1;
+    step(n);
+    return moves != 0;
+  }
+  // Nothing that varies comes here: the value alone, and a condition that no move changes.
+  values_[n] = compute(node.op, values_[node.a], values_[node.b], values_[node.c]);
+  const bool holds = values_[n] != 0;
+  marks_[n] = is_condition(node.op) && holds ? Marks{kAll, kAll} : Marks{};
+  rest(n);
+  return false;
+}
+
+bool Tangents::only_seeds_moved(std::span<const double> in, std::span<const std::size_t> seeds) const {
+  if (in_.size() != in.size() || !std::equal(seeds.begin(), seeds.end(), seeds_.begin(), seeds_.end())) return false;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (in[i] != in_[i] && std::find(seeds.begin(), seeds.end(), i) == seeds.end()) return false;
+  return true;
+}
+
 void Tangents::run(std::span<const double> in, std::span<const std::size_t> seeds, double direction) {
   assert(seeds.size() <= kSeeds);
-  in_ = in;
   std::fill(std::begin(up_), std::end(up_), std::numeric_limits<double>::infinity());
   std::fill(std::begin(down_), std::end(down_), std::numeric_limits<double>::infinity());
   step_marks_ = 0;
-  const Recording& r = tape_->recording();
-  for (std::size_t n = 0; n < r.nodes.size(); ++n) {
-    const TapeNode& node = r.nodes[n];
-    if (node.op == TapeOp::input || node.op == TapeOp::constant) {
-      values_[n] = node.op == TapeOp::input ? in[node.a] : r.constants[node.a];
-      marks_[n] = {};
-      moves_[n] = 0;
-      clear_row(n);
-      for (std::size_t k = 0; node.op == TapeOp::input && k < seeds.size(); ++k)
-        if (seeds[k] == node.a) row(n)[k] = direction, moves_[n] = 1;
-      continue;
-    }
-    std::uint8_t moves = 0;
-    for_each_operand(r, node, [&](std::uint32_t o) { moves |= moves_[o]; });
-    moves_[n] = moves;
-    if (moves == 0) {
-      // Nothing that varies comes here: the value alone, and a condition that no move changes.
-      if (node.op == TapeOp::loop) {
-        run_loop_at(n);
-        continue;
-      }
-      values_[n] = compute(node.op, values_[node.a], values_[node.b], values_[node.c]);
-      const bool holds = values_[n] != 0;
-      marks_[n] = is_condition(node.op) && holds ? Marks{kAll, kAll} : Marks{};
-      clear_row(n);
-      continue;
-    }
-    step(n);
+  if (only_seeds_moved(in, seeds)) {
+    for (const auto n : cone_) (void)visit(n, in, seeds, direction);
+    return;
   }
+  cone_.clear();
+  in_.clear();  // a loop may refuse its count
+  for (std::size_t n = 0; n < tape_->size(); ++n)
+    if (visit(n, in, seeds, direction)) cone_.push_back(static_cast<std::uint32_t>(n));
+  in_.assign(in.begin(), in.end());
+  seeds_.assign(seeds.begin(), seeds.end());
 }
 
 }  // namespace mlsysim

@@ -1,11 +1,11 @@
 #pragma once
 /// A tape over a grid of points: what hangs on few axes is computed once a row of these, not once a point.
 ///
-/// A grid is the product of axes; its points are counted with the last axis fastest. Every node of the tape hangs on a run of
-/// neighbouring axes, from the first to the last whose inputs it is made from. Nodes of one run are a part, which has as many
-/// rows as its axes have together. Short parts become tables when the program is made; those that begin with the slowest axis
-/// are computed while the points come by, a block of rows at a time; all else is computed point by point. A part in which there
-/// is less to compute than to hand on is not worth a part: its nodes are computed where they are used.
+/// A grid is the product of axes; its points are counted with the last axis fastest. Every node of the tape hangs on some of the
+/// axes. Nodes of the same axes are a part, which has as many rows as these axes have together. Short parts become tables when
+/// the program is made. The others are widened to all axes up to their last one, and computed while the points come by, a block
+/// of rows at a time; or point by point where that saves nothing. A part in which there is less to compute than to hand on is
+/// not worth a part: its nodes are computed where they are used.
 
 #include <mlsysim/tape/columns.hpp>
 
@@ -24,7 +24,9 @@ struct GridInput {
 /// A tape made ready for a grid. Immutable and safe on any thread; each thread has a workspace of its own.
 class GridProgram {
  public:
-  /// @param sizes rows of each axis, slowest first, none 0; their product is below 2^63
+  static constexpr std::size_t kMostAxes = 63;
+
+  /// @param sizes rows of each axis, slowest first, at most kMostAxes, none 0; their product is below 2^63
   /// @param inputs one per input of the tape
   GridProgram(const Tape& tape, std::vector<std::size_t> sizes, std::vector<GridInput> inputs);
 
@@ -32,6 +34,13 @@ class GridProgram {
   [[nodiscard]] std::uint64_t points() const { return points_; }
   /// Operations, weighed by their time, that a point costs on average; for tests and reports.
   [[nodiscard]] double work_per_point() const;
+
+  /// Rows of a reader that share a row of a source, or follow its rows one by one.
+  struct Segment {
+    std::size_t to = 0, length = 0;
+    std::uint64_t at = 0;  ///< row of the source
+    bool follows = false;
+  };
 
   class Workspace {
    public:
@@ -44,6 +53,7 @@ class GridProgram {
       std::uint64_t first = 0, rows = 0;
     };
     std::vector<ColumnProgram::Workspace> parts_;
+    std::vector<Segment> segments_;
     std::vector<Window> windows_;
     std::vector<double*> out_;
   };
@@ -52,16 +62,20 @@ class GridProgram {
   void run(std::uint64_t at, std::size_t points, double* const* out, Workspace& workspace) const;
 
  private:
-  /// Where an input of a part comes from.
+  /// What neighbouring axes of a source make of its row: (row of the reader / stride % rows) * weight.
+  struct Digit {
+    std::uint64_t stride = 1, rows = 1, weight = 1;
+  };
+  /// Where an input of a part comes from. Its row is the sum over the digits of its pattern, slowest first.
   struct Source {
     std::uint32_t part = 0;    ///< kAxis: an input of the tape
     std::uint32_t which = 0;   ///< input of the tape, or output of the part
-    std::uint64_t stride = 1;  ///< rows of the reader for one of the source
-    std::uint64_t rows = 1;    ///< after so many the source begins again
+    std::uint32_t pattern = 0;
   };
   struct Part {
     ColumnProgram program;
     std::vector<Source> sources;
+    std::vector<std::vector<Digit>> patterns;
     std::uint64_t rows = 1;
     double weight = 0;
     bool is_table = false;
@@ -72,6 +86,8 @@ class GridProgram {
 
   /// Rows [row, row + rows) of a part into columns.
   void run_part(std::size_t part, std::uint64_t row, std::size_t rows, double* const* out, Workspace& workspace) const;
+  /// How rows [row, row + count) of a reader follow a source.
+  static void divide(const std::vector<Digit>& pattern, std::uint64_t row, std::size_t count, std::vector<Segment>& segments);
   /// Makes a window hold rows [row, last].
   void reach(std::size_t part, std::uint64_t row, std::uint64_t last, Workspace& workspace) const;
 

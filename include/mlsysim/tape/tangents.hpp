@@ -20,7 +20,7 @@ namespace mlsysim {
 class Tangents {
  public:
   /// Inputs of one run.
-  static constexpr int kSeeds = 16;
+  static constexpr int kSeeds = 8;
 
   explicit Tangents(const Tape& tape);
 
@@ -48,6 +48,10 @@ class Tangents {
   [[nodiscard]] const double* row(std::size_t n) const { return partials_.data() + n * kSeeds; }
   [[nodiscard]] double* row(std::size_t n) { return partials_.data() + n * kSeeds; }
 
+  /// Whether since the last run only its seeds moved, and they are the seeds again.
+  [[nodiscard]] bool only_seeds_moved(std::span<const double> in, std::span<const std::size_t> seeds) const;
+  /// @return whether the node hangs on a seed, even one that does not move it here
+  bool visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds, double direction);
   void step(std::size_t n);
   void compare(std::size_t n);
   void choose(std::size_t n, std::uint32_t a, std::uint32_t b, bool larger);
@@ -57,14 +61,17 @@ class Tangents {
   void run_loop_at(std::size_t n);
   void chain(std::size_t n, std::uint32_t operand, double slope);
   void clear_row(std::size_t n);
+  /// The node stays: its partials are zero, as they mostly are already.
+  void rest(std::size_t n);
 
   const Tape* tape_;
-  std::span<const double> in_;
-  std::span<const std::size_t> seeds_;
-  double direction_ = 1;
+  std::vector<double> in_;            ///< of the last run
+  std::vector<std::size_t> seeds_;
+  std::vector<std::uint32_t> cone_;   ///< nodes that hang on these
   std::vector<double> values_, partials_;
   std::vector<Marks> marks_;
   std::vector<std::uint8_t> moves_;  ///< whether a seed reaches the node at all
+  std::vector<std::uint8_t> written_;  ///< whether its partials may be other than zero
   double up_[kSeeds] = {}, down_[kSeeds] = {};
   double step_marks_ = 0;
 };

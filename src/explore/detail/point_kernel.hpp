@@ -8,6 +8,7 @@
 #include <mlsysim/tape/grid.hpp>
 
 #include <array>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,14 +23,17 @@ struct Compiled {
   std::vector<double> signs;  ///< +1 minimise, -1 maximise
   std::vector<ConstraintExpression> constraints;
   std::optional<Expression> histogram;
-  Tape tape;                             ///< inputs: the columns; results: as `sides()` counts them
-  std::optional<ColumnProgram> program;  ///< of points anywhere
-  std::optional<GridProgram> grid;       ///< of points in their order
+  bool is_law = false;
+  Tape tape;  ///< of a law; inputs: the columns; results: in the order of `all`
 
-  Compiled() = default;
   Compiled(const Question& question, const LawEntry& entry);
   /// Records the tape of a law for the columns of a space.
   void record(const Subject& subject, const Space& space);
+
+  /// The tape ready for points anywhere, and for points in their order; made by the thread that asks first.
+  [[nodiscard]] const ColumnProgram& program() const;
+  [[nodiscard]] const GridProgram& grid() const;
+  [[nodiscard]] bool has_grid() const { return is_law && sizes_.size() <= GridProgram::kMostAxes; }
 
   // Where the value of each expression stands.
   [[nodiscard]] std::size_t shown_at(std::size_t k) const { return k; }
@@ -40,6 +44,13 @@ struct Compiled {
   [[nodiscard]] std::size_t expressions() const { return histogram_at() + (histogram ? 1 : 0); }
   /// All expressions in that order.
   [[nodiscard]] std::vector<const Expression*> all() const;
+
+ private:
+  std::vector<std::size_t> sizes_;  ///< rows of the axes over numbers
+  std::vector<GridInput> inputs_;   ///< one a column
+  mutable std::once_flag program_made_, grid_made_;
+  mutable std::optional<ColumnProgram> program_;
+  mutable std::optional<GridProgram> grid_;
 };
 /// The place of each column's axis among the axes over numbers.
 [[nodiscard]] std::vector<std::size_t> axes_of_columns(const Space& space, std::span<const Space::Column> columns);
@@ -66,6 +77,9 @@ class PointKernel {
   void run(std::span<const std::uint32_t> low, std::span<const std::uint32_t> high, std::span<const std::size_t> axes);
 
   [[nodiscard]] const Subject& subject() const { return *subject_; }
+  /// What was bound, for `use` elsewhere.
+  [[nodiscard]] const std::shared_ptr<const Subject>& shared_subject() const { return subject_; }
+  [[nodiscard]] const std::shared_ptr<const Compiled>& shared_compiled() const { return compiled_; }
   [[nodiscard]] const Compiled& compiled() const { return *compiled_; }
   [[nodiscard]] const std::vector<Space::Column>& columns() const { return columns_; }
   /// Marks points that miss a constraint or hold no number; see MissWord.
