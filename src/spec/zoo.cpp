@@ -222,6 +222,30 @@ std::string_view spec_name(const ObjectRef& object) {
   return name;
 }
 
+const void* find_spec(const Zoo& zoo, std::string_view type, std::string_view name) {
+  const void* found = nullptr;
+  (void)with_spec_type(type, [&]<class T>() { found = zoo.find<T>(name); });
+  return found;
+}
+
+std::vector<std::string> spec_names(const Zoo& zoo, std::string_view type) {
+  std::vector<std::string> names;
+  (void)with_spec_type(type, [&]<class T>() { names = zoo.names<T>(); });
+  return names;
+}
+
+std::shared_ptr<void> blank_spec(std::string_view type) {
+  std::shared_ptr<void> spec;
+  (void)with_spec_type(type, [&]<class T>() { spec = std::make_shared<T>(); });
+  return spec;
+}
+
+const TableInfo* spec_table(std::string_view type) {
+  const TableInfo* table = nullptr;
+  (void)with_spec_type(type, [&]<class T>() { table = &table_of<T>(); });
+  return table;
+}
+
 #define MLSYSIM_INSTANTIATE(T)                                  \
   template const T* Zoo::find<T>(std::string_view) const;       \
   template const T& Zoo::at<T>(std::string_view) const;         \
