@@ -38,7 +38,33 @@ struct Walk {
   }
 };
 
+void visit_own(const TableInfo& table, void* object, const std::string& prefix, const MemberVisit& visit) {
+  for (const auto& row : table.rows) {
+    const auto path = prefix + std::string(row.name);
+    const MemberType& type = *row.type;
+    if (type.form == Form::table) {
+      visit_own(type.table(), row.in(object), path + ".", visit);
+    } else if (type.form == Form::slots) {
+      for (std::size_t i = 0; i < type.choices.size(); ++i)
+        visit(path + "." + std::string(type.choices[i]), row, *type.item, type.at(row.in(object), i));
+    } else if (type.form != Form::list && type.form != Form::numbers) {
+      visit(path, row, type, row.in(object));
+    }
+  }
+}
+
 }  // namespace
+
+void for_each_own_member(const TableInfo& table, void* object, const MemberVisit& visit) {
+  visit_own(table, object, "", visit);
+}
+
+double* number_in(const MemberType& type, void* member) {
+  const auto form = type.inner().form;
+  if (form != Form::number && form != Form::quantity) return nullptr;
+  if (type.form == Form::maybe) return type.count(member) > 0 ? static_cast<double*>(type.at(member, 0)) : nullptr;
+  return static_cast<double*>(member);
+}
 
 void for_each_leaf(const TableInfo& table, void* object, const LeafVisit& leaf, const ListVisit& list) {
   Walk{leaf, list, {}}.table(table, object);

@@ -22,4 +22,13 @@ void for_each_leaf(const TableInfo& table, void* object, const LeafVisit& leaf, 
 void for_each_leaf(const TableInfo& table, const void* object,
                    const std::function<void(std::string_view path, const MemberType& type, const void* member)>& leaf);
 
+/// Called for a member that a struct or its parts hold by themselves; `path` as in the zoo's files.
+using MemberVisit = std::function<void(const std::string& path, const FieldRow& row, const MemberType& type, void* member)>;
+
+/// Visits the members of an object that stand in no list and no map; the places of a table of rates are members.
+void for_each_own_member(const TableInfo& table, void* object, const MemberVisit& visit);
+
+/// The number of a member, in its base unit; null where it holds none, or an optional one is absent.
+[[nodiscard]] double* number_in(const MemberType& type, void* member);
+
 }  // namespace mlsysim
