@@ -74,12 +74,6 @@ const SpecType& part_type(const MemberType& type) {
   throw std::logic_error("a member of a spec whose type has no Python class");
 }
 
-const SpecType& object_type(std::string_view name) {
-  for (const auto& t : spec_types())
-    if (t.object == name) return t;
-  throw std::logic_error("a pointer to a spec whose type has no Python class");
-}
-
 /// One of the rates of a device is shown and hinted at in TFLOP/s.
 Member rate_row(const Member& rates) {
   Member row = rates;
@@ -119,7 +113,7 @@ py::object get_member(const MemberType& type, const void* p, const Owner& owner,
       const Value value = type.get(p);
       const auto* spec = std::get_if<ObjectRef>(&value);
       if (spec == nullptr) return py::none();
-      return object_type(type.what).cast(const_cast<void*>(spec->object), owner_of(spec->object));
+      return spec_type_named(type.what).cast(const_cast<void*>(spec->object), owner_of(spec->object));
     }
     case Form::list: {
       py::tuple t(type.count(p));
@@ -178,7 +172,7 @@ void set_member(const MemberType& type, void* p, py::handle value, const Member&
     }
     case Form::object: {
       if (value.is_none()) return type.set(p, ObjectRef{nullptr, type.what}, row.range);
-      auto held = object_type(type.what).held(value);
+      auto held = spec_type_named(type.what).held(value);
       if (held == nullptr) refuse_value(row, value, building, "a " + std::string(type.what));
       type.set(p, ObjectRef{held.get(), type.what}, row.range);
       building.keeps.push_back(std::move(held));
@@ -215,7 +209,7 @@ std::string annotation_of(const MemberType& type, const Member& row) {
     case Form::choice: return "str";
     case Form::slots: return "Mapping[str, Quantity]";
     case Form::numbers: return "Mapping[str, float]";
-    case Form::object: return object_type(type.what).name + " | None";
+    case Form::object: return spec_type_named(type.what).name + " | None";
     case Form::list: return "tuple[" + annotation_of(*type.item, row) + ", ...]";
     case Form::table: return part_type(type).name;
   }
@@ -256,6 +250,22 @@ std::vector<Member> members_of(const TableInfo& table) {
 }
 
 }  // namespace
+
+const SpecType* spec_type_of(py::handle value) {
+  const auto& types = spec_types();
+  auto at = std::find_if(types.begin(), types.end(), [&](const SpecType& t) { return t.cls == Py_TYPE(value.ptr()); });
+  if (at == types.end())
+    at = std::find_if(types.begin(), types.end(), [&](const SpecType& t) { return PyType_IsSubtype(Py_TYPE(value.ptr()), t.cls) != 0; });
+  return at == types.end() ? nullptr : &*at;
+}
+
+const SpecType& spec_type_named(std::string_view object) {
+  for (const auto& t : spec_types())
+    if (t.object == object) return t;
+  throw InputError({.id = "mlsysim.python.013",
+                    .message = "an object of this type has no Python class",
+                    .found = std::string(object)});
+}
 
 Precision read_precision(py::handle value, const std::string& where) {
   Precision precision{};
@@ -468,6 +478,7 @@ std::shared_ptr<void> build_spec(const SpecType& type, const py::dict& values) {
 
 SpecType& add_spec_type(SpecType made, py::handle cls) {
   SpecType& type = spec_types().emplace_back(std::move(made));
+  type.cls = reinterpret_cast<PyTypeObject*>(cls.ptr());
   for (const auto& row : type.members)
     property(cls, row.name(), std::string(row.range.meaning), [&type, &row](const py::object& self) {
       const auto spec = spec_in(type, self);

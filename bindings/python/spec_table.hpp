@@ -46,6 +46,7 @@ struct Boxed {
 /// A spec struct as a Python class: its table, and the little that needs the type.
 struct SpecType {
   std::string name;                ///< of the class
+  PyTypeObject* cls = nullptr;
   std::string_view object;         ///< of pointers to it; empty for parts
   const TableInfo* table = nullptr;
   std::vector<Member> members;
@@ -62,6 +63,11 @@ struct SpecType {
   [[nodiscard]] const Member* member(std::string_view wanted) const;
   [[nodiscard]] const Alias* alias(std::string_view wanted) const;
 };
+
+/// The type of a Python object or of a class that it inherits; null for any other object.
+[[nodiscard]] const SpecType* spec_type_of(py::handle value);
+/// The type of pointers of this name ("Workload", ...). @throws InputError where none has a class
+[[nodiscard]] const SpecType& spec_type_named(std::string_view object);
 
 /// Members, aliases and dicts for nested structs: the usual way to assign.
 void assign_keywords(const SpecType& type, void* spec, const py::dict& values, Building& building);
