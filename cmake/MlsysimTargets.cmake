@@ -23,6 +23,10 @@ function(mlsysim_target_defaults target)
     # ... and optional members that are not read before they are set.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized>)
   endif()
+  if(MLSYSIM_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # g++ takes the sources of a group for headers, in which a class must not hold what is local to a file.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  endif()
   if(MLSYSIM_SANITIZE)
     target_compile_options(${target} PRIVATE
       -fsanitize=${MLSYSIM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
