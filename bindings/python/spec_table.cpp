@@ -83,77 +83,77 @@ Member rate_row(const Member& rates) {
 
 py::object get_member(const MemberType& type, const void* p, const Owner& owner, const Member& row) {
   switch (type.form) {
-    case Form::maybe: return type.count(p) > 0 ? get_member(*type.item, type.item_at(p, 0), owner, row) : py::none();
-    case Form::quantity: return to_python(AnyQuantity::from_base(*static_cast<const double*>(p), type.exps), row.unit());
-    case Form::any_quantity: return py::cast(*static_cast<const AnyQuantity*>(p));
-    case Form::flag: return py::bool_(*static_cast<const bool*>(p));
-    case Form::number: {
+    case MemberForm::maybe: return type.count(p) > 0 ? get_member(*type.item, type.item_at(p, 0), owner, row) : py::none();
+    case MemberForm::quantity: return to_python(AnyQuantity::from_base(*static_cast<const double*>(p), type.exps), row.unit());
+    case MemberForm::any_quantity: return py::cast(*static_cast<const AnyQuantity*>(p));
+    case MemberForm::flag: return py::bool_(*static_cast<const bool*>(p));
+    case MemberForm::number: {
       const double x = *static_cast<const double*>(p);
       if (counts_something(row) && x == std::floor(x) && std::abs(x) < 9e15) return py::int_(static_cast<long long>(x));
       return py::float_(x);
     }
-    case Form::text: {
+    case MemberForm::text: {
       const auto& text = *static_cast<const std::string*>(p);
       return text.empty() && row.name() != "name" ? py::object(py::none()) : py::str(text);
     }
-    case Form::choice: return py::str(std::string(type.choices[type.index(p)]));
-    case Form::slots: {
+    case MemberForm::choice: return py::str(std::string(type.choices[type.index(p)]));
+    case MemberForm::slots: {
       py::dict d;
       for (std::size_t i = 0; i < type.choices.size(); ++i)
         if (auto rate = get_member(*type.item, type.item_at(p, i), owner, rate_row(row)); !rate.is_none())
           d[py::str(std::string(type.choices[i]))] = std::move(rate);
       return py::reinterpret_steal<py::object>(PyDictProxy_New(d.ptr()));
     }
-    case Form::numbers: {
+    case MemberForm::numbers: {
       py::dict d;
       for (const auto& [key, value] : *static_cast<const std::map<std::string, double>*>(p)) d[py::str(key)] = py::float_(value);
       return py::reinterpret_steal<py::object>(PyDictProxy_New(d.ptr()));
     }
-    case Form::object: {
+    case MemberForm::object: {
       const Value value = type.get(p);
       const auto* spec = std::get_if<ObjectRef>(&value);
       if (spec == nullptr) return py::none();
       return spec_type_named(type.what).cast(const_cast<void*>(spec->object), owner_of(spec->object));
     }
-    case Form::list: {
+    case MemberForm::list: {
       py::tuple t(type.count(p));
       for (std::size_t i = 0; i < t.size(); ++i) t[i] = get_member(*type.item, type.item_at(p, i), owner, row);
       return t;
     }
-    case Form::table: return part_type(type).cast(const_cast<void*>(p), owner);
+    case MemberForm::table: return part_type(type).cast(const_cast<void*>(p), owner);
   }
   return py::none();
 }
 
 void set_member(const MemberType& type, void* p, py::handle value, const Member& row, Building& building) {
   switch (type.form) {
-    case Form::maybe:
+    case MemberForm::maybe:
       if (value.is_none()) return type.clear(p);
       // An error leaves the struct to be thrown away with whatever it holds.
       return set_member(*type.item, type.append(p), value, row, building);
-    case Form::number:
-    case Form::quantity: *static_cast<double*>(p) = read_number(value, row, building); return;
-    case Form::any_quantity: {
+    case MemberForm::number:
+    case MemberForm::quantity: *static_cast<double*>(p) = read_number(value, row, building); return;
+    case MemberForm::any_quantity: {
       const auto* q = quantity_in(value);
       *static_cast<AnyQuantity*>(p) = q != nullptr ? *q : AnyQuantity::parse(read_text(value, row, building));
       return;
     }
-    case Form::flag:
+    case MemberForm::flag:
       if (!PyBool_Check(value.ptr())) refuse_value(row, value, building, "True or False");
       *static_cast<bool*>(p) = value.cast<bool>();
       return;
-    case Form::text:
+    case MemberForm::text:
       if (value.is_none()) static_cast<std::string*>(p)->clear();
       else *static_cast<std::string*>(p) = read_text(value, row, building);
       return;
-    case Form::choice: {
+    case MemberForm::choice: {
       FieldInfo info;
       info.name = row.name();
       info.choices = type.choices;
       type.set(p, read_text(value, row, building), info);
       return;
     }
-    case Form::slots: {
+    case MemberForm::slots: {
       if (value.is_none()) return;
       if (!py::isinstance(value, py::module_::import("collections.abc").attr("Mapping")))
         refuse_value(row, value, building, "a mapping of precisions to rates");
@@ -163,14 +163,14 @@ void set_member(const MemberType& type, void* p, py::handle value, const Member&
                    rate_row(row), building);
       return;
     }
-    case Form::numbers: {
+    case MemberForm::numbers: {
       auto& numbers = *static_cast<std::map<std::string, double>*>(p);
       numbers.clear();
       for (const auto& [key, number] : py::dict(py::reinterpret_borrow<py::object>(value)))
         numbers[key.cast<std::string>()] = read_number(number, row, building);
       return;
     }
-    case Form::object: {
+    case MemberForm::object: {
       if (value.is_none()) return type.set(p, ObjectRef{nullptr, type.what}, row.range);
       auto held = spec_type_named(type.what).held(value);
       if (held == nullptr) refuse_value(row, value, building, "a " + std::string(type.what));
@@ -178,11 +178,11 @@ void set_member(const MemberType& type, void* p, py::handle value, const Member&
       building.keeps.push_back(std::move(held));
       return;
     }
-    case Form::list:
+    case MemberForm::list:
       type.clear(p);
       for (const auto item : py::reinterpret_borrow<py::object>(value)) set_member(*type.item, type.append(p), item, row, building);
       return;
-    case Form::table: {
+    case MemberForm::table: {
       const SpecType& part = part_type(type);
       if (const auto held = part.held(value)) {
         part.copy(p, held.get());
@@ -200,28 +200,28 @@ void set_member(const MemberType& type, void* p, py::handle value, const Member&
 /// The Python type of a member, as stubs write it.
 std::string annotation_of(const MemberType& type, const Member& row) {
   switch (type.form) {
-    case Form::maybe: return annotation_of(*type.item, row) + " | None";
-    case Form::quantity:
-    case Form::any_quantity: return "Quantity";
-    case Form::flag: return "bool";
-    case Form::number: return counts_something(row) ? "int" : "float";
-    case Form::text: return row.name() == "name" ? "str" : "str | None";
-    case Form::choice: return "str";
-    case Form::slots: return "Mapping[str, Quantity]";
-    case Form::numbers: return "Mapping[str, float]";
-    case Form::object: return spec_type_named(type.what).name + " | None";
-    case Form::list: return "tuple[" + annotation_of(*type.item, row) + ", ...]";
-    case Form::table: return part_type(type).name;
+    case MemberForm::maybe: return annotation_of(*type.item, row) + " | None";
+    case MemberForm::quantity:
+    case MemberForm::any_quantity: return "Quantity";
+    case MemberForm::flag: return "bool";
+    case MemberForm::number: return counts_something(row) ? "int" : "float";
+    case MemberForm::text: return row.name() == "name" ? "str" : "str | None";
+    case MemberForm::choice: return "str";
+    case MemberForm::slots: return "Mapping[str, Quantity]";
+    case MemberForm::numbers: return "Mapping[str, float]";
+    case MemberForm::object: return spec_type_named(type.what).name + " | None";
+    case MemberForm::list: return "tuple[" + annotation_of(*type.item, row) + ", ...]";
+    case MemberForm::table: return part_type(type).name;
   }
   return {};
 }
 
 /// Equality with the empty value, where that can be asked.
 bool is_blank(const MemberType& type, const void* p) {
-  if (type.form == Form::list) return type.count(p) == 0;
-  if (type.form == Form::numbers) return static_cast<const std::map<std::string, double>*>(p)->empty();
-  if (type.form == Form::any_quantity) return *static_cast<const AnyQuantity*>(p) == AnyQuantity{};
-  if (type.form == Form::choice) return type.index(p) == 0;
+  if (type.form == MemberForm::list) return type.count(p) == 0;
+  if (type.form == MemberForm::numbers) return static_cast<const std::map<std::string, double>*>(p)->empty();
+  if (type.form == MemberForm::any_quantity) return *static_cast<const AnyQuantity*>(p) == AnyQuantity{};
+  if (type.form == MemberForm::choice) return type.index(p) == 0;
   if (type.get == nullptr) return false;
   const Value value = type.get(p);
   return value == Value{} || value == Value{0.0} || value == Value{false} || value == Value{std::string()};
@@ -239,10 +239,10 @@ std::vector<Member> members_of(const TableInfo& table) {
     row.range.open_low = f.open_low;
     row.range.integral = f.integral;
     row.range.exps = f.type->inner().exps;
-    if (f.type->inner().form == Form::list) row.range.exps = f.type->inner().item->exps;
+    if (f.type->inner().form == MemberForm::list) row.range.exps = f.type->inner().item->exps;
     row.offset = f.offset;
     row.type = f.type;
-    row.required = !f.has_default && f.type->form != Form::maybe && f.type->form != Form::table &&
+    row.required = !f.has_default && f.type->form != MemberForm::maybe && f.type->form != MemberForm::table &&
                    is_blank(*f.type, f.in(table.blank));
     rows.push_back(std::move(row));
   }

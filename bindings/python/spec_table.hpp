@@ -90,7 +90,7 @@ template <class T>
 class SpecClass {
  public:
   SpecClass(py::module_& m, const char* name, std::string_view about, std::vector<Alias> aliases = {})
-      : SpecClass(m, about, spec_type(name, table_of<T>(), std::move(aliases))) {}
+      : SpecClass(m, about, spec_type(name, field_table<T>(), std::move(aliases))) {}
 
   template <class F>
   SpecClass& property(const std::string& name, const std::string& doc, F f) {

@@ -64,7 +64,7 @@ class Prober {
   void spec(const Spec& spec, Put&& put) {
     if (spec.entry == nullptr) return;
     Spec changed = spec;
-    for_each_own_member(table_of<Spec>(), &changed, [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
+    for_each_own_member(field_table<Spec>(), &changed, [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
       double* const now = number_in(type, member);
       const Figure* figure = spec.entry->figure(path);
       if (now == nullptr || figure == nullptr) return;

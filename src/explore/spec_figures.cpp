@@ -26,7 +26,7 @@ struct Movable {
 
 template <class S>
 constexpr Movable movable(bool holds_counts = false) {
-  return {ObjectType<S>::name, &table_of<S>,
+  return {ObjectType<S>::name, &field_table<S>,
           [](const void* spec) -> std::shared_ptr<std::byte> {
             auto copy = std::make_shared<S>(*static_cast<const S*>(spec));
             return {copy, reinterpret_cast<std::byte*>(copy.get())};
@@ -54,7 +54,7 @@ void SpecFigures::add(const ObjectRef& spec, const std::string& prefix, Object p
   };
   // The walk is written for specs that it may change; this one only reads.
   for_each_own_member(kind->table(), const_cast<void*>(spec.object), [&](const std::string& path, const FieldRow& row, const MemberType& type, void* member) {
-    if (type.form == Form::object) {
+    if (type.form == MemberForm::object) {
       const Value to = type.get(member);
       if (const auto* next = std::get_if<ObjectRef>(&to))
         add(*next, prefix + path + ".",

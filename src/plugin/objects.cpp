@@ -28,20 +28,20 @@ MlsValue quantity_value(double base, const Exponents& exps) {
 
 MlsValue leaf_value(const MemberType& type, const void* member, ObjectTable& handles) {
   switch (type.form) {
-    case Form::maybe:
+    case MemberForm::maybe:
       return type.count(member) > 0 ? leaf_value(*type.item, type.item_at(member, 0), handles) : MlsValue{};
-    case Form::any_quantity: {
+    case MemberForm::any_quantity: {
       const auto& q = *static_cast<const AnyQuantity*>(member);
       return quantity_value(q.base(), q.exponents());
     }
-    case Form::number: return {MLS_NUMBER, 0, *static_cast<const double*>(member), {}, nullptr};
-    case Form::flag: return {MLS_FLAG, *static_cast<const bool*>(member) ? 1 : 0, 0, {}, nullptr};
-    case Form::text: {
+    case MemberForm::number: return {MLS_NUMBER, 0, *static_cast<const double*>(member), {}, nullptr};
+    case MemberForm::flag: return {MLS_FLAG, *static_cast<const bool*>(member) ? 1 : 0, 0, {}, nullptr};
+    case MemberForm::text: {
       const auto& text = *static_cast<const std::string*>(member);
       return text.empty() ? MlsValue{} : MlsValue{MLS_STRING, 0, 0, plugin::to_c(text), nullptr};
     }
-    case Form::choice: return {MLS_STRING, 0, 0, plugin::to_c(type.choices[type.index(member)]), nullptr};
-    case Form::object: {
+    case MemberForm::choice: return {MLS_STRING, 0, 0, plugin::to_c(type.choices[type.index(member)]), nullptr};
+    case MemberForm::object: {
       const Value value = type.get(member);
       const auto* spec = std::get_if<ObjectRef>(&value);
       return spec == nullptr ? MlsValue{} : MlsValue{MLS_OBJECT, 0, 0, {}, handles.handle(*spec)};
@@ -71,7 +71,7 @@ template <class T> constexpr TypeRow row_of() {
           [](const Zoo& zoo, std::string_view name) -> const void* { return &zoo.at<T>(name); },
           [](const void* spec, ObjectTable& handles, const Visit& visit) {
             const T& object = *static_cast<const T*>(spec);
-            for_each_leaf(table_of<T>(), spec, [&](std::string_view path, const MemberType& type, const void* member) {
+            for_each_leaf(field_table<T>(), spec, [&](std::string_view path, const MemberType& type, const void* member) {
               visit(path, leaf_value(type, member, handles));
             });
             read_derived(object, visit);

@@ -31,12 +31,12 @@ class Digest {
 void add_spec(Digest& d, const ObjectRef& spec, const TableInfo& table);
 
 void add_leaf(Digest& d, const MemberType& type, const void* member) {
-  if (type.form == Form::maybe) {
+  if (type.form == MemberForm::maybe) {
     if (type.count(member) > 0) add_leaf(d, *type.item, type.item_at(member, 0));
     else d.add(std::string_view("absent"));
     return;
   }
-  if (type.form == Form::any_quantity) {
+  if (type.form == MemberForm::any_quantity) {
     const auto& q = *static_cast<const AnyQuantity*>(member);
     d.add(q.base());
     d.add(canonical_unit(q.exponents()));
@@ -64,7 +64,7 @@ void add_spec(Digest& d, const ObjectRef& spec, const TableInfo& table) {
 std::uint64_t content_digest(const ObjectRef& object) {
   if (object.object == nullptr) return 0;
   if (object.type == ObjectType<Zoo>::name) return content_digest(*static_cast<const Zoo*>(object.object));
-  const auto* table = object.type == ObjectType<Conventions>::name ? &table_of<Conventions>() : spec_table(object.type);
+  const auto* table = object.type == ObjectType<Conventions>::name ? &field_table<Conventions>() : spec_table(object.type);
   if (table == nullptr) return 0;
   Digest d;
   add_spec(d, object, *table);
@@ -74,7 +74,7 @@ std::uint64_t content_digest(const ObjectRef& object) {
 std::uint64_t content_digest(const Zoo& zoo) {
   Digest d;
   ZooSpecs::for_each([&]<class T>() {
-    for (const T* spec : zoo.all<T>()) add_spec(d, {spec, ObjectType<T>::name}, table_of<T>());
+    for (const T* spec : zoo.all<T>()) add_spec(d, {spec, ObjectType<T>::name}, field_table<T>());
   });
   for (const Entry* entry : zoo.entries()) {
     d.add(std::string_view(entry->name));

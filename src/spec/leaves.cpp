@@ -19,17 +19,17 @@ struct Walk {
     path.resize(size);
   }
   void visit(const MemberType& type, void* member) {
-    if (list && (type.form == Form::list || type.form == Form::numbers)) list(path, type, member);
+    if (list && (type.form == MemberForm::list || type.form == MemberForm::numbers)) list(path, type, member);
     switch (type.form) {
-      case Form::table: return table(type.table(), member);
-      case Form::slots:
+      case MemberForm::table: return table(type.table(), member);
+      case MemberForm::slots:
         for (std::size_t i = 0; i < type.choices.size(); ++i) below(".", type.choices[i], *type.item, type.at(member, i));
         return;
-      case Form::list:
+      case MemberForm::list:
         for (std::size_t i = 0; i < type.count(member); ++i)
           below("[", std::to_string(i), *type.item, type.at(member, i), "]");
         return;
-      case Form::numbers:
+      case MemberForm::numbers:
         for (auto& [key, number] : *static_cast<std::map<std::string, double>*>(member))
           below(".", key, detail::TypeOf<double>::value, &number);
         return;
@@ -42,12 +42,12 @@ void visit_own(const TableInfo& table, void* object, const std::string& prefix, 
   for (const auto& row : table.rows) {
     const auto path = prefix + std::string(row.name);
     const MemberType& type = *row.type;
-    if (type.form == Form::table) {
+    if (type.form == MemberForm::table) {
       visit_own(type.table(), row.in(object), path + ".", visit);
-    } else if (type.form == Form::slots) {
+    } else if (type.form == MemberForm::slots) {
       for (std::size_t i = 0; i < type.choices.size(); ++i)
         visit(path + "." + std::string(type.choices[i]), row, *type.item, type.at(row.in(object), i));
-    } else if (type.form != Form::list && type.form != Form::numbers) {
+    } else if (type.form != MemberForm::list && type.form != MemberForm::numbers) {
       visit(path, row, type, row.in(object));
     }
   }
@@ -61,8 +61,8 @@ void for_each_own_member(const TableInfo& table, void* object, const MemberVisit
 
 double* number_in(const MemberType& type, void* member) {
   const auto form = type.inner().form;
-  if (form != Form::number && form != Form::quantity) return nullptr;
-  if (type.form == Form::maybe) return type.count(member) > 0 ? static_cast<double*>(type.at(member, 0)) : nullptr;
+  if (form != MemberForm::number && form != MemberForm::quantity) return nullptr;
+  if (type.form == MemberForm::maybe) return type.count(member) > 0 ? static_cast<double*>(type.at(member, 0)) : nullptr;
   return static_cast<double*>(member);
 }
 

@@ -242,7 +242,7 @@ std::shared_ptr<void> blank_spec(std::string_view type) {
 
 const TableInfo* spec_table(std::string_view type) {
   const TableInfo* table = nullptr;
-  (void)with_spec_type(type, [&]<class T>() { table = &table_of<T>(); });
+  (void)with_spec_type(type, [&]<class T>() { table = &field_table<T>(); });
   return table;
 }
 

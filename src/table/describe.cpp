@@ -71,7 +71,7 @@ bool is_empty(const Value& value, const MemberType& type) {
   if (const auto* x = std::get_if<double>(&value)) return *x == 0;
   if (const auto* flag = std::get_if<bool>(&value)) return !*flag;
   if (const auto* text = std::get_if<std::string>(&value))
-    return type.form == Form::choice ? *text == type.choices.front() : text->empty();
+    return type.form == MemberForm::choice ? *text == type.choices.front() : text->empty();
   return std::holds_alternative<std::monostate>(value);
 }
 
@@ -81,7 +81,7 @@ void append_fields(std::vector<FieldInfo>& out, const std::string& prefix, std::
     const MemberType& type = *row.type;
     const void* member = row.in(defaults);
     auto name = prefix + std::string(row.name);
-    if (type.form == Form::table) {
+    if (type.form == MemberForm::table) {
       append_fields(out, name + ".", base + row.offset, type.table(), member);
       continue;
     }
@@ -95,12 +95,12 @@ void append_fields(std::vector<FieldInfo>& out, const std::string& prefix, std::
     f.offset = base + row.offset;
     f.size = type.size;
     f.shared = row.shared && prefix.empty();
-    f.nullable = type.form == Form::maybe || (type.form == Form::object && row.has_default);
+    f.nullable = type.form == MemberForm::maybe || (type.form == MemberForm::object && row.has_default);
     f.low = row.low;
     f.high = row.high;
     f.open_low = row.open_low;
     f.integral = row.integral;
-    if (type.inner().form == Form::object) f.object_type = type.inner().what;
+    if (type.inner().form == MemberForm::object) f.object_type = type.inner().what;
     f.choices = type.inner().choices;
     f.get = type.get;
     f.set = type.set;

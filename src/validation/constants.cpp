@@ -29,9 +29,9 @@ struct Figure {
 template <HasFields S>
 std::vector<Figure> figures_of(S& object) {
   std::vector<Figure> out;
-  for_each_own_member(table_of<S>(), &object, [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
+  for_each_own_member(field_table<S>(), &object, [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
     const auto form = type.inner().form;
-    if (form == Form::number || form == Form::quantity) out.push_back({path, &type, member});
+    if (form == MemberForm::number || form == MemberForm::quantity) out.push_back({path, &type, member});
   });
   return out;
 }

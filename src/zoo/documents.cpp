@@ -33,7 +33,7 @@ void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Pro
     keys.back() = "shape_source";
     return keys;
   }();
-  read_table(ctx, map, table_of<T>(), &spec, "", std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
+  read_table(ctx, map, field_table<T>(), &spec, "", std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
   finish_entry(ctx, map);
   const auto* before = reinterpret_cast<const std::byte*>(&spec);
   try {

@@ -35,59 +35,59 @@ bool read_rates(ReadContext& ctx, NodeRef node, const std::string& path, const F
 bool read_value(ReadContext& ctx, NodeRef node, const std::string& path, const FieldRow& row, const MemberType& type,
                 void* out) {
   switch (type.form) {
-    case Form::maybe:
+    case MemberForm::maybe:
       if (read_value(ctx, node, path, row, *type.item, type.append(out))) return true;
       type.clear(out);
       return false;
-    case Form::number:
-    case Form::quantity: {
+    case MemberForm::number:
+    case MemberForm::quantity: {
       const auto q = read_figure(ctx, node, path, rule_of(row, type.exps));
       if (q) *static_cast<double*>(out) = q->base();
       return q.has_value();
     }
-    case Form::any_quantity: {
+    case MemberForm::any_quantity: {
       auto rule = rule_of(row, Exponents{});
       rule.dimension = NumberRule::Dimension::any;
       auto q = read_figure(ctx, node, path, rule);
       if (q) *static_cast<AnyQuantity*>(out) = std::move(*q);
       return q.has_value();
     }
-    case Form::flag: {
+    case MemberForm::flag: {
       const auto flag = read_flag(ctx, node, path);
       if (flag) *static_cast<bool*>(out) = *flag;
       return flag.has_value();
     }
-    case Form::text: {
+    case MemberForm::text: {
       auto text = read_text(ctx, node, path);
       if (text) *static_cast<std::string*>(out) = std::move(*text);
       return text.has_value();
     }
-    case Form::choice: {
+    case MemberForm::choice: {
       const auto i = read_choice(ctx, node, path, type.what, type.choices);
       if (i) type.set(out, std::string(type.choices[*i]), {});
       return i.has_value();
     }
-    case Form::object: {
+    case MemberForm::object: {
       auto name = read_text(ctx, node, path);
       if (name)
         ctx.links.push_back({.slot = out, .name = std::move(*name), .type = &type, .path = path, .source = ctx.source,
                              .at = node.place()});
       return name.has_value();
     }
-    case Form::slots: return read_rates(ctx, node, path, row, type, out);
-    case Form::numbers:
+    case MemberForm::slots: return read_rates(ctx, node, path, row, type, out);
+    case MemberForm::numbers:
       if (!expect_kind(ctx, node, NodeKind::map, path, "{image_size: 224}")) return false;
       read_numbers(ctx, node, path, rule_of(row, Exponents{}), *static_cast<std::map<std::string, double>*>(out));
       return true;
-    case Form::list:
-      if (!expect_kind(ctx, node, NodeKind::sequence, path, type.item->form == Form::table ? "- {...}" : "[80, 443]"))
+    case MemberForm::list:
+      if (!expect_kind(ctx, node, NodeKind::sequence, path, type.item->form == MemberForm::table ? "- {...}" : "[80, 443]"))
         return false;
       node.for_each_item([&](NodeRef item) {
         const auto item_path = path + "[" + std::to_string(type.count(out)) + "]";
         read_value(ctx, item, item_path, row, *type.item, type.append(out));
       });
       return true;
-    case Form::table:
+    case MemberForm::table:
       if (!expect_kind(ctx, node, NodeKind::map, path, "{...}")) return false;
       read_table(ctx, node, type.table(), out, path + ".");
       return true;

@@ -42,23 +42,23 @@ Json table_schema(const TableInfo& table);
 
 Json value_schema(const FieldRow& row, const MemberType& type) {
   switch (type.form) {
-    case Form::maybe: return value_schema(row, *type.item);
-    case Form::quantity: return quantity_schema();
-    case Form::number: return number_schema(row);
-    case Form::any_quantity:
+    case MemberForm::maybe: return value_schema(row, *type.item);
+    case MemberForm::quantity: return quantity_schema();
+    case MemberForm::number: return number_schema(row);
+    case MemberForm::any_quantity:
       return {{"anyOf", Json::array({Json{{"type", "number"}}, Json{{"type", "string"}, {"pattern", kQuantityPattern}}, Json{{"$ref", "#/definitions/figure"}}})}};
-    case Form::flag: return {{"type", "boolean"}};
-    case Form::text: return text();
-    case Form::choice: return choice_schema(type.choices);
-    case Form::object: return {{"type", "string"}};
-    case Form::slots: {
+    case MemberForm::flag: return {{"type", "boolean"}};
+    case MemberForm::text: return text();
+    case MemberForm::choice: return choice_schema(type.choices);
+    case MemberForm::object: return {{"type", "string"}};
+    case MemberForm::slots: {
       Json out{{"type", "object"}, {"additionalProperties", false}};
       for (const auto name : type.choices) out["properties"][std::string(name)] = value_schema(row, *type.item);
       return out;
     }
-    case Form::numbers: return {{"type", "object"}};
-    case Form::list: return {{"type", "array"}, {"items", value_schema(row, *type.item)}};
-    case Form::table: return table_schema(type.table());
+    case MemberForm::numbers: return {{"type", "object"}};
+    case MemberForm::list: return {{"type", "array"}, {"items", value_schema(row, *type.item)}};
+    case MemberForm::table: return table_schema(type.table());
   }
   return {};
 }
@@ -82,7 +82,7 @@ Json table_schema(const TableInfo& table) {
     const auto form = row.type->form;
     auto field = value_schema(row, *row.type);
     field["description"] = description_of(row);
-    if (form == Form::flag || (row.has_default && (form == Form::choice || form == Form::number))) {
+    if (form == MemberForm::flag || (row.has_default && (form == MemberForm::choice || form == MemberForm::number))) {
       const Value value = row.type->get(row.in(table.blank));
       if (const auto* flag = std::get_if<bool>(&value)) field["default"] = *flag;
       else if (const auto* number = std::get_if<double>(&value)) field["default"] = *number;
@@ -161,7 +161,7 @@ std::string json_schema(std::string_view name) {
                        .hint = did_you_mean(name, zoo_kinds())});
   Json entry;
   const bool spec = detail::with_spec_of(name, [&]<class T>() {
-    entry = detail::table_schema(table_of<T>());
+    entry = detail::table_schema(field_table<T>());
     detail::add_entry_keys(entry, name);
   });
   if (!spec)

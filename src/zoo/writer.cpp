@@ -124,7 +124,7 @@ void write_items(Writer& w, int depth, const std::string& path, std::string_view
   for (std::size_t i = 0; i < type.count(list); ++i) {
     const auto item = path + "[" + std::to_string(i) + "]";
     const void* value = type.item_at(list, i);
-    if (type.item->form != Form::table) {
+    if (type.item->form != MemberForm::table) {
       w.item(depth, item, *static_cast<const double*>(value), type.item->exps, unit);
       continue;
     }
@@ -140,36 +140,36 @@ void write_items(Writer& w, int depth, const std::string& path, std::string_view
 void write_value(Writer& w, int depth, std::string_view key, const std::string& path, std::string_view unit,
                  const MemberType& type, const void* value, const void* fallback) {
   switch (type.form) {
-    case Form::maybe:
+    case MemberForm::maybe:
       // An absent value is left out, so a present one is written even where it equals a default.
       if (type.count(value) > 0) write_value(w, depth, key, path, unit, *type.item, type.item_at(value, 0), nullptr);
       return;
-    case Form::number:
-    case Form::quantity: {
+    case MemberForm::number:
+    case MemberForm::quantity: {
       const double x = *static_cast<const double*>(value);
-      if (type.form == Form::quantity || w.figure(path) != nullptr || fallback == nullptr ||
+      if (type.form == MemberForm::quantity || w.figure(path) != nullptr || fallback == nullptr ||
           x != *static_cast<const double*>(fallback))
         w.number(depth, key, path, x, type.exps, unit);
       return;
     }
-    case Form::any_quantity: {
+    case MemberForm::any_quantity: {
       const auto& q = *static_cast<const AnyQuantity*>(value);
       const Figure* f = w.figure(path);
       if (f == nullptr || f->base != q.base()) w.line(depth, key, q.str());
       else w.number(depth, key, path, q.base(), q.exponents(), q.unit());
       return;
     }
-    case Form::flag: {
+    case MemberForm::flag: {
       const bool flag = *static_cast<const bool*>(value);
       if (fallback == nullptr || flag != *static_cast<const bool*>(fallback)) w.line(depth, key, flag ? "true" : "false");
       return;
     }
-    case Form::text: w.text(depth, key, *static_cast<const std::string*>(value)); return;
-    case Form::choice:
+    case MemberForm::text: w.text(depth, key, *static_cast<const std::string*>(value)); return;
+    case MemberForm::choice:
       if (fallback == nullptr || type.index(value) != type.index(fallback))
         w.line(depth, key, type.choices[type.index(value)]);
       return;
-    case Form::object: {
+    case MemberForm::object: {
       const Value spec = type.get(value);
       if (const auto* ref = std::get_if<ObjectRef>(&spec)) w.line(depth, key, yaml_scalar(spec_name(*ref)));
       return;
@@ -180,14 +180,14 @@ void write_value(Writer& w, int depth, std::string_view key, const std::string& 
   const auto start = w.size();
   w.line(depth, key, "");
   const auto filled = w.size();
-  if (type.form == Form::table) {
+  if (type.form == MemberForm::table) {
     write_table(w, depth + 1, type.table(), value, path + ".");
-  } else if (type.form == Form::slots) {
+  } else if (type.form == MemberForm::slots) {
     for (std::size_t i = 0; i < type.choices.size(); ++i) {
       const std::string name(type.choices[i]);
       write_value(w, depth + 1, name, path + "." + name, unit, *type.item, type.item_at(value, i), nullptr);
     }
-  } else if (type.form == Form::numbers) {
+  } else if (type.form == MemberForm::numbers) {
     write_numbers(w, depth + 1, path, *static_cast<const std::map<std::string, double>*>(value), unit);
   } else {
     write_items(w, depth, path, unit, type, value);
@@ -201,7 +201,7 @@ void write_table(Writer& w, int depth, const TableInfo& table, const void* objec
     if (path == "name") continue;  // stands in the head of the entry
     // A choice or a number that must be given is written even where it equals the initial value.
     const auto form = row.type->form;
-    const bool always = row.must_be_given() && (form == Form::choice || form == Form::number);
+    const bool always = row.must_be_given() && (form == MemberForm::choice || form == MemberForm::number);
     write_value(w, depth, row.name, path, row.unit, *row.type, row.in(object), always ? nullptr : row.in(table.blank));
   }
 }
@@ -278,7 +278,7 @@ std::string to_yaml(const T& spec) {
   const Entry& entry = spec.entry == nullptr ? handmade : *spec.entry;
   detail::Writer w(entry);
   detail::write_head(w, entry);
-  detail::write_table(w, 1, table_of<T>(), &spec, "");
+  detail::write_table(w, 1, field_table<T>(), &spec, "");
   detail::write_decisions(w, entry);
   return w.take();
 }

@@ -112,24 +112,24 @@ class Specs {
   }
   void put(const Figure& f, const MemberType& type, void* member) {
     switch (type.form) {
-      case Form::maybe: return put(f, *type.item, type.append(member));
-      case Form::any_quantity:
+      case MemberForm::maybe: return put(f, *type.item, type.append(member));
+      case MemberForm::any_quantity:
         *static_cast<AnyQuantity*>(member) = AnyQuantity::from_base(
             base(f), f.text.empty() ? Exponents{} : UnitRegistry::standard().parse_unit(f.text).exps);
         return;
-      case Form::number: *static_cast<double*>(member) = f.number; return;
-      case Form::flag: *static_cast<bool*>(member) = f.flag; return;
-      case Form::text: *static_cast<std::string*>(member) = f.text; return;
-      case Form::choice:
+      case MemberForm::number: *static_cast<double*>(member) = f.number; return;
+      case MemberForm::flag: *static_cast<bool*>(member) = f.flag; return;
+      case MemberForm::text: *static_cast<std::string*>(member) = f.text; return;
+      case MemberForm::choice:
         for (const auto name : type.choices)
           if (name == f.text) type.set(member, f.text, {});
         return;
-      case Form::object: return type.set(member, ObjectRef{copy(type.what, f.object), type.what}, {});
+      case MemberForm::object: return type.set(member, ObjectRef{copy(type.what, f.object), type.what}, {});
       default: *static_cast<double*>(member) = base(f);  // a quantity
     }
   }
   static void resize(const Figures& figures, const std::string& path, const MemberType& type, void* list) {
-    if (type.form == Form::numbers) {
+    if (type.form == MemberForm::numbers) {
       const auto prefix = path + ".";
       for (auto it = figures.lower_bound(prefix); it != figures.end() && it->first.starts_with(prefix); ++it)
         (*static_cast<std::map<std::string, double>*>(list))[it->first.substr(prefix.size())] = it->second.number;

@@ -31,7 +31,7 @@ struct RatePerPrecision {
 template <>
 struct detail::TypeOf<RatePerPrecision> {
   static constexpr MemberType value{
-      .form = Form::slots,
+      .form = MemberForm::slots,
       .size = sizeof(RatePerPrecision),
       .exps = ComputeRate<>::dimension::exps,
       .choices = Choices<Precision>::names,

@@ -61,7 +61,7 @@ consteval bool holds_values() {
 template <TableStruct S>
 [[nodiscard]] std::span<const FieldInfo> describe() {
   static_assert(detail::holds_values<S>(), "lists, maps and free quantities are members of specs, not of inputs and results");
-  static const std::vector<FieldInfo> fields = detail::flattened(table_of<S>());
+  static const std::vector<FieldInfo> fields = detail::flattened(field_table<S>());
   return fields;
 }
 

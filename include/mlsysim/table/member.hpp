@@ -29,7 +29,7 @@ struct FieldInfo;
 struct TableInfo;
 
 /// How a member holds what it holds.
-enum class Form : unsigned char {
+enum class MemberForm : unsigned char {
   number,        ///< double
   quantity,      ///< Quantity<D>: the number in the base unit
   any_quantity,  ///< AnyQuantity
@@ -46,7 +46,7 @@ enum class Form : unsigned char {
 
 /// The type of a member. Pointers to functions are null where the form has no use for them.
 struct MemberType {
-  Form form;
+  MemberForm form;
   ValueKind kind = ValueKind::any;
   std::size_t size = 0;                          ///< [byte]
   Exponents exps{};                              ///< of a quantity
@@ -63,7 +63,7 @@ struct MemberType {
   void (*set)(void*, const Value&, const FieldInfo&) = nullptr;
 
   /// The type without std::optional around it.
-  [[nodiscard]] constexpr const MemberType& inner() const { return form == Form::maybe ? *item : *this; }
+  [[nodiscard]] constexpr const MemberType& inner() const { return form == MemberForm::maybe ? *item : *this; }
   [[nodiscard]] const void* item_at(const void* p, std::size_t i) const { return at(const_cast<void*>(p), i); }
 };
 
@@ -76,7 +76,7 @@ struct TableRow : FieldRow {
   [[nodiscard]] void* in(void* object) const { return static_cast<std::byte*>(object) + offset; }
   /// Whether a file must give it: every one without a default, unless absence is a value of its type.
   [[nodiscard]] bool must_be_given() const {
-    return !has_default && type->form != Form::maybe && type->form != Form::list;
+    return !has_default && type->form != MemberForm::maybe && type->form != MemberForm::list;
   }
 };
 
@@ -90,7 +90,7 @@ struct TableInfo {
 };
 
 template <class S>
-[[nodiscard]] const TableInfo& table_of();
+[[nodiscard]] const TableInfo& field_table();
 
 namespace detail {
 
@@ -210,7 +210,7 @@ template <class M>
 struct TypeOf;
 
 template <class M>
-constexpr MemberType plain_type(Form form) {
+constexpr MemberType plain_type(MemberForm form) {
   return {.form = form, .kind = Access<M>::kind, .size = sizeof(M), .exps = Access<M>::exps,
           .get = &Access<M>::get, .set = &Access<M>::set};
 }
@@ -218,26 +218,26 @@ template <class M>
 struct TypeOf {
   static constexpr MemberType make() {
     if constexpr (HasFields<M>) {
-      return {.form = Form::table, .size = sizeof(M), .table = &table_of<M>};
+      return {.form = MemberForm::table, .size = sizeof(M), .table = &field_table<M>};
     } else if constexpr (std::is_same_v<M, AnyQuantity>) {
-      return {.form = Form::any_quantity, .size = sizeof(M)};
+      return {.form = MemberForm::any_quantity, .size = sizeof(M)};
     } else if constexpr (std::is_same_v<M, std::map<std::string, double>>) {
-      return {.form = Form::numbers, .size = sizeof(M)};
+      return {.form = MemberForm::numbers, .size = sizeof(M)};
     } else if constexpr (Choice<M>) {
-      auto type = plain_type<M>(Form::choice);
+      auto type = plain_type<M>(MemberForm::choice);
       type.what = Choices<M>::what;
       type.choices = Choices<M>::names;
       type.index = [](const void* p) { return static_cast<std::size_t>(*static_cast<const M*>(p)); };
       return type;
     } else if constexpr (std::is_pointer_v<M>) {
-      auto type = plain_type<M>(Form::object);
+      auto type = plain_type<M>(MemberForm::object);
       type.what = ObjectType<std::remove_const_t<std::remove_pointer_t<M>>>::name;
       return type;
     } else {
-      return plain_type<M>(std::is_same_v<M, bool>          ? Form::flag
-                           : std::is_same_v<M, std::string> ? Form::text
-                           : is_quantity_v<M>               ? Form::quantity
-                                                            : Form::number);
+      return plain_type<M>(std::is_same_v<M, bool>          ? MemberForm::flag
+                           : std::is_same_v<M, std::string> ? MemberForm::text
+                           : is_quantity_v<M>               ? MemberForm::quantity
+                                                            : MemberForm::number);
     }
   }
   static constexpr MemberType value = make();
@@ -246,7 +246,7 @@ template <class M>
 struct TypeOf<std::optional<M>> {
   using C = std::optional<M>;
   static constexpr MemberType make() {
-    MemberType type{.form = Form::maybe, .size = sizeof(C), .item = &TypeOf<M>::value};
+    MemberType type{.form = MemberForm::maybe, .size = sizeof(C), .item = &TypeOf<M>::value};
     type.count = [](const void* p) { return std::size_t{static_cast<const C*>(p)->has_value()}; };
     type.at = [](void* p, std::size_t) -> void* { return &**static_cast<C*>(p); };
     type.append = [](void* p) -> void* { return &static_cast<C*>(p)->emplace(); };
@@ -265,7 +265,7 @@ template <class M>
 struct TypeOf<std::vector<M>> {
   using C = std::vector<M>;
   static constexpr MemberType value{
-      .form = Form::list,
+      .form = MemberForm::list,
       .size = sizeof(C),
       .item = &TypeOf<M>::value,
       .count = [](const void* p) { return static_cast<const C*>(p)->size(); },
@@ -278,7 +278,7 @@ struct TypeOf<std::vector<M>> {
 
 /// The table of a struct over double, made once.
 template <class S>
-const TableInfo& table_of() {
+const TableInfo& field_table() {
   struct Made {
     S blank = detail::Blank<S>::make();
     std::array<TableRow, decltype(S::fields())::size> rows;
