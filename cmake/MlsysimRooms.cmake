@@ -7,6 +7,8 @@
 #
 # The lists are collected first and the libraries made afterwards, so that a part without a source yet is an
 # interface library and everything configures.
+#
+# Most of what a small file costs is its includes, so neighbours of a room are compiled together (MLSYSIM_UNITY).
 
 # mlsysim_room(<room> PART <part> [HEADERS <file>...] [SOURCES <file>...] [KERNELS <file>...])
 #
@@ -29,6 +31,23 @@ function(mlsysim_room room)
   foreach(file IN LISTS arg_SOURCES arg_KERNELS)
     set_property(GLOBAL APPEND PROPERTY MLSYSIM_${arg_PART}_SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   endforeach()
+  # Groups of nearly equal length. Files with flags of their own, such as kernels, are left out by CMake itself.
+  list(LENGTH arg_SOURCES count)
+  math(EXPR groups "(${count} + 7) / 8")
+  set(i 0)
+  foreach(file IN LISTS arg_SOURCES)
+    math(EXPR group "${i} * ${groups} / ${count}")
+    math(EXPR i "${i} + 1")
+    set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/${file} DIRECTORY ${PROJECT_SOURCE_DIR}/src
+      PROPERTIES UNITY_GROUP ${room}_${group})
+  endforeach()
+endfunction()
+
+# mlsysim_alone(<file>...): sources of this room that are compiled for themselves, because their local names would meet
+# those of their neighbours.
+function(mlsysim_alone)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set_source_files_properties(${ARGN} DIRECTORY ${PROJECT_SOURCE_DIR}/src PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # mlsysim_part(<part> TARGET <name> [PUBLIC <library>...] [PRIVATE <library>...]): the library of the rooms collected.
@@ -41,6 +60,7 @@ function(mlsysim_part part)
     add_library(${arg_TARGET} ${sources})
     set(scope PUBLIC)
     mlsysim_target_defaults(${arg_TARGET})
+    set_target_properties(${arg_TARGET} PROPERTIES UNITY_BUILD ${MLSYSIM_UNITY} UNITY_BUILD_MODE GROUP)
     target_link_libraries(${arg_TARGET} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
     set_target_properties(${arg_TARGET} PROPERTIES
       VERSION ${PROJECT_VERSION}

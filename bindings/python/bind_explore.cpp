@@ -90,7 +90,7 @@ LawEntry heeding_signals(const LawEntry& law) {
 }
 
 /// What is asked, with everything that it points to.
-struct Asked {
+struct AskedSubject {
   Subject subject;
   std::shared_ptr<const Problem> problem;
   std::vector<FieldInfo> fields;  ///< of the scenario or resolver, for the values of axes
@@ -100,9 +100,9 @@ struct Asked {
   std::function<Explanation(const std::string&, const std::vector<std::string>&)> explain;
 };
 
-std::shared_ptr<Asked> ask_scenario(const py::dict& values) {
+std::shared_ptr<AskedSubject> ask_scenario(const py::dict& values) {
   static const auto* keywords = new Keywords(describe<Scenario>(), "the scenario");
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<AskedSubject>();
   Scenario scenario;
   FieldMask supplied;
   keywords->write_all(values, &scenario, supplied, asked->keeps);
@@ -116,8 +116,8 @@ std::shared_ptr<Asked> ask_scenario(const py::dict& values) {
   return asked;
 }
 
-std::shared_ptr<Asked> ask_resolver(const std::string& name, const py::dict& values) {
-  auto asked = std::make_shared<Asked>();
+std::shared_ptr<AskedSubject> ask_resolver(const std::string& name, const py::dict& values) {
+  auto asked = std::make_shared<AskedSubject>();
   auto resolver = ResolverRegistry::standard().share(name);
   const Keywords keywords(resolver->inputs(), name);
   const auto record = std::make_shared<Record>(*resolver, Side::inputs);
@@ -147,7 +147,7 @@ py::list fields_of(const std::vector<FieldInfo>& fields, const std::vector<doubl
 }
 
 /// (resolver, reason, smallest change, facts) where a resolver has no answer to its inputs, else None.
-py::object infeasible_of(const Asked& a) {
+py::object infeasible_of(const AskedSubject& a) {
   if (a.resolver == nullptr || a.subject.entry.is_law()) return py::none();
   Record out(*a.resolver, Side::outputs);
   SolveContext context;
@@ -162,7 +162,7 @@ py::object infeasible_of(const Asked& a) {
   return py::make_tuple(a.resolver->info().name, context.why.reason, context.why.smallest_change, facts);
 }
 
-std::pair<std::string, std::string> solve_asked(const Asked& a, const std::string& condition, const std::string& free,
+std::pair<std::string, std::string> solve_asked(const AskedSubject& a, const std::string& condition, const std::string& free,
                                                 const std::optional<std::string>& low, const std::optional<std::string>& high) {
   SolveDomain domain;
   if (low) domain.low = AnyQuantity::parse(*low);
@@ -174,7 +174,7 @@ std::pair<std::string, std::string> solve_asked(const Asked& a, const std::strin
 }
 
 /// One value of an axis; a text is read as the field reads it, or as a quantity.
-DynamicValue axis_value(const Asked& a, const std::string& name, py::handle value) {
+DynamicValue axis_value(const AskedSubject& a, const std::string& name, py::handle value) {
   const FieldInfo* field = find_field(a.fields, name);
   const bool fleet = name == "hardware" && object_in(value).type == ObjectType<Fleet>::name;
   // A number may come as text, out of an axis that is written as on the command line.
@@ -185,7 +185,7 @@ DynamicValue axis_value(const Asked& a, const std::string& name, py::handle valu
 }
 
 /// [(names, rows or text)]: a text is an axis as on the command line, without its name.
-Space space_of(const Asked& a, const py::list& axes) {
+Space space_of(const AskedSubject& a, const py::list& axes) {
   std::vector<SpaceAxis> out;
   for (const auto& item : axes) {
     const auto pair = item.cast<py::tuple>();
@@ -237,7 +237,7 @@ Question question_of(const py::list& objectives, const std::vector<std::string>&
 }
 
 /// {name: value} of a found point, as `ask` takes them: numbers typed as their fields are, objects themselves.
-py::dict axes_at(const Asked& a, const Space& space, const FoundPoint& point) {
+py::dict axes_at(const AskedSubject& a, const Space& space, const FoundPoint& point) {
   py::dict out;
   const auto rows = space.rows_at(point.index);
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -259,7 +259,7 @@ py::dict axes_at(const Asked& a, const Space& space, const FoundPoint& point) {
 }
 
 /// The same of every point that an answer lists: (best, front).
-py::tuple axes_of(const Asked& a, const Space& space, const ExploreAnswer& answer) {
+py::tuple axes_of(const AskedSubject& a, const Space& space, const ExploreAnswer& answer) {
   py::list best, front;
   for (const auto& p : answer.best) best.append(axes_at(a, space, p));
   for (const auto& p : answer.front) front.append(axes_at(a, space, p));
@@ -267,14 +267,14 @@ py::tuple axes_of(const Asked& a, const Space& space, const ExploreAnswer& answe
 }
 
 /// (JSON, text, seconds, state, why nothing is feasible or None, axes).
-py::tuple answer_tuple(const Asked& a, const Space& space, const ExploreAnswer& answer) {
+py::tuple answer_tuple(const AskedSubject& a, const Space& space, const ExploreAnswer& answer) {
   py::object why = py::none();
   if (!answer.objectives.empty() && answer.best.empty() && answer.front.empty()) why = py::str(answer.why_infeasible().text());
   return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, why, axes_of(a, space, answer));
 }
 
 /// A search of the kind "optimize" or "pareto". Ctrl-C ends it with what it has.
-py::tuple run_search(const Asked& a, const std::string& kind, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
+py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
                      const std::vector<std::string>& show, std::size_t top, const std::optional<std::string>& histogram, bool anything,
                      const std::string& strategy, unsigned threads, std::uint64_t shard, std::uint64_t shards, std::uint64_t evaluations, std::uint64_t seed,
                      const py::object& progress) {
@@ -309,7 +309,7 @@ py::tuple run_search(const Asked& a, const std::string& kind, const py::list& ax
   return answer_tuple(a, space, answer);
 }
 
-py::tuple merge_search(const Asked& a, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
+py::tuple merge_search(const AskedSubject& a, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
                        const std::vector<std::string>& show, std::size_t top, const std::optional<std::string>& histogram, bool anything,
                        const std::vector<std::string>& states) {
   const Space space = space_of(a, axes);
@@ -317,7 +317,7 @@ py::tuple merge_search(const Asked& a, const py::list& axes, const py::list& obj
 }
 
 /// Every row as columns: {name: (kind, values, unit)}; `show` as buffers of numbers.
-py::dict sweep_rows(const Asked& a, const py::list& axes, const std::vector<std::string>& constraints, const std::vector<std::string>& show,
+py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vector<std::string>& constraints, const std::vector<std::string>& show,
                     bool anything) {
   const Space space = space_of(a, axes);
   const Question question = question_of(py::list(), constraints, show, 1, std::nullopt, anything);
@@ -367,25 +367,25 @@ py::dict sweep_rows(const Asked& a, const py::list& axes, const std::vector<std:
 }  // namespace
 
 void bind_explore(py::module_& m) {
-  py::class_<Asked, std::shared_ptr<Asked>>(m, "_Asked")
-      .def_property_readonly("title", [](const Asked& a) { return a.subject.title; })
-      .def_property_readonly("exact", [](const Asked& a) { return a.subject.entry.is_law(); })
-      .def_property_readonly("inputs", [](const Asked& a) { return fields_of(a.subject.entry.inputs, a.subject.point); })
-      .def_property_readonly("results", [](const Asked& a) {
+  py::class_<AskedSubject, std::shared_ptr<AskedSubject>>(m, "_Asked")
+      .def_property_readonly("title", [](const AskedSubject& a) { return a.subject.title; })
+      .def_property_readonly("exact", [](const AskedSubject& a) { return a.subject.entry.is_law(); })
+      .def_property_readonly("inputs", [](const AskedSubject& a) { return fields_of(a.subject.entry.inputs, a.subject.point); })
+      .def_property_readonly("results", [](const AskedSubject& a) {
         return fields_of(a.subject.entry.results, a.subject.entry(a.subject.point));
       })
-      .def("explain", [](const Asked& a, const std::string& result, const std::vector<std::string>& open) {
+      .def("explain", [](const AskedSubject& a, const std::string& result, const std::vector<std::string>& open) {
         return explanation_forms(a.explain(result, open));
       })
       .def_property_readonly("infeasible", &infeasible_of)
-      .def("sensitivity", [](const Asked& a, const std::string& result, const std::vector<std::string>& inputs, double step) {
+      .def("sensitivity", [](const AskedSubject& a, const std::string& result, const std::vector<std::string>& inputs, double step) {
         const py::gil_scoped_release unlocked;
         const auto r = sensitivity(a.subject, result, {.inputs = inputs, .step = step});
         return std::pair{render(r, kJson), render(r, kText)};
       })
       .def("solve", &solve_asked)
-      .def("uncertainty", [](const Asked& a, const std::vector<std::string>& figures, const std::vector<std::string>& results, std::size_t samples,
-                             std::uint64_t seed, double coverage, bool estimates, const Asked* other) {
+      .def("uncertainty", [](const AskedSubject& a, const std::vector<std::string>& figures, const std::vector<std::string>& results, std::size_t samples,
+                             std::uint64_t seed, double coverage, bool estimates, const AskedSubject* other) {
         const py::gil_scoped_release unlocked;
         UncertaintyQuestion q{.figures = {}, .estimates = estimates, .results = results, .samples = samples, .seed = seed, .coverage = coverage, .pause = heed_signals};
         for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
@@ -393,14 +393,14 @@ void bind_explore(py::module_& m) {
         if (other != nullptr) r.ranking = rank(a.subject, other->subject, r.results.front().result, q);
         return std::pair{render(r, kJson), render(r, kText)};
       })
-      .def("probability_below", [](const Asked& a, const Asked& b, const std::string& result, const std::vector<std::string>& figures,
+      .def("probability_below", [](const AskedSubject& a, const AskedSubject& b, const std::string& result, const std::vector<std::string>& figures,
                                    std::size_t samples, std::uint64_t seed, bool estimates) {
         const py::gil_scoped_release unlocked;
         UncertaintyQuestion q{.figures = {}, .estimates = estimates, .results = {result}, .samples = samples, .seed = seed, .pause = heed_signals};
         for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
         return probability_below(a.subject, b.subject, result, q);
       })
-      .def("compare", [](const Asked& a, const Asked& b, const std::string& result) {
+      .def("compare", [](const AskedSubject& a, const AskedSubject& b, const std::string& result) {
         const py::gil_scoped_release unlocked;
         const auto r = compare(a.subject, b.subject, result);
         return std::pair{render(r, kJson), render(r, kText)};

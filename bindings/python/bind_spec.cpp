@@ -7,57 +7,47 @@
 namespace mlsysim::python {
 namespace {
 
-Precision precision_named(const std::string& name) {
-  Precision p{};
-  Member row;
-  row.name = "precision";
-  Building building{{}, "a device"};
-  detail::set_member<Precision>(&p, py::str(name), row, building);
-  return p;
-}
-
 ComputeRate<> rate_of(const HardwareNode& hw, const py::object& precision) {
-  return precision.is_none() ? hw.compute.peak_flops() : rate_at(hw, precision_named(precision.cast<std::string>()));
+  return precision.is_none() ? hw.compute.peak_flops() : rate_at(hw, read_precision(precision, "a device"));
 }
 
-}  // namespace
-
-template <>
-void assign<ComputeCore>(ComputeCore& core, const py::dict& values, Building& building) {
+/// `peak_flops` is the dense rate at the default precision.
+void assign_core(const SpecType& type, void* spec, const py::dict& values, Building& building) {
   py::dict rest;
   py::object peak = py::none();
   for (const auto& [key, value] : values) {
-    if (key.cast<std::string>() == "peak_flops") peak = py::reinterpret_borrow<py::object>(value);
-    else rest[key] = value;
-  }
-  const auto& aliases = SpecClass<ComputeCore>::aliases();
-  const auto& rows = members_of<ComputeCore>();
-  auto names = aliases;
-  names.push_back({"peak_flops", "peak_flops"});
-  for (const auto& [key, value] : rest) {
     const auto name = key.cast<std::string>();
-    const bool known = alias_named(aliases, name) != nullptr || std::any_of(rows.begin(), rows.end(), [&](const Member& r) { return r.name == name; });
-    if (!known && name.find('.') == std::string::npos) refuse_keyword(rows, names, name, building);
+    if (name == "peak_flops") {
+      peak = py::reinterpret_borrow<py::object>(value);
+      continue;
+    }
+    if (type.alias(name) == nullptr && type.member(name) == nullptr && name.find('.') == std::string::npos) {
+      SpecType named = type;
+      named.aliases.push_back({"peak_flops", "peak_flops"});
+      refuse_keyword(named, name, building);
+    }
+    rest[key] = value;
   }
-  assign_keywords(core, rest, aliases, building);
+  assign_keywords(type, spec, rest, building);
   if (peak.is_none()) return;
   Member row;
-  row.name = "peak_flops";
-  row.unit = "TFLOP/s";
-  row.meaning = "dense rate at the default precision";
-  row.range.meaning = row.meaning;
-  row.range.name = row.name;
-  row.range.unit = row.unit;
+  row.range.name = "peak_flops";
+  row.range.unit = "TFLOP/s";
+  row.range.meaning = "dense rate at the default precision";
   row.range.exps = dim::compute_rate::exps;
   row.range.low = 0;
   row.range.open_low = true;
+  auto& core = *static_cast<ComputeCore*>(spec);
   core.dense[core.default_precision] = ComputeRate<>::from_base(read_number(peak, row, building));
 }
+
+}  // namespace
 
 void bind_spec(py::module_& m) {
   SpecClass<ComputeCore>(m, "ComputeCore",
                          "Arithmetic units: rates per precision. `peak_flops` is the dense rate at `default_precision`.",
                          {{"precision_flops", "dense"}, {"sm_count", "units"}})
+      .assigned_by(&assign_core)
       .property("peak_flops", "dense rate at the default precision [TFLOP/s]; None where the core has no rate",
                 [](const ComputeCore& c) -> py::object {
                   if (c.dense.empty() && c.vector.empty()) return py::none();

@@ -40,12 +40,7 @@ void bind_workload(py::module_& m) {
                const double bytes = per_param ? width->base() : width->as<dim::data>().base();
                return to_python(AnyQuantity::from_base(w.parameters->base() * bytes, dim::data::exps), "GB");
              }
-             Precision p{};
-             Member row;
-             row.name = "precision";
-             Building building{{}, w.name};
-             detail::set_member<Precision>(&p, precision, row, building);
-             return to_python(AnyQuantity(w.size(p)), "GB");
+             return to_python(AnyQuantity(w.size(read_precision(precision, w.name))), "GB");
            },
            py::arg("precision") = "fp16",
            "Bytes of all weights [GB]: the published size, or parameters times the width of a precision (by name, or as "

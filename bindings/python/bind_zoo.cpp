@@ -14,18 +14,14 @@
 namespace mlsysim::python {
 namespace {
 
-template <class T>
-void list_specs(const Zoo& zoo, py::list& out) {
-  for (const T* spec : zoo.all<T>()) {
-    const py::object object = py::cast(std::shared_ptr<T>(owner_of(spec), const_cast<T*>(spec)));
-    out.append(py::make_tuple(object, spec->entry->kind, spec->entry->name, spec->entry->aliases));
-  }
-}
-
 /// Specs with kind, name and aliases, in load order.
 py::list specs_of(const Zoo& zoo, const std::string& type) {
   py::list out;
-  if (with_spec_type(type, [&]<class T>() { list_specs<T>(zoo, out); })) return out;
+  const auto add = [&]<class T>() {
+    for (const T* spec : zoo.all<T>())
+      out.append(py::make_tuple(to_python(DynamicValue(spec)), spec->entry->kind, spec->entry->name, spec->entry->aliases));
+  };
+  if (with_spec_type(type, add)) return out;
   std::string all;
   ZooSpecs::for_each([&]<class T>() { all += (all.empty() ? "" : ", ") + std::string(ObjectType<T>::name); });
   throw LookupError({.id = "mlsysim.python.021",
@@ -35,17 +31,12 @@ py::list specs_of(const Zoo& zoo, const std::string& type) {
                      .expected = "one of " + all});
 }
 
-template <class T>
-void remember_specs(const std::shared_ptr<const Zoo>& zoo) {
-  for (const T* spec : zoo->all<T>()) remember(spec, zoo);
-}
-
 /// A file of the user as a zoo of its own; its specs keep it alive.
 py::dict load(const std::string& path) {
   const auto zoo = std::make_shared<const Zoo>(load_file(path));
   py::dict out;
   ZooSpecs::for_each([&]<class T>() {
-    remember_specs<T>(zoo);
+    for (const T* spec : zoo->all<T>()) remember(spec, zoo);
     for (const auto& row : specs_of(*zoo, std::string(ObjectType<T>::name))) out[row.cast<py::tuple>()[2]] = row.cast<py::tuple>()[0];
   });
   return out;

@@ -3,6 +3,7 @@
 /// of addresses leads back to, so that a bare pointer of the library becomes a safe Python object again.
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace mlsysim::python {
@@ -21,16 +22,15 @@ struct SpecBox {
   T value;
   std::vector<Owner> keeps;
 
-  explicit SpecBox(T v, std::vector<Owner> k) : value(std::move(v)), keeps(std::move(k)) {}
+  explicit SpecBox(T v) : value(std::move(v)) {}
   SpecBox(const SpecBox&) = delete;
   SpecBox& operator=(const SpecBox&) = delete;
   ~SpecBox() { forget(&value); }
 
-  static std::shared_ptr<T> make(T value, std::vector<Owner> keeps) {
-    auto box = std::make_shared<SpecBox>(std::move(value), std::move(keeps));
+  static std::shared_ptr<SpecBox> make(T value) {
+    auto box = std::make_shared<SpecBox>(std::move(value));
     remember(&box->value, box);
-    T* inside = &box->value;
-    return {std::move(box), inside};
+    return box;
   }
 };
 

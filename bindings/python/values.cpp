@@ -1,7 +1,7 @@
 #include "values.hpp"
 
 #include "quantities.hpp"
-#include "spec_owner.hpp"
+#include "spec_table.hpp"
 
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/zoo.hpp>
@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace mlsysim::python {
@@ -35,38 +34,10 @@ std::string PyHost::text() const {
   return py::repr(object_);
 }
 
-namespace {
-
-struct ObjectKind {
-  std::string_view name;
-  PyTypeObject* type;
-  const void* (*pointer)(py::handle);
-  py::object (*object)(const void*);
-};
-
-template <class T>
-ObjectKind kind_of() {
-  return {ObjectType<T>::name, py::detail::get_type_info(typeid(T))->type,
-          [](py::handle h) -> const void* { return h.cast<const T*>(); },
-          [](const void* p) -> py::object {
-            return py::cast(std::shared_ptr<T>(owner_of(p), const_cast<T*>(static_cast<const T*>(p))));
-          }};
-}
-
-const auto& kinds() {
-  static const auto all = []<class... T>(SpecList<T...>) { return std::array{kind_of<T>()..., kind_of<Conventions>()}; }(ZooSpecs{});
-  return all;
-}
-
-}  // namespace
-
 ObjectRef object_in(py::handle value) {
-  PyTypeObject* type = Py_TYPE(value.ptr());
-  for (const auto& k : kinds())
-    if (type == k.type) return {k.pointer(value), k.name};
-  for (const auto& k : kinds())
-    if (PyType_IsSubtype(type, k.type) != 0) return {k.pointer(value), k.name};
-  return {};
+  const SpecType* type = spec_type_of(value);
+  if (type == nullptr || type->object.empty()) return {};
+  return {type->held(value).get(), type->object};
 }
 
 DynamicValue to_dynamic(py::handle value) {
@@ -101,11 +72,7 @@ py::object to_python(const DynamicValue& value) {
   if (const auto* b = std::get_if<bool>(&value.value)) return py::bool_(*b);
   if (const auto* s = std::get_if<std::string>(&value.value)) return py::str(*s);
   if (const auto* o = std::get_if<ObjectRef>(&value.value)) {
-    for (const auto& k : kinds())
-      if (k.name == o->type) return k.object(o->object);
-    throw InputError({.id = "mlsysim.python.013",
-                      .message = "an object of this type has no Python class",
-                      .found = std::string(o->type)});
+    return spec_type_named(o->type).cast(const_cast<void*>(o->object), owner_of(o->object));
   }
   if (const auto* h = std::get_if<HostRef>(&value.value); h != nullptr && *h) {
     if (const auto* host = dynamic_cast<const PyHost*>(h->get())) return host->object();

@@ -1,6 +1,7 @@
 // resolver run and resolver docs; list and show are in commands_pipeline.cpp.
 
 #include "command_resolver.hpp"
+#include "refuse.hpp"
 
 #include <mlsysim/report/resolver_page.hpp>
 #include <mlsysim/resolve/registry.hpp>
@@ -15,16 +16,6 @@
 namespace mlsysim::cli {
 namespace {
 
-[[noreturn]] void refuse(std::string message, std::string key, std::string found, std::string expected,
-                         std::string hint) {
-  throw InputError({.id = "mlsysim.cli.021",
-                    .message = std::move(message),
-                    .key = std::move(key),
-                    .found = std::move(found),
-                    .expected = std::move(expected),
-                    .hint = std::move(hint)});
-}
-
 /// `--key value`, `--key=value` and `key=value` as the words `key=value` of a pipeline.
 std::vector<std::string> inputs_of(const std::vector<std::string>& words) {
   std::vector<std::string> out;
@@ -36,10 +27,10 @@ std::vector<std::string> inputs_of(const std::vector<std::string>& words) {
     auto key = word.substr(0, equals);
     if (equals == std::string::npos) {
       if (!option)
-        refuse("an input has a name", "resolver run", fmt::format("'{}'", words[i]), "--key value",
+        refuse("mlsysim.cli.021", "an input has a name", "resolver run", fmt::format("'{}'", words[i]), "--key value",
                "e.g. --hardware H100");
       if (i + 1 == words.size() || (words[i + 1].starts_with("--") && words[i + 1].size() > 2))
-        refuse(fmt::format("the input '{}' has no value", key), key, "nothing", "a value",
+        refuse("mlsysim.cli.021", fmt::format("the input '{}' has no value", key), key, "nothing", "a value",
                fmt::format("e.g. --{} VALUE", key));
       word = key + "=" + words[++i];
     }
@@ -86,7 +77,7 @@ Answer resolver_docs(const std::string& name, const std::string& write, const st
     std::ofstream out(path, std::ios::binary);
     out << page.text;
     if (!out.flush())
-      refuse("a page cannot be written", "--write", path.generic_string(), "a folder that can be written to",
+      refuse("mlsysim.cli.021", "a page cannot be written", "--write", path.generic_string(), "a folder that can be written to",
              "choose another folder");
   }
   if (!write.empty())

@@ -1,4 +1,5 @@
 #include "plugins.hpp"
+#include "refuse.hpp"
 
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
@@ -22,11 +23,6 @@ struct Parts {
   std::vector<std::pair<std::string, std::string>> inputs;
 };
 
-[[noreturn]] void refuse(std::string message, std::string key, std::string found, std::string expected, std::string hint) {
-  throw InputError({.id = "mlsysim.cli.020", .message = std::move(message), .key = std::move(key), .found = std::move(found),
-                    .expected = std::move(expected), .hint = std::move(hint)});
-}
-
 Parts parts_of(const PipelineRequest& request) {
   Parts out;
   for (const auto& word : request.words) {
@@ -34,7 +30,7 @@ Parts parts_of(const PipelineRequest& request) {
       auto key = word.substr(0, equals);
       for (const auto& [other, text] : out.inputs)
         if (canonical_key(other) == canonical_key(key))
-          refuse(fmt::format("the input '{}' is given twice", key), key, fmt::format("'{}' and '{}'", text, word.substr(equals + 1)),
+          refuse("mlsysim.cli.020", fmt::format("the input '{}' is given twice", key), key, fmt::format("'{}' and '{}'", text, word.substr(equals + 1)),
                  "one value", "leave one out");
       out.inputs.emplace_back(std::move(key), word.substr(equals + 1));
     } else if (const auto colon = word.find(':'); colon != std::string::npos) {
@@ -44,7 +40,7 @@ Parts parts_of(const PipelineRequest& request) {
     }
   }
   if (out.stages.empty())
-    refuse("a pipeline needs a stage", "stage", "inputs only", "names of resolvers", "mlsysim resolver list shows them");
+    refuse("mlsysim.cli.020", "a pipeline needs a stage", "stage", "inputs only", "names of resolvers", "mlsysim resolver list shows them");
   return out;
 }
 
@@ -56,7 +52,7 @@ PipelineBuilder builder_of(const Parts& parts, const PipelineRequest& request) {
   for (const auto& link : request.links) {
     const auto equals = link.find('=');
     if (equals == std::string::npos)
-      refuse("a link has two ends", "--link", fmt::format("'{}'", link), "FROM=TO", "e.g. --link SingleNodeModel.latency=Other.time");
+      refuse("mlsysim.cli.020", "a link has two ends", "--link", fmt::format("'{}'", link), "FROM=TO", "e.g. --link SingleNodeModel.latency=Other.time");
     builder.link(link.substr(0, equals), link.substr(equals + 1));
   }
   return builder;

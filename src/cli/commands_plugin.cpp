@@ -1,3 +1,4 @@
+#include "json_text.hpp"
 #include "output.hpp"
 #include "plugins.hpp"
 
@@ -8,7 +9,6 @@
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,15 +22,12 @@
 namespace mlsysim::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 PluginRequest& request() {
   static PluginRequest r;
   return r;
 }
-
-std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 std::string provides_text(const plugin::PluginRecord& r) {
   std::string out;

@@ -1,3 +1,4 @@
+#include "json_text.hpp"
 #include "plugins.hpp"
 
 #include <mlsysim/plugin/program.hpp>
@@ -6,7 +7,6 @@
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -15,7 +15,6 @@
 namespace mlsysim::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using plugin::SupportAnswer;
 
 struct Row {
@@ -82,7 +81,7 @@ Answer support(const SupportRequest& request, const RenderOptions& options) {
   if (options.format == OutputFormat::json) {
     Json all = Json::array();
     for (const auto& r : rows) all.push_back(json_of(r));
-    out.payload = Json{{"schema", "mlsysim/support@1"}, {"answers", all}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    out.payload = dumped({{"schema", "mlsysim/support@1"}, {"answers", all}});
   } else {
     Table t{.schema = "mlsysim/table@1", .title = "support", .columns = {{"program"}, {"backend"}, {"hardware"}, {"verdict"}, {"effort"}, {"reasons"}}};
     std::size_t yes = 0;

@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "json_text.hpp"
 
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/report/zoo_report.hpp>
@@ -11,17 +12,12 @@
 #include <mlsysim/zoo/writer.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 namespace mlsysim::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 /// Exact; whole numbers that a double holds exactly are written out.
 std::string number_text(double x) {

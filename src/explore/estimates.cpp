@@ -1,11 +1,10 @@
 // Which inputs of a scenario rest on figures that the zoo gives with a range.
 
-#include "detail/spec_figures.hpp"
-
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/explore/subject.hpp>
 
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -65,22 +64,21 @@ class Prober {
   void spec(const Spec& spec, Put&& put) {
     if (spec.entry == nullptr) return;
     Spec changed = spec;
-    auto each = [&](const std::string& path, const auto&, const Exponents&, double& now) {
+    for_each_own_member(field_table<Spec>(), &changed, [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
+      double* const now = number_in(type, member);
       const Figure* figure = spec.entry->figure(path);
-      if (figure == nullptr) return;
+      if (now == nullptr || figure == nullptr) return;
       const Source& source = spec.entry->source_of(path);
-      const double own = now;
+      const double own = *now;
       const auto range = range_of(*figure, source);
       // A figure that the caller changed is the caller's.
       if (!range || own != figure->base) return;
       probe(fmt::format("{} {}", spec.name, path), source_text(source), range->first, range->second, [&](Scenario& s, double x) {
-        now = x;
+        *now = x;
         put(s, changed);
       });
-      now = own;
-    };
-    auto no_pointers = [](const std::string&, const auto&) {};
-    detail::for_each_number(changed, "", each, no_pointers);
+      *now = own;
+    });
   }
 
   std::vector<EstimatedFigure> found;

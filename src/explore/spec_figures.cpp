@@ -4,6 +4,7 @@
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/infrastructure.hpp>
+#include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/spec/serving_engine.hpp>
 #include <mlsysim/spec/system.hpp>
 #include <mlsysim/spec/workload.hpp>
@@ -15,56 +16,67 @@
 namespace mlsysim::detail {
 namespace {
 
+/// A type of specs whose figures can move.
+struct Movable {
+  std::string_view type;
+  const TableInfo& (*table)();
+  std::shared_ptr<std::byte> (*clone)(const void*);
+  bool holds_counts;  ///< sizes of models and machines are counts, though their tables admit fractions
+};
+
 template <class S>
-std::shared_ptr<std::byte> clone(const void* spec) {
-  auto copy = std::make_shared<S>(*static_cast<const S*>(spec));
-  return {copy, reinterpret_cast<std::byte*>(copy.get())};
+constexpr Movable movable(bool holds_counts = false) {
+  return {ObjectType<S>::name, &field_table<S>,
+          [](const void* spec) -> std::shared_ptr<std::byte> {
+            auto copy = std::make_shared<S>(*static_cast<const S*>(spec));
+            return {copy, reinterpret_cast<std::byte*>(copy.get())};
+          },
+          holds_counts};
 }
 
-/// Sizes of models and machines are counts, though their tables admit fractions.
-template <class S>
-constexpr bool kHoldsCounts = std::is_same_v<S, Workload> || std::is_same_v<S, HardwareNode> || std::is_same_v<S, Node> || std::is_same_v<S, Fleet>;
-
-template <class O>
-inline constexpr bool is_spec_v = std::is_same_v<O, HardwareNode> || std::is_same_v<O, Workload> || std::is_same_v<O, Fleet> || std::is_same_v<O, Node> ||
-                                  std::is_same_v<O, NetworkFabric> || std::is_same_v<O, GridProfile> || std::is_same_v<O, Datacenter> ||
-                                  std::is_same_v<O, CoolingProfile> || std::is_same_v<O, Conventions> || std::is_same_v<O, ServingEngine>;
+constexpr Movable kMovable[] = {movable<HardwareNode>(true),  movable<Workload>(true), movable<Fleet>(true),
+                                movable<Node>(true),          movable<NetworkFabric>(), movable<GridProfile>(),
+                                movable<Datacenter>(),        movable<CoolingProfile>(), movable<Conventions>(),
+                                movable<ServingEngine>()};
 
 }  // namespace
 
-template <class S>
-void SpecFigures::add(const S& spec, const std::string& prefix, Object place) {
+void SpecFigures::add(const ObjectRef& spec, const std::string& prefix, Object place) {
+  const auto* kind = std::find_if(std::begin(kMovable), std::end(kMovable), [&](const Movable& m) { return m.type == spec.type; });
+  if (kind == std::end(kMovable)) return;
   const std::size_t own = objects_.size();
-  place.base = &spec;
-  place.clone = &clone<S>;
-  place.type = ObjectType<S>::name;
+  place.base = spec.object;
+  place.clone = kind->clone;
+  place.type = kind->type;
   objects_.push_back(std::move(place));
-  const auto* const begin = reinterpret_cast<const std::byte*>(&spec);
-  auto number = [&](const std::string& path, const auto& row, const Exponents& exps, double& x) {
+  const auto offset_of = [&](const void* member) {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(member) - static_cast<const std::byte*>(spec.object));
+  };
+  // The walk is written for specs that it may change; this one only reads.
+  for_each_own_member(kind->table(), const_cast<void*>(spec.object), [&](const std::string& path, const FieldRow& row, const MemberType& type, void* member) {
+    if (type.form == MemberForm::object) {
+      const Value to = type.get(member);
+      if (const auto* next = std::get_if<ObjectRef>(&to))
+        add(*next, prefix + path + ".",
+            {.base = nullptr, .clone = nullptr, .type = {}, .field = std::nullopt, .parent = own, .offset = offset_of(member)});
+      return;
+    }
+    const double* x = number_in(type, member);
+    if (x == nullptr) return;
     FieldInfo f;
     f.name = prefix + path;
     f.unit = row.unit;
     f.meaning = row.meaning;
-    f.kind = exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
-    f.exps = exps;
+    f.exps = type.inner().exps;
+    f.kind = f.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
     f.low = row.low;
     f.high = row.high;
     f.open_low = row.open_low;
-    f.integral = row.integral || (kHoldsCounts<S> && exps.dimensionless() && row.high > 1 && x >= 1 && std::floor(x) == x);
+    f.integral = row.integral || (kind->holds_counts && f.exps.dimensionless() && row.high > 1 && *x >= 1 && std::floor(*x) == *x);
     inputs_.push_back(std::move(f));
-    point_.push_back(x);
-    figures_.push_back({own, static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&x) - begin)});
-  };
-  auto pointer = [&]<class P>(const std::string& path, P& member) {
-    using O = std::remove_const_t<std::remove_pointer_t<P>>;
-    if constexpr (is_spec_v<O>)
-      if (member != nullptr)
-        add(*member, prefix + path + ".",
-            {.base = nullptr, .clone = nullptr, .type = {}, .field = std::nullopt, .parent = own,
-             .offset = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&member) - begin)});
-  };
-  // The walk is written for specs that it may change; this one only reads.
-  for_each_number(const_cast<S&>(spec), "", number, pointer);
+    point_.push_back(*x);
+    figures_.push_back({own, offset_of(x)});
+  });
 }
 
 SpecFigures::SpecFigures(std::span<const FieldInfo> fields, const void* object) {
@@ -74,15 +86,7 @@ SpecFigures::SpecFigures(std::span<const FieldInfo> fields, const void* object) 
     const auto* given = std::get_if<ObjectRef>(&v);
     const ObjectRef ref = given != nullptr ? *given : f.object_type == ObjectType<Conventions>::name ? ObjectRef{&conventions_or_standard(nullptr), f.object_type} : ObjectRef{};
     if (ref.object == nullptr) continue;
-    const auto add_if = [&]<class S>(const S*) {
-      if (ref.type != ObjectType<S>::name) return;
-      Object place{.base = nullptr, .clone = nullptr, .type = {}, .field = f};
-      add(*static_cast<const S*>(ref.object), f.name + ".", std::move(place));
-    };
-    const auto among = [&]<class... S>(const S*... each) { (add_if(each), ...); };
-    among(static_cast<const HardwareNode*>(nullptr), static_cast<const Workload*>(nullptr), static_cast<const Fleet*>(nullptr),
-          static_cast<const Node*>(nullptr), static_cast<const NetworkFabric*>(nullptr), static_cast<const GridProfile*>(nullptr),
-          static_cast<const Datacenter*>(nullptr), static_cast<const Conventions*>(nullptr), static_cast<const ServingEngine*>(nullptr));
+    add(ref, f.name + ".", {.base = nullptr, .clone = nullptr, .type = {}, .field = f});
   }
 }
 

@@ -22,33 +22,41 @@ struct TypeRow {
   void (*read)(const void*, ObjectTable&, const Visit&);
 };
 
-template <class M> MlsValue leaf_value(const M& member, ObjectTable& handles) {
-  if constexpr (mlsysim::detail::is_optional_v<M>) {
-    return member ? leaf_value(*member, handles) : MlsValue{};
-  } else if constexpr (std::is_same_v<M, AnyQuantity>) {
-    return {MLS_NUMBER, 0, member.base(), plugin::to_c(static_unit(member.exponents())), nullptr};
-  } else if constexpr (std::is_same_v<M, double>) {
-    return {MLS_NUMBER, 0, member, {}, nullptr};
-  } else if constexpr (std::is_same_v<M, bool>) {
-    return {MLS_FLAG, member ? 1 : 0, 0, {}, nullptr};
-  } else if constexpr (std::is_same_v<M, std::string>) {
-    return member.empty() ? MlsValue{} : MlsValue{MLS_STRING, 0, 0, plugin::to_c(member), nullptr};
-  } else if constexpr (Choice<M>) {
-    return {MLS_STRING, 0, 0, plugin::to_c(name_of(member)), nullptr};
-  } else if constexpr (std::is_pointer_v<M>) {
-    using O = std::remove_const_t<std::remove_pointer_t<M>>;
-    return member == nullptr ? MlsValue{} : MlsValue{MLS_OBJECT, 0, 0, {}, handles.handle({member, ObjectType<O>::name})};
-  } else {
-    return {MLS_NUMBER, 0, member.base(), plugin::to_c(static_unit(AnyQuantity(member).exponents())), nullptr};
+MlsValue quantity_value(double base, const Exponents& exps) {
+  return {MLS_NUMBER, 0, base, plugin::to_c(static_unit(exps)), nullptr};
+}
+
+MlsValue leaf_value(const MemberType& type, const void* member, ObjectTable& handles) {
+  switch (type.form) {
+    case MemberForm::maybe:
+      return type.count(member) > 0 ? leaf_value(*type.item, type.item_at(member, 0), handles) : MlsValue{};
+    case MemberForm::any_quantity: {
+      const auto& q = *static_cast<const AnyQuantity*>(member);
+      return quantity_value(q.base(), q.exponents());
+    }
+    case MemberForm::number: return {MLS_NUMBER, 0, *static_cast<const double*>(member), {}, nullptr};
+    case MemberForm::flag: return {MLS_FLAG, *static_cast<const bool*>(member) ? 1 : 0, 0, {}, nullptr};
+    case MemberForm::text: {
+      const auto& text = *static_cast<const std::string*>(member);
+      return text.empty() ? MlsValue{} : MlsValue{MLS_STRING, 0, 0, plugin::to_c(text), nullptr};
+    }
+    case MemberForm::choice: return {MLS_STRING, 0, 0, plugin::to_c(type.choices[type.index(member)]), nullptr};
+    case MemberForm::object: {
+      const Value value = type.get(member);
+      const auto* spec = std::get_if<ObjectRef>(&value);
+      return spec == nullptr ? MlsValue{} : MlsValue{MLS_OBJECT, 0, 0, {}, handles.handle(*spec)};
+    }
+    default: return quantity_value(*static_cast<const double*>(member), type.exps);
   }
 }
 
 /// Figures that follow from others, as methods of the structs give them; absent where they cannot.
-template <class T> void read_derived(const T& spec, ObjectTable& handles, const Visit& visit) {
+template <class T> void read_derived(const T& spec, const Visit& visit) {
   const auto tell = [&](std::string_view path, const auto& make) {
     MlsValue value{};
     try {
-      value = leaf_value(make(), handles);
+      const AnyQuantity q(make());
+      value = quantity_value(q.base(), q.exponents());
     } catch (const Error&) {  // NOLINT(bugprone-empty-catch): not known is an answer
     }
     visit(path, value);
@@ -63,8 +71,10 @@ template <class T> constexpr TypeRow row_of() {
           [](const Zoo& zoo, std::string_view name) -> const void* { return &zoo.at<T>(name); },
           [](const void* spec, ObjectTable& handles, const Visit& visit) {
             const T& object = *static_cast<const T*>(spec);
-            for_each_spec_leaf(object, [&](std::string_view path, const auto& member) { visit(path, leaf_value(member, handles)); });
-            read_derived(object, handles, visit);
+            for_each_leaf(field_table<T>(), spec, [&](std::string_view path, const MemberType& type, const void* member) {
+              visit(path, leaf_value(type, member, handles));
+            });
+            read_derived(object, visit);
           }};
 }
 

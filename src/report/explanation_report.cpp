@@ -17,8 +17,6 @@ using detail::Json;
 
 Repeats repeats_of(Verbosity v) { return v == Verbosity::verbose ? Repeats::shown : Repeats::counted; }
 
-std::string unit_of(const DerivedValue& v) { return v.unit.empty() ? canonical_unit(v.exps) : std::string(v.unit); }
-
 std::string shown(const Explanation& e) {
   return detail::shown_value({.name = e.result, .unit = e.unit, .exps = e.exps, .value = e.value});
 }
@@ -36,7 +34,7 @@ Json operation(const Derivation& d, std::size_t at, bool top) {
 }
 
 Json value_json(const Derivation& d, const DerivedValue& v, std::size_t self) {
-  const auto unit = unit_of(v);
+  const auto unit = detail::display_unit(v.unit, v.exps);
   Json out{{"name", v.name}, {"unit", unit}, {"value", detail::json_value(v.value, v.exps, unit)}};
   if (v.record != kNone && v.record != self) {
     const auto& from = d.records[v.record];
@@ -97,7 +95,7 @@ std::string csv_of(const Explanation& e) {
   for (std::size_t r = 0; r < e.derivation.records.size(); ++r) {
     const auto& record = e.derivation.records[r];
     const auto add = [&](const char* side, const DerivedValue& v) {
-      const auto unit = unit_of(v);
+      const auto unit = detail::display_unit(v.unit, v.exps);
       const double x = unit.empty() ? v.value : AnyQuantity::from_base(v.value, v.exps).in(unit);
       t.rows.push_back({static_cast<double>(r + 1), record.parent == kNone ? Table::Cell() : Table::Cell(static_cast<double>(record.parent + 1)),
                         record.law->id, side, v.name, unit, x, record.law->source});

@@ -12,15 +12,13 @@ namespace {
 
 using detail::Json;
 
-std::string unit_of(const std::string& unit, const Exponents& exps) { return unit.empty() ? canonical_unit(exps) : unit; }
-
 Json point_json(const ExploreAnswer& a, const FoundPoint& p) {
   Json axes = Json::object(), objectives = Json::object(), shown = Json::object();
   for (std::size_t k = 0; k < p.labels.size(); ++k) axes[a.axes[k]] = p.labels[k];
   for (std::size_t k = 0; k < p.objectives.size(); ++k)
-    objectives[a.objectives[k].text] = detail::json_value(p.objectives[k], a.exps[k], unit_of(a.units[k], a.exps[k]));
+    objectives[a.objectives[k].text] = detail::json_value(p.objectives[k], a.exps[k], detail::display_unit(a.units[k], a.exps[k]));
   for (std::size_t k = 0; k < p.shown.size(); ++k)
-    shown[a.show[k]] = detail::json_value(p.shown[k], a.show_exps[k], unit_of(a.show_units[k], a.show_exps[k]));
+    shown[a.show[k]] = detail::json_value(p.shown[k], a.show_exps[k], detail::display_unit(a.show_units[k], a.show_exps[k]));
   return {{"index", p.index}, {"between", p.between}, {"axes", axes}, {"objectives", objectives}, {"shown", shown}};
 }
 
@@ -34,8 +32,8 @@ Json json_of(const ExploreAnswer& a) {
   Json objectives = Json::array(), constraints = Json::array(), reasons = Json::object(), show = Json::array();
   for (std::size_t k = 0; k < a.objectives.size(); ++k)
     objectives.push_back({{"goal", a.objectives[k].goal == Goal::minimize ? "minimize" : "maximize"}, {"text", a.objectives[k].text},
-                          {"unit", unit_of(a.units[k], a.exps[k])}});
-  for (std::size_t k = 0; k < a.show.size(); ++k) show.push_back({{"text", a.show[k]}, {"unit", unit_of(a.show_units[k], a.show_exps[k])}});
+                          {"unit", detail::display_unit(a.units[k], a.exps[k])}});
+  for (std::size_t k = 0; k < a.show.size(); ++k) show.push_back({{"text", a.show[k]}, {"unit", detail::display_unit(a.show_units[k], a.show_exps[k])}});
   for (const auto& c : a.constraints) {
     Json j{{"text", c.text}, {"violated", c.violated}, {"alone", c.alone}, {"relaxation", c.relaxation}};
     if (c.nearest) j["nearest"] = point_json(a, *c.nearest);
@@ -52,8 +50,8 @@ Json json_of(const ExploreAnswer& a) {
     Json ideal = Json::array(), nadir = Json::array();
     const auto best = a.ideal(), worst = a.nadir();
     for (std::size_t k = 0; k < best.size(); ++k) {
-      ideal.push_back(detail::json_value(best[k], a.exps[k], unit_of(a.units[k], a.exps[k])));
-      nadir.push_back(detail::json_value(worst[k], a.exps[k], unit_of(a.units[k], a.exps[k])));
+      ideal.push_back(detail::json_value(best[k], a.exps[k], detail::display_unit(a.units[k], a.exps[k])));
+      nadir.push_back(detail::json_value(worst[k], a.exps[k], detail::display_unit(a.units[k], a.exps[k])));
     }
     j["hypervolume"] = {{"relative", detail::json_number(*volume)}, {"base_units", detail::json_number(a.hypervolume(worst))},
                         {"ideal", ideal}, {"reference", nadir}};
@@ -111,8 +109,8 @@ Table points_table(const ExploreAnswer& a) {
   const auto& points = a.objectives.size() > 1 ? a.front : a.best;
   Table t{.schema = "mlsysim/exploration@1", .title = a.title, .columns = {{"index"}}};
   for (const auto& name : a.axes) t.columns.push_back({name});
-  for (std::size_t k = 0; k < a.objectives.size(); ++k) t.columns.push_back({a.objectives[k].text, unit_of(a.units[k], a.exps[k])});
-  for (std::size_t k = 0; k < a.show.size(); ++k) t.columns.push_back({a.show[k], unit_of(a.show_units[k], a.show_exps[k])});
+  for (std::size_t k = 0; k < a.objectives.size(); ++k) t.columns.push_back({a.objectives[k].text, detail::display_unit(a.units[k], a.exps[k])});
+  for (std::size_t k = 0; k < a.show.size(); ++k) t.columns.push_back({a.show[k], detail::display_unit(a.show_units[k], a.show_exps[k])});
   for (const auto& p : points) {
     std::vector<Table::Cell> row{index_cell(p.index)};
     for (const auto& label : p.labels) row.emplace_back(label);

@@ -15,8 +15,6 @@ namespace {
 
 using detail::Json;
 
-std::string unit_of(const std::string& unit, const Exponents& exps) { return unit.empty() ? canonical_unit(exps) : unit; }
-
 /// Figures with their share of the variance, the most important first.
 std::string shares_text(std::span<const std::string> figures, std::span<const double> shares, std::span<const double> importance) {
   constexpr double least = 0.005;  // of the variance: less is noise of the sample
@@ -38,7 +36,7 @@ std::string csv_of(const UncertaintyReport& r) {
     t.columns.push_back({"total " + figure});
   }
   for (const auto& x : r.results) {
-    const std::string unit = unit_of(std::string(x.unit), x.exps);
+    const std::string unit = detail::display_unit(x.unit, x.exps);
     const auto number = [&](double base) { return Table::Cell(unit.empty() || !std::isfinite(base) ? base : AnyQuantity::from_base(base, x.exps).in(unit)); };
     std::vector<Table::Cell> row{x.result, unit, number(x.value), number(x.low), number(x.median), number(x.high), number(x.mean),
                                  number(x.sd), number(x.linear_sd), x.bound_low ? number(*x.bound_low) : Table::Cell(),
@@ -58,7 +56,7 @@ std::string render(const UncertaintyReport& r, const RenderOptions& options) {
   if (options.format == OutputFormat::json) {
     Json results = Json::array();
     for (const auto& x : r.results) {
-      const std::string unit = unit_of(std::string(x.unit), x.exps);
+      const std::string unit = detail::display_unit(x.unit, x.exps);
       const auto number = [&](double base) { return detail::json_value(base, x.exps, unit); };
       Json j{{"result", x.result}, {"meaning", x.meaning}, {"unit", unit}, {"value", number(x.value)}, {"linear_sd", number(x.linear_sd)},
              {"mean", number(x.mean)}, {"sd", number(x.sd)}, {"low", number(x.low)}, {"median", number(x.median)}, {"high", number(x.high)},
@@ -79,7 +77,7 @@ std::string render(const UncertaintyReport& r, const RenderOptions& options) {
           .columns = {{"result"}, {"value"}, {"low"}, {"median"}, {"high"}, {"sd"}, {"linear sd"}, {"outer bounds"},
                       {"made by (total Sobol' index)"}, {"alone (first order)"}}};
   for (const auto& x : r.results) {
-    const std::string unit = unit_of(std::string(x.unit), x.exps);
+    const std::string unit = detail::display_unit(x.unit, x.exps);
     const auto shown = [&](double base) {
       const auto q = AnyQuantity::from_base(base, x.exps);
       return unit.empty() || !std::isfinite(base) ? pretty(base, options.digits) : pretty(q, unit, options.digits);

@@ -2,7 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace mlsysim::detail {
+
+FieldMask supplied_mask(std::span<const FieldInfo> fields, const void* in) {
+  FieldMask mask;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (!(fields[i].read(in) == fields[i].default_value)) mask.set(i);
+  return mask;
+}
+
+std::string_view fidelity_of(std::span<const FieldInfo> fields, const void* object) {
+  const FieldInfo* field = find_field(fields, "fidelity");
+  if (field == nullptr || field->kind != ValueKind::choice) return {};
+  const Value value = field->read(object);
+  const auto* chosen = std::get_if<std::string>(&value);  // none where it is optional and absent
+  const auto at = std::find(field->choices.begin(), field->choices.end(), chosen != nullptr ? *chosen : "");
+  return at == field->choices.end() ? std::string_view() : *at;
+}
 
 Infeasible no_answer(std::string_view resolver, const Search* search) {
   if (search != nullptr && search->last() != nullptr) return search->last()->why_infeasible();

@@ -2,6 +2,7 @@
 
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/leaves.hpp>
+#include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <bit>
@@ -27,40 +28,34 @@ class Digest {
   std::uint64_t value_ = 14695981039346656037ull;
 };
 
-template <class T>
-void add_spec(Digest& d, const T& spec);
+void add_spec(Digest& d, const ObjectRef& spec, const TableInfo& table);
 
-template <class M>
-void add_leaf(Digest& d, const M& member) {
-  if constexpr (detail::is_optional_v<M>) {
-    if (member) add_leaf(d, *member);
+void add_leaf(Digest& d, const MemberType& type, const void* member) {
+  if (type.form == MemberForm::maybe) {
+    if (type.count(member) > 0) add_leaf(d, *type.item, type.item_at(member, 0));
     else d.add(std::string_view("absent"));
-  } else if constexpr (std::is_same_v<M, bool>) {
-    d.add(std::uint64_t{member});
-  } else if constexpr (std::is_same_v<M, double>) {
-    d.add(member);
-  } else if constexpr (std::is_same_v<M, std::string>) {
-    d.add(std::string_view(member));
-  } else if constexpr (Choice<M>) {
-    d.add(name_of(member));
-  } else if constexpr (std::is_pointer_v<M>) {
-    // Specs point to specs of other types only, so this ends.
-    if (member != nullptr) add_spec(d, *member);
-    else d.add(std::string_view("absent"));
-  } else if constexpr (std::is_same_v<M, AnyQuantity>) {
-    d.add(member.base());
-    d.add(canonical_unit(member.exponents()));
-  } else {
-    d.add(member.base());
+    return;
   }
+  if (type.form == MemberForm::any_quantity) {
+    const auto& q = *static_cast<const AnyQuantity*>(member);
+    d.add(q.base());
+    d.add(canonical_unit(q.exponents()));
+    return;
+  }
+  const Value value = type.get(member);
+  if (const auto* flag = std::get_if<bool>(&value)) d.add(std::uint64_t{*flag});
+  else if (const auto* number = std::get_if<double>(&value)) d.add(*number);
+  else if (const auto* text = std::get_if<std::string>(&value)) d.add(std::string_view(*text));
+  // Specs point to specs of other types only, so this ends.
+  else if (const auto* spec = std::get_if<ObjectRef>(&value)) add_spec(d, *spec, *spec_table(spec->type));
+  else d.add(std::string_view("absent"));
 }
 
-template <class T>
-void add_spec(Digest& d, const T& spec) {
-  d.add(ObjectType<T>::name);
-  for_each_spec_leaf(spec, [&](std::string_view path, const auto& member) {
+void add_spec(Digest& d, const ObjectRef& spec, const TableInfo& table) {
+  d.add(spec.type);
+  for_each_leaf(table, spec.object, [&](std::string_view path, const MemberType& type, const void* member) {
     d.add(path);
-    add_leaf(d, member);
+    add_leaf(d, type, member);
   });
 }
 
@@ -69,17 +64,17 @@ void add_spec(Digest& d, const T& spec) {
 std::uint64_t content_digest(const ObjectRef& object) {
   if (object.object == nullptr) return 0;
   if (object.type == ObjectType<Zoo>::name) return content_digest(*static_cast<const Zoo*>(object.object));
+  const auto* table = object.type == ObjectType<Conventions>::name ? &field_table<Conventions>() : spec_table(object.type);
+  if (table == nullptr) return 0;
   Digest d;
-  const auto add = [&]<class T>() { add_spec(d, *static_cast<const T*>(object.object)); };
-  if (object.type == ObjectType<Conventions>::name) add.template operator()<Conventions>();
-  else if (!with_spec_type(object.type, add)) return 0;
+  add_spec(d, object, *table);
   return d.value();
 }
 
 std::uint64_t content_digest(const Zoo& zoo) {
   Digest d;
   ZooSpecs::for_each([&]<class T>() {
-    for (const T* spec : zoo.all<T>()) add_spec(d, *spec);
+    for (const T* spec : zoo.all<T>()) add_spec(d, {spec, ObjectType<T>::name}, field_table<T>());
   });
   for (const Entry* entry : zoo.entries()) {
     d.add(std::string_view(entry->name));

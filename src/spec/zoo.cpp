@@ -11,7 +11,7 @@
 #include <utility>
 
 namespace mlsysim {
-namespace {
+namespace detail {
 
 struct TextHash {
   using is_transparent = void;
@@ -19,14 +19,6 @@ struct TextHash {
 };
 template <class V>
 using ByName = std::unordered_map<std::string, V, TextHash, std::equal_to<>>;
-
-/// Specs of one type. A deque keeps addresses while it grows.
-template <class T>
-struct Shelf {
-  std::deque<T> specs;
-  std::vector<const T*> order;
-  ByName<const T*> by_name;  // names and aliases
-};
 
 template <class V>
 std::vector<std::string> keys_of(const ByName<V>& map) {
@@ -37,9 +29,25 @@ std::vector<std::string> keys_of(const ByName<V>& map) {
   return keys;
 }
 
-}  // namespace
+}  // namespace detail
+
+using detail::ByName;
+using detail::keys_of;
 
 struct Zoo::Shelves {
+  /// What a name stands for.
+  struct Named {
+    const void* spec = nullptr;
+    const Entry* entry = nullptr;
+  };
+  /// Specs of one type. A deque keeps addresses while it grows.
+  template <class T>
+  struct Shelf {
+    std::deque<T> specs;
+    std::vector<const T*> order;
+    ByName<Named> by_name;  // names and aliases
+  };
+
   ZooSpecs::apply<std::tuple, Shelf> specs;
   std::deque<Entry> entries;
   std::vector<const Entry*> entry_order;
@@ -51,74 +59,26 @@ struct Zoo::Shelves {
   Shelf<T>& shelf() {
     return std::get<Shelf<T>>(specs);
   }
+
+  /// Keeps an entry whose names are free among `by_name`. @throws InputError when one is taken, or given twice
+  const Entry& keep(Entry&& entry, const ByName<Named>& by_name, std::string_view type);
+  [[noreturn]] static void not_there(std::string_view name, std::string_view type, const ByName<Named>& by_name,
+                                     std::size_t count);
+  [[noreturn]] static void not_one(std::string_view type, const std::vector<std::string>& names);
 };
 
-Zoo::Zoo() : shelves_(std::make_unique<Shelves>()) {}
-Zoo::~Zoo() = default;
-Zoo::Zoo(Zoo&&) noexcept = default;
-Zoo& Zoo::operator=(Zoo&&) noexcept = default;
-
-template <ZooSpec T>
-const T* Zoo::find(std::string_view name) const {
-  const auto& by_name = shelves_->shelf<T>().by_name;
-  const auto it = by_name.find(name);
-  return it == by_name.end() ? nullptr : it->second;
-}
-
-template <ZooSpec T>
-const T& Zoo::at(std::string_view name) const {
-  if (const T* spec = find<T>(name)) return *spec;
-  const auto& shelf = shelves_->shelf<T>();
-  const auto type = ObjectType<T>::name;
-  const auto near = did_you_mean(name, keys_of(shelf.by_name));
-  throw LookupError({.id = "mlsysim.spec.001",
-                     .message = fmt::format("the zoo has no {} named '{}'", type, name),
-                     .key = std::string(name),
-                     .found = fmt::format("'{}'", name),
-                     .expected = fmt::format("the exact name or alias of one of {} entries", shelf.order.size()),
-                     .hint = fmt::format("{}{}`mlsysim zoo list {}` lists them", near, near.empty() ? "" : " ", type)});
-}
-
-template <ZooSpec T>
-std::span<const T* const> Zoo::all() const {
-  return shelves_->shelf<T>().order;
-}
-
-template <ZooSpec T>
-std::vector<std::string> Zoo::names() const {
-  std::vector<std::string> out;
-  for (const T* spec : all<T>()) out.push_back(spec->name);
-  return out;
-}
-
-template <ZooSpec T>
-const T& Zoo::only() const {
-  const auto specs = all<T>();
-  if (specs.size() == 1) return *specs.front();
-  const auto type = ObjectType<T>::name;
-  throw LookupError({.id = "mlsysim.spec.002",
-                     .message = fmt::format("there is not exactly one {}", type),
-                     .key = std::string(type),
-                     .found = specs.empty() ? "none" : fmt::format("{}", fmt::join(names<T>(), ", ")),
-                     .expected = "one entry",
-                     .hint = specs.empty() ? fmt::format("add an entry of this kind")
-                                           : "name the one that is meant"});
-}
-
-template <ZooSpec T>
-T& Zoo::add(T spec, Entry entry) {
-  auto& shelf = shelves_->shelf<T>();
+const Entry& Zoo::Shelves::keep(Entry&& entry, const ByName<Named>& by_name, std::string_view type) {
   const auto refuse_taken = [&](const std::string& name, std::string_view what) {
-    const auto it = shelf.by_name.find(name);
-    if (it == shelf.by_name.end()) return;
-    const T& other = *it->second;
+    const auto it = by_name.find(name);
+    if (it == by_name.end()) return;
+    const Entry& other = *it->second.entry;
     throw InputError(
         {.id = other.name == name && entry.name == name ? "mlsysim.spec.003" : "mlsysim.spec.004",
          .message = fmt::format("the {} '{}' of {} '{}' is taken", what, name, entry.kind, entry.name),
          .key = name,
-         .found = fmt::format("'{}', which already names {} '{}'{}", name, other.entry->kind, other.name,
-                              other.entry->where.file.empty() ? "" : " at " + other.entry->where.text()),
-         .expected = fmt::format("a {} that no other {} has", what, ObjectType<T>::name),
+         .found = fmt::format("'{}', which already names {} '{}'{}", name, other.kind, other.name,
+                              other.where.file.empty() ? "" : " at " + other.where.text()),
+         .expected = fmt::format("a {} that no other {} has", what, type),
          .hint = "choose another; nothing silently shadows an entry",
          .where = entry.where});
   };
@@ -137,14 +97,79 @@ T& Zoo::add(T spec, Entry entry) {
                         .hint = "leave it out",
                         .where = entry.where});
   }
-  Entry& kept = shelves_->entries.emplace_back(std::move(entry));
-  shelves_->entry_order.push_back(&kept);
+  entry_order.push_back(&entries.emplace_back(std::move(entry)));
+  return *entry_order.back();
+}
+
+void Zoo::Shelves::not_there(std::string_view name, std::string_view type, const ByName<Named>& by_name,
+                             std::size_t count) {
+  const auto near = did_you_mean(name, keys_of(by_name));
+  throw LookupError({.id = "mlsysim.spec.001",
+                     .message = fmt::format("the zoo has no {} named '{}'", type, name),
+                     .key = std::string(name),
+                     .found = fmt::format("'{}'", name),
+                     .expected = fmt::format("the exact name or alias of one of {} entries", count),
+                     .hint = fmt::format("{}{}`mlsysim zoo list {}` lists them", near, near.empty() ? "" : " ", type)});
+}
+
+void Zoo::Shelves::not_one(std::string_view type, const std::vector<std::string>& names) {
+  throw LookupError({.id = "mlsysim.spec.002",
+                     .message = fmt::format("there is not exactly one {}", type),
+                     .key = std::string(type),
+                     .found = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+                     .expected = "one entry",
+                     .hint = names.empty() ? fmt::format("add an entry of this kind")
+                                           : "name the one that is meant"});
+}
+
+Zoo::Zoo() : shelves_(std::make_unique<Shelves>()) {}
+Zoo::~Zoo() = default;
+Zoo::Zoo(Zoo&&) noexcept = default;
+Zoo& Zoo::operator=(Zoo&&) noexcept = default;
+
+template <ZooSpec T>
+const T* Zoo::find(std::string_view name) const {
+  const auto& by_name = shelves_->shelf<T>().by_name;
+  const auto it = by_name.find(name);
+  return it == by_name.end() ? nullptr : static_cast<const T*>(it->second.spec);
+}
+
+template <ZooSpec T>
+const T& Zoo::at(std::string_view name) const {
+  if (const T* spec = find<T>(name)) return *spec;
+  const auto& shelf = shelves_->shelf<T>();
+  Shelves::not_there(name, ObjectType<T>::name, shelf.by_name, shelf.order.size());
+}
+
+template <ZooSpec T>
+std::span<const T* const> Zoo::all() const {
+  return shelves_->shelf<T>().order;
+}
+
+template <ZooSpec T>
+std::vector<std::string> Zoo::names() const {
+  std::vector<std::string> out;
+  for (const T* spec : all<T>()) out.push_back(spec->name);
+  return out;
+}
+
+template <ZooSpec T>
+const T& Zoo::only() const {
+  const auto specs = all<T>();
+  if (specs.size() == 1) return *specs.front();
+  Shelves::not_one(ObjectType<T>::name, names<T>());
+}
+
+template <ZooSpec T>
+T& Zoo::add(T spec, Entry entry) {
+  auto& shelf = shelves_->shelf<T>();
+  const Entry& kept = shelves_->keep(std::move(entry), shelf.by_name, ObjectType<T>::name);
   T& added = shelf.specs.emplace_back(std::move(spec));
   added.name = kept.name;
   added.entry = &kept;
   shelf.order.push_back(&added);
-  shelf.by_name.emplace(kept.name, &added);
-  for (const auto& alias : kept.aliases) shelf.by_name.emplace(alias, &added);
+  shelf.by_name.emplace(kept.name, Shelves::Named{&added, &kept});
+  for (const auto& alias : kept.aliases) shelf.by_name.emplace(alias, Shelves::Named{&added, &kept});
   return added;
 }
 
@@ -195,6 +220,30 @@ std::string_view spec_name(const ObjectRef& object) {
   if (object.object != nullptr)
     (void)with_spec_type(object.type, [&]<class T>() { name = static_cast<const T*>(object.object)->name; });
   return name;
+}
+
+const void* find_spec(const Zoo& zoo, std::string_view type, std::string_view name) {
+  const void* found = nullptr;
+  (void)with_spec_type(type, [&]<class T>() { found = zoo.find<T>(name); });
+  return found;
+}
+
+std::vector<std::string> spec_names(const Zoo& zoo, std::string_view type) {
+  std::vector<std::string> names;
+  (void)with_spec_type(type, [&]<class T>() { names = zoo.names<T>(); });
+  return names;
+}
+
+std::shared_ptr<void> blank_spec(std::string_view type) {
+  std::shared_ptr<void> spec;
+  (void)with_spec_type(type, [&]<class T>() { spec = std::make_shared<T>(); });
+  return spec;
+}
+
+const TableInfo* spec_table(std::string_view type) {
+  const TableInfo* table = nullptr;
+  (void)with_spec_type(type, [&]<class T>() { table = &field_table<T>(); });
+  return table;
 }
 
 #define MLSYSIM_INSTANTIATE(T)                                  \

@@ -58,6 +58,67 @@ void detail::unknown_choice(const FieldInfo& info, const std::string& name) {
                      .hint = did_you_mean(name, names)});
 }
 
+const TableRow* TableInfo::row(std::string_view name) const {
+  for (const auto& r : rows)
+    if (r.name == name) return &r;
+  return nullptr;
+}
+
+namespace {
+
+/// Whether a value is what its type has without an initialiser.
+bool is_empty(const Value& value, const MemberType& type) {
+  if (const auto* x = std::get_if<double>(&value)) return *x == 0;
+  if (const auto* flag = std::get_if<bool>(&value)) return !*flag;
+  if (const auto* text = std::get_if<std::string>(&value))
+    return type.form == MemberForm::choice ? *text == type.choices.front() : text->empty();
+  return std::holds_alternative<std::monostate>(value);
+}
+
+void append_fields(std::vector<FieldInfo>& out, const std::string& prefix, std::size_t base, const TableInfo& table,
+                   const void* defaults) {
+  for (const auto& row : table.rows) {
+    const MemberType& type = *row.type;
+    const void* member = row.in(defaults);
+    auto name = prefix + std::string(row.name);
+    if (type.form == MemberForm::table) {
+      append_fields(out, name + ".", base + row.offset, type.table(), member);
+      continue;
+    }
+    FieldInfo f;
+    f.name = std::move(name);
+    f.unit = row.unit;
+    f.meaning = row.meaning;
+    f.default_source = row.source;
+    f.kind = type.kind;
+    f.exps = type.exps;
+    f.offset = base + row.offset;
+    f.size = type.size;
+    f.shared = row.shared && prefix.empty();
+    f.nullable = type.form == MemberForm::maybe || (type.form == MemberForm::object && row.has_default);
+    f.low = row.low;
+    f.high = row.high;
+    f.open_low = row.open_low;
+    f.integral = row.integral;
+    if (type.inner().form == MemberForm::object) f.object_type = type.inner().what;
+    f.choices = type.inner().choices;
+    f.get = type.get;
+    f.set = type.set;
+    f.default_value = type.get(member);
+    // An initialiser that differs from the empty value is a default; a default of zero says so in the table.
+    f.required = !row.has_default && !f.nullable && is_empty(f.default_value, type);
+    out.push_back(std::move(f));
+  }
+}
+
+}  // namespace
+
+std::vector<FieldInfo> detail::flattened(const TableInfo& table) {
+  std::vector<FieldInfo> out;
+  append_fields(out, "", 0, table, table.blank);
+  return out;
+}
+
 void check_range(const FieldInfo& field, double base) {
   const double shown = field.unit.empty() ? base : AnyQuantity::from_base(base, field.exps).in(field.unit);
   const bool below = field.open_low ? !(shown > field.low) : shown < field.low;

@@ -26,8 +26,9 @@ std::string joined(const std::string& number, std::string_view unit) {
   return unit.empty() ? number : number + " " + std::string(unit);
 }
 
-void require_unit(const AnyQuantity& q, const UnitExpr& unit) {
-  if (!(unit.exps == q.exponents())) (void)q.in(unit.spelling);  // throws, with all facts
+/// Throws, with all facts, where the unit is not one of the quantity.
+void check_unit(const AnyQuantity& q, const UnitExpr& unit) {
+  if (!(unit.exps == q.exponents())) (void)q.in(unit.spelling);
 }
 
 /// Units of one dimension from small to large, with what one of each is in the base unit.
@@ -179,7 +180,7 @@ std::string pretty(const AnyQuantity& q, int digits) {
 
 std::string pretty(const AnyQuantity& q, std::string_view unit, int digits) {
   const UnitExpr u = UnitRegistry::standard().parse_unit(unit);
-  require_unit(q, u);
+  check_unit(q, u);
   return joined(pretty(detail::to_base(q.base(), u.div, u.mul), digits), u.spelling);
 }
 

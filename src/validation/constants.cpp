@@ -1,5 +1,6 @@
 #include <mlsysim/validation/constants.hpp>
 
+#include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
@@ -14,51 +15,39 @@ constexpr std::string_view kEngine = "engine:";
 /// A number inside a spec: its dotted name, its value where it is stated, and how to replace it.
 struct Figure {
   std::string name;
-  Exponents exps;
-  std::optional<double> value;
-  std::function<void(double)> set;
+  const MemberType* type = nullptr;
+  void* member = nullptr;
+
+  [[nodiscard]] std::optional<double> value() const {
+    const double* x = number_in(*type, member);
+    return x != nullptr ? std::optional(*x) : std::nullopt;
+  }
+  void set(double base) const { type->set(member, Value(base), {}); }
 };
 
-/// Calls f(figure) for every number of a table struct, nested structs included; texts, lists and choices are passed over.
+/// The numbers of a table struct, nested structs included; texts, lists and choices are passed over.
 template <HasFields S>
-void for_each_figure(S& object, const std::string& prefix, const std::function<void(const Figure&)>& f) {
-  for_each_field<S>([&]<class M>(const Field<S, M>& row) {
-    M& member = object.*row.member;
-    const auto name = prefix + std::string(row.name);
-    if constexpr (HasFields<M>) {
-      for_each_figure(member, name + ".", f);
-    } else if constexpr (std::is_same_v<M, RatePerPrecision>) {
-      for (std::size_t i = 0; i < kPrecisions; ++i) {
-        auto& rate = member[static_cast<Precision>(i)];
-        f({fmt::format("{}.{}", name, name_of(static_cast<Precision>(i))), detail::Access<ComputeRate<>>::exps,
-           rate ? std::optional(rate->base()) : std::nullopt, [&rate](double x) { rate = ComputeRate<>::from_base(x); }});
-      }
-    } else {
-      using Inner = typename detail::unwrap<M>::type;
-      if constexpr (Scalar<Inner> || requires { Inner::from_base(1.0).base(); }) {
-        using A = detail::Access<M>;
-        const Value value = A::get(&member);
-        const auto* x = std::get_if<double>(&value);
-        f({name, A::exps, x != nullptr ? std::optional(*x) : std::nullopt, [&member](double v) { A::set(&member, Value(v), FieldInfo{}); }});
-      }
-    }
+std::vector<Figure> figures_of(S& object) {
+  std::vector<Figure> out;
+  for_each_own_member(field_table<S>(), &object, [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
+    const auto form = type.inner().form;
+    if (form == MemberForm::number || form == MemberForm::quantity) out.push_back({path, &type, member});
   });
+  return out;
 }
 
 template <class S>
 std::optional<Figure> find_figure(S& object, const std::string& name) {
-  std::optional<Figure> found;
-  for_each_figure(object, "", [&](const Figure& g) {
-    if (g.name == name) found = g;
-  });
-  return found;
+  for (const auto& g : figures_of(object))
+    if (g.name == name) return g;
+  return std::nullopt;
 }
 
 template <class S>
 Figure figure(S& object, const std::string& name, std::string_view what) {
   if (auto found = find_figure(object, name)) return *found;
   std::vector<std::string> names;
-  for_each_figure(object, "", [&](const Figure& g) { names.push_back(g.name); });
+  for (const auto& g : figures_of(object)) names.push_back(g.name);
   throw LookupError({.id = "mlsysim.validation.020",
                      .message = fmt::format("a {} has no figure '{}'", what, name),
                      .key = name,
@@ -79,7 +68,7 @@ const S& with_changes(const Changed& changed, const S& named, std::string_view w
   copy = std::make_unique<S>(original);
   for (const auto& c : changed.values) {
     const auto f = figure(*copy, c.field, what);
-    if (concerns(original, c, f.value)) f.set(c.base);
+    if (concerns(original, c, f.value())) f.set(c.base);
   }
   return *copy;
 }
@@ -149,15 +138,15 @@ ConstantFigure constant_of(const HardwareNode& device, const Conventions& conven
   Conventions all = conventions;
   if (owner == "default") {
     const auto f = figure(all, field, "convention");
-    return {*f.value, f.exps};
+    return {*f.value(), f.type->exps};
   }
   HardwareNode copy = device;
   const auto f = figure(copy, field, "device");
-  if (f.value) return {*f.value, f.exps};
+  if (f.value()) return {*f.value(), f.type->exps};
   // "efficiency.memory" of a device that is silent is the convention "memory_share".
   const auto last = field.substr(field.rfind('.') + 1);
   for (const std::string& name : {last, last + "_share", "kernel_" + last})
-    if (const auto c = find_figure(all, name); c && c->exps == f.exps) return {*c->value, f.exps};
+    if (const auto c = find_figure(all, name); c && c->type->exps == f.type->exps) return {*c->value(), f.type->exps};
   throw LookupError({.id = "mlsysim.validation.021",
                      .message = fmt::format("'{}' states no '{}', and no convention stands in for it", device.name, field),
                      .key = field,

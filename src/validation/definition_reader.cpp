@@ -14,7 +14,7 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr std::string_view kSchema = "mlsysim/validation@1";
+constexpr std::string_view kDefinitionSchema = "mlsysim/validation@1";
 
 /// Collects every fault of one definition.
 class Reader {
@@ -29,8 +29,8 @@ class Reader {
     }
     known(root, {"schema", "title", "data", "source", "note", "definitions", "measurand", "measured", "inputs", "left_out",
                  "groups", "labels", "repeats", "tolerance", "unpredicted"});
-    if (word(root, "schema") != kSchema)
-      fault(root, "the definition has another schema", word(root, "schema"), std::string(kSchema), "begin with 'schema: mlsysim/validation@1'");
+    if (word(root, "schema") != kDefinitionSchema)
+      fault(root, "the definition has another schema", word(root, "schema"), std::string(kDefinitionSchema), "begin with 'schema: mlsysim/validation@1'");
     t_.title = word(root, "title");
     t_.note = word(root, "note", Need::optional);
     source(root);

@@ -13,7 +13,7 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::string_view kSchema = "mlsysim/validation-calibrations@1";
+constexpr std::string_view kCalibrationsSchema = "mlsysim/validation-calibrations@1";
 
 constexpr std::string_view kHead =
     "# Accuracy\n\n"
@@ -72,7 +72,7 @@ std::vector<CalibrationCheck> read_calibration_checks(const std::filesystem::pat
   std::vector<CalibrationCheck> out;
   const auto& root = document.root();
   const YamlValue *schema = root.find("schema"), *list = root.find("calibrations");
-  if (schema == nullptr || schema->text != kSchema) fault(root, "the file has another schema", std::string(kSchema));
+  if (schema == nullptr || schema->text != kCalibrationsSchema) fault(root, "the file has another schema", std::string(kCalibrationsSchema));
   if (list == nullptr || list->kind != YamlValue::Kind::sequence) fault(root, "'calibrations' is missing", "a list of {device: a device, tables: [names]}");
   else
     for (const auto& item : list->items) {

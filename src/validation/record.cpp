@@ -12,7 +12,7 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::string_view kSchema = "mlsysim/validation-record@1";
+constexpr std::string_view kRecordSchema = "mlsysim/validation-record@1";
 
 double rounded(double share) { return std::round(share * 1e4) / 1e4; }
 
@@ -50,7 +50,7 @@ ErrorRecord read_record(const std::filesystem::path& file) {
   std::vector<ErrorFacts> problems;
   ErrorRecord out;
   const YamlValue *schema = root.find("schema"), *tables = root.find("tables");
-  if (schema == nullptr || schema->text != kSchema) problems.push_back(fault(document, root, "the record has another schema", std::string(kSchema)));
+  if (schema == nullptr || schema->text != kRecordSchema) problems.push_back(fault(document, root, "the record has another schema", std::string(kRecordSchema)));
   if (tables == nullptr || tables->kind != YamlValue::Kind::map) problems.push_back(fault(document, root, "'tables' is missing", "a map of tables"));
   else
     for (const auto& [name, entry] : tables->pairs) out[name.text] = read_entry(document, entry, problems);
@@ -71,7 +71,7 @@ ErrorRecord record_of(std::span<const TableResult> results) {
 }
 
 std::string to_yaml(const ErrorRecord& record) {
-  std::string out = fmt::format("# Errors of the predictions when this record was written: mlsysim validate --write-record\nschema: {}\ntables:\n", kSchema);
+  std::string out = fmt::format("# Errors of the predictions when this record was written: mlsysim validate --write-record\nschema: {}\ntables:\n", kRecordSchema);
   for (const auto& [name, e] : record)
     out += fmt::format("  {}: {{rows: {}, median: {}, mean: {}, p90: {}, max: {}, bias: {}}}\n", name, e.rows, e.median, e.mean, e.p90, e.max, e.bias);
   return out;

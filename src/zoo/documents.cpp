@@ -33,7 +33,7 @@ void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Pro
     keys.back() = "shape_source";
     return keys;
   }();
-  read_table(ctx, map, spec, "", std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
+  read_table(ctx, map, field_table<T>(), &spec, "", std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
   finish_entry(ctx, map);
   const auto* before = reinterpret_cast<const std::byte*>(&spec);
   try {
@@ -172,15 +172,19 @@ void read_entries(const Document& doc, Zoo& zoo, const Zoo* base, Problems& prob
 }
 
 void settle_links(std::vector<PendingLink>& links, const Zoo& zoo, const Zoo* base, Problems& problems) {
+  const auto settled = [](const PendingLink& link, const Zoo& among) {
+    const void* found = find_spec(among, link.type->what, link.name);
+    if (found != nullptr) link.type->set(link.slot, ObjectRef{found, link.type->what}, {});
+    return found != nullptr;
+  };
   for (const auto& link : links) {
-    if (link.set(link.slot, zoo, link.name)) continue;
-    if (base != nullptr && link.set(link.slot, *base, link.name)) continue;
-    auto names = link.names(zoo);
+    if (settled(link, zoo) || (base != nullptr && settled(link, *base))) continue;
+    auto names = spec_names(zoo, link.type->what);
     if (base != nullptr)
-      for (auto& name : link.names(*base)) names.push_back(std::move(name));
+      for (auto& name : spec_names(*base, link.type->what)) names.push_back(std::move(name));
     problems.add(ZooFault::unknown_entry, *link.source, link.at,
-                 {.message = fmt::format("'{}' names a {} that there is not", link.path, link.type), .key = link.path,
-                  .found = quoted_text(link.name), .expected = fmt::format("the name or alias of a {}", link.type),
+                 {.message = fmt::format("'{}' names a {} that there is not", link.path, link.type->what), .key = link.path,
+                  .found = quoted_text(link.name), .expected = fmt::format("the name or alias of a {}", link.type->what),
                   .hint = did_you_mean(link.name, names)});
   }
 }

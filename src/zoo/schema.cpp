@@ -1,8 +1,9 @@
 #include <mlsysim/zoo/schema.hpp>
 
 #include "detail/kinds.hpp"
-#include "detail/read_table.hpp"
+#include "detail/zoo_faults.hpp"
 
+#include <mlsysim/table/describe.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
@@ -18,8 +19,7 @@ using Json = nlohmann::ordered_json;
 // A number, blanks, and something that is no digit: the unit itself is checked by the loader.
 constexpr const char* kQuantityPattern = R"(^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*[^\s0-9].*$)";
 
-template <class S, class M>
-Json number_schema(const Field<S, M>& row) {
+Json number_schema(const FieldRow& row) {
   Json out{{"type", "number"}};
   if (row.low > -kUnbounded) out[row.open_low ? "exclusiveMinimum" : "minimum"] = row.low;
   if (row.high < kUnbounded) out["maximum"] = row.high;
@@ -30,44 +30,40 @@ Json quantity_schema() {
   return {{"anyOf", Json::array({Json{{"type", "string"}, {"pattern", kQuantityPattern}}, Json{{"$ref", "#/definitions/figure"}}})}};
 }
 
-template <HasFields S>
-Json table_schema();
-
-template <class X, class Row>
-Json value_schema(const Row& row) {
-  if constexpr (is_optional_v<X>) {
-    return value_schema<typename X::value_type>(row);
-  } else if constexpr (is_quantity_v<X>) {
-    return quantity_schema();
-  } else if constexpr (std::is_same_v<X, double>) {
-    return number_schema(row);
-  } else if constexpr (std::is_same_v<X, AnyQuantity>) {
-    return {{"anyOf", Json::array({Json{{"type", "number"}}, Json{{"type", "string"}, {"pattern", kQuantityPattern}}, Json{{"$ref", "#/definitions/figure"}}})}};
-  } else if constexpr (std::is_same_v<X, bool>) {
-    return {{"type", "boolean"}};
-  } else if constexpr (std::is_same_v<X, std::string>) {
-    return {{"type", Json::array({"string", "number"})}};
-  } else if constexpr (Choice<X>) {
-    Json out{{"enum", Json::array()}};
-    for (const auto name : Choices<X>::names) out["enum"].push_back(name);
-    return out;
-  } else if constexpr (std::is_pointer_v<X>) {
-    return {{"type", "string"}};
-  } else if constexpr (std::is_same_v<X, RatePerPrecision>) {
-    Json out{{"type", "object"}, {"additionalProperties", false}};
-    for (const auto name : Choices<Precision>::names) out["properties"][std::string(name)] = quantity_schema();
-    return out;
-  } else if constexpr (std::is_same_v<X, std::map<std::string, double>>) {
-    return {{"type", "object"}};
-  } else if constexpr (is_vector_v<X>) {
-    return {{"type", "array"}, {"items", value_schema<typename X::value_type>(row)}};
-  } else {
-    return table_schema<X>();
-  }
+Json choice_schema(std::span<const std::string_view> names) {
+  Json out{{"enum", Json::array()}};
+  for (const auto name : names) out["enum"].push_back(name);
+  return out;
 }
 
-template <class S, class M>
-std::string description_of(const Field<S, M>& row) {
+Json text() { return {{"type", Json::array({"string", "number"})}}; }
+
+Json table_schema(const TableInfo& table);
+
+Json value_schema(const FieldRow& row, const MemberType& type) {
+  switch (type.form) {
+    case MemberForm::maybe: return value_schema(row, *type.item);
+    case MemberForm::quantity: return quantity_schema();
+    case MemberForm::number: return number_schema(row);
+    case MemberForm::any_quantity:
+      return {{"anyOf", Json::array({Json{{"type", "number"}}, Json{{"type", "string"}, {"pattern", kQuantityPattern}}, Json{{"$ref", "#/definitions/figure"}}})}};
+    case MemberForm::flag: return {{"type", "boolean"}};
+    case MemberForm::text: return text();
+    case MemberForm::choice: return choice_schema(type.choices);
+    case MemberForm::object: return {{"type", "string"}};
+    case MemberForm::slots: {
+      Json out{{"type", "object"}, {"additionalProperties", false}};
+      for (const auto name : type.choices) out["properties"][std::string(name)] = value_schema(row, *type.item);
+      return out;
+    }
+    case MemberForm::numbers: return {{"type", "object"}};
+    case MemberForm::list: return {{"type", "array"}, {"items", value_schema(row, *type.item)}};
+    case MemberForm::table: return table_schema(type.table());
+  }
+  return {};
+}
+
+std::string description_of(const FieldRow& row) {
   std::string out(row.meaning);
   if (!row.unit.empty()) out += fmt::format(" [{}]", row.unit);
   if (row.low > -kUnbounded || row.high < kUnbounded) {
@@ -79,39 +75,30 @@ std::string description_of(const Field<S, M>& row) {
   return out;
 }
 
-template <HasFields S>
-Json table_schema() {
+Json table_schema(const TableInfo& table) {
   Json out{{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
   Json required = Json::array();
-  static const S defaults{};
-  for_each_field<S>([&]<class M>(const Field<S, M>& row) {
-    auto field = value_schema<M>(row);
+  for (const auto& row : table.rows) {
+    const auto form = row.type->form;
+    auto field = value_schema(row, *row.type);
     field["description"] = description_of(row);
-    if constexpr (std::is_same_v<M, bool>) field["default"] = defaults.*row.member;
-    else if constexpr (Choice<M>) {
-      if (row.has_default) field["default"] = name_of(defaults.*row.member);
-    } else if constexpr (std::is_same_v<M, double>) {
-      if (row.has_default) field["default"] = defaults.*row.member;
+    if (form == MemberForm::flag || (row.has_default && (form == MemberForm::choice || form == MemberForm::number))) {
+      const Value value = row.type->get(row.in(table.blank));
+      if (const auto* flag = std::get_if<bool>(&value)) field["default"] = *flag;
+      else if (const auto* number = std::get_if<double>(&value)) field["default"] = *number;
+      else field["default"] = std::get<std::string>(value);
     }
     out["properties"][std::string(row.name)] = std::move(field);
-    if (must_be_given(row)) required.push_back(row.name);
-  });
+    if (row.must_be_given()) required.push_back(row.name);
+  }
   if (!required.empty()) out["required"] = std::move(required);
   return out;
 }
 
-template <Choice E>
-Json choice() {
-  Json out{{"enum", Json::array()}};
-  for (const auto name : Choices<E>::names) out["enum"].push_back(name);
-  return out;
-}
-
-Json text() { return {{"type", Json::array({"string", "number"})}}; }
 Json date() { return {{"type", "string"}, {"pattern", R"(^[0-9]{4}-[0-9]{2}-[0-9]{2}$)"}}; }
 
 Json source_properties() {
-  return {{"kind", choice<SourceKind>()}, {"ref", Json{{"type", "string"}}}, {"verified", date()}, {"recorded", date()},
+  return {{"kind", choice_schema(Choices<SourceKind>::names)}, {"ref", Json{{"type", "string"}}}, {"verified", date()}, {"recorded", date()},
           {"note", text()}, {"formula", text()}, {"spread", Json{{"type", Json::array({"string", "number"})}}}};
 }
 
@@ -124,7 +111,7 @@ Json definitions() {
   Json figure{{"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)},
               {"required", Json::array({"value"})}};
   Json decision{{"type", "object"}, {"additionalProperties", false},
-                {"properties", Json{{"field", text()}, {"took", choice<Settled>()}, {"instead_of", text()},
+                {"properties", Json{{"field", text()}, {"took", choice_schema(Choices<Settled>::names)}, {"instead_of", text()},
                                     {"alternative", text()}, {"why", text()}, {"ref", text()}, {"confidence", text()}}},
                 {"required", Json::array({"field", "took", "why"})}};
   return {{"source", std::move(source)}, {"figure", std::move(figure)}, {"decision", std::move(decision)}};
@@ -174,7 +161,7 @@ std::string json_schema(std::string_view name) {
                        .hint = did_you_mean(name, zoo_kinds())});
   Json entry;
   const bool spec = detail::with_spec_of(name, [&]<class T>() {
-    entry = detail::table_schema<T>();
+    entry = detail::table_schema(field_table<T>());
     detail::add_entry_keys(entry, name);
   });
   if (!spec)

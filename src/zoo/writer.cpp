@@ -1,13 +1,14 @@
 #include <mlsysim/zoo/writer.hpp>
 
 #include "detail/kinds.hpp"
-#include "detail/read_table.hpp"
 
+#include <mlsysim/table/describe.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/yaml_document.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 namespace mlsysim {
@@ -100,8 +101,7 @@ class Writer {
   std::string out_;
 };
 
-template <HasFields S>
-void write_table(Writer& w, int depth, const S& spec, const std::string& prefix);
+void write_table(Writer& w, int depth, const TableInfo& table, const void* object, const std::string& prefix);
 
 void write_numbers(Writer& w, int depth, const std::string& path, const std::map<std::string, double>& numbers,
                    std::string_view unit) {
@@ -119,90 +119,91 @@ void write_numbers(Writer& w, int depth, const std::string& path, const std::map
   }
 }
 
-template <class X>
-void write_value(Writer& w, int depth, std::string_view key, const std::string& path, std::string_view unit,
-                 const X& value, [[maybe_unused]] const X& fallback) {
-  if constexpr (is_optional_v<X>) {
-    // An absent value is left out, so a present one is written even where it equals a default.
-    if (value) write_value(w, depth, key, path, unit, *value, typename X::value_type{});
-  } else if constexpr (is_quantity_v<X>) {
-    w.number(depth, key, path, value.base(), X::dimension::exps, unit);
-  } else if constexpr (std::is_same_v<X, double>) {
-    if (w.figure(path) != nullptr || value != fallback) w.number(depth, key, path, value, Exponents{}, unit);
-  } else if constexpr (std::is_same_v<X, AnyQuantity>) {
-    const Figure* f = w.figure(path);
-    if (f == nullptr || f->base != value.base()) w.line(depth, key, value.str());
-    else w.number(depth, key, path, value.base(), value.exponents(), value.unit());
-  } else if constexpr (std::is_same_v<X, bool>) {
-    if (value != fallback) w.line(depth, key, value ? "true" : "false");
-  } else if constexpr (std::is_same_v<X, std::string>) {
-    w.text(depth, key, value);
-  } else if constexpr (Choice<X>) {
-    if (value != fallback) w.line(depth, key, name_of(value));
-  } else if constexpr (std::is_pointer_v<X>) {
-    if (value != nullptr) w.line(depth, key, yaml_scalar(value->name));
-  } else if constexpr (std::is_same_v<X, RatePerPrecision>) {
-    if (value.empty()) return;
-    w.line(depth, key, "");
-    for (std::size_t i = 0; i < value.rates.size(); ++i) {
-      const std::string name(name_of(static_cast<Precision>(i)));
-      if (value.rates[i])
-        w.number(depth + 1, name, path + "." + name, value.rates[i]->base(), dim::compute_rate::exps, unit);
+void write_items(Writer& w, int depth, const std::string& path, std::string_view unit, const MemberType& type,
+                 const void* list) {
+  for (std::size_t i = 0; i < type.count(list); ++i) {
+    const auto item = path + "[" + std::to_string(i) + "]";
+    const void* value = type.item_at(list, i);
+    if (type.item->form != MemberForm::table) {
+      w.item(depth, item, *static_cast<const double*>(value), type.item->exps, unit);
+      continue;
     }
-  } else if constexpr (std::is_same_v<X, std::map<std::string, double>>) {
-    if (value.empty()) return;
-    w.line(depth, key, "");
-    write_numbers(w, depth + 1, path, value, unit);
-  } else if constexpr (is_vector_v<X>) {
-    if (value.empty()) return;
-    w.line(depth, key, "");
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      const auto item = path + "[" + std::to_string(i) + "]";
-      using Item = typename X::value_type;
-      if constexpr (HasFields<Item>) {
-        const auto start = w.size();
-        write_table(w, depth + 1, value[i], item + ".");
-        // The first key of an item stands behind its dash.
-        if (w.size() == start) w.raw(fmt::format("{:{}}- {{}}\n", "", 2 * depth));
-        else w.replace(start + static_cast<std::size_t>(2 * depth), 2, "- ");
-      } else if constexpr (is_quantity_v<Item>) {
-        w.item(depth, item, value[i].base(), Item::dimension::exps, unit);
-      } else {
-        w.item(depth, item, value[i], Exponents{}, unit);
-      }
-    }
-  } else {
-    static_assert(HasFields<X>, "no writer for a member of this type");
     const auto start = w.size();
-    w.line(depth, key, "");
-    const auto filled = w.size();
-    write_table(w, depth + 1, value, path + ".");
-    if (w.size() == filled) w.drop(start);
+    write_table(w, depth + 1, type.item->table(), value, item + ".");
+    // The first key of an item stands behind its dash.
+    if (w.size() == start) w.raw(fmt::format("{:{}}- {{}}\n", "", 2 * depth));
+    else w.replace(start + static_cast<std::size_t>(2 * depth), 2, "- ");
   }
 }
 
-template <HasFields S>
-void write_table(Writer& w, int depth, const S& spec, const std::string& prefix) {
-  [[maybe_unused]] static const S fallback{};
-  for_each_field<S>([&]<class M>(const Field<S, M>& row) {
+/// Writes a value under its key. One that need not be said is left out: an absent one, and one that `fallback` has too.
+void write_value(Writer& w, int depth, std::string_view key, const std::string& path, std::string_view unit,
+                 const MemberType& type, const void* value, const void* fallback) {
+  switch (type.form) {
+    case MemberForm::maybe:
+      // An absent value is left out, so a present one is written even where it equals a default.
+      if (type.count(value) > 0) write_value(w, depth, key, path, unit, *type.item, type.item_at(value, 0), nullptr);
+      return;
+    case MemberForm::number:
+    case MemberForm::quantity: {
+      const double x = *static_cast<const double*>(value);
+      if (type.form == MemberForm::quantity || w.figure(path) != nullptr || fallback == nullptr ||
+          x != *static_cast<const double*>(fallback))
+        w.number(depth, key, path, x, type.exps, unit);
+      return;
+    }
+    case MemberForm::any_quantity: {
+      const auto& q = *static_cast<const AnyQuantity*>(value);
+      const Figure* f = w.figure(path);
+      if (f == nullptr || f->base != q.base()) w.line(depth, key, q.str());
+      else w.number(depth, key, path, q.base(), q.exponents(), q.unit());
+      return;
+    }
+    case MemberForm::flag: {
+      const bool flag = *static_cast<const bool*>(value);
+      if (fallback == nullptr || flag != *static_cast<const bool*>(fallback)) w.line(depth, key, flag ? "true" : "false");
+      return;
+    }
+    case MemberForm::text: w.text(depth, key, *static_cast<const std::string*>(value)); return;
+    case MemberForm::choice:
+      if (fallback == nullptr || type.index(value) != type.index(fallback))
+        w.line(depth, key, type.choices[type.index(value)]);
+      return;
+    case MemberForm::object: {
+      const Value spec = type.get(value);
+      if (const auto* ref = std::get_if<ObjectRef>(&spec)) w.line(depth, key, yaml_scalar(spec_name(*ref)));
+      return;
+    }
+    default: break;
+  }
+  // A key with lines below it, which is taken back where there are none.
+  const auto start = w.size();
+  w.line(depth, key, "");
+  const auto filled = w.size();
+  if (type.form == MemberForm::table) {
+    write_table(w, depth + 1, type.table(), value, path + ".");
+  } else if (type.form == MemberForm::slots) {
+    for (std::size_t i = 0; i < type.choices.size(); ++i) {
+      const std::string name(type.choices[i]);
+      write_value(w, depth + 1, name, path + "." + name, unit, *type.item, type.item_at(value, i), nullptr);
+    }
+  } else if (type.form == MemberForm::numbers) {
+    write_numbers(w, depth + 1, path, *static_cast<const std::map<std::string, double>*>(value), unit);
+  } else {
+    write_items(w, depth, path, unit, type, value);
+  }
+  if (w.size() == filled) w.drop(start);
+}
+
+void write_table(Writer& w, int depth, const TableInfo& table, const void* object, const std::string& prefix) {
+  for (const auto& row : table.rows) {
     const std::string path = prefix + std::string(row.name);
-    if (path == "name") return;  // stands in the head of the entry
-    const M& value = spec.*row.member;
+    if (path == "name") continue;  // stands in the head of the entry
     // A choice or a number that must be given is written even where it equals the initial value.
-    if constexpr (Choice<M>) {
-      if (must_be_given(row)) {
-        w.line(depth, row.name, name_of(value));
-        return;
-      }
-    }
-    if constexpr (std::is_same_v<M, double>) {
-      if (must_be_given(row)) {
-        w.number(depth, row.name, path, value, Exponents{}, row.unit);
-        return;
-      }
-    }
-    write_value(w, depth, row.name, path, row.unit, value, fallback.*row.member);
-  });
+    const auto form = row.type->form;
+    const bool always = row.must_be_given() && (form == MemberForm::choice || form == MemberForm::number);
+    write_value(w, depth, row.name, path, row.unit, *row.type, row.in(object), always ? nullptr : row.in(table.blank));
+  }
 }
 
 void write_head(Writer& w, const Entry& e) {
@@ -277,7 +278,7 @@ std::string to_yaml(const T& spec) {
   const Entry& entry = spec.entry == nullptr ? handmade : *spec.entry;
   detail::Writer w(entry);
   detail::write_head(w, entry);
-  detail::write_table(w, 1, spec, "");
+  detail::write_table(w, 1, field_table<T>(), &spec, "");
   detail::write_decisions(w, entry);
   return w.take();
 }

@@ -4,6 +4,7 @@
 #include <mlsysim/plugin/mlsysim_plugin.h>
 #include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/table/describe.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
 #include <cctype>
@@ -71,8 +72,11 @@ class Specs {
  public:
   /// The object as a struct of this plugin; null for null. @throws PluginError
   template <class T> const T* copy(const MlsObject* object) {
+    return static_cast<const T*>(copy(ObjectType<T>::name, object));
+  }
+  const void* copy(std::string_view type, const MlsObject* object) {
     if (object == nullptr) return nullptr;
-    if (const auto known = made_.find(object); known != made_.end()) return static_cast<const T*>(known->second.get());
+    if (const auto known = made_.find(object); known != made_.end()) return known->second.get();
     std::map<std::string, Figure, std::less<>> figures;
     const auto collect = [](void* user, MlsString name, const MlsValue* value) {
       (*static_cast<decltype(figures)*>(user))[std::string(cpp_text(name))] = {value->kind, value->flag != 0, value->number,
@@ -80,11 +84,14 @@ class Specs {
     };
     const auto h = host();
     h.check(h.api()->object_read(h.api(), object, &figures, collect));
-    auto spec = std::make_shared<T>();
+    auto spec = blank_spec(type);
     made_[object] = spec;
-    for_each_spec_leaf(
-        *spec, [&](std::string_view path, auto& member) { store(figures, path, member); },
-        [&](const std::string& path, auto& list) { resize(figures, path, list); });
+    for_each_leaf(
+        *spec_table(type), spec.get(),
+        [&](std::string_view path, const MemberType& leaf, void* member) {
+          if (const auto at = figures.find(path); at != figures.end()) put(at->second, leaf, member);
+        },
+        [&](const std::string& path, const MemberType& list, void* member) { resize(figures, path, list, member); });
     return spec.get();
   }
 
@@ -103,30 +110,31 @@ class Specs {
     const auto unit = UnitRegistry::standard().parse_unit(f.text);
     return f.number * unit.mul / unit.div;
   }
-  template <class M> void store(const Figures& figures, std::string_view path, M& member) {
-    const auto at = figures.find(path);
-    if (at != figures.end()) put(at->second, member);
-  }
-  template <class M> void put(const Figure& f, M& member) {
-    if constexpr (mlsysim::detail::is_optional_v<M>) {
-      put(f, member.emplace());
-    } else if constexpr (std::is_same_v<M, AnyQuantity>) {
-      member = AnyQuantity::from_base(base(f), f.text.empty() ? Exponents{} : UnitRegistry::standard().parse_unit(f.text).exps);
-    } else if constexpr (std::is_same_v<M, double>) {
-      member = f.number;
-    } else if constexpr (std::is_same_v<M, bool>) {
-      member = f.flag;
-    } else if constexpr (std::is_same_v<M, std::string>) {
-      member = f.text;
-    } else if constexpr (Choice<M>) {
-      if (const auto choice = choice_of<M>(f.text)) member = *choice;
-    } else if constexpr (std::is_pointer_v<M>) {
-      member = copy<std::remove_const_t<std::remove_pointer_t<M>>>(f.object);
-    } else {
-      member = M::from_base(base(f));
+  void put(const Figure& f, const MemberType& type, void* member) {
+    switch (type.form) {
+      case MemberForm::maybe: return put(f, *type.item, type.append(member));
+      case MemberForm::any_quantity:
+        *static_cast<AnyQuantity*>(member) = AnyQuantity::from_base(
+            base(f), f.text.empty() ? Exponents{} : UnitRegistry::standard().parse_unit(f.text).exps);
+        return;
+      case MemberForm::number: *static_cast<double*>(member) = f.number; return;
+      case MemberForm::flag: *static_cast<bool*>(member) = f.flag; return;
+      case MemberForm::text: *static_cast<std::string*>(member) = f.text; return;
+      case MemberForm::choice:
+        for (const auto name : type.choices)
+          if (name == f.text) type.set(member, f.text, {});
+        return;
+      case MemberForm::object: return type.set(member, ObjectRef{copy(type.what, f.object), type.what}, {});
+      default: *static_cast<double*>(member) = base(f);  // a quantity
     }
   }
-  template <class M> static void resize(const Figures& figures, const std::string& path, std::vector<M>& list) {
+  static void resize(const Figures& figures, const std::string& path, const MemberType& type, void* list) {
+    if (type.form == MemberForm::numbers) {
+      const auto prefix = path + ".";
+      for (auto it = figures.lower_bound(prefix); it != figures.end() && it->first.starts_with(prefix); ++it)
+        (*static_cast<std::map<std::string, double>*>(list))[it->first.substr(prefix.size())] = it->second.number;
+      return;
+    }
     const auto prefix = path + "[";
     std::size_t size = 0;
     for (auto it = figures.lower_bound(prefix); it != figures.end() && it->first.starts_with(prefix); ++it) {
@@ -135,12 +143,7 @@ class Specs {
         index = index * 10 + static_cast<std::size_t>(it->first[i] - '0');
       size = std::max(size, index + 1);
     }
-    list.resize(size);
-  }
-  static void resize(const Figures& figures, const std::string& path, std::map<std::string, double>& extra) {
-    const auto prefix = path + ".";
-    for (auto it = figures.lower_bound(prefix); it != figures.end() && it->first.starts_with(prefix); ++it)
-      extra[it->first.substr(prefix.size())] = it->second.number;
+    while (type.count(list) < size) type.append(list);
   }
 
   std::map<const MlsObject*, std::shared_ptr<void>> made_;

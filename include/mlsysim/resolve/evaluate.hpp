@@ -33,38 +33,10 @@ template <class Result> class [[nodiscard]] Answer : public Outcome<Result> {
 namespace detail {
 
 /// Bits of the fields that differ from their defaults or have none: a direct call cannot know more.
-template <class In> FieldMask supplied_mask(const In& in) {
-  FieldMask mask;
-  const In defaults = Blank<In>::make();
-  std::size_t index = 0;
-  const auto walk = [&]<class S>(const auto& self, const S& given, const S& empty) -> void {
-    for_each_field<S>([&](const auto& row) {
-      const auto& a = given.*row.member;
-      const auto& b = empty.*row.member;
-      using M = std::remove_cvref_t<decltype(a)>;
-      if constexpr (HasFields<M>) {
-        self(self, a, b);
-      } else {
-        if (!(a == b)) mask.set(index);
-        ++index;
-      }
-    });
-  };
-  walk(walk, in, defaults);
-  return mask;
-}
+[[nodiscard]] FieldMask supplied_mask(std::span<const FieldInfo> fields, const void* in);
 
 /// The name of the `fidelity` field of a struct; empty where there is none.
-template <class S> std::string_view fidelity_of(const S& s) {
-  std::string_view found;
-  for_each_field<S>([&](const auto& row) {
-    using M = std::remove_cvref_t<decltype(s.*row.member)>;
-    if constexpr (Choice<M>) {
-      if (row.name == "fidelity") found = name_of(s.*row.member);
-    }
-  });
-  return found;
-}
+[[nodiscard]] std::string_view fidelity_of(std::span<const FieldInfo> fields, const void* object);
 
 /// Reasons for a missing result that has none of its own.
 [[nodiscard]] Infeasible no_answer(std::string_view resolver, const Search* search);
@@ -137,7 +109,7 @@ Answer<result_of<R>> evaluate(const R& resolver, const std::type_identity_t<inpu
   RunReport report;
   report.resolver = id;
   report.inputs = describe<inputs_of<R>>();
-  report.supplied = detail::supplied_mask(inputs);
+  report.supplied = detail::supplied_mask(report.inputs, &inputs);
   Notes notes(report.notes);
   Search search(options.search);
   Infeasible why;
@@ -145,13 +117,13 @@ Answer<result_of<R>> evaluate(const R& resolver, const std::type_identity_t<inpu
   const double start = options.clock != nullptr ? options.clock() : 0;
   const bool feasible = detail::solve_into(resolver, inputs, result, &search, notes, why);
   if (options.clock != nullptr) report.seconds = options.clock() - start;
-  report.fidelity = detail::fidelity_of(inputs);
+  report.fidelity = detail::fidelity_of(report.inputs, &inputs);
   if (!feasible) {
     report.verification.not_checked = "there is no result";
     return {Outcome<Result>(std::move(why)), std::move(report)};
   }
   check_result(describe<Result>(), &result, id, {describe<inputs_of<R>>(), &inputs});
-  if (const auto own = detail::fidelity_of(result); !own.empty()) report.fidelity = own;
+  if (const auto own = detail::fidelity_of(describe<Result>(), &result); !own.empty()) report.fidelity = own;
   report.verification = detail::verification_of(resolver, inputs, result);
   return {Outcome<Result>(std::move(result)), std::move(report)};
 }

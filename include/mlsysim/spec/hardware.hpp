@@ -28,6 +28,18 @@ struct RatePerPrecision {
   [[nodiscard]] std::vector<std::string> names() const;
 };
 
+template <>
+struct detail::TypeOf<RatePerPrecision> {
+  static constexpr MemberType value{
+      .form = MemberForm::slots,
+      .size = sizeof(RatePerPrecision),
+      .exps = ComputeRate<>::dimension::exps,
+      .choices = Choices<Precision>::names,
+      .item = &TypeOf<std::optional<ComputeRate<>>>::value,
+      .count = [](const void*) { return kPrecisions; },
+      .at = [](void* p, std::size_t i) -> void* { return &static_cast<RatePerPrecision*>(p)->rates[i]; }};
+};
+
 /// Arithmetic units. Dense rates of the matrix engine, rates that need 2:4 sparsity, and rates outside it.
 struct ComputeCore {
   RatePerPrecision dense;

@@ -118,5 +118,13 @@ struct ObjectType<Zoo> {
 
 /// The name of the spec behind a reference; empty where it is no spec.
 [[nodiscard]] std::string_view spec_name(const ObjectRef& object);
+/// The spec of this type ("Workload", ...) with this name or alias, or null.
+[[nodiscard]] const void* find_spec(const Zoo& zoo, std::string_view type, std::string_view name);
+/// Canonical names of all specs of this type, in load order.
+[[nodiscard]] std::vector<std::string> spec_names(const Zoo& zoo, std::string_view type);
+/// An empty spec of this type; null where a Zoo holds none such.
+[[nodiscard]] std::shared_ptr<void> blank_spec(std::string_view type);
+/// The table of this type of specs; null where a Zoo holds none such.
+[[nodiscard]] const TableInfo* spec_table(std::string_view type);
 
 }  // namespace mlsysim

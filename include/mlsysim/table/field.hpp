@@ -19,12 +19,8 @@ namespace mlsysim {
 /// No limit on this side.
 inline constexpr double kUnbounded = 1.7976931348623157e308;
 
-/// One row of a field table.
-template <class S, class M>
-struct Field {
-  using struct_type = S;
-  using member_type = M;
-  M S::*member;
+/// What a row of a field table says about its member, whatever its type.
+struct FieldRow {
   std::string_view name;
   std::string_view unit;
   std::string_view meaning;
@@ -35,6 +31,14 @@ struct Field {
   double high = kUnbounded;     ///< largest admissible value [display unit]
   bool open_low = false;        ///< `low` itself is not admissible
   bool integral = false;        ///< a count: only whole numbers are meant, derivatives are steps to the next one
+};
+
+/// One row of a field table.
+template <class S, class M>
+struct Field : FieldRow {
+  using struct_type = S;
+  using member_type = M;
+  M S::*member;
 
   /// May be left out; `why` names where the default value comes from.
   [[nodiscard]] constexpr Field defaulted(std::string_view why) const {
@@ -98,7 +102,7 @@ template <class S, class M, class V>
 [[nodiscard]] constexpr Field<S, M> field(M S::*member, const Key<V>& key) {
   static_assert(std::is_same_v<detail::plain_t<M>, V>,
                 "this member has another type or dimension than the vocabulary key it is bound to");
-  Field<S, M> f{member, key.name, key.unit, key.meaning, true};
+  Field<S, M> f{{key.name, key.unit, key.meaning, true}, member};
   f.integral = key.integral;
   return f;
 }
@@ -107,7 +111,7 @@ template <class S, class M, class V>
 template <class S, class M>
 [[nodiscard]] constexpr Field<S, M> field(M S::*member, std::string_view name, std::string_view unit,
                                           std::string_view meaning) {
-  return {member, name, unit, meaning, false};
+  return {{name, unit, meaning, false}, member};
 }
 
 /// A struct with a field table.

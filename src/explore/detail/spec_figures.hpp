@@ -2,56 +2,15 @@
 // The numbers of the specs that a struct points to, as inputs that can move: "hardware.memory.bandwidth",
 // "fleet.node.accelerator.compute.dense.fp16", "conventions.textbook_efficiency".
 
-#include <mlsysim/spec/hardware.hpp>
 #include <mlsysim/table/describe.hpp>
-
-#include <fmt/format.h>
 
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace mlsysim::detail {
-
-template <class M>
-inline constexpr bool is_number_v = false;
-template <>
-inline constexpr bool is_number_v<double> = true;
-template <class D>
-inline constexpr bool is_number_v<Quantity<D, double>> = true;
-
-[[nodiscard]] inline double& base_of(double& x) { return x; }
-template <class D>
-[[nodiscard]] double& base_of(Quantity<D, double>& x) {
-  static_assert(sizeof(x) == sizeof(double));
-  return reinterpret_cast<double&>(x);
-}
-
-/// Calls `number(path, row, exponents, x)` for every number that is there, its path as the zoo's files name it, and
-/// `pointer(path, member)` for every pointer to another spec. Lists and maps are left out.
-template <class S, class Number, class Pointer>
-void for_each_number(S& object, const std::string& prefix, Number& number, Pointer& pointer) {
-  const auto visit = [&]<class R, class M>(const std::string& path, const R& row, M& member) {
-    if constexpr (is_number_v<M>) {
-      number(path, row, Access<M>::exps, base_of(member));
-    } else if constexpr (is_optional_v<M>) {
-      if constexpr (is_number_v<typename M::value_type>)
-        if (member) number(path, row, Access<M>::exps, base_of(*member));
-    } else if constexpr (std::is_same_v<M, RatePerPrecision>) {
-      for (std::size_t i = 0; i < kPrecisions; ++i)
-        if (member.rates[i])
-          number(fmt::format("{}.{}", path, name_of(static_cast<Precision>(i))), row, ComputeRate<>::dimension::exps, base_of(*member.rates[i]));
-    } else if constexpr (std::is_pointer_v<M>) {
-      pointer(path, member);
-    } else if constexpr (HasFields<M>) {
-      for_each_number(member, path + ".", number, pointer);
-    }
-  };
-  for_each_field<S>([&](const auto& row) { visit(prefix + std::string(row.name), row, object.*row.member); });
-}
 
 /// The figures of the specs that the fields of one object point to, and of the specs that those point to.
 class SpecFigures {
@@ -81,8 +40,7 @@ class SpecFigures {
     std::size_t object, offset;
   };
 
-  template <class S>
-  void add(const S& spec, const std::string& prefix, Object place);
+  void add(const ObjectRef& spec, const std::string& prefix, Object place);
 
   std::vector<Object> objects_;
   std::vector<Figure> figures_;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <string>
 #include <string_view>
 
 namespace mlsysim::detail {
@@ -15,6 +16,11 @@ namespace mlsysim::detail {
 using Json = nlohmann::ordered_json;
 
 [[nodiscard]] inline Json json_number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+/// The unit in which a value is shown: its own, else that of its dimension.
+[[nodiscard]] inline std::string display_unit(std::string_view unit, const Exponents& exps) {
+  return unit.empty() ? canonical_unit(exps) : std::string(unit);
+}
 
 /// A value in `unit` (the base unit where empty).
 [[nodiscard]] inline Json json_value(const Value& value, const Exponents& exps, std::string_view unit) {

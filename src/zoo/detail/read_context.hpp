@@ -20,9 +20,7 @@ enum class Authorship : std::uint8_t { shipped, user };
 struct PendingLink {
   void* slot = nullptr;    ///< address of the pointer; while the spec is being read, relative to `owner`
   std::string name;        ///< as written
-  std::string_view type;   ///< "hardware"
-  bool (*set)(void* slot, const Zoo& zoo, std::string_view name) = nullptr;
-  std::vector<std::string> (*names)(const Zoo& zoo) = nullptr;
+  const MemberType* type = nullptr;  ///< of the pointer
   std::string path;
   std::shared_ptr<const SourceText> source;
   Place at;
