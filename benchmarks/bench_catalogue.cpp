@@ -4,6 +4,8 @@
 
 #include <mlsysim/catalogue/models/compression.hpp>
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
+#include <mlsysim/catalogue/models/distributed.hpp>
+#include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/reliability.hpp>
 #include <mlsysim/catalogue/models/serving_capacity.hpp>
 #include <mlsysim/catalogue/models/tail_latency.hpp>
@@ -59,5 +61,25 @@ void serving_capacity(benchmark::State& state) {
                                        .max_seq_len = 1024});
 }
 BENCHMARK(serving_capacity);
+
+/// Micro-batches are not given: the fewest that fit are looked for.
+void distributed(benchmark::State& state) {
+  answer<DistributedModel>(state, {.workload = &standard_zoo().at<Workload>("GPT3"),
+                                   .fleet = &standard_zoo().at<Fleet>("Training_1K"),
+                                   .batch_size = 1536,
+                                   .tp_size = 8,
+                                   .pp_size = state.range(0) != 0 ? 8.0 : 1.0});
+}
+BENCHMARK(distributed)->ArgName("pipelined")->Arg(0)->Arg(1);
+
+/// Arrivals at a rate: how many requests are in flight is solved for.
+void in_flight_open_loop(benchmark::State& state) {
+  answer<InFlightBatchingModel>(state, {.workload = &llama(),
+                                        .hardware = &h100(),
+                                        .seq_len = 1024,
+                                        .output_tokens = 256,
+                                        .arrival_rate = 10.0 * unit::request / unit::s});
+}
+BENCHMARK(in_flight_open_loop);
 
 }  // namespace

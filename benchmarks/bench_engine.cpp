@@ -3,7 +3,10 @@
 #include <benchmark/benchmark.h>
 
 #include <mlsysim/catalogue/models/serving.hpp>
+#include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/explore/explanation.hpp>
+#include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -80,5 +83,39 @@ void resolver_serving(benchmark::State& state) {
   }
 }
 BENCHMARK(resolver_serving)->ArgName("noted")->Arg(0)->Arg(1);
+
+/// One device, one batch: the entry that keeps no report.
+void engine_solve(benchmark::State& state) {
+  const Workload& model = standard_zoo().at<Workload>("Llama3_8B");
+  const HardwareNode& device = standard_zoo().at<HardwareNode>("H100");
+  for (auto _ : state) benchmark::DoNotOptimize(Engine::solve(model, device, 8, Precision::bf16));
+}
+BENCHMARK(engine_solve);
+
+/// @param state range(0): serving or training; the tape of their structure is kept from the first round on
+Scenario chosen(const benchmark::State& state) { return state.range(0) == 0 ? serving() : training(); }
+const char* number(const benchmark::State& state) { return state.range(0) == 0 ? "itl" : "step_latency"; }
+
+/// A scenario as a law, when the law of its structure was recorded before.
+void subject_known(benchmark::State& state) {
+  const Scenario s = chosen(state);
+  for (auto _ : state) benchmark::DoNotOptimize(subject_of(s));
+}
+BENCHMARK(subject_known)->Arg(0)->Arg(1);
+
+/// The derivation of one number, as data.
+void explain_number(benchmark::State& state) {
+  const Scenario s = chosen(state);
+  for (auto _ : state) benchmark::DoNotOptimize(explanation(s, number(state)));
+}
+BENCHMARK(explain_number)->Arg(0)->Arg(1);
+
+/// Of a resolver, at the same inputs.
+void explain_resolver(benchmark::State& state) {
+  const auto in = request();
+  const auto resolver = ResolverRegistry::standard().share(ServingModel::id);
+  for (auto _ : state) benchmark::DoNotOptimize(explanation(resolver, &in, "itl"));
+}
+BENCHMARK(explain_resolver);
 
 }  // namespace

@@ -1,6 +1,5 @@
 /// Engine and SystemEvaluator.
 
-#include "explanation_forms.hpp"
 #include "keywords.hpp"
 #include "result_box.hpp"
 #include "values.hpp"
@@ -14,7 +13,9 @@
 
 #include <pybind11/stl.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mlsysim::python {
@@ -75,54 +76,90 @@ py::object value_of(const Metric& m) {
   return to_python(row, DynamicValue(m.value, m.exps));
 }
 
-py::list metrics_of(const std::vector<Metric>& metrics) {
+/// (name, value, unit, meaning) of each.
+py::list rows_of(const std::vector<Metric>& metrics) {
   py::list out;
-  for (const auto& m : metrics) out.append(py::make_tuple(m.name.view(), value_of(m), m.unit.view(), m.meaning.view(), m.text()));
+  for (const auto& m : metrics) out.append(py::make_tuple(m.name.view(), value_of(m), m.unit.view(), m.meaning.view()));
   return out;
 }
 
-py::dict evaluate_scenario(const py::dict& values) {
-  const Asked asked(values);
-  SystemEvaluation e;
+/// A scorecard and what its scenario points to. Numbers become Python objects and text when they are read.
+struct Card {
+  SystemEvaluation answer;
+  std::vector<py::object> keeps;
+};
+
+std::shared_ptr<Card> evaluate_scenario(const py::dict& values) {
+  Asked asked(values);
+  auto card = std::make_shared<Card>();
   {
     const py::gil_scoped_release free;
-    e = SystemEvaluator::evaluate(asked.scenario);
+    card->answer = SystemEvaluator::evaluate(asked.scenario);
   }
-  py::dict d;
-  d["scenario_name"] = e.scenario_name;
-  d["workload"] = e.workload;
-  d["hardware"] = e.hardware;
-  d["mode"] = e.mode;
-  d["fidelity"] = e.fidelity;
-  const auto level = [](const EvaluationLevel& l) {
-    return py::make_tuple(l.level_name, name_of(l.status), l.summary.str(), metrics_of(l.metrics));
+  card->keeps = std::move(asked.keeps);
+  return card;
+}
+
+/// A level that keeps its card.
+std::shared_ptr<EvaluationLevel> level_of(const std::shared_ptr<Card>& card, EvaluationLevel& level) { return {card, &level}; }
+
+void bind_card(py::module_& m) {
+  py::class_<EvaluationLevel, std::shared_ptr<EvaluationLevel>>(m, "_Level")
+      .def_property_readonly("level_name", [](const EvaluationLevel& l) { return l.level_name; })
+      .def_property_readonly("status", [](const EvaluationLevel& l) { return name_of(l.status); })
+      .def_property_readonly("summary", [](const EvaluationLevel& l) { return l.summary.str(); })
+      .def("rows", [](const EvaluationLevel& l) { return rows_of(l.metrics); })
+      .def("texts", [](const EvaluationLevel& l) {
+        py::list out;
+        for (const auto& metric : l.metrics) out.append(metric.text());
+        return out;
+      });
+  py::class_<Card, std::shared_ptr<Card>> card(m, "_Card");
+  const auto text = [&](const char* name, std::string SystemEvaluation::*member) {
+    card.def_property_readonly(name, [member](const Card& c) { return c.answer.*member; });
   };
-  d["feasibility"] = level(e.feasibility);
-  d["performance"] = level(e.performance);
-  d["macro"] = level(e.macro);
-  py::list further;
-  for (const auto& l : e.further) further.append(level(l));
-  d["further"] = further;
-  d["memory"] = metrics_of(e.memory);
-  py::list remedies, assumptions, warnings;
-  for (const auto& r : e.remedies) remedies.append(py::make_tuple(r.change, r.effect));
-  for (const auto& a : e.assumptions) assumptions.append(py::make_tuple(a.name.view(), a.value.str(), a.source.view()));
-  for (const auto& w : e.warnings) warnings.append(w);
-  d["remedies"] = remedies;
-  d["assumptions"] = assumptions;
-  d["warnings"] = warnings;
-  d["passed_all"] = e.passed_all();
-  return d;
+  text("scenario_name", &SystemEvaluation::scenario_name);
+  text("workload", &SystemEvaluation::workload);
+  text("hardware", &SystemEvaluation::hardware);
+  text("mode", &SystemEvaluation::mode);
+  text("fidelity", &SystemEvaluation::fidelity);
+  const auto level = [&](const char* name, EvaluationLevel SystemEvaluation::*member) {
+    card.def_property_readonly(name, [member](const std::shared_ptr<Card>& c) { return level_of(c, c->answer.*member); });
+  };
+  level("feasibility", &SystemEvaluation::feasibility);
+  level("performance", &SystemEvaluation::performance);
+  level("macro", &SystemEvaluation::macro);
+  card.def_property_readonly("further", [](const std::shared_ptr<Card>& c) {
+        py::list out;
+        for (auto& l : c->answer.further) out.append(level_of(c, l));
+        return out;
+      })
+      .def_property_readonly("memory", [](const Card& c) { return rows_of(c.answer.memory); })
+      .def_property_readonly("remedies", [](const Card& c) {
+        py::list out;
+        for (const auto& r : c.answer.remedies) out.append(py::make_tuple(r.change, r.effect));
+        return out;
+      })
+      .def_property_readonly("assumptions", [](const Card& c) {
+        py::list out;
+        for (const auto& a : c.answer.assumptions) out.append(py::make_tuple(a.name.view(), a.value.str(), a.source.view()));
+        return out;
+      })
+      .def_property_readonly("warnings", [](const Card& c) { return c.answer.warnings; })
+      .def_property_readonly("passed_all", [](const Card& c) { return c.answer.passed_all(); });
 }
 
 }  // namespace
 
 void bind_engine(py::module_& m) {
+  bind_card(m);
   m.def("_sweep", &sweep);
   m.def("_evaluate", &evaluate_scenario);
   m.def("_explainable", [](const py::dict& values) { return explainable_numbers(Asked(values).scenario); });
   m.def("_explain", [](const py::dict& values, const std::string& metric, const std::vector<std::string>& open) {
-    return explanation_forms(explanation(Asked(values).scenario, metric, open));
+    const Asked asked(values);
+    const py::gil_scoped_release free;
+    return std::make_shared<Explanation>(explanation(asked.scenario, metric, open));
   });
   m.def("_operator_table", [](const py::dict& values, const std::string& metric) {
     const Asked asked(values);

@@ -1,7 +1,6 @@
 /// Questions about a scenario or a resolver. Answers come as the JSON of the command line; mlsysim/explore.py puts the
 /// units on.
 
-#include "explanation_forms.hpp"
 #include "keywords.hpp"
 #include "values.hpp"
 
@@ -32,18 +31,6 @@
 #include <vector>
 
 namespace mlsysim::python {
-
-py::tuple explanation_forms(const Explanation& e) {
-  std::string json, text, markdown, latex;
-  {
-    const py::gil_scoped_release unlocked;
-    json = render(e, {.format = OutputFormat::json});
-    text = render(e, {});
-    markdown = render(e, {.format = OutputFormat::markdown});
-    latex = to_latex(e);
-  }
-  return py::make_tuple(json, text, markdown, latex);
-}
 
 namespace {
 
@@ -364,9 +351,23 @@ py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vect
   return out;
 }
 
+/// A form of a derivation, made when it is asked for.
+template <class F>
+auto form(F&& make) {
+  return [make = std::forward<F>(make)](const Explanation& e) {
+    const py::gil_scoped_release unlocked;
+    return make(e);
+  };
+}
+
 }  // namespace
 
 void bind_explore(py::module_& m) {
+  py::class_<Explanation, std::shared_ptr<Explanation>>(m, "_Explanation")
+      .def("text", form([](const Explanation& e) { return render(e, {}); }))
+      .def("json", form([](const Explanation& e) { return render(e, {.format = OutputFormat::json}); }))
+      .def("markdown", form([](const Explanation& e) { return render(e, {.format = OutputFormat::markdown}); }))
+      .def("latex", form([](const Explanation& e) { return to_latex(e); }));
   py::class_<AskedSubject, std::shared_ptr<AskedSubject>>(m, "_Asked")
       .def_property_readonly("title", [](const AskedSubject& a) { return a.subject.title; })
       .def_property_readonly("exact", [](const AskedSubject& a) { return a.subject.entry.is_law(); })
@@ -375,7 +376,8 @@ void bind_explore(py::module_& m) {
         return fields_of(a.subject.entry.results, a.subject.entry(a.subject.point));
       })
       .def("explain", [](const AskedSubject& a, const std::string& result, const std::vector<std::string>& open) {
-        return explanation_forms(a.explain(result, open));
+        const py::gil_scoped_release unlocked;
+        return std::make_shared<Explanation>(a.explain(result, open));
       })
       .def_property_readonly("infeasible", &infeasible_of)
       .def("sensitivity", [](const AskedSubject& a, const std::string& result, const std::vector<std::string>& inputs, double step) {

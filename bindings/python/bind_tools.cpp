@@ -2,17 +2,24 @@
 /// are put on and taken off in mlsysim/laws.py.
 
 #include "bindings.hpp"
+#include "quantities.hpp"
 
+#include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/resolve/resolver.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/bound.hpp>
 #include <mlsysim/tape/derivation.hpp>
 #include <mlsysim/tape/gradient.hpp>
 #include <mlsysim/tape/invert.hpp>
+#include <mlsysim/units/format.hpp>
 
 #include <pybind11/stl.h>
 
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mlsysim::python {
@@ -60,6 +67,169 @@ void run_batch(const Resolver& resolver, const py::list& inputs, const py::list&
   BatchKernel(law).run(columns, results, points);
 }
 
+/// A law over columns that are as it takes them: numpy arrays of float64 in base units, quantities, floats. What a call of
+/// `batch` would make again and again is kept: the compiled tape, its buffers, the names.
+class LawBatch {
+ public:
+  LawBatch(std::shared_ptr<Resolver> resolver, py::object array_type)
+      : resolver_(std::move(resolver)), law_(law_of(*resolver_)), kernel_(law_), array_type_(std::move(array_type)),
+        empty_(py::module_::import("numpy").attr("empty")), magnitude_("magnitude"), unit_("_unit") {
+    for (const auto& f : law_.inputs) inputs_.emplace_back(f);
+    for (const auto& f : law_.results) results_.emplace_back(f);
+  }
+
+  /// The results of a call of `batch`; None where something must be converted, or said about it.
+  py::object run(const py::dict& given, const py::object& out) {
+    if (busy_) return py::none();
+    const Views views;
+    std::vector<Py_buffer>& held = views.held;
+    held.reserve(inputs_.size() + results_.size());
+    std::vector<Column> columns;
+    std::size_t points = 1, used = 0;
+    bool sized = false;
+    for (const auto& in : inputs_) {
+      PyObject* value = PyDict_GetItem(given.ptr(), in.name.ptr());
+      if (value != nullptr) ++used;
+      if (value == nullptr || value == Py_None) {
+        const auto* usual = std::get_if<double>(&in.field->default_value);
+        if (in.field->required || usual == nullptr) return py::none();
+        columns.emplace_back(*usual);
+        continue;
+      }
+      double one = 0;
+      if (in.number(value, one)) {
+        columns.emplace_back(one);
+        continue;
+      }
+      const auto column = column_of(in, value, held);
+      if (!column.data() || (sized && column.size() != points)) return py::none();
+      for (const double x : column)
+        if (!in.range.holds(x)) return py::none();
+      points = column.size();
+      sized = true;
+      columns.emplace_back(column);
+    }
+    if (used != given.size()) return py::none();
+    std::vector<std::span<double>> to(results_.size());
+    std::vector<py::object> made;
+    if (!places(out, points, to, made, held)) return py::none();
+    evaluate(columns, to, points);
+    if (!out.is_none()) return out;
+    py::dict answer;
+    for (std::size_t i = 0; i < results_.size(); ++i) answer[results_[i].name] = results_[i].unit.is_none() ? made[i] : array_of(made[i], results_[i].unit);
+    return answer;
+  }
+
+ private:
+  struct Named {
+    const FieldInfo* field;
+    py::str name;
+    py::object unit;  ///< base unit; None for plain numbers
+    BaseRange range;
+
+    explicit Named(const FieldInfo& f) : field(&f), name(py::reinterpret_steal<py::str>(PyUnicode_InternFromString(f.name.c_str()))), range(BaseRange::of(f)) {
+      if (f.kind == ValueKind::quantity) unit = py::str(canonical_unit(f.exps));
+      else unit = py::none();
+    }
+    /// One value for all points that is right as it is.
+    bool number(PyObject* value, double& x) const {
+      const AnyQuantity* q = quantity_in(value);
+      if (q != nullptr ? !(q->exponents() == field->exps) : !PyFloat_Check(value) || !unit.is_none()) return false;
+      x = q != nullptr ? q->base() : PyFloat_AS_DOUBLE(value);
+      return range.holds(x);
+    }
+  };
+  /// Buffers in use; let go at the end of a call.
+  struct Views {
+    mutable std::vector<Py_buffer> held;
+    Views() = default;
+    Views(const Views&) = delete;
+    Views& operator=(const Views&) = delete;
+    ~Views() {
+      for (auto& view : held) PyBuffer_Release(&view);
+    }
+  };
+
+  /// The numbers of a contiguous array of float64; nothing for any other object.
+  static std::span<double> doubles_in(PyObject* array, int flags, std::vector<Py_buffer>& held) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array, &view, flags | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) {
+      PyErr_Clear();
+      return {};
+    }
+    held.push_back(view);
+    if (view.ndim != 1 || view.itemsize != sizeof(double) || view.format == nullptr || std::string_view(view.format) != "d") return {};
+    return {static_cast<double*>(view.buf), static_cast<std::size_t>(view.shape[0])};
+  }
+  std::span<const double> column_of(const Named& in, PyObject* value, std::vector<Py_buffer>& held) const {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(value)) != array_type_.ptr())
+      return in.unit.is_none() && PyObject_CheckBuffer(value) != 0 ? doubles_in(value, 0, held) : std::span<double>();
+    const auto part = [&](const py::str& name) { return py::reinterpret_steal<py::object>(PyObject_GetAttr(value, name.ptr())); };
+    const py::object unit = part(unit_), magnitude = part(magnitude_);
+    if (!unit || !magnitude || in.unit.is_none() || PyUnicode_Compare(unit.ptr(), in.unit.ptr()) != 0) {
+      PyErr_Clear();
+      return {};
+    }
+    return doubles_in(magnitude.ptr(), 0, held);
+  }
+  /// Where the results go: the caller's arrays, new ones, or scratch for those that nobody asked for.
+  bool places(const py::object& out, std::size_t points, std::vector<std::span<double>>& to, std::vector<py::object>& made,
+              std::vector<Py_buffer>& held) {
+    const bool asked = !out.is_none();
+    if (asked && !PyDict_CheckExact(out.ptr())) return false;
+    std::size_t found = 0;
+    const auto count = asked ? py::object() : py::object(py::int_(points));
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      PyObject* array = asked ? PyDict_GetItem(out.ptr(), results_[i].name.ptr()) : nullptr;
+      if (!asked) {
+        array = made.emplace_back(py::reinterpret_steal<py::object>(PyObject_CallOneArg(empty_.ptr(), count.ptr()))).ptr();
+        if (array == nullptr) throw py::error_already_set();
+      }
+      if (array == nullptr) {
+        scratch_.resize(results_.size());
+        scratch_[i].resize(points);
+        to[i] = scratch_[i];
+        continue;
+      }
+      ++found;
+      to[i] = doubles_in(array, PyBUF_WRITABLE, held);
+      if (to[i].size() < points) return false;
+    }
+    return !asked || found == static_cast<std::size_t>(PyDict_GET_SIZE(out.ptr()));
+  }
+  /// Long columns let other threads run meanwhile; the kernel is one thread's.
+  void evaluate(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points) {
+    constexpr std::size_t kLong = 16384;
+    if (points < kLong) return kernel_.run(in, out, points);
+    busy_ = true;
+    try {
+      const py::gil_scoped_release free;
+      kernel_.run(in, out, points);
+    } catch (...) {
+      busy_ = false;
+      throw;
+    }
+    busy_ = false;
+  }
+  py::object array_of(const py::object& magnitude, const py::object& unit) const {
+    auto* type = reinterpret_cast<PyTypeObject*>(array_type_.ptr());
+    auto array = py::reinterpret_steal<py::object>(type->tp_alloc(type, 0));
+    if (!array || PyObject_SetAttr(array.ptr(), magnitude_.ptr(), magnitude.ptr()) != 0 ||
+        PyObject_SetAttr(array.ptr(), unit_.ptr(), unit.ptr()) != 0)
+      throw py::error_already_set();
+    return array;
+  }
+
+  std::shared_ptr<Resolver> resolver_;
+  const LawEntry& law_;
+  BatchKernel kernel_;
+  py::object array_type_, empty_;
+  py::str magnitude_, unit_;
+  std::vector<Named> inputs_, results_;
+  std::vector<std::vector<double>> scratch_;
+  bool busy_ = false;  ///< another thread is in the kernel without the GIL; read and written under the GIL
+};
+
 py::list run_gradient(const Resolver& resolver, const std::vector<double>& in) {
   const LawEntry& law = law_of(resolver);
   const Gradient g = gradient(law, in);
@@ -104,6 +274,7 @@ py::dict run_inverse(const Resolver& resolver, const std::vector<double>& in, co
 
 void bind_tools(py::module_& m) {
   m.def("_law_batch", &run_batch);
+  py::class_<LawBatch>(m, "_LawBatch").def(py::init<std::shared_ptr<Resolver>, py::object>()).def("run", &LawBatch::run);
   m.def("_law_gradient", &run_gradient);
   m.def("_law_bounds", &run_bounds);
   m.def("_law_inverse", &run_inverse);

@@ -48,7 +48,7 @@ std::string scenario_key(const ScenarioShape& s) {
   put_structure(s.decode);
   put_structure(s.draft);
   for (const bool x : {s.generates, s.drafts, s.sequences, s.has_power, s.has_price, s.has_tokens, s.has_layers, s.has_heads,
-                       s.part_of_node, s.sharded})
+                       s.part_of_node, s.sharded, s.apart, s.spills})
     put(x);
   put(s.chunks);
   put(s.division);

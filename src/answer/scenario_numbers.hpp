@@ -104,7 +104,10 @@ ServingViews<T> serving_views(const ScenarioShape& s, const ScenarioInputs<T>& i
   v.pricing = s.pricing;
   v.prefill = {s.prefill, in.shape, s.layers, in.totals};
   v.decode = {s.decode, in.shape, s.layers, in.totals};
-  v.prefill_device = v.decode_device = in.device;
+  v.prefill_device = in.device;
+  v.apart = s.apart;
+  v.decode_device = s.apart ? in.decode_device : in.device;
+  v.transfer = in.network_bandwidth;
   v.links = in.links;
   v.plan = detail::plan_of(in);
   v.batch = run.batch_size;
@@ -148,6 +151,7 @@ TrainingViews<T> training_views(const ScenarioShape& s, const ScenarioInputs<T>&
   v.microbatch_count = run.microbatch_count;
   v.accumulation_steps = run.gradient_accumulation_steps;
   v.sequences = s.sequences;
+  v.spills = s.spills;
   return v;
 }
 

@@ -46,7 +46,27 @@ void check(const In& in) {
                        .hint = "at least the last token of the prompt is computed"});
 }
 
-/// What a request asks for, in the terms of the laws.
+/// A time that is asked for at the same two numbers again and again; the last one is kept.
+class LastTime {
+ public:
+  template <class F>
+  [[nodiscard]] Time<> at(double a, double b, F&& make) {
+    if (!known_ || a != a_ || b != b_) {
+      time_ = make();
+      known_ = true;
+      a_ = a;
+      b_ = b;
+    }
+    return time_;
+  }
+
+ private:
+  bool known_ = false;
+  double a_ = 0, b_ = 0;
+  Time<> time_;
+};
+
+/// What a request asks for, in the terms of the laws. One thread at a time.
 class Steady {
  public:
   Steady(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes)
@@ -93,7 +113,8 @@ class Steady {
     const double often = s.prompts * chunks_, share = std::min(1.0, often);
     Time<> prompt = prompt_pass(std::clamp(s.prompts, 1.0, together_), s.inflight) * std::max(1.0, often / together_);
     // Weights are read and kernels launched once for a mixed pass; the running requests add what they add to a step.
-    if (engine_.mixed) prompt += max(s.device - decode(ranks, s.inflight), Time<>());
+    if (engine_.mixed)
+      prompt += max(s.device - emptiest_.at(ranks, s.inflight, [&] { return decode(ranks, s.inflight); }), Time<>());
     s.decode_pass = with_host(engine_, s.device, running / ranks);
     s.prompt_pass = with_host(engine_, prompt, running / ranks);
     s.itl = InFlightStep::solve<double>({.decode_pass = s.decode_pass, .added = max(s.prompt_pass - s.decode_pass * mixed, Time<>()),
@@ -104,11 +125,13 @@ class Steady {
   }
   /// Device time of one pass of `prompts` prompts a rank: of a chunk of them where they are longer than that.
   [[nodiscard]] Time<> prompt_pass(double prompts, double inflight = 1) const {
-    Time<> sum;
-    for_each_chunk([&](double now, double context) {
-      sum += mlsysim::detail::pipeline_cycle(passes_.prefill(prompts * in_.ep_size, now, context), inflight);
+    return prompt_.at(prompts, inflight, [&] {
+      Time<> sum;
+      for_each_chunk([&](double now, double context) {
+        sum += mlsysim::detail::pipeline_cycle(passes_.prefill(prompts * in_.ep_size, now, context), inflight);
+      });
+      return sum / chunks_;
     });
-    return sum / chunks_;
   }
   /// Time between two prompts that the stages of a pipeline of prompts take in turn.
   [[nodiscard]] Time<> prompt_slot() const {
@@ -179,18 +202,33 @@ class Steady {
   std::optional<PassTimes> draft_;
   Data<> draft_weights_;
   double draft_copies_ = 1;  ///< of the draft for the devices that share a request
+  mutable LastTime prompt_, emptiest_;  ///< a search for the number in flight mostly asks for one and the same
   double chunk_ = 0, fresh_ = 0, chunks_ = 1, together_ = 1, context_ = 0, steps_ = 1, drafted_ = 0, tokens_per_pass_ = 1;
 };
 
 /// Requests in flight at a rate of arrivals: running = rate steps itl(running), by bisection; more than `most` where the
-/// replica cannot keep up.
+/// replica cannot keep up. Secants (the Illinois rule) come close first, so that bisection asks only near the answer.
 double in_flight_at(double rate, const Steady& s, double most) {
   const auto missing = [&](double n) { return n - rate * s.steps() * s.step(n, n).itl.base(); };
   if (missing(most) < 0) return 2 * most;
+  constexpr double close = 1e-7;
+  double few = 0, many = most;  // too few and enough
+  double lacks = missing(few), spare = missing(many);
+  for (int i = 0, side = 0; i < 20 && many - few > close * many; ++i) {
+    const double x = (few * spare - many * lacks) / (spare - lacks);
+    if (!(x > few && x < many)) break;
+    const double y = missing(x);
+    const int now = y < 0 ? -1 : 1;
+    if (y < 0) few = x, lacks = y;
+    else many = x, spare = y;
+    if (now == side) (y < 0 ? spare : lacks) /= 2;
+    side = now;
+  }
   double low = 0, high = most;
-  for (int i = 0; i < 50 && high - low > 1e-7 * high; ++i) {
+  for (int i = 0; i < 50 && high - low > close * high; ++i) {
     const double middle = (low + high) / 2;
-    (missing(middle) < 0 ? low : high) = middle;
+    const bool short_of = middle <= few || (middle < many && missing(middle) < 0);
+    (short_of ? low : high) = middle;
   }
   return high;
 }
@@ -205,7 +243,11 @@ class FirstToken {
   /// Share of the requests that have their token by `t` seconds.
   [[nodiscard]] double by(double t) const {
     double sum = 0, weight = std::exp(-crowd_);
-    for (int k = 0; k < 60; ++k, weight *= crowd_ / k) sum += weight * rest_by(t - fixed_ - prompt_ * (1 + k));
+    for (int k = 0; k < 60; ++k, weight *= crowd_ / k) {
+      const double left = t - fixed_ - prompt_ * (1 + k);
+      if (left < 0) break;  // nobody behind so many others has a token yet
+      sum += weight * rest_by(left);
+    }
     return std::min(1.0, sum);
   }
   /// Time by which this share of the requests has its token.
@@ -222,7 +264,6 @@ class FirstToken {
  private:
   /// Share of the arrivals that wait no longer than `t` for the pass under way.
   [[nodiscard]] double rest_by(double t) const {
-    if (t < 0) return 0;
     const double mean = (1 - share_) * decode_ + share_ * prompt_;
     const double under_way = ((1 - share_) * std::max(0.0, decode_ - t) + share_ * std::max(0.0, prompt_ - t)) / mean;
     return 1 - busy_ * under_way;

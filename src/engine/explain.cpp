@@ -16,7 +16,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -31,6 +33,7 @@ std::string shown(const Quantity<D>& q) {
 /// One pass that is explained operator by operator.
 struct ExplainedPass {
   ModelView<> model;
+  std::shared_ptr<const std::vector<ConvLayer>> layers;  ///< of the model's own: the text may be read when the workload is gone
   Plan<> plan;
   Device<> device;
   Links<> links;
@@ -44,13 +47,13 @@ std::string title(const ResolvedScenario& r, std::string_view metric, std::strin
                      name_of(r.mode()), fidelity);
 }
 
-std::vector<OperatorRow> rows_of(const ExplainedPass& s) {
+std::vector<OperatorRow> rows_of(const ExplainedPass& s, std::span<const Pass> passes) {
   OpList<> ops;
   (void)lower(s.model.structure, s.model.shape, s.model.layers, s.plan, ops);
   std::vector<OperatorRow> rows;
   double sum = 0;
   for (const auto& op : ops.span()) {
-    if (std::find(s.passes.begin(), s.passes.end(), op.pass) == s.passes.end()) continue;
+    if (std::find(passes.begin(), passes.end(), op.pass) == passes.end()) continue;
     const auto cost = price(op, s.device, s.links);
     if (cost.total <= Time<>()) continue;
     OperatorRow row{.name = std::string(op.name),
@@ -161,7 +164,7 @@ std::string memory_text(const MemoryBreakdown<>& m) {
 }
 
 std::string operators_text(const ExplainedPass& s) {
-  const auto rows = rows_of(s);
+  const auto rows = rows_of(s, s.passes);
   std::string out = s.words.empty() ? "" : "  " + s.words + "\n";
   out += fmt::format("  {:<26} {:>6} {:>12} {:>7}  {}\n", "operator", "times", "time", "share", "limited by");
   constexpr std::size_t most = 10;
@@ -189,7 +192,7 @@ std::string operators_text(const ExplainedPass& s) {
 /// The prefill (its last chunk), a decode step, or the check of drafted tokens.
 ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_view draft_name) {
   const bool check = !prefill && v.drafts;
-  ExplainedPass s{.model = prefill || check ? v.prefill : v.decode, .plan = v.plan,
+  ExplainedPass s{.model = prefill || check ? v.prefill : v.decode, .layers = {}, .plan = v.plan,
                   .device = prefill ? v.prefill_device : v.decode_device, .links = v.links, .passes = {Pass::forward}, .words = {}, .besides = {}};
   const double sequences = share_batch(v.batch, v.accelerators / (v.plan.tp * v.plan.pp * v.plan.ep)).sequences;
   s.plan.batch = std::ceil(sequences / v.plan.pp);
@@ -212,7 +215,7 @@ ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_vi
 }
 
 ExplainedPass training_pass(const TrainingViews<>& v, const TrainingNumbers<>& n) {
-  ExplainedPass s{.model = v.model, .plan = training_plan(v), .device = v.device, .links = v.links,
+  ExplainedPass s{.model = v.model, .layers = {}, .plan = training_plan(v), .device = v.device, .links = v.links,
                   .passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient}, .words = {}, .besides = {}};
   s.words = fmt::format("one of {} micro-batches on the slowest pipeline stage:", s.plan.microbatches);
   s.besides = {{"pipeline bubble", n.pipeline_bubble}, {"gradient exchange before overlap", n.data_parallel}};
@@ -223,7 +226,7 @@ ExplainedPass training_pass(const TrainingViews<>& v, const TrainingNumbers<>& n
 }
 
 ExplainedPass inference_pass(const InferenceViews<>& v) {
-  ExplainedPass s{.model = v.model, .plan = v.plan, .device = v.device, .links = v.links, .passes = {Pass::forward}, .words = {}, .besides = {}};
+  ExplainedPass s{.model = v.model, .layers = {}, .plan = v.plan, .device = v.device, .links = v.links, .passes = {Pass::forward}, .words = {}, .besides = {}};
   s.plan.batch = share_batch(v.batch, v.accelerators).sequences;
   s.plan.context = v.sequences ? v.seq_len : 1;
   s.plan.new_tokens = v.model.structure.phase == Phase::decode ? 1 : s.plan.context;
@@ -233,37 +236,53 @@ ExplainedPass inference_pass(const InferenceViews<>& v) {
 
 ExplainedPass pass_of(const Scenario& asked, const PreparedScenario& p, const ScenarioResults<>& n, std::string_view metric) {
   const std::string_view draft = asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : "";
-  switch (p.shape.kind) {
-    case ScenarioKind::serving: return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft", draft);
-    case ScenarioKind::training: return training_pass(training_views(p.shape, p.inputs), n.training);
-    case ScenarioKind::inference: break;
-  }
-  return inference_pass(inference_views(p.shape, p.inputs));
+  auto s = [&] {
+    switch (p.shape.kind) {
+      case ScenarioKind::serving: return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft", draft);
+      case ScenarioKind::training: return training_pass(training_views(p.shape, p.inputs), n.training);
+      case ScenarioKind::inference: break;
+    }
+    return inference_pass(inference_views(p.shape, p.inputs));
+  }();
+  s.layers = std::make_shared<std::vector<ConvLayer>>(s.model.layers.begin(), s.model.layers.end());
+  s.model.layers = *s.layers;
+  return s;
 }
 
-/// The number and the text of its terms.
+/// The number, and who writes the text of its terms.
 struct Terms {
-  std::string value, body;
+  std::string value;
+  std::function<std::string()> body;
+  std::vector<OperatorRow> operators{};
 };
 
 Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
   const auto a = InferencePassModel{}.solve(detail::pass_request(r), notes);
-  if (metric == "memory") return {shown(a.memory_footprint), memory_text(detail::pass_memory(r, a))};
-  return {shown(a.latency), fmt::format("  {:g} runs of the network: arithmetic {}, memory {}, software {}: the slower of the first two, plus "
-                                        "the third\n  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
-                                        a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
-                                        shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state))};
+  if (metric == "memory") return {shown(a.memory_footprint), [m = detail::pass_memory(r, a)] { return memory_text(m); }};
+  return {shown(a.latency), [a] {
+            return fmt::format("  {:g} runs of the network: arithmetic {}, memory {}, software {}: the slower of the first two, plus "
+                               "the third\n  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
+                               a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
+                               shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state));
+          }};
 }
 
 Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_view metric) {
   const auto n = scenario_numbers(p.shape, p.inputs);
   const bool serve = p.shape.kind == ScenarioKind::serving, train = p.shape.kind == ScenarioKind::training;
   const auto& memory = serve ? n.serving.memory : train ? n.training.memory : n.inference.memory;
-  if (metric == "memory") return {shown(memory.total), memory_text(memory)};
+  if (metric == "memory") return {shown(memory.total), [memory] { return memory_text(memory); }};
   const Time<> value = metric == "ttft" ? n.serving.ttft : serve ? n.serving.itl : train ? n.training.step_latency : n.inference.latency;
-  if (p.shape.pricing->lists_operators()) return {shown(value), operators_text(pass_of(asked, p, n, metric))};
-  const auto law = scenario_law(p.shape);
-  return {shown(value), to_text(derive_result(*law, scenario_leaves(p.inputs), law->result(metric)))};
+  if (p.shape.pricing->lists_operators()) {
+    auto pass = pass_of(asked, p, n, metric);
+    auto with_update = pass.passes;
+    if (train) with_update.push_back(Pass::update);
+    auto rows = rows_of(pass, with_update);
+    return {shown(value), [pass = std::move(pass)] { return operators_text(pass); }, std::move(rows)};
+  }
+  return {shown(value), [law = scenario_law(p.shape), kind = p.shape.kind, in = scenario_leaves(p.inputs), metric = std::string(metric)] {
+            return to_text(derive_scenario(*law, kind, in, law->result(metric)));
+          }};
 }
 
 std::vector<std::string> metrics_of(Mode mode) {
@@ -292,16 +311,31 @@ std::vector<std::string> explainable(const Scenario& scenario) {
   return metrics_of(ResolvedScenario(scenario, quiet).mode());
 }
 
-std::string explain(const Scenario& scenario, std::string_view metric) {
-  NoteBook book;
-  Notes notes(book);
+NumberTerms terms_behind(const Scenario& scenario, std::string_view metric) {
+  auto book = std::make_shared<NoteBook>();
+  Notes notes(*book);
   const ResolvedScenario r(scenario, notes);
-  require_metric(r.mode(), metric);
+  NumberTerms out;
+  {
+    Notes quiet;
+    out.figures = figures_of(r.hardware(), precision_or_default(scenario.precision, r.hardware(), quiet));
+  }
+  const auto names = metrics_of(r.mode());
+  if (std::find(names.begin(), names.end(), metric) == names.end()) return out;
   Notes quiet;
   const auto& pricing = pricing_for(scenario.fidelity, *scenario.workload, quiet);
-  const Terms t = detail::is_whole_pass(r) ? whole_pass_terms(r, metric, notes) : terms_of(scenario, prepare(r, notes), metric);
-  return title(r, metric, t.value, name_of(pricing.fidelity())) + "\n" + t.body + "\nfigures of the device\n" +
-         figures_text(device_figures(scenario)) + "\nassumptions\n" + assumptions_text(book);
+  Terms t = detail::is_whole_pass(r) ? whole_pass_terms(r, metric, notes) : terms_of(scenario, prepare(r, notes), metric);
+  out.operators = std::move(t.operators);
+  out.text = [head = title(r, metric, t.value, name_of(pricing.fidelity())), body = std::move(t.body), figures = out.figures, book] {
+    return head + "\n" + body() + "\nfigures of the device\n" + figures_text(figures) + "\nassumptions\n" + assumptions_text(*book);
+  };
+  return out;
+}
+
+std::string explain(const Scenario& scenario, std::string_view metric) {
+  Notes quiet;
+  require_metric(ResolvedScenario(scenario, quiet).mode(), metric);
+  return terms_behind(scenario, metric).text();
 }
 
 std::vector<DeviceFigure> device_figures(const Scenario& scenario) {
@@ -317,7 +351,7 @@ std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_vi
   const auto p = prepare(r, quiet);
   auto s = pass_of(scenario, p, scenario_numbers(p.shape, p.inputs), metric);
   if (p.shape.kind == ScenarioKind::training) s.passes.push_back(Pass::update);
-  return rows_of(s);
+  return rows_of(s, s.passes);
 }
 
 }  // namespace mlsysim

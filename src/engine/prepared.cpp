@@ -6,9 +6,9 @@
 namespace mlsysim {
 namespace {
 
-void serve(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
-  const Scenario& s = r.asked();
-  const auto v = prepare_serving(detail::serve_request(r), notes);
+// What a question is answered from: categories and numbers of its views.
+
+void take(const ServingViews<>& v, PreparedScenario& out) {
   auto& shape = out.shape;
   auto& in = out.inputs;
   shape.kind = ScenarioKind::serving;
@@ -19,22 +19,32 @@ void serve(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
   shape.generates = v.generates;
   shape.chunks = v.chunks;
   shape.drafts = v.drafts;
+  shape.apart = v.apart;
   in.shape = v.prefill.shape;
   in.totals = v.prefill.totals;
   in.device = v.prefill_device;
+  in.decode_device = v.decode_device;
+  in.network_bandwidth = v.transfer;
   in.links = v.links;
   in.plan = v.plan;
-  in.run.prefill_chunk_tokens = v.chunk;
+  auto& run = in.run;
+  run.batch_size = v.batch;
+  run.accelerators = v.accelerators;
+  run.tp_size = v.plan.tp;
+  run.pp_size = v.plan.pp;
+  run.ep_size = v.plan.ep;
+  run.seq_len = v.prompt;
+  run.output_tokens = v.output;
+  run.cached_prefix_len = v.cached;
+  run.prefill_chunk_tokens = v.chunk;
   if (!v.drafts) return;
   shape.draft = v.draft.structure;
   in.draft = {v.draft.shape, v.draft.totals, v.draft_plan.tp};
-  in.run.draft_acceptance_rate = s.draft_acceptance_rate;
-  in.run.draft_tokens = v.drafted;
+  run.draft_acceptance_rate = v.acceptance;
+  run.draft_tokens = v.drafted;
 }
 
-void train(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
-  const Scenario& s = r.asked();
-  const auto v = prepare_training(detail::train_request(r), notes);
+void take(const TrainingViews<>& v, PreparedScenario& out) {
   auto& shape = out.shape;
   auto& in = out.inputs;
   shape.kind = ScenarioKind::training;
@@ -42,35 +52,55 @@ void train(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
   shape.prefill = v.model.structure;
   shape.layers = v.model.layers;
   shape.division = v.division;
-  shape.sharded = s.shard_size.has_value();
+  shape.sequences = v.sequences;
+  shape.spills = v.spills;
   in.shape = v.model.shape;
   in.totals = v.model.totals;
-  in.device = v.device;
+  in.device = in.decode_device = v.device;
   in.links = v.links;
   in.plan = v.plan;
-  in.run.microbatch_size = v.microbatch_size;
-  in.run.microbatch_count = v.microbatch_count;
-  in.run.gradient_accumulation_steps = v.accumulation_steps;
-  in.run.congestion_factor = s.congestion_factor;
-  in.run.straggler_factor = s.straggler_factor;
-  if (v.division == Microbatches::sized) in.limits.given_count = s.microbatch_count.value_or(0);
-  if (const auto& tokens = s.workload->training.tokens) {
-    shape.has_tokens = v.sequences;
-    in.limits.training_tokens = tokens->base();
-  }
+  auto& run = in.run;
+  run.batch_size = v.batch;
+  run.accelerators = v.accelerators;
+  run.tp_size = v.plan.tp;
+  run.pp_size = v.plan.pp;
+  run.ep_size = v.plan.ep;
+  run.cp_size = v.plan.cp;
+  run.v_stages = v.plan.virtual_stages;
+  run.seq_len = v.seq_len;
+  run.microbatch_size = v.microbatch_size;
+  run.microbatch_count = v.microbatch_count;
+  run.gradient_accumulation_steps = v.accumulation_steps;
+  run.congestion_factor = v.plan.congestion;
+  run.straggler_factor = v.plan.straggler;
 }
 
-void infer(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
-  const auto v = prepare_inference(detail::infer_request(r), notes);
+void take(const InferenceViews<>& v, PreparedScenario& out) {
   out.shape.kind = ScenarioKind::inference;
   out.shape.pricing = v.pricing;
   out.shape.prefill = v.model.structure;
   out.shape.layers = v.model.layers;
+  out.shape.sequences = v.sequences;
   out.inputs.shape = v.model.shape;
   out.inputs.totals = v.model.totals;
-  out.inputs.device = v.device;
+  out.inputs.device = out.inputs.decode_device = v.device;
   out.inputs.links = v.links;
   out.inputs.plan = v.plan;
+  out.inputs.run.batch_size = v.batch;
+  out.inputs.run.accelerators = v.accelerators;
+  out.inputs.run.seq_len = v.seq_len;
+}
+
+void train(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
+  const Scenario& s = r.asked();
+  const auto v = prepare_training(detail::train_request(r), notes);
+  take(v, out);
+  out.shape.sharded = s.shard_size.has_value();
+  if (v.division == Microbatches::sized) out.inputs.limits.given_count = s.microbatch_count.value_or(0);
+  if (const auto& tokens = s.workload->training.tokens) {
+    out.shape.has_tokens = v.sequences;
+    out.inputs.limits.training_tokens = tokens->base();
+  }
 }
 
 /// The numbers of the request itself.
@@ -127,13 +157,31 @@ void set_macro(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
 PreparedScenario prepare(const ResolvedScenario& r, Notes& notes) {
   PreparedScenario out;
   switch (r.mode()) {
-    case Mode::serve: serve(r, out, notes); break;
+    case Mode::serve: take(prepare_serving(detail::serve_request(r), notes), out); break;
     case Mode::train: train(r, out, notes); break;
-    case Mode::infer: infer(r, out, notes); break;
+    case Mode::infer: take(prepare_inference(detail::infer_request(r), notes), out); break;
   }
   set_run(r, out.inputs.run);
   set_limits(r, out);
   set_macro(r, out, notes);
+  return out;
+}
+
+std::optional<PreparedScenario> prepare(const Resolver& resolver, const void* inputs, Notes& notes) {
+  const auto is = [&]<class R>() { return resolver.type_tag() == &detail::type_tag_v<R>; };
+  PreparedScenario out;
+  out.shape.has_power = out.shape.has_price = false;
+  if (is.operator()<ServingModel>()) {
+    take(prepare_serving(*static_cast<const ServingModel::Inputs*>(inputs), notes), out);
+  } else if (is.operator()<DistributedModel>()) {
+    take(prepare_training(*static_cast<const DistributedModel::Inputs*>(inputs), notes), out);
+  } else if (is.operator()<SingleNodeModel>()) {
+    const auto& in = *static_cast<const SingleNodeModel::Inputs*>(inputs);
+    if (in.is_training) take(prepare_step(in, notes), out);
+    else take(prepare_inference(in, notes), out);
+  } else {
+    return std::nullopt;
+  }
   return out;
 }
 

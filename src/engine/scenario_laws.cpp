@@ -1,5 +1,6 @@
 #include <mlsysim/engine/scenario_laws.hpp>
 
+#include <array>
 #include <list>
 #include <mutex>
 
@@ -24,6 +25,30 @@ std::shared_ptr<const ScenarioLaw> scenario_law(const ScenarioShape& s) {
   known.emplace_front(key, law);
   if (known.size() > most) known.pop_back();
   return law;
+}
+
+std::string_view input_name(std::string_view path, ScenarioKind kind) {
+  // Members of the plan that a training scenario names itself.
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> named{
+      {{"plan.overlap", "overlap_efficiency"}, {"plan.tp_overlap", "tp_overlap"}, {"plan.recomputed", "recomputed_share"},
+       {"plan.steal", "overlap_slowdown"}, {"plan.trainable", "trainable_fraction"}}};
+  if (kind == ScenarioKind::training)
+    for (const auto& [member, field] : named)
+      if (path == member) return field;
+  return path.starts_with("run.") ? path.substr(4) : path;
+}
+
+Derivation derive_scenario(const ScenarioLaw& law, ScenarioKind kind, std::span<const double> in, std::size_t result,
+                           std::span<const std::string> open) {
+  auto d = derive_result(law, in, result, open);
+  const auto publish = [](std::string& name, std::string_view known) {
+    if (known.size() != name.size() || known != name) name = std::string(known);
+  };
+  auto& whole = d.records.front();
+  for (auto& v : whole.inputs) publish(v.name, input_name(v.name, kind));
+  for (auto& v : whole.results) publish(v.name, reported_name(v.name));
+  for (auto& n : d.nodes) publish(n.name, n.op == "input" ? input_name(n.name, kind) : reported_name(n.name));
+  return d;
 }
 
 }  // namespace mlsysim

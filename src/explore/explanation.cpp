@@ -1,15 +1,15 @@
 #include <mlsysim/explore/explanation.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/price/pricing.hpp>
-#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/engine/prepared.hpp>
+#include <mlsysim/engine/scenario_laws.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <optional>
 #include <set>
 
 namespace mlsysim {
@@ -60,16 +60,6 @@ void say_what_was_prepared(Explanation& out) {
       out.handed_in.push_back(fmt::format("{}*: {}; prepared in code before the law starts", prefix, words));
 }
 
-/// The inputs of a scenario's law under the names that everyone else calls them by.
-void publish_names(Derivation& d) {
-  const auto bare = [](std::string& name) {
-    if (name.starts_with("run.")) name.erase(0, 4);
-  };
-  for (auto& v : d.records.front().inputs) bare(v.name);
-  for (auto& n : d.nodes)
-    if (n.op == "input") bare(n.name);
-}
-
 }  // namespace
 
 Explanation explanation(const Subject& subject, std::string_view result, std::span<const std::string> open) {
@@ -89,10 +79,7 @@ Explanation explanation(const Subject& subject, std::string_view result, std::sp
     out.value = out.derivation.records.front().results.front().value;
     out.derivation.records.front().results.front().name = out.result;
     check_opened(out.derivation, out.result, open);
-    if (subject.derive) {
-      say_what_was_prepared(out);
-      publish_names(out.derivation);
-    }
+    if (subject.derive) say_what_was_prepared(out);
     return out;
   }
   out.value = subject.entry(subject.point)[at];
@@ -178,47 +165,50 @@ Explanation explanation(const Scenario& scenario, std::string_view metric, std::
     out.derivation = stated(scorecard, {}, {}, {.name = out.result, .unit = {}, .exps = out.exps, .value = out.value});
     out.handed_in.push_back(fmt::format("{}: {}; the scorecard takes it as it stands or computes it in code that is no law", out.result, out.meaning));
   }
-  Notes quiet;
-  const auto tables = explainable(scenario);
-  const std::string table = name == "memory_used" ? "memory" : name;
-  if (std::find(tables.begin(), tables.end(), table) != tables.end()) {
-    out.terms = explain(scenario, table);
-    if (table != "memory" && subject.derive && pricing_for(scenario.fidelity, *scenario.workload, quiet).lists_operators())
-      out.operators = operator_table(scenario, table);
-  }
-  out.figures = device_figures(scenario);
+  auto parts = terms_behind(scenario, name == "memory_used" ? "memory" : name);
+  out.terms = std::move(parts.text);
+  out.operators = std::move(parts.operators);
+  out.figures = std::move(parts.figures);
   return out;
 }
 
 namespace {
 
-/// What a model calls a number of the scorecard.
-std::string_view scorecard_name(std::string_view result) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> names{{{"step_latency_total", "step_latency"},
-                                                                                       {"communication_latency", "comm_overhead"},
-                                                                                       {"pipeline_bubble_latency", "pipeline_bubble"},
-                                                                                       {"effective_throughput", "fleet_throughput"}}};
-  for (const auto& [own, card] : names)
-    if (own == result) return card;
-  return result;
+/// What the law of a scenario calls a result of a resolver, where the two names differ.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kLawNames{
+    {{"step_latency_total", "step_latency"}, {"dp_communication_latency", "data_parallel"},
+     {"tp_communication_latency", "tensor_parallel"}, {"ep_communication_latency", "expert_parallel"},
+     {"cp_communication_latency", "context_parallel"}, {"pp_communication_latency", "pipeline_parallel"},
+     {"host_transfer_latency", "host_transfer"}, {"communication_latency", "comm_overhead"},
+     {"exposed_communication_latency", "latency_network"}, {"pipeline_bubble_latency", "pipeline_bubble"},
+     {"effective_throughput", "fleet_throughput"}, {"memory_footprint", "memory_used"}, {"offload_spill_bytes", "spilled"},
+     {"latency", "step_latency"}, {"energy", "energy_per_batch"}, {"prefill_chunk_time", "chunk_time"},
+     {"decode_stall_bound", "chunk_time"}}};
+
+/// The result of a law that a resolver reports under a name; nothing where it computes that number from others.
+std::optional<std::size_t> law_result(const ScenarioLaw& law, std::string_view name) {
+  const auto reported = [&](std::string_view wanted) -> std::optional<std::size_t> {
+    for (const auto i : law.reported)
+      if (reported_name(law.results[i].name) == wanted) return i;
+    return std::nullopt;
+  };
+  if (const auto own = reported(name)) return own;
+  for (const auto& [theirs, ours] : kLawNames)
+    if (theirs == name)
+      if (const auto at = reported(ours)) return at;
+  constexpr std::string_view prefill = "prefill_memory.";
+  return name.starts_with(prefill) ? reported(fmt::format("prefill_memory_use.{}", name.substr(prefill.size()))) : std::nullopt;
 }
 
-/// The scenario with the inputs of a model, as far as the two have them in common.
-Scenario scenario_of(const Resolver& resolver, const void* inputs, Mode mode) {
-  Scenario s;
-  double degrees = 1;
-  const auto fields = describe<Scenario>();
-  for (const auto& f : resolver.inputs()) {
-    const FieldInfo* own = find_field(fields, f.name);
-    if (own == nullptr || own->kind != f.kind || own->exps != f.exps || own->object_type != f.object_type) continue;
-    const auto value = read_dynamic(f, inputs);
-    if (std::holds_alternative<std::monostate>(value.value)) continue;
-    write_checked(*own, &s, value);
-    if (const auto* x = std::get_if<double>(&value.value); x != nullptr && (f.name == "tp_size" || f.name == "pp_size" || f.name == "ep_size")) degrees *= *x;
+/// Inputs of the derivation that the resolver settles in code from its own.
+void say_what_was_settled(Explanation& out, const Resolver& resolver, const void* inputs) {
+  for (const auto& v : out.derivation.records.front().inputs) {
+    if (v.name.find('.') != std::string::npos) continue;  // said by their group
+    const FieldInfo* own = find_field(resolver.inputs(), v.name);
+    const auto given = own == nullptr ? Value() : own->read(inputs);
+    if (const auto* x = std::get_if<double>(&given); x != nullptr && *x == v.value) continue;
+    out.handed_in.push_back(fmt::format("{}: settled in code from the inputs before the law starts", v.name));
   }
-  s.mode = mode;
-  if (s.fleet == nullptr) s.accelerators = degrees;
-  return s;
 }
 
 }  // namespace
@@ -226,32 +216,28 @@ Scenario scenario_of(const Resolver& resolver, const void* inputs, Mode mode) {
 Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* inputs, std::string_view result, std::span<const std::string> open) {
   const auto subject = subject_of(resolver, inputs);
   if (subject.entry.is_law()) return explanation(subject, result, open);
-  auto out = explanation(subject, result);
-  const auto name = scorecard_name(out.result);
-  for (const Mode mode : {Mode::serve, Mode::train, Mode::infer}) {
-    Subject asked;
-    Explanation derived;
-    try {
-      const auto s = scenario_of(*resolver, inputs, mode);
-      if (s.workload == nullptr || (s.hardware == nullptr && s.fleet == nullptr)) break;
-      asked = subject_of(s);
-      if (!known(asked, name)) continue;
-      derived = explanation(asked, name);
-    } catch (const Error&) {  // there is no such scenario in this mode
-      continue;
-    }
-    if (derived.exps != out.exps || !(std::abs(derived.value - out.value) <= 1e-9 * std::abs(out.value))) continue;
-    if (!open.empty()) derived = explanation(asked, name, open);
-    out.derivation = derived.derivation;
-    out.handed_in = derived.handed_in;
-    out.handed_in.insert(out.handed_in.begin(), fmt::format("{} is code and no law over every scalar; what follows is the derivation of {} in the scenario that asks the "
-                                                            "same in mode {}, which gives the same number", subject.entry.info.id, name, name_of(mode)));
-    out.assumptions = derived.assumptions;
-    out.warnings = derived.warnings;
-    out.keeps = derived.keeps;
-    return out;
-  }
-  check_opened(out.derivation, result, open);
+  NoteBook book;
+  Notes notes(book);
+  const auto prepared = prepare(*resolver, inputs, notes);
+  const auto law = prepared ? scenario_law(prepared->shape) : nullptr;
+  const auto at = law != nullptr ? law_result(*law, subject.entry.results[subject.result(result)].name) : std::nullopt;
+  auto out = explanation(subject, result, at ? std::span<const std::string>() : open);
+  if (!at) return out;
+  auto derived = derive_scenario(*law, prepared->shape.kind, scenario_leaves(prepared->inputs), *at, open);
+  // What was not asked for the resolver leaves empty, though the law has it: the time of a part of a prompt that has none.
+  if (derived.records.front().results.front().value != out.value) return out;
+  derived.own = std::move(out.derivation.own);
+  out.derivation = std::move(derived);
+  auto& whole = out.derivation.records.front();
+  whole.law = out.derivation.own.get();
+  whole.results.front().name = out.result;
+  check_opened(out.derivation, out.result, open);
+  out.handed_in = {fmt::format("{} is code around a law: it prepares the law's inputs", subject.entry.info.id)};
+  say_what_was_prepared(out);
+  say_what_was_settled(out, *resolver, inputs);
+  out.assumptions = std::move(book.assumptions);
+  out.warnings = std::move(book.warnings);
+  out.keeps = std::make_shared<std::pair<std::shared_ptr<const Resolver>, std::shared_ptr<const ScenarioLaw>>>(std::move(resolver), law);
   return out;
 }
 

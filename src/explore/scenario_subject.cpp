@@ -14,8 +14,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace mlsysim {
 namespace {
@@ -29,11 +34,6 @@ bool among(std::span<const std::string_view> names, std::string_view name) {
 
 /// Results in which the price of the devices is.
 constexpr std::array<std::string_view, 4> kPriced{"tco", "capex", "maintenance", "cost_per_token"};
-/// Members of the plan that a training scenario names itself.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNamed{
-    {{"plan.overlap", "overlap_efficiency"}, {"plan.tp_overlap", "tp_overlap"}, {"plan.recomputed", "recomputed_share"},
-     {"plan.steal", "overlap_slowdown"}, {"plan.trainable", "trainable_fraction"}}};
-
 /// A scenario whose numbers move while its categories stay.
 struct MovingScenario {
   ScenarioShape shape;
@@ -77,35 +77,51 @@ struct MovingScenario {
   mutable Tape tape_;
 };
 
-/// Why a device whose power or price is not known lacks this result. A search must not take a price for nothing.
-std::string why_absent(const ScenarioShape& s, std::string_view name, const std::string& device) {
-  if (!s.has_power && name != "utilization" && find_field(describe<MacroNumbers<>>(), name) != nullptr)
-    return fmt::format("no TDP is known for {}", device);
-  if (!s.has_price && among(kPriced, name)) return fmt::format("the price of {} is not known; unit_cost gives one", device);
-  return {};
+/// Why a device whose power or price is not known lacks results. A search must not take a price for nothing.
+std::string without_power(const std::string& device) { return fmt::format("no TDP is known for {}", device); }
+std::string without_price(const std::string& device) { return fmt::format("the price of {} is not known; unit_cost gives one", device); }
+
+/// Names the macro results that a device of this shape lacks, with the reason.
+void say_what_is_absent(Subject& out, bool has_power, bool has_price, const std::string& device) {
+  for (const auto& f : describe<MacroNumbers<>>()) {
+    if (!has_power && f.name != "utilization") out.absent.emplace_back(f.name, without_power(device));
+    else if (!has_price && among(kPriced, f.name)) out.absent.emplace_back(f.name, without_price(device));
+  }
 }
 
-/// Whether a number that matters is also one to be moved.
-bool may_move(const ScenarioShape& s, std::string_view path, double value) {
-  // A size that is 0 does not occur; moving it would add a part that the structure does not have.
+/// Whether a number that matters is also one to be moved, and what that hangs on.
+enum class Moves : std::uint8_t { always, never, sizes, host_shares, seq_len, cached_prefix };
+
+Moves moves(std::string_view path) {
   for (const std::string_view sizes : {"shape.", "totals.", "draft."})
-    if (path.starts_with(sizes)) return s.sequences && value != 0;
-  // Shares in host memory are numbers only where the lowering moves something there.
-  if (path.starts_with("plan.offload_")) return s.prefill.offloads;
-  if (path.starts_with("limits.")) return false;
-  if (path == "run.prefill_chunk_tokens") return false;  // it decides how many parts a prompt has
-  if (path == "run.seq_len") return s.sequences && s.chunks == 1;
-  if (path == "run.cached_prefix_len") return s.chunks == 1;
+    if (path.starts_with(sizes)) return Moves::sizes;
+  if (path.starts_with("plan.offload_")) return Moves::host_shares;
+  if (path.starts_with("limits.")) return Moves::never;
+  if (path == "run.prefill_chunk_tokens") return Moves::never;  // it decides how many parts a prompt has
+  if (path == "run.seq_len") return Moves::seq_len;
+  if (path == "run.cached_prefix_len") return Moves::cached_prefix;
+  return Moves::always;
+}
+
+bool may_move(const ScenarioShape& s, Moves moves, double value) {
+  switch (moves) {
+    // A size that is 0 does not occur; moving it would add a part that the structure does not have.
+    case Moves::sizes: return s.sequences && value != 0;
+    // Shares in host memory are numbers only where the lowering moves something there.
+    case Moves::host_shares: return s.prefill.offloads;
+    case Moves::seq_len: return s.sequences && s.chunks == 1;
+    case Moves::cached_prefix: return s.chunks == 1;
+    case Moves::never: return false;
+    case Moves::always: break;
+  }
   return true;
 }
 
 /// The table of Scenario knows its numbers best; they and the macro figures need no prefix to be told apart.
 FieldInfo public_field(const FieldInfo& f, ScenarioKind kind) {
-  std::string name = f.name;
-  for (const auto& [member, field] : kNamed)
-    if (kind == ScenarioKind::training && f.name == member) name = fmt::format("run.{}", field);
-  if (name.starts_with("run.")) {
-    FieldInfo out = *find_field(describe<Scenario>(), std::string_view(name).substr(4));
+  const auto name = input_name(f.name, kind);
+  if (const auto* own = name != f.name ? find_field(describe<Scenario>(), name) : nullptr; own != nullptr) {
+    FieldInfo out = *own;
     out.nullable = false;
     return out;
   }
@@ -114,6 +130,37 @@ FieldInfo public_field(const FieldInfo& f, ScenarioKind kind) {
   out.integral = out.integral || (f.kind == ValueKind::number && (name.starts_with("shape.") || name == "links.per_node" || name == "device.units" ||
                                   name == "device.tile_m" || name == "device.tile_n"));
   return out;
+}
+
+/// What users see of the laws of one kind of scenario: the same for every structure, so it is made once.
+struct PublicTable {
+  std::vector<FieldInfo> inputs, results;
+  std::vector<Moves> moves;           ///< of the inputs
+  std::vector<bool> powered, priced;  ///< results that rest on the power or the price of a device
+  std::vector<std::uint16_t> first;   ///< per result the first of its name: results of one name are one number
+
+  explicit PublicTable(ScenarioKind kind) {
+    for (const auto& f : describe<ScenarioInputs<>>()) {
+      inputs.push_back(public_field(f, kind));
+      moves.push_back(mlsysim::moves(f.name));
+    }
+    const auto names = describe<ScenarioResults<>>();
+    std::map<std::string_view, std::uint16_t> seen;
+    for (const auto& f : names) {
+      const auto name = reported_name(f.name);
+      const auto at = static_cast<std::uint16_t>(results.size());
+      results.push_back(f);
+      results.back().name = std::string(name);
+      powered.push_back(name != "utilization" && find_field(describe<MacroNumbers<>>(), name) != nullptr);
+      priced.push_back(among(kPriced, name));
+      first.push_back(seen.try_emplace(name, at).first->second);
+    }
+  }
+};
+
+const PublicTable& public_table(ScenarioKind kind) {
+  static const std::array tables{PublicTable(ScenarioKind::inference), PublicTable(ScenarioKind::serving), PublicTable(ScenarioKind::training)};
+  return tables[static_cast<std::size_t>(kind)];
 }
 
 /// Whether one of the names is a number that `plan_fits` hangs on.
@@ -131,26 +178,30 @@ void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
   state->law = scenario_law(prepared.shape);
   state->base = scenario_leaves(prepared.inputs);
   const ScenarioLaw& law = *state->law;
-  for (std::size_t i = 0; i < law.inputs.size(); ++i) {
-    if (!law.matters[i] || !may_move(state->shape, law.inputs[i].name, state->base[i])) continue;
+  const ScenarioShape& shape = state->shape;
+  const PublicTable& known = public_table(shape.kind);
+  const std::size_t many = law.inputs.size();
+  out.entry.inputs.reserve(many);
+  for (std::size_t i = 0; i < many; ++i) {
+    if (!law.matters[i] || !may_move(shape, known.moves[i], state->base[i])) continue;
     state->inputs.push_back(static_cast<std::uint16_t>(i));
-    out.entry.inputs.push_back(public_field(law.inputs[i], state->shape.kind));
+    out.entry.inputs.push_back(known.inputs[i]);
     out.point.push_back(state->base[i]);
   }
+  out.entry.results.reserve(law.reported.size());
+  std::vector<bool> listed(law.results.size());
   for (const auto i : law.reported) {
-    const auto name = reported_name(law.results[i].name);
-    if (find_field(out.entry.results, name) != nullptr || !why_absent(state->shape, name, "").empty()) continue;
+    if (listed[known.first[i]] || (known.powered[i] && !shape.has_power) || (known.priced[i] && !shape.has_price)) continue;
+    listed[known.first[i]] = true;
     state->results.push_back(i);
-    out.entry.results.push_back(law.results[i]);
-    out.entry.results.back().name = std::string(name);
+    out.entry.results.push_back(known.results[i]);
   }
-  for (const auto& f : describe<MacroNumbers<>>())
-    if (auto why = why_absent(state->shape, f.name, r.hardware().name); !why.empty()) out.absent.emplace_back(f.name, std::move(why));
+  say_what_is_absent(out, shape.has_power, shape.has_price, r.hardware().name);
   out.entry.evaluate = [](const void* self, const double* in, double* to) { static_cast<const MovingScenario*>(self)->run(in, to); };
   out.entry.recorded = [](const void* self) -> const Tape& { return static_cast<const MovingScenario*>(self)->tape(); };
   out.entry.self = state;
   out.derive = [state](std::span<const double> point, std::size_t result, std::span<const std::string> open) {
-    return derive_result(*state->law, state->spread(point.data()), state->results[result], open);
+    return derive_scenario(*state->law, state->shape.kind, state->spread(point.data()), state->results[result], open);
   };
 }
 
@@ -194,14 +245,8 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
   }
   card->figures = detail::SpecFigures(describe<Scenario>(), &card->scenario);
   out.point.insert(out.point.end(), card->figures.point().begin(), card->figures.point().end());
-  const ScenarioShape known = [&] {
-    ScenarioShape shape;
-    shape.has_power = r.hardware().power.tdp.has_value();
-    shape.has_price = r.asked().unit_cost.has_value() || r.hardware().unit_cost.has_value();
-    return shape;
-  }();
-  for (const auto& f : describe<MacroNumbers<>>())
-    if (auto why = why_absent(known, f.name, r.hardware().name); !why.empty()) out.absent.emplace_back(f.name, std::move(why));
+  const bool has_power = r.hardware().power.tdp.has_value(), has_price = r.asked().unit_cost.has_value() || r.hardware().unit_cost.has_value();
+  say_what_is_absent(out, has_power, has_price, r.hardware().name);
   const auto base = SystemEvaluator::evaluate(card->scenario);
   for (const auto* level : {&base.feasibility, &base.performance, &base.macro})
     for (const auto& m : level->metrics) {

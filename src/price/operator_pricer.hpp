@@ -46,6 +46,7 @@ class OperatorPricer : public Pricer<T> {
     OpList<T> ops;
     const auto parts = step_parts(ask.model, ask.plan, ask.device, ask.links, ops);
     StepPrice<T> out = step_price(step_of(parts, ask.model, ask.plan, ask.device), ask);
+    out.demands = mlsysim::step_demands(parts.totals, ask.model, ask.plan);
     // The undivided model: the forward pass, and twice that for the backward pass, without the gradients of frozen weights.
     Plan<T> whole = ask.plan;
     whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.batch = T{1.0};
@@ -75,6 +76,8 @@ class OperatorPricer : public Pricer<T> {
   T default_microbatches(const PassAsk<T>& ask, const T& local, const T& steps) const override {
     const T one{1.0};
     const T sequences = ceil_div(T(ceil_div(local, steps)), ask.plan.ep);  // of a rank
+    if constexpr (std::is_same_v<T, double>)  // a recording takes both ways, a number only its own
+      if (ask.plan.pp > one) return sequences * steps;
     const auto memory = [&](double held) -> Data<T> {
       Plan<T> p = ask.plan;
       p.batch = held * ask.plan.ep;

@@ -133,6 +133,7 @@ class TextbookPricer final : public Pricer<T> {
     out.traffic = pass.traffic;
     // Of a replica that has sequences.
     out.busy = min(out.model_work * out.again / (d.matrix_rate * devices * min(T{1.0}, T(batch / p.dp))), out.total);
+    out.demands = step_demands(ask);
     return out;
   }
 

@@ -109,7 +109,7 @@ std::string csv_of(const Explanation& e) {
 std::string derivation_title(const Explanation& e) { return fmt::format("{} = {}{}", e.result, shown(e), e.meaning.empty() ? "" : "   (" + e.meaning + ")"); }
 
 std::string text_of(const Explanation& e, Verbosity verbosity) {
-  std::string out = e.terms;
+  std::string out = e.terms ? e.terms() : std::string();
   const bool scenario = !e.figures.empty();
   if (out.empty()) {
     out = fmt::format("{}\n  {}\n", derivation_title(e), e.subject);

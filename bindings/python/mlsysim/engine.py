@@ -1,11 +1,21 @@
 """Engine: one answer, or many. SystemEvaluator: the scorecard of a scenario."""
 
+from functools import cache
+from operator import attrgetter
+
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
 from .errors import LookupError, _input_error
 from .results import _jsonable
 
 __all__ = ["Engine", "EvaluationLevel", "OperatorRow", "SystemEvaluation", "SystemEvaluator"]
+
+
+@cache
+def _single_node():
+    from .resolvers import resolver_class
+
+    return resolver_class("SingleNodeModel")
 
 
 class Engine:
@@ -19,9 +29,7 @@ class Engine:
         fidelity, conventions. Without `efficiency`, textbook fidelity takes 0.5 and operator fidelity the device's own
         shares. What does not fit is an answer with feasible = False.
         """
-        from .resolvers import resolver_class
-
-        return resolver_class("SingleNodeModel").solve(
+        return _single_node().solve(
             workload=model, hardware=hardware, batch_size=batch_size, precision=precision, efficiency=efficiency, **options)
 
     @staticmethod
@@ -31,11 +39,9 @@ class Engine:
         A list of {hardware, batch_size, precision, profile}. A device without a rate at a precision has profile None and
         the reason under "skipped"; a point that does not fit has a profile with feasible = False.
         """
-        from .resolvers import resolver_class
-
         base = {"workload": model, "efficiency": efficiency, **options}
         rows = _core._sweep(base, list(hardware_list), [float(b) for b in batch_sizes], list(precisions),
-                            resolver_class("SingleNodeModel").produces)
+                            _single_node().produces)
         out = []
         for hardware, batch, precision, skipped, reason, profile in rows:
             row = {"hardware": hardware, "batch_size": int(batch) if batch.is_integer() else batch,
@@ -46,14 +52,44 @@ class Engine:
         return out
 
 
-class EvaluationLevel:
+class _Read:
+    """What is made from `_core` when it is first read, and kept: most of an answer nobody looks at."""
+
+    _parts = {}
+
+    def __getattr__(self, name):
+        make = self._parts.get(name)
+        if make is None or "_core" not in self.__dict__:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        value = self.__dict__[name] = make(self.__dict__["_core"])
+        return value
+
+    def __dir__(self):
+        return [*super().__dir__(), *(name for name in self._parts if not name.startswith("_"))]
+
+    def __getstate__(self):
+        for name in self._parts:
+            getattr(self, name)
+        return {name: value for name, value in self.__dict__.items() if name != "_core"}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+
+
+def _values(rows):
+    return {name: value for name, value, _, _ in rows}
+
+
+class EvaluationLevel(_Read):
     """One of the three levels, or a resolver of `also`: level_name, status (PASS, FAIL, SKIPPED), summary, metrics {name: value}."""
 
-    __slots__ = ("level_name", "status", "summary", "metrics", "_rows")
+    _parts = {
+        "level_name": lambda core: core.level_name, "status": lambda core: core.status, "summary": lambda core: core.summary,
+        "metrics": lambda core: _values(core.rows()), "_rows": lambda core: core.rows(), "_texts": lambda core: core.texts(),
+    }
 
-    def __init__(self, level_name, status, summary, rows):
-        self.level_name, self.status, self.summary, self._rows = level_name, status, summary, rows
-        self.metrics = {name: value for name, value, _, _, _ in rows}
+    def __init__(self, core):
+        self._core = core
 
     def __repr__(self):
         return f"EvaluationLevel({self.level_name!r}, {self.status!r}, {self.summary!r})"
@@ -62,22 +98,25 @@ class EvaluationLevel:
         return self.metrics[metric]
 
 
-class SystemEvaluation:
+class SystemEvaluation(_Read):
     """Answer to one scenario: feasibility, performance, macro.
 
     `further` has a level for each resolver of `also`, by its name. Beside them scenario_name, workload, hardware, mode, fidelity, memory (parts of the memory of one device), remedies
     (what would make it fit), assumptions (name, value, source) and warnings.
     """
 
-    def __init__(self, answer, asked):
-        self._asked = asked
-        for name in ("scenario_name", "workload", "hardware", "mode", "fidelity", "assumptions", "warnings", "remedies",
-                     "passed_all"):
-            setattr(self, name, answer[name])
-        for name in ("feasibility", "performance", "macro"):
-            setattr(self, name, EvaluationLevel(*answer[name]))
-        self.further = {level[0]: EvaluationLevel(*level) for level in answer["further"]}
-        self.memory = {name: value for name, value, _, _, _ in answer["memory"]}
+    _parts = {
+        **{name: attrgetter(name) for name in ("scenario_name", "workload", "hardware", "mode", "fidelity", "assumptions",
+                                               "warnings", "remedies", "passed_all")},
+        "feasibility": lambda core: EvaluationLevel(core.feasibility),
+        "performance": lambda core: EvaluationLevel(core.performance),
+        "macro": lambda core: EvaluationLevel(core.macro),
+        "further": lambda core: {level.level_name: EvaluationLevel(level) for level in core.further},
+        "memory": lambda core: _values(core.memory),
+    }
+
+    def __init__(self, core, asked):
+        self._core, self._asked = core, asked
 
     def _levels(self):
         return (("f", self.feasibility), ("p", self.performance), ("m", self.macro), *self.further.items())
@@ -96,7 +135,7 @@ class SystemEvaluation:
 
     def units(self):
         """Unit of each number of `to_dict`; empty for counts, fractions and texts."""
-        return {f"{prefix}_{name}": unit for prefix, level in self._levels() for name, _, unit, _, _ in level._rows}
+        return {f"{prefix}_{name}": unit for prefix, level in self._levels() for name, _, unit, _ in level._rows}
 
     def scorecard(self):
         """The three levels as boxed text."""
@@ -104,7 +143,7 @@ class SystemEvaluation:
         blocks = [lines]
         for _, level in self._levels():
             block = [f"[{level.status}] {level.level_name}" + (f": {level.summary}" if level.summary else "")]
-            block += [f"    {meaning or name}: {text}" for name, _, _, meaning, text in level._rows]
+            block += [f"    {meaning or name}: {text}" for (name, _, _, meaning), text in zip(level._rows, level._texts)]
             blocks.append(block)
         if self.remedies:
             blocks.append(["What would fit:", *(f"    {change}: {effect}" for change, effect in self.remedies)])
@@ -121,7 +160,7 @@ class SystemEvaluation:
         """The derivation of any number of the scorecard, law by law; an Explanation, which as a string is its text."""
         from .explore import Explanation
 
-        return Explanation(*_core._explain(self._asked, metric, [open] if isinstance(open, str) else list(open)))
+        return Explanation(_core._explain(self._asked, metric, [open] if isinstance(open, str) else list(open)))
 
     @property
     def explainable(self):
@@ -134,10 +173,13 @@ class SystemEvaluation:
     def _repr_html_(self):
         from html import escape
 
+        def shown(level):
+            return [(meaning or name, text) for (name, _, _, meaning), text in zip(level._rows, level._texts)] or [(level.summary, "")]
+
         rows = "".join(
             f"<tr><th style='text-align:left'>{escape(level.level_name)}</th><td>{escape(level.status)}</td>"
-            f"<td style='text-align:left'>{escape(meaning or name)}</td><td>{escape(text)}</td></tr>"
-            for _, level in self._levels() for name, _, _, meaning, text in (level._rows or [("", None, "", level.summary, "")]))
+            f"<td style='text-align:left'>{escape(words)}</td><td>{escape(text)}</td></tr>"
+            for _, level in self._levels() for words, text in shown(level))
         return f"<table><caption>{escape(self.scenario_name)}</caption>{rows}</table>"
 
     def __repr__(self):

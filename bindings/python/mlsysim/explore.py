@@ -9,6 +9,7 @@
 import json
 import operator
 import os
+from functools import cached_property
 
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
@@ -108,14 +109,22 @@ class Explanation(str):
     markdown, latex.
     """
 
-    def __new__(cls, data, text, markdown, latex):
-        out = super().__new__(cls, text)
-        out._data = json.loads(data)
-        out.result, out.value = out._data["metric"], _valued(out._data["value"], out._data["unit"])
-        out.handed_in, out.derivation = out._data["handed_in"], out._data["derivation"]
-        out.operators, out.figures, out.assumptions = out._data["operators"], out._data["figures"], out._data["assumptions"]
-        out.markdown, out.latex = markdown, latex
+    def __new__(cls, core):
+        out = super().__new__(cls, core.text())
+        out._core = core
         return out
+
+    # The other forms are several times the work of the text, and mostly nobody asks for them.
+    _data = cached_property(lambda self: json.loads(self._core.json()))
+    result = property(lambda self: self._data["metric"])
+    value = property(lambda self: _valued(self._data["value"], self._data["unit"]))
+    handed_in = property(lambda self: self._data["handed_in"])
+    derivation = property(lambda self: self._data["derivation"])
+    operators = property(lambda self: self._data["operators"])
+    figures = property(lambda self: self._data["figures"])
+    assumptions = property(lambda self: self._data["assumptions"])
+    markdown = cached_property(lambda self: self._core.markdown())
+    latex = cached_property(lambda self: self._core.latex())
 
     def to_dict(self):
         """The answer as plain data, ready for JSON."""
@@ -243,7 +252,7 @@ class Subject:
 
     def explain(self, result, open=()):
         """Where any result comes from, law by law; an Explanation. `open` names laws whose every operation is kept."""
-        return Explanation(*self._core.explain(result, [open] if isinstance(open, str) else list(open)))
+        return Explanation(self._core.explain(result, [open] if isinstance(open, str) else list(open)))
 
     def sensitivity(self, result, inputs=(), step=0.1):
         """Exact elasticities, one-sided at kinks, of a result with respect to all inputs or some; a Sensitivity."""

@@ -66,12 +66,26 @@ def _quantity(row, base):
     return Quantity(base, _base_unit(row)).to(row["unit"]) if row["unit"] else base
 
 
+_direct = {}  # law: its LawBatch
+
+
+def _direct_batch(cls):
+    from .arrays import QuantityArray
+
+    _direct[cls] = made = _core._LawBatch(cls._resolver, QuantityArray)
+    return made
+
+
 def _batch(cls, out=None, **columns):
     """The law over columns: arrays (QuantityArray, or float64 arrays for counts) and single values, which hold for all.
 
     Returns {result: QuantityArray or array}. `out` names arrays for results, {"time": array}: they are filled in place, in
     the base unit of the result (seconds, bytes, ...), and only they are returned.
     """
+    # Columns that are as the law takes them go straight through; the rest of this function converts and says what is wrong.
+    answer = (_direct.get(cls) or _direct_batch(cls)).run(columns, out)
+    if answer is not None:
+        return answer
     import numpy as np
 
     from .arrays import QuantityArray

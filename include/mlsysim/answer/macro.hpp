@@ -15,7 +15,7 @@ struct Facility {
   WaterIntensity<T> wue;
   CarbonIntensity<T> carbon_intensity;
   Carbon<T> embodied_carbon;
-  Time<T> lifetime;
+  Time<T> lifetime = Time<T>::from_base(T{1.0});  ///< any where nothing is charged: it divides
 
   static constexpr auto fields() {
     using F = Facility;

@@ -85,12 +85,15 @@ struct ScenarioInputs {
   Plan<T> plan;
   DraftNumbers<T> draft;
   Limits<T> limits;
+  Device<T> decode_device;         ///< where prompts and tokens have devices of their own
+  Bandwidth<T> network_bandwidth;  ///< over which the cache moves between them
 
   static constexpr auto fields() {
     using S = ScenarioInputs;
     return rows(field(&S::run, "run", "", ""), field(&S::device, "device", "", ""), field(&S::links, "links", "", ""),
                 field(&S::facility, "facility", "", ""), field(&S::shape, "shape", "", ""), field(&S::totals, "totals", "", ""),
-                field(&S::plan, "plan", "", ""), field(&S::draft, "draft", "", ""), field(&S::limits, "limits", "", ""));
+                field(&S::plan, "plan", "", ""), field(&S::draft, "draft", "", ""), field(&S::limits, "limits", "", ""),
+                field(&S::decode_device, "decode_device", "", ""), field(&S::network_bandwidth, key::network_bandwidth));
   }
 };
 
@@ -148,6 +151,9 @@ struct ScenarioShape {
   bool has_layers = false, has_heads = false;
   bool part_of_node = false;            ///< fewer devices than a node holds share one
   bool sharded = false;                 ///< ZeRO divides over a group that was named
+  // What single resolvers know and no scenario asks for.
+  bool apart = false;                   ///< serving: tokens are generated on `decode_device`
+  bool spills = false;                  ///< training: what does not fit is fetched over the host link
 };
 
 /// The views that a question is answered from.

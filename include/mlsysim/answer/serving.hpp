@@ -152,7 +152,7 @@ template <class T>
   // those that the devices have.
   const T final_context = v.generates ? v.prompt + v.output : v.prompt;
   plan.context = final_context;
-  StageDemands<T> demands = pricer.pass_demands({v.decode, plan, v.decode_device, v.links});
+  StageDemands<T> demands = v.generates ? pricer.pass_demands({v.decode, plan, v.decode_device, v.links}) : step.demands;
   const auto settle = [&](MemoryDemand<T>& mine, const MemoryDemand<T>& prompt) {
     mine.kv_cache = mine.kv_cache * filled;
     if (!v.apart) mine.activations = max(mine.activations, prompt.activations);

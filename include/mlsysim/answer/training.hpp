@@ -125,7 +125,7 @@ template <class T>
   const StepPrice<T> step = pricer.step(ask, v.accelerators, v.batch, share.sequences);
   TrainingNumbers<T> out;
   const Time<T> congestion = step.exchange * (plan.congestion - 1.0);
-  out.memory = pricer.step_memory(ask);
+  out.memory = fullest(step.demands, v.model.structure, plan, v.device);
   SpillTime<T> spill;
   if (v.spills) {
     PassPrice<T> pass;

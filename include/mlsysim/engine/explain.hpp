@@ -3,6 +3,7 @@
 
 #include <mlsysim/engine/scenario.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,5 +34,14 @@ struct DeviceFigure {
   std::string source;  ///< reference, kind and when it was checked
 };
 [[nodiscard]] std::vector<DeviceFigure> device_figures(const Scenario& scenario);
+
+/// What a number of a scenario is made of, prepared once: the rows are there, the text is written when it is read.
+struct NumberTerms {
+  std::function<std::string()> text;   ///< what `explain` says; empty for a number that has no table of terms
+  std::vector<OperatorRow> operators;  ///< `operator_table`, where the number is the time of listed operators
+  std::vector<DeviceFigure> figures;
+};
+/// The text needs nothing of the scenario any more. @throws what SystemEvaluator::evaluate throws
+[[nodiscard]] NumberTerms terms_behind(const Scenario& scenario, std::string_view metric);
 
 }  // namespace mlsysim

@@ -5,6 +5,7 @@
 #include <mlsysim/explore/subject.hpp>
 #include <mlsysim/tape/derivation.hpp>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,7 +25,7 @@ struct Explanation {
   /// asked.
   std::vector<std::string> handed_in;
   // Of a scenario:
-  std::string terms;                      ///< the text of `explain` for a number that is a sum over operators or a memory
+  std::function<std::string()> terms;     ///< writes the text of `explain`; empty but for a sum over operators and a memory
   std::vector<OperatorRow> operators;     ///< of that pass
   std::vector<DeviceFigure> figures;
   std::vector<Assumption> assumptions;
@@ -41,8 +42,8 @@ struct Explanation {
 /// @param open   ids of laws whose every operation is recorded too
 /// @throws LookupError with near misses
 [[nodiscard]] Explanation explanation(const Subject& subject, std::string_view result, std::span<const std::string> open = {});
-/// The same for a resolver at these inputs. A model that is no law is derived through the scenario that asks the same, where
-/// there is one that gives the same number.
+/// The same for a resolver at these inputs: through its law, or through the law that its numbers are computed by once its
+/// inputs are prepared (engine/prepared.hpp). Of any other the inputs, the stated equation and the result are known.
 /// @param inputs a live struct of the resolver
 [[nodiscard]] Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* inputs, std::string_view result,
                                       std::span<const std::string> open = {});

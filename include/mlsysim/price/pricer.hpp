@@ -58,6 +58,7 @@ struct StepPrice {
   Data<T> traffic;     ///< of a device
   Work<T> model_work;  ///< forward and backward passes of the whole model over the whole batch
   T again{1.0};        ///< work that runs over the work that the model needs
+  StageDemands<T> demands;  ///< what the devices hold
 
   /// Collectives and transfers, over the host link too, before overlap.
   [[nodiscard]] Time<T> communication() const {

@@ -151,6 +151,7 @@ struct StepParts {
   StageCost<T> first, last;                    ///< without the transfers between stages
   PassCost<T> sent, sent_back;                 ///< transfers of one model chunk, forward and backward
   std::array<Time<T>, kTraffics> network{};     ///< of one micro-batch, by whom it joins
+  PlaceTotals<T> totals;                        ///< of the forward operators, recomputation regarded
 
   [[nodiscard]] const Time<T>& between(Traffic t) const { return network[static_cast<std::size_t>(t)]; }
 };
@@ -176,7 +177,7 @@ template <class T>
                         costs.stage(Pass::update, first, last, share), full * share, lowered.exchanges};
   };
   return {stage_at(one, alone, one), stage_at(alone, one, last_share), costs.of(Pass::forward, Place::stage),
-          costs.of(Pass::backward, Place::stage), costs.network};
+          costs.of(Pass::backward, Place::stage), costs.network, lowered.totals};
 }
 
 /// What the two ends of a pipeline hold in a step; `totals` are those of the forward operators, recomputation regarded.
@@ -243,6 +244,10 @@ template <class T>
 }
 
 // Of the plain number there is one compiled copy for each instruction set; calls find these first.
+[[nodiscard]] PlaceTotals<> forward_totals(const Structure& structure, const Shape<>& shape, std::span<const ConvLayer> layers,
+                                           const Plan<>& plan, OpList<>& ops);
+[[nodiscard]] PlaceTotals<> training_totals(const Structure& structure, const Shape<>& shape, std::span<const ConvLayer> layers,
+                                            const Plan<>& plan, OpList<>& ops);
 [[nodiscard]] PassParts<> pass_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
                                      const Links<>& links, OpList<>& ops);
 [[nodiscard]] StepParts<> step_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
