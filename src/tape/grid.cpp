@@ -245,15 +245,19 @@ double GridProgram::work_per_point() const {
 
 namespace {
 
+void copy_values(const double* from, std::uint64_t first, std::size_t count, double* to) { std::copy_n(from + first, count, to); }
+void copy_values(const Axis& from, std::uint64_t first, std::size_t count, double* to) { from.copy(first, count, to); }
+
 /// Values of rows [row, row + count) of a reader, `stride` of which share a value, into a slot.
 /// @param values of the source, whose first one is that of its row `begins`
-void spread(const double* values, std::uint64_t begins, std::uint64_t source_rows, std::uint64_t stride, std::uint64_t row, std::size_t count,
+template <class Values>
+void spread(const Values& values, std::uint64_t begins, std::uint64_t source_rows, std::uint64_t stride, std::uint64_t row, std::size_t count,
             double* to) {
   std::uint64_t at = row / stride % source_rows, left = stride - row % stride;
   for (std::size_t p = 0; p < count;) {
     if (stride == 1) {
       const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(source_rows - at, count - p));
-      std::copy_n(values + (at - begins), length, to + p);
+      copy_values(values, at - begins, length, to + p);
       p += length;
       at = 0;
       continue;
@@ -284,7 +288,9 @@ void GridProgram::run_part(std::size_t p, std::uint64_t row, std::size_t rows, d
     if (to == nullptr) continue;
     const Source& s = part.sources[k];
     if (s.part == kAxis) {
-      spread(inputs_[s.which].values.data(), 0, s.rows, s.stride, row, rows, to);
+      const Axis& axis = inputs_[s.which].values;
+      if (axis.listed() != nullptr) spread(axis.listed(), 0, s.rows, s.stride, row, rows, to);
+      else spread(axis, 0, s.rows, s.stride, row, rows, to);
     } else if (const Part& from = parts_[s.part]; from.is_table) {
       spread(from.table.data() + s.which * from.rows, 0, s.rows, s.stride, row, rows, to);
     } else {

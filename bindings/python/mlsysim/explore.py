@@ -488,7 +488,7 @@ def _axes(axes):
     for names, values in dict(axes).items():
         several = isinstance(names, tuple)
         names = names if several else (names,)
-        if not isinstance(values, str):
+        if not isinstance(values, (str, range)) or (several and isinstance(values, range)):
             values = [tuple(v) if several else (v,) for v in values]
         out.append((names, values))
     return out
