@@ -8,16 +8,6 @@
 namespace mlsysim::detail {
 namespace {
 
-/// 1 where a beats b in every objective or equals it with a lower index.
-bool beats(std::span<const double> a, std::uint64_t ia, std::span<const double> b, std::uint64_t ib) {
-  bool less = false;
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    if (a[k] > b[k]) return false;
-    less = less || a[k] < b[k];
-  }
-  return less || ia < ib;
-}
-
 /// JSON has no infinity.
 nlohmann::ordered_json number(double x) { return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr); }
 double number(const nlohmann::ordered_json& j) { return j.is_null() ? HUGE_VAL : j.get<double>(); }
@@ -29,54 +19,6 @@ void TopK::add(double value, std::uint64_t index) {
   if (entries_.size() == k_ && !(e < entries_.back())) return;
   entries_.insert(std::lower_bound(entries_.begin(), entries_.end(), e), e);
   if (entries_.size() > k_) entries_.pop_back();
-}
-
-void Front::add(std::span<const double> values, std::uint64_t index) {
-  const std::size_t d = values.size();
-  const auto numbers = [&](std::size_t i) { return numbers_.data() + i * d; };
-  const auto beaten_by = [&](std::size_t i) {
-    const double* const e = numbers(i);
-    bool no_larger = true;
-    for (std::size_t k = 0; k < d; ++k) no_larger &= e[k] <= values[k];
-    return no_larger && beats(entries_[i].values, entries_[i].index, values, index);
-  };
-  // Only points that are no larger in the first objective can beat this one, and only later ones can be beaten.
-  const auto at = static_cast<std::size_t>(
-      std::upper_bound(entries_.begin(), entries_.end(), values[0], [](double x, const Entry& e) { return x < e.values[0]; }) -
-      entries_.begin());
-  if (d == 2 && at > 0) {
-    if (beaten_by(at - 1)) return;  // the neighbour before has the smallest second one
-  } else {
-    if (last_ < at && beaten_by(last_)) return;  // who beat the point before often beats its neighbour
-    for (std::size_t i = 0; i < at; ++i)
-      if (beaten_by(i)) {
-        last_ = i;
-        return;
-      }
-  }
-  const auto from = static_cast<std::size_t>(
-      std::lower_bound(entries_.begin(), entries_.end(), values[0], [](const Entry& e, double x) { return e.values[0] < x; }) -
-      entries_.begin());
-  const auto beaten = [&](std::size_t i) {
-    const double* const e = numbers(i);
-    bool no_smaller = true;
-    for (std::size_t k = 0; k < d; ++k) no_smaller &= values[k] <= e[k];
-    return no_smaller && beats(values, index, entries_[i].values, entries_[i].index);
-  };
-  std::size_t kept = from, place = from;
-  for (std::size_t i = from; i < entries_.size(); ++i) {
-    if (beaten(i)) continue;
-    if (kept != i) {
-      entries_[kept] = std::move(entries_[i]);
-      std::copy_n(numbers(i), d, numbers(kept));
-    }
-    ++kept;
-    if (entries_[kept - 1].values[0] <= values[0]) place = kept;
-  }
-  entries_.resize(kept);
-  numbers_.resize(kept * d);
-  entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place), Entry{{values.begin(), values.end()}, index});
-  numbers_.insert(numbers_.begin() + static_cast<std::ptrdiff_t>(place * d), values.begin(), values.end());
 }
 
 Reduction::Reduction(const Question& question, std::size_t constraints)
@@ -205,7 +147,11 @@ Reduction Reduction::from_json(const nlohmann::ordered_json& j, const Question& 
     r.misses[c] = {m.at(0), m.at(1), number(m.at(2)), m.at(3), m.at(4)};
   }
   for (const auto& e : j.at("top")) r.top.add(e.at(0), e.at(1));
-  for (const auto& e : j.at("front")) r.front.add(e.at(0).get<std::vector<double>>(), e.at(1));
+  std::vector<double> values(question.objectives.size());
+  for (const auto& e : j.at("front")) {
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = e.at(0).at(k);
+    r.front.add(values, e.at(1));
+  }
   for (const auto& b : j.at("bins")) r.bins[b.at(0)] = b.at(1);
   return r;
 }

@@ -3,6 +3,8 @@
 
 #include "point_kernel.hpp"
 
+#include <mlsysim/resolve/non_dominated.hpp>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
@@ -26,22 +28,6 @@ class TopK {
  private:
   std::size_t k_;
   std::vector<Entry> entries_;
-};
-
-/// Points that no other point beats in every objective; of equal ones the lower index stays.
-class Front {
- public:
-  struct Entry {
-    std::vector<double> values;
-    std::uint64_t index = 0;
-  };
-  void add(std::span<const double> values, std::uint64_t index);
-  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }  // ascending in the first objective
-
- private:
-  std::vector<Entry> entries_;
-  std::vector<double> numbers_;  // values of all entries in one row: scans do not jump
-  std::size_t last_ = 0;         // entry that beat the last point which was refused
 };
 
 class Reduction {
@@ -68,7 +54,7 @@ class Reduction {
   std::map<std::string, double> skip_reasons;
   std::vector<Miss> misses;
   TopK top;
-  Front front;
+  NonDominated front;
   std::map<int, double> bins;
   double zero_or_less = 0;
 
