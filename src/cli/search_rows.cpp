@@ -3,7 +3,7 @@
 #include "file_fault.hpp"
 #include "search_files.hpp"
 
-#include <mlsysim/explore/expression.hpp>
+#include <mlsysim/resolve/expression.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/format.hpp>
 
