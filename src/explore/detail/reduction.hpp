@@ -4,6 +4,7 @@
 #include "point_kernel.hpp"
 
 #include <mlsysim/resolve/non_dominated.hpp>
+#include <mlsysim/resolve/points.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -15,21 +16,7 @@
 
 namespace mlsysim::detail {
 
-/// The k smallest values; of equal ones the lower index wins.
-class TopK {
- public:
-  using Entry = std::pair<double, std::uint64_t>;
-  explicit TopK(std::size_t k = 1) : k_(k) {}
-  /// No point with a larger value can enter.
-  [[nodiscard]] double threshold() const { return entries_.size() < k_ ? HUGE_VAL : entries_.back().first; }
-  void add(double value, std::uint64_t index);
-  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }  // ascending
-
- private:
-  std::size_t k_;
-  std::vector<Entry> entries_;
-};
-
+/// Those of one question over part of a space.
 class Reduction {
  public:
   Reduction() = default;
@@ -45,14 +32,10 @@ class Reduction {
   [[nodiscard]] nlohmann::ordered_json to_json() const;
   static Reduction from_json(const nlohmann::ordered_json& json, const Question& question, std::size_t constraints);
 
-  struct Miss {
-    double violated = 0, alone = 0;
-    double excess = HUGE_VAL, left = 0;
-    std::uint64_t index = 0;
-  };
-  double evaluated = 0, feasible = 0, infeasible = 0, not_finite = 0, skipped = 0;
-  std::map<std::string, double> skip_reasons;
-  std::vector<Miss> misses;
+  /// Points that have numbers.
+  double evaluated = 0;
+  PointCounts counts;
+  std::vector<NearMiss> misses;  ///< by constraint
   TopK top;
   NonDominated front;
   std::map<int, double> bins;
