@@ -191,7 +191,7 @@ Axis range_of(const Asked& a, const std::string& name, py::handle range) {
   const py::object start = range.attr("start");
   const DynamicValue first = axis_value(a, name, start);  // refuses a bare number where a unit is needed
   if (!std::holds_alternative<double>(first.value))
-    throw InputError({.id = "mlsysim.python.189", .message = fmt::format("a range cannot be the values of '{}'", name), .key = name,
+    throw InputError({.id = "mlsysim.python.181", .message = fmt::format("a range cannot be the values of '{}'", name), .key = name,
                       .found = py::repr(range).cast<std::string>(), .expected = first.text() + " and its like, in a list"});
   return Axis::steps(std::get<double>(first.value), range.attr("step").cast<double>(), count, first.exps);
 }

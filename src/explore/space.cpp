@@ -130,7 +130,7 @@ class ResolverProblem final : public Problem {
     for (const auto& [name, value] : structural) {
       const FieldInfo* field = find_field(resolver_->inputs(), name);
       if (field == nullptr)
-        throw LookupError({.id = "mlsysim.explore.040", .message = fmt::format("{} has no input '{}'", resolver_->info().name, name),
+        throw LookupError({.id = "mlsysim.explore.063", .message = fmt::format("{} has no input '{}'", resolver_->info().name, name),
                            .key = name, .expected = "an input of the resolver"});
       write_checked(*field, own.data(), value);
     }
