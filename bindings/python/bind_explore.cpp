@@ -171,7 +171,19 @@ DynamicValue axis_value(const AskedSubject& a, const std::string& name, py::hand
   return to_dynamic(value);
 }
 
-/// [(names, rows or text)]: a text is an axis as on the command line, without its name.
+/// The numbers of a Python range, which stays a range.
+Axis range_of(const AskedSubject& a, const std::string& name, py::handle range) {
+  const auto count = py::len(range);
+  if (count == 0) return Axis();
+  const py::object start = range.attr("start");
+  const DynamicValue first = axis_value(a, name, start);  // refuses a bare number where a unit is needed
+  if (!std::holds_alternative<double>(first.value))
+    throw InputError({.id = "mlsysim.python.181", .message = fmt::format("a range cannot be the values of '{}'", name), .key = name,
+                      .found = py::repr(range).cast<std::string>(), .expected = first.text() + " and its like, in a list"});
+  return Axis::steps(std::get<double>(first.value), range.attr("step").cast<double>(), count, first.exps);
+}
+
+/// [(names, rows, a range or a text)]: a text is an axis as on the command line, without its name.
 Space space_of(const AskedSubject& a, const py::list& axes) {
   std::vector<SpaceAxis> out;
   for (const auto& item : axes) {
@@ -192,6 +204,11 @@ Space space_of(const AskedSubject& a, const py::list& axes) {
       out.push_back(parse_axis(text + "=" + values, read));
       continue;
     }
+    if (py::isinstance(pair[1], py::module_::import("builtins").attr("range"))) {
+      axis.add(range_of(a, axis.names.at(0), pair[1]));
+      out.push_back(std::move(axis));
+      continue;
+    }
     for (const auto& row : pair[1].cast<py::list>()) {
       const auto parts = row.cast<py::tuple>();
       if (parts.size() != axis.names.size())
@@ -199,9 +216,13 @@ Space space_of(const AskedSubject& a, const py::list& axes) {
                           .found = std::to_string(parts.size()), .expected = std::to_string(axis.names.size())});
       std::vector<DynamicValue> values;
       for (std::size_t k = 0; k < parts.size(); ++k) values.push_back(axis_value(a, axis.names[k], parts[k]));
-      axis.rows.push_back(std::move(values));
+      if (values.size() == 1) axis.add(std::move(values[0]));
+      else axis.rows.push_back(std::move(values));
       const py::object first = parts[0];
-      axis.labels.push_back(object_in(first).object != nullptr ? py::str(first.attr("name")).cast<std::string>() : axis.label(axis.rows.size() - 1));
+      const bool named = object_in(first).object != nullptr;
+      if (!named && axis.labels.empty()) continue;
+      while (axis.labels.size() + 1 < axis.size()) axis.labels.push_back(axis.label(axis.labels.size()));
+      axis.labels.push_back(named ? py::str(first.attr("name")).cast<std::string>() : axis.label(axis.size() - 1));
     }
     out.push_back(std::move(axis));
   }
@@ -238,7 +259,7 @@ py::dict axes_at(const AskedSubject& a, const Space& space, const FoundPoint& po
     for (std::size_t i = 0; i < axis.names.size(); ++i) {
       const FieldInfo* field = find_field(a.fields, axis.names[i]);
       if (field == nullptr) field = find_field(space.sample().entry.inputs, axis.names[i]);
-      const auto& value = axis.rows[rows[k]][i];
+      const DynamicValue value = axis.value(rows[k], i);
       out[py::str(axis.names[i])] = field != nullptr ? to_python(*field, value) : to_python(value);
     }
   }
@@ -328,7 +349,10 @@ py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vect
     py::list labels;
     for (std::size_t r = 0; r < axis.size(); ++r) {
       py::list values;
-      for (const auto& v : axis.rows[r]) values.append(std::holds_alternative<ObjectRef>(v.value) ? py::object(py::str(axis.label(r))) : to_python(v));
+      for (std::size_t i = 0; i < axis.names.size(); ++i) {
+        const DynamicValue v = axis.value(r, i);
+        values.append(std::holds_alternative<ObjectRef>(v.value) ? py::object(py::str(axis.label(r))) : to_python(v));
+      }
       labels.append(py::tuple(values));
     }
     axis_rows.append(py::make_tuple(axis.names, labels, stride));

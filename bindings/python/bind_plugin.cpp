@@ -178,7 +178,7 @@ py::dict support(const std::string& backend, const py::object& workload, const p
   const auto& device = spec_in<HardwareNode>(hardware, "device");
   const auto mode = choice_of<host::SupportMode>(mode_name);
   if (!mode)
-    throw InputError({.id = "mlsysim.python.194", .message = "there is no such mode", .key = "mode", .found = fmt::format("'{}'", mode_name), .expected = "conservative or aggressive"});
+    throw InputError({.id = "mlsysim.python.197", .message = "there is no such mode", .key = "mode", .found = fmt::format("'{}'", mode_name), .expected = "conservative or aggressive"});
   host::SupportAnswer answer;
   {
     const py::gil_scoped_release free;
@@ -246,7 +246,7 @@ void bind_plugin(py::module_& m) {
   m.def("_plugin_export", [](const std::string& exporter, const py::object& entry) {
     const auto object = object_in(entry);
     if (object.object == nullptr)
-      throw InputError({.id = "mlsysim.python.194", .message = "this is no entry", .key = "entry", .found = std::string(py::str(py::repr(entry))),
+      throw InputError({.id = "mlsysim.python.198", .message = "this is no entry", .key = "entry", .found = std::string(py::str(py::repr(entry))),
                         .expected = "a spec, such as mlsysim.Hardware.H100"});
     const py::gil_scoped_release free;
     return the_host().export_text(exporter, object);

@@ -203,7 +203,7 @@ py::tuple unit_factor(const std::string& text) {
 
 std::string unit_text(py::handle unit) {
   if (PyUnicode_Check(unit.ptr()) != 0) return unit.cast<std::string>();
-  throw InputError({.id = "mlsysim.python.017",
+  throw InputError({.id = "mlsysim.python.022",
                     .message = "a unit is a text",
                     .found = std::string(py::repr(unit)),
                     .expected = "e.g. \"GB/s\"; that of a quantity q is q.units"});

@@ -111,7 +111,7 @@ ContinuousBatchingModel::Result ContinuousBatchingModel::solve(const Inputs& in,
   detail::require_tokens(*in.workload, "workload");
   const double mean = in.mean_request_tokens.value_or(in.max_seq_len);
   if (mean > in.max_seq_len)
-    throw DomainError({.id = "mlsysim.catalogue.031",
+    throw DomainError({.id = "mlsysim.catalogue.044",
                        .message = "the mean request is longer than the longest one",
                        .key = "mean_request_tokens",
                        .found = fmt::format("{:g} tokens", mean),

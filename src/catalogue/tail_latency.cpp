@@ -42,7 +42,7 @@ OrchestrationModel::Result OrchestrationModel::solve(const Inputs& asked, Notes&
   const Pricing& pricing = pricing_named(asked.fidelity);
   const double devices = asked.fleet->total_accelerators();
   if (asked.accelerators_per_job.value_or(devices) > devices)
-    throw DomainError({.id = "mlsysim.catalogue.030",
+    throw DomainError({.id = "mlsysim.catalogue.043",
                        .message = fmt::format("a job is wider than the fleet '{}'", asked.fleet->name),
                        .key = "accelerators_per_job",
                        .found = fmt::format("{:g}", *asked.accelerators_per_job),

@@ -13,7 +13,7 @@ namespace mlsysim::cli {
 Answer compare_measured(const CompareMeasuredRequest& request, const RenderOptions& options) {
   const bool definition = request.against.ends_with(".yaml");
   if (definition != request.measurand.empty())
-    throw InputError({.id = "mlsysim.cli.081",
+    throw InputError({.id = "mlsysim.cli.096",
                       .message = definition ? "the definition of a table states its measurand itself" : "a CSV file does not say what it measures",
                       .key = "--measurand", .found = definition ? fmt::format("--measurand {}", request.measurand) : "no --measurand",
                       .expected = definition ? "--against alone" : "--measurand with matrix_product, token_time, ...",

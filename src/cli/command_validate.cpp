@@ -52,7 +52,7 @@ bool stand_in(Constants& constants, const std::string& named, const std::string&
 Constants constants_with(const ValidateRequest& request) {
   Constants out(conventions_of(zoo()));
   if (!request.with.empty() && (request.write_record || !request.page.empty()))
-    throw InputError({.id = "mlsysim.cli.084", .message = "the record and the page are those of the zoo", .key = "--with",
+    throw InputError({.id = "mlsysim.cli.099", .message = "the record and the page are those of the zoo", .key = "--with",
                       .found = "--with beside --write-record or --page", .expected = "one of them", .hint = "leave out --with"});
   for (const auto& pair : request.with) {
     const auto equals = pair.find('=');
@@ -60,7 +60,7 @@ Constants constants_with(const ValidateRequest& request) {
     if (stand_in<HardwareNode>(out, named, instead) || stand_in<ServingEngine>(out, named, instead)) continue;
     const bool engine = zoo().find<ServingEngine>(named) != nullptr, device = zoo().find<HardwareNode>(named) != nullptr;
     const auto names = engine ? zoo().names<ServingEngine>() : zoo().names<HardwareNode>();
-    throw LookupError({.id = "mlsysim.cli.082",
+    throw LookupError({.id = "mlsysim.cli.097",
                        .message = device || engine ? fmt::format("the zoo has no {} '{}'", engine ? "engine" : "device", instead)
                                                    : fmt::format("the zoo has no device or engine '{}'", named),
                        .key = "--with", .found = fmt::format("'{}'", pair), .expected = "NAME=OTHER, two devices or two engines of the zoo",
@@ -80,7 +80,7 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
   const bool shown = !request.check || !request.page.empty() || !request.html.empty();
   for (const auto& table : tables) results.push_back(validate(table, zoo(), shown ? Depth::everything : Depth::ours, &constants, request.worst));
   if (const auto names = constants.never_asked_for(); !names.empty())
-    throw InputError({.id = "mlsysim.cli.083", .message = fmt::format("no row of these tables names '{}'", fmt::join(names, "', '")), .key = "--with",
+    throw InputError({.id = "mlsysim.cli.098", .message = fmt::format("no row of these tables names '{}'", fmt::join(names, "', '")), .key = "--with",
                       .found = fmt::format("{} tables without it", tables.size()), .expected = "--with of a device or engine that a row names",
                       .hint = "mlsysim validate TABLE shows its rows; leave out --with, or name other tables"});
   if (!request.html.empty()) write_file(request.html, render_html(results));
@@ -102,7 +102,7 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
     const auto known = table_names(request.folder);
     std::erase_if(all, [&](const auto& entry) { return !std::binary_search(known.begin(), known.end(), entry.first); });
     if (record.empty())
-      throw InputError({.id = "mlsysim.cli.061", .message = "the record of the shipped tables is written by naming its file",
+      throw InputError({.id = "mlsysim.cli.095", .message = "the record of the shipped tables is written by naming its file",
                         .key = "--record", .found = "no file", .expected = "--record zoo/validation/record.yaml",
                         .hint = "the copy beside the program is replaced by the next build"});
     write_file(record, to_yaml(all));

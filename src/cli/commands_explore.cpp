@@ -26,7 +26,7 @@ NamedResolver resolver_of(const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const auto equals = words[i].find('=');
     if (equals == std::string::npos)
-      throw InputError({.id = "mlsysim.cli.060",
+      throw InputError({.id = "mlsysim.cli.066",
                         .message = fmt::format("an input of {} has no value", words[0]),
                         .found = fmt::format("'{}'", words[i]),
                         .expected = "key=value",
@@ -120,7 +120,7 @@ Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, cons
   }
   if (!named) {
     if (asked.latex)
-      throw InputError({.id = "mlsysim.cli.078", .message = "a list of what can be explained has no LaTeX", .found = "no RESULT", .expected = "the name of a number",
+      throw InputError({.id = "mlsysim.cli.069", .message = "a list of what can be explained has no LaTeX", .found = "no RESULT", .expected = "the name of a number",
                         .hint = "e.g. mlsysim explain Llama3_70B H100 itl -o latex"});
     Table t{.schema = "mlsysim/table@1", .title = "what can be explained", .columns = {{"metric"}}};
     for (auto& name : names) t.rows.push_back({std::move(name)});

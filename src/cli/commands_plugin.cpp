@@ -111,7 +111,7 @@ const plugin::PluginRecord& record_of(const std::vector<plugin::PluginRecord>& a
     if (r.name == name) return r;
   std::vector<std::string> names;
   for (const auto& r : all) names.push_back(r.name);
-  throw LookupError({.id = "mlsysim.cli.060", .message = fmt::format("there is no plugin '{}'", name), .key = name, .found = fmt::format("'{}'", name),
+  throw LookupError({.id = "mlsysim.cli.090", .message = fmt::format("there is no plugin '{}'", name), .key = name, .found = fmt::format("'{}'", name),
                      .expected = "a name of mlsysim plugin list", .hint = did_you_mean(name, names)});
 }
 
@@ -169,7 +169,7 @@ Answer load_plugins() {
     if (r.state == plugin::PluginState::initialised && !r.note.empty()) out.diagnostics += fmt::format("mlsysim: warning: plugin '{}': {}\n", r.name, r.note);
   for (const auto& r : report.failed) {
     if (r.source == "named" || asked_for(r.name))
-      throw PluginError({.id = "mlsysim.cli.061", .message = fmt::format("the plugin '{}' cannot be used", r.name), .key = r.name,
+      throw PluginError({.id = "mlsysim.cli.091", .message = fmt::format("the plugin '{}' cannot be used", r.name), .key = r.name,
                          .found = r.failure->message, .expected = "a plugin that loads", .hint = r.failure->hint});
     out.diagnostics += fmt::format("mlsysim: warning: plugin '{}' is left out: {}\n", r.name, why(r));
   }
@@ -299,7 +299,7 @@ Answer plugin_check(const std::vector<std::string>& words) {
   for (auto& w : all) argv.push_back(w.data());
   argv.push_back(nullptr);
   ::execv(argv[0], argv.data());
-  throw PluginError({.id = "mlsysim.cli.062", .message = "the conformance kit cannot be started", .key = beside.string(), .found = "no such program",
+  throw PluginError({.id = "mlsysim.cli.092", .message = "the conformance kit cannot be started", .key = beside.string(), .found = "no such program",
                      .expected = "mlsysim-plugin-check beside mlsysim", .hint = "install the whole package"});
 }
 

@@ -102,7 +102,7 @@ void request_from(const Json& j, ScenarioRequest& r, SearchRequest& s) {
 /// Every row in the answer, for small sweeps without an objective.
 Answer row_table(const Space& space, const Question& question, const RenderOptions& options) {
   if (space.size() > kMostRows)
-    throw InputError({.id = "mlsysim.cli.073", .message = "a sweep without an objective lists every point", .found = fmt::format("{} points", space.size()),
+    throw InputError({.id = "mlsysim.cli.076", .message = "a sweep without an objective lists every point", .found = fmt::format("{} points", space.size()),
                       .expected = fmt::format("at most {}", kMostRows), .hint = "add --minimize or --maximize, or write them with --rows FILE"});
   Table t{.schema = "mlsysim/sweep@2", .title = space.problem().title(), .columns = {{"index"}}};
   for (const auto& a : space.axes()) t.columns.push_back({a.title()});

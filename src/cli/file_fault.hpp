@@ -12,7 +12,7 @@ namespace mlsysim::cli {
 
 /// @throws InputError always, with what errno says
 [[noreturn]] inline void file_fault(const std::string& path, std::string message, std::string hint) {
-  throw InputError({.id = "mlsysim.cli.070", .message = std::move(message), .key = path, .found = fmt::format("'{}': {}", path, std::strerror(errno)),
+  throw InputError({.id = "mlsysim.cli.067", .message = std::move(message), .key = path, .found = fmt::format("'{}': {}", path, std::strerror(errno)),
                     .hint = std::move(hint)});
 }
 

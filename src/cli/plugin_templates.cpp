@@ -205,14 +205,14 @@ Answer plugin_new(const std::string& name, const std::string& language, const st
   const bool usable = !name.empty() && name.size() <= 64 && letter(name[0]) && name != "mlsysim" &&
                       std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-'; });
   if (!usable)
-    throw InputError({.id = "mlsysim.cli.063", .message = "a plugin cannot have this name", .key = "NAME", .found = fmt::format("'{}'", name),
+    throw InputError({.id = "mlsysim.cli.093", .message = "a plugin cannot have this name", .key = "NAME", .found = fmt::format("'{}'", name),
                       .expected = "letters, digits, '_' and '-', first a letter", .hint = "e.g. my_power"});
   std::string space = name;
   std::replace(space.begin(), space.end(), '-', '_');
   const fs::path top = folder.empty() ? fs::path(name) : fs::path(folder);
   std::error_code failed;
   if (fs::exists(top, failed) && !fs::is_empty(top, failed))
-    throw InputError({.id = "mlsysim.cli.064", .message = "the folder is not empty", .key = "--folder", .found = fmt::format("'{}'", top.generic_string()),
+    throw InputError({.id = "mlsysim.cli.094", .message = "the folder is not empty", .key = "--folder", .found = fmt::format("'{}'", top.generic_string()),
                       .expected = "a folder that does not exist yet", .hint = "choose another with --folder"});
   std::vector<TemplateFile> files;
   const std::string ext = language;

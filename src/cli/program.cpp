@@ -126,7 +126,7 @@ Answer Program::execute() {
   const CLI::App* command = innermost();
   explain_.latex = format_ == "latex";
   if (explain_.latex && command->get_name() != "explain")
-    throw InputError({.id = "mlsysim.cli.079", .message = "this command writes no LaTeX", .found = fmt::format("{} -o latex", command->get_name()),
+    throw InputError({.id = "mlsysim.cli.087", .message = "this command writes no LaTeX", .found = fmt::format("{} -o latex", command->get_name()),
                       .expected = "text, json, markdown or csv", .hint = "mlsysim explain writes derivations as LaTeX"});
   if (!explain_.latex) render_.format = *choice_of<OutputFormat>(format_);
   render_.verbosity = verbose_ ? Verbosity::verbose : Verbosity::brief;

@@ -76,7 +76,7 @@ void Program::explore_commands() {
 Answer Program::compare() {
   if (!scenario_.targets.empty()) return compare_question(scenario_, compare_, render_);
   if (compare_.against.size() != 1)
-    throw InputError({.id = "mlsysim.cli.070",
+    throw InputError({.id = "mlsysim.cli.068",
                       .message = "there is nothing to compare",
                       .key = "compare",
                       .found = fmt::format("no words, and {} times --against", compare_.against.size()),

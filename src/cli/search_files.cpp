@@ -88,11 +88,11 @@ bool goes_on_from_state(const SearchRequest& asked) {
   std::error_code none;
   const auto folder = fs::path(asked.state).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, none))
-    throw InputError({.id = "mlsysim.cli.079", .message = "a state needs a folder that is there", .key = "--state", .found = fmt::format("'{}'", asked.state),
+    throw InputError({.id = "mlsysim.cli.085", .message = "a state needs a folder that is there", .key = "--state", .found = fmt::format("'{}'", asked.state),
                       .expected = fmt::format("a folder '{}'", folder.string()), .hint = "make the folder, or choose another"});
   const bool exists = fs::exists(asked.state, none);
   if (exists && !asked.resume && !asked.overwrite)
-    throw InputError({.id = "mlsysim.cli.071", .message = "the file exists", .key = "--state", .found = fmt::format("'{}'", asked.state),
+    throw InputError({.id = "mlsysim.cli.075", .message = "the file exists", .key = "--state", .found = fmt::format("'{}'", asked.state),
                       .expected = "a new file", .hint = "add --resume to go on, or --overwrite"});
   return exists && asked.resume;
 }

@@ -3,7 +3,7 @@
 #include "file_fault.hpp"
 #include "search_files.hpp"
 
-#include <mlsysim/explore/expression.hpp>
+#include <mlsysim/resolve/expression.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -63,7 +63,7 @@ class RowWriter {
       : space_(space), question_(question), request_(request), path_(asked.rows), state_(asked.state), format_(format_of(asked.rows)) {
     const bool resumes = goes_on_from_state(asked);
     if (!state_.empty() && irregular(path_))
-      throw InputError({.id = "mlsysim.cli.079", .message = "rows that can be gone on with need a file", .key = "--rows", .found = fmt::format("'{}', a device or pipe", path_),
+      throw InputError({.id = "mlsysim.cli.086", .message = "rows that can be gone on with need a file", .key = "--rows", .found = fmt::format("'{}', a device or pipe", path_),
                         .expected = "a regular file, or a name that is free", .hint = "choose another name, or leave out --state"});
     shard_ = shard_of(asked.shard);
     range_ = shard_range(space.size(), shard_.k, shard_.n);
@@ -123,7 +123,7 @@ class RowWriter {
   void begin(bool overwrite) {
     std::error_code none;
     if (!overwrite && fs::exists(path_, none))
-      throw InputError({.id = "mlsysim.cli.071", .message = "the file exists", .key = "--rows", .found = fmt::format("'{}'", path_),
+      throw InputError({.id = "mlsysim.cli.075", .message = "the file exists", .key = "--rows", .found = fmt::format("'{}'", path_),
                         .expected = "a new file", .hint = "choose another name, or add --overwrite"});
     open("wb");
     if (format_ == RowFormat::lines) return;

@@ -297,7 +297,7 @@ std::vector<std::string> metrics_of(Mode mode) {
 void require_metric(Mode mode, std::string_view metric) {
   const auto names = metrics_of(mode);
   if (std::find(names.begin(), names.end(), metric) != names.end()) return;
-  throw LookupError({.id = "mlsysim.engine.020",
+  throw LookupError({.id = "mlsysim.engine.026",
                      .message = fmt::format("'{}' has no table of terms in mode {}", metric, name_of(mode)),
                      .key = std::string(metric),
                      .expected = fmt::format("one of {}", fmt::join(names, ", ")),

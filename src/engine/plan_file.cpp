@@ -37,7 +37,7 @@ class Reader {
   PlanFile read() {
     const YamlValue& root = doc_.root();
     if (root.kind != YamlValue::Kind::map) {
-      fault(root, "040", {.message = "a plan is a map", .found = root.describe(), .expected = "version, name, workload and hardware",
+      fault(root, "mlsysim.engine.040", {.message = "a plan is a map", .found = root.describe(), .expected = "version, name, workload and hardware",
                           .hint = "mlsysim schema plan shows the form"});
       raise();
     }
@@ -53,8 +53,8 @@ class Reader {
   }
 
  private:
-  void fault(const YamlValue& at, std::string_view number, ErrorFacts facts) {
-    facts.id = fmt::format("mlsysim.engine.{}", number);
+  void fault(const YamlValue& at, std::string_view id, ErrorFacts facts) {
+    facts.id = id;
     problems_.push_back(doc_.placed(std::move(facts), at));
   }
 
@@ -72,14 +72,14 @@ class Reader {
     if (map.kind != YamlValue::Kind::map) return false;  // reported where it was read
     if (map.find(key) != nullptr) return true;
     const auto path = section.empty() ? std::string(key) : fmt::format("{}.{}", section, key);
-    fault(map, "041", {.message = fmt::format("'{}' is missing", path), .key = path, .found = fmt::format("no key '{}'", key),
+    fault(map, "mlsysim.engine.041", {.message = fmt::format("'{}' is missing", path), .key = path, .found = fmt::format("no key '{}'", key),
                        .expected = fmt::format("a line such as '{}'", example), .hint = "add it"});
     return false;
   }
 
   bool text(const YamlValue& value, const std::string& path) {
     if (value.kind == YamlValue::Kind::scalar && !value.text.empty()) return true;
-    fault(value, "042", {.message = fmt::format("'{}' has the wrong form", path), .key = path, .found = value.describe(),
+    fault(value, "mlsysim.engine.042", {.message = fmt::format("'{}' has the wrong form", path), .key = path, .found = value.describe(),
                          .expected = "one value", .hint = fmt::format("write '{}: ...' with a value", path)});
     return false;
   }
@@ -89,14 +89,14 @@ class Reader {
       if (!text(value, "version")) return;
       out_.version = value.text;
       if (value.text != "1" && value.text != "1.0")
-        fault(value, "043", {.message = "this version of plan files is not known", .key = "version",
+        fault(value, "mlsysim.engine.043", {.message = "this version of plan files is not known", .key = "version",
                              .found = fmt::format("'{}'", value.text), .expected = "\"1\" or \"1.0\"",
                              .hint = "use a newer mlsysim, or rewrite the plan"});
       return;
     }
     if (std::find(kSections.begin(), kSections.end(), key.text) != kSections.end()) {
       if (value.kind != YamlValue::Kind::map)
-        fault(value, "044", {.message = fmt::format("'{}' has the wrong form", key.text), .key = key.text,
+        fault(value, "mlsysim.engine.044", {.message = fmt::format("'{}' has the wrong form", key.text), .key = key.text,
                              .found = value.describe(), .expected = "a map", .hint = fmt::format("write '{}:' and indented keys below", key.text)});
       else
         for (const auto& [k, v] : value.pairs) in_section(key.text, k, v);
@@ -108,7 +108,7 @@ class Reader {
   void in_section(const std::string& section, const YamlValue& key, const YamlValue& value) {
     const auto path = section.empty() ? key.text : fmt::format("{}.{}", section, key.text);
     if (path == "hardware.nodes") {
-      fault(key, "045", {.message = "'hardware.nodes' was replaced, because it did not say what it counts", .key = path,
+      fault(key, "mlsysim.engine.045", {.message = "'hardware.nodes' was replaced, because it did not say what it counts", .key = path,
                          .found = "'nodes'", .expected = "accelerators (all devices), or node_count with accelerators_per_node",
                          .hint = fmt::format("write 'accelerators: {}' if all devices were meant", value.text)});
       return;
@@ -155,13 +155,13 @@ class Reader {
         if (std::find(here.begin(), here.end(), s) == here.end()) here.emplace_back(s);
     auto hint = did_you_mean(key.text, here);
     if (!other.empty()) hint = fmt::format("this key belongs to {}", other);
-    fault(key, "046", {.message = fmt::format("unknown key '{}'", path), .key = path, .found = fmt::format("'{}'", key.text),
+    fault(key, "mlsysim.engine.046", {.message = fmt::format("unknown key '{}'", path), .key = path, .found = fmt::format("'{}'", key.text),
                        .expected = fmt::format("one of {}", fmt::join(here, ", ")), .hint = std::move(hint)});
   }
 
   void assertions(const YamlValue& list) {
     if (list.kind != YamlValue::Kind::sequence) {
-      fault(list, "047", {.message = "'constraints.assert' has the wrong form", .key = "constraints.assert",
+      fault(list, "mlsysim.engine.047", {.message = "'constraints.assert' has the wrong form", .key = "constraints.assert",
                           .found = list.describe(), .expected = "a list", .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
       return;
     }
@@ -169,7 +169,7 @@ class Reader {
       PlanAssertion a;
       a.where = item.where;
       if (item.kind != YamlValue::Kind::map) {
-        fault(item, "047", {.message = "an assertion has the wrong form", .key = "constraints.assert", .found = item.describe(),
+        fault(item, "mlsysim.engine.052", {.message = "an assertion has the wrong form", .key = "constraints.assert", .found = item.describe(),
                             .expected = "a map", .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
         continue;
       }
@@ -177,7 +177,7 @@ class Reader {
         static const std::vector<std::string> names{"metric", "min", "max"};
         auto* slot = key.text == "metric" ? &a.metric : key.text == "min" ? &a.min_text : key.text == "max" ? &a.max_text : nullptr;
         if (slot == nullptr)
-          fault(key, "046", {.message = fmt::format("unknown key '{}' of an assertion", key.text), .key = key.text,
+          fault(key, "mlsysim.engine.051", {.message = fmt::format("unknown key '{}' of an assertion", key.text), .key = key.text,
                              .found = fmt::format("'{}'", key.text), .expected = "metric, min and max",
                              .hint = did_you_mean(key.text, names)});
         else if (text(value, "constraints.assert." + key.text)) {
@@ -186,7 +186,7 @@ class Reader {
         }
       }
       if (a.metric.empty() || (a.min_text.empty() && a.max_text.empty()))
-        fault(item, "048", {.message = "an assertion is not complete", .key = "constraints.assert",
+        fault(item, "mlsysim.engine.048", {.message = "an assertion is not complete", .key = "constraints.assert",
                             .found = a.metric.empty() ? "no metric" : fmt::format("'{}' without a bound", a.metric),
                             .expected = "metric and at least one of min and max", .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
       out_.assertions.push_back(std::move(a));

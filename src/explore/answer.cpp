@@ -87,11 +87,11 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
   out.total = static_cast<double>(r.range.last - r.range.first);
   out.evaluated = red.evaluated;
   out.covered = static_cast<double>(r.next - r.range.first);
-  out.feasible = red.feasible;
-  out.infeasible = red.infeasible;
-  out.not_finite = red.not_finite;
-  out.skipped = red.skipped;
-  out.skip_reasons.assign(red.skip_reasons.begin(), red.skip_reasons.end());
+  out.feasible = red.counts.feasible;
+  out.infeasible = red.counts.infeasible;
+  out.not_finite = red.counts.not_finite;
+  out.skipped = red.counts.skipped;
+  for (const auto& reason : red.counts.skip_reasons) out.skip_reasons.emplace_back(reason.reason, reason.points);
   std::stable_sort(out.skip_reasons.begin(), out.skip_reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   Reader read(space, question), nearest(space, question);
   for (std::size_t c = 0; c < compiled.constraints.size(); ++c) {

@@ -44,13 +44,6 @@ double number_of(std::string_view text, std::string_view whole) {
 
 const double* base_of(const DynamicValue& v) { return std::get_if<double>(&v.value); }
 
-std::vector<std::vector<DynamicValue>> rows_of(const std::vector<double>& base, const Exponents& exps) {
-  std::vector<std::vector<DynamicValue>> rows;
-  rows.reserve(base.size());
-  for (const double x : base) rows.push_back({DynamicValue(Value(x), exps)});
-  return rows;
-}
-
 std::size_t checked_count(double count, std::string_view text) {
   if (!(count >= 1) || count > kMostValues)
     refuse(text, fmt::format("an axis of {:g} values", count), "1 to 2^32 values", "use fewer values, or bounds and optimize");
@@ -58,34 +51,31 @@ std::size_t checked_count(double count, std::string_view text) {
 }
 
 /// low..high with how it is divided: "*2", "+8", ":64", ":64log" or nothing.
-std::vector<double> range_values(std::string_view whole, double low, double high, std::string_view tail, bool dimensionless) {
+Axis range_of(std::string_view whole, double low, double high, std::string_view tail, const Exponents& exps) {
   if (!std::isfinite(low) || !std::isfinite(high)) refuse(whole, "an end of the range is not a finite number", "finite numbers");
   if (low > high) refuse(whole, "the range runs backwards", "the lower end first");
-  std::vector<double> out;
   if (tail.starts_with(":")) {
     tail.remove_prefix(1);
     const bool log = tail.ends_with("log");
     if (log) tail.remove_suffix(3);
     const std::size_t n = checked_count(number_of(trimmed(tail), whole), whole);
     if (log && !(low > 0)) refuse(whole, "a range in equal ratios starts above zero", "a positive lower end");
-    for (std::size_t i = 0; i < n; ++i) {
-      const double t = n == 1 ? 0 : static_cast<double>(i) / static_cast<double>(n - 1);
-      out.push_back(i == 0 ? low : i + 1 == n ? high : log ? low * std::pow(high / low, t) : low + (high - low) * t);
-    }
-    return out;
+    return Axis::between(low, high, n, log ? Spacing::logarithmic : Spacing::linear, exps);
   }
   if (tail.starts_with("*")) {
     const double ratio = number_of(trimmed(tail.substr(1)), whole);
     if (!(ratio > 1) || !(low > 0)) refuse(whole, "a ratio above 1 and a positive start are needed", "e.g. 1..64*2");
-    for (double x = low; x <= high * (1 + 1e-12); x *= ratio) out.push_back(x);
-    return out;
+    // The logarithms may be off by one member at the end.
+    const double last = high * (1 + 1e-12);
+    std::size_t n = checked_count(std::floor((std::log(last) - std::log(low)) / std::log(ratio)) + 1, whole);
+    while (n > 1 && low * std::pow(ratio, static_cast<double>(n - 1)) > last) --n;
+    while (low * std::pow(ratio, static_cast<double>(n)) <= last) ++n;
+    return Axis::ratios(low, ratio, n, exps);
   }
-  if (tail.empty() && !dimensionless) refuse(whole, "a range of quantities needs a number of values", "e.g. 1 TB/s..8 TB/s:64");
+  if (tail.empty() && !exps.dimensionless()) refuse(whole, "a range of quantities needs a number of values", "e.g. 1 TB/s..8 TB/s:64");
   const double step = tail.empty() ? 1 : number_of(trimmed(tail.substr(1)), whole);
   if (!(step > 0)) refuse(whole, "the step is not positive", "a step above 0");
-  const std::size_t n = checked_count(std::floor((high - low) / step * (1 + 1e-12)) + 1, whole);
-  for (std::size_t i = 0; i < n; ++i) out.push_back(low + static_cast<double>(i) * step);
-  return out;
+  return Axis::steps(low, step, checked_count(std::floor((high - low) / step * (1 + 1e-12)) + 1, whole), exps);
 }
 
 }  // namespace
@@ -95,11 +85,44 @@ std::string SpaceAxis::title() const { return !caption.empty() ? caption : fmt::
 std::string SpaceAxis::label(std::size_t row) const {
   if (row < labels.size()) return labels[row];
   std::string out;
-  for (const auto& v : rows[row]) {
-    if (!out.empty()) out += " x ";
-    out += v.text();
-  }
+  for (std::size_t k = 0; k < names.size(); ++k) out += (k == 0 ? "" : " x ") + value(row, k).text();
   return out;
+}
+
+DynamicValue SpaceAxis::value(std::size_t row, std::size_t k) const {
+  return rows.empty() ? DynamicValue(Value(numbers[row]), numbers.exponents()) : rows[row][k];
+}
+
+namespace {
+
+/// Whether values of this dimension can be kept as numbers; if not, what was kept so becomes rows.
+bool takes_number(SpaceAxis& axis, const Exponents& exps) {
+  if (!axis.rows.empty()) return false;
+  if (axis.numbers.size() == 0) axis.numbers = Axis(exps);
+  if (axis.numbers.exponents() == exps) return true;
+  std::vector<std::vector<DynamicValue>> rows;
+  for (std::size_t i = 0; i < axis.numbers.size(); ++i) rows.push_back({axis.value(i)});
+  axis.rows = std::move(rows);
+  axis.numbers = Axis();
+  return false;
+}
+
+}  // namespace
+
+void SpaceAxis::add(DynamicValue value) {
+  if (const double* x = base_of(value); x != nullptr && takes_number(*this, value.exps)) {
+    numbers.add(*x);
+    return;
+  }
+  if (rows.empty())
+    for (std::size_t i = 0; i < numbers.size(); ++i) rows.push_back({this->value(i)});
+  numbers = Axis();
+  rows.push_back({std::move(value)});
+}
+
+void SpaceAxis::add(const Axis& range) {
+  if (takes_number(*this, range.exponents())) return numbers.add(range);
+  for (std::size_t i = 0; i < range.size(); ++i) rows.push_back({DynamicValue(Value(range[i]), range.exponents())});
 }
 
 SpaceAxis range_axis(std::string name, const AnyQuantity& low, const AnyQuantity& high, std::size_t count, Spacing spacing) {
@@ -107,20 +130,18 @@ SpaceAxis range_axis(std::string name, const AnyQuantity& low, const AnyQuantity
     throw DimensionError({.id = "mlsysim.explore.031", .message = "the ends of a range have different dimensions", .key = name,
                           .found = dimension_name(high.exponents()), .expected = dimension_name(low.exponents())});
   const auto tail = fmt::format(":{}{}", count, spacing == Spacing::logarithmic ? "log" : "");
-  return {{name}, rows_of(range_values(name, low.base(), high.base(), tail, false), low.exponents()), {}};
+  const auto range = range_of(name, low.base(), high.base(), tail, low.exponents());
+  return {.names = {std::move(name)}, .rows = {}, .labels = {}, .numbers = range};
 }
 
 SpaceAxis numbers_axis(std::string name, std::vector<double> base, const Exponents& exps) {
   for (const double x : base)
     if (!std::isfinite(x)) refuse(name, "an axis holds a value that is not finite", "finite numbers");
-  return {{std::move(name)}, rows_of(base, exps), {}};
+  return {.names = {std::move(name)}, .rows = {}, .labels = {}, .numbers = Axis(std::move(base), exps)};
 }
 
 SpaceAxis divisors_axis(std::string name, double n) {
-  const Axis all = divisors_of(n);
-  std::vector<double> base;
-  for (std::size_t i = 0; i < all.size(); ++i) base.push_back(all[i]);
-  return numbers_axis(std::move(name), std::move(base));
+  return {.names = {std::move(name)}, .rows = {}, .labels = {}, .numbers = divisors_of(n)};
 }
 
 SpaceAxis degrees_axis(double accelerators, std::vector<std::string> names) {
@@ -166,12 +187,17 @@ SpaceAxis parse_axis(std::string_view text, const std::function<DynamicValue(std
       const auto low = value(axis.names[0], trimmed(item.substr(0, dots)));
       const auto high = value(axis.names[0], trimmed(rest.substr(0, tail_at)));
       if (base_of(low) == nullptr || base_of(high) == nullptr) refuse(text, "a range has ends that are no numbers", "numbers");
-      for (const double x : range_values(text, *base_of(low), *base_of(high), tail, low.exps.dimensionless()))
-        axis.rows.push_back({DynamicValue(Value(x), low.exps)});
+      axis.add(range_of(text, *base_of(low), *base_of(high), tail, low.exps));
       continue;
     }
     if (axis.names.size() == 1) {
-      axis.rows.push_back({value(axis.names[0], item)});
+      auto one = value(axis.names[0], item);
+      // A name says more than "a hardware".
+      if (std::holds_alternative<ObjectRef>(one.value)) {
+        axis.labels.resize(axis.size());
+        axis.labels.emplace_back(item);
+      }
+      axis.add(std::move(one));
     } else {
       const auto parts = split(item, 'x');
       if (parts.size() != axis.names.size())
@@ -179,11 +205,6 @@ SpaceAxis parse_axis(std::string_view text, const std::function<DynamicValue(std
       std::vector<DynamicValue> row;
       for (std::size_t i = 0; i < parts.size(); ++i) row.push_back(value(axis.names[i], parts[i]));
       axis.rows.push_back(std::move(row));
-    }
-    // A name says more than "a hardware".
-    if (axis.names.size() == 1 && std::holds_alternative<ObjectRef>(axis.rows.back()[0].value)) {
-      axis.labels.resize(axis.rows.size() - 1);
-      axis.labels.emplace_back(item);
     }
   }
   return axis;

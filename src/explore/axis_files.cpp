@@ -73,7 +73,7 @@ SpaceAxis axis_of(const YamlDocument& doc, const YamlValue& list, std::vector<st
     if (axis.names.size() == 1 && item.kind != Kind::sequence) {
       row.push_back(value_of(doc, item, axis.names[0], value));
       if (std::holds_alternative<ObjectRef>(row[0].value)) {
-        axis.labels.resize(axis.rows.size());
+        axis.labels.resize(axis.size());
         axis.labels.push_back(item.text);
       }
     } else {
@@ -82,7 +82,8 @@ SpaceAxis axis_of(const YamlDocument& doc, const YamlValue& list, std::vector<st
                item.kind == Kind::sequence ? fmt::format("{} values", item.items.size()) : item.describe(), fmt::format("a list of {} values", axis.names.size()));
       for (std::size_t k = 0; k < item.items.size(); ++k) row.push_back(value_of(doc, item.items[k], axis.names[k], value));
     }
-    axis.rows.push_back(std::move(row));
+    if (row.size() == 1) axis.add(std::move(row[0]));
+    else axis.rows.push_back(std::move(row));
   }
   return axis;
 }

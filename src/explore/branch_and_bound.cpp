@@ -147,7 +147,7 @@ class Searcher {
     to.compiled = kernel.shared_compiled();
     to.columns = kernel.columns();
     to.axes = axes_of_columns(space, to.columns);
-    for (const auto& c : to.columns) to.ascending.push_back(std::is_sorted(c.values.begin(), c.values.end()));
+    for (const auto& c : to.columns) to.ascending.push_back(c.values.ascending());
     to.ranges = std::make_unique<Ranges>(to.compiled->tape);
   }
 
@@ -187,13 +187,13 @@ class Searcher {
     box_.resize(s.columns.size());
     for (std::size_t k = 0; k < s.columns.size(); ++k) {
       const auto& c = s.columns[k];
-      const auto first = c.values.begin() + box.low[s.axes[k]], last = c.values.begin() + box.high[s.axes[k]];
+      const std::size_t first = box.low[s.axes[k]], last = box.high[s.axes[k]];
       if (s.ascending[k]) {
-        box_[k] = Interval(*first, *(last - 1));
+        box_[k] = Interval(c.values[first], c.values[last - 1]);
         continue;
       }
-      const auto [low, high] = std::minmax_element(first, last);
-      box_[k] = Interval(*low, *high);
+      const auto [low, high] = c.values.extent(first, last);
+      box_[k] = Interval(low, high);
     }
     Ranges& ranges = *s.ranges;
     const Compiled& q = *s.compiled;

@@ -73,7 +73,7 @@ Json read_state(const std::string& text, const std::string& digest, std::string_
 
 SearchResult from_state(const Json& j, const Space& space, const Question& q, std::size_t constraints, std::string_view what) {
   const auto damaged = [&](std::string found) -> InputError {
-    return InputError({.id = "mlsysim.explore.051", .message = fmt::format("the state to {} is damaged", what), .found = std::move(found),
+    return InputError({.id = "mlsysim.explore.064", .message = fmt::format("the state to {} is damaged", what), .found = std::move(found),
                        .expected = "a state as it was written", .hint = "run this part again"});
   };
   SearchResult r;
@@ -154,7 +154,7 @@ ExploreAnswer explore(const Space& space, const Question& question, const Explor
   }
   const std::string obstacle = detail::no_bounds(space, question, options);
   if (options.strategy == Strategy::branch_and_bound && !obstacle.empty())
-    throw SolverError({.id = "mlsysim.explore.054", .message = "branch and bound cannot answer this", .found = obstacle,
+    throw SolverError({.id = "mlsysim.explore.054", .message = fmt::format("the {} search cannot answer this", name_of(Strategy::branch_and_bound)), .found = obstacle,
                        .expected = "one objective over a subject with bounds", .hint = "use the exhaustive strategy"});
   const auto total = static_cast<double>(space.size());
   const bool bounds = options.strategy == Strategy::branch_and_bound ||
@@ -210,10 +210,9 @@ ExploreAnswer merge(const Space& space, const Question& question, std::span<cons
   SearchResult whole{.reduction = Reduction(question, constraints), .range = {0, space.size()}};
   for (const auto& p : parts) {
     if (p.range.first == p.range.last) continue;
-    if (p.range.first != next)
-      throw InputError({.id = "mlsysim.explore.057",
-                        .message = p.range.first > next ? "a shard is missing" : "a shard is there twice",
-                        .found = fmt::format("a part that starts at point {}", p.range.first), .expected = fmt::format("one that starts at point {}", next)});
+    const auto found = fmt::format("a part that starts at point {}", p.range.first), expected = fmt::format("one that starts at point {}", next);
+    if (p.range.first < next) throw InputError({.id = "mlsysim.explore.065", .message = "a shard is there twice", .found = found, .expected = expected});
+    if (p.range.first > next) throw InputError({.id = "mlsysim.explore.057", .message = "a shard is missing", .found = found, .expected = expected});
     whole.reduction.merge(p.reduction);
     next = p.range.last;
   }

@@ -57,13 +57,11 @@ struct Layout {
       stride /= axes[a].size();
       strides.push_back(stride);
       const std::size_t input = s.input(axes[a].names[0]);
-      Variable v{.axis = a, .input = input, .low = HUGE_VAL, .high = -HUGE_VAL};
-      for (const auto& row : axes[a].rows) {
-        v.low = std::min(v.low, std::get<double>(row[0].value));
-        v.high = std::max(v.high, std::get<double>(row[0].value));
-      }
+      const bool free = axes[a].rows.empty();  // coupled values are enumerated
+      const auto [low, high] = free ? axes[a].numbers.extent() : Axis::Extent{0, 0};
+      Variable v{.axis = a, .input = input, .low = low, .high = high};
       v.ratio = v.low > 0 && v.high > kLogarithmic * v.low;
-      if (axes[a].names.size() == 1 && !s.entry.inputs[input].integral && v.low < v.high) {
+      if (free && !s.entry.inputs[input].integral && v.low < v.high) {
         variables.push_back(v);
       } else {
         fixed.push_back(a);
@@ -202,13 +200,6 @@ class Smooth {
   const std::atomic<bool>* cancel_;
 };
 
-std::size_t nearest_row(const SpaceAxis& axis, double x) {
-  std::size_t best = 0;
-  for (std::size_t r = 1; r < axis.size(); ++r)
-    if (std::fabs(std::get<double>(axis.rows[r][0].value) - x) < std::fabs(std::get<double>(axis.rows[best][0].value) - x)) best = r;
-  return best;
-}
-
 class GradientSearcher {
  public:
   GradientSearcher(const Space& space, const Question& question, const ExploreOptions& options)
@@ -311,7 +302,7 @@ class GradientSearcher {
         for (std::size_t i = 0; i < n; ++i) {
           const auto& v = layout_.variables[i];
           const auto& axis = space_.axes()[v.axis];
-          u[i] = v.place(std::get<double>(axis.rows[points[order[s - 1]] / layout_.strides[v.axis - space_.structural_axes()] % axis.size()][0].value));
+          u[i] = v.place(axis.number(points[order[s - 1]] / layout_.strides[v.axis - space_.structural_axes()] % axis.size()));
         }
       smooth.scale_by(u);
       improve([&](std::span<const double> x) -> const SmoothValues& { return smooth(x); }, u, at_most, equal, each);
@@ -324,7 +315,7 @@ class GradientSearcher {
     std::uint64_t nearest = base;
     for (std::size_t i = 0; i < n; ++i) {
       const auto& v = layout_.variables[i];
-      nearest += nearest_row(space_.axes()[v.axis], v.value(smooth.best_u[i])) * layout_.strides[v.axis - space_.structural_axes()];
+      nearest += space_.axes()[v.axis].numbers.nearest(v.value(smooth.best_u[i])) * layout_.strides[v.axis - space_.structural_axes()];
     }
     p.index = outer * space_.inner() + nearest;
     p.between = true;

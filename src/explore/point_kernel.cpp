@@ -74,8 +74,8 @@ void Compiled::record(const Subject& subject, const Space& space) {
   // What the ranges of the axes decide is decided once.
   std::vector<Interval> box;
   for (const auto& c : columns) {
-    const auto [low, high] = std::minmax_element(c.values.begin(), c.values.end());
-    box.emplace_back(*low, *high);
+    const auto [low, high] = c.values.extent();
+    box.emplace_back(low, high);
   }
   tape = reduced(whole, {.box = box});
   is_law = true;
@@ -147,7 +147,7 @@ void PointKernel::fill(const Space::Column& c, double& filled, double* to, std::
     if (c.stride == 1) {
       // The fastest axis: copy as long as it goes on.
       const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(n - row, points - p));
-      std::copy_n(c.values.data() + row, length, to + p);
+      c.values.copy(row, length, to + p);
       p += length;
       row = 0;
       left = 1;

@@ -8,83 +8,17 @@
 namespace mlsysim::detail {
 namespace {
 
-/// 1 where a beats b in every objective or equals it with a lower index.
-bool beats(std::span<const double> a, std::uint64_t ia, std::span<const double> b, std::uint64_t ib) {
-  bool less = false;
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    if (a[k] > b[k]) return false;
-    less = less || a[k] < b[k];
-  }
-  return less || ia < ib;
-}
-
 /// JSON has no infinity.
 nlohmann::ordered_json number(double x) { return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr); }
 double number(const nlohmann::ordered_json& j) { return j.is_null() ? HUGE_VAL : j.get<double>(); }
 
 }  // namespace
 
-void TopK::add(double value, std::uint64_t index) {
-  const Entry e{value, index};
-  if (entries_.size() == k_ && !(e < entries_.back())) return;
-  entries_.insert(std::lower_bound(entries_.begin(), entries_.end(), e), e);
-  if (entries_.size() > k_) entries_.pop_back();
-}
-
-void Front::add(std::span<const double> values, std::uint64_t index) {
-  const std::size_t d = values.size();
-  const auto numbers = [&](std::size_t i) { return numbers_.data() + i * d; };
-  const auto beaten_by = [&](std::size_t i) {
-    const double* const e = numbers(i);
-    bool no_larger = true;
-    for (std::size_t k = 0; k < d; ++k) no_larger &= e[k] <= values[k];
-    return no_larger && beats(entries_[i].values, entries_[i].index, values, index);
-  };
-  // Only points that are no larger in the first objective can beat this one, and only later ones can be beaten.
-  const auto at = static_cast<std::size_t>(
-      std::upper_bound(entries_.begin(), entries_.end(), values[0], [](double x, const Entry& e) { return x < e.values[0]; }) -
-      entries_.begin());
-  if (d == 2 && at > 0) {
-    if (beaten_by(at - 1)) return;  // the neighbour before has the smallest second one
-  } else {
-    if (last_ < at && beaten_by(last_)) return;  // who beat the point before often beats its neighbour
-    for (std::size_t i = 0; i < at; ++i)
-      if (beaten_by(i)) {
-        last_ = i;
-        return;
-      }
-  }
-  const auto from = static_cast<std::size_t>(
-      std::lower_bound(entries_.begin(), entries_.end(), values[0], [](const Entry& e, double x) { return e.values[0] < x; }) -
-      entries_.begin());
-  const auto beaten = [&](std::size_t i) {
-    const double* const e = numbers(i);
-    bool no_smaller = true;
-    for (std::size_t k = 0; k < d; ++k) no_smaller &= values[k] <= e[k];
-    return no_smaller && beats(values, index, entries_[i].values, entries_[i].index);
-  };
-  std::size_t kept = from, place = from;
-  for (std::size_t i = from; i < entries_.size(); ++i) {
-    if (beaten(i)) continue;
-    if (kept != i) {
-      entries_[kept] = std::move(entries_[i]);
-      std::copy_n(numbers(i), d, numbers(kept));
-    }
-    ++kept;
-    if (entries_[kept - 1].values[0] <= values[0]) place = kept;
-  }
-  entries_.resize(kept);
-  numbers_.resize(kept * d);
-  entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place), Entry{{values.begin(), values.end()}, index});
-  numbers_.insert(numbers_.begin() + static_cast<std::ptrdiff_t>(place * d), values.begin(), values.end());
-}
-
 Reduction::Reduction(const Question& question, std::size_t constraints)
     : misses(constraints), top(std::max<std::size_t>(question.top, 1)), objectives_(question.objectives.size()) {}
 
 void Reduction::skip(const std::string& reason, double points) {
-  skipped += points;
-  skip_reasons[reason] += points;
+  counts.skip(reason, points);
 }
 
 template <class IndexOf>
@@ -96,27 +30,21 @@ void Reduction::add_block(PointKernel& kernel, IndexOf index_of) {
   const std::size_t failed = kernel.failures().size();
   evaluated += static_cast<double>(n - failed);
   const auto [good, bad] = count_misses(missed, n);
-  feasible += static_cast<double>(good);
-  infeasible += static_cast<double>(bad);
-  not_finite += static_cast<double>(n - good - bad - failed);
+  counts.feasible += static_cast<double>(good);
+  counts.infeasible += static_cast<double>(bad);
+  counts.not_finite += static_cast<double>(n - good - bad - failed);
   for (std::size_t c = 0; bad > 0 && c < std::min(misses.size(), kMissBits + 1); ++c) {
     const double* const left = kernel.left_side(c);
     const double* const right = kernel.right_side(c);
     const MissWord bit = MissWord{1} << c;
-    const auto counts = count_constraint(missed, bit, left, right, n);
-    Miss& m = misses[c];
-    m.violated += static_cast<double>(counts.violated);
-    m.alone += static_cast<double>(counts.alone);
-    if (counts.alone == 0 || counts.least_excess > m.excess) continue;
+    const auto missing = count_constraint(missed, bit, left, right, n);
+    NearMiss& m = misses[c];
+    m.violated += static_cast<double>(missing.violated);
+    m.alone += static_cast<double>(missing.alone);
+    if (missing.alone == 0 || missing.least_excess > m.excess) continue;
     for (std::size_t p = 0; p < n; ++p) {
       if (missed[p] != bit) continue;
-      const double excess = std::fabs(left[p] - right[p]);
-      const std::uint64_t index = index_of(p);
-      if (excess < m.excess || (excess == m.excess && index < m.index)) {
-        m.excess = excess;
-        m.left = left[p];
-        m.index = index;
-      }
+      m.take(std::fabs(left[p] - right[p]), left[p], index_of(p));
     }
   }
   if (good == 0) return;
@@ -156,34 +84,21 @@ void Reduction::add(PointKernel& kernel, std::span<const std::uint64_t> indices)
 
 void Reduction::merge(const Reduction& other) {
   evaluated += other.evaluated;
-  feasible += other.feasible;
-  infeasible += other.infeasible;
-  not_finite += other.not_finite;
-  skipped += other.skipped;
+  counts.merge(other.counts);
   zero_or_less += other.zero_or_less;
-  for (const auto& [reason, points] : other.skip_reasons) skip_reasons[reason] += points;
   for (const auto& [bin, points] : other.bins) bins[bin] += points;
-  for (std::size_t c = 0; c < misses.size(); ++c) {
-    Miss& a = misses[c];
-    const Miss& b = other.misses[c];
-    a.violated += b.violated;
-    a.alone += b.alone;
-    if (b.excess < a.excess || (b.excess == a.excess && b.excess < HUGE_VAL && b.index < a.index)) {
-      a.excess = b.excess;
-      a.left = b.left;
-      a.index = b.index;
-    }
-  }
+  for (std::size_t c = 0; c < misses.size(); ++c) misses[c].merge(other.misses[c]);
   for (const auto& [value, index] : other.top.entries()) top.add(value, index);
   for (const auto& e : other.front.entries()) front.add(e.values, e.index);
 }
 
 nlohmann::ordered_json Reduction::to_json() const {
   using Json = nlohmann::ordered_json;
-  Json j{{"evaluated", evaluated}, {"feasible", feasible}, {"infeasible", infeasible}, {"not_finite", not_finite}, {"skipped", skipped},
+  Json j{{"evaluated", evaluated}, {"feasible", counts.feasible}, {"infeasible", counts.infeasible},
+         {"not_finite", counts.not_finite}, {"skipped", counts.skipped},
          {"skip_reasons", Json::object()}, {"misses", Json::array()}, {"top", Json::array()}, {"front", Json::array()},
          {"bins", Json::array()}, {"zero_or_less", zero_or_less}};
-  for (const auto& [reason, points] : skip_reasons) j["skip_reasons"][reason] = points;
+  for (const auto& r : counts.skip_reasons) j["skip_reasons"][r.reason] = r.points;
   for (const auto& m : misses) j["misses"].push_back({m.violated, m.alone, number(m.excess), m.left, m.index});
   for (const auto& [value, index] : top.entries()) j["top"].push_back({value, index});
   for (const auto& e : front.entries()) j["front"].push_back({e.values, e.index});
@@ -194,18 +109,22 @@ nlohmann::ordered_json Reduction::to_json() const {
 Reduction Reduction::from_json(const nlohmann::ordered_json& j, const Question& question, std::size_t constraints) {
   Reduction r(question, constraints);
   r.evaluated = j.at("evaluated");
-  r.feasible = j.at("feasible");
-  r.infeasible = j.at("infeasible");
-  r.not_finite = j.at("not_finite");
-  r.skipped = j.at("skipped");
+  r.counts.feasible = j.at("feasible");
+  r.counts.infeasible = j.at("infeasible");
+  r.counts.not_finite = j.at("not_finite");
   r.zero_or_less = j.at("zero_or_less");
-  for (const auto& [reason, points] : j.at("skip_reasons").items()) r.skip_reasons[reason] = points;
+  for (const auto& [reason, points] : j.at("skip_reasons").items()) r.counts.skip(reason, points);
+  r.counts.skipped = j.at("skipped");
   for (std::size_t c = 0; c < constraints; ++c) {
     const auto& m = j.at("misses").at(c);
     r.misses[c] = {m.at(0), m.at(1), number(m.at(2)), m.at(3), m.at(4)};
   }
   for (const auto& e : j.at("top")) r.top.add(e.at(0), e.at(1));
-  for (const auto& e : j.at("front")) r.front.add(e.at(0).get<std::vector<double>>(), e.at(1));
+  std::vector<double> values(question.objectives.size());
+  for (const auto& e : j.at("front")) {
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = e.at(0).at(k);
+    r.front.add(values, e.at(1));
+  }
   for (const auto& b : j.at("bins")) r.bins[b.at(0)] = b.at(1);
   return r;
 }

@@ -1,5 +1,6 @@
 #include <mlsysim/explore/space.hpp>
 
+#include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/spec/content.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/version.hpp>
@@ -10,11 +11,13 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <utility>
 
 namespace mlsysim {
 namespace {
 
 constexpr double kMostPoints = 4.611686018427387904e18;  // 2^62
+constexpr std::size_t kTable = 4096;  // ranges up to this length are computed once
 
 bool among(std::span<const std::string> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -127,7 +130,7 @@ class ResolverProblem final : public Problem {
     for (const auto& [name, value] : structural) {
       const FieldInfo* field = find_field(resolver_->inputs(), name);
       if (field == nullptr)
-        throw LookupError({.id = "mlsysim.explore.040", .message = fmt::format("{} has no input '{}'", resolver_->info().name, name),
+        throw LookupError({.id = "mlsysim.explore.063", .message = fmt::format("{} has no input '{}'", resolver_->info().name, name),
                            .key = name, .expected = "an input of the resolver"});
       write_checked(*field, own.data(), value);
     }
@@ -152,6 +155,14 @@ class ResolverProblem final : public Problem {
   std::vector<std::max_align_t> memory_;
 };
 
+/// Holds every number to the range of its field; those of a range by its ends and, where they count something, one by one.
+void check_members(const FieldInfo& field, const Axis& numbers) {
+  const auto [low, high] = numbers.extent();
+  const bool fine = BaseRange::of(field).holds(low) && BaseRange::of(field).holds(high);
+  if (fine && (!field.integral || numbers.whole())) return;
+  for (std::size_t i = 0; i < numbers.size(); ++i) check_range(field, numbers[i]);
+}
+
 }  // namespace
 
 std::shared_ptr<const Problem> problem_of(const Scenario& scenario, std::shared_ptr<const void> keep) {
@@ -166,18 +177,26 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
     throw InputError({.id = "mlsysim.explore.041", .message = "a space needs an axis", .found = "none", .expected = "at least one", .hint = "e.g. batch_size=1,8,64"});
   std::vector<std::string> names;
   double points = 1;
-  for (const auto& a : axes) {
-    if (a.rows.empty() || a.names.empty())
+  for (auto& a : axes) {
+    if (a.size() == 0 || a.names.empty() || (a.rows.empty() && a.names.size() != 1))
       throw InputError({.id = "mlsysim.explore.042", .message = fmt::format("the axis '{}' is empty", a.title()), .key = a.title(), .found = "no value", .expected = "at least one value"});
     for (const auto& n : a.names) {
       if (among(names, n))
         throw InputError({.id = "mlsysim.explore.043", .message = fmt::format("'{}' is on two axes", n), .key = n, .expected = "one axis per name", .hint = "couple names in one axis: a,b=1x2,3x4"});
       names.push_back(n);
     }
-    for (const auto& row : a.rows)
-      for (const auto& v : row)
-        if (const auto* x = std::get_if<double>(&v.value); x != nullptr && !std::isfinite(*x))
-          throw InputError({.id = "mlsysim.explore.044", .message = fmt::format("the axis '{}' holds a value that is not finite", a.title()), .key = a.title(), .expected = "finite numbers"});
+    const auto same = [&](const auto& row) { return std::holds_alternative<double>(row[0].value) && row[0].exps == a.rows[0][0].exps; };
+    if (a.names.size() == 1 && !a.rows.empty() && std::all_of(a.rows.begin(), a.rows.end(), same)) {
+      auto rows = std::exchange(a.rows, {});
+      for (auto& row : rows) a.add(std::move(row[0]));
+    }
+    const auto finite = [](const DynamicValue& v) {
+      const auto* x = std::get_if<double>(&v.value);
+      return x == nullptr || std::isfinite(*x);
+    };
+    if (!std::all_of(a.rows.begin(), a.rows.end(), [&](const auto& row) { return std::all_of(row.begin(), row.end(), finite); }) ||
+        (a.rows.empty() && !a.numbers.finite()))
+      throw InputError({.id = "mlsysim.explore.044", .message = fmt::format("the axis '{}' holds a value that is not finite", a.title()), .key = a.title(), .expected = "finite numbers"});
     points *= static_cast<double>(a.size());
   }
   if (points > kMostPoints)
@@ -202,7 +221,7 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
     for (std::size_t i = from.size(); i-- > 0;) {
       const auto row = index % from[i].size();
       index /= from[i].size();
-      for (std::size_t k = 0; k < from[i].names.size(); ++k) c.emplace_back(from[i].names[k], from[i].rows[row][k]);
+      for (std::size_t k = 0; k < from[i].names.size(); ++k) c.emplace_back(from[i].names[k], from[i].value(row, k));
     }
     return c;
   };
@@ -228,15 +247,28 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
   for (const auto& a : fast) inner_ *= a.size();
   axes_ = std::move(slow);
   for (auto& a : fast) {
+    std::vector<Axis> numbers;
     for (std::size_t k = 0; k < a.names.size(); ++k) {
       const FieldInfo& f = *find_field(sample_.entry.inputs, a.names[k]);
-      for (const auto& row : a.rows) {
-        if (!(row[k].exps == f.exps))
+      const auto check_unit = [&](const Exponents& exps) {
+        if (!(exps == f.exps))
           throw DimensionError({.id = "mlsysim.explore.046", .message = fmt::format("the axis '{}' has the wrong unit", f.name), .key = f.name,
-                                .found = dimension_name(row[k].exps), .expected = dimension_name(f.exps)});
-        check_range(f, std::get<double>(row[k].value));
+                                .found = dimension_name(exps), .expected = dimension_name(f.exps)});
+      };
+      if (a.rows.empty()) {
+        check_unit(a.numbers.exponents());
+        numbers.push_back(a.numbers.listed_up_to(kTable));
+      } else {
+        std::vector<double> column;
+        for (const auto& row : a.rows) {
+          check_unit(row[k].exps);
+          column.push_back(std::get<double>(row[k].value));
+        }
+        numbers.emplace_back(std::move(column), f.exps);
       }
+      check_members(f, numbers.back());
     }
+    numbers_.push_back(std::move(numbers));
     axes_.push_back(std::move(a));
   }
   if (structural_ > 0) {
@@ -268,7 +300,7 @@ Subject Space::bind(std::uint64_t outer) const {
   for (std::size_t i = structural_; i-- > 0;) {
     const auto row = outer % axes_[i].size();
     outer /= axes_[i].size();
-    for (std::size_t k = 0; k < axes_[i].names.size(); ++k) c.emplace_back(axes_[i].names[k], axes_[i].rows[row][k]);
+    for (std::size_t k = 0; k < axes_[i].names.size(); ++k) c.emplace_back(axes_[i].names[k], axes_[i].value(row, k));
   }
   return problem_->bind(c, varied_);
 }
@@ -279,9 +311,7 @@ std::vector<Space::Column> Space::columns(const Subject& subject) const {
   for (std::size_t i = structural_; i < axes_.size(); ++i) {
     stride /= axes_[i].size();
     for (std::size_t k = 0; k < axes_[i].names.size(); ++k) {
-      Column c{.input = subject.input(axes_[i].names[k]), .values = {}, .stride = stride};
-      for (const auto& row : axes_[i].rows) c.values.push_back(std::get<double>(row[k].value));
-      out.push_back(std::move(c));
+      out.push_back({.input = subject.input(axes_[i].names[k]), .values = numbers_[i - structural_][k], .stride = stride});
     }
   }
   return out;
@@ -291,8 +321,9 @@ std::string Space::fingerprint() const {
   std::string out = fmt::format("mlsysim {}\nzoo {:016x}\n{}", version_text, zoo_digest(), problem_->fingerprint());
   for (const auto& a : axes_) {
     out += fmt::format("axis {}:", a.title());
-    for (std::size_t r = 0; r < a.size(); ++r) {
-      for (const auto& v : a.rows[r]) {
+    if (a.rows.empty()) out += fmt::format(" {}", a.numbers.text());
+    for (const auto& row : a.rows) {
+      for (const auto& v : row) {
         if (const auto* x = std::get_if<double>(&v.value)) out += fmt::format(" {}", format_exact(*x));
         else if (const auto* o = std::get_if<ObjectRef>(&v.value)) out += " " + object_text(*o);
         else out += " " + v.text();  // not its label: a named configuration may be edited under its name

@@ -129,7 +129,7 @@ std::vector<Moving> moving_of(const Subject& subject, const UncertaintyQuestion&
     throw InputError({.id = "mlsysim.explore.071", .message = "nothing is uncertain", .found = "no figure, and no range of the zoo behind the results",
                       .expected = "at least one", .hint = "e.g. 'device.memory_bandwidth = normal 5 %'"});
   if (q.figures.size() > kMostFigures)
-    throw InputError({.id = "mlsysim.explore.071", .message = "too many figures are uncertain", .found = fmt::format("{}", q.figures.size()),
+    throw InputError({.id = "mlsysim.explore.077", .message = "too many figures are uncertain", .found = fmt::format("{}", q.figures.size()),
                       .expected = fmt::format("at most {}", kMostFigures)});
   return out;
 }

@@ -13,7 +13,7 @@ using detail::kNone;
 
 void PipelineAssembler::problem(std::string id, std::string message, std::string key, std::string found,
                                 std::string expected, std::string hint) {
-  problems_.push_back({.id = "mlsysim.pipeline." + id,
+  problems_.push_back({.id = std::move(id),
                        .message = std::move(message),
                        .key = std::move(key),
                        .found = std::move(found),
@@ -26,7 +26,7 @@ std::shared_ptr<const detail::PipelineGraph> PipelineAssembler::assemble() {
   const auto adapters = builder_.adapters_->all();
   graph_->adapters.assign(adapters.begin(), adapters.end());
   if (builder_.stages_.empty())
-    problem("002", "a pipeline needs stages", "", "none", "at least one", "add one with .stage(...)");
+    problem("mlsysim.pipeline.002", "a pipeline needs stages", "", "none", "at least one", "add one with .stage(...)");
   name_stages();
   declare_givens();
   connect_links();
@@ -45,7 +45,7 @@ void PipelineAssembler::name_stages() {
   for (const auto& s : builder_.stages_) {
     if (!s.resolver) {
       if (builder_.registry_ == nullptr) {
-        problem("003", fmt::format("stage '{}' is given by name", s.wanted), s.wanted,
+        problem("mlsysim.pipeline.003", fmt::format("stage '{}' is given by name", s.wanted), s.wanted,
                 "no registry to look it up in", "a registry",
                 "call .registry(ResolverRegistry::standard()) or pass the resolver itself");
       } else {
@@ -70,7 +70,7 @@ void PipelineAssembler::name_stages() {
       for (int n = 2; clash(stage.name) || own(stage.name); ++n)
         stage.name = fmt::format("{}_{}", s.resolver->info().name, n);
     } else if (clash(stage.name)) {
-      problem("005", fmt::format("two stages are called '{}'", stage.name), stage.name, "the name twice",
+      problem("mlsysim.pipeline.005", fmt::format("two stages are called '{}'", stage.name), stage.name, "the name twice",
               "a name for each",
               fmt::format("leave the names out, or write .stage(..., \"{}_2\")", stage.name));
       continue;
@@ -94,7 +94,7 @@ void PipelineAssembler::declare_givens() {
     if (known == kNone)
       graph_->givens.push_back({key, g.value, {}});
     else
-      problem("006", fmt::format("'{}' is given twice", key), key, "two values", "one", "remove one of them");
+      problem("mlsysim.pipeline.006", fmt::format("'{}' is given twice", key), key, "two values", "one", "remove one of them");
   }
 }
 
@@ -112,7 +112,7 @@ PipelineAssembler::Pin PipelineAssembler::pin_of(const std::string& text, bool i
     pin.stage = kNone;
     auto hint = did_you_mean(stage, names);
     if (dot == text.npos && hint.empty()) hint = "write \"Stage.field\"";
-    problem("007", fmt::format("the end '{}' of a link names no stage", text), text,
+    problem("mlsysim.pipeline.007", fmt::format("the end '{}' of a link names no stage", text), text,
             fmt::format("'{}'", stage), fmt::format("one of {}", fmt::join(names, ", ")), hint);
     return pin;
   }
@@ -125,7 +125,7 @@ PipelineAssembler::Pin PipelineAssembler::pin_of(const std::string& text, bool i
     if (fields[f].name == name || (!is_source && fields[f].name == canonical_key(name))) pin.field = f;
   }
   if (pin.field == kNone) {
-    problem("008", fmt::format("stage '{}' has no {} '{}'", stage, is_source ? "result" : "input", name),
+    problem("mlsysim.pipeline.008", fmt::format("stage '{}' has no {} '{}'", stage, is_source ? "result" : "input", name),
             text, fmt::format("'{}'", name), fmt::format("one of {}", fmt::join(known, ", ")),
             did_you_mean(name, known));
     pin.stage = kNone;
@@ -143,7 +143,7 @@ void PipelineAssembler::connect_links() {
       continue;
     }
     if (linked_[to.stage][to.field]) {
-      problem("009", fmt::format("'{}' is linked twice", l.to), l.to, "two links", "one",
+      problem("mlsysim.pipeline.009", fmt::format("'{}' is linked twice", l.to), l.to, "two links", "one",
               "remove one of them");
       continue;
     }
@@ -209,7 +209,7 @@ void PipelineAssembler::meet(std::size_t stage, std::size_t field) {
   if (found.size() > 1) {
     std::vector<std::string> texts;
     for (const auto& s : found) texts.push_back(detail::describe_source(*graph_, s));
-    problem("010", fmt::format("input '{}' of stage '{}' has several producers", info.name, name), info.name,
+    problem("mlsysim.pipeline.010", fmt::format("input '{}' of stage '{}' has several producers", info.name, name), info.name,
             fmt::format("{}", fmt::join(texts, " and ")), "exactly one",
             fmt::format("choose one with .link(\"{}\", \"{}.{}\")",
                         found[0].stage == kNone ? graph_->givens[found[0].given].key : texts[0], name,
@@ -226,7 +226,7 @@ void PipelineAssembler::meet(std::size_t stage, std::size_t field) {
     sources = implied_sources(stage, info.name, doubtful);
     if (!sources.empty()) return;
     if (!doubtful.empty()) {
-      problem("010", fmt::format("input '{}' of stage '{}' has several producers", info.name, name),
+      problem("mlsysim.pipeline.010", fmt::format("input '{}' of stage '{}' has several producers", info.name, name),
               info.name, fmt::format("more than one '{}' that implies it", doubtful[0]), "exactly one",
               fmt::format("choose with .link(..., \"{}.{}\")", name, info.name));
       return;
@@ -263,7 +263,7 @@ void PipelineAssembler::check_fit(const Source& source, std::size_t stage, std::
                     : from.kind == to.kind && from.object_type == to.object_type &&
                           (from.kind != ValueKind::choice || std::ranges::equal(from.choices, to.choices));
   if (fits) return;
-  problem("011", fmt::format("{} cannot be {} input '{}' of stage '{}'", from_text, how, to.name, name),
+  problem("mlsysim.pipeline.011", fmt::format("{} cannot be {} input '{}' of stage '{}'", from_text, how, to.name, name),
           to.name, shown(from), shown(to), "link another result, or convert it in a stage of its own");
 }
 
@@ -294,7 +294,7 @@ void PipelineAssembler::report_missing(std::size_t stage, const FieldInfo& field
                        : field.kind == ValueKind::quantity ? dimension_name(field.exps)
                                                            : "a " + std::string(name_of(field.kind));
   if (!field.meaning.empty()) wanted += fmt::format(" ({})", field.meaning);
-  problem("012", fmt::format("stage '{}' misses its input '{}'", name, field.name), field.name,
+  problem("mlsysim.pipeline.012", fmt::format("stage '{}' misses its input '{}'", name, field.name), field.name,
           "nothing that gives it", wanted, fmt::format("{}", fmt::join(advice, "; ")));
 }
 
@@ -314,7 +314,7 @@ void PipelineAssembler::report_unused_givens() {
     const bool in_doubt =
         std::any_of(problems_.begin(), problems_.end(), [&](const auto& p) { return p.key == key; });
     if (used[g] || in_doubt) continue;
-    problem("013", fmt::format("no stage uses the given '{}'", key), key, fmt::format("'{}'", key),
+    problem("mlsysim.pipeline.013", fmt::format("no stage uses the given '{}'", key), key, fmt::format("'{}'", key),
             "the name of an input, or of an object that implies one", did_you_mean(key, inputs));
   }
 }

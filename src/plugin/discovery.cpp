@@ -152,14 +152,16 @@ std::vector<Candidate> find_candidates(const HostOptions& options) {
   return out;
 }
 
+void refuse(const PluginRecord& record, std::string key) {
+  const PluginFailure& f = *record.failure;
+  fail(f.code, {.id = "mlsysim.plugin.072", .message = f.message, .key = std::move(key), .hint = f.hint}, record.name, f.stage);
+}
+
 Candidate candidate_at(const fs::path& path) {
   std::vector<Candidate> found;
   look_at(path, "named", true, found);
   if (found.size() == 1) {
-    if (found[0].record.failure) {
-      const auto& f = *found[0].record.failure;
-      fail(f.code, {.id = "mlsysim.plugin.072", .message = f.message, .key = path.generic_string(), .hint = f.hint}, found[0].record.name, f.stage);
-    }
+    if (found[0].record.failure) refuse(found[0].record, path.generic_string());
     return std::move(found[0]);
   }
   fail(MLS_NOT_FOUND, {.id = "mlsysim.plugin.073", .message = fmt::format("'{}' does not name one plugin", path.generic_string()), .key = path.generic_string(),

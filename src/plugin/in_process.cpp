@@ -86,7 +86,7 @@ class InProcess final : public PluginCode {
   std::int32_t solve(std::size_t i, void* instance, std::span<const MlsValue> in, std::span<MlsValue> out, MlsCall& call) override {
     const auto& r = resolvers_[i];
     if (r.solve == nullptr)
-      fail(MLS_UNIMPLEMENTED, {.id = "mlsysim.plugin.030", .message = fmt::format("{} has no 'solve'", description_.resolvers[i].name),
+      fail(MLS_UNIMPLEMENTED, {.id = "mlsysim.plugin.030", .message = fmt::format("{} has no '{}'", description_.resolvers[i].name, "solve"),
                                .key = "solve", .found = "a null slot", .expected = "a function"},
            description_.name, what("solve", i));
     MlsSolveArgs args{sizeof args, 0, nullptr, services_->api(), r.user, instance, &call, in.data(), in.size(), out.data(), out.size(),
@@ -114,7 +114,7 @@ class InProcess final : public PluginCode {
     const auto& b = backends_[i];
     const auto slot = fmt::format("query_support of {}", description_.backends[i].name);
     if (b.query_support == nullptr)
-      fail(MLS_UNIMPLEMENTED, {.id = "mlsysim.plugin.030", .message = fmt::format("{} has no 'query_support'", description_.backends[i].name), .key = "query_support",
+      fail(MLS_UNIMPLEMENTED, {.id = "mlsysim.plugin.030", .message = fmt::format("{} has no '{}'", description_.backends[i].name, "query_support"), .key = "query_support",
                                .found = "a null slot", .expected = "a function"}, description_.name, slot);
     std::vector<MlsOp> ops;
     for (const auto& op : program.ops)

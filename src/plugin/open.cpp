@@ -154,10 +154,7 @@ std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const st
 }
 
 Loaded open_candidate(Candidate candidate, const HostOptions& options, const std::shared_ptr<LocalServices>& services, bool private_copy) {
-  if (candidate.record.failure) {
-    const auto& f = *candidate.record.failure;
-    fail(f.code, {.id = "mlsysim.plugin.072", .message = f.message, .key = candidate.record.name, .hint = f.hint}, candidate.record.name, f.stage);
-  }
+  if (candidate.record.failure) refuse(candidate.record, candidate.record.name);
   Loaded out;
   auto& record = candidate.record;
   vet(candidate, options);

@@ -343,7 +343,7 @@ Status PluginResolver::solve(const void* in, void* out, SolveContext& context) c
     return Status::infeasible;
   }
   if (output[m].kind != MLS_NONE) [[unlikely]]
-    fail(MLS_INTERNAL, {.id = "mlsysim.plugin.052", .message = fmt::format("{} wrote a field that it does not declare", info().name), .key = "outputs",
+    fail(MLS_INTERNAL, {.id = "mlsysim.plugin.052", .message = info().name + " wrote a field that it does not declare", .key = "outputs",
                         .found = fmt::format("a value behind '{}'", outputs_.fields.back().name), .expected = fmt::format("{} values", m)},
          plugin_, "solve of " + info().name);
   for (std::size_t i = 0; i < m; ++i) {

@@ -76,7 +76,7 @@ std::string read_file(const std::filesystem::path& file, std::uint64_t limit) {
   in.seekg(0);
   in.read(out.data(), size);
   if (in.gcount() != size)
-    throw PluginError({.id = "mlsysim.plugin.001", .message = "a file cannot be read to its end", .key = file.generic_string(),
+    throw PluginError({.id = "mlsysim.plugin.002", .message = "a file cannot be read to its end", .key = file.generic_string(),
                        .found = fmt::format("{} of {} bytes", in.gcount(), size), .expected = "the whole file",
                        .hint = "is it being written?", .where = {file.generic_string()}});
   return out;

@@ -18,9 +18,7 @@ Axis range(double first, double last, double step) {
                        .key = "range",
                        .found = fmt::format("range({}, {}, {})", first, last, step),
                        .expected = "for example range(1, 8)"});
-  std::vector<double> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = first + static_cast<double>(i) * step;
-  return {std::move(values), Exponents{}};
+  return Axis::steps(first, step, static_cast<std::size_t>(count));
 }
 
 Axis divisors_of(double n) {

@@ -19,24 +19,6 @@ void add_candidate(Error& error, const Namer& name) {
   error.add_context(fmt::format("while scoring candidate '{}'", name()));
 }
 
-bool dominates(const InlineList<Objective, 4>& a, std::span<const double> b) {
-  bool better = false;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    if (a[i].base > b[i]) return false;
-    better = better || a[i].base < b[i];
-  }
-  return better;
-}
-
-bool dominates(std::span<const double> a, const InlineList<Objective, 4>& b) {
-  bool better = false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] > b[i].base) return false;
-    better = better || a[i] < b[i].base;
-  }
-  return better;
-}
-
 void check_objectives(const InlineList<Objective, 4>& objectives, std::size_t expected) {
   if (objectives.size() == expected && expected > 0) return;
   throw InputError({.id = "mlsysim.resolve.005",

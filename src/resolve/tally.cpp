@@ -28,15 +28,8 @@ std::string shown(double base, const Exponents& exps) {
 
 bool Tally::admit(double objective, const InlineList<Constraint, 8>& constraints, std::string_view skip,
                   const Namer& name) {
-  ++total_;
   if (!skip.empty()) {
-    ++skipped_;
-    const auto known =
-        std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& r) { return r.reason == skip; });
-    if (known == reasons_.end())
-      reasons_.push_back({std::string(skip), 1});
-    else
-      known->count += 1;
+    counts_.skip(skip);
     return false;
   }
   std::size_t missed = 0, which = 0;
@@ -48,10 +41,10 @@ bool Tally::admit(double objective, const InlineList<Constraint, 8>& constraints
     which = i;
   }
   if (missed == 0) {
-    ++feasible_;
+    counts_.feasible += 1;
     return true;
   }
-  ++infeasible_;
+  counts_.infeasible += 1;
   if (missed == 1)
     miss_one(objective, constraints[which], name);
   else
@@ -61,17 +54,16 @@ bool Tally::admit(double objective, const InlineList<Constraint, 8>& constraints
 
 void Tally::miss_one(double objective, const Constraint& c, const Namer& name) {
   auto limit = std::find_if(limits_.begin(), limits_.end(), [&](const Limit& l) { return l.name == c.name; });
-  if (limit == limits_.end()) limit = limits_.insert(limits_.end(), {c.name, c.exps, c.sense, {}, {}});
-  const double excess = c.excess();
-  if (objective < limit->best.objective) limit->best = {objective, excess, c.value, c.limit, name()};
-  if (excess < limit->nearest.excess) limit->nearest = {objective, excess, c.value, c.limit, name()};
+  if (limit == limits_.end()) limit = limits_.insert(limits_.end(), {.name = c.name, .exps = c.exps, .sense = c.sense});
+  limit->nearest.alone += 1;
+  if (limit->best.add(objective, name.index)) limit->best_miss = {c.value, c.limit, name()};
+  if (limit->nearest.take(c.excess(), c.value, name.index)) limit->nearest_miss = {c.value, c.limit, name()};
 }
 
 void Tally::miss_many(const InlineList<Constraint, 8>& constraints, const Namer& name) {
   double excess = 0;
   for (std::size_t i = 0; i < constraints.size(); ++i) excess += constraints[i].excess();
-  if (!(excess < nearest_of_many_)) return;
-  nearest_of_many_ = excess;
+  if (!nearest_of_many_.take(excess, 0, name.index)) return;
   many_names_.clear();
   many_text_.clear();
   for (std::size_t i = 0; i < constraints.size(); ++i) {
@@ -79,7 +71,7 @@ void Tally::miss_many(const InlineList<Constraint, 8>& constraints, const Namer&
     if (c.met()) continue;
     if (!many_names_.empty()) many_names_ += " and ", many_text_ += " and ";
     many_names_ += c.name;
-    many_text_ += relaxation({c.name, c.exps, c.sense, {}, {}}, {0, 0, c.value, c.limit, {}});
+    many_text_ += relaxation({.name = c.name, .exps = c.exps, .sense = c.sense}, {c.value, c.limit, {}});
   }
   many_text_ += fmt::format(" admits '{}'", name());
 }
@@ -95,7 +87,7 @@ std::string Tally::relaxation(const Limit& limit, const Miss& miss) {
 bool Tally::count(const Score& score, const Namer& name) {
   if (score.skip.empty()) {
     if (!std::isfinite(score.objective.base)) not_finite("objective", score.objective.base, name);
-    if (feasible_ + infeasible_ == 0)
+    if (counts_.feasible + counts_.infeasible == 0)
       exps_ = score.objective.exps;
     else if (!(exps_ == score.objective.exps))
       throw DimensionError(
@@ -108,8 +100,7 @@ bool Tally::count(const Score& score, const Namer& name) {
   }
   const double objective = sign_ * score.objective.base;
   if (!admit(objective, score.constraints, score.skip, name)) return false;
-  if (!(objective < best_)) return false;
-  best_ = objective;
+  if (!best_.add(objective, name.index)) return false;
   best_name_ = name();
   return true;
 }
@@ -122,36 +113,32 @@ bool Tally::count(const ParetoScore& score, const Namer& name) {
 
 SearchSummary Tally::summary() const {
   SearchSummary s;
-  s.total_ = static_cast<double>(total_);
-  s.feasible_ = static_cast<double>(feasible_);
-  s.infeasible_ = static_cast<double>(infeasible_);
-  s.skipped_ = static_cast<double>(skipped_);
-  s.reasons_ = reasons_;
+  s.total_ = counts_.total();
+  s.feasible_ = counts_.feasible;
+  s.infeasible_ = counts_.infeasible;
+  s.skipped_ = counts_.skipped;
+  for (const auto& r : counts_.reasons_in_order()) s.reasons_.push_back({r.reason, r.points});
   s.cancelled_ = cancelled_;
   s.exactness_ = cancelled_ ? Exactness::heuristic : Exactness::enumerated;
   s.exps_ = exps_;
   s.objective_unit_ = canonical_unit(exps_);
   if (!best_name_.empty()) {
-    s.objective_value_ = sign_ * best_;
+    s.objective_value_ = sign_ * best();
     s.best_ = best_name_;
   }
   // With a feasible candidate, a constraint binds when its relaxation alone admits a better one; the one that
   // admits the best counts. Without any, the one that has to move least.
+  const bool found = counts_.feasible > 0;
+  const auto how_good = [&](const Limit& l) { return found ? l.best.threshold() : l.nearest.excess; };
   const Limit* binding = nullptr;
-  const Miss* miss = nullptr;
   for (const auto& limit : limits_) {
-    const Miss& m = feasible_ > 0 ? limit.best : limit.nearest;
-    if (feasible_ > 0 && !(m.objective < best_)) continue;
-    const bool better =
-        miss == nullptr || (feasible_ > 0 ? m.objective < miss->objective : m.excess < miss->excess);
-    if (!better) continue;
-    binding = &limit;
-    miss = &m;
+    if (found && !(limit.best.threshold() < best())) continue;
+    if (binding == nullptr || how_good(limit) < how_good(*binding)) binding = &limit;
   }
   if (binding != nullptr) {
     s.binding_ = binding->name;
-    s.relaxation_ = relaxation(*binding, *miss);
-  } else if (feasible_ == 0) {
+    s.relaxation_ = relaxation(*binding, found ? binding->best_miss : binding->nearest_miss);
+  } else if (!found) {
     s.binding_ = many_names_;
     s.relaxation_ = many_text_;
   }

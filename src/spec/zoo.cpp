@@ -89,7 +89,7 @@ const Entry& Zoo::Shelves::keep(Entry&& entry, const ByName<Named>& by_name, std
     const bool twice = std::find(entry.aliases.begin(), entry.aliases.begin() + static_cast<std::ptrdiff_t>(i), alias) !=
                        entry.aliases.begin() + static_cast<std::ptrdiff_t>(i);
     if (alias == entry.name || twice)
-      throw InputError({.id = "mlsysim.spec.004",
+      throw InputError({.id = "mlsysim.spec.008",
                         .message = fmt::format("the alias '{}' of {} '{}' is given twice", alias, entry.kind, entry.name),
                         .key = alias,
                         .found = fmt::format("'{}'", alias),

@@ -128,7 +128,7 @@ void check_range(const FieldInfo& field, double base) {
   const std::string who = field.meaning.empty() ? fmt::format("input '{}'", field.name)
                                                 : fmt::format("input '{}' ({})", field.name, field.meaning);
   if (inside)
-    throw DomainError({.id = "mlsysim.table.003",
+    throw DomainError({.id = "mlsysim.table.004",
                        .message = who + " counts something",
                        .key = field.name,
                        .found = fmt::format("{}", base),

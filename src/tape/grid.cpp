@@ -288,6 +288,34 @@ void GridProgram::divide(const std::vector<Digit>& pattern, std::uint64_t row, s
   }
 }
 
+namespace {
+
+/// Rows of a table or of a window, from row `begins` on.
+struct Stored {
+  const double* values;
+  std::uint64_t begins = 0;
+
+  [[nodiscard]] double operator[](std::uint64_t row) const { return values[row - begins]; }
+  void copy(std::uint64_t first, std::size_t count, double* to) const { std::copy_n(values + (first - begins), count, to); }
+};
+
+/// Values of a source, spread over the rows of its reader.
+template <class Values, class Segment>
+void place(const Values& values, const std::vector<Segment>& segments, double* to) {
+  for (const Segment& segment : segments) {
+    if (segment.follows) {
+      values.copy(segment.at, segment.length, to + segment.to);
+      continue;
+    }
+    // Eight at a time; what is written too much is written again, or lies in the room between two slots.
+    const double value = values[segment.at];
+    for (std::size_t i = segment.to; i < segment.to + segment.length; i += 8)
+      for (std::size_t j = 0; j < 8; ++j) to[i + j] = value;
+  }
+}
+
+}  // namespace
+
 void GridProgram::run_part(std::size_t p, std::uint64_t row, std::size_t rows, double* const* out, Workspace& workspace) const {
   const Part& part = parts_[p];
   for (const Source& s : part.sources) {
@@ -304,27 +332,15 @@ void GridProgram::run_part(std::size_t p, std::uint64_t row, std::size_t rows, d
     const Source& s = part.sources[k];
     // Sources of one pattern follow one another.
     if (s.pattern != pattern) divide(part.patterns[pattern = s.pattern], row, rows, workspace.segments_);
-    const double* values = nullptr;
-    std::uint64_t begins = 0;
     if (s.part == kAxis) {
-      values = inputs_[s.which].values.data();
+      const Axis& axis = inputs_[s.which].values;
+      if (axis.listed() != nullptr) place(Stored{axis.listed()}, workspace.segments_, to);
+      else place(axis, workspace.segments_, to);
     } else if (const Part& from = parts_[s.part]; from.is_table) {
-      values = from.table.data() + s.which * from.rows;
+      place(Stored{from.table.data() + s.which * from.rows}, workspace.segments_, to);
     } else {
       const auto& window = workspace.windows_[s.part];
-      values = window.values.data() + s.which * kBlock;
-      begins = window.first;
-    }
-    for (const Segment& segment : workspace.segments_) {
-      const double* const x = values + (segment.at - begins);
-      if (segment.follows) {
-        std::copy_n(x, segment.length, to + segment.to);
-        continue;
-      }
-      // Eight at a time; what is written too much is written again, or lies in the room between two slots.
-      const double value = *x;
-      for (std::size_t i = segment.to; i < segment.to + segment.length; i += 8)
-        for (std::size_t j = 0; j < 8; ++j) to[i + j] = value;
+      place(Stored{window.values.data() + s.which * kBlock, window.first}, workspace.segments_, to);
     }
     std::fill(to + rows, to + std::max(rows, kBlock), to[rows - 1]);
   }

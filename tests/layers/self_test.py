@@ -7,6 +7,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+import check_errors  # noqa: E402
 import check_fidelity  # noqa: E402
 import check_includes  # noqa: E402
 import check_lists  # noqa: E402
@@ -37,6 +38,33 @@ class Tree(unittest.TestCase):
         self.write("src/catalogue/b.cpp", "\nif (f == Fidelity::textbook) {}\n")
         self.assertEqual(["src/catalogue/b.cpp:2: names a fidelity; ask the pricing instead (price/pricing.hpp)"],
                          check_fidelity.complaints_of(self.root))
+
+    def test_an_id_stands_for_one_error_and_is_in_the_table(self):
+        def error(number, words):
+            return f'throw InputError({{.id = "mlsysim.zoo.{number}", .message = {words}, .key = "k", .hint = "another sentence"}});\n'
+
+        table = self.write(check_errors.TABLE, "")
+        self.write("src/zoo/a.cpp", "// \"mlsysim.zoo.009\" in words\n" + error("001", 'fmt::format("no entry \'{}\'", name)') + error("002", '"no file"'))
+        self.write("src/zoo/b.cpp", error("001", 'fmt::format("no entry \'{}\'", other)'))
+        self.write("bindings/a.py", "raise _input_error(f'{name} is no count', key=name, id='mlsysim.python.001')\n")
+        rows = check_errors.rows_of(check_errors.places_of(self.root), {})
+        self.assertEqual({"mlsysim.python.001": ("... is no count", "`bindings/a.py`"), "mlsysim.zoo.002": ("no file", "`src/zoo/a.cpp`"),
+                          "mlsysim.zoo.001": ("no entry '...'", "`src/zoo/a.cpp`, `src/zoo/b.cpp`")}, rows)
+        self.assertEqual(3, len(check_errors.complaints_of(self.root)))
+        text = "".join(f"| `{e}` | {meaning} | {files} |\n" for e, (meaning, files) in rows.items())
+        table.write_text(text)
+        self.assertEqual([], check_errors.complaints_of(self.root))
+        table.write_text(text + "| `mlsysim.zoo.003` | gone | `src/zoo/a.cpp` |\n")
+        self.assertEqual([f"{check_errors.TABLE}: mlsysim.zoo.003 is not in the code"], check_errors.complaints_of(self.root))
+        table.write_text(text)
+        self.write("src/zoo/b.cpp", error("001", '"no folder"'))
+        found = check_errors.complaints_of(self.root)
+        self.assertEqual(["mlsysim.zoo.001 stands for several errors; each needs an id of its own", "  src/zoo/a.cpp:2: no entry '...'",
+                          "  src/zoo/b.cpp:1: no folder"], found)
+        self.write("src/zoo/b.cpp", error("001", "std::move(message)"))
+        self.assertIn("words from elsewhere", check_errors.complaints_of(self.root)[2])
+        self.write("src/zoo/b.cpp", '\nfacts.id = fmt::format("mlsysim.zoo.{}", number);\n')
+        self.assertIn("src/zoo/b.cpp:2: the id of an error is written whole, as one literal", check_errors.complaints_of(self.root))
 
     def test_allowed(self):
         self.assertEqual([], self.includes("src/table/a.cpp", "#include <mlsysim/units/x.hpp>\n#include <fmt/core.h>\n"

@@ -116,4 +116,4 @@ def test_devices_made_by_hand(llama):
 def test_counts_are_whole(ask, llama, h100):
     with pytest.raises(mlsysim.DomainError, match="a whole number.*1 or 2") as caught:
         ask(llama, h100)
-    assert caught.value.id == "mlsysim.table.003" and caught.value.facts.found == "1.5"
+    assert caught.value.id == "mlsysim.table.004" and caught.value.facts.found == "1.5"

@@ -41,7 +41,7 @@ def ask(what, hardware=None, **options):
     if "workload" in options:
         raise _input_error("the workload is given twice", key="workload", found=f"{what!r} and workload={options['workload']!r}",
                            expected="one of the two", hint="the first argument is the workload, or a resolver with its inputs",
-                           id="mlsysim.python.175")
+                           id="mlsysim.python.179")
     asked = {"workload": what, "hardware": hardware, **options}
     return Subject(_core._ask_scenario({k: v for k, v in asked.items() if v is not None}))
 
@@ -55,7 +55,7 @@ def _resolver_name(what):
     if core is None:
         raise _input_error("a resolver written in Python cannot be asked", key="what", found=kind.__name__,
                            expected="a scenario, or a shipped resolver or law", hint="call its solve(), or make it a plugin",
-                           id="mlsysim.python.176")
+                           id="mlsysim.python.180")
     return core.name
 
 
@@ -497,7 +497,7 @@ def _axes(axes):
     for names, values in dict(axes).items():
         several = isinstance(names, tuple)
         names = names if several else (names,)
-        if not isinstance(values, str):
+        if not isinstance(values, (str, range)) or (several and isinstance(values, range)):
             values = [tuple(v) if several else (v,) for v in values]
         out.append((names, values))
     return out

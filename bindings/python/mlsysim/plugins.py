@@ -109,7 +109,7 @@ def _how(isolated, limits):
             return None
         number = Quantity(value).to(unit).magnitude if isinstance(value, str) else value.to(unit).magnitude
         if not 1 <= number < 2**62:
-            raise _input_error(f"the limit of {name} cannot be kept", key=name, found=str(value), expected=f"at least 1 {unit}", id="mlsysim.python.191")
+            raise _input_error(f"the limit of {name} cannot be kept", key=name, found=str(value), expected=f"at least 1 {unit}", id="mlsysim.python.196")
         return int(number)
 
     return everything, names, amount("timeout", "ms"), amount("memory", "B")

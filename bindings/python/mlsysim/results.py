@@ -179,7 +179,7 @@ class OptimizerResult(SolverResult):
                                expected="a number or a quantity", id="mlsysim.python.112")
         if self.total_searched < 0:
             raise _input_error("a search looks at no less than nothing", key="total_searched",
-                               found=str(self.total_searched), expected="a count", id="mlsysim.python.112")
+                               found=str(self.total_searched), expected="a count", id="mlsysim.python.117")
 
 
 class Infeasible(SolverResult):

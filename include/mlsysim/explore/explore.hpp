@@ -4,7 +4,7 @@
 /// Whatever the number of threads, blocks, shards or restarts, the answer has the same bytes: every point is computed
 /// alone, and of equal points the one with the lower index wins.
 
-#include <mlsysim/explore/expression.hpp>
+#include <mlsysim/resolve/expression.hpp>
 #include <mlsysim/explore/space.hpp>
 #include <mlsysim/resolve/search_summary.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Any question asked backwards: which value of an input meets a condition on a result.
 
-#include <mlsysim/explore/expression.hpp>
+#include <mlsysim/resolve/expression.hpp>
 #include <mlsysim/explore/subject.hpp>
 #include <mlsysim/resolve/check.hpp>
 #include <mlsysim/resolve/outcome.hpp>

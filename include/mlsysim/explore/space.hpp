@@ -6,6 +6,7 @@
 /// the order given, the last one fastest.
 
 #include <mlsysim/explore/subject.hpp>
+#include <mlsysim/resolve/axes.hpp>
 #include <mlsysim/resolve/dynamic_value.hpp>
 
 #include <cstdint>
@@ -19,19 +20,30 @@
 namespace mlsysim {
 
 /// The values that one field, or several coupled ones, may take, in order.
+///
+/// Numbers of one field are an `Axis`: a range holds its ends and its count, so memory does not depend on its length.
 struct SpaceAxis {
   std::vector<std::string> names;  ///< one, or several for coupled tuples
-  std::vector<std::vector<DynamicValue>> rows;  ///< one value per name
+  std::vector<std::vector<DynamicValue>> rows;  ///< one value per name; empty where the axis is `numbers`
   std::vector<std::string> labels;  ///< of the rows, for reports; made from the values where empty
   std::string caption{};            ///< of the axis, for reports; the names where empty
+  Axis numbers{};                   ///< of one field, where every value is a number of one dimension
 
-  [[nodiscard]] std::size_t size() const { return rows.size(); }
+  [[nodiscard]] std::size_t size() const { return rows.empty() ? numbers.size() : rows.size(); }
+  /// The value of name `k` in a row.
+  [[nodiscard]] DynamicValue value(std::size_t row, std::size_t k = 0) const;
+  /// The same where it is a number. @throws std::bad_variant_access where it is none
+  [[nodiscard]] double number(std::size_t row, std::size_t k = 0) const {
+    return rows.empty() ? numbers[row] : std::get<double>(rows[row][k].value);
+  }
+  /// Appends a value of a single name, or a range of them.
+  void add(DynamicValue value);
+  void add(const Axis& range);
   [[nodiscard]] std::string title() const;
   [[nodiscard]] std::string label(std::size_t row) const;
 };
 
 /// `count` values from `low` to `high`, evenly or in equal ratios.
-enum class Spacing : std::uint8_t { linear, logarithmic };
 [[nodiscard]] SpaceAxis range_axis(std::string name, const AnyQuantity& low, const AnyQuantity& high, std::size_t count,
                                    Spacing spacing = Spacing::linear);
 /// These numbers.
@@ -99,9 +111,9 @@ class Space {
 
   /// An axis over numbers, as the kernels see it.
   struct Column {
-    std::size_t input = 0;       ///< of the subject; the same for every choice is not promised: see `columns`
-    std::vector<double> values;  ///< base units, one per row
-    std::uint64_t stride = 1;    ///< points until the next row
+    std::size_t input = 0;     ///< of the subject; the same for every choice is not promised: see `columns`
+    Axis values;               ///< base units, one per row
+    std::uint64_t stride = 1;  ///< points until the next row
   };
   /// Columns over the inputs of a bound subject; coupled axes give several with one stride.
   /// @throws LookupError where the subject lacks an input
@@ -110,6 +122,7 @@ class Space {
  private:
   std::shared_ptr<const Problem> problem_;
   std::vector<SpaceAxis> axes_;
+  std::vector<std::vector<Axis>> numbers_;  ///< of each axis over numbers, by name
   std::vector<std::string> varied_;
   std::size_t structural_ = 0;
   std::uint64_t outer_ = 1, inner_ = 1;

@@ -1,6 +1,7 @@
 #pragma once
 /// Spaces of numbers: axes, and the grid of all their combinations as table structs.
 
+#include <mlsysim/table/axis.hpp>
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/units/quantity.hpp>
 
@@ -11,20 +12,6 @@
 #include <vector>
 
 namespace mlsysim {
-
-/// The values that one member may take, in order.
-class Axis {
- public:
-  Axis(std::vector<double> base_values, Exponents exps) : values_(std::move(base_values)), exps_(exps) {}
-  [[nodiscard]] std::size_t size() const { return values_.size(); }
-  /// In the canonical base unit.
-  [[nodiscard]] double operator[](std::size_t i) const { return values_[i]; }
-  [[nodiscard]] const Exponents& exponents() const { return exps_; }
-
- private:
-  std::vector<double> values_;
-  Exponents exps_;
-};
 
 /// These numbers.
 template <class... N>

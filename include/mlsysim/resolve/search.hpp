@@ -4,8 +4,10 @@
 /// `search.minimize(candidates, score)` takes any range of objects or pointers, or a `Grid` of axes.
 /// Candidates are visited in order; ties go to the earlier one, so the same inputs give the same answer.
 
+#include <mlsysim/resolve/non_dominated.hpp>
 #include <mlsysim/resolve/tally.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <iterator>
@@ -114,8 +116,6 @@ template <class Item> std::string candidate_name(const void* raw, std::size_t in
     return index_name(index);
 }
 void add_candidate(Error& error, const Namer& name);
-bool dominates(const InlineList<Objective, 4>& a, std::span<const double> b);
-bool dominates(std::span<const double> a, const InlineList<Objective, 4>& b);
 void check_objectives(const InlineList<Objective, 4>& objectives, std::size_t expected);
 }  // namespace detail
 
@@ -168,7 +168,7 @@ void Search::visit(C& candidates, F& score, detail::Tally& tally, Keep&& keep) {
     const detail::Namer name{&item, index, &detail::candidate_name<Item>};
     try {
       const S s = score(item);
-      keep(s, item, tally.count(s, name));
+      keep(s, item, index, tally.count(s, name));
     } catch (Error& error) {
       detail::add_candidate(error, name);
       throw;
@@ -184,7 +184,7 @@ template <class C, class F> auto Search::best(C& candidates, F& score, detail::A
   using Item = detail::candidate_t<Element>;
   detail::Tally tally(aim);
   Found<Item> found{SearchSummary()};
-  visit<Score>(candidates, score, tally, [&](const Score&, const Item& item, bool is_best) {
+  visit<Score>(candidates, score, tally, [&](const Score&, const Item& item, std::size_t, bool is_best) {
     if (!is_best) return;
     if constexpr (detail::lives_on_v<C, Element>)
       found.at_ = &item;
@@ -203,20 +203,30 @@ template <CandidateRange C, class F> auto Search::pareto(C&& candidates, F&& sco
   using Kept = std::conditional_t<lives_on, const Item*, Item>;
   detail::Tally tally(detail::Aim::minimize);
   Front<Kept> front{{}, SearchSummary()};
-  visit<ParetoScore>(candidates, score, tally, [&](const ParetoScore& s, const Item& item, bool feasible) {
+  NonDominated kept;
+  std::vector<std::pair<std::size_t, Kept>> items;  // by index; those that are beaten go now and then
+  const auto reduce = [&](const std::vector<NonDominated::Entry>& entries) {
+    std::vector<bool> on_front(items.empty() ? 0 : items.back().first + 1);
+    for (const auto& e : entries) on_front[e.index] = true;
+    std::erase_if(items, [&](const auto& i) { return !on_front[i.first]; });
+  };
+  std::vector<double> numbers;
+  visit<ParetoScore>(candidates, score, tally, [&](const ParetoScore& s, const Item& item, std::size_t index, bool feasible) {
     if (!feasible) return;
-    detail::check_objectives(s.objectives,
-                             front.points.empty() ? s.objectives.size() : front.points[0].objectives.size());
-    for (const auto& p : front.points)
-      if (detail::dominates(p.objectives, s.objectives)) return;
-    std::erase_if(front.points, [&](const auto& p) { return detail::dominates(s.objectives, p.objectives); });
-    std::vector<double> numbers(s.objectives.size());
+    detail::check_objectives(s.objectives, numbers.empty() ? s.objectives.size() : numbers.size());
+    numbers.resize(s.objectives.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = s.objectives[i].base;
+    if (!kept.add(numbers, index)) return;
     if constexpr (lives_on)
-      front.points.push_back({&item, std::move(numbers)});
+      items.emplace_back(index, &item);
     else
-      front.points.push_back({item, std::move(numbers)});
+      items.emplace_back(index, item);
+    if (items.size() > 1024 + 4 * kept.held()) reduce(kept.entries());
   });
+  auto entries = kept.entries();
+  reduce(entries);
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  for (std::size_t i = 0; i < entries.size(); ++i) front.points.push_back({std::move(items[i].second), std::move(entries[i].values)});
   front.summary = tally.summary();
   last_ = front.summary;
   return front;

@@ -1,10 +1,10 @@
 #pragma once
 /// The counting half of a search: knows scores and indices, not candidates.
 
+#include <mlsysim/resolve/points.hpp>
 #include <mlsysim/resolve/search_summary.hpp>
 
 #include <cstddef>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,15 +34,14 @@ class Tally {
   bool count(const ParetoScore& score, const Namer& name);
   void cancel() { cancelled_ = true; }
 
-  [[nodiscard]] std::size_t total() const { return total_; }
-  [[nodiscard]] std::size_t feasible() const { return feasible_; }
-  [[nodiscard]] double best_objective() const { return sign_ * best_; }
+  [[nodiscard]] std::size_t total() const { return static_cast<std::size_t>(counts_.total()); }
+  [[nodiscard]] std::size_t feasible() const { return static_cast<std::size_t>(counts_.feasible); }
+  [[nodiscard]] double best_objective() const { return sign_ * best(); }
   [[nodiscard]] SearchSummary summary() const;
 
  private:
+  /// A candidate that misses a constraint, for the report.
   struct Miss {
-    double objective = std::numeric_limits<double>::infinity();  // signed: smaller is better
-    double excess = std::numeric_limits<double>::infinity();
     double value = 0, limit = 0;
     std::string candidate;
   };
@@ -50,8 +49,9 @@ class Tally {
     std::string_view name;
     Exponents exps;
     Sense sense;
-    Miss best;     // the best objective among those that miss this constraint alone
-    Miss nearest;  // the smallest excess among those
+    TopK best{};         // the best objective (signed: smaller is better) among those that miss this constraint alone
+    NearMiss nearest{};  // the smallest excess among those
+    Miss best_miss{}, nearest_miss{};
   };
 
   /// Counts a skip or a miss; true when neither.
@@ -60,16 +60,16 @@ class Tally {
   void miss_one(double objective, const Constraint& c, const Namer& name);
   void miss_many(const InlineList<Constraint, 8>& constraints, const Namer& name);
   static std::string relaxation(const Limit& limit, const Miss& miss);
+  [[nodiscard]] double best() const { return best_.threshold(); }
 
   double sign_;
-  double best_ = std::numeric_limits<double>::infinity();
+  PointCounts counts_;
+  TopK best_;
   Exponents exps_{};
   std::string best_name_;
-  std::size_t total_ = 0, feasible_ = 0, infeasible_ = 0, skipped_ = 0;
   bool cancelled_ = false;
-  std::vector<SearchSummary::Skipped> reasons_;
   std::vector<Limit> limits_;
-  double nearest_of_many_ = std::numeric_limits<double>::infinity();
+  NearMiss nearest_of_many_;
   std::string many_names_, many_text_;
 };
 

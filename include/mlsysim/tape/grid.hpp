@@ -7,6 +7,7 @@
 /// of rows at a time; or point by point where that saves nothing. A part in which there is less to compute than to hand on is
 /// not worth a part: its nodes are computed where they are used.
 
+#include <mlsysim/table/axis.hpp>
 #include <mlsysim/tape/columns.hpp>
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace mlsysim {
 /// What an input of the tape is along its axis.
 struct GridInput {
   std::size_t axis = 0;
-  std::vector<double> values;  ///< one a row of the axis
+  Axis values;  ///< one a row of the axis
 };
 
 /// A tape made ready for a grid. Immutable and safe on any thread; each thread has a workspace of its own.

@@ -1,7 +1,7 @@
 #pragma once
 /// A table of published measurements, and how its rows become inputs of a prediction. All of it is data.
 
-#include <mlsysim/validation/expression.hpp>
+#include <mlsysim/validation/column_expression.hpp>
 #include <mlsysim/validation/measurand.hpp>
 
 #include <filesystem>

@@ -3,6 +3,9 @@
 
 #include "point_kernel.hpp"
 
+#include <mlsysim/resolve/non_dominated.hpp>
+#include <mlsysim/resolve/points.hpp>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
@@ -13,37 +16,7 @@
 
 namespace mlsysim::detail {
 
-/// The k smallest values; of equal ones the lower index wins.
-class TopK {
- public:
-  using Entry = std::pair<double, std::uint64_t>;
-  explicit TopK(std::size_t k = 1) : k_(k) {}
-  /// No point with a larger value can enter.
-  [[nodiscard]] double threshold() const { return entries_.size() < k_ ? HUGE_VAL : entries_.back().first; }
-  void add(double value, std::uint64_t index);
-  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }  // ascending
-
- private:
-  std::size_t k_;
-  std::vector<Entry> entries_;
-};
-
-/// Points that no other point beats in every objective; of equal ones the lower index stays.
-class Front {
- public:
-  struct Entry {
-    std::vector<double> values;
-    std::uint64_t index = 0;
-  };
-  void add(std::span<const double> values, std::uint64_t index);
-  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }  // ascending in the first objective
-
- private:
-  std::vector<Entry> entries_;
-  std::vector<double> numbers_;  // values of all entries in one row: scans do not jump
-  std::size_t last_ = 0;         // entry that beat the last point which was refused
-};
-
+/// Those of one question over part of a space.
 class Reduction {
  public:
   Reduction() = default;
@@ -59,16 +32,12 @@ class Reduction {
   [[nodiscard]] nlohmann::ordered_json to_json() const;
   static Reduction from_json(const nlohmann::ordered_json& json, const Question& question, std::size_t constraints);
 
-  struct Miss {
-    double violated = 0, alone = 0;
-    double excess = HUGE_VAL, left = 0;
-    std::uint64_t index = 0;
-  };
-  double evaluated = 0, feasible = 0, infeasible = 0, not_finite = 0, skipped = 0;
-  std::map<std::string, double> skip_reasons;
-  std::vector<Miss> misses;
+  /// Points that have numbers.
+  double evaluated = 0;
+  PointCounts counts;
+  std::vector<NearMiss> misses;  ///< by constraint
   TopK top;
-  Front front;
+  NonDominated front;
   std::map<int, double> bins;
   double zero_or_less = 0;
 

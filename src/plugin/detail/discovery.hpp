@@ -21,6 +21,8 @@ struct Candidate {
 /// The names that may be loaded; nothing: all of them.
 [[nodiscard]] std::optional<std::set<std::string>> allowed_names(const HostOptions& options);
 
+/// Throws the failure that a plugin has on record. @throws PluginFault
+[[noreturn]] void refuse(const PluginRecord& record, std::string key);
 /// Checks a plugin without executing it: the library with its headers, symbols, digest and permissions; that files with
 /// entries can be read. @throws PluginFault
 void vet(const Candidate& candidate, const HostOptions& options);

@@ -28,7 +28,7 @@ class File {
   std::string path_;
 };
 
-double number(const SpaceAxis& a, std::size_t row, std::size_t column = 0) { return std::get<double>(a.rows.at(row).at(column).value); }
+double number(const SpaceAxis& a, std::size_t row, std::size_t column = 0) { return a.number(row, column); }
 
 DynamicValue quantity(std::string_view, std::string_view text) { return AnyQuantity::parse(text); }
 /// Names as texts, all else as quantities.

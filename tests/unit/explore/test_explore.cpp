@@ -248,11 +248,11 @@ TEST_CASE("branch and bound searches plans of the full model", "[explore][bounds
   // The scorecard of the best plan says the same.
   auto best = s;
   const auto rows = space.rows_at(all.best[0].index);
-  best.zero_stage = std::get<double>(space.axes()[0].rows[rows[0]][0].value);
-  best.tp_size = std::get<double>(space.axes()[1].rows[rows[1]][0].value);
-  best.pp_size = std::get<double>(space.axes()[1].rows[rows[1]][1].value);
-  best.microbatch_count = std::get<double>(space.axes()[2].rows[rows[2]][0].value);
-  best.v_stages = std::get<double>(space.axes()[3].rows[rows[3]][0].value);
+  best.zero_stage = space.axes()[0].number(rows[0], 0);
+  best.tp_size = space.axes()[1].number(rows[1], 0);
+  best.pp_size = space.axes()[1].number(rows[1], 1);
+  best.microbatch_count = space.axes()[2].number(rows[2], 0);
+  best.v_stages = space.axes()[3].number(rows[3], 0);
   const auto subject = subject_of(best);
   CHECK(subject.entry(subject.point)[subject.result("step_latency")] == Approx(all.best[0].objectives[0]).epsilon(1e-12));
 }

@@ -4,7 +4,7 @@
 
 #include <mlsysim/tape/columns.hpp>
 #include <mlsysim/tape/ranges.hpp>
-#include <mlsysim/explore/expression.hpp>
+#include <mlsysim/resolve/expression.hpp>
 #include <mlsysim/explore/solve.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
@@ -127,7 +127,44 @@ TEST_CASE("expressions read units, names and precedence", "[explore][expression]
   CHECK(value("max(itl, ttft)") == results[s.result("ttft")]);
   CHECK(value("token_throughput / accelerators") == Approx(results[s.result("throughput_per_accelerator")]));
   CHECK(value("5 USD / Mtoken / cost_per_token") == Approx(5e-6 / results[s.result("cost_per_token")]));
+  CHECK(value("1 + 1 == 2 and 3 != 3 or 2 < 1") == 0);
+  CHECK(value("1 or 0 and 0") == 1);
+  CHECK(value("(1 s <= 1000 ms) + (2 = 2)") == 2);
+  CHECK(value("round(2.5) - round(-2.5) + round(0.49999999999999994) + log2(8) + given(itl)") == 6 + 3 + 1);
   CHECK(value("floor(2.7) + ceil(2.1) + abs(-1) + sqrt(16) + min(3, 2)") == 2 + 3 + 1 + 4 + 2);
+}
+
+TEST_CASE("a constraint is one comparison, or the truth of several", "[explore][expression]") {
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 4);
+  std::vector<double> slots(s.point);
+  const auto results = s.entry(s.point);
+  slots.insert(slots.end(), results.begin(), results.end());
+  const auto met = [&](std::string_view text) {
+    const auto c = ConstraintExpression::parse(text, scope_of(s));
+    const std::span<const double> at(slots);
+    return c.holds(c.left()(at), c.right()(at));
+  };
+  CHECK(met("batch_size == 4"));
+  CHECK(met("batch_size = 4"));
+  CHECK_FALSE(met("batch_size != 4"));
+  CHECK(met("batch_size < 1 or pp_size + 3 >= 4"));
+  CHECK_FALSE(met("batch_size > 1 and (itl <= 0 s or ttft <= 0 s)"));
+  CHECK(met("(batch_size > 1)"));
+  const auto one = ConstraintExpression::parse("2 * itl <= 30 ms", scope_of(s));
+  CHECK(one.left().text() == "2 * itl");
+  CHECK(one.right().text() == "30 ms");
+}
+
+TEST_CASE("a fault in a file has its place", "[explore][expression]") {
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 4);
+  try {
+    (void)Expression::parse("itl + itll", scope_of(s), {"rows.yaml", 7, 20});
+    FAIL("read");
+  } catch (const LookupError& e) {
+    CHECK(e.facts().where.text() == "rows.yaml:7:26");
+    CHECK(e.facts().excerpt == "    itl + itll\n          ^");
+    CHECK(e.facts().found == "'itll' at column 7");
+  }
 }
 
 TEST_CASE("expressions that make no sense are refused", "[explore][expression]") {
@@ -143,14 +180,21 @@ TEST_CASE("expressions that make no sense are refused", "[explore][expression]")
   refused("(itl <= 30 ms", "parenthesis");
   refused("itl <= 30 ms <= 40 ms", "does not end here");
   refused("itl ? 30 ms", "compares two values");
-  refused("sqrt(itl) <= 1", "no unit here");
+  refused("sqrt(itl) <= 1", "without a unit");
+  refused("itl or ttft", "without a unit");
+  refused("itl + 1 ms", "compares two values");
+  refused("round(itl, 2) <= 1 s", "is not closed");
+  refused("tan(1) <= 1", "there is no function 'tan'");
+  refused("given(itll) == 1", "did you mean 'itl'");
+  refused("batch_size == 1 or itl <= 30", "at column 24");
   refused("min(itl) <= 1 s", "compares two values");
   refused(std::string(400, '('), "nested too deeply");
 }
 
 TEST_CASE("points, columns and bounds of an expression agree", "[explore][expression]") {
   const auto s = scenario("Llama3_70B", 8, Mode::serve, 4);
-  const auto e = Expression::parse("max(ttft, 3 * itl) / 1 ms + sqrt(batch_size * 2) - floor(seq_len / 7) + abs(1 - pp_size)", scope_of(s));
+  const auto e = Expression::parse("max(ttft, 3 * itl) / 1 ms + sqrt(batch_size * 2) - floor(seq_len / 7) + abs(1 - pp_size) + round(seq_len / 3) + log2(seq_len)"
+                                   " + (ttft < itl or seq_len >= 40 and seq_len != 50) * 7 + (batch_size <= 30) - (pp_size > 8) - (seq_len == 3)", scope_of(s));
   const std::size_t n = s.entry.inputs.size() + s.entry.results.size();
   std::mt19937 random(7);
   std::uniform_real_distribution<double> draw(0.5, 90);

@@ -4,6 +4,8 @@
 
 #include <support/catch.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 
 using namespace mlsysim;
@@ -12,7 +14,7 @@ using namespace mlsysim::test;
 namespace {
 std::vector<double> numbers(const SpaceAxis& a) {
   std::vector<double> out;
-  for (const auto& row : a.rows) out.push_back(std::get<double>(row[0].value));
+  for (std::size_t i = 0; i < a.size(); ++i) out.push_back(a.number(i));
   return out;
 }
 }  // namespace
@@ -30,6 +32,95 @@ TEST_CASE("axes are read from text", "[explore][space]") {
   CHECK(std::get<double>(pairs.rows[1][1].value) == 4);
   // 4 = 2^2: pairs of exponents with a sum of at most 2.
   CHECK(axis("tp_size,pp_size=degrees(4)").size() == 6);
+}
+
+TEST_CASE("a range holds no values, whatever its length", "[explore][space]") {
+  for (const char* text : {"b=1..{}", "b=0..1:{}", "b=1 GB/s..2 GB/s:{}log", "b=5..{}+1"}) {
+    const auto at = [&](const char* length) {
+      std::string t = text;
+      return axis(t.replace(t.find("{}"), 2, length).c_str());
+    };
+    const auto few = at("6"), many = at("4000000000");
+    CHECK(many.size() > 3999999000);
+    CHECK(many.rows.empty());
+    CHECK(many.numbers.memory() == few.numbers.memory());
+  }
+  const auto ratios = axis("b=1..1e100*1.0000001");
+  CHECK(ratios.size() == Approx(std::log(1e100) / std::log(1.0000001)).epsilon(1e-6));
+  CHECK(ratios.numbers.memory() == axis("b=1..2*2").numbers.memory());
+  CHECK(ratios.number(10000000) == Approx(std::exp(1e7 * std::log(1.0000001))).epsilon(1e-9));
+}
+
+TEST_CASE("a range answers as the list of its members", "[explore][space]") {
+  Question q;
+  q.objectives.push_back({Goal::minimize, "time * bandwidth / 1 GB + 3e8 / (message / 1 B)"});
+  q.constraints = {"time >= 90 us"};
+  q.top = 50;
+  q.histogram = "time";
+  const auto others = {axis("ranks=2,8"), axis("bandwidth=100 GB/s, 50 GB/s")};
+  for (const char* text : {"message=1 MB..100 MB:10000", "message=1 MB..100 MB:10000log", "message=1 MB..100 MB+9901",
+                           "message=1 MB..100 MB*1.0005", "message=7 MB, 1 MB..100 MB:9000, 3 MB"}) {
+    INFO(text);
+    std::vector<SpaceAxis> axes = others;
+    axes.push_back(axis(text));
+    const Space ranges(ring(), axes);
+    CHECK(axes.back().numbers.memory() < 1000);
+    axes.back() = numbers_axis("message", numbers(axes.back()), dim::data::exps);
+    CHECK(axes.back().numbers.memory() > 8 * axes.back().size());
+    const Space lists(ring(), axes);
+    for (const auto strategy : {Strategy::exhaustive, Strategy::branch_and_bound}) {
+      Question asked = q;
+      if (strategy == Strategy::branch_and_bound) asked.top = 1, asked.histogram.reset();
+      const ExploreOptions options{.strategy = strategy, .threads = 2};
+      const auto a = explore(ranges, asked, options), b = explore(lists, asked, options);
+      REQUIRE(a.best.size() == b.best.size());
+      for (std::size_t k = 0; k < a.best.size(); ++k) {
+        CHECK(a.best[k].index == b.best[k].index);
+        CHECK(a.best[k].objectives == b.best[k].objectives);
+        CHECK(a.best[k].labels == b.best[k].labels);
+      }
+      CHECK(a.feasible == b.feasible);
+      CHECK(a.boxes == b.boxes);
+      if (a.histogram) CHECK(a.histogram->bins == b.histogram->bins);
+    }
+  }
+}
+
+TEST_CASE("what an axis tells of its members is so", "[explore][space]") {
+  for (const char* text : {"b=1..9", "b=9, 1..4, 2", "b=1..64*2, 64..100:5", "b=0.1..10:7log", "b=5", "b=1..2:1", "b=3,1,2", "b=1..4, 3..9:2, 0"}) {
+    INFO(text);
+    const auto a = axis(text);
+    const auto all = numbers(a);
+    const Axis& n = a.numbers;
+    CHECK(n.ascending() == std::is_sorted(all.begin(), all.end()));
+    CHECK(n.whole() == std::all_of(all.begin(), all.end(), [](double x) { return x == std::floor(x); }));
+    const Axis table = n.listed_up_to(100);
+    for (std::size_t first = 0; first < all.size(); ++first) {
+      CHECK(table[first] == all[first]);
+      for (std::size_t last = first + 1; last <= all.size(); ++last) {
+        const auto [low, high] = std::minmax_element(all.begin() + static_cast<long>(first), all.begin() + static_cast<long>(last));
+        CHECK(n.extent(first, last).low == *low);
+        CHECK(n.extent(first, last).high == *high);
+        std::vector<double> copied(last - first);
+        n.copy(first, last - first, copied.data());
+        CHECK(std::equal(copied.begin(), copied.end(), all.begin() + static_cast<long>(first)));
+      }
+    }
+    for (double x = -1; x < 70; x += 0.37) {
+      const auto near = std::min_element(all.begin(), all.end(), [&](double p, double q) { return std::fabs(p - x) < std::fabs(q - x); });
+      CHECK(n.nearest(x) == static_cast<std::size_t>(near - all.begin()));
+    }
+  }
+  Axis mine = axis("b=1..3").numbers, copy = mine;
+  mine.add(7);
+  Axis other = mine;
+  other.add(8);
+  CHECK(copy.size() == 3);
+  CHECK(mine.size() == 4);
+  other.add(other);
+  CHECK(other.size() == 10);
+  CHECK(other[9] == 8);
+  CHECK(mine[3] == 7);
 }
 
 TEST_CASE("axes that cannot be are refused", "[explore][space]") {

@@ -129,7 +129,7 @@ class Worker {
           break;
         }
         case Message::has_feature: out.put(code_->has_feature(in.text())); break;
-        default: fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.118", .message = "the host sent an unknown message"});
+        default: fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.123", .message = "the host sent an unknown message"});
       }
     } catch (const std::exception& error) {
       out = {};

@@ -1,4 +1,4 @@
-#include <mlsysim/explore/expression.hpp>
+#include <mlsysim/resolve/expression.hpp>
 
 #include "detail/expression_reader.hpp"
 
@@ -6,11 +6,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace mlsysim {
 namespace {
 
 constexpr double kSlack = 1e-12;  // interval ends are not rounded outward
+
+template <class T, class Condition>
+T choose(const Condition& holds, const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, double>) return holds ? a : b;
+  else return select(holds, a, b);
+}
+/// A condition as a number.
+template <class T, class Condition>
+T truth_of(const Condition& holds) { return choose(holds, T(1.0), T(0.0)); }
+
+/// Halves go away from zero. The part behind the point is exact in double.
+template <class T>
+T rounded(const T& x) {
+  const T size = abs(x), whole = floor(size), up = whole + truth_of<T>(size - whole >= T(0.5));
+  return choose(x < T(0.0), -up, up);
+}
 
 Interval widen(const Interval& x) {
   return Interval(x.low - kSlack * std::fabs(x.low), x.high + kSlack * std::fabs(x.high));
@@ -38,16 +55,26 @@ T Expression::run(std::span<const T> slots) const {
       case Op::sqrt: stack.back() = sqrt(stack.back()); continue;
       case Op::floor: stack.back() = floor(stack.back()); continue;
       case Op::ceil: stack.back() = ceil(stack.back()); continue;
+      case Op::round: stack.back() = rounded(stack.back()); continue;
+      case Op::log2: stack.back() = log2(stack.back()); continue;
       default: break;
     }
-    const T b = pop(), a = pop();
+    const T b = pop(), a = pop(), none(0.0);
     switch (s.op) {
       case Op::add: stack.push_back(a + b); break;
       case Op::subtract: stack.push_back(a - b); break;
       case Op::multiply: stack.push_back(a * b); break;
       case Op::divide: stack.push_back(a / b); break;
       case Op::min: stack.push_back(min(a, b)); break;
-      default: stack.push_back(max(a, b)); break;
+      case Op::max: stack.push_back(max(a, b)); break;
+      case Op::equal: stack.push_back(truth_of<T>(a == b)); break;
+      case Op::differ: stack.push_back(truth_of<T>(a != b)); break;
+      case Op::less: stack.push_back(truth_of<T>(a < b)); break;
+      case Op::at_most: stack.push_back(truth_of<T>(a <= b)); break;
+      case Op::more: stack.push_back(truth_of<T>(a > b)); break;
+      case Op::at_least: stack.push_back(truth_of<T>(a >= b)); break;
+      case Op::both: stack.push_back(truth_of<T>(a != none && b != none)); break;
+      default: stack.push_back(truth_of<T>(a != none || b != none)); break;
     }
   }
   return stack.back();
@@ -56,16 +83,23 @@ T Expression::run(std::span<const T> slots) const {
 double Expression::operator()(std::span<const double> slots) const { return run(slots); }
 Recorded Expression::operator()(std::span<const Recorded> slots) const { return run(slots); }
 
-Expression Expression::parse(std::string_view text, const ExpressionScope& scope) {
-  ExpressionReader reader(text, scope);
-  return reader.whole_expression();
+Expression Expression::parse(std::string_view text, const ExpressionScope& scope, const Location& where) {
+  return ExpressionReader(text, scope, where).whole_expression();
 }
 
-ConstraintExpression ConstraintExpression::parse(std::string_view text, const ExpressionScope& scope) {
-  ExpressionReader reader(text, scope);
+Expression Expression::of_slot(std::size_t slot, std::string name) {
+  Expression e;
+  e.text_ = std::move(name);
+  e.slots_ = {static_cast<std::uint16_t>(slot)};
+  e.steps_ = {{.op = Op::slot, .slot = e.slots_[0]}};
+  e.depth_ = 1;
+  return e;
+}
+
+ConstraintExpression ConstraintExpression::parse(std::string_view text, const ExpressionScope& scope, const Location& where) {
   ConstraintExpression out;
   out.text_ = std::string(text);
-  reader.whole_constraint(out.left_, out.comparison_, out.right_);
+  ExpressionReader(text, scope, where).whole_constraint(out.left_, out.comparison_, out.right_);
   return out;
 }
 

@@ -1,6 +1,6 @@
 #include "support/catch.hpp"
 
-#include <mlsysim/validation/expression.hpp>
+#include <mlsysim/validation/column_expression.hpp>
 
 
 
@@ -24,6 +24,7 @@ TEST_CASE("expressions: precedence and functions", "[validation]") {
   CHECK(value("max(tp, 3) + min(pp, 3) + ceil(1.2) + floor(1.8) + round(2.5) + log2(8)") == 8 + 2 + 2 + 1 + 3 + 3);
   CHECK(value("tp >= 8 and pp < 2") == 0);
   CHECK(value("given(empty) + 2 * given(tp)") == 2);
+  CHECK(value("sqrt(2 * tp) + max(tp, pp, 9) + (1 s < 2 s)") == 4 + 9 + 1);
 }
 
 TEST_CASE("expressions: an empty value makes the result absent", "[validation]") {
@@ -31,13 +32,14 @@ TEST_CASE("expressions: an empty value makes the result absent", "[validation]")
 }
 
 TEST_CASE("expressions: faults", "[validation]") {
-  CHECK_THROWS_WITH(value("tp +"), Catch::Contains("a number, a column or '('"));
-  CHECK_THROWS_WITH(value("tp tp"), Catch::Contains("an operator or the end"));
-  CHECK_THROWS_WITH(value("sqrt(tp)"), Catch::Contains("the function 'sqrt'"));
+  CHECK_THROWS_WITH(value("tp +"), Catch::Contains("a number, a name or a parenthesis"));
+  CHECK_THROWS_WITH(value("tp tp"), Catch::Contains("an operator or the end") && Catch::Contains("at column 4"));
+  CHECK_THROWS_WITH(value("tan(tp)"), Catch::Contains("no function 'tan'"));
+  CHECK_THROWS_WITH(value("tp + 2 GB"), Catch::Contains("different units"));
   CHECK_THROWS_WITH(value("tq"), Catch::Contains("no column 'tq'") && Catch::Contains("tp"));
   CHECK_THROWS_WITH(value("tp / 0"), Catch::Contains("not finite"));
   CHECK_THROWS_WITH(value("word"), Catch::Contains("'x'"));
-  CHECK_THROWS_WITH(value(std::string(100, '(')), Catch::Contains("nesting"));
+  CHECK_THROWS_WITH(value(std::string(100, '(')), Catch::Contains("nested"));
 }
 
 TEST_CASE("expressions: any text is read or refused", "[validation][fuzz]") {
