@@ -79,7 +79,8 @@ struct MovingScenario {
 
 /// Why a device whose power or price is not known lacks this result. A search must not take a price for nothing.
 std::string why_absent(const ScenarioShape& s, std::string_view name, const std::string& device) {
-  if (!s.has_power && name != "utilization" && find_field(describe<MacroNumbers<>>(), name) != nullptr)
+  const bool of_power = name == "energy_per_batch" || find_field(describe<MacroNumbers<>>(), name) != nullptr;
+  if (!s.has_power && name != "utilization" && of_power)
     return fmt::format("no TDP is known for {}", device);
   if (!s.has_price && among(kPriced, name)) return fmt::format("the price of {} is not known; unit_cost gives one", device);
   return {};
@@ -146,6 +147,9 @@ void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
   }
   for (const auto& f : describe<MacroNumbers<>>())
     if (auto why = why_absent(state->shape, f.name, r.hardware().name); !why.empty()) out.absent.emplace_back(f.name, std::move(why));
+  if (state->shape.kind == ScenarioKind::inference)
+    if (auto why = why_absent(state->shape, "energy_per_batch", r.hardware().name); !why.empty())
+      out.absent.emplace_back("energy_per_batch", std::move(why));
   out.entry.evaluate = [](const void* self, const double* in, double* to) { static_cast<const MovingScenario*>(self)->run(in, to); };
   out.entry.recorded = [](const void* self) -> const Tape& { return static_cast<const MovingScenario*>(self)->tape(); };
   out.entry.self = state;
