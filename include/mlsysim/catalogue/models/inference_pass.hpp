@@ -25,7 +25,6 @@ struct InferencePassModel : Model<InferencePassModel> {
       "latency = evaluations max(work / (peak efficiency), (weights + state + rows) / bandwidth) + overhead";
   static constexpr std::string_view source = "williams2009roofline";
   static constexpr std::array walls{1, 2};
-  static constexpr std::array<std::string_view, 2> laws{"Roofline", "EnergyProportional"};
   static constexpr std::array fallacies{
       Fallacy{"A table of a hundred gigabytes makes a model slow.",
               "A sample reads a few rows of it; the table asks for capacity, its rows for latency."},

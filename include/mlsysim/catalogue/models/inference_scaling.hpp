@@ -20,8 +20,6 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
   static constexpr std::string_view law = "total = ttft + steps tokens_per_step itl";
   static constexpr std::string_view source = "snell2024testtime";
   static constexpr std::array walls{12};
-  static constexpr std::array<std::string_view, 4> laws{"TextbookPrefillWork", "TextbookDecode",
-                                                        "EnergyProportional", "KvCache"};
   static constexpr std::array fallacies{Fallacy{
       "Thinking longer only costs time.",
       "Every token of the chain keeps its keys and values: long chains crowd other requests out of memory."}};

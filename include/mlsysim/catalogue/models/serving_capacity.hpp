@@ -32,8 +32,6 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
   static constexpr std::string_view law = "least replicas with estimated_p99_latency <= target_p99_latency";
   static constexpr std::string_view source = "deanbarroso2013tail";
   static constexpr std::array walls{4, 5, 7};
-  static constexpr std::array<std::string_view, 8> laws{"PagedTokens", "BatchedDecodeRate", "InFlightStep", "InFlightFirstToken",
-                                                        "ErlangC",     "QueueWait",         "WaitQuantile", "ResponseTail"};
   static constexpr std::array fallacies{
       Fallacy{"Replicas are requests per second over requests per second of one.",
               "At that number the utilization is one and the wait has no bound."}};
