@@ -240,6 +240,13 @@ class Subject:
             return Infeasible(resolver=name, reason=reason, smallest_change=change, facts=facts)
         return {name: value for name, value, _, _ in self._core.results}
 
+    def export(self, *results, language="json", name="law"):
+        """The scenario, or the resolver that is a law, as a program that needs no library: see mlsysim.laws.
+
+        Each input carries the value that it has here.
+        """
+        return self._core.export(list(results), language, name)
+
     def describe(self):
         """{name: (unit, meaning)} of inputs and results."""
         return {name: (unit, meaning) for name, _, unit, meaning in [*self._core.inputs, *self._core.results]}
