@@ -46,8 +46,7 @@ class _Recording:
             if x._to is not self:
                 raise _NotRecorded("a value of another recording was used")
             return x
-        if isinstance(x, str):
-            x = Quantity(x)
+        x = _read(x)
         if isinstance(x, Quantity):
             base = x.to_base()
             return self.add(_dimension(Quantity(1.0, str(base.units)) if str(base.units) else 1.0), "constant", base.magnitude)
@@ -221,6 +220,11 @@ class _Recorded(_Value):
         return self.to(unit) / Quantity(1.0, str(unit)) if str(unit) else self.to("")
 
 
+def _read(x):
+    """A quantity that may be given as a text."""
+    return Quantity(x) if isinstance(x, str) else x
+
+
 def _recording_of(*values):
     return next((v._to for v in values if isinstance(v, _Value)), None)
 
@@ -229,7 +233,7 @@ def where(condition, yes, no):
     """`yes` where the condition holds, else `no`; both have one dimension. Conditions are joined by & | ~."""
     to = _recording_of(condition, yes, no)
     if to is None or not isinstance(condition, _Value):
-        return yes if condition else no
+        return _read(yes if condition else no)
     if not isinstance(condition, _Condition):
         raise _NotRecorded("where takes a comparison as its condition")
     a, b = to.value(yes), to.value(no)
@@ -241,7 +245,7 @@ def _fold(op, plain, values):
     values = values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values
     to = _recording_of(*values)
     if to is None:
-        return plain(values)
+        return plain([_read(v) for v in values])
     out = to.value(values[0])
     for v in values[1:]:
         out = out._same(op, out, to.value(v))
@@ -313,10 +317,9 @@ class Law:
     solve, batch, gradient, bounds, invert, explain, export; recorded (whether it was), why (why not), method.
     """
 
-    def __init__(self, function, inputs, results, name=None):
+    def __init__(self, function, inputs, results, name=None):  # rows; made by `law`
         self.__wrapped__, self.__doc__, self.__name__ = function, function.__doc__, name or function.__name__
-        self._inputs = [_row(key, spec) for key, spec in inputs.items()]
-        self._results = [_row(key, spec) for key, spec in results.items()]
+        self._inputs, self._results = [dict(r) for r in inputs], [dict(r) for r in results]
         parameters = inspect.signature(function).parameters
         for row in self._inputs:
             if row["name"] not in parameters:
@@ -327,7 +330,7 @@ class Law:
             if row["default"] is None and default is not inspect.Parameter.empty:
                 row["default"] = default
             if row["default"] is not None:
-                value = Quantity(row["default"]) if isinstance(row["default"], str) else row["default"]
+                value = _read(row["default"])
                 row["default"] = value.m_as(str(_unit_of(row["unit"]).units)) if row["unit"] else float(value)
         self.why = None
         program, outputs = None, []
@@ -380,7 +383,7 @@ class Law:
         given = {r["name"]: _unit_of(r["unit"]) * x for r, x in zip(self._inputs, numbers)}
         out = []
         for row, value in zip(self._results, self._listed(self.__wrapped__(**given))):
-            value = Quantity(value) if isinstance(value, str) else value
+            value = _read(value)
             self._check(row, value)
             out.append(value.m_as(str(_unit_of(row["unit"]).units)) if row["unit"] else float(value))
         return out
@@ -440,4 +443,5 @@ def law(inputs, results, name=None):
     for what, given in (("inputs", inputs), ("results", results)):
         if not isinstance(given, dict) or not given:
             raise _input_error(f"a law states its {what}", key=what, found=repr(given), expected="{'time': 'ms'}", kind=InputError, id="mlsysim.python.229")
-    return lambda function: Law(function, inputs, results, name)
+    rows = [[_row(key, spec) for key, spec in given.items()] for given in (inputs, results)]
+    return lambda function: Law(function, *rows, name)
