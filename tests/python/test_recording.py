@@ -81,6 +81,8 @@ def test_questions_and_exports(law):
     assert asked.exact and asked.sensitivity("time")["traffic"].elasticity == pytest.approx(law.gradient(**GIVEN)["time", "traffic"].elasticity, rel=1e-12)
     program = json.loads(law.export("time"))
     assert [row["name"] for row in program["inputs"]] == list(FIELDS["inputs"]) and program["inputs"][4]["whole"] is True
+    with pytest.raises(mlsysim.SolverError, match="no derivation"):
+        law.explain(**GIVEN)
     assert "void step_time(const double* in" in law.export("time", language="c", name="step_time")
 
 

@@ -314,7 +314,7 @@ class Results(dict):
 class Law:
     """A function as a law: call it as the function that it is, or ask it as a law of mlsysim.laws.
 
-    solve, batch, gradient, bounds, invert, explain, export; recorded (whether it was), why (why not), method.
+    solve, batch, gradient, bounds, invert, export; recorded (whether it was), why (why not), method.
     """
 
     def __init__(self, function, inputs, results, name=None):  # rows; made by `law`
@@ -403,6 +403,14 @@ class Law:
     def gradient(self, **values):
         """Slopes of every result by every input; `.method` says whether they are exact."""
         return self._said(self._class.gradient(**values), self._slopes)
+
+    def explain(self, open=(), **values):
+        """Refuses: the steps of a function in Python have no names. Call it at the point, or export it."""
+        from .errors import SolverError
+
+        raise _input_error(f"{self.__name__} has no derivation", found="a law written in Python", expected="a law that ships, or a scenario",
+                           hint="ask(law, ...).sensitivity(result) says what a result hangs on; export() shows every operation", kind=SolverError,
+                           id="mlsysim.python.230")
 
     def export(self, *results, language="json", name="law"):
         """The law as a program in another language; see mlsysim.laws."""
