@@ -1,6 +1,7 @@
 /// Questions about a scenario or a resolver. Answers come as the JSON of the command line; mlsysim/explore.py puts the
 /// units on.
 
+#include "export_law.hpp"
 #include "keywords.hpp"
 #include "values.hpp"
 
@@ -103,9 +104,10 @@ std::shared_ptr<AskedSubject> ask_scenario(const py::dict& values) {
   return asked;
 }
 
-std::shared_ptr<AskedSubject> ask_resolver(const std::string& name, const py::dict& values) {
+/// @param resolver also one that no registry knows
+std::shared_ptr<AskedSubject> ask_this(std::shared_ptr<const Resolver> resolver, const py::dict& values) {
   auto asked = std::make_shared<AskedSubject>();
-  auto resolver = ResolverRegistry::standard().share(name);
+  const std::string name = resolver->info().name;
   const Keywords keywords(resolver->inputs(), name);
   const auto record = std::make_shared<Record>(*resolver, Side::inputs);
   Record& in = *record;
@@ -124,6 +126,10 @@ std::shared_ptr<AskedSubject> ask_resolver(const std::string& name, const py::di
   asked->subject = subject_of(std::move(resolver), in.data());
   asked->subject.entry = heeding_signals(asked->subject.entry);
   return asked;
+}
+
+std::shared_ptr<AskedSubject> ask_resolver(const std::string& name, const py::dict& values) {
+  return ask_this(ResolverRegistry::standard().share(name), values);
 }
 
 py::list fields_of(const std::vector<FieldInfo>& fields, const std::vector<double>& values) {
@@ -433,9 +439,13 @@ void bind_explore(py::module_& m) {
       })
       .def("search", &run_search)
       .def("merge", &merge_search)
-      .def("rows", &sweep_rows);
+      .def("rows", &sweep_rows)
+      .def("export", [](const AskedSubject& a, const std::vector<std::string>& results, const std::string& language, const std::string& name) {
+        return export_law(a.subject.entry, results, a.subject.point, language, name);
+      });
   m.def("_ask_scenario", &ask_scenario);
   m.def("_ask_resolver", &ask_resolver);
+  m.def("_ask_resolver", [](const std::shared_ptr<Resolver>& resolver, const py::dict& values) { return ask_this(resolver, values); });
 }
 
 }  // namespace mlsysim::python

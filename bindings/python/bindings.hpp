@@ -18,6 +18,7 @@ void bind_workload(py::module_& m);
 void bind_zoo(py::module_& m);
 void bind_resolve(py::module_& m);
 void bind_tools(py::module_& m);
+void bind_recording(py::module_& m);
 void bind_pipeline(py::module_& m);
 void bind_engine(py::module_& m);
 void bind_validation(py::module_& m);

@@ -14,6 +14,7 @@ PYBIND11_MODULE(_mlsysim, m) {
   bind_zoo(m);
   bind_resolve(m);
   bind_tools(m);
+  bind_recording(m);
   bind_pipeline(m);
   bind_engine(m);
   bind_validation(m);

@@ -8,6 +8,8 @@
 #include <mlsysim/price/planning_rules.hpp>
 #include <mlsysim/price/pricing.hpp>
 
+#include <fmt/format.h>
+
 namespace mlsysim {
 
 InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, Notes& notes) const {
@@ -19,9 +21,10 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, 
   const double per_step =
       in.tokens_per_step ? *in.tokens_per_step : detail::number("catalogue.reasoning.tokens_per_step", notes);
   const double chain = per_step * in.reasoning_steps;
+  const double context = seq_len_or_default(in.context_length, *in.workload, pricing.answer(chain).value_or(0), notes);
   const ServingModel::Inputs request{.workload = in.workload,
                                      .hardware = in.hardware,
-                                     .seq_len = in.context_length,
+                                     .seq_len = context,
                                      .batch_size = in.samples,
                                      .output_tokens = pricing.answer(chain),
                                      .precision = in.precision,
@@ -44,17 +47,20 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, 
   r.tokens_generated = chain * in.samples;
   r.reasoning_steps = in.reasoning_steps;
   r.kv_cache_size = serving.kv_cache_size;
-  const Power<> tdp = in.hardware->power.tdp.value_or(Power<>());
-  r.energy_per_query =
-      EnergyProportional::solve<double>({.tdp = tdp * in.tp_size,
-                                         .utilization = pricing.planning().drawn(serving.utilization),
-                                         .time = r.total_reasoning_time,
-                                         .idle_fraction = c.idle_fraction})
-          .energy;
+  if (in.hardware->power.tdp) {
+    const double drawn = pricing.planning().drawn(serving.utilization);
+    r.energy_per_query = EnergyProportional::solve<double>({.tdp = *in.hardware->power.tdp * in.tp_size,
+                                                            .utilization = drawn,
+                                                            .time = r.total_reasoning_time,
+                                                            .idle_fraction = c.idle_fraction})
+                             .energy;
+    if (drawn < 1) notes.assume("idle_fraction", c.idle_fraction, "zoo/defaults.yaml");
+  } else {
+    notes.warn([&] { return fmt::format("the energy is not known: no TDP is known for {}", in.hardware->name); });
+  }
   const MoneyRate<> price =
       in.device_price ? *in.device_price : detail::figure<dim::money_rate>("cloud.gpu_inference", notes);
   r.cost_per_query = price * in.tp_size * r.total_reasoning_time;
-  if (!in.hardware->power.tdp) notes.warn("the energy is zero because the device has no TDP");
   return r;
 }
 

@@ -41,7 +41,7 @@ using Judge = std::function<Estimate(double replicas)>;
 /// One server for each replica, which answers at the intervals of a full batch.
 Judge without_engine(const In& in, const ContinuousBatchingModel::Result& batching, double slots, Notes& notes) {
   detail::warn_of_unpriced(in, {"target_p99_ttft", "target_itl"}, notes);
-  const auto serving = ServingModel{}.solve(detail::static_batch(in, in.mean_request_tokens.value_or(in.max_seq_len), slots));
+  const auto serving = ServingModel{}.solve(detail::static_batch(in, in.mean_request_tokens.value_or(*in.max_seq_len), slots));
   Estimate one{.ttft = serving.ttft, .itl = serving.itl, .base = serving.ttft + serving.itl * in.output_tokens};
   one.capacity = batching.token_throughput / (in.output_tokens * unit::token / unit::request);
   return [&in, one](double replicas) {
@@ -61,7 +61,7 @@ Judge without_engine(const In& in, const ContinuousBatchingModel::Result& batchi
 class InFlightFleet {
  public:
   InFlightFleet(const In& in, const Pricing& pricing, double slots, Notes& notes) : in_(in), request_(fields_of<InFlightBatchingModel::Inputs>(in)), slots_(slots) {
-    request_.seq_len = detail::prompt_tokens(in.mean_request_tokens.value_or(in.max_seq_len), in.output_tokens);
+    request_.seq_len = detail::prompt_tokens(in.mean_request_tokens.value_or(*in.max_seq_len), in.output_tokens);
     request_.max_batch_size = slots;
     request_.page_tokens = 1;  // the pages are in the number of slots
     request_.target_itl.reset();
@@ -115,9 +115,11 @@ double fewest(const In& in, const Judge& judge, Estimate& best) {
 
 }  // namespace
 
-ServingCapacityModel::Result ServingCapacityModel::solve(const Inputs& in, Notes& notes) const {
+ServingCapacityModel::Result ServingCapacityModel::solve(const Inputs& asked, Notes& notes) const {
   Result r;
-  detail::require_tokens(*in.workload, "workload");
+  detail::require_tokens(*asked.workload, "workload");
+  Inputs in = asked;
+  in.max_seq_len = seq_len_or_default(asked.max_seq_len, *asked.workload, 0, notes);
   const Pricing& pricing = pricing_for(in.fidelity, *in.workload, notes);
   r.fidelity = pricing.fidelity();
   auto one = fields_of<ContinuousBatchingModel::Inputs>(in);

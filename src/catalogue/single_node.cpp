@@ -100,8 +100,9 @@ SingleNodeModel::Result SingleNodeModel::solve(const Inputs& in, Notes& notes) c
     out.latency = n.step_latency;
     out.hfu = n.hfu;
     out.throughput = in.batch_size * unit::sample / n.step_latency;
-    out.energy = EnergyProportional::solve<double>({.tdp = v.device.tdp, .utilization = n.utilization, .time = n.step_latency,
-                                                    .idle_fraction = v.device.idle_fraction}).energy;
+    if (in.hardware->power.tdp)
+      out.energy = EnergyProportional::solve<double>({.tdp = v.device.tdp, .utilization = n.utilization, .time = n.step_latency,
+                                                      .idle_fraction = v.device.idle_fraction}).energy;
   } else {
     detail::warn_of_idle(in, {"zero_stage", "dp_size", "recomputation", "optimizer"}, "on inference", notes);
     const auto v = prepare_inference(in, notes);
@@ -110,8 +111,9 @@ SingleNodeModel::Result SingleNodeModel::solve(const Inputs& in, Notes& notes) c
     out.latency = n.latency;
     out.hfu = n.mfu;
     out.throughput = n.throughput;
-    out.energy = n.energy_per_batch;
+    if (in.hardware->power.tdp) out.energy = n.energy_per_batch;
   }
+  if (out.energy) notes.assume("idle_fraction", conventions_or_standard(in.conventions).idle_fraction, "zoo/defaults.yaml");
   out.bottleneck = slowest(out);
   return out;
 }

@@ -51,6 +51,11 @@ struct SensitivityRequest {
 };
 /// The last target is the result.
 [[nodiscard]] Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked, const RenderOptions& options);
+struct ExportRequest {
+  std::string language = "json", name = "law";  ///< the name is that of the C function
+};
+/// The last target names the results, separated by commas.
+[[nodiscard]] Answer export_program(ScenarioRequest request, const ExportRequest& asked);
 struct SolveRequest {
   std::string low, high;  ///< of the free input; empty for its range
 };

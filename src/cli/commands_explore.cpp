@@ -4,8 +4,10 @@
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/resolve/name_list.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/tape/export.hpp>
 
 #include <fmt/format.h>
 
@@ -90,6 +92,15 @@ Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked, 
   const auto result = pop(request, "a result", "e.g. mlsysim sensitivity Llama3_70B H100 itl --accelerators 8");
   const auto q = question_of(std::move(request));
   return {render(sensitivity(q.subject, result, {.inputs = asked.inputs, .step = asked.step}), options)};
+}
+
+Answer export_program(ScenarioRequest request, const ExportRequest& asked) {
+  const auto names = pop(request, "a result", "e.g. mlsysim export Llama3_70B H100 itl,ttft --accelerators 8 --language c");
+  const auto q = question_of(std::move(request));
+  std::vector<std::size_t> results;
+  for (const auto name : names_in(names)) results.push_back(q.subject.result(name));
+  const ExportedProgram program(q.subject.entry, results, q.subject.point);
+  return {asked.language == "c" ? program.c_source(asked.name) : program.json()};
 }
 
 Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, const RenderOptions& options) {

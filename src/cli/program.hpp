@@ -60,6 +60,7 @@ class Program {
   ExplainRequest explain_;
   SweepRequest sweep_;
   SensitivityRequest sensitivity_;
+  ExportRequest export_;
   SolveRequest solve_;
   SearchRequest search_;
   UncertaintyRequest uncertainty_;

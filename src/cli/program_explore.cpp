@@ -1,4 +1,4 @@
-// Commands that ask a scenario or a law further: sensitivity, solve, uncertainty, compare, optimize, pareto, merge.
+// Commands that ask a scenario or a law further: sensitivity, export, solve, uncertainty, compare, optimize, pareto, merge.
 
 #include "program.hpp"
 
@@ -26,6 +26,16 @@ void Program::explore_commands() {
       ->delimiter(',')->type_name("NAME,...")->allow_extra_args(false);
   s->add_option("--step", sensitivity_.step, "relative move of the tornado (default: 0.1)")->type_name("N");
   scenario_options(*s, std::nullopt);
+  auto* x = command(app_, "export", "numbers of a scenario or law as a program that needs no library: C or JSON",
+                    "Examples:\n"
+                    "  mlsysim export Llama3_70B H100 itl,ttft --accelerators 8 --language c --function serve > serve.c\n"
+                    "  mlsysim export RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' time > ring.json\n"
+                    "docs/reference/exported-programs.md describes the JSON.",
+                    [this] { return export_program(scenario_, export_); }, {Place::model, Place::machine, Place::metric});
+  targets(*x, "the RESULT, or several separated by commas");
+  x->add_option("--language", export_.language, "json (default) or c")->check(CLI::IsMember({"json", "c"}))->type_name("NAME")->option_text("NAME:{json,c}");
+  x->add_option("--function", export_.name, "name of the C function (default: law)")->type_name("NAME");
+  scenario_options(*x, std::nullopt);
   auto* v = command(app_, "solve", "which value of an input meets a condition",
                     "Examples:\n"
                     "  mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8\n"

@@ -208,7 +208,7 @@ void infer(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
   add_metrics(p, a, {"latency", "latency_compute", "latency_memory", "latency_overhead", "throughput", "mfu", "arithmetic_intensity"});
-  p.metrics.push_back(metric_of(a, "energy_per_batch", "energy"));
+  if (s.shape.has_power) p.metrics.push_back(metric_of(a, "energy_per_batch", "energy"));
   const Bottleneck limit = inference_limit(a);
   p.metrics.push_back(metric("bottleneck", name_of(limit), "what limits the batch"));
   p.summary = batch_summary(a.latency, limit);
@@ -230,9 +230,9 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
                metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
                metric("throughput", r.asked().batch_size * unit::sample / a.latency, "sample/s", "samples of all devices"),
                metric("mfu", share.filled * std::min(1.0, efficiency * (a.latency_compute / a.latency)), "model FLOPs utilisation"),
-               metric("evaluations", a.evaluations, "runs of the network for one batch"),
-               metric("energy", a.energy, "J", "energy of one batch on one device"),
-               metric("bottleneck", name_of(a.bottleneck), "what limits the batch"));
+               metric("evaluations", a.evaluations, "runs of the network for one batch"));
+  if (a.energy) p.metrics.push_back(metric("energy", *a.energy, "J", "energy of one batch on one device"));
+  p.metrics.push_back(metric("bottleneck", name_of(a.bottleneck), "what limits the batch"));
   p.summary = batch_summary(a.latency, a.bottleneck);
   const double busy = std::min(1.0, max(a.latency_compute, a.latency_memory) / a.latency);
   PreparedScenario s = prepare_macro_alone(r, notes);

@@ -151,7 +151,7 @@ struct PublicTable {
       const auto at = static_cast<std::uint16_t>(results.size());
       results.push_back(f);
       results.back().name = std::string(name);
-      powered.push_back(name != "utilization" && find_field(describe<MacroNumbers<>>(), name) != nullptr);
+      powered.push_back(name == "energy_per_batch" || (name != "utilization" && find_field(describe<MacroNumbers<>>(), name) != nullptr));
       priced.push_back(among(kPriced, name));
       first.push_back(seen.try_emplace(name, at).first->second);
     }
@@ -197,6 +197,7 @@ void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
     out.entry.results.push_back(known.results[i]);
   }
   say_what_is_absent(out, shape.has_power, shape.has_price, r.hardware().name);
+  if (shape.kind == ScenarioKind::inference && !shape.has_power) out.absent.emplace_back("energy_per_batch", without_power(r.hardware().name));
   out.entry.evaluate = [](const void* self, const double* in, double* to) { static_cast<const MovingScenario*>(self)->run(in, to); };
   out.entry.recorded = [](const void* self) -> const Tape& { return static_cast<const MovingScenario*>(self)->tape(); };
   out.entry.self = state;

@@ -73,11 +73,17 @@ Draft draft_of(const LatencyWish& wish, Notes& notes) {
   d.links.intra_bandwidth = c.host_bandwidth;
   d.links.inter_bandwidth = c.fabric_bandwidth;
   d.vector_ratio = c.vector_rate_ratio;
-  for (const auto& [name, value] : {std::pair{"matrix_share", d.device.matrix_share},
-                                    {"attention_share", d.device.attention_share},
+  if (!wish.efficiency) notes.assume("matrix_share", d.device.matrix_share, "zoo/defaults.yaml");
+  for (const auto& [name, value] : {std::pair{"attention_share", d.device.attention_share},
+                                    {"vector_share", d.device.vector_share},
                                     {"memory_share", d.device.memory_share},
-                                    {"vector_rate_ratio", d.vector_ratio}})
+                                    {"vector_rate_ratio", d.vector_ratio},
+                                    {"units", d.device.units},
+                                    {"tile_m", d.device.tile_m},
+                                    {"tile_n", d.device.tile_n},
+                                    {"memory_fragmentation", d.device.fragmentation}})
     notes.assume(name, value, "zoo/defaults.yaml");
+  notes.assume("memory_reserve", d.device.reserve, "zoo/defaults.yaml");
   notes.assume("kernel_launch", d.device.launch, "zoo/defaults.yaml");
   notes.assume("dispatch_overhead", d.device.dispatch, "zoo/defaults.yaml");
   return d;

@@ -81,12 +81,18 @@ class TextbookNetwork final : public NetworkRules {
   double dearer(double uneven, Params<> /*routed*/, Params<> /*active*/) const override { return uneven; }
   Data<> rank_message(Data<> all, double /*ranks*/) const override { return all; }
   Time<> travel(Data<> message, double ranks, double /*layers*/, const Fleet& fleet, const Conventions& c,
-                Notes&) const override {
+                Notes& notes) const override {
     const auto* fabric = fleet.fabric;
-    const Bandwidth<> link = fabric != nullptr && fabric->bandwidth
-                                 ? *fabric->bandwidth / fabric->oversubscription
-                                 : c.fabric_bandwidth;
-    const Time<> alpha = fabric != nullptr && fabric->latency ? *fabric->latency : c.inter_latency;
+    Bandwidth<> link = c.fabric_bandwidth;
+    if (fabric != nullptr && fabric->bandwidth)
+      link = *fabric->bandwidth / fabric->oversubscription;
+    else
+      notes.assume("fabric_bandwidth", link, kDefaults);
+    Time<> alpha = c.inter_latency;
+    if (fabric != nullptr && fabric->latency)
+      alpha = *fabric->latency;
+    else
+      notes.assume("inter_latency", alpha, kDefaults);
     return AllToAll::solve<double>({.message = message, .ranks = ranks, .bandwidth = link, .alpha = alpha})
         .time;
   }

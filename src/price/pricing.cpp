@@ -112,6 +112,19 @@ std::span<const std::string_view> unpriced_by_textbook(PricedInputs question) {
   return {};
 }
 
+/// Whether a sample does its work once for each of its tokens; that of a sequence of stated length is divided evenly over them.
+bool counts_tokens(const Workload& w, Totals<>& totals, Notes& notes) {
+  const auto& i = w.inference;
+  if (i.per != WorkUnit::sequence || !i.work) return i.per == WorkUnit::token || i.per == WorkUnit::sequence;
+  if (!i.sequence_length) {
+    notes.warn("how long a sequence the published work is of is not known: it is priced whatever seq_len is");
+    return false;
+  }
+  totals.work = totals.work / *i.sequence_length;
+  notes.assume("work of a token", totals.work, "the published work of a sequence, divided evenly over its tokens");
+  return true;
+}
+
 /// Totals and classic formulas.
 class TextbookPricing final : public Pricing {
  public:
@@ -127,7 +140,7 @@ class TextbookPricing final : public Pricing {
     if (v.totals.tables > Params<>() && v.totals.table_rows <= 0)
       notes.warn("the rows that a sample reads are not known: tables cost capacity alone");
     v.structure.attends = v.totals.hidden > 0 && v.totals.heads > 0;
-    v.structure.per_token = v.totals.hidden > 0 && w.inference.per == WorkUnit::token;
+    v.structure.per_token = v.totals.hidden > 0 && counts_tokens(w, v.totals, notes);
     if (!v.structure.known && phase != Phase::training && phase != Phase::inference)
       notes.warn("the KV cache is not counted: the shape of the model is not known");
     return v;
@@ -150,8 +163,11 @@ class TextbookPricing final : public Pricing {
     if (use.phase == Phase::training || use.phase == Phase::inference) {
       d.activation_share = c.textbook_activation_share;
       notes.assume("activation_share", c.textbook_activation_share, kDefaults);
+      // What does not fit crosses the host link.
+      if (!hardware.host_link.bandwidth) notes.assume("host_bandwidth", c.host_bandwidth, kDefaults);
     }
     d.gradient_bucket = c.gradient_bucket;
+    if (use.phase == Phase::training) notes.assume("gradient_bucket", c.gradient_bucket, kDefaults);
     d.host_bandwidth = hardware.host_link.bandwidth.value_or(c.host_bandwidth);
     d.tdp = hardware.power.tdp.value_or(Power<>());
     d.idle_fraction = c.idle_fraction;

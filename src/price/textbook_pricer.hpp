@@ -61,7 +61,8 @@ class TextbookPricer final : public Pricer<T> {
 
   PassPrice<T> inference(const PassAsk<T>& ask) const override {
     const auto& m = ask.model.totals;
-    const auto pass = apply<TextbookPass, T>({.work = m.work, .weights = dense_weights(m, ask.plan.weight_bytes),
+    const Work<T> sample = m.work * (ask.model.structure.per_token ? ask.plan.new_tokens : T{1.0});
+    const auto pass = apply<TextbookPass, T>({.work = sample, .weights = dense_weights(m, ask.plan.weight_bytes),
                                               .batch_size = ask.plan.batch, .efficiency = ask.device.matrix_share,
                                               .activation_share = ask.device.activation_share, .layers = m.layers,
                                               .passes = T{1.0}, .peak = ask.device.matrix_rate,
@@ -74,7 +75,7 @@ class TextbookPricer final : public Pricer<T> {
     out.cost.compute_bound = pass.latency_compute;
     out.cost.memory_bound = pass.latency_memory;
     out.cost.overhead = pass.latency_overhead;
-    out.cost.work = m.work * ask.plan.batch;
+    out.cost.work = sample * ask.plan.batch;
     out.cost.traffic = pass.traffic;
     out.busy = min(out.cost.work / ask.device.matrix_rate, out.total);
     out.demands = pass_demands(ask);

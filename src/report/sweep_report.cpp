@@ -16,7 +16,7 @@ Table sweep_table(std::span<const SweepPoint> points) {
       row.emplace_back("skipped: " + p.reason);
     } else {
       const auto& r = p.profile;
-      row.insert(row.end(), {Value(r.feasible), r.latency, r.throughput, r.mfu, r.memory_footprint, r.energy,
+      row.insert(row.end(), {Value(r.feasible), r.latency, r.throughput, r.mfu, r.memory_footprint, r.energy ? Table::Cell(*r.energy) : Table::Cell(),
                              name_of(r.bottleneck), r.feasible ? "" : "does not fit; time as if it spilled to the host"});
     }
     t.rows.push_back(std::move(row));

@@ -64,8 +64,10 @@ def by_hand(s):
     level = memory_level(hardware, weights)
     efficiency = default("textbook_efficiency") if s.efficiency is None else s.efficiency
     peak = rate_at(hardware, s.precision)
+    # A decoder's inference is one token; that of an encoder its whole sequence.
+    work = t.work if w["architecture"] == "decoder" else textbook.sample_work(w, t, s.seq_len)
     node = textbook.roofline_pass(
-        t.work,
+        work,
         weights,
         s.batch,
         efficiency,
@@ -86,8 +88,8 @@ def by_hand(s):
     if spilled > 0 and host < level.bandwidth:
         out.memory_bound += spilled / host - spilled / level.bandwidth
     out.latency = max(out.compute, out.memory_bound) + out.overhead
-    out.arithmetic_intensity = t.work * s.batch / node.traffic
-    out.mfu = out.utilization = min(1.0, t.work * s.batch / (peak * out.latency))
+    out.arithmetic_intensity = work * s.batch / node.traffic
+    out.mfu = out.utilization = min(1.0, work * s.batch / (peak * out.latency))
     return out
 
 

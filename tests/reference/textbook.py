@@ -27,6 +27,17 @@ def totals(w):
     return t
 
 
+def sample_work(w, t, tokens):
+    """Forward work of a sample of `tokens`. Per-token work is done once a token; the published work of a sequence of stated
+    length is divided evenly over its tokens."""
+    per, length = get(w, "inference.per", "token"), get(w, "inference.sequence_length")
+    if t.hidden == 0:
+        return t.work
+    if per == "token" or (per == "sequence" and get(w, "inference.work") is None):
+        return t.work * tokens
+    return t.work / length * tokens if per == "sequence" and length else t.work
+
+
 def cache(w, precision, kv_precision, tokens, batch):
     """Keys and values of a batch [B]; none where the shape is not known."""
     if not model.has_shape(w) or batch == 0:
@@ -133,8 +144,7 @@ def train_step(w, s, links, fabric):
     # again where all is recomputed.
     s.model_forwards = 2 + s.trainable
     s.hardware_forwards = s.model_forwards + (1 if s.recomputation == "full" else 0)
-    tokens = s.seq_len if t.hidden > 0 and get(w, "inference.per", "token") == "token" else 1
-    work = s.hardware_forwards * t.work * tokens
+    work = s.hardware_forwards * sample_work(w, t, s.seq_len)
     weights = t.params * b
     replica = s.tp * s.pp * s.ep
     peak = rate_at(hardware, s.precision)

@@ -50,13 +50,24 @@ _HOME = {
     "SystemEvaluation": "engine",
     "ask": "explore",
     "Subject": "explore",
+    "law": "recording",
+    "Law": "recording",
+    "where": "recording",
+    "minimum": "recording",
+    "maximum": "recording",
+    "ceil": "recording",
+    "floor": "recording",
+    "sqrt": "recording",
+    "log": "recording",
+    "log2": "recording",
+    "exp": "recording",
 }
 _ERRORS = (
     "Error", "UnitError", "DimensionError", "InputError", "LookupError", "DomainError", "PipelineError",
     "PipelineBuildError", "SolverError", "PluginError", "ErrorList",
 )
 _SUBMODULES = ("errors", "units", "arrays", "laws", "resolvers", "zoo", "results", "base", "core", "hardware", "models",
-               "systems", "infrastructure", "validation", "plugins")
+               "systems", "infrastructure", "validation", "plugins", "recording")
 # What a star brings: no errors, because one of them has the name of a builtin.
 __all__ = ["Quantity", *_HOME]
 

@@ -28,6 +28,9 @@ def ask(what, hardware=None, **options):
     ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us")
     ask(ServingModel(), workload=Models.Llama3_70B, hardware=Hardware.H100, tp_size=8)
     """
+    own = getattr(what, "_resolver", None) if type(what).__name__ == "Law" else None
+    if own is not None:  # a law of one's own, which no registry knows
+        return Subject(_core._ask_resolver(own, {**options, **({} if hardware is None else {"hardware": hardware})}))
     name = what if isinstance(what, str) else _resolver_name(what)
     if name is not None:
         if hardware is not None:
@@ -245,6 +248,13 @@ class Subject:
             name, reason, change, facts = why
             return Infeasible(resolver=name, reason=reason, smallest_change=change, facts=facts)
         return {name: value for name, value, _, _ in self._core.results}
+
+    def export(self, *results, language="json", name="law"):
+        """The scenario, or the resolver that is a law, as a program that needs no library: see mlsysim.laws.
+
+        Each input carries the value that it has here.
+        """
+        return self._core.export(list(results), language, name)
 
     def describe(self):
         """{name: (unit, meaning)} of inputs and results."""

@@ -210,9 +210,18 @@ def _explain(cls, open=(), **values):
     return _core._law_derivation(cls._resolver, _numbers(cls, values), [open] if isinstance(open, str) else list(open))
 
 
+def _export(cls, *results, language="json", name="law"):
+    """The law as a program that needs no library: language "json", or "c", one function `void NAME(const double*, double*)`.
+
+    Without names all results. Numbers are in base units. docs/reference/exported-programs.md describes the JSON.
+    """
+    return _core._law_export(cls._resolver, list(results), language, name)
+
+
 _TOOLS = {
     "batch": classmethod(_batch), "gradient": classmethod(_gradient), "bounds": classmethod(_bounds),
     "invert": classmethod(_invert), "explain": classmethod(_explain),
+    "export": classmethod(_export),
 }
 
 

@@ -22,7 +22,6 @@ struct CheckpointModel : Model<CheckpointModel> {
       "write_time = size / min(writers bandwidth, shared_limit); mfu_penalty = stall / interval";
   static constexpr std::string_view source = "eisenman2022checknrun";
   static constexpr std::array walls{19};
-  static constexpr std::array<std::string_view, 3> laws{"CheckpointCost", "YoungInterval", "DalyInterval"};
   static constexpr std::array fallacies{
       Fallacy{"A checkpoint is the weights.",
               "With Adam the moments and the master copy are six times as large as 16-bit weights."},

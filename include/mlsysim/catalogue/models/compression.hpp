@@ -25,7 +25,6 @@ struct CompressionModel : Model<CompressionModel> {
       "weights = params ((1 - sparsity)(bits + index_bits) + scale_bits / group) / 8";
   static constexpr std::string_view source = "gholami-2021";
   static constexpr std::array walls{13};
-  static constexpr std::array<std::string_view, 3> laws{"CompressedWeights", "Roofline", "KvCache"};
   static constexpr std::array fallacies{
       Fallacy{"Four bits are four times as fast as sixteen.",
               "Only the weights shrink: at larger batches the caches and the arithmetic decide."},

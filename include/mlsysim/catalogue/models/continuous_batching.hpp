@@ -25,7 +25,6 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
       "requests = floor(free memory / (KV per token * held tokens)); rate = requests / itl";
   static constexpr std::string_view source = "kwon2023vllm";
   static constexpr std::array walls{5};
-  static constexpr std::array<std::string_view, 4> laws{"PagedTokens", "BatchedDecodeRate", "InFlightStep", "InFlightFirstToken"};
   static constexpr std::array fallacies{
       Fallacy{"A larger batch is always faster.",
               "Once the caches outweigh the weights, every further request slows all others."},

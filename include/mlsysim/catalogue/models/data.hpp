@@ -23,7 +23,6 @@ struct DataModel : Model<DataModel> {
       "supply = nodes min(cache / hit_ratio, shared / (1 - hit_ratio), host links)";
   static constexpr std::string_view source = "mohan2021datastalls";
   static constexpr std::array walls{8};
-  static constexpr std::array<std::string_view, 1> laws{"CachedSupply"};
   static constexpr std::array fallacies{
       Fallacy{"Fast local disks solve ingestion.",
               "The first pass over the data, and all that does not fit, comes from shared storage."}};
@@ -97,7 +96,6 @@ struct TransformationModel : Model<TransformationModel> {
   static constexpr std::string_view law = "elapsed = max(prepare, step) + (1 - overlap) min(prepare, step)";
   static constexpr std::string_view source = "murray2021tfdata";
   static constexpr std::array walls{9};
-  static constexpr std::array<std::string_view, 1> laws{"InputStall"};
   static constexpr std::array fallacies{
       Fallacy{"A faster device trains faster.",
               "When the host prepares the data more slowly, a faster device only waits longer."}};

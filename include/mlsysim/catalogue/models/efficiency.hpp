@@ -24,8 +24,6 @@ struct EfficiencyModel : Model<EfficiencyModel> {
       "mfu = work / (peak time); mfu + kernel_loss + memory_stall + launch_loss = 1";
   static constexpr std::string_view source = "chowdhery2022palm";
   static constexpr std::array walls{3};
-  static constexpr std::array<std::string_view, 4> laws{"SoftRoofline", "TileWave", "MatmulWork",
-                                                        "AttentionWork"};
   static constexpr std::array fallacies{
       Fallacy{"Kernels that use the matrix engine run near its peak.",
               "A product with few rows fills a part of its tiles and moves its weights for little work."}};

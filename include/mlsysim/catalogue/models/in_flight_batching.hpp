@@ -30,8 +30,6 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
   static constexpr std::string_view law = "itl = decode_pass + min(prompts_per_step, 1) added; running = rate steps itl";
   static constexpr std::string_view source = "yu2022orca";
   static constexpr std::array walls{4, 5, 7};
-  static constexpr std::array<std::string_view, 5> laws{"InFlightStep", "InFlightFirstToken", "BurstFirstToken",
-                                                        "SpeculativeTokenTime", "QueueWait"};
   static constexpr std::array fallacies{
       Fallacy{"The time between tokens is that of a decode step.",
               "Every answer is paid for with a prompt: with short answers most steps carry one."},

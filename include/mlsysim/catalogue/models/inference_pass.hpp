@@ -25,7 +25,6 @@ struct InferencePassModel : Model<InferencePassModel> {
       "latency = evaluations max(work / (peak efficiency), (weights + state + rows) / bandwidth) + overhead";
   static constexpr std::string_view source = "williams2009roofline";
   static constexpr std::array walls{1, 2};
-  static constexpr std::array<std::string_view, 2> laws{"Roofline", "EnergyProportional"};
   static constexpr std::array fallacies{
       Fallacy{"A table of a hundred gigabytes makes a model slow.",
               "A sample reads a few rows of it; the table asks for capacity, its rows for latency."},
@@ -62,7 +61,7 @@ struct InferencePassModel : Model<InferencePassModel> {
     double evaluations = 1;
     Data<> weights, tables, state, rows_read, activations, memory_footprint;
     std::string weights_in;
-    Energy<> energy;
+    std::optional<Energy<>> energy{};  ///< absent where the device has no TDP
     Fidelity fidelity{};
 
     static constexpr auto fields() {
@@ -81,7 +80,7 @@ struct InferencePassModel : Model<InferencePassModel> {
                 "largest working set; 0 where the layers are not known"),
           field(&R::memory_footprint, key::memory_footprint),
           field(&R::weights_in, "weights_in", "", "memory that holds the weights"),
-          field(&R::energy, "energy", "J", "electrical energy of the batch; 0 where the device has no TDP"),
+          field(&R::energy, "energy", "J", "electrical energy of the batch; absent where the device has no TDP"),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };

@@ -20,8 +20,6 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
   static constexpr std::string_view law = "total = ttft + steps tokens_per_step itl";
   static constexpr std::string_view source = "snell2024testtime";
   static constexpr std::array walls{12};
-  static constexpr std::array<std::string_view, 4> laws{"TextbookPrefillWork", "TextbookDecode",
-                                                        "EnergyProportional", "KvCache"};
   static constexpr std::array fallacies{Fallacy{
       "Thinking longer only costs time.",
       "Every token of the chain keeps its keys and values: long chains crowd other requests out of memory."}};
@@ -30,7 +28,8 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
   struct Inputs {
     const Workload* workload = nullptr;
     const HardwareNode* hardware = nullptr;
-    double reasoning_steps = 8, context_length = 2048;
+    double reasoning_steps = 8;
+    std::optional<double> context_length{};
     std::optional<double> tokens_per_step{};
     double samples = 1, tp_size = 1;
     std::optional<Precision> precision{};
@@ -49,7 +48,7 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
                   field(&I::context_length, "context_length", "", "tokens of the prompt")
                       .at_least(1)
                       .counted()
-                      .defaulted("2048, convention of MLSys-im"),
+                      .defaulted("2048 tokens, or the longest that the model takes"),
                   field(&I::tokens_per_step, "tokens_per_step", "", "tokens of one step")
                       .at_least(1)
                       .counted()
@@ -74,7 +73,7 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
     bool feasible = false;
     Time<> total_reasoning_time, ttft, itl, time_per_step;
     double tokens_generated = 0, reasoning_steps = 0;
-    Energy<> energy_per_query;
+    std::optional<Energy<>> energy_per_query{};  ///< absent where the device has no TDP
     Money<> cost_per_query;
     Data<> kv_cache_size;
     Fidelity fidelity{};
@@ -89,7 +88,7 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
                   field(&R::tokens_generated, "tokens_generated", "", "tokens of all chains"),
                   field(&R::reasoning_steps, "reasoning_steps", "", "steps of the chain"),
                   field(&R::energy_per_query, "energy_per_query", "J",
-                        "energy of the devices; 0 where they have no TDP"),
+                        "energy of the devices; absent where they have no TDP"),
                   field(&R::cost_per_query, "cost_per_query", "USD", "price of the devices for that time"),
                   field(&R::kv_cache_size, key::kv_cache_size),
                   field(&R::fidelity, "fidelity", "", "fidelity of this result"));

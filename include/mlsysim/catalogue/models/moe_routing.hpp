@@ -22,7 +22,6 @@ struct MoERoutingModel : Model<MoERoutingModel> {
       "ranks";
   static constexpr std::string_view source = "fedus2022switch";
   static constexpr std::array walls{14};
-  static constexpr std::array<std::string_view, 3> laws{"ExpertLoad", "AllToAll", "PointToPoint"};
   static constexpr std::array fallacies{
       Fallacy{"A mixture costs what its active weights cost.",
               "At any useful batch nearly every expert has work, and the fullest one sets the pace."}};

@@ -21,7 +21,6 @@ struct NetworkRooflineModel : Model<NetworkRooflineModel> {
       "latency = max(6 params tokens / (peak efficiency), 2 (n - 1) / n params gradient_bytes / bandwidth)";
   static constexpr std::string_view source = "williams2009roofline";
   static constexpr std::array walls{14};
-  static constexpr std::array<std::string_view, 2> laws{"Roofline", "DataParallelRoofline"};
   static constexpr std::array fallacies{Fallacy{"A larger model needs a faster network.",
                                                 "Arithmetic and exchange both grow with the weights; the "
                                                 "tokens of each device decide which is longer."}};

@@ -20,7 +20,6 @@ struct OrchestrationModel : Model<OrchestrationModel> {
       "avg_wait_time = C(slots, load) duration (1 + duration_cv^2) / (2 slots (1 - utilization))";
   static constexpr std::string_view source = "jeon2019philly";
   static constexpr std::array walls{16};
-  static constexpr std::array<std::string_view, 3> laws{"ErlangC", "QueueWait", "WaitQuantile"};
   static constexpr std::array fallacies{
       Fallacy{"A full cluster is a well-used cluster.",
               "Above four fifths of utilization the wait of a job passes its run time."}};

@@ -23,9 +23,6 @@ struct ReliabilityModel : Model<ReliabilityModel> {
       "goodput = (interval / mtbf) exp(-restart / mtbf) / (exp((interval + checkpoint) / mtbf) - 1)";
   static constexpr std::string_view source = "daly2006";
   static constexpr std::array walls{15};
-  static constexpr std::array<std::string_view, 8> laws{
-      "NodeMtbf",     "ClusterMtbf",       "FailureProbability", "YoungInterval",
-      "DalyInterval", "FirstOrderGoodput", "CheckpointGoodput",  "SpareCoverage"};
   static constexpr std::array fallacies{
       Fallacy{"A part that fails once in six years is reliable enough.",
               "Sixteen thousand of them fail every three hours."},

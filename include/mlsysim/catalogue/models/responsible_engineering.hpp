@@ -31,7 +31,6 @@ struct ResponsibleEngineeringModel : Model<ResponsibleEngineeringModel> {
       "Phi(-e/mu - mu/2)";
   static constexpr std::string_view source = "abadi2016dpsgd";
   static constexpr std::array walls{20};
-  static constexpr std::array<std::string_view, 1> laws{"GaussianPrivacy"};
   static constexpr std::array fallacies{
       Fallacy{"Stronger privacy makes training slower.",
               "A step costs the same at every epsilon; stronger privacy needs more noise, and noise costs "

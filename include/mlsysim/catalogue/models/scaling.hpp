@@ -18,8 +18,6 @@ struct ScalingModel : Model<ScalingModel> {
   static constexpr std::string_view law = "loss = E + A / params^a + B / tokens^b at work = 6 params tokens";
   static constexpr std::string_view source = "hoffmann2022chinchilla";
   static constexpr std::array walls{11};
-  static constexpr std::array<std::string_view, 5> laws{"ChinchillaOptimal", "ChinchillaAllocation",
-                                                        "ChinchillaLoss", "TrainingWork", "LifetimeWork"};
   static constexpr std::array fallacies{Fallacy{
       "The compute-optimal model is the best model to deploy.",
       "It ignores serving: a smaller model, trained longer, costs less over its life at the same loss."}};

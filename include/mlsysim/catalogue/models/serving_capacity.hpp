@@ -32,8 +32,6 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
   static constexpr std::string_view law = "least replicas with estimated_p99_latency <= target_p99_latency";
   static constexpr std::string_view source = "deanbarroso2013tail";
   static constexpr std::array walls{4, 5, 7};
-  static constexpr std::array<std::string_view, 8> laws{"PagedTokens", "BatchedDecodeRate", "InFlightStep", "InFlightFirstToken",
-                                                        "ErlangC",     "QueueWait",         "WaitQuantile", "ResponseTail"};
   static constexpr std::array fallacies{
       Fallacy{"Replicas are requests per second over requests per second of one.",
               "At that number the utilization is one and the wait has no bound."}};
@@ -44,7 +42,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     const HardwareNode* hardware = nullptr;
     RequestRate<> arrival_rate;
     Time<> target_p99_latency;
-    double max_seq_len = 2048;
+    std::optional<double> max_seq_len{};
     std::optional<double> mean_request_tokens{};
     double output_tokens = 128, max_batch_size = 32, page_tokens = 16;
     std::optional<Precision> precision{};
@@ -65,7 +63,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
                field(&I::target_p99_latency, "target_p99_latency", "ms", "99 % of the requests must take no longer").positive(),
                field(&I::target_p99_ttft, "target_p99_ttft", "ms", "99 % of the first tokens must come no later (operator)").positive().defaulted("no target"),
                field(&I::target_itl, "target_itl", "ms", "mean time between tokens that must be kept (operator)").positive().defaulted("no target"),
-               field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer").at_least(1).counted().defaulted("2048 tokens, convention of MLSys-im"),
+               field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer").at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
                field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request").at_least(1).defaulted("every request has the full length"),
                field(&I::output_tokens, key::output_tokens).at_least(1).counted().defaulted("128, convention of MLSys-im"),
                field(&I::max_batch_size, "max_batch_size", "", "most requests at a time and replica").at_least(1).counted().defaulted("32, convention of MLSys-im")),

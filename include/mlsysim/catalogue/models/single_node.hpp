@@ -67,7 +67,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     SampleRate<> throughput;
     Bottleneck bottleneck = Bottleneck::compute;
     Intensity<> arithmetic_intensity;
-    Energy<> energy;
+    std::optional<Energy<>> energy{};  ///< absent where the device has no TDP
     Data<> memory_footprint;
     double memory_utilization = 0;
     ComputeRate<> peak_flops_actual;
@@ -85,7 +85,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
           field(&R::latency_memory, key::latency_memory), field(&R::latency_overhead, key::latency_overhead),
           field(&R::throughput, key::throughput), field(&R::bottleneck, key::bottleneck),
           field(&R::arithmetic_intensity, key::arithmetic_intensity),
-          field(&R::energy, "energy", "J", "electrical energy of the batch; 0 where the device has no TDP"),
+          field(&R::energy, "energy", "J", "electrical energy of the batch; absent where the device has no TDP"),
           field(&R::memory_footprint, key::memory_footprint), field(&R::memory_utilization, key::memory_utilization),
           field(&R::peak_flops_actual, key::peak_flops_actual), field(&R::peak_bw_actual, key::peak_bw_actual),
           field(&R::mfu, key::mfu), field(&R::hfu, key::hfu),

@@ -20,8 +20,6 @@ struct TailLatencyModel : Model<TailLatencyModel> {
   static constexpr std::string_view law = "P(wait + service > p99_latency) = 0.01";
   static constexpr std::string_view source = "deanbarroso2013tail";
   static constexpr std::array walls{7};
-  static constexpr std::array<std::string_view, 4> laws{"ErlangC", "QueueWait", "WaitQuantile",
-                                                        "ResponseTail"};
   static constexpr std::array fallacies{Fallacy{"Servers that are busy 90 % of the time have 10 % to spare.",
                                                 "The wait grows as 1 / (1 - utilization): at 90 % a single "
                                                 "server makes requests wait nine services."},

@@ -21,8 +21,6 @@ struct TopologyModel : Model<TopologyModel> {
   static constexpr std::string_view law = "effective_bandwidth = bisection / (nodes / 2)";
   static constexpr std::string_view source = "dallytowles2004";
   static constexpr std::array walls{10};
-  static constexpr std::array<std::string_view, 3> laws{"ClosBisection", "TorusBisection",
-                                                        "DragonflyBisection"};
   static constexpr std::array fallacies{
       Fallacy{"The port speed is the network speed.",
               "Traffic between halves shares the links of the cut; a ring of any size has two."}};

@@ -29,7 +29,6 @@ struct WeightStreamingModel : Model<WeightStreamingModel> {
       "layer time = max(layer weights / link bandwidth, layer work / (peak efficiency) + dispatch)";
   static constexpr std::string_view source = "lie2022weightstreaming";
   static constexpr std::array walls{6};
-  static constexpr std::array<std::string_view, 2> laws{"WeightStreamLayer", "ExpertLoad"};
   static constexpr std::array fallacies{
       Fallacy{"A wafer of arithmetic makes one user fast.",
               "At batch one the link that brings the weights decides, whatever the wafer can compute."}};

@@ -21,8 +21,6 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
       "max batch (textbook) or capacity (operator) subject to p99_latency <= target_latency";
   static constexpr std::string_view source = "pope2023inference";
   static constexpr std::array walls{5, 7};
-  static constexpr std::array<std::string_view, 4> laws{"ErlangC", "QueueWait", "WaitQuantile",
-                                                        "ResponseTail"};
   static constexpr std::array fallacies{
       Fallacy{"The largest batch that meets the target is the best.",
               "Once arithmetic is busy a larger batch adds latency and no capacity."}};

@@ -19,7 +19,6 @@ struct CompressionOptimizer : Optimizer<CompressionOptimizer> {
   static constexpr std::string_view law = "min (size, time, loss of accuracy) subject to the guard rails";
   static constexpr std::string_view source = "gholami-2021";
   static constexpr std::array walls{13};
-  static constexpr std::array<std::string_view, 2> laws{"CompressedWeights", "Roofline"};
   static constexpr std::array fallacies{
       Fallacy{"The smallest model is the best compromise.",
               "A front has several ends: what you give up decides, and a guard rail says what you may."}};

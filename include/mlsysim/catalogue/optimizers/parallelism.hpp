@@ -22,8 +22,6 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
   static constexpr std::string_view law = "min step_latency_total subject to memory_footprint <= capacity";
   static constexpr std::string_view source = "narayanan2021megatron";
   static constexpr std::array walls{14};
-  static constexpr std::array<std::string_view, 4> laws{"BubbleOverhead", "HierarchicalAllReduce",
-                                                        "TrainingStateBytes", "MatmulTime"};
   static constexpr std::array fallacies{Fallacy{"The plan that fits with the fewest splits is the fastest.",
                                                 "A shard of the optimizer or a second stage often frees the "
                                                 "memory for larger, better filled products."}};

@@ -19,8 +19,6 @@ struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
   static constexpr std::string_view law = "min tco + carbon_price carbon";
   static constexpr std::string_view source = "patterson2021carbon";
   static constexpr std::array walls{17, 18};
-  static constexpr std::array<std::string_view, 4> laws{"TotalCost", "CarbonFootprint", "EnergyProportional",
-                                                        "FacilityEnergy"};
   static constexpr std::array fallacies{Fallacy{
       "Carbon pricing moves the fleet.",
       "At 100 USD a tonne carbon is a few percent of the cost; the accelerators dominate everywhere."}};

@@ -21,7 +21,6 @@ struct SynthesisSolver : Solver<SynthesisSolver> {
       "required_flops = work / (time efficiency); required_bw = traffic / (time memory_share)";
   static constexpr std::string_view source = "williams2009roofline";
   static constexpr std::array walls{22};
-  static constexpr std::array<std::string_view, 2> laws{"RequiredRates", "SoftRoofline"};
   static constexpr std::array fallacies{
       Fallacy{"A chip with enough FLOPs is fast enough.",
               "Decoding asks for bandwidth: two FLOPs for every two bytes of weights."}};
