@@ -40,7 +40,7 @@ Parts parts_of(const PipelineRequest& request) {
     }
   }
   if (out.stages.empty())
-    refuse("mlsysim.cli.020", "a pipeline needs a stage", "stage", "inputs only", "names of resolvers", "mlsysim resolver list shows them");
+    refuse("mlsysim.cli.100", "a pipeline needs a stage", "stage", "inputs only", "names of resolvers", "mlsysim resolver list shows them");
   return out;
 }
 
@@ -52,7 +52,7 @@ PipelineBuilder builder_of(const Parts& parts, const PipelineRequest& request) {
   for (const auto& link : request.links) {
     const auto equals = link.find('=');
     if (equals == std::string::npos)
-      refuse("mlsysim.cli.020", "a link has two ends", "--link", fmt::format("'{}'", link), "FROM=TO", "e.g. --link SingleNodeModel.latency=Other.time");
+      refuse("mlsysim.cli.101", "a link has two ends", "--link", fmt::format("'{}'", link), "FROM=TO", "e.g. --link SingleNodeModel.latency=Other.time");
     builder.link(link.substr(0, equals), link.substr(equals + 1));
   }
   return builder;
