@@ -11,8 +11,6 @@
 namespace mlsysim {
 namespace {
 
-constexpr SharedText kDefaults = "zoo/defaults.yaml";
-
 /// Largest working set of a convolutional network, from its operator list.
 Data<> working_set(const Workload& w, double batch, double bytes) {
   if (w.architecture != Architecture::cnn || w.convolution.empty()) return {};
@@ -37,7 +35,7 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
   const Totals<> t = totals_of(w, notes);
   const auto stored = b * unit::B / unit::param;
   const double efficiency = in.efficiency.value_or(c.textbook_efficiency);
-  if (!in.efficiency) notes.assume("efficiency", efficiency, kDefaults);
+  if (!in.efficiency) notes.assume("efficiency", efficiency, "zoo/defaults.yaml");
 
   if (w.architecture != Architecture::diffusion)
     detail::warn_of_idle(in, {"denoising_steps"}, "on anything but a diffusion model", notes);
@@ -76,10 +74,10 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
   r.latency_memory = (roof.memory + beside / ram) * r.evaluations;
   const double layers = r.evaluations * t.layers;
   r.latency_overhead = hw.dispatch_overhead.value_or(c.dispatch_overhead) * r.evaluations;
-  if (!hw.dispatch_overhead) notes.assume("dispatch_overhead", c.dispatch_overhead, kDefaults);
+  if (!hw.dispatch_overhead) notes.assume("dispatch_overhead", c.dispatch_overhead, "zoo/defaults.yaml");
   if (hw.category != "tiny") {
     r.latency_overhead += c.textbook_layer_overhead * layers;
-    notes.assume("layer_overhead", c.textbook_layer_overhead, kDefaults);
+    notes.assume("layer_overhead", c.textbook_layer_overhead, "zoo/defaults.yaml");
   }
   r.latency = max(r.latency_compute, r.latency_memory) + r.latency_overhead;
   r.bottleneck = r.latency_overhead > max(r.latency_compute, r.latency_memory) ? Bottleneck::overhead
@@ -98,7 +96,7 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
     r.energy = EnergyProportional::solve<double>(
                    {.tdp = *hw.power.tdp, .utilization = busy, .time = r.latency, .idle_fraction = c.idle_fraction})
                    .energy;
-    notes.assume("idle_fraction", c.idle_fraction, kDefaults);
+    notes.assume("idle_fraction", c.idle_fraction, "zoo/defaults.yaml");
   }
   return r;
 }

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 using detail::Reduction;
 using detail::SearchResult;
 
-constexpr double kSmall = 32768;     // points up to which every one is evaluated rather than bounded (measured break-even)
+constexpr double kSmall = 1048576;   // points up to which every one is evaluated rather than bounded (3 million take as long either way)
 constexpr double kRelaxable = 2e7;   // points up to which an infeasible space is swept again for relaxations
 constexpr double kConflict = 4e6;    // points up to which it is swept once more for what excludes what ...
 constexpr double kSlowConflict = 5e4;  // ... and where every point is a call of a resolver

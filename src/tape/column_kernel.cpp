@@ -111,7 +111,7 @@ inline bool zero_or_within(const double* x, double least, double most) {
   return outside == 0;
 }
 /// a / b from q = a r with r = 1 / b correctly rounded: what is left of `a` is exact, and after the second correction the
-/// quotient is rounded as a division rounds it (markstein1990, theorem 5).
+/// quotient is rounded as a division rounds it (markstein1990).
 inline double corrected(double a, double b, double r) {
   const double q = a * r, first = __builtin_fma(__builtin_fma(-q, b, a), r, q);
   return __builtin_fma(__builtin_fma(-first, b, a), r, first);

@@ -91,6 +91,7 @@ class CWriter {
       case TapeOp::max:
       case TapeOp::either: return two("n{0} < n{1} ? n{1} : n{0}");
       case TapeOp::pow: return two("tape_pow(n{}, n{})");
+      case TapeOp::quadrature: return two("sqrt(n{0} * n{0} + n{1} * n{1})");
       case TapeOp::less: return two("n{} < n{} ? 1.0 : 0.0");
       case TapeOp::less_equal: return two("n{} <= n{} ? 1.0 : 0.0");
       case TapeOp::equal: return two("n{} == n{} ? 1.0 : 0.0");

@@ -10,7 +10,7 @@ ONE = {"negate": lambda a: -a, "abs": abs, "ceil": lambda a: float(math.ceil(a))
 TWO = {"add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b, "both": lambda a, b: a * b,
        "divide": lambda a, b: a / b if b else math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1, b),
        "min": lambda a, b: b if b < a else a, "max": lambda a, b: b if a < b else a, "either": lambda a, b: b if a < b else a,
-       "pow": math.pow, "less": lambda a, b: float(a < b), "less_equal": lambda a, b: float(a <= b), "equal": lambda a, b: float(a == b),
+       "pow": math.pow, "quadrature": lambda a, b: math.sqrt(a * a + b * b), "less": lambda a, b: float(a < b), "less_equal": lambda a, b: float(a <= b), "equal": lambda a, b: float(a == b),
        "not_equal": lambda a, b: float(a != b)}
 
 

@@ -70,7 +70,8 @@ std::vector<Recorded> everything(std::span<const Recorded> in) {
   const Recorded a = x * y + x / y - y;
   const Recorded b = max(a, x) + min(a, y) + abs(x - y) + clamp(x, Recorded(0.5), Recorded(2.0)) - (-x);
   const Recorded c = ceil(x) + floor(y) + ceil_div(x, y) + sqrt(x + y);
-  const Recorded d = pow(x, y * 0.1) + pow(x, 2.0) + log(y) + log2(x + 1.0) + exp(-y);
+  const Recorded q = quadrature(x, y);
+  const Recorded d = q + pow(x, y * 0.1) + pow(x, 2.0) + log(y) + log2(x + 1.0) + exp(-y);
   const Recorded e = select(x > y, a, b) + select(x <= y && !(y < 1.0), Recorded(1.0), c) + select(x == y || x != 3.0, c, d);
   const Recorded nested = repeat(ceil(x), Recorded(1.0), [&](const Recorded& s, const Recorded& k) {
     return repeat(floor(k) + 1.0, s, [&](const Recorded& t, const Recorded& j) { return t * 0.5 + y * j + x; });

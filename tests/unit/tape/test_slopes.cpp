@@ -15,12 +15,12 @@ using sample::point;
 
 namespace {
 
-struct Found {
+struct Partials {
   double x, y;
   bool rough_x, rough_y;
 };
 template <class F>
-Found slopes(F f, double x, double y) {
+Partials slopes(F f, double x, double y) {
   const Tape tape = record_tape(2, [&](std::span<const Recorded> in) { return std::vector<Recorded>{f(in[0], in[1])}; });
   Slopes s(tape);
   s.run(std::vector<double>{x, y});
@@ -32,12 +32,12 @@ Found slopes(F f, double x, double y) {
 
 TEST_CASE("slopes of a sum of products are worked out by hand", "[tape]") {
   // f = x^2 y + x / y at (3, 2): df/dx = 2 x y + 1 / y = 12.5, df/dy = x^2 - x / y^2 = 8.25.
-  const Found f = slopes([](const Recorded& x, const Recorded& y) { return x * x * y + x / y; }, 3, 2);
+  const Partials f = slopes([](const Recorded& x, const Recorded& y) { return x * x * y + x / y; }, 3, 2);
   CHECK(f.x == 12.5);
   CHECK(f.y == 8.25);
   CHECK_FALSE((f.rough_x || f.rough_y));
   // sqrt(x^2 + y^2) at (3, 4): 3 / 5 and 4 / 5.
-  const Found q = slopes([](const Recorded& x, const Recorded& y) { return quadrature(x, y); }, 3, 4);
+  const Partials q = slopes([](const Recorded& x, const Recorded& y) { return quadrature(x, y); }, 3, 4);
   CHECK(q.x == 0.6);
   CHECK(q.y == 0.8);
 }
@@ -67,7 +67,7 @@ TEST_CASE("slopes of every sample law are those of the tangents, wherever they a
 
 TEST_CASE("ties, steps and slopes without end are rough, for the inputs behind them alone", "[tape]") {
   const auto rough = [](auto f, double x, double y) {
-    const Found s = slopes(f, x, y);
+    const Partials s = slopes(f, x, y);
     return std::pair(s.rough_x, s.rough_y);
   };
   using R = const Recorded&;

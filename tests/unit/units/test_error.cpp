@@ -55,6 +55,7 @@ TEST_CASE("quoted texts are short, printable and valid UTF-8", "[units][error]")
   CHECK(detail::quoted("5 \xC2\xB5s") == "'5 \xC2\xB5s'");
   CHECK(detail::quoted("\xC2") == "'?'");
   CHECK(detail::quoted("\xC0\x80\xED\xA0\x80\xFF") == "'\?\?\?\?\?\?'");
-  const std::string cut = detail::quoted(std::string(59, 'a') + "\xE2\x82\xAC" + "bbb");
+  std::string cut(59, 'a');
+  cut = detail::quoted(cut += "\xE2\x82\xAC\x62\x62\x62");
   CHECK(cut == "'" + std::string(59, 'a') + "\xE2\x82\xAC...'");
 }
