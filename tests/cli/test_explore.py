@@ -49,6 +49,19 @@ def test_sensitivity_of_a_law(run):
     assert bad.code == 1 and "work" in bad.err
 
 
+def test_the_memory_of_a_sweep_does_not_depend_on_the_length_of_a_range():
+    def peak(length):
+        process = subprocess.Popen([PROGRAM, "optimize", "Roofline", "work=100 GFLOP", "traffic=1 GB", "peak=1 TFLOP/s", "bandwidth=100 GB/s",
+                                    "--axis", f"traffic=1 MB..100 GB:{length}log", "--minimize", "time / 1 s + 1 GB / traffic", "--top", "5",
+                                    "--histogram", "time", "--strategy", "exhaustive", "--threads", "2"], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        return usage.ru_maxrss  # KiB
+
+    assert peak(10_000_000) - peak(10_000) < 8 * 1024
+
+
 def test_solve(run):
     done = run("solve", "Llama3_70B", "H100", "itl <= 30 ms", "batch_size", "--accelerators", "8")
     assert done.code == 0 and "meets the condition" in done.out
