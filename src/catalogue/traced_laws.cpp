@@ -160,9 +160,9 @@ std::vector<std::string_view> traced_laws(Question question) {
                              Question::inference, Question::kernels}) {
     if (!asks(question, one)) continue;
     const bool alone = one == Question::inference || one == Question::kernels || one == Question::node_step;
-    for (const Fidelity fidelity : {Fidelity::operator_level, Fidelity::textbook}) {
-      if (one == Question::kernels && fidelity == Fidelity::textbook) continue;
-      for (const auto& shape : shapes_of(one, fidelity)) add_laws(record_scenario_law(shape)->tape(), table_of(one), alone, out);
+    for (const Pricing* pricing : {&operator_pricing(), &textbook_pricing()}) {
+      if (one == Question::kernels && !pricing->lists_operators()) continue;
+      for (const auto& shape : shapes_of(one, pricing->fidelity())) add_laws(record_scenario_law(shape)->tape(), table_of(one), alone, out);
     }
   }
   if (asks(question, Question::macro)) add_macro_laws(out);

@@ -103,7 +103,7 @@ struct AttainableRate {
 ///
 /// time = (compute^4 + memory^4)^(1/4): at most 2^(1/4) = 1.189 times the roofline, reached where both sides
 /// are equal, and within 1 % of it once they differ by a factor of 2.3. The order 4 is fixed, so that two
-/// square roots replace a power. Ranges as for Roofline. The rounding is a convention of this library; the roofs are
+/// square roots replace a power. Times between 1e-75 and 1e75 s. Ranges as for Roofline. The rounding is a convention of this library; the roofs are
 /// Williams'.
 /// @cite williams2009roofline, section "The Roofline Model"
 struct SoftRoofline {
