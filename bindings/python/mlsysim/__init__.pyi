@@ -10,6 +10,8 @@ from .errors import UnitError as UnitError
 from .explore import Subject as Subject, ask as ask
 from .factory import ResolverFactory as ResolverFactory
 from .pipelines import Pipeline as Pipeline
+from .recording import law as law, Law as Law, where as where, minimum as minimum, maximum as maximum, ceil as ceil
+from .recording import floor as floor, sqrt as sqrt, log as log, log2 as log2, exp as exp
 from .registries import Hardware as Hardware, Infrastructure as Infrastructure, Models as Models, Systems as Systems
 from .registries import Technology as Technology
 from .results import Infeasible as Infeasible, OptimizerResult as OptimizerResult, Skipped as Skipped
@@ -21,7 +23,8 @@ from .specs import Node as Node, PowerEnvelope as PowerEnvelope, StorageHierarch
 from .units import Q_ as Q_, Unit as Unit, q as q
 from . import arrays as arrays, base as base, core as core, errors as errors, hardware as hardware
 from . import infrastructure as infrastructure, laws as laws, models as models, plugins as plugins, resolvers as resolvers
-from . import results as results, systems as systems, units as units, validation as validation, zoo as zoo
+from . import recording as recording, results as results, systems as systems, units as units, validation as validation
+from . import zoo as zoo
 
 __version__: str
 
