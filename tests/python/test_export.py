@@ -16,7 +16,7 @@ import mlsysim
 from mlsysim import InputError, SolverError
 from mlsysim import _mlsysim as core
 
-sys.path.insert(0, str(pathlib.Path(os.environ["MLSYSIM_SOURCE_DIR"]) / "tests/support"))
+sys.path.insert(0, str(pathlib.Path(os.environ.get("MLSYSIM_SOURCE_DIR", pathlib.Path(__file__).parents[2])) / "tests/support"))
 import tape_program  # noqa: E402
 
 POINTS = 40
