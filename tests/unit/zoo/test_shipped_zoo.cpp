@@ -39,6 +39,24 @@ TEST_CASE("every figure is finite, has a path, a text, a place and a dated sourc
   }
 }
 
+TEST_CASE("a price is no figure of a data sheet, and says so of itself", "[zoo]") {
+  // Makers of accelerators publish no prices: what an entry inherits from its data sheet must not be one.
+  int prices = 0;
+  for (const auto* device : shipped().all<HardwareNode>())
+    for (const char* path : {"unit_cost", "unit_cost_max"}) {
+      const Figure* price = device->entry->figure(path);
+      if (price == nullptr) continue;
+      INFO(device->name << " " << path);
+      REQUIRE(price->own);
+      CHECK(price->own->kind != SourceKind::datasheet);
+      CHECK(price->own->ref != device->entry->source.ref);
+      // An estimate says how far off it may be.
+      if (price->own->kind == SourceKind::estimate) CHECK((price->low.has_value() || price->own->spread.has_value()));
+      ++prices;
+    }
+  CHECK(prices >= 11);
+}
+
 TEST_CASE("textbook figures have the values of their sources", "[zoo]") {
   const Zoo& zoo = shipped();
   const auto& h100 = zoo.at<HardwareNode>("H100");
