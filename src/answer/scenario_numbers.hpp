@@ -59,6 +59,19 @@ Plan<T> plan_of(const ScenarioInputs<T>& in) {
   return plan;
 }
 
+/// What the views of one pass or step over one device and model take, but for the plan.
+template <class T, class Views>
+void set_model(const ScenarioShape& s, const ScenarioInputs<T>& in, Views& v) {
+  v.pricing = s.pricing;
+  v.model = {s.prefill, in.shape, s.layers, in.totals};
+  v.device = in.device;
+  v.links = in.links;
+  v.batch = in.run.batch_size;
+  v.accelerators = in.run.accelerators;
+  v.seq_len = in.run.seq_len;
+  v.sequences = s.sequences;
+}
+
 template <class T>
 void serve(const ScenarioShape& s, const ScenarioInputs<T>& in, ScenarioResults<T>& out) {
   out.serving = serving_numbers(serving_views(s, in));
@@ -134,23 +147,16 @@ template <class T>
 TrainingViews<T> training_views(const ScenarioShape& s, const ScenarioInputs<T>& in) {
   const auto& run = in.run;
   TrainingViews<T> v;
-  v.pricing = s.pricing;
-  v.model = {s.prefill, in.shape, s.layers, in.totals};
-  v.device = in.device;
-  v.links = in.links;
+  detail::set_model(s, in, v);
   v.plan = detail::plan_of(in);
   v.plan.cp = run.cp_size;
   v.plan.virtual_stages = run.v_stages;
   v.plan.congestion = run.congestion_factor;
   v.plan.straggler = run.straggler_factor;
-  v.batch = run.batch_size;
-  v.accelerators = run.accelerators;
-  v.seq_len = run.seq_len;
   v.division = s.division;
   v.microbatch_size = run.microbatch_size;
   v.microbatch_count = run.microbatch_count;
   v.accumulation_steps = run.gradient_accumulation_steps;
-  v.sequences = s.sequences;
   v.spills = s.spills;
   return v;
 }
@@ -158,15 +164,8 @@ TrainingViews<T> training_views(const ScenarioShape& s, const ScenarioInputs<T>&
 template <class T>
 InferenceViews<T> inference_views(const ScenarioShape& s, const ScenarioInputs<T>& in) {
   InferenceViews<T> v;
-  v.pricing = s.pricing;
-  v.model = {s.prefill, in.shape, s.layers, in.totals};
-  v.device = in.device;
-  v.links = in.links;
+  detail::set_model(s, in, v);
   v.plan = in.plan;
-  v.batch = in.run.batch_size;
-  v.accelerators = in.run.accelerators;
-  v.seq_len = in.run.seq_len;
-  v.sequences = s.sequences;
   return v;
 }
 

@@ -44,30 +44,36 @@ void take(const ServingViews<>& v, PreparedScenario& out) {
   run.draft_tokens = v.drafted;
 }
 
-void take(const TrainingViews<>& v, PreparedScenario& out) {
+/// What one pass or step over one device and model has.
+template <class Views>
+void take_model(ScenarioKind kind, const Views& v, PreparedScenario& out) {
   auto& shape = out.shape;
   auto& in = out.inputs;
-  shape.kind = ScenarioKind::training;
+  shape.kind = kind;
   shape.pricing = v.pricing;
   shape.prefill = v.model.structure;
   shape.layers = v.model.layers;
-  shape.division = v.division;
   shape.sequences = v.sequences;
-  shape.spills = v.spills;
   in.shape = v.model.shape;
   in.totals = v.model.totals;
   in.device = in.decode_device = v.device;
   in.links = v.links;
   in.plan = v.plan;
-  auto& run = in.run;
-  run.batch_size = v.batch;
-  run.accelerators = v.accelerators;
+  in.run.batch_size = v.batch;
+  in.run.accelerators = v.accelerators;
+  in.run.seq_len = v.seq_len;
+}
+
+void take(const TrainingViews<>& v, PreparedScenario& out) {
+  take_model(ScenarioKind::training, v, out);
+  out.shape.division = v.division;
+  out.shape.spills = v.spills;
+  auto& run = out.inputs.run;
   run.tp_size = v.plan.tp;
   run.pp_size = v.plan.pp;
   run.ep_size = v.plan.ep;
   run.cp_size = v.plan.cp;
   run.v_stages = v.plan.virtual_stages;
-  run.seq_len = v.seq_len;
   run.microbatch_size = v.microbatch_size;
   run.microbatch_count = v.microbatch_count;
   run.gradient_accumulation_steps = v.accumulation_steps;
@@ -75,21 +81,7 @@ void take(const TrainingViews<>& v, PreparedScenario& out) {
   run.straggler_factor = v.plan.straggler;
 }
 
-void take(const InferenceViews<>& v, PreparedScenario& out) {
-  out.shape.kind = ScenarioKind::inference;
-  out.shape.pricing = v.pricing;
-  out.shape.prefill = v.model.structure;
-  out.shape.layers = v.model.layers;
-  out.shape.sequences = v.sequences;
-  out.inputs.shape = v.model.shape;
-  out.inputs.totals = v.model.totals;
-  out.inputs.device = out.inputs.decode_device = v.device;
-  out.inputs.links = v.links;
-  out.inputs.plan = v.plan;
-  out.inputs.run.batch_size = v.batch;
-  out.inputs.run.accelerators = v.accelerators;
-  out.inputs.run.seq_len = v.seq_len;
-}
+void take(const InferenceViews<>& v, PreparedScenario& out) { take_model(ScenarioKind::inference, v, out); }
 
 void train(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
   const Scenario& s = r.asked();

@@ -1,4 +1,5 @@
 #include "detail/search.hpp"
+#include "detail/threads.hpp"
 
 #include <mlsysim/tape/ranges.hpp>
 #include <mlsysim/units/error.hpp>
@@ -10,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <queue>
-#include <thread>
 
 namespace mlsysim::detail {
 namespace {
@@ -117,28 +117,14 @@ class Searcher {
   std::vector<std::string> bind_all(const Question& question, const ExploreOptions& options) {
     subjects_.resize(space_.outer());
     std::vector<std::string> reasons(space_.outer());
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency()), asked = options.threads == 0 ? cores : options.threads;
-    const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(space_.sample().thread_safe ? asked : 1u, space_.outer()));
     std::atomic<std::uint64_t> next{0};
-    std::vector<std::exception_ptr> failures(threads);
-    const auto work = [&](unsigned t) {
-      try {
-        PointKernel kernel(space_, question);
-        for (std::uint64_t outer; (outer = next.fetch_add(1)) < space_.outer();) {
-          reasons[outer] = kernel.bind(outer);
-          if (reasons[outer].empty()) remember(space_, subjects_[outer], kernel);
-        }
-      } catch (...) {
-        failures[t] = std::current_exception();
+    on_threads(threads_for(space_, options, space_.outer()), [&](unsigned) {
+      PointKernel kernel(space_, question);
+      for (std::uint64_t outer; (outer = next.fetch_add(1)) < space_.outer();) {
+        reasons[outer] = kernel.bind(outer);
+        if (reasons[outer].empty()) remember(space_, subjects_[outer], kernel);
       }
-    };
-    {
-      std::vector<std::jthread> others;
-      for (unsigned t = 1; t < threads; ++t) others.emplace_back(work, t);
-      work(0);
-    }
-    for (const auto& failure : failures)
-      if (failure) std::rethrow_exception(failure);
+    });
     return reasons;
   }
 

@@ -1,9 +1,10 @@
 #include "detail/search.hpp"
+#include "detail/threads.hpp"
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
-#include <thread>
 
 namespace mlsysim::detail {
 namespace {
@@ -22,7 +23,6 @@ struct Worker {
   Reduction reduction;
   std::uint64_t bound = static_cast<std::uint64_t>(-1);
   std::string reason;
-  std::exception_ptr failure;
 
   Worker(const Space& space, const Question& question, std::size_t constraints) : kernel(space, question), reduction(question, constraints) {}
 
@@ -57,10 +57,7 @@ SearchResult sweep_points(const Space& space, const Question& question, const Ex
   const std::size_t constraints = start.misses.size();
   SearchResult out{.reduction = std::move(start), .range = range, .next = from};
   const std::uint64_t chunk = space.sample().entry.is_law() ? kChunk : kSlowChunk;
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  unsigned threads = options.threads == 0 ? cores : options.threads;
-  if (!space.sample().thread_safe) threads = 1;
-  threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, (range.last - from + chunk - 1) / chunk + 1));
+  const unsigned threads = threads_for(space, options, (range.last - from + chunk - 1) / chunk + 1);
   out.threads = threads;
   std::vector<Worker> workers;
   workers.reserve(threads);
@@ -71,24 +68,14 @@ SearchResult sweep_points(const Space& space, const Question& question, const Ex
     const std::uint64_t base = out.next;
     std::atomic<std::uint64_t> taken{0};
     const auto epoch = Clock::now();
-    const auto work = [&](Worker& w) {
-      try {
-        while (seconds_since(epoch) < kEpoch && !(options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))) {
-          const std::uint64_t mine = base + taken.fetch_add(1) * chunk;
-          if (mine >= range.last) break;
-          w.run(space, mine, std::min(range.last, mine + chunk));
-        }
-      } catch (...) {
-        w.failure = std::current_exception();
+    on_threads(threads, [&](unsigned t) {
+      while (seconds_since(epoch) < kEpoch && !(options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))) {
+        const std::uint64_t mine = base + taken.fetch_add(1) * chunk;
+        if (mine >= range.last) break;
+        workers[t].run(space, mine, std::min(range.last, mine + chunk));
       }
-    };
-    {
-      std::vector<std::jthread> others;
-      for (unsigned t = 1; t < threads; ++t) others.emplace_back([&, t] { work(workers[t]); });
-      work(workers[0]);
-    }
+    });
     for (auto& w : workers) {
-      if (w.failure) std::rethrow_exception(w.failure);
       out.reduction.merge(w.reduction);
       w.reduction = Reduction(question, constraints);
     }

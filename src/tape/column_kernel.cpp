@@ -192,9 +192,7 @@ MLSYSIM_KERNEL void run_all(const ColumnStep* steps, std::size_t count, double* 
 }  // namespace
 
 bool corrects_divisions() {
-#if defined(MLSYSIM_PLAIN_KERNELS) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return false;
-#elif defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+#if defined(MLSYSIM_KERNEL_CLONES)
   return __builtin_cpu_supports("x86-64-v3") != 0;
 #elif defined(__FP_FAST_FMA)
   return true;

@@ -1,5 +1,7 @@
 #include <mlsysim/tape/grid.hpp>
 
+#include "transplant.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -164,10 +166,7 @@ class GridProgram::Plan {
     for (const auto o : roots) need[o] = 1;
     for (std::size_t n = size; n-- > 0;)
       if (need[n] != 0 && !is_leaf(n) && inside(n)) for_each_operand(r_, r_.nodes[n], [&](std::uint32_t o) { need[o] = 1; });
-    Recording out;
     sources_.clear();
-    std::vector<std::uint32_t> moved(size);
-    std::vector<std::uint32_t> loops(r_.loops.size(), kAxis);
     // Inputs are the first nodes, and those of the same axes neighbours.
     std::vector<std::pair<Wanted, std::size_t>> from;
     for (std::size_t n = 0; n < size; ++n) {
@@ -176,37 +175,15 @@ class GridProgram::Plan {
       else if (!inside(n)) from.push_back({{home_[n], output_of(static_cast<std::uint32_t>(n))}, n});
     }
     std::stable_sort(from.begin(), from.end(), [&](const auto& a, const auto& b) { return axes_of(a.first) < axes_of(b.first); });
+    detail::Transplant out(r_);
     for (const auto& [source, n] : from) {
-      moved[n] = out.inputs;
-      out.nodes.push_back({TapeOp::input, out.inputs++});
+      out.make_input(n);
       sources_.push_back(source);
     }
-    for (std::size_t n = 0; n < size; ++n) {
-      TapeNode node = r_.nodes[n];
-      if (need[n] == 0 || node.op == TapeOp::input || (node.op != TapeOp::constant && !inside(n))) continue;
-      const int operands = operands_of(node.op);
-      if (operands > 0) node.a = moved[node.a];
-      if (operands > 1) node.b = moved[node.b];
-      if (operands > 2) node.c = moved[node.c];
-      if (node.op == TapeOp::constant) {
-        out.constants.push_back(r_.constants[node.a]);
-        node.a = static_cast<std::uint32_t>(out.constants.size() - 1);
-      } else if (node.op == TapeOp::loop) {
-        if (loops[node.a] == kAxis) {
-          TapeLoop loop = r_.loops[node.a];
-          loop.count = moved[loop.count];
-          for (auto& x : loop.initial) x = moved[x];
-          for (auto& x : loop.captured) x = moved[x];
-          loops[node.a] = static_cast<std::uint32_t>(out.loops.size());
-          out.loops.push_back(std::move(loop));
-        }
-        node.a = loops[node.a];
-      }
-      moved[n] = static_cast<std::uint32_t>(out.nodes.size());
-      out.nodes.push_back(node);
-    }
-    for (const auto o : roots) out.outputs.push_back(moved[o]);
-    return out;
+    for (std::size_t n = 0; n < size; ++n)
+      if (need[n] != 0 && (r_.nodes[n].op == TapeOp::constant || (!is_leaf(n) && inside(n)))) out.copy(n);
+    for (const auto o : roots) out.make_output(o);
+    return out.finish();
   }
 
   /// Which output of its group a node is.

@@ -31,11 +31,8 @@ Interval loop_range(const TapeLoop& loop, std::uint32_t state, std::span<const I
   return states[state];
 }
 
-}  // namespace
-
-namespace detail {
-
-Interval range_of(const Recording& r, const TapeNode& node, std::span<const Interval> range, std::span<const Interval> box) {
+/// Here, so that the walk over a tape has it in its loop.
+inline Interval node_range(const Recording& r, const TapeNode& node, std::span<const Interval> range, std::span<const Interval> box) {
   const auto a = [&]() -> const Interval& { return range[node.a]; };
   const auto b = [&]() -> const Interval& { return range[node.b]; };
   switch (node.op) {
@@ -74,6 +71,14 @@ Interval range_of(const Recording& r, const TapeNode& node, std::span<const Inte
   return Interval::whole();
 }
 
+}  // namespace
+
+namespace detail {
+
+Interval range_of(const Recording& r, const TapeNode& node, std::span<const Interval> range, std::span<const Interval> box) {
+  return node_range(r, node, range, box);
+}
+
 }  // namespace detail
 
 Ranges::Ranges(const Tape& tape)
@@ -81,36 +86,7 @@ Ranges::Ranges(const Tape& tape)
 
 void Ranges::run(std::span<const Interval> box) {
   const Recording& r = tape_->recording();
-  Interval* const range = range_.data();
-  for (std::size_t n = 0; n < r.nodes.size(); ++n) {
-    const TapeNode& node = r.nodes[n];
-    const Interval &a = range[node.a], &b = range[node.b];
-    // The commonest where nothing is negative and all is finite, which is most of a cost model: no corner but these two counts.
-    switch (node.op) {
-      case TapeOp::add:
-        if (a.low >= 0 && b.low >= 0) {
-          range[n] = Interval(a.low + b.low, a.high + b.high);
-          continue;
-        }
-        break;
-      case TapeOp::multiply:
-        if (a.low >= 0 && b.low >= 0 && a.high < inf && b.high < inf) {
-          range[n] = Interval(a.low * b.low, a.high * b.high);
-          continue;
-        }
-        break;
-      case TapeOp::divide:
-        if (a.low >= 0 && b.low > 0 && a.high < inf && b.high < inf) {
-          range[n] = Interval(a.low / b.high, a.high / b.low);
-          continue;
-        }
-        break;
-      case TapeOp::min: range[n] = min(a, b); continue;
-      case TapeOp::max: range[n] = max(a, b); continue;
-      default: break;
-    }
-    range[n] = detail::range_of(r, node, range_, box);
-  }
+  for (std::size_t n = 0; n < r.nodes.size(); ++n) range_[n] = node_range(r, r.nodes[n], range_, box);
 }
 
 namespace {

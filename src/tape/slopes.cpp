@@ -1,5 +1,7 @@
 #include <mlsysim/tape/slopes.hpp>
 
+#include "node_slopes.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -21,6 +23,13 @@ inline void Slopes::pass(std::size_t n, std::uint32_t operand, double slope) {
   marks_[operand] = static_cast<std::uint8_t>(marks_[operand] | (marks_[n] & kRough));
 }
 
+inline void Slopes::pass_both(std::size_t n, double value) {
+  const TapeNode& node = tape_->node(n);
+  const auto slopes = detail::slopes_of(node.op, values_[node.a], values_[node.b], value);
+  pass(n, node.a, slopes.by_a);
+  if (operands_of(node.op) == 2) pass(n, node.b, slopes.by_b);
+}
+
 void Slopes::pull(std::size_t n) {
   const TapeNode& node = tape_->node(n);
   const double a = values_[node.a], b = values_[node.b], v = values_[n];
@@ -33,23 +42,6 @@ void Slopes::pull(std::size_t n) {
     case TapeOp::loop: for_each_operand(tape_->recording(), node, [&](std::uint32_t o) { roughen(o); }); break;
     case TapeOp::ceil:
     case TapeOp::floor: roughen(node.a); break;
-    case TapeOp::negate: pass(n, node.a, -1.0); break;
-    case TapeOp::abs:
-      if (a == 0) roughen(node.a);
-      else pass(n, node.a, a > 0 ? 1.0 : -1.0);
-      break;
-    case TapeOp::sqrt: pass(n, node.a, 0.5 / v); break;
-    case TapeOp::log: pass(n, node.a, 1.0 / a); break;
-    case TapeOp::log2: pass(n, node.a, 1.4426950408889634074 / a); break;
-    case TapeOp::exp: pass(n, node.a, v); break;
-    case TapeOp::add: pass(n, node.a, 1.0), pass(n, node.b, 1.0); break;
-    case TapeOp::subtract: pass(n, node.a, 1.0), pass(n, node.b, -1.0); break;
-    case TapeOp::multiply: pass(n, node.a, b), pass(n, node.b, a); break;
-    case TapeOp::divide: {
-      const double per_b = 1.0 / b;
-      pass(n, node.a, per_b), pass(n, node.b, -v * per_b);
-      break;
-    }
     case TapeOp::min:
     case TapeOp::max: {
       const bool first = node.op == TapeOp::min ? a < b : b < a, second = node.op == TapeOp::min ? b < a : a < b;
@@ -58,14 +50,6 @@ void Slopes::pull(std::size_t n) {
       else roughen(node.a), roughen(node.b);
       break;
     }
-    case TapeOp::pow:
-      pass(n, node.a, a != 0 ? b * v / a : b * std::pow(a, b - 1.0));
-      pass(n, node.b, v == 0 ? 0.0 : v * std::log(a));
-      break;
-    case TapeOp::quadrature:
-      if (v == 0) roughen(node.a), roughen(node.b);
-      else pass(n, node.a, a / v), pass(n, node.b, b / v);
-      break;
     // A condition matters to first order only where it is about to change.
     case TapeOp::less:
     case TapeOp::less_equal:
@@ -80,6 +64,11 @@ void Slopes::pull(std::size_t n) {
       ask(node.a);
       pass(n, a != 0 ? node.b : node.c, 1.0);
       break;
+    default:
+      // The tip of a size, of one number or of two, has no slope.
+      if (v == 0 && node.op == TapeOp::abs) roughen(node.a);
+      else if (v == 0 && node.op == TapeOp::quadrature) roughen(node.a), roughen(node.b);
+      else pass_both(n, v);
   }
 }
 

@@ -1,5 +1,7 @@
 #include <mlsysim/tape/tangents.hpp>
 
+#include "node_slopes.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -217,56 +219,23 @@ void Tangents::step(std::size_t n) {
   if (two) marks_[n].steps |= marks_[node.b].steps, marks_[n].kinks |= marks_[node.b].kinks;
   clear_row(n);
   const bool by_a = moves_[node.a] != 0, by_b = two && moves_[node.b] != 0;
-  switch (node.op) {
-    case TapeOp::negate: chain(n, node.a, -1.0); break;
-    case TapeOp::abs:
-      if (a != 0) {
-        chain(n, node.a, a > 0 ? 1.0 : -1.0);
-      } else {
-        for (int i = 0; i < kSeeds; ++i) {
-          row(n)[i] = std::fabs(row(node.a)[i]);
-          if (row(node.a)[i] != 0) marks_[n].kinks |= 1u << i;
-        }
-      }
-      break;
-    case TapeOp::sqrt: chain(n, node.a, 0.5 / v); break;
-    case TapeOp::log: chain(n, node.a, 1.0 / a); break;
-    case TapeOp::log2: chain(n, node.a, 1.4426950408889634074 / a); break;
-    case TapeOp::exp: chain(n, node.a, v); break;
-    case TapeOp::add:
-      if (by_a) chain(n, node.a, 1.0);
-      if (by_b) chain(n, node.b, 1.0);
-      break;
-    case TapeOp::subtract:
-      if (by_a) chain(n, node.a, 1.0);
-      if (by_b) chain(n, node.b, -1.0);
-      break;
-    case TapeOp::multiply:
-      if (by_a) chain(n, node.a, b);
-      if (by_b) chain(n, node.b, a);
-      break;
-    case TapeOp::divide:
-      if (by_a) chain(n, node.a, 1.0 / b);
-      if (by_b) chain(n, node.b, -v / b);
-      break;
-    case TapeOp::quadrature:
-      if (v != 0) {
-        if (by_a) chain(n, node.a, a / v);
-        if (by_b) chain(n, node.b, b / v);
-        break;
-      }
-      // Both are zero: the tip of a cone.
-      for (int i = 0; i < kSeeds; ++i) {
-        row(n)[i] = quadrature(row(node.a)[i], row(node.b)[i]);
-        if (row(n)[i] != 0) marks_[n].kinks |= 1u << i;
-      }
-      break;
-    case TapeOp::pow:
-      if (by_a) chain(n, node.a, a != 0 ? b * v / a : b * std::pow(a, b - 1.0));
-      if (by_b) chain(n, node.b, v == 0 ? 0.0 : v * std::log(a));
-      break;
-    default: break;
+  if (node.op == TapeOp::abs && a == 0) {
+    for (int i = 0; i < kSeeds; ++i) {
+      row(n)[i] = std::fabs(row(node.a)[i]);
+      if (row(node.a)[i] != 0) marks_[n].kinks |= 1u << i;
+    }
+    return;
   }
+  if (node.op == TapeOp::quadrature && v == 0) {  // both are zero: the tip of a cone
+    for (int i = 0; i < kSeeds; ++i) {
+      row(n)[i] = quadrature(row(node.a)[i], row(node.b)[i]);
+      if (row(n)[i] != 0) marks_[n].kinks |= 1u << i;
+    }
+    return;
+  }
+  const auto slopes = detail::slopes_of(node.op, a, b, v);
+  if (by_a) chain(n, node.a, slopes.by_a);
+  if (by_b) chain(n, node.b, slopes.by_b);
 }
 
 bool Tangents::visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds, double direction) {

@@ -1,5 +1,7 @@
 #include <mlsysim/tape/tape.hpp>
 
+#include "transplant.hpp"
+
 #include <cassert>
 #include <cmath>
 
@@ -68,48 +70,25 @@ class Replay {
   std::vector<std::uint32_t> loops_;
 };
 
-/// Which nodes the outputs hang on.
-std::vector<bool> live_nodes(const Recording& r) {
+/// Which nodes these hang on.
+std::vector<bool> live_nodes(const Recording& r, std::span<const std::uint32_t> outputs) {
   std::vector<bool> live(r.nodes.size());
-  for (const auto o : r.outputs) live[o] = true;
+  for (const auto o : outputs) live[o] = true;
   for (std::size_t n = r.nodes.size(); n-- > 0;)
     if (live[n]) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = true; });
   return live;
 }
 
 /// The same recording without nodes that nothing hangs on. Inputs stay.
-Recording compacted(Recording r) {
-  auto live = live_nodes(r);
-  Recording out;
-  out.inputs = r.inputs;
-  std::vector<std::uint32_t> moved(r.nodes.size());
-  std::vector<std::uint32_t> loop_at(r.loops.size(), ~std::uint32_t{0});
+Recording compacted(const Recording& r) {
+  const auto live = live_nodes(r, r.outputs);
+  detail::Transplant out(r);
   for (std::size_t n = 0; n < r.nodes.size(); ++n) {
-    TapeNode node = r.nodes[n];
-    if (!live[n] && node.op != TapeOp::input) continue;
-    const int operands = operands_of(node.op);
-    if (operands > 0) node.a = moved[node.a];
-    if (operands > 1) node.b = moved[node.b];
-    if (operands > 2) node.c = moved[node.c];
-    if (node.op == TapeOp::constant) {
-      out.constants.push_back(r.constants[node.a]);
-      node.a = static_cast<std::uint32_t>(out.constants.size() - 1);
-    } else if (node.op == TapeOp::loop) {
-      if (loop_at[node.a] == ~std::uint32_t{0}) {
-        TapeLoop loop = std::move(r.loops[node.a]);
-        loop.count = moved[loop.count];
-        for (auto& x : loop.initial) x = moved[x];
-        for (auto& x : loop.captured) x = moved[x];
-        out.loops.push_back(std::move(loop));
-        loop_at[node.a] = static_cast<std::uint32_t>(out.loops.size() - 1);
-      }
-      node.a = loop_at[node.a];
-    }
-    moved[n] = static_cast<std::uint32_t>(out.nodes.size());
-    out.nodes.push_back(node);
+    if (r.nodes[n].op == TapeOp::input) out.make_input(n);
+    else if (live[n]) out.copy(n);
   }
-  for (const auto o : r.outputs) out.outputs.push_back(moved[o]);
-  return out;
+  for (const auto o : r.outputs) out.make_output(o);
+  return out.finish();
 }
 
 /// What a range decides: the number or operand that a node always equals.
@@ -152,18 +131,10 @@ Tape reduced(const Tape& tape, const TapeReduction& known) {
     if (fixed && !box.empty()) box[i] = Interval(*known.fixed[i]);
   }
   // What is not wanted is not walked either.
-  Recording wanted;
-  std::vector<bool> live;
-  {
-    std::vector<std::uint32_t> outputs;
-    if (known.all && known.results.empty()) outputs = r.outputs;
-    for (const auto i : known.results) outputs.push_back(r.outputs[i]);
-    wanted.outputs = std::move(outputs);
-    live.assign(r.nodes.size(), false);
-    for (const auto o : wanted.outputs) live[o] = true;
-    for (std::size_t n = r.nodes.size(); n-- > 0;)
-      if (live[n]) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = true; });
-  }
+  std::vector<std::uint32_t> wanted;
+  if (known.all && known.results.empty()) wanted = r.outputs;
+  for (const auto i : known.results) wanted.push_back(r.outputs[i]);
+  const auto live = live_nodes(r, wanted);
   Replay now(r);
   std::vector<Interval> range(box.empty() ? 0 : r.nodes.size());
   for (std::size_t n = 0; n < r.nodes.size(); ++n) {
@@ -176,7 +147,7 @@ Tape reduced(const Tape& tape, const TapeReduction& known) {
     now.set(n, simple ? *simple : now.step(n, in));
   }
   std::vector<Recorded> out;
-  for (const auto o : wanted.outputs) out.push_back(now.at(o));
+  for (const auto o : wanted) out.push_back(now.at(o));
   return Tape(compacted(recorder.finish(out)));
 }
 

@@ -11,6 +11,7 @@
     !defined(__OPTIMIZE__)
 #define MLSYSIM_KERNEL __attribute__((noinline))
 #elif defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+#define MLSYSIM_KERNEL_CLONES 1
 #define MLSYSIM_KERNEL                                                              \
   __attribute__((noinline, flatten, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), \
                  optimize("O3,no-math-errno,no-trapping-math,fp-contract=off")))

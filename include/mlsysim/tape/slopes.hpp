@@ -35,6 +35,7 @@ class Slopes {
   };
   void pull(std::size_t n);
   void pass(std::size_t n, std::uint32_t operand, double slope);
+  void pass_both(std::size_t n, double value);
   void roughen(std::uint32_t operand) { mark(operand, kRough); }
   void ask(std::uint32_t condition) { mark(condition, kAsked); }
   void mark(std::uint32_t node, Mark m) { marks_[node] = static_cast<std::uint8_t>(marks_[node] | m); }
