@@ -253,7 +253,7 @@ def test_found_points_go_back_into_the_question(chat):
     'chat.sweep({"batch_size": "1..2000", "seq_len": "1..2000"}, show=["itl"])',
     'chat.uncertainty({"device.memory_share": "+-5 %"}, samples=1000000, estimates=False)',
     'chat.uncertainty(results="itl", samples=200000)',
-    '[chat.solve("itl <= 30 ms", "device.memory_bandwidth") for _ in range(10**6)]',
+    'chat.solve("itl <= 30 ms", "device.memory_bandwidth")',
 ])
 def test_ctrl_c_ends_a_question(question):
     code = ("import mlsysim, threading, signal, time, os\n"
@@ -261,7 +261,7 @@ def test_ctrl_c_ends_a_question(question):
             "sent = []\n"
             "def stop():\n    sent.append(time.process_time())\n    os.kill(os.getpid(), signal.SIGINT)\n"
             "threading.Timer(0.3, stop).start()\n"
-            f"try:\n    {question}\nexcept KeyboardInterrupt:\n    print(time.process_time() - sent[0])\n")
+            f"try:\n    while True:\n        {question}\nexcept KeyboardInterrupt:\n    print(time.process_time() - sent[0])\n")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     # Processor time, so that other work on the machine does not count.
     assert done.returncode == 0 and float(done.stdout) < 1, done.stderr
