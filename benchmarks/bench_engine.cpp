@@ -1,4 +1,5 @@
-// Scorecards and the resolver behind them: what one answer costs, with every assumption noted and nothing read.
+// Scorecards and the resolver behind them: what one answer costs, with every assumption noted and nothing
+// read.
 
 #include <benchmark/benchmark.h>
 

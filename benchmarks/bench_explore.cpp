@@ -29,7 +29,8 @@ Scenario scenario(const char* model, const char* device, double devices, Mode mo
   return s;
 }
 Subject subject(int mode) {
-  return subject_of(mode == 0 ? scenario("Llama3_70B", "H100", 8, Mode::serve, 16) : scenario("GPT3", "A100", 64, Mode::train, 64));
+  return subject_of(mode == 0 ? scenario("Llama3_70B", "H100", 8, Mode::serve, 16)
+                              : scenario("GPT3", "A100", 64, Mode::train, 64));
 }
 
 void scenario_point(benchmark::State& state) {
@@ -43,8 +44,8 @@ void scenario_point(benchmark::State& state) {
 }
 BENCHMARK(scenario_point)->Arg(0)->Arg(1);
 
-/// A structural sweep in which no two points share a plan: degrees, batch and lengths differ from point to point, and
-/// from block to block.
+/// A structural sweep in which no two points share a plan: degrees, batch and lengths differ from point to
+/// point, and from block to block.
 void scenario_batch(benchmark::State& state) {
   const auto s = subject(static_cast<int>(state.range(0)));
   const std::size_t points = 64 * kBlock;
@@ -103,18 +104,22 @@ BENCHMARK(gradient_24)->Arg(0)->Arg(1);
 
 /// A law of about 100 operations: twelve roofs with their launches, added up.
 struct Hundred {
-  static constexpr LawInfo info{.id = "Hundred", .equation = "time = sum of twelve roofs", .source = "benchmark"};
+  static constexpr LawInfo info{
+      .id = "Hundred", .equation = "time = sum of twelve roofs", .source = "benchmark"};
   template <class T> struct Inputs {
     T work, traffic, peak, bandwidth, launch;
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::work, "work", "", ""), field(&I::traffic, "traffic", "", ""), field(&I::peak, "peak", "", "").positive(),
+      return rows(field(&I::work, "work", "", ""), field(&I::traffic, "traffic", "", ""),
+                  field(&I::peak, "peak", "", "").positive(),
                   field(&I::bandwidth, "bandwidth", "", "").positive(), field(&I::launch, "launch", "", ""));
     }
   };
   template <class T> struct Result {
     T time, energy;
-    static constexpr auto fields() { return rows(field(&Result::time, "time", "", ""), field(&Result::energy, "energy", "", "")); }
+    static constexpr auto fields() {
+      return rows(field(&Result::time, "time", "", ""), field(&Result::energy, "energy", "", ""));
+    }
   };
   template <class T = double> static Result<T> solve(const Inputs<T>& in) {
     const T per_peak = 1.0 / in.peak, per_byte = 1.0 / in.bandwidth;
@@ -123,7 +128,8 @@ struct Hundred {
     return sums;
   }
   /// Roofs k to 12, written out: a law of this size has no loop.
-  template <int k, class T> static void add_roofs(const Inputs<T>& in, const T& per_peak, const T& per_byte, Result<T>& sums) {
+  template <int k, class T>
+  static void add_roofs(const Inputs<T>& in, const T& per_peak, const T& per_byte, Result<T>& sums) {
     const T roof = max(in.work * (0.9 * k) * per_peak, in.traffic * (1.0 / k) * per_byte);
     sums.time = sums.time + roof + in.launch;
     sums.energy = sums.energy + roof * 3.0;
@@ -159,8 +165,8 @@ void sweep_hundred(benchmark::State& state) {
 }
 BENCHMARK(sweep_hundred)->Arg(1)->Arg(2)->UseManualTime()->Unit(benchmark::kMillisecond);
 
-/// Training plans of GPT-3 175B on 64 A100: degrees, micro-batches, interleaving, recomputation, sharding, sequence
-/// parallelism, overlap.
+/// Training plans of GPT-3 175B on 64 A100: degrees, micro-batches, interleaving, recomputation, sharding,
+/// sequence parallelism, overlap.
 const Space& plans() {
   static const Space space = [] {
     const auto s = scenario("GPT3", "A100", 64, Mode::train, 64);
@@ -171,9 +177,11 @@ const Space& plans() {
     };
     std::vector<double> counts;
     for (int m = 1; m <= 64; ++m) counts.push_back(m);
-    return Space(problem_of(s), {choices("recomputation", {"none", "selective", "full"}), choices("zero_stage", {0.0, 1.0, 2.0, 3.0}),
-                                 choices("sequence_parallel", {true, false}), degrees_axis(64), numbers_axis("microbatch_count", counts),
-                                 divisors_axis("v_stages", 96), range_axis("overlap_efficiency", AnyQuantity(0.0), AnyQuantity(1.0), 6)});
+    return Space(problem_of(s),
+                 {choices("recomputation", {"none", "selective", "full"}),
+                  choices("zero_stage", {0.0, 1.0, 2.0, 3.0}), choices("sequence_parallel", {true, false}),
+                  degrees_axis(64), numbers_axis("microbatch_count", counts), divisors_axis("v_stages", 96),
+                  range_axis("overlap_efficiency", AnyQuantity(0.0), AnyQuantity(1.0), 6)});
   }();
   return space;
 }

@@ -30,12 +30,14 @@ std::vector<double> points_of(std::size_t objectives, std::size_t points) {
 }
 
 void front(benchmark::State& state) {
-  const auto objectives = static_cast<std::size_t>(state.range(0)), points = static_cast<std::size_t>(state.range(1));
+  const auto objectives = static_cast<std::size_t>(state.range(0)),
+             points = static_cast<std::size_t>(state.range(1));
   const auto values = points_of(objectives, points);
   std::size_t found = 0;
   for (auto _ : state) {
     NonDominated kept;
-    for (std::size_t i = 0; i < points; ++i) kept.add(std::span(values).subspan(i * objectives, objectives), i);
+    for (std::size_t i = 0; i < points; ++i)
+      kept.add(std::span(values).subspan(i * objectives, objectives), i);
     found = kept.entries().size();
   }
   state.SetItemsProcessed(state.iterations() * static_cast<long>(points));
@@ -43,7 +45,8 @@ void front(benchmark::State& state) {
 }
 
 void front_of_pairs(benchmark::State& state) {
-  const auto objectives = static_cast<std::size_t>(state.range(0)), points = static_cast<std::size_t>(state.range(1));
+  const auto objectives = static_cast<std::size_t>(state.range(0)),
+             points = static_cast<std::size_t>(state.range(1));
   const auto values = points_of(objectives, points);
   std::size_t found = 0;
   for (auto _ : state) {
@@ -66,7 +69,12 @@ void front_of_pairs(benchmark::State& state) {
   state.counters["front"] = static_cast<double>(found);
 }
 
-BENCHMARK(front)->Args({2, 8192})->Args({3, 8192})->Args({5, 8192})->Args({3, 131072})->Unit(benchmark::kMillisecond);
+BENCHMARK(front)
+    ->Args({2, 8192})
+    ->Args({3, 8192})
+    ->Args({5, 8192})
+    ->Args({3, 131072})
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(front_of_pairs)->Args({2, 8192})->Args({3, 8192})->Args({5, 8192})->Unit(benchmark::kMillisecond);
 
 }  // namespace

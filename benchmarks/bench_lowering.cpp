@@ -2,11 +2,11 @@
 
 #include <benchmark/benchmark.h>
 
-#include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/catalogue/models/economics.hpp>
+#include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/physics/textbook.hpp>
-#include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/scalars/recorder.hpp>
+#include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/tape/leaves.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -17,15 +17,27 @@ namespace {
 const Zoo& zoo() { return standard_zoo(); }
 
 ServingModel::Inputs request() {
-  return {.workload = &zoo().at<Workload>("Llama3_70B"), .hardware = &zoo().at<HardwareNode>("H100"), .seq_len = 2048,
-          .batch_size = 16, .output_tokens = 512, .precision = Precision::bf16, .tp_size = 8};
+  return {.workload = &zoo().at<Workload>("Llama3_70B"),
+          .hardware = &zoo().at<HardwareNode>("H100"),
+          .seq_len = 2048,
+          .batch_size = 16,
+          .output_tokens = 512,
+          .precision = Precision::bf16,
+          .tp_size = 8};
 }
 
 void textbook_pass(benchmark::State& state) {
-  TextbookPass::Inputs<double> in{.work = 16.0 * unit::GFLOP, .weights = 16.0 * unit::GB, .batch_size = 1,
-                                  .efficiency = 0.5, .activation_share = 0.1, .layers = 32, .passes = 1,
-                                  .peak = 989.0 * unit::TFLOP / unit::s, .bandwidth = 3.35 * unit::TB / unit::s,
-                                  .layer_overhead = 10.0 * unit::us, .dispatch = 10.0 * unit::us};
+  TextbookPass::Inputs<double> in{.work = 16.0 * unit::GFLOP,
+                                  .weights = 16.0 * unit::GB,
+                                  .batch_size = 1,
+                                  .efficiency = 0.5,
+                                  .activation_share = 0.1,
+                                  .layers = 32,
+                                  .passes = 1,
+                                  .peak = 989.0 * unit::TFLOP / unit::s,
+                                  .bandwidth = 3.35 * unit::TB / unit::s,
+                                  .layer_overhead = 10.0 * unit::us,
+                                  .dispatch = 10.0 * unit::us};
   for (auto _ : state) {
     benchmark::DoNotOptimize(in);
     benchmark::DoNotOptimize(TextbookPass::solve<double>(in));
@@ -114,10 +126,14 @@ BENCHMARK(serving_model_70b);
 
 void training_step_175b(benchmark::State& state) {
   Notes quiet;
-  const auto v = prepare_training({.workload = &zoo().at<Workload>("GPT3"), .fleet = &zoo().at<Fleet>("Training_1K"),
-                                      .batch_size = 1536, .precision = Precision::bf16, .tp_size = 8, .pp_size = 8,
-                                      .recomputation = Recomputation::full},
-                                     quiet);
+  const auto v = prepare_training({.workload = &zoo().at<Workload>("GPT3"),
+                                   .fleet = &zoo().at<Fleet>("Training_1K"),
+                                   .batch_size = 1536,
+                                   .precision = Precision::bf16,
+                                   .tp_size = 8,
+                                   .pp_size = 8,
+                                   .recomputation = Recomputation::full},
+                                  quiet);
   auto views = v;
   for (auto _ : state) {
     benchmark::DoNotOptimize(views);

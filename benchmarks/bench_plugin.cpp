@@ -1,4 +1,5 @@
-// What a plugin costs: a call in this process and in one of its own, over the same class built in, and discovery.
+// What a plugin costs: a call in this process and in one of its own, over the same class built in, and
+// discovery.
 
 #include "bench_plugin_twice.hpp"
 
@@ -9,9 +10,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <unistd.h>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 namespace {
 
@@ -20,7 +21,12 @@ using namespace mlsysim::plugin;
 namespace fs = std::filesystem;
 
 HostOptions closed(std::vector<fs::path> paths, Isolation isolation) {
-  return {.paths = std::move(paths), .environment = Look::no, .user = Look::no, .install = Look::no, .allowed = "all", .isolation = isolation};
+  return {.paths = std::move(paths),
+          .environment = Look::no,
+          .user = Look::no,
+          .install = Look::no,
+          .allowed = "all",
+          .isolation = isolation};
 }
 
 void call(benchmark::State& state, const Resolver& resolver) {
@@ -55,7 +61,8 @@ void discovery_of_200_manifests(benchmark::State& state) {
   fs::create_directories(folder);
   for (int i = 0; i < 200; ++i)
     std::ofstream(folder / ("p" + std::to_string(i) + ".plugin.yaml"))
-        << "schema: mlsysim/plugin@1\nname: p" << i << "\nversion: 1.0.0\nsummary: one of many\nlicense: Apache-2.0\nlibrary: mlsysim-plugin-none.so\n"
+        << "schema: mlsysim/plugin@1\nname: p" << i
+        << "\nversion: 1.0.0\nsummary: one of many\nlicense: Apache-2.0\nlibrary: mlsysim-plugin-none.so\n"
         << "registers: [model p/X, unit u]\nabi: {major: 1, min_minor: 0}\n";
   for (auto _ : state) {
     PluginHost host(closed({folder}, Isolation::never));

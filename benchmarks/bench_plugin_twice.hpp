@@ -14,7 +14,9 @@ struct Twice : Model<Twice> {
   };
   struct Result {
     Time<> y;
-    static constexpr auto fields() { return rows(field(&Result::y, "y", "s", "twice as much").non_negative()); }
+    static constexpr auto fields() {
+      return rows(field(&Result::y, "y", "s", "twice as much").non_negative());
+    }
   };
   Result solve(const Inputs& in) const { return {2.0 * in.x}; }
 };

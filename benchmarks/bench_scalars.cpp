@@ -1,9 +1,10 @@
-// Cost of the scalars: batch kernels against the same law written by hand over raw arrays, and each scalar against double.
-#include <mlsysim/tape/tangents.hpp>
-#include <mlsysim/tape/ranges.hpp>
-#include <mlsysim/tape/columns.hpp>
+// Cost of the scalars: batch kernels against the same law written by hand over raw arrays, and each scalar
+// against double.
 #include <mlsysim/tape/batch.hpp>
+#include <mlsysim/tape/columns.hpp>
+#include <mlsysim/tape/ranges.hpp>
 #include <mlsysim/tape/register.hpp>
+#include <mlsysim/tape/tangents.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -16,8 +17,8 @@ using namespace mlsysim;
 namespace {
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
-#define BY_HAND                                                                                             \
-  __attribute__((noinline, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"),                     \
+#define BY_HAND                                                                          \
+  __attribute__((noinline, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), \
                  optimize("O3,no-math-errno,no-trapping-math,fp-contract=off")))
 #else
 #define BY_HAND __attribute__((noinline))
@@ -25,21 +26,18 @@ namespace {
 
 struct Roofline {
   static constexpr LawInfo info{.id = "Roofline", .equation = "time = max(work / peak, traffic / bandwidth)"};
-  template <class T>
-  struct Inputs {
+  template <class T> struct Inputs {
     Work<T> work;
     Data<T> traffic;
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
     MLSYSIM_FIELDS(Inputs, work, traffic, peak, bandwidth)
   };
-  template <class T>
-  struct Result {
+  template <class T> struct Result {
     Time<T> time;
     MLSYSIM_FIELDS(Result, time)
   };
-  template <class T = double>
-  static Result<T> solve(const Inputs<T>& in) {
+  template <class T = double> static Result<T> solve(const Inputs<T>& in) {
     return {max(in.work / in.peak, in.traffic / in.bandwidth)};
   }
 
@@ -56,8 +54,7 @@ struct Roofline {
 /// About twenty operations: attention-like, with selects and a soft maximum of order two.
 struct Mixed {
   static constexpr LawInfo info{.id = "Mixed", .equation = "twenty operations"};
-  template <class T>
-  struct Inputs {
+  template <class T> struct Inputs {
     Work<T> work;
     Data<T> traffic, message;
     ComputeRate<T> peak;
@@ -66,13 +63,11 @@ struct Mixed {
     T ranks;
     MLSYSIM_FIELDS(Inputs, work, traffic, message, peak, bandwidth, host, alpha, ranks)
   };
-  template <class T>
-  struct Result {
+  template <class T> struct Result {
     Time<T> time, latency;
     MLSYSIM_FIELDS(Result, time, latency)
   };
-  template <class T = double>
-  static Result<T> solve(const Inputs<T>& in) {
+  template <class T = double> static Result<T> solve(const Inputs<T>& in) {
     const auto compute = in.work / in.peak, memory = in.traffic / in.bandwidth;
     const auto soft = sqrt(compute * compute + memory * memory);
     const T share = 1.0 - 1.0 / in.ranks;
@@ -84,8 +79,8 @@ struct Mixed {
   }
 
   BY_HAND static void by_hand(const double* const* in, double* const* out, std::size_t n) {
-    const double *work = in[0], *traffic = in[1], *message = in[2], *peak = in[3], *bandwidth = in[4], *host = in[5],
-                 *alpha = in[6], *ranks = in[7];
+    const double *work = in[0], *traffic = in[1], *message = in[2], *peak = in[3], *bandwidth = in[4],
+                 *host = in[5], *alpha = in[6], *ranks = in[7];
     double* __restrict time = out[0];
     double* __restrict latency = out[1];
     for (std::size_t i = 0; i < n; ++i) {
@@ -107,12 +102,9 @@ struct Mixed {
 /// The same with the C library's functions in the middle.
 struct Transcendental {
   static constexpr LawInfo info{.id = "Transcendental", .equation = "with log2 and pow"};
-  template <class T>
-  using Inputs = Mixed::Inputs<T>;
-  template <class T>
-  using Result = Mixed::Result<T>;
-  template <class T = double>
-  static Result<T> solve(const Inputs<T>& in) {
+  template <class T> using Inputs = Mixed::Inputs<T>;
+  template <class T> using Result = Mixed::Result<T>;
+  template <class T = double> static Result<T> solve(const Inputs<T>& in) {
     const auto base = Mixed::solve<T>(in);
     return {base.time + in.alpha * ceil(log2(in.ranks)), base.latency * pow(in.ranks, 0.3)};
   }
@@ -139,21 +131,23 @@ struct Block {
   explicit Block(const LawEntry& law) : columns(law.inputs.size() + law.results.size()) {
     for (std::size_t k = 0; k < columns.size(); ++k) {
       columns[k].reserve(n + 8 * (k + 1));  // apart by other than 4 KiB
-      for (std::size_t i = 0; i < n; ++i) columns[k].push_back(1.0 + static_cast<double>((i * 37 + k * 11) % 101));
-      (k < law.inputs.size() ? void(in.push_back(columns[k].data())) : void(out.push_back(columns[k].data())));
+      for (std::size_t i = 0; i < n; ++i)
+        columns[k].push_back(1.0 + static_cast<double>((i * 37 + k * 11) % 101));
+      (k < law.inputs.size() ? void(in.push_back(columns[k].data()))
+                             : void(out.push_back(columns[k].data())));
     }
   }
 };
 
 void per_point(benchmark::State& state) {
-  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(Block::n));
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) *
+                          static_cast<std::int64_t>(Block::n));
   state.counters["ns_per_point"] =
       benchmark::Counter(static_cast<double>(state.iterations()) * Block::n * 1e-9,
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-template <class L>
-void by_hand(benchmark::State& state) {
+template <class L> void by_hand(benchmark::State& state) {
   Block b(entry_of<L>());
   for (auto _ : state) {
     L::by_hand(b.in.data(), b.out.data(), Block::n);
@@ -162,8 +156,7 @@ void by_hand(benchmark::State& state) {
   per_point(state);
 }
 
-template <class L>
-void batch_kernel(benchmark::State& state) {
+template <class L> void batch_kernel(benchmark::State& state) {
   Block b(entry_of<L>());
   const ColumnProgram program(entry_of<L>().tape());
   ColumnProgram::Workspace workspace(program);
@@ -174,9 +167,9 @@ void batch_kernel(benchmark::State& state) {
   per_point(state);
 }
 
-/// One evaluation at a time, over points of a block, so that nothing is constant: the law on double, or its tape.
-template <class L, class Run>
-void over_points(benchmark::State& state, Run run) {
+/// One evaluation at a time, over points of a block, so that nothing is constant: the law on double, or its
+/// tape.
+template <class L, class Run> void over_points(benchmark::State& state, Run run) {
   const Block b(entry_of<L>());
   std::vector<std::vector<double>> points(Block::n);
   for (std::size_t p = 0; p < Block::n; ++p)
@@ -186,8 +179,7 @@ void over_points(benchmark::State& state, Run run) {
   per_point(state);
 }
 
-template <class L>
-void on_double(benchmark::State& state) {
+template <class L> void on_double(benchmark::State& state) {
   std::vector<double> out(entry_of<L>().results.size());
   over_points<L>(state, [&](const std::vector<double>& point) {
     entry_of<L>().evaluate(nullptr, point.data(), out.data());
@@ -195,8 +187,7 @@ void on_double(benchmark::State& state) {
   });
 }
 
-template <class L>
-void on_tape(benchmark::State& state) {
+template <class L> void on_tape(benchmark::State& state) {
   const Tape& tape = entry_of<L>().tape();
   std::vector<double> out(tape.results()), values;
   over_points<L>(state, [&](const std::vector<double>& point) {
@@ -205,8 +196,7 @@ void on_tape(benchmark::State& state) {
   });
 }
 
-template <class L>
-void ranges(benchmark::State& state) {
+template <class L> void ranges(benchmark::State& state) {
   Ranges ranges(entry_of<L>().tape());
   std::vector<Interval> box;
   over_points<L>(state, [&](const std::vector<double>& point) {
@@ -217,19 +207,18 @@ void ranges(benchmark::State& state) {
   });
 }
 
-template <class L>
-void tangents(benchmark::State& state) {
+template <class L> void tangents(benchmark::State& state) {
   Tangents tangents(entry_of<L>().tape());
   std::vector<std::size_t> seeds;
   over_points<L>(state, [&](const std::vector<double>& point) {
-    while (seeds.size() < std::min<std::size_t>(point.size(), Tangents::kSeeds)) seeds.push_back(seeds.size());
+    while (seeds.size() < std::min<std::size_t>(point.size(), Tangents::kSeeds))
+      seeds.push_back(seeds.size());
     tangents.run(point, seeds, 1.0);
     benchmark::DoNotOptimize(tangents.value(0));
   });
 }
 
-template <class L>
-void record(benchmark::State& state) {
+template <class L> void record(benchmark::State& state) {
   for (auto _ : state) {
     auto tape = record_law<L>();
     benchmark::DoNotOptimize(tape);

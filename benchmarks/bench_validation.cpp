@@ -18,7 +18,8 @@ void validate_all(benchmark::State& state) {
       const auto table = load_table(name);
       rows += validate(table, zoo, Depth::ours).rows.size();
     }
-  state.counters["row"] = benchmark::Counter(static_cast<double>(rows), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["row"] = benchmark::Counter(static_cast<double>(rows),
+                                             benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(validate_all)->Unit(benchmark::kMillisecond);
 

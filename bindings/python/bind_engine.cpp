@@ -51,7 +51,8 @@ py::list sweep(const py::dict& base, const py::list& hardware, const std::vector
       result = make_result(reinterpret_cast<PyTypeObject*>(result_type.ptr()),
                            std::make_shared<Box>(resolver, held.get(), held));
     }
-    out.append(py::make_tuple(p.hardware->name, p.batch_size, name_of(p.precision), p.skipped, p.reason, result));
+    out.append(
+        py::make_tuple(p.hardware->name, p.batch_size, name_of(p.precision), p.skipped, p.reason, result));
   }
   return out;
 }
@@ -79,7 +80,8 @@ py::object value_of(const Metric& m) {
 /// (name, value, unit, meaning) of each.
 py::list rows_of(const std::vector<Metric>& metrics) {
   py::list out;
-  for (const auto& m : metrics) out.append(py::make_tuple(m.name.view(), value_of(m), m.unit.view(), m.meaning.view()));
+  for (const auto& m : metrics)
+    out.append(py::make_tuple(m.name.view(), value_of(m), m.unit.view(), m.meaning.view()));
   return out;
 }
 
@@ -101,7 +103,9 @@ std::shared_ptr<Card> evaluate_scenario(const py::dict& values) {
 }
 
 /// A level that keeps its card.
-std::shared_ptr<EvaluationLevel> level_of(const std::shared_ptr<Card>& card, EvaluationLevel& level) { return {card, &level}; }
+std::shared_ptr<EvaluationLevel> level_of(const std::shared_ptr<Card>& card, EvaluationLevel& level) {
+  return {card, &level};
+}
 
 void bind_card(py::module_& m) {
   py::class_<EvaluationLevel, std::shared_ptr<EvaluationLevel>>(m, "_Level")
@@ -124,27 +128,33 @@ void bind_card(py::module_& m) {
   text("mode", &SystemEvaluation::mode);
   text("fidelity", &SystemEvaluation::fidelity);
   const auto level = [&](const char* name, EvaluationLevel SystemEvaluation::*member) {
-    card.def_property_readonly(name, [member](const std::shared_ptr<Card>& c) { return level_of(c, c->answer.*member); });
+    card.def_property_readonly(
+        name, [member](const std::shared_ptr<Card>& c) { return level_of(c, c->answer.*member); });
   };
   level("feasibility", &SystemEvaluation::feasibility);
   level("performance", &SystemEvaluation::performance);
   level("macro", &SystemEvaluation::macro);
-  card.def_property_readonly("further", [](const std::shared_ptr<Card>& c) {
-        py::list out;
-        for (auto& l : c->answer.further) out.append(level_of(c, l));
-        return out;
-      })
+  card.def_property_readonly("further",
+                             [](const std::shared_ptr<Card>& c) {
+                               py::list out;
+                               for (auto& l : c->answer.further) out.append(level_of(c, l));
+                               return out;
+                             })
       .def_property_readonly("memory", [](const Card& c) { return rows_of(c.answer.memory); })
-      .def_property_readonly("remedies", [](const Card& c) {
-        py::list out;
-        for (const auto& r : c.answer.remedies) out.append(py::make_tuple(r.change, r.effect));
-        return out;
-      })
-      .def_property_readonly("assumptions", [](const Card& c) {
-        py::list out;
-        for (const auto& a : c.answer.assumptions) out.append(py::make_tuple(a.name.view(), a.value.str(), a.source.view()));
-        return out;
-      })
+      .def_property_readonly("remedies",
+                             [](const Card& c) {
+                               py::list out;
+                               for (const auto& r : c.answer.remedies)
+                                 out.append(py::make_tuple(r.change, r.effect));
+                               return out;
+                             })
+      .def_property_readonly("assumptions",
+                             [](const Card& c) {
+                               py::list out;
+                               for (const auto& a : c.answer.assumptions)
+                                 out.append(py::make_tuple(a.name.view(), a.value.str(), a.source.view()));
+                               return out;
+                             })
       .def_property_readonly("warnings", [](const Card& c) { return c.answer.warnings; })
       .def_property_readonly("passed_all", [](const Card& c) { return c.answer.passed_all(); });
 }
@@ -156,11 +166,12 @@ void bind_engine(py::module_& m) {
   m.def("_sweep", &sweep);
   m.def("_evaluate", &evaluate_scenario);
   m.def("_explainable", [](const py::dict& values) { return explainable_numbers(Asked(values).scenario); });
-  m.def("_explain", [](const py::dict& values, const std::string& metric, const std::vector<std::string>& open) {
-    const Asked asked(values);
-    const py::gil_scoped_release free;
-    return std::make_shared<Explanation>(explanation(asked.scenario, metric, open));
-  });
+  m.def("_explain",
+        [](const py::dict& values, const std::string& metric, const std::vector<std::string>& open) {
+          const Asked asked(values);
+          const py::gil_scoped_release free;
+          return std::make_shared<Explanation>(explanation(asked.scenario, metric, open));
+        });
   m.def("_operator_table", [](const py::dict& values, const std::string& metric) {
     const Asked asked(values);
     py::list out;

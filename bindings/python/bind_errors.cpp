@@ -37,7 +37,8 @@ void raise(const char* name, const Error& error, const std::vector<ErrorFacts>* 
     if (problems != nullptr)
       for (const auto& p : *problems) listed.append(facts_of(p));
     const py::object type = errors.attr(name);
-    const py::object raised = errors.attr("_from_cpp")(type, error.what(), facts_of(error.facts()), context, listed);
+    const py::object raised =
+        errors.attr("_from_cpp")(type, error.what(), facts_of(error.facts()), context, listed);
     PyErr_SetObject(type.ptr(), raised.ptr());
   } catch (py::error_already_set& inner) {
     inner.restore();

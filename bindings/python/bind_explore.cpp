@@ -1,5 +1,5 @@
-/// Questions about a scenario or a resolver. Answers come as the JSON of the command line; mlsysim/explore.py puts the
-/// units on.
+/// Questions about a scenario or a resolver. Answers come as the JSON of the command line; mlsysim/explore.py
+/// puts the units on.
 
 #include "export_law.hpp"
 #include "keywords.hpp"
@@ -38,14 +38,15 @@ namespace {
 constexpr RenderOptions kJson{.format = OutputFormat::json};
 constexpr RenderOptions kText{};
 
-/// Raises what Python holds for the main thread, KeyboardInterrupt above all. Looks at most every 20 ms, for its price is
-/// the GIL; without effect on other threads.
+/// Raises what Python holds for the main thread, KeyboardInterrupt above all. Looks at most every 20 ms, for
+/// its price is the GIL; without effect on other threads.
 void heed_signals() {
   using Clock = std::chrono::steady_clock;
   static std::atomic<Clock::rep> next{0};
   const auto now = Clock::now().time_since_epoch();
   if (now.count() < next.load(std::memory_order_relaxed)) return;
-  next.store((now + std::chrono::duration_cast<Clock::duration>(std::chrono::milliseconds(20))).count(), std::memory_order_relaxed);
+  next.store((now + std::chrono::duration_cast<Clock::duration>(std::chrono::milliseconds(20))).count(),
+             std::memory_order_relaxed);
   const py::gil_scoped_acquire locked;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
@@ -56,7 +57,8 @@ const LawEntry& heeded(const void* self) {
   return *static_cast<const LawEntry*>(self);
 }
 
-/// The same law, which Ctrl-C ends between two evaluations: every question about a subject comes down to them.
+/// The same law, which Ctrl-C ends between two evaluations: every question about a subject comes down to
+/// them.
 LawEntry heeding_signals(const LawEntry& law) {
   LawEntry out = law;
   out.self = std::make_shared<const LawEntry>(law);
@@ -81,7 +83,7 @@ LawEntry heeding_signals(const LawEntry& law) {
 struct AskedSubject {
   Subject subject;
   std::shared_ptr<const Problem> problem;
-  std::vector<FieldInfo> fields;  ///< of the scenario or resolver, for the values of axes
+  std::vector<FieldInfo> fields;               ///< of the scenario or resolver, for the values of axes
   std::shared_ptr<const Resolver> resolver{};  ///< null for a scenario
   std::shared_ptr<const Record> inputs{};      ///< of the resolver
   std::vector<py::object> keeps;
@@ -98,7 +100,9 @@ std::shared_ptr<AskedSubject> ask_scenario(const py::dict& values) {
   asked->subject = subject_of(scenario);
   asked->subject.entry = heeding_signals(asked->subject.entry);
   asked->problem = problem_of(scenario);
-  asked->explain = [scenario](const std::string& result, const std::vector<std::string>& open) { return explanation(scenario, result, open); };
+  asked->explain = [scenario](const std::string& result, const std::vector<std::string>& open) {
+    return explanation(scenario, result, open);
+  };
   const auto fields = describe<Scenario>();
   asked->fields.assign(fields.begin(), fields.end());
   return asked;
@@ -135,7 +139,9 @@ std::shared_ptr<AskedSubject> ask_resolver(const std::string& name, const py::di
 py::list fields_of(const std::vector<FieldInfo>& fields, const std::vector<double>& values) {
   py::list out;
   for (std::size_t i = 0; i < fields.size(); ++i)
-    out.append(py::make_tuple(fields[i].name, to_python(fields[i], DynamicValue(Value(values[i]), fields[i].exps)), fields[i].unit, fields[i].meaning));
+    out.append(py::make_tuple(fields[i].name,
+                              to_python(fields[i], DynamicValue(Value(values[i]), fields[i].exps)),
+                              fields[i].unit, fields[i].meaning));
   return out;
 }
 
@@ -155,8 +161,10 @@ py::object infeasible_of(const AskedSubject& a) {
   return py::make_tuple(a.resolver->info().name, context.why.reason, context.why.smallest_change, facts);
 }
 
-std::pair<std::string, std::string> solve_asked(const AskedSubject& a, const std::string& condition, const std::string& free,
-                                                const std::optional<std::string>& low, const std::optional<std::string>& high) {
+std::pair<std::string, std::string> solve_asked(const AskedSubject& a, const std::string& condition,
+                                                const std::string& free,
+                                                const std::optional<std::string>& low,
+                                                const std::optional<std::string>& high) {
   SolveDomain domain;
   if (low) domain.low = AnyQuantity::parse(*low);
   if (high) domain.high = AnyQuantity::parse(*high);
@@ -171,7 +179,8 @@ DynamicValue axis_value(const AskedSubject& a, const std::string& name, py::hand
   const FieldInfo* field = find_field(a.fields, name);
   const bool fleet = name == "hardware" && object_in(value).type == ObjectType<Fleet>::name;
   // A number may come as text, out of an axis that is written as on the command line.
-  const bool number = field == nullptr || field->kind == ValueKind::quantity || field->kind == ValueKind::number;
+  const bool number =
+      field == nullptr || field->kind == ValueKind::quantity || field->kind == ValueKind::number;
   if (number && py::isinstance<py::str>(value)) return AnyQuantity::parse(value.cast<std::string>());
   if (field != nullptr && !fleet) return to_dynamic(*field, value);
   return to_dynamic(value);
@@ -184,8 +193,11 @@ Axis range_of(const AskedSubject& a, const std::string& name, py::handle range) 
   const py::object start = range.attr("start");
   const DynamicValue first = axis_value(a, name, start);  // refuses a bare number where a unit is needed
   if (!std::holds_alternative<double>(first.value))
-    throw InputError({.id = "mlsysim.python.181", .message = fmt::format("a range cannot be the values of '{}'", name), .key = name,
-                      .found = py::repr(range).cast<std::string>(), .expected = first.text() + " and its like, in a list"});
+    throw InputError({.id = "mlsysim.python.181",
+                      .message = fmt::format("a range cannot be the values of '{}'", name),
+                      .key = name,
+                      .found = py::repr(range).cast<std::string>(),
+                      .expected = first.text() + " and its like, in a list"});
   return Axis::steps(std::get<double>(first.value), range.attr("step").cast<double>(), count, first.exps);
 }
 
@@ -218,25 +230,31 @@ Space space_of(const AskedSubject& a, const py::list& axes) {
     for (const auto& row : pair[1].cast<py::list>()) {
       const auto parts = row.cast<py::tuple>();
       if (parts.size() != axis.names.size())
-        throw InputError({.id = "mlsysim.python.170", .message = "a row of an axis has another number of values than names",
-                          .found = std::to_string(parts.size()), .expected = std::to_string(axis.names.size())});
+        throw InputError({.id = "mlsysim.python.170",
+                          .message = "a row of an axis has another number of values than names",
+                          .found = std::to_string(parts.size()),
+                          .expected = std::to_string(axis.names.size())});
       std::vector<DynamicValue> values;
       for (std::size_t k = 0; k < parts.size(); ++k) values.push_back(axis_value(a, axis.names[k], parts[k]));
-      if (values.size() == 1) axis.add(std::move(values[0]));
-      else axis.rows.push_back(std::move(values));
+      if (values.size() == 1)
+        axis.add(std::move(values[0]));
+      else
+        axis.rows.push_back(std::move(values));
       const py::object first = parts[0];
       const bool named = object_in(first).object != nullptr;
       if (!named && axis.labels.empty()) continue;
       while (axis.labels.size() + 1 < axis.size()) axis.labels.push_back(axis.label(axis.labels.size()));
-      axis.labels.push_back(named ? py::str(first.attr("name")).cast<std::string>() : axis.label(axis.size() - 1));
+      axis.labels.push_back(named ? py::str(first.attr("name")).cast<std::string>()
+                                  : axis.label(axis.size() - 1));
     }
     out.push_back(std::move(axis));
   }
   return {a.problem, std::move(out)};
 }
 
-Question question_of(const py::list& objectives, const std::vector<std::string>& constraints, const std::vector<std::string>& show,
-                     std::size_t top, const std::optional<std::string>& histogram, bool anything) {
+Question question_of(const py::list& objectives, const std::vector<std::string>& constraints,
+                     const std::vector<std::string>& show, std::size_t top,
+                     const std::optional<std::string>& histogram, bool anything) {
   Question q;
   for (const auto& o : objectives) {
     const auto [goal, text] = o.cast<std::pair<std::string, std::string>>();
@@ -250,7 +268,8 @@ Question question_of(const py::list& objectives, const std::vector<std::string>&
   return q;
 }
 
-/// {name: value} of a found point, as `ask` takes them: numbers typed as their fields are, objects themselves.
+/// {name: value} of a found point, as `ask` takes them: numbers typed as their fields are, objects
+/// themselves.
 py::dict axes_at(const AskedSubject& a, const Space& space, const FoundPoint& point) {
   py::dict out;
   const auto rows = space.rows_at(point.index);
@@ -283,21 +302,28 @@ py::tuple axes_of(const AskedSubject& a, const Space& space, const ExploreAnswer
 /// (JSON, text, seconds, state, why nothing is feasible or None, axes).
 py::tuple answer_tuple(const AskedSubject& a, const Space& space, const ExploreAnswer& answer) {
   py::object why = py::none();
-  if (!answer.objectives.empty() && answer.best.empty() && answer.front.empty()) why = py::str(answer.why_infeasible().text());
-  return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, why, axes_of(a, space, answer));
+  if (!answer.objectives.empty() && answer.best.empty() && answer.front.empty())
+    why = py::str(answer.why_infeasible().text());
+  return py::make_tuple(render(answer, kJson), render(answer, kText), answer.seconds, answer.state, why,
+                        axes_of(a, space, answer));
 }
 
 /// A search of the kind "optimize" or "pareto". Ctrl-C ends it with what it has.
-py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
-                     const std::vector<std::string>& show, std::size_t top, const std::optional<std::string>& histogram, bool anything,
-                     const std::string& strategy, unsigned threads, std::uint64_t shard, std::uint64_t shards, std::uint64_t evaluations, std::uint64_t seed,
-                     const py::object& progress) {
+py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::list& axes,
+                     const py::list& objectives, const std::vector<std::string>& constraints,
+                     const std::vector<std::string>& show, std::size_t top,
+                     const std::optional<std::string>& histogram, bool anything, const std::string& strategy,
+                     unsigned threads, std::uint64_t shard, std::uint64_t shards, std::uint64_t evaluations,
+                     std::uint64_t seed, const py::object& progress) {
   const Space space = space_of(a, axes);
   const Question question = question_of(objectives, constraints, show, top, histogram, anything);
   ExploreOptions how;
   const auto chosen = choice_of<Strategy>(strategy);
   if (!chosen)
-    throw InputError({.id = "mlsysim.python.171", .message = "there is no such strategy", .key = "strategy", .found = "'" + strategy + "'",
+    throw InputError({.id = "mlsysim.python.171",
+                      .message = "there is no such strategy",
+                      .key = "strategy",
+                      .found = "'" + strategy + "'",
                       .expected = fmt::format("one of {}", fmt::join(Choices<Strategy>::names, ", "))});
   how.strategy = *chosen;
   how.evaluations = evaluations;
@@ -323,20 +349,23 @@ py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::l
   return answer_tuple(a, space, answer);
 }
 
-py::tuple merge_search(const AskedSubject& a, const py::list& axes, const py::list& objectives, const std::vector<std::string>& constraints,
-                       const std::vector<std::string>& show, std::size_t top, const std::optional<std::string>& histogram, bool anything,
+py::tuple merge_search(const AskedSubject& a, const py::list& axes, const py::list& objectives,
+                       const std::vector<std::string>& constraints, const std::vector<std::string>& show,
+                       std::size_t top, const std::optional<std::string>& histogram, bool anything,
                        const std::vector<std::string>& states) {
   const Space space = space_of(a, axes);
-  return answer_tuple(a, space, merge(space, question_of(objectives, constraints, show, top, histogram, anything), states));
+  return answer_tuple(
+      a, space, merge(space, question_of(objectives, constraints, show, top, histogram, anything), states));
 }
 
 /// Every row as columns: {name: (kind, values, unit)}; `show` as buffers of numbers.
-py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vector<std::string>& constraints, const std::vector<std::string>& show,
-                    bool anything) {
+py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vector<std::string>& constraints,
+                    const std::vector<std::string>& show, bool anything) {
   const Space space = space_of(a, axes);
   const Question question = question_of(py::list(), constraints, show, 1, std::nullopt, anything);
   const std::size_t n = space.size();
-  std::vector<std::vector<double>> columns(show.size(), std::vector<double>(n, std::numeric_limits<double>::quiet_NaN()));
+  std::vector<std::vector<double>> columns(show.size(),
+                                           std::vector<double>(n, std::numeric_limits<double>::quiet_NaN()));
   std::string feasible(n, 0);
   std::vector<std::pair<std::uint64_t, std::string>> skipped;
   {
@@ -344,7 +373,8 @@ py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vect
     visit_points(space, question, 0, n, [&](const RowBlock& b) {
       heed_signals();
       if (!b.skipped.empty()) skipped.emplace_back(b.first, std::string(b.skipped));
-      for (std::size_t k = 0; k < b.shown.size(); ++k) std::copy_n(b.shown[k], b.points, columns[k].begin() + static_cast<std::ptrdiff_t>(b.first));
+      for (std::size_t k = 0; k < b.shown.size(); ++k)
+        std::copy_n(b.shown[k], b.points, columns[k].begin() + static_cast<std::ptrdiff_t>(b.first));
       for (std::size_t p = 0; p < b.points; ++p) feasible[b.first + p] = static_cast<char>(b.feasible[p]);
     });
   }
@@ -357,7 +387,8 @@ py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vect
       py::list values;
       for (std::size_t i = 0; i < axis.names.size(); ++i) {
         const DynamicValue v = axis.value(r, i);
-        values.append(std::holds_alternative<ObjectRef>(v.value) ? py::object(py::str(axis.label(r))) : to_python(v));
+        values.append(std::holds_alternative<ObjectRef>(v.value) ? py::object(py::str(axis.label(r)))
+                                                                 : to_python(v));
       }
       labels.append(py::tuple(values));
     }
@@ -369,7 +400,8 @@ py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vect
     const std::string unit = e.unit().empty() ? canonical_unit(e.exponents()) : std::string(e.unit());
     const double scale = unit.empty() ? 1.0 : AnyQuantity::parse("1 " + unit).base();
     for (auto& x : columns[k]) x /= scale;
-    shown.append(py::make_tuple(show[k], unit, py::bytes(reinterpret_cast<const char*>(columns[k].data()), n * sizeof(double))));
+    shown.append(py::make_tuple(
+        show[k], unit, py::bytes(reinterpret_cast<const char*>(columns[k].data()), n * sizeof(double))));
   }
   for (const auto& [first, reason] : skipped) why.append(py::make_tuple(first, reason));
   py::dict out;
@@ -382,8 +414,7 @@ py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vect
 }
 
 /// A form of a derivation, made when it is asked for.
-template <class F>
-auto form(F&& make) {
+template <class F> auto form(F&& make) {
   return [make = std::forward<F>(make)](const Explanation& e) {
     const py::gil_scoped_release unlocked;
     return make(e);
@@ -396,56 +427,81 @@ void bind_explore(py::module_& m) {
   py::class_<Explanation, std::shared_ptr<Explanation>>(m, "_Explanation")
       .def("text", form([](const Explanation& e) { return render(e, {}); }))
       .def("json", form([](const Explanation& e) { return render(e, {.format = OutputFormat::json}); }))
-      .def("markdown", form([](const Explanation& e) { return render(e, {.format = OutputFormat::markdown}); }))
+      .def("markdown",
+           form([](const Explanation& e) { return render(e, {.format = OutputFormat::markdown}); }))
       .def("latex", form([](const Explanation& e) { return to_latex(e); }));
   py::class_<AskedSubject, std::shared_ptr<AskedSubject>>(m, "_Asked")
       .def_property_readonly("title", [](const AskedSubject& a) { return a.subject.title; })
       .def_property_readonly("exact", [](const AskedSubject& a) { return a.subject.entry.is_law(); })
-      .def_property_readonly("inputs", [](const AskedSubject& a) { return fields_of(a.subject.entry.inputs, a.subject.point); })
-      .def_property_readonly("results", [](const AskedSubject& a) {
-        return fields_of(a.subject.entry.results, a.subject.entry(a.subject.point));
-      })
-      .def("explain", [](const AskedSubject& a, const std::string& result, const std::vector<std::string>& open) {
-        const py::gil_scoped_release unlocked;
-        return std::make_shared<Explanation>(a.explain(result, open));
-      })
+      .def_property_readonly(
+          "inputs", [](const AskedSubject& a) { return fields_of(a.subject.entry.inputs, a.subject.point); })
+      .def_property_readonly("results",
+                             [](const AskedSubject& a) {
+                               return fields_of(a.subject.entry.results, a.subject.entry(a.subject.point));
+                             })
+      .def("explain",
+           [](const AskedSubject& a, const std::string& result, const std::vector<std::string>& open) {
+             const py::gil_scoped_release unlocked;
+             return std::make_shared<Explanation>(a.explain(result, open));
+           })
       .def_property_readonly("infeasible", &infeasible_of)
-      .def("sensitivity", [](const AskedSubject& a, const std::string& result, const std::vector<std::string>& inputs, double step) {
-        const py::gil_scoped_release unlocked;
-        const auto r = sensitivity(a.subject, result, {.inputs = inputs, .step = step});
-        return std::pair{render(r, kJson), render(r, kText)};
-      })
+      .def("sensitivity",
+           [](const AskedSubject& a, const std::string& result, const std::vector<std::string>& inputs,
+              double step) {
+             const py::gil_scoped_release unlocked;
+             const auto r = sensitivity(a.subject, result, {.inputs = inputs, .step = step});
+             return std::pair{render(r, kJson), render(r, kText)};
+           })
       .def("solve", &solve_asked)
-      .def("uncertainty", [](const AskedSubject& a, const std::vector<std::string>& figures, const std::vector<std::string>& results, std::size_t samples,
-                             std::uint64_t seed, double coverage, bool estimates, const AskedSubject* other) {
-        const py::gil_scoped_release unlocked;
-        UncertaintyQuestion q{.figures = {}, .estimates = estimates, .results = results, .samples = samples, .seed = seed, .coverage = coverage, .pause = heed_signals};
-        for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
-        auto r = uncertainty(a.subject, q);
-        if (other != nullptr) r.ranking = rank(a.subject, other->subject, r.results.front().result, q);
-        return std::pair{render(r, kJson), render(r, kText)};
-      })
-      .def("probability_below", [](const AskedSubject& a, const AskedSubject& b, const std::string& result, const std::vector<std::string>& figures,
-                                   std::size_t samples, std::uint64_t seed, bool estimates) {
-        const py::gil_scoped_release unlocked;
-        UncertaintyQuestion q{.figures = {}, .estimates = estimates, .results = {result}, .samples = samples, .seed = seed, .pause = heed_signals};
-        for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
-        return probability_below(a.subject, b.subject, result, q);
-      })
-      .def("compare", [](const AskedSubject& a, const AskedSubject& b, const std::string& result) {
-        const py::gil_scoped_release unlocked;
-        const auto r = compare(a.subject, b.subject, result);
-        return std::pair{render(r, kJson), render(r, kText)};
-      })
+      .def("uncertainty",
+           [](const AskedSubject& a, const std::vector<std::string>& figures,
+              const std::vector<std::string>& results, std::size_t samples, std::uint64_t seed,
+              double coverage, bool estimates, const AskedSubject* other) {
+             const py::gil_scoped_release unlocked;
+             UncertaintyQuestion q{.figures = {},
+                                   .estimates = estimates,
+                                   .results = results,
+                                   .samples = samples,
+                                   .seed = seed,
+                                   .coverage = coverage,
+                                   .pause = heed_signals};
+             for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
+             auto r = uncertainty(a.subject, q);
+             if (other != nullptr) r.ranking = rank(a.subject, other->subject, r.results.front().result, q);
+             return std::pair{render(r, kJson), render(r, kText)};
+           })
+      .def("probability_below",
+           [](const AskedSubject& a, const AskedSubject& b, const std::string& result,
+              const std::vector<std::string>& figures, std::size_t samples, std::uint64_t seed,
+              bool estimates) {
+             const py::gil_scoped_release unlocked;
+             UncertaintyQuestion q{.figures = {},
+                                   .estimates = estimates,
+                                   .results = {result},
+                                   .samples = samples,
+                                   .seed = seed,
+                                   .pause = heed_signals};
+             for (const auto& text : figures) q.figures.push_back(UncertainFigure::parse(text));
+             return probability_below(a.subject, b.subject, result, q);
+           })
+      .def("compare",
+           [](const AskedSubject& a, const AskedSubject& b, const std::string& result) {
+             const py::gil_scoped_release unlocked;
+             const auto r = compare(a.subject, b.subject, result);
+             return std::pair{render(r, kJson), render(r, kText)};
+           })
       .def("search", &run_search)
       .def("merge", &merge_search)
       .def("rows", &sweep_rows)
-      .def("export", [](const AskedSubject& a, const std::vector<std::string>& results, const std::string& language, const std::string& name) {
+      .def("export", [](const AskedSubject& a, const std::vector<std::string>& results,
+                        const std::string& language, const std::string& name) {
         return export_law(a.subject.entry, results, a.subject.point, language, name);
       });
   m.def("_ask_scenario", &ask_scenario);
   m.def("_ask_resolver", &ask_resolver);
-  m.def("_ask_resolver", [](const std::shared_ptr<Resolver>& resolver, const py::dict& values) { return ask_this(resolver, values); });
+  m.def("_ask_resolver", [](const std::shared_ptr<Resolver>& resolver, const py::dict& values) {
+    return ask_this(resolver, values);
+  });
 }
 
 }  // namespace mlsysim::python

@@ -1,7 +1,7 @@
 /// Pipelines: stages of C++ and Python on one graph.
 ///
-/// A stage written in Python is a resolver made at run time that holds its Python object: nothing is lost when Python
-/// drops its own reference. It takes the GIL around calls and destruction and is not thread-safe.
+/// A stage written in Python is a resolver made at run time that holds its Python object: nothing is lost
+/// when Python drops its own reference. It takes the GIL around calls and destruction and is not thread-safe.
 
 #include "plugin_host.hpp"
 #include "result_box.hpp"
@@ -39,9 +39,11 @@ ValueKind kind_named(const std::string& name) {
 }
 
 /// @param inputs (name, required) each; @param outputs (name, kind) each
-/// @param evaluate called with a dict of the inputs that have a value; returns ("ok", whole result, [outputs]) or
+/// @param evaluate called with a dict of the inputs that have a value; returns ("ok", whole result,
+/// [outputs]) or
 ///        ("infeasible", reason, smallest change, facts)
-std::shared_ptr<Resolver> python_stage(const std::string& name, const std::string& tier, const std::string& about,
+std::shared_ptr<Resolver> python_stage(const std::string& name, const std::string& tier,
+                                       const std::string& about,
                                        const std::vector<std::pair<std::string, bool>>& inputs,
                                        const std::vector<std::pair<std::string, std::string>>& outputs,
                                        const py::object& evaluate) {
@@ -73,7 +75,8 @@ std::shared_ptr<Resolver> python_stage(const std::string& name, const std::strin
         const py::gil_scoped_acquire gil;
         py::dict given;
         for (std::size_t i = 0; i < values.size(); ++i)
-          if (!std::holds_alternative<std::monostate>(values[i].value)) given[py::str(names[i].first)] = to_python(values[i]);
+          if (!std::holds_alternative<std::monostate>(values[i].value))
+            given[py::str(names[i].first)] = to_python(values[i]);
         const py::tuple answer = held->object()(given);
         if (answer[0].cast<std::string>() != "ok") return infeasible_from(answer);
         std::vector<DynamicValue> result;
@@ -91,8 +94,8 @@ struct HeldRun {
 };
 
 /// The result of a stage as Python sees it. `classes` finds the class of a resolver's results by its name.
-py::object result_of_stage(const Resolver& resolver, const void* result, const std::shared_ptr<const void>& owner,
-                           const py::object& classes) {
+py::object result_of_stage(const Resolver& resolver, const void* result,
+                           const std::shared_ptr<const void>& owner, const py::object& classes) {
   if (resolver.info().origin == "Python") {
     const auto* whole = find_field(resolver.outputs(), kWhole);
     return to_python(read_dynamic(*whole, result));
@@ -112,14 +115,18 @@ class PyCallback final : public Callback {
     const py::gil_scoped_acquire gil;
     return observer_.attr("name").cast<std::string>();
   }
-  void on_pipeline_start(const Run& run) override { notify("on_pipeline_start", [&](py::dict& d) { d["pipeline_name"] = run.pipeline().name(); }); }
+  void on_pipeline_start(const Run& run) override {
+    notify("on_pipeline_start", [&](py::dict& d) { d["pipeline_name"] = run.pipeline().name(); });
+  }
   void on_pipeline_end(const Run& run, double seconds) override {
     notify("on_pipeline_end", [&](py::dict& d) {
       d["pipeline_name"] = run.pipeline().name();
       d["seconds"] = seconds;
     });
   }
-  void on_stage_start(const StageEvent& e) override { notify("on_stage_start", [&](py::dict& d) { d["stage_name"] = e.stage; }); }
+  void on_stage_start(const StageEvent& e) override {
+    notify("on_stage_start", [&](py::dict& d) { d["stage_name"] = e.stage; });
+  }
   void on_stage_end(const StageEvent& e) override {
     notify("on_stage_end", [&](py::dict& d) {
       d["stage_name"] = e.stage;
@@ -139,8 +146,7 @@ class PyCallback final : public Callback {
   }
 
  private:
-  template <class F>
-  void notify(const char* event, F&& fill) {
+  template <class F> void notify(const char* event, F&& fill) {
     const py::gil_scoped_acquire gil;
     if (!observer_.attr("listens")(event).cast<bool>()) return;
     py::dict d;
@@ -164,7 +170,8 @@ Pipeline build(const std::string& name, const py::list& stages, const std::vecto
   builder.registry(ResolverRegistry::standard());
   for (const auto& stage : stages) {
     const auto t = stage.cast<py::tuple>();
-    builder.stage(std::shared_ptr<const Resolver>(t[1].cast<std::shared_ptr<Resolver>>()), t[0].cast<std::string>());
+    builder.stage(std::shared_ptr<const Resolver>(t[1].cast<std::shared_ptr<Resolver>>()),
+                  t[0].cast<std::string>());
   }
   for (const auto& [from, to] : links) builder.link(from, to);
   for (const auto& key : given) builder.given(key);
@@ -184,7 +191,8 @@ std::shared_ptr<HeldRun> execute(const Pipeline& pipeline, const py::dict& value
   std::vector<std::unique_ptr<PyCallback>> callbacks;
   RunOptions options;
   for (const auto& observer : observers) {
-    callbacks.push_back(std::make_unique<PyCallback>(py::reinterpret_borrow<py::object>(observer), classes, held));
+    callbacks.push_back(
+        std::make_unique<PyCallback>(py::reinterpret_borrow<py::object>(observer), classes, held));
     options.callbacks.push_back(callbacks.back().get());
   }
   for (auto* callback : the_host().callbacks()) options.callbacks.push_back(callback);
@@ -234,15 +242,19 @@ void bind_pipeline(py::module_& m) {
       .def("explain", [](const HeldRun& h, const std::string& key) { return h.run.explain(key); })
       .def("show", [](const HeldRun& h) { return h.run.show(); })
       .def("to_json", [](const HeldRun& h) { return h.run.to_json(); })
-      .def("assumptions", [](const HeldRun& h, const std::string& stage) {
-        py::list out;
-        for (const auto& a : h.run.assumptions(stage)) out.append(py::make_tuple(a.name.view(), a.value.str(), a.source.view()));
-        return out;
-      })
-      .def("warnings", [](const HeldRun& h, const std::string& stage) { return py::cast(h.run.notes(stage).warnings); })
+      .def("assumptions",
+           [](const HeldRun& h, const std::string& stage) {
+             py::list out;
+             for (const auto& a : h.run.assumptions(stage))
+               out.append(py::make_tuple(a.name.view(), a.value.str(), a.source.view()));
+             return out;
+           })
+      .def("warnings",
+           [](const HeldRun& h, const std::string& stage) { return py::cast(h.run.notes(stage).warnings); })
       .def("callback_failures", [](const HeldRun& h) {
         py::list out;
-        for (const auto& f : h.run.report().callback_failures) out.append(py::make_tuple(f.who, f.event, f.what));
+        for (const auto& f : h.run.report().callback_failures)
+          out.append(py::make_tuple(f.who, f.event, f.what));
         return out;
       });
 }

@@ -54,7 +54,8 @@ py::list record_list(const std::vector<host::PluginRecord>& records) {
   return out;
 }
 
-host::Placement how(bool isolated, std::vector<std::string> names, std::optional<std::int64_t> timeout_ms, std::optional<std::uint64_t> memory) {
+host::Placement how(bool isolated, std::vector<std::string> names, std::optional<std::int64_t> timeout_ms,
+                    std::optional<std::uint64_t> memory) {
   host::Placement out;
   if (isolated) out.isolation = host::Isolation::always;
   out.isolated = std::move(names);
@@ -70,7 +71,8 @@ host::Placement how(bool isolated, std::vector<std::string> names, std::optional
 py::list notes_of(const std::vector<std::string>& names) {
   py::list out;
   for (const auto& r : the_host().records())
-    if (r.state == host::PluginState::initialised && !r.note.empty() && std::find(names.begin(), names.end(), r.name) != names.end())
+    if (r.state == host::PluginState::initialised && !r.note.empty() &&
+        std::find(names.begin(), names.end(), r.name) != names.end())
       out.append(py::make_tuple(r.name, r.note));
   return out;
 }
@@ -84,9 +86,12 @@ py::object value_of(const host::OwnedValue& v) {
       d["unit"] = v.text;
       return d;
     }
-    case MLS_FLAG: return py::bool_(v.flag);
-    case MLS_STRING: return py::str(v.text);
-    default: return py::none();
+    case MLS_FLAG:
+      return py::bool_(v.flag);
+    case MLS_STRING:
+      return py::str(v.text);
+    default:
+      return py::none();
   }
 }
 
@@ -168,17 +173,26 @@ py::dict describe(const std::string& name) {
 template <class T> const T& spec_in(const py::object& value, const char* what) {
   const auto ref = object_in(value);
   if (ref.object == nullptr || ref.type != ObjectType<T>::name)
-    throw InputError({.id = "mlsysim.python.194", .message = fmt::format("this is no {}", what), .key = what, .found = std::string(py::str(py::repr(value))),
-                      .expected = fmt::format("a {}", what), .hint = "such as mlsysim.Models.Llama3_8B or mlsysim.Hardware.H100"});
+    throw InputError({.id = "mlsysim.python.194",
+                      .message = fmt::format("this is no {}", what),
+                      .key = what,
+                      .found = std::string(py::str(py::repr(value))),
+                      .expected = fmt::format("a {}", what),
+                      .hint = "such as mlsysim.Models.Llama3_8B or mlsysim.Hardware.H100"});
   return *static_cast<const T*>(ref.object);
 }
 
-py::dict support(const std::string& backend, const py::object& workload, const py::object& hardware, int effort, const std::string& mode_name) {
+py::dict support(const std::string& backend, const py::object& workload, const py::object& hardware,
+                 int effort, const std::string& mode_name) {
   const auto& model = spec_in<Workload>(workload, "model");
   const auto& device = spec_in<HardwareNode>(hardware, "device");
   const auto mode = choice_of<host::SupportMode>(mode_name);
   if (!mode)
-    throw InputError({.id = "mlsysim.python.197", .message = "there is no such mode", .key = "mode", .found = fmt::format("'{}'", mode_name), .expected = "conservative or aggressive"});
+    throw InputError({.id = "mlsysim.python.197",
+                      .message = "there is no such mode",
+                      .key = "mode",
+                      .found = fmt::format("'{}'", mode_name),
+                      .expected = "conservative or aggressive"});
   host::SupportAnswer answer;
   {
     const py::gil_scoped_release free;
@@ -218,8 +232,8 @@ void bind_plugin(py::module_& m) {
     }
     return record_list(the_host().records());
   });
-  m.def("_plugin_load", [](const std::string& name_or_path, bool isolated, std::vector<std::string> names, std::optional<std::int64_t> timeout_ms,
-                           std::optional<std::uint64_t> memory) {
+  m.def("_plugin_load", [](const std::string& name_or_path, bool isolated, std::vector<std::string> names,
+                           std::optional<std::int64_t> timeout_ms, std::optional<std::uint64_t> memory) {
     std::string name;
     {
       const py::gil_scoped_release free;
@@ -227,7 +241,8 @@ void bind_plugin(py::module_& m) {
     }
     return py::make_tuple(name, notes_of({name}));
   });
-  m.def("_plugin_load_all", [](bool isolated, std::vector<std::string> names, std::optional<std::int64_t> timeout_ms, std::optional<std::uint64_t> memory) {
+  m.def("_plugin_load_all", [](bool isolated, std::vector<std::string> names,
+                               std::optional<std::int64_t> timeout_ms, std::optional<std::uint64_t> memory) {
     host::LoadReport report;
     {
       const py::gil_scoped_release free;
@@ -246,7 +261,10 @@ void bind_plugin(py::module_& m) {
   m.def("_plugin_export", [](const std::string& exporter, const py::object& entry) {
     const auto object = object_in(entry);
     if (object.object == nullptr)
-      throw InputError({.id = "mlsysim.python.198", .message = "this is no entry", .key = "entry", .found = std::string(py::str(py::repr(entry))),
+      throw InputError({.id = "mlsysim.python.198",
+                        .message = "this is no entry",
+                        .key = "entry",
+                        .found = std::string(py::str(py::repr(entry))),
                         .expected = "a spec, such as mlsysim.Hardware.H100"});
     const py::gil_scoped_release free;
     return the_host().export_text(exporter, object);
@@ -268,7 +286,9 @@ void bind_plugin(py::module_& m) {
     d["old_code"] = r.old_code;
     return d;
   });
-  m.def("_plugin_has_feature", [](const std::string& name, const std::string& feature) { return the_host().has_feature(name, feature); });
+  m.def("_plugin_has_feature", [](const std::string& name, const std::string& feature) {
+    return the_host().has_feature(name, feature);
+  });
 }
 
 }  // namespace mlsysim::python

@@ -1,5 +1,6 @@
-/// Laws that are written in Python: a function that was recorded becomes a tape, one that was not is called point by point.
-/// Exported programs of laws are here too. Units and the recording itself are in mlsysim/recording.py.
+/// Laws that are written in Python: a function that was recorded becomes a tape, one that was not is called
+/// point by point. Exported programs of laws are here too. Units and the recording itself are in
+/// mlsysim/recording.py.
 
 #include "bindings.hpp"
 #include "export_law.hpp"
@@ -50,8 +51,13 @@ class PythonLaw final : public Resolver {
     entry_.inputs = inputs_;
     entry_.results.assign(state_->plain->outputs().begin(), state_->plain->outputs().end());
     entry_.self = state_;
-    entry_.evaluate = [](const void* self, const double* in, double* out) { static_cast<const PythonLawState*>(self)->run(in, out); };
-    if (state_->tape) entry_.recorded = [](const void* self) -> const Tape& { return *static_cast<const PythonLawState*>(self)->tape; };
+    entry_.evaluate = [](const void* self, const double* in, double* out) {
+      static_cast<const PythonLawState*>(self)->run(in, out);
+    };
+    if (state_->tape)
+      entry_.recorded = [](const void* self) -> const Tape& {
+        return *static_cast<const PythonLawState*>(self)->tape;
+      };
   }
 
   [[nodiscard]] std::span<const FieldInfo> inputs() const override { return inputs_; }
@@ -62,8 +68,12 @@ class PythonLaw final : public Resolver {
   void destroy_inputs(void* memory) const override { state_->plain->destroy_inputs(memory); }
   void construct_outputs(void* memory) const override { state_->plain->construct_outputs(memory); }
   void destroy_outputs(void* memory) const override { state_->plain->destroy_outputs(memory); }
-  Status solve(const void* in, void* out, SolveContext& context) const override { return state_->plain->solve(in, out, context); }
-  [[nodiscard]] Verification verify(const void* in, const void* out) const override { return state_->plain->verify(in, out); }
+  Status solve(const void* in, void* out, SolveContext& context) const override {
+    return state_->plain->solve(in, out, context);
+  }
+  [[nodiscard]] Verification verify(const void* in, const void* out) const override {
+    return state_->plain->verify(in, out);
+  }
   [[nodiscard]] const LawEntry* law() const override { return &entry_; }
 
  private:
@@ -75,10 +85,14 @@ class PythonLaw final : public Resolver {
 TapeOp op_named(const std::string& name) {
   for (std::size_t i = 0; i < kTapeOps; ++i)
     if (name_of(static_cast<TapeOp>(i)) == name) return static_cast<TapeOp>(i);
-  throw InputError({.id = "mlsysim.python.220", .message = "a recording has an operation that no tape has", .found = name, .expected = "an operation"});
+  throw InputError({.id = "mlsysim.python.220",
+                    .message = "a recording has an operation that no tape has",
+                    .found = name,
+                    .expected = "an operation"});
 }
 
-/// @param program tuples (operation, operands...): operands are positions in it, that of an input or constant its index or value
+/// @param program tuples (operation, operands...): operands are positions in it, that of an input or constant
+/// its index or value
 Tape tape_of(const py::list& program, std::size_t inputs, const std::vector<std::size_t>& outputs) {
   return record_tape(inputs, [&](std::span<const Recorded> in) {
     std::vector<Recorded> values, results;
@@ -86,11 +100,16 @@ Tape tape_of(const py::list& program, std::size_t inputs, const std::vector<std:
       const auto node = item.cast<py::tuple>();
       const TapeOp op = op_named(node[0].cast<std::string>());
       const auto operand = [&](std::size_t i) { return values.at(node[i].cast<std::size_t>()); };
-      if (op == TapeOp::input) values.push_back(in[node[1].cast<std::size_t>()]);
-      else if (op == TapeOp::constant) values.emplace_back(node[1].cast<double>());
-      else if (operands_of(op) == 1) values.push_back(detail::record(op, operand(1)));
-      else if (operands_of(op) == 2) values.push_back(detail::record(op, operand(1), operand(2)));
-      else values.push_back(detail::record(op, operand(1), operand(2), operand(3)));
+      if (op == TapeOp::input)
+        values.push_back(in[node[1].cast<std::size_t>()]);
+      else if (op == TapeOp::constant)
+        values.emplace_back(node[1].cast<double>());
+      else if (operands_of(op) == 1)
+        values.push_back(detail::record(op, operand(1)));
+      else if (operands_of(op) == 2)
+        values.push_back(detail::record(op, operand(1), operand(2)));
+      else
+        values.push_back(detail::record(op, operand(1), operand(2), operand(3)));
     }
     for (const auto o : outputs) results.push_back(values.at(o));
     return results;
@@ -108,16 +127,19 @@ DynamicField field_from(const py::dict& row) {
   if (!row["default"].is_none()) {
     f.required = false;
     f.default_value = f.unit.empty() ? DynamicValue(row["default"].cast<double>())
-                                     : DynamicValue(Value(row["default"].cast<double>()), AnyQuantity::parse("1 " + f.unit).exponents());
+                                     : DynamicValue(Value(row["default"].cast<double>()),
+                                                    AnyQuantity::parse("1 " + f.unit).exponents());
     f.default_source = "the function's own";
   }
   return f;
 }
 
 /// @param function null for one that was recorded
-std::shared_ptr<Resolver> python_law(const std::string& name, const std::string& about, const std::string& equation, const std::vector<py::dict>& inputs,
-                                     const std::vector<py::dict>& results, const std::optional<py::list>& program, const std::vector<std::size_t>& outputs,
-                                     const py::object& function) {
+std::shared_ptr<Resolver> python_law(const std::string& name, const std::string& about,
+                                     const std::string& equation, const std::vector<py::dict>& inputs,
+                                     const std::vector<py::dict>& results,
+                                     const std::optional<py::list>& program,
+                                     const std::vector<std::size_t>& outputs, const py::object& function) {
   auto state = std::make_shared<PythonLawState>();
   state->id = name;
   state->equation = equation;
@@ -141,12 +163,14 @@ std::shared_ptr<Resolver> python_law(const std::string& name, const std::string&
   info.thread_safe = program.has_value();
   const PythonLawState* const own = state.get();
   state->plain = std::make_unique<DynamicResolver>(
-      info, std::move(in), std::move(out), [own](std::span<const DynamicValue> values, SolveContext&) -> DynamicAnswer {
+      info, std::move(in), std::move(out),
+      [own](std::span<const DynamicValue> values, SolveContext&) -> DynamicAnswer {
         std::vector<double> given, found(own->plain->outputs().size());
         for (const auto& v : values) given.push_back(std::get<double>(v.value));
         own->run(given.data(), found.data());
         std::vector<DynamicValue> answer;
-        for (std::size_t i = 0; i < found.size(); ++i) answer.emplace_back(Value(found[i]), own->plain->outputs()[i].exps);
+        for (std::size_t i = 0; i < found.size(); ++i)
+          answer.emplace_back(Value(found[i]), own->plain->outputs()[i].exps);
         return answer;
       });
   std::vector<FieldInfo> fields(state->plain->inputs().begin(), state->plain->inputs().end());
@@ -160,22 +184,29 @@ std::shared_ptr<Resolver> python_law(const std::string& name, const std::string&
 
 }  // namespace
 
-std::string export_law(const LawEntry& law, const std::vector<std::string>& results, const std::vector<double>& point, const std::string& language,
+std::string export_law(const LawEntry& law, const std::vector<std::string>& results,
+                       const std::vector<double>& point, const std::string& language,
                        const std::string& name) {
   std::vector<std::size_t> wanted;
   for (const auto& r : results) wanted.push_back(law.result(r));
   const ExportedProgram program(law, wanted, point);
   if (language == "c") return program.c_source(name);
   if (language == "json") return program.json();
-  throw InputError({.id = "mlsysim.python.221", .message = "there is no such language to export to", .key = "language",
-                    .found = "'" + language + "'", .expected = "'c' or 'json'"});
+  throw InputError({.id = "mlsysim.python.221",
+                    .message = "there is no such language to export to",
+                    .key = "language",
+                    .found = "'" + language + "'",
+                    .expected = "'c' or 'json'"});
 }
 
 void bind_recording(py::module_& m) {
   m.def("_python_law", &python_law);
-  m.def("_law_export", [](const Resolver& r, const std::vector<std::string>& results, const std::string& language, const std::string& name) {
+  m.def("_law_export", [](const Resolver& r, const std::vector<std::string>& results,
+                          const std::string& language, const std::string& name) {
     if (r.law() == nullptr)
-      throw SolverError({.id = "mlsysim.python.222", .message = r.info().name + " is not a law", .expected = "a law, or a subject of a scenario",
+      throw SolverError({.id = "mlsysim.python.222",
+                         .message = r.info().name + " is not a law",
+                         .expected = "a law, or a subject of a scenario",
                          .hint = "mlsysim.ask(workload, hardware, ...).export(results)"});
     return export_law(*r.law(), results, {}, language, name);
   });

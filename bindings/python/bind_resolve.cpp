@@ -50,7 +50,8 @@ struct Solve {
       const std::size_t at = keywords.index_of(PyTuple_GET_ITEM(names, i));
       if (box->supplied[at])
         throw InputError({.id = "mlsysim.python.018",
-                          .message = "'" + keywords.fields()[at].name + "' of " + resolver->info().name + " is given twice",
+                          .message = "'" + keywords.fields()[at].name + "' of " + resolver->info().name +
+                                     " is given twice",
                           .key = keywords.fields()[at].name,
                           .found = "two values",
                           .expected = "one"});
@@ -69,9 +70,12 @@ struct Solve {
     if (status == Status::infeasible) {
       py::dict facts;
       for (const auto& f : context.why.facts) facts[py::str(f.name)] = f.value;
-      return infeasible(resolver->info().name, context.why.reason, context.why.smallest_change, facts).release().ptr();
+      return infeasible(resolver->info().name, context.why.reason, context.why.smallest_change, facts)
+          .release()
+          .ptr();
     }
-    check_result(resolver->outputs(), box->result(), resolver->info().name, {resolver->inputs(), box->inputs()});
+    check_result(resolver->outputs(), box->result(), resolver->info().name,
+                 {resolver->inputs(), box->inputs()});
     if (searches) box->set_notes(std::move(notes));
     return make_result(result_type, std::move(box)).release().ptr();
   }
@@ -87,8 +91,8 @@ PyObject* call_solve(PyObject* self, PyObject* const* args, Py_ssize_t count, Py
 }
 
 /// A builtin function: Python calls it without argument tuples in between.
-py::object solve_function(const std::shared_ptr<Resolver>& resolver, const py::type& result, const py::object& infeasible,
-                          const std::string& doc) {
+py::object solve_function(const std::shared_ptr<Resolver>& resolver, const py::type& result,
+                          const py::object& infeasible, const std::string& doc) {
   auto solve = std::make_unique<Solve>(resolver, result, infeasible, doc);
   // Classes of resolvers live as long as the process, and so do their functions.
   Solve* kept = solve.release();
@@ -140,12 +144,15 @@ void bind_resolve(py::module_& m) {
       .def_property_readonly("origin", [](const Resolver& r) { return r.info().origin; })
       .def_property_readonly("walls", [](const Resolver& r) { return r.info().walls; })
       .def_property_readonly("thread_safe", [](const Resolver& r) { return r.info().thread_safe; })
-      .def_property_readonly("is_law", [](const Resolver& r) { return r.law() != nullptr && r.law()->is_law(); })
-      .def_property_readonly("fallacies", [](const Resolver& r) {
-        py::dict d;
-        for (const auto& f : r.info().fallacies) d[py::str(f.misconception)] = f.correction;
-        return d;
-      })
+      .def_property_readonly("is_law",
+                             [](const Resolver& r) { return r.law() != nullptr && r.law()->is_law(); })
+      .def_property_readonly("fallacies",
+                             [](const Resolver& r) {
+                               py::dict d;
+                               for (const auto& f : r.info().fallacies)
+                                 d[py::str(f.misconception)] = f.correction;
+                               return d;
+                             })
       .def_property_readonly("inputs", [](const Resolver& r) { return fields_of(r.inputs()); })
       .def_property_readonly("outputs", [](const Resolver& r) { return fields_of(r.outputs()); });
 

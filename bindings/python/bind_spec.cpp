@@ -44,16 +44,19 @@ void assign_core(const SpecType& type, void* spec, const py::dict& values, Build
 }  // namespace
 
 void bind_spec(py::module_& m) {
-  SpecClass<ComputeCore>(m, "ComputeCore",
-                         "Arithmetic units: rates per precision. `peak_flops` is the dense rate at `default_precision`.",
-                         {{"precision_flops", "dense"}, {"sm_count", "units"}})
+  SpecClass<ComputeCore>(
+      m, "ComputeCore",
+      "Arithmetic units: rates per precision. `peak_flops` is the dense rate at `default_precision`.",
+      {{"precision_flops", "dense"}, {"sm_count", "units"}})
       .assigned_by(&assign_core)
-      .property("peak_flops", "dense rate at the default precision [TFLOP/s]; None where the core has no rate",
+      .property("peak_flops",
+                "dense rate at the default precision [TFLOP/s]; None where the core has no rate",
                 [](const ComputeCore& c) -> py::object {
                   if (c.dense.empty() && c.vector.empty()) return py::none();
                   return to_python(AnyQuantity(c.peak_flops()), "TFLOP/s");
                 });
-  SpecClass<SecondMemoryTier>(m, "SecondMemoryTier", "Slower memory that the device addresses beside its main memory.");
+  SpecClass<SecondMemoryTier>(m, "SecondMemoryTier",
+                              "Slower memory that the device addresses beside its main memory.");
   SpecClass<MemoryHierarchy>(m, "MemoryHierarchy", "Memories of a device, nearest last.",
                              {{"shared_memory_per_sm", "shared_memory_per_unit"},
                               {"register_file_per_sm", "register_file_per_unit"}});
@@ -61,7 +64,8 @@ void bind_spec(py::module_& m) {
   SpecClass<IOInterconnect>(m, "IOInterconnect", "A link of a device; the bandwidth is one way.",
                             {{"bandwidth_per_direction", "bandwidth"}});
   SpecClass<PowerEnvelope>(m, "PowerEnvelope", "Power limits.");
-  SpecClass<SustainedShare>(m, "SustainedShare", "Shares of the data-sheet peak that well-tuned kernels sustain.");
+  SpecClass<SustainedShare>(m, "SustainedShare",
+                            "Shares of the data-sheet peak that well-tuned kernels sustain.");
   SpecClass<KernelTimes>(m, "KernelTimes", "Fixed times of kernels.");
   SpecClass<CollectiveTimes>(m, "CollectiveTimes", "What collectives of the library take inside a node.");
   SpecClass<PartitionProfile>(m, "PartitionProfile", "A slice into which a device can be divided.");
@@ -73,22 +77,25 @@ void bind_spec(py::module_& m) {
                            {"interconnect", "host_link"},
                            {"nvlink", "device_link"},
                            {"dispatch_tax", "dispatch_overhead"}})
-      .def("rate_at",
-           [](const HardwareNode& hw, const py::object& precision) {
-             return to_python(AnyQuantity(rate_of(hw, precision)), "TFLOP/s");
-           },
-           py::arg("precision") = py::none(), "Dense rate at a precision [TFLOP/s]; LookupError where there is none.")
-      .def("ridge_point",
-           [](const HardwareNode& hw, const py::object& precision) {
-             if (!hw.memory.bandwidth)
-               throw InputError({.id = "mlsysim.python.012",
-                                 .message = "'" + hw.name + "' has no memory bandwidth",
-                                 .key = "memory.bandwidth",
-                                 .found = "nothing",
-                                 .expected = "the bandwidth of the main memory"});
-             return to_python(AnyQuantity(rate_of(hw, precision) / *hw.memory.bandwidth), "FLOP/B");
-           },
-           py::arg("precision") = py::none(), "Intensity above which arithmetic limits the time [FLOP/B].");
+      .def(
+          "rate_at",
+          [](const HardwareNode& hw, const py::object& precision) {
+            return to_python(AnyQuantity(rate_of(hw, precision)), "TFLOP/s");
+          },
+          py::arg("precision") = py::none(),
+          "Dense rate at a precision [TFLOP/s]; LookupError where there is none.")
+      .def(
+          "ridge_point",
+          [](const HardwareNode& hw, const py::object& precision) {
+            if (!hw.memory.bandwidth)
+              throw InputError({.id = "mlsysim.python.012",
+                                .message = "'" + hw.name + "' has no memory bandwidth",
+                                .key = "memory.bandwidth",
+                                .found = "nothing",
+                                .expected = "the bandwidth of the main memory"});
+            return to_python(AnyQuantity(rate_of(hw, precision) / *hw.memory.bandwidth), "FLOP/B");
+          },
+          py::arg("precision") = py::none(), "Intensity above which arithmetic limits the time [FLOP/B].");
 }
 
 }  // namespace mlsysim::python

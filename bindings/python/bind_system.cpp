@@ -21,19 +21,21 @@ void bind_system(py::module_& m) {
       .property("carbon_intensity_kg_kwh", "carbon intensity as a number [kgCO2e/kWh]",
                 [](const GridProfile& g) { return AnyQuantity(g.carbon_intensity).in("kgCO2e/kWh"); });
   SpecClass<Datacenter>(m, "Datacenter", "A facility on a grid.");
-  SpecClass<Fleet>(m, "Fleet", "Equal nodes joined by a fabric.", {{"count", "node_count"}, {"region", "grid"}})
+  SpecClass<Fleet>(m, "Fleet", "Equal nodes joined by a fabric.",
+                   {{"count", "node_count"}, {"region", "grid"}})
       .property("total_accelerators", "accelerators of all nodes",
                 [](const Fleet& f) { return py::int_(py::float_(f.total_accelerators())); })
-      .property("effective_pue", "PUE of the facility; None without one",
-                [](const Fleet& f) -> py::object {
-                  if (f.datacenter == nullptr) return py::none();
-                  return py::float_(f.datacenter->pue);
-                });
+      .property("effective_pue", "PUE of the facility; None without one", [](const Fleet& f) -> py::object {
+        if (f.datacenter == nullptr) return py::none();
+        return py::float_(f.datacenter->pue);
+      });
   SpecClass<Pod>(m, "Pod", "Accelerators that one interconnect joins without a node between them.");
   SpecClass<Rack>(m, "Rack", "A rack: what it may draw, or which nodes it holds.");
   SpecClass<StorageTier>(m, "StorageTier", "A class of storage.");
-  SpecClass<ServingEngine>(m, "ServingEngine", "Software that serves models: how it schedules, and what its host side costs.");
-  SpecClass<ScalarFigure>(m, "ScalarFigure", "A named figure: a price, a convention, a lead time, a failure rate.",
+  SpecClass<ServingEngine>(m, "ServingEngine",
+                           "Software that serves models: how it schedules, and what its host side costs.");
+  SpecClass<ScalarFigure>(m, "ScalarFigure",
+                          "A named figure: a price, a convention, a lead time, a failure rate.",
                           {{"rate", "value"}});
   SpecClass<Conventions>(m, "Conventions", "The defaults that fill gaps; their home is zoo/defaults.yaml.");
 }

@@ -1,5 +1,5 @@
-/// The generic tools on laws: batches, derivatives, bounds, inversion, derivations. Numbers are in base units; the units
-/// are put on and taken off in mlsysim/laws.py.
+/// The generic tools on laws: batches, derivatives, bounds, inversion, derivations. Numbers are in base
+/// units; the units are put on and taken off in mlsysim/laws.py.
 
 #include "bindings.hpp"
 #include "quantities.hpp"
@@ -41,11 +41,12 @@ std::span<double> numbers_in(const py::buffer& buffer, bool writable, py::buffer
   const bool fits = info.format == py::format_descriptor<double>::format() && info.ndim == 1 &&
                     (info.shape[0] <= 1 || info.strides[0] == static_cast<py::ssize_t>(sizeof(double)));
   if (!fits)
-    throw InputError({.id = "mlsysim.python.020",
-                      .message = "a column is not a plain array",
-                      .found = "format '" + info.format + "' with " + std::to_string(info.ndim) + " dimensions",
-                      .expected = "float64, one dimension, contiguous",
-                      .hint = "numpy.ascontiguousarray(x, dtype=float)"});
+    throw InputError(
+        {.id = "mlsysim.python.020",
+         .message = "a column is not a plain array",
+         .found = "format '" + info.format + "' with " + std::to_string(info.ndim) + " dimensions",
+         .expected = "float64, one dimension, contiguous",
+         .hint = "numpy.ascontiguousarray(x, dtype=float)"});
   return {static_cast<double*>(info.ptr), static_cast<std::size_t>(info.shape[0])};
 }
 
@@ -56,8 +57,10 @@ void run_batch(const Resolver& resolver, const py::list& inputs, const py::list&
   std::vector<Column> columns;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const py::object item = inputs[i];
-    if (PyFloat_Check(item.ptr())) columns.emplace_back(item.cast<double>());
-    else columns.emplace_back(std::span<const double>(numbers_in(item.cast<py::buffer>(), false, held[i])));
+    if (PyFloat_Check(item.ptr()))
+      columns.emplace_back(item.cast<double>());
+    else
+      columns.emplace_back(std::span<const double>(numbers_in(item.cast<py::buffer>(), false, held[i])));
   }
   std::vector<std::span<double>> results;
   for (std::size_t i = 0; i < out.size(); ++i)
@@ -67,13 +70,18 @@ void run_batch(const Resolver& resolver, const py::list& inputs, const py::list&
   BatchKernel(law).run(columns, results, points);
 }
 
-/// A law over columns that are as it takes them: numpy arrays of float64 in base units, quantities, floats. What a call of
-/// `batch` would make again and again is kept: the compiled tape, its buffers, the names.
+/// A law over columns that are as it takes them: numpy arrays of float64 in base units, quantities, floats.
+/// What a call of `batch` would make again and again is kept: the compiled tape, its buffers, the names.
 class LawBatch {
  public:
   LawBatch(std::shared_ptr<Resolver> resolver, py::object array_type)
-      : resolver_(std::move(resolver)), law_(law_of(*resolver_)), kernel_(law_), array_type_(std::move(array_type)),
-        empty_(py::module_::import("numpy").attr("empty")), magnitude_("magnitude"), unit_("_unit") {
+      : resolver_(std::move(resolver)),
+        law_(law_of(*resolver_)),
+        kernel_(law_),
+        array_type_(std::move(array_type)),
+        empty_(py::module_::import("numpy").attr("empty")),
+        magnitude_("magnitude"),
+        unit_("_unit") {
     for (const auto& f : law_.inputs) inputs_.emplace_back(f);
     for (const auto& f : law_.results) results_.emplace_back(f);
   }
@@ -116,7 +124,8 @@ class LawBatch {
     evaluate(columns, to, points);
     if (!out.is_none()) return out;
     py::dict answer;
-    for (std::size_t i = 0; i < results_.size(); ++i) answer[results_[i].name] = results_[i].unit.is_none() ? made[i] : array_of(made[i], results_[i].unit);
+    for (std::size_t i = 0; i < results_.size(); ++i)
+      answer[results_[i].name] = results_[i].unit.is_none() ? made[i] : array_of(made[i], results_[i].unit);
     return answer;
   }
 
@@ -127,14 +136,20 @@ class LawBatch {
     py::object unit;  ///< base unit; None for plain numbers
     BaseRange range;
 
-    explicit Named(const FieldInfo& f) : field(&f), name(py::reinterpret_steal<py::str>(PyUnicode_InternFromString(f.name.c_str()))), range(BaseRange::of(f)) {
-      if (f.kind == ValueKind::quantity) unit = py::str(canonical_unit(f.exps));
-      else unit = py::none();
+    explicit Named(const FieldInfo& f)
+        : field(&f),
+          name(py::reinterpret_steal<py::str>(PyUnicode_InternFromString(f.name.c_str()))),
+          range(BaseRange::of(f)) {
+      if (f.kind == ValueKind::quantity)
+        unit = py::str(canonical_unit(f.exps));
+      else
+        unit = py::none();
     }
     /// One value for all points that is right as it is.
     bool number(PyObject* value, double& x) const {
       const AnyQuantity* q = quantity_in(value);
-      if (q != nullptr ? !(q->exponents() == field->exps) : !PyFloat_Check(value) || !unit.is_none()) return false;
+      if (q != nullptr ? !(q->exponents() == field->exps) : !PyFloat_Check(value) || !unit.is_none())
+        return false;
       x = q != nullptr ? q->base() : PyFloat_AS_DOUBLE(value);
       return range.holds(x);
     }
@@ -158,13 +173,18 @@ class LawBatch {
       return {};
     }
     held.push_back(view);
-    if (view.ndim != 1 || view.itemsize != sizeof(double) || view.format == nullptr || std::string_view(view.format) != "d") return {};
+    if (view.ndim != 1 || view.itemsize != sizeof(double) || view.format == nullptr ||
+        std::string_view(view.format) != "d")
+      return {};
     return {static_cast<double*>(view.buf), static_cast<std::size_t>(view.shape[0])};
   }
   std::span<const double> column_of(const Named& in, PyObject* value, std::vector<Py_buffer>& held) const {
     if (reinterpret_cast<PyObject*>(Py_TYPE(value)) != array_type_.ptr())
-      return in.unit.is_none() && PyObject_CheckBuffer(value) != 0 ? doubles_in(value, 0, held) : std::span<double>();
-    const auto part = [&](const py::str& name) { return py::reinterpret_steal<py::object>(PyObject_GetAttr(value, name.ptr())); };
+      return in.unit.is_none() && PyObject_CheckBuffer(value) != 0 ? doubles_in(value, 0, held)
+                                                                   : std::span<double>();
+    const auto part = [&](const py::str& name) {
+      return py::reinterpret_steal<py::object>(PyObject_GetAttr(value, name.ptr()));
+    };
     const py::object unit = part(unit_), magnitude = part(magnitude_);
     if (!unit || !magnitude || in.unit.is_none() || PyUnicode_Compare(unit.ptr(), in.unit.ptr()) != 0) {
       PyErr_Clear();
@@ -173,8 +193,8 @@ class LawBatch {
     return doubles_in(magnitude.ptr(), 0, held);
   }
   /// Where the results go: the caller's arrays, new ones, or scratch for those that nobody asked for.
-  bool places(const py::object& out, std::size_t points, std::vector<std::span<double>>& to, std::vector<py::object>& made,
-              std::vector<Py_buffer>& held) {
+  bool places(const py::object& out, std::size_t points, std::vector<std::span<double>>& to,
+              std::vector<py::object>& made, std::vector<Py_buffer>& held) {
     const bool asked = !out.is_none();
     if (asked && !PyDict_CheckExact(out.ptr())) return false;
     std::size_t found = 0;
@@ -182,7 +202,9 @@ class LawBatch {
     for (std::size_t i = 0; i < results_.size(); ++i) {
       PyObject* array = asked ? PyDict_GetItem(out.ptr(), results_[i].name.ptr()) : nullptr;
       if (!asked) {
-        array = made.emplace_back(py::reinterpret_steal<py::object>(PyObject_CallOneArg(empty_.ptr(), count.ptr()))).ptr();
+        array = made.emplace_back(
+                        py::reinterpret_steal<py::object>(PyObject_CallOneArg(empty_.ptr(), count.ptr())))
+                    .ptr();
         if (array == nullptr) throw py::error_already_set();
       }
       if (array == nullptr) {
@@ -238,8 +260,8 @@ py::list run_gradient(const Resolver& resolver, const std::vector<double>& in) {
   for (std::size_t r = 0; r < law.results.size(); ++r)
     for (std::size_t i = 0; i < law.inputs.size(); ++i) {
       const auto& s = g.at(r, i);
-      out.append(py::make_tuple(law.results[r].name, law.inputs[i].name, names[static_cast<int>(s.slope)], s.right, s.left,
-                                s.value(), g.elasticity(r, i)));
+      out.append(py::make_tuple(law.results[r].name, law.inputs[i].name, names[static_cast<int>(s.slope)],
+                                s.right, s.left, s.value(), g.elasticity(r, i)));
     }
   return out;
 }
@@ -256,7 +278,9 @@ py::dict run_inverse(const Resolver& resolver, const std::vector<double>& in, co
                      const std::string& result, const std::string& relation, double target) {
   const LawEntry& law = law_of(resolver);
   InverseQuery query{.free = law.input(free), .result = law.result(result), .target = target};
-  query.relation = relation == "at_most" ? Relation::at_most : relation == "at_least" ? Relation::at_least : Relation::equals;
+  query.relation = relation == "at_most"    ? Relation::at_most
+                   : relation == "at_least" ? Relation::at_least
+                                            : Relation::equals;
   const Inversion answer = invert(law, in, query);
   static constexpr const char* outcomes[] = {"unique", "several", "everywhere", "none", "undefined"};
   py::dict d;
@@ -274,13 +298,16 @@ py::dict run_inverse(const Resolver& resolver, const std::vector<double>& in, co
 
 void bind_tools(py::module_& m) {
   m.def("_law_batch", &run_batch);
-  py::class_<LawBatch>(m, "_LawBatch").def(py::init<std::shared_ptr<Resolver>, py::object>()).def("run", &LawBatch::run);
+  py::class_<LawBatch>(m, "_LawBatch")
+      .def(py::init<std::shared_ptr<Resolver>, py::object>())
+      .def("run", &LawBatch::run);
   m.def("_law_gradient", &run_gradient);
   m.def("_law_bounds", &run_bounds);
   m.def("_law_inverse", &run_inverse);
-  m.def("_law_derivation", [](const Resolver& r, const std::vector<double>& in, const std::vector<std::string>& open) {
-    return to_text(derive(law_of(r), in, open));
-  });
+  m.def("_law_derivation",
+        [](const Resolver& r, const std::vector<double>& in, const std::vector<std::string>& open) {
+          return to_text(derive(law_of(r), in, open));
+        });
   m.def("_law_inputs", [](const Resolver& r) {
     std::vector<std::string> names;
     for (const auto& f : law_of(r).inputs) names.push_back(f.name);

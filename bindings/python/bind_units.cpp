@@ -27,7 +27,8 @@ std::optional<double> number_of(py::handle value) {
     return x;
   }
   // Scalars of numpy and the like: they have a float, but neither length nor text nor dimension.
-  if (PyUnicode_Check(p) || PyTuple_Check(p) || PyList_Check(p) || quantity_in(value) != nullptr) return std::nullopt;
+  if (PyUnicode_Check(p) || PyTuple_Check(p) || PyList_Check(p) || quantity_in(value) != nullptr)
+    return std::nullopt;
   const PyNumberMethods* number = Py_TYPE(p)->tp_as_number;
   if (number == nullptr || number->nb_float == nullptr) return std::nullopt;
   if (PyObject_HasAttrString(p, "ndim") == 1 && py::cast<int>(value.attr("ndim")) != 0) return std::nullopt;
@@ -43,7 +44,9 @@ std::optional<double> number_of(py::handle value) {
 const AnyQuantity* quantity_in(py::handle value) {
   static const py::detail::type_info* type = py::detail::get_type_info(typeid(AnyQuantity));
   if (type == nullptr || !PyObject_TypeCheck(value.ptr(), type->type)) return nullptr;
-  return reinterpret_cast<py::detail::instance*>(value.ptr())->get_value_and_holder().value_ptr<AnyQuantity>();
+  return reinterpret_cast<py::detail::instance*>(value.ptr())
+      ->get_value_and_holder()
+      .value_ptr<AnyQuantity>();
 }
 
 py::object to_python(const AnyQuantity& q, std::string_view unit) {
@@ -55,8 +58,9 @@ py::object to_python(const AnyQuantity& q, std::string_view unit) {
 namespace {
 
 constexpr auto kDims = std::to_array<std::int8_t Exponents::*>(
-    {&Exponents::time, &Exponents::data, &Exponents::work, &Exponents::token, &Exponents::sample, &Exponents::request,
-     &Exponents::param, &Exponents::money, &Exponents::carbon, &Exponents::energy, &Exponents::water});
+    {&Exponents::time, &Exponents::data, &Exponents::work, &Exponents::token, &Exponents::sample,
+     &Exponents::request, &Exponents::param, &Exponents::money, &Exponents::carbon, &Exponents::energy,
+     &Exponents::water});
 
 py::tuple exponents_of(const Exponents& e) {
   py::tuple t(kDims.size());
@@ -123,7 +127,8 @@ std::optional<AnyQuantity> operand(const py::object& other) {
 }
 
 bool is_array(const py::object& other) {
-  return PyList_Check(other.ptr()) || (!PyUnicode_Check(other.ptr()) && py::hasattr(other, "__array_interface__"));
+  return PyList_Check(other.ptr()) ||
+         (!PyUnicode_Check(other.ptr()) && py::hasattr(other, "__array_interface__"));
 }
 
 /// Arithmetic with an array of numbers goes to QuantityArray.
@@ -133,24 +138,21 @@ py::object array_operation(const char* name, const py::object& left, const py::o
 
 py::object not_implemented() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
 
-template <class F>
-auto binary(const char* name, F f) {
+template <class F> auto binary(const char* name, F f) {
   return [name, f](const py::object& self, const py::object& other) -> py::object {
     if (const auto b = operand(other)) return py::cast(f(self.cast<const AnyQuantity&>(), *b));
     if (is_array(other)) return array_operation(name, self, other);
     return not_implemented();
   };
 }
-template <class F>
-auto reflected(const char* name, F f) {
+template <class F> auto reflected(const char* name, F f) {
   return [name, f](const py::object& self, const py::object& other) -> py::object {
     if (const auto b = operand(other)) return py::cast(f(*b, self.cast<const AnyQuantity&>()));
     if (is_array(other)) return array_operation(name, other, self);
     return not_implemented();
   };
 }
-template <class F>
-auto comparison(F f) {
+template <class F> auto comparison(F f) {
   return [f](const py::object& self, const py::object& other) -> py::object {
     if (const auto b = operand(other)) return py::bool_(f(self.cast<const AnyQuantity&>(), *b));
     return not_implemented();
@@ -161,7 +163,8 @@ AnyQuantity raised(const AnyQuantity& q, const py::object& exponent) {
   const auto n = number_of(exponent);
   if (n && *n == std::floor(*n) && std::abs(*n) < 128) return q.power(static_cast<int>(*n));
   if (n && q.dimensionless()) return AnyQuantity(std::pow(q.base(), *n));
-  if (n && *n == 0.5 && q.exponents().even()) return AnyQuantity::from_base(std::sqrt(q.base()), q.exponents().half());
+  if (n && *n == 0.5 && q.exponents().even())
+    return AnyQuantity::from_base(std::sqrt(q.base()), q.exponents().half());
   throw DimensionError({.id = "mlsysim.python.002",
                         .message = "a quantity cannot be raised to this power",
                         .found = shown(q) + " to the power " + std::string(py::repr(exponent)),
@@ -217,26 +220,38 @@ void bind_units(py::module_& m) {
 Quantity("3.35 TB/s"), Quantity(5, "TFLOP/s"), Quantity(0.5). A text reads as it does in the zoo's files; a number is
 dimensionless unless a unit follows. Values are immutable. repr() is exact, str() is for readers.)");
   quantity.def(py::init(&construct), py::arg("value"), py::arg("unit") = py::none());
-  quantity.def_static("_from_base", [](double base, const py::tuple& e) { return AnyQuantity::from_base(base, exponents_from(e)); });
+  quantity.def_static("_from_base", [](double base, const py::tuple& e) {
+    return AnyQuantity::from_base(base, exponents_from(e));
+  });
   quantity
-      .def("to", [](const AnyQuantity& q, py::handle unit) { return q.to(unit_text(unit)); }, py::arg("unit"),
-           "The same value shown in another unit; DimensionError when that has another dimension.")
-      .def("m_as", [](const AnyQuantity& q, py::handle unit) { return q.in(unit_text(unit)); }, py::arg("unit"),
-           "The number in a unit, as a float.")
-      .def("to_base", [](const AnyQuantity& q) { return AnyQuantity::from_base(q.base(), q.exponents()); },
-           "The same value in the canonical base unit (s, B, FLOP, J, USD, gCO2e, L, ...).")
-      .def("to_base_units", [](const AnyQuantity& q) { return AnyQuantity::from_base(q.base(), q.exponents()); })
-      .def("check", [](const AnyQuantity& q, const std::string& unit) {
+      .def(
+          "to", [](const AnyQuantity& q, py::handle unit) { return q.to(unit_text(unit)); }, py::arg("unit"),
+          "The same value shown in another unit; DimensionError when that has another dimension.")
+      .def(
+          "m_as", [](const AnyQuantity& q, py::handle unit) { return q.in(unit_text(unit)); },
+          py::arg("unit"), "The number in a unit, as a float.")
+      .def(
+          "to_base", [](const AnyQuantity& q) { return AnyQuantity::from_base(q.base(), q.exponents()); },
+          "The same value in the canonical base unit (s, B, FLOP, J, USD, gCO2e, L, ...).")
+      .def("to_base_units",
+           [](const AnyQuantity& q) { return AnyQuantity::from_base(q.base(), q.exponents()); })
+      .def(
+          "check",
+          [](const AnyQuantity& q, const std::string& unit) {
             return q.exponents() == UnitRegistry::standard().parse_unit(unit).exps;
-          }, py::arg("unit"), "Whether the quantity has the dimension of this unit.")
-      .def_property_readonly("magnitude", [](const AnyQuantity& q) { return q.number(); }, "The number in `units`.")
+          },
+          py::arg("unit"), "Whether the quantity has the dimension of this unit.")
+      .def_property_readonly(
+          "magnitude", [](const AnyQuantity& q) { return q.number(); }, "The number in `units`.")
       .def_property_readonly("m", [](const AnyQuantity& q) { return q.number(); })
-      .def_property_readonly("units", [](const AnyQuantity& q) { return unit_object(q.unit()); },
-                             "The unit; equal to every spelling of the same unit.")
+      .def_property_readonly(
+          "units", [](const AnyQuantity& q) { return unit_object(q.unit()); },
+          "The unit; equal to every spelling of the same unit.")
       .def_property_readonly("u", [](const AnyQuantity& q) { return unit_object(q.unit()); })
       .def_property_readonly("dimensionless", &AnyQuantity::dimensionless)
-      .def_property_readonly("dimension", [](const AnyQuantity& q) { return dimension_name(q.exponents()); },
-                             "Name of the dimension with its base unit, e.g. 'bandwidth [B/s]'.")
+      .def_property_readonly(
+          "dimension", [](const AnyQuantity& q) { return dimension_name(q.exponents()); },
+          "Name of the dimension with its base unit, e.g. 'bandwidth [B/s]'.")
       .def_property_readonly("base", &AnyQuantity::base, "The number in the canonical base unit.")
       .def_property_readonly("_exponents", [](const AnyQuantity& q) { return exponents_of(q.exponents()); })
       .def("__repr__", &exact)
@@ -249,18 +264,25 @@ dimensionless unless a unit follows. Values are immutable. repr() is exact, str(
       .def("__bool__", [](const AnyQuantity& q) { return q.base() != 0; })
       .def("__neg__", [](const AnyQuantity& q) { return -q; })
       .def("__pos__", [](const AnyQuantity& q) { return q; })
-      .def("__abs__", [](const AnyQuantity& q) { return AnyQuantity::from_base(std::abs(q.base()), q.exponents()); })
-      .def("__round__", [](const AnyQuantity& q, const py::object& digits) {
+      .def("__abs__",
+           [](const AnyQuantity& q) { return AnyQuantity::from_base(std::abs(q.base()), q.exponents()); })
+      .def(
+          "__round__",
+          [](const AnyQuantity& q, const py::object& digits) {
             const py::object rounded = py::module_::import("builtins").attr("round")(q.number(), digits);
             return with_unit(rounded.cast<double>(), q.unit());
-          }, py::arg("digits") = 0)
+          },
+          py::arg("digits") = 0)
       .def("__copy__", [](const py::object& self) { return self; })
       .def("__deepcopy__", [](const py::object& self, const py::object&) { return self; })
       .def(py::pickle(
-          [](const AnyQuantity& q) { return py::make_tuple(std::string(q.text()), q.base(), exponents_of(q.exponents())); },
+          [](const AnyQuantity& q) {
+            return py::make_tuple(std::string(q.text()), q.base(), exponents_of(q.exponents()));
+          },
           [](const py::tuple& t) {
             const auto text = t[0].cast<std::string>();
-            const auto computed = AnyQuantity::from_base(t[1].cast<double>(), exponents_from(t[2].cast<py::tuple>()));
+            const auto computed =
+                AnyQuantity::from_base(t[1].cast<double>(), exponents_from(t[2].cast<py::tuple>()));
             if (text.empty()) return computed;
             const auto parsed = AnyQuantity::parse(text);
             return parsed == computed ? parsed : computed;  // the value counts, the text is for readers
@@ -285,11 +307,12 @@ dimensionless unless a unit follows. Values are immutable. repr() is exact, str(
       .def("__sub__", binary("sub", minus))
       .def("__rsub__", reflected("sub", minus))
       .def("__pow__", [](const AnyQuantity& q, const py::object& n) { return raised(q, n); })
-      .def("__radd__", [plus](const py::object& self, const py::object& other) -> py::object {
-            // sum() starts from the int 0, the one number that has every dimension.
-            if (PyLong_CheckExact(other.ptr()) && PyLong_AsLong(other.ptr()) == 0) return self;
-            return reflected("add", plus)(self, other);
-          })
+      .def("__radd__",
+           [plus](const py::object& self, const py::object& other) -> py::object {
+             // sum() starts from the int 0, the one number that has every dimension.
+             if (PyLong_CheckExact(other.ptr()) && PyLong_AsLong(other.ptr()) == 0) return self;
+             return reflected("add", plus)(self, other);
+           })
       .def("__eq__", comparison([](const auto& a, const auto& b) { return a == b; }))
       .def("__ne__", comparison([](const auto& a, const auto& b) { return !(a == b); }))
       .def("__lt__", comparison([](const auto& a, const auto& b) { return a < b; }))

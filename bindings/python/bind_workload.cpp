@@ -10,7 +10,8 @@ void bind_workload(py::module_& m) {
   SpecClass<TransformerShape>(m, "TransformerShape", "Sizes of a transformer.", {{"hidden_dim", "hidden"}});
   SpecClass<AttentionShape>(m, "AttentionShape", "How attention keeps keys and values.");
   SpecClass<MoeShape>(m, "MoeShape", "Mixture of experts.");
-  SpecClass<LinearAttentionShape>(m, "LinearAttentionShape", "Layers with a recurrent state instead of a KV cache.");
+  SpecClass<LinearAttentionShape>(m, "LinearAttentionShape",
+                                  "Layers with a recurrent state instead of a KV cache.");
   SpecClass<StateSpaceShape>(m, "StateSpaceShape", "State-space blocks.");
   SpecClass<DiffusionShape>(m, "DiffusionShape", "Iterated denoising.");
   SpecClass<RecommendationShape>(m, "RecommendationShape", "Embedding tables and the networks around them.");
@@ -32,19 +33,21 @@ void bind_workload(py::module_& m) {
                        {"training_tokens", "training.tokens"}})
       .property("has_shape", "whether the operator list can be made from the shape",
                 [](const Workload& w) { return w.has_shape(); })
-      .def("size_in_bytes",
-           [](const Workload& w, const py::object& precision) {
-             if (const auto* width = quantity_in(precision)) {
-               if (w.model_size || !w.parameters) return to_python(AnyQuantity(w.size()), "GB");
-               const bool per_param = width->exponents() == dim::data_per_param::exps;
-               const double bytes = per_param ? width->base() : width->as<dim::data>().base();
-               return to_python(AnyQuantity::from_base(w.parameters->base() * bytes, dim::data::exps), "GB");
-             }
-             return to_python(AnyQuantity(w.size(read_precision(precision, w.name))), "GB");
-           },
-           py::arg("precision") = "fp16",
-           "Bytes of all weights [GB]: the published size, or parameters times the width of a precision (by name, or as "
-           "a quantity such as 2 B).");
+      .def(
+          "size_in_bytes",
+          [](const Workload& w, const py::object& precision) {
+            if (const auto* width = quantity_in(precision)) {
+              if (w.model_size || !w.parameters) return to_python(AnyQuantity(w.size()), "GB");
+              const bool per_param = width->exponents() == dim::data_per_param::exps;
+              const double bytes = per_param ? width->base() : width->as<dim::data>().base();
+              return to_python(AnyQuantity::from_base(w.parameters->base() * bytes, dim::data::exps), "GB");
+            }
+            return to_python(AnyQuantity(w.size(read_precision(precision, w.name))), "GB");
+          },
+          py::arg("precision") = "fp16",
+          "Bytes of all weights [GB]: the published size, or parameters times the width of a precision (by "
+          "name, or as "
+          "a quantity such as 2 B).");
 }
 
 }  // namespace mlsysim::python

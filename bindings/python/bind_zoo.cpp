@@ -19,7 +19,8 @@ py::list specs_of(const Zoo& zoo, const std::string& type) {
   py::list out;
   const auto add = [&]<class T>() {
     for (const T* spec : zoo.all<T>())
-      out.append(py::make_tuple(to_python(DynamicValue(spec)), spec->entry->kind, spec->entry->name, spec->entry->aliases));
+      out.append(py::make_tuple(to_python(DynamicValue(spec)), spec->entry->kind, spec->entry->name,
+                                spec->entry->aliases));
   };
   if (with_spec_type(type, add)) return out;
   std::string all;
@@ -37,7 +38,8 @@ py::dict load(const std::string& path) {
   py::dict out;
   ZooSpecs::for_each([&]<class T>() {
     for (const T* spec : zoo->all<T>()) remember(spec, zoo);
-    for (const auto& row : specs_of(*zoo, std::string(ObjectType<T>::name))) out[row.cast<py::tuple>()[2]] = row.cast<py::tuple>()[0];
+    for (const auto& row : specs_of(*zoo, std::string(ObjectType<T>::name)))
+      out[row.cast<py::tuple>()[2]] = row.cast<py::tuple>()[0];
   });
   return out;
 }
@@ -56,7 +58,8 @@ void bind_zoo(py::module_& m) {
   m.def("_reference", &reference);
   m.def("_zoo_directory", [] { return zoo_directory().string(); });
   m.def("_conventions", [] {
-    static auto* kept = new std::shared_ptr<Conventions>(std::make_shared<Conventions>(conventions_of(standard_zoo())));
+    static auto* kept =
+        new std::shared_ptr<Conventions>(std::make_shared<Conventions>(conventions_of(standard_zoo())));
     return *kept;
   });
 }

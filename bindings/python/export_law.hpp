@@ -9,7 +9,8 @@
 namespace mlsysim::python {
 
 /// Some results of a law as text. @param language "c" or "json" @param name of the C function
-[[nodiscard]] std::string export_law(const LawEntry& law, const std::vector<std::string>& results, const std::vector<double>& point,
-                                     const std::string& language, const std::string& name);
+[[nodiscard]] std::string export_law(const LawEntry& law, const std::vector<std::string>& results,
+                                     const std::vector<double>& point, const std::string& language,
+                                     const std::string& name);
 
 }  // namespace mlsysim::python

@@ -11,7 +11,8 @@
 
 namespace mlsysim::python {
 
-Keywords::Keywords(std::span<const FieldInfo> fields, std::string_view owner) : fields_(fields), owner_(owner) {
+Keywords::Keywords(std::span<const FieldInfo> fields, std::string_view owner)
+    : fields_(fields), owner_(owner) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     names_.push_back(PyUnicode_InternFromString(fields[i].name.c_str()));
     const bool number = fields[i].kind == ValueKind::quantity || fields[i].kind == ValueKind::number;
@@ -49,7 +50,8 @@ void Keywords::write(std::size_t index, void* object, PyObject* value, FieldMask
   if (field.kind == ValueKind::quantity || field.kind == ValueKind::number) {
     // What is right goes straight in; everything else takes the long way, which knows what to say.
     const AnyQuantity* q = quantity_in(value);
-    const bool fits = q != nullptr ? q->exponents() == field.exps : PyFloat_Check(value) && field.exps.dimensionless();
+    const bool fits =
+        q != nullptr ? q->exponents() == field.exps : PyFloat_Check(value) && field.exps.dimensionless();
     const double x = q != nullptr ? q->base() : fits ? PyFloat_AS_DOUBLE(value) : 0.0;
     if (fits && ranges_[index].holds(x)) {
       field.write(object, Value(x));

@@ -10,12 +10,13 @@
 namespace mlsysim::python {
 namespace {
 
-void* reserve(std::size_t size, std::size_t alignment) { return ::operator new(size, std::align_val_t{alignment}); }
-void release(void* memory, std::size_t alignment) { ::operator delete(memory, std::align_val_t{alignment}); }
+void* reserve(std::size_t size, std::size_t alignment) {
+  return ::operator new (size, std::align_val_t{alignment});
+}
+void release(void* memory, std::size_t alignment) { ::operator delete (memory, std::align_val_t{alignment}); }
 
 struct ResultObject {
-  PyObject_HEAD
-  std::shared_ptr<const Box> box;
+  PyObject_HEAD std::shared_ptr<const Box> box;
 };
 
 PyTypeObject* result_type = nullptr;
@@ -85,7 +86,9 @@ py::tuple base_values(py::handle result) {
 py::list assumptions_of(py::handle result) {
   const auto& box = *box_of(result);
   py::list out;
-  const auto add = [&](const Assumption& a) { out.append(py::make_tuple(a.name.view(), a.value.str(), a.source.view())); };
+  const auto add = [&](const Assumption& a) {
+    out.append(py::make_tuple(a.name.view(), a.value.str(), a.source.view()));
+  };
   if (box.has_inputs())
     for (const auto& a : defaults_used(box.resolver().inputs(), box.supplied)) add(a);
   for (const auto& a : box.notes().assumptions) add(a);
@@ -114,7 +117,8 @@ py::object rebuild(const py::type& type, const std::shared_ptr<Resolver>& resolv
   NoteBook notes;
   for (const auto& row : assumptions) {
     const auto t = row.cast<py::tuple>();
-    notes.assumptions.push_back({t[0].cast<std::string>(), t[1].cast<std::string>(), t[2].cast<std::string>()});
+    notes.assumptions.push_back(
+        {t[0].cast<std::string>(), t[1].cast<std::string>(), t[2].cast<std::string>()});
   }
   for (const auto& w : warnings) notes.warnings.push_back(w.cast<std::string>());
   box->set_notes(std::move(notes));
@@ -126,7 +130,8 @@ py::dict inputs_of(py::handle result) {
   const auto& box = *box_of(result);
   py::dict d;
   if (!box.has_inputs()) return d;
-  for (const auto& f : box.resolver().inputs()) d[py::str(f.name)] = to_python(f, read_dynamic(f, box.inputs()));
+  for (const auto& f : box.resolver().inputs())
+    d[py::str(f.name)] = to_python(f, read_dynamic(f, box.inputs()));
   return d;
 }
 
@@ -194,11 +199,13 @@ const std::shared_ptr<const Box>& box_of(py::handle result) {
 }
 
 void bind_result_type(py::module_& m) {
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&result_dealloc)},
-                                {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
-                                {Py_tp_doc, const_cast<char*>("Result of a resolver; fields convert when read.")},
-                                {0, nullptr}};
-  static PyType_Spec spec{"_mlsysim._Result", sizeof(ResultObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  static PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(&result_dealloc)},
+      {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
+      {Py_tp_doc, const_cast<char*>("Result of a resolver; fields convert when read.")},
+      {0, nullptr}};
+  static PyType_Spec spec{"_mlsysim._Result", sizeof(ResultObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   result_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (result_type == nullptr) throw py::error_already_set();
   m.attr("_Result") = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(result_type));

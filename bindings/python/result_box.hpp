@@ -1,8 +1,8 @@
 #pragma once
 /// Results of the library as Python objects that convert a field when it is asked for.
 ///
-/// `_Result` is a plain C type: making one costs an allocation, and no field is converted that nobody reads. The classes
-/// of the resolvers (SingleNodeModel.Result, ...) derive from it in Python.
+/// `_Result` is a plain C type: making one costs an allocation, and no field is converted that nobody reads.
+/// The classes of the resolvers (SingleNodeModel.Result, ...) derive from it in Python.
 
 #include "bindings.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
-/// Who keeps a spec alive. Those of the zoo live as long as the process; those made in Python live in boxes that a table
-/// of addresses leads back to, so that a bare pointer of the library becomes a safe Python object again.
+/// Who keeps a spec alive. Those of the zoo live as long as the process; those made in Python live in boxes
+/// that a table of addresses leads back to, so that a bare pointer of the library becomes a safe Python
+/// object again.
 
 #include <memory>
 #include <utility>
@@ -17,8 +18,7 @@ void forget(const void* address);
 [[nodiscard]] Owner owner_of(const void* address);
 
 /// A spec made in Python, with everything that it points to.
-template <class T>
-struct SpecBox {
+template <class T> struct SpecBox {
   T value;
   std::vector<Owner> keeps;
 

@@ -16,23 +16,92 @@ namespace mlsysim::python {
 namespace {
 
 /// Numbers without unit that count something and are written as ints.
-constexpr auto kCounts = std::to_array<std::string_view>(
-    {"release_year", "accelerator_count", "units", "accelerators_per_node", "nics_per_node", "psus_per_node",
-     "domain_accelerators", "node_count", "total_accelerators", "year", "chips", "nodes_per_rack", "accelerators",
-     "drives", "max_positions", "layers", "hidden", "ffn", "heads", "kv_heads", "head_dim", "vocab", "norms_per_layer",
-     "token_types", "classes", "image_size", "patch_size", "q_lora_rank", "kv_lora_rank", "nope_head_dim",
-     "rope_head_dim", "value_head_dim", "sliding_window", "full_attention_layers", "chunk", "experts", "top_k",
-     "shared_experts", "expert_ffn", "shared_expert_ffn", "dense_layers", "moe_every", "key_heads", "value_heads",
-     "conv_width", "state_size", "dt_rank", "denoising_steps", "resolution", "evaluations_per_step",
-     "embedding_entries", "dense_features", "embedding_dim", "cross_layers", "cross_rank", "rows_per_sample",
-     "bottom_mlp", "top_mlp", "table_rows", "in", "out", "channels", "kernel", "kernel_h", "kernel_w", "stride",
-     "size", "size_h", "size_w", "groups", "times", "sequence_length", "tile_m", "tile_n", "matrix_rows", "split_depth",
-     "attention_tile", "peers", "draft_tokens"});
+constexpr auto kCounts = std::to_array<std::string_view>({"release_year",
+                                                          "accelerator_count",
+                                                          "units",
+                                                          "accelerators_per_node",
+                                                          "nics_per_node",
+                                                          "psus_per_node",
+                                                          "domain_accelerators",
+                                                          "node_count",
+                                                          "total_accelerators",
+                                                          "year",
+                                                          "chips",
+                                                          "nodes_per_rack",
+                                                          "accelerators",
+                                                          "drives",
+                                                          "max_positions",
+                                                          "layers",
+                                                          "hidden",
+                                                          "ffn",
+                                                          "heads",
+                                                          "kv_heads",
+                                                          "head_dim",
+                                                          "vocab",
+                                                          "norms_per_layer",
+                                                          "token_types",
+                                                          "classes",
+                                                          "image_size",
+                                                          "patch_size",
+                                                          "q_lora_rank",
+                                                          "kv_lora_rank",
+                                                          "nope_head_dim",
+                                                          "rope_head_dim",
+                                                          "value_head_dim",
+                                                          "sliding_window",
+                                                          "full_attention_layers",
+                                                          "chunk",
+                                                          "experts",
+                                                          "top_k",
+                                                          "shared_experts",
+                                                          "expert_ffn",
+                                                          "shared_expert_ffn",
+                                                          "dense_layers",
+                                                          "moe_every",
+                                                          "key_heads",
+                                                          "value_heads",
+                                                          "conv_width",
+                                                          "state_size",
+                                                          "dt_rank",
+                                                          "denoising_steps",
+                                                          "resolution",
+                                                          "evaluations_per_step",
+                                                          "embedding_entries",
+                                                          "dense_features",
+                                                          "embedding_dim",
+                                                          "cross_layers",
+                                                          "cross_rank",
+                                                          "rows_per_sample",
+                                                          "bottom_mlp",
+                                                          "top_mlp",
+                                                          "table_rows",
+                                                          "in",
+                                                          "out",
+                                                          "channels",
+                                                          "kernel",
+                                                          "kernel_h",
+                                                          "kernel_w",
+                                                          "stride",
+                                                          "size",
+                                                          "size_h",
+                                                          "size_w",
+                                                          "groups",
+                                                          "times",
+                                                          "sequence_length",
+                                                          "tile_m",
+                                                          "tile_n",
+                                                          "matrix_rows",
+                                                          "split_depth",
+                                                          "attention_tile",
+                                                          "peers",
+                                                          "draft_tokens"});
 
-/// How to give a bare number its unit. It may be meant in the base unit or in that of the field: the reading with a
-/// figure of ordinary size is proposed, and both where that does not decide.
+/// How to give a bare number its unit. It may be meant in the base unit or in that of the field: the reading
+/// with a figure of ordinary size is proposed, and both where that does not decide.
 std::string unit_hint(double x, const Member& row) {
-  const auto usual = [](double shown) { return shown == 0 || (std::abs(shown) >= 1e-3 && std::abs(shown) < 1e6); };
+  const auto usual = [](double shown) {
+    return shown == 0 || (std::abs(shown) >= 1e-3 && std::abs(shown) < 1e6);
+  };
   const std::string base = canonical_unit(row.range.exps), number = format_exact(x);
   const auto converted = AnyQuantity::from_base(x, row.range.exps);
   const double in_unit = converted.in(row.unit());
@@ -41,14 +110,17 @@ std::string unit_hint(double x, const Member& row) {
   };
   if (in_unit == x) return write(x, row.unit());
   if (usual(x) != usual(in_unit)) return usual(x) ? write(x, row.unit()) : write(in_unit, base);
-  return fmt::format("{} if it is in {}; {} if it is in {}", write(in_unit, base), base, write(x, row.unit()), row.unit());
+  return fmt::format("{} if it is in {}; {} if it is in {}", write(in_unit, base), base, write(x, row.unit()),
+                     row.unit());
 }
 
 bool counts_something(const Member& row) {
-  return row.range.integral || std::find(kCounts.begin(), kCounts.end(), std::string_view(row.name())) != kCounts.end();
+  return row.range.integral ||
+         std::find(kCounts.begin(), kCounts.end(), std::string_view(row.name())) != kCounts.end();
 }
 
-[[noreturn]] void refuse_value(const Member& row, py::handle value, const Building& building, std::string_view expected) {
+[[noreturn]] void refuse_value(const Member& row, py::handle value, const Building& building,
+                               std::string_view expected) {
   throw InputError({.id = "mlsysim.python.005",
                     .message = fmt::format("'{}' of {} has the wrong kind", row.name(), building.where),
                     .key = row.name(),
@@ -83,20 +155,26 @@ Member rate_row(const Member& rates) {
 
 py::object get_member(const MemberType& type, const void* p, const Owner& owner, const Member& row) {
   switch (type.form) {
-    case MemberForm::maybe: return type.count(p) > 0 ? get_member(*type.item, type.item_at(p, 0), owner, row) : py::none();
-    case MemberForm::quantity: return to_python(AnyQuantity::from_base(*static_cast<const double*>(p), type.exps), row.unit());
-    case MemberForm::any_quantity: return py::cast(*static_cast<const AnyQuantity*>(p));
-    case MemberForm::flag: return py::bool_(*static_cast<const bool*>(p));
+    case MemberForm::maybe:
+      return type.count(p) > 0 ? get_member(*type.item, type.item_at(p, 0), owner, row) : py::none();
+    case MemberForm::quantity:
+      return to_python(AnyQuantity::from_base(*static_cast<const double*>(p), type.exps), row.unit());
+    case MemberForm::any_quantity:
+      return py::cast(*static_cast<const AnyQuantity*>(p));
+    case MemberForm::flag:
+      return py::bool_(*static_cast<const bool*>(p));
     case MemberForm::number: {
       const double x = *static_cast<const double*>(p);
-      if (counts_something(row) && x == std::floor(x) && std::abs(x) < 9e15) return py::int_(static_cast<long long>(x));
+      if (counts_something(row) && x == std::floor(x) && std::abs(x) < 9e15)
+        return py::int_(static_cast<long long>(x));
       return py::float_(x);
     }
     case MemberForm::text: {
       const auto& text = *static_cast<const std::string*>(p);
       return text.empty() && row.name() != "name" ? py::object(py::none()) : py::str(text);
     }
-    case MemberForm::choice: return py::str(std::string(type.choices[type.index(p)]));
+    case MemberForm::choice:
+      return py::str(std::string(type.choices[type.index(p)]));
     case MemberForm::slots: {
       py::dict d;
       for (std::size_t i = 0; i < type.choices.size(); ++i)
@@ -106,7 +184,8 @@ py::object get_member(const MemberType& type, const void* p, const Owner& owner,
     }
     case MemberForm::numbers: {
       py::dict d;
-      for (const auto& [key, value] : *static_cast<const std::map<std::string, double>*>(p)) d[py::str(key)] = py::float_(value);
+      for (const auto& [key, value] : *static_cast<const std::map<std::string, double>*>(p))
+        d[py::str(key)] = py::float_(value);
       return py::reinterpret_steal<py::object>(PyDictProxy_New(d.ptr()));
     }
     case MemberForm::object: {
@@ -117,10 +196,12 @@ py::object get_member(const MemberType& type, const void* p, const Owner& owner,
     }
     case MemberForm::list: {
       py::tuple t(type.count(p));
-      for (std::size_t i = 0; i < t.size(); ++i) t[i] = get_member(*type.item, type.item_at(p, i), owner, row);
+      for (std::size_t i = 0; i < t.size(); ++i)
+        t[i] = get_member(*type.item, type.item_at(p, i), owner, row);
       return t;
     }
-    case MemberForm::table: return part_type(type).cast(const_cast<void*>(p), owner);
+    case MemberForm::table:
+      return part_type(type).cast(const_cast<void*>(p), owner);
   }
   return py::none();
 }
@@ -132,7 +213,9 @@ void set_member(const MemberType& type, void* p, py::handle value, const Member&
       // An error leaves the struct to be thrown away with whatever it holds.
       return set_member(*type.item, type.append(p), value, row, building);
     case MemberForm::number:
-    case MemberForm::quantity: *static_cast<double*>(p) = read_number(value, row, building); return;
+    case MemberForm::quantity:
+      *static_cast<double*>(p) = read_number(value, row, building);
+      return;
     case MemberForm::any_quantity: {
       const auto* q = quantity_in(value);
       *static_cast<AnyQuantity*>(p) = q != nullptr ? *q : AnyQuantity::parse(read_text(value, row, building));
@@ -143,8 +226,10 @@ void set_member(const MemberType& type, void* p, py::handle value, const Member&
       *static_cast<bool*>(p) = value.cast<bool>();
       return;
     case MemberForm::text:
-      if (value.is_none()) static_cast<std::string*>(p)->clear();
-      else *static_cast<std::string*>(p) = read_text(value, row, building);
+      if (value.is_none())
+        static_cast<std::string*>(p)->clear();
+      else
+        *static_cast<std::string*>(p) = read_text(value, row, building);
       return;
     case MemberForm::choice: {
       FieldInfo info;
@@ -159,8 +244,8 @@ void set_member(const MemberType& type, void* p, py::handle value, const Member&
         refuse_value(row, value, building, "a mapping of precisions to rates");
       const py::dict d(py::reinterpret_borrow<py::object>(value));
       for (const auto& [key, rate] : d)
-        set_member(*type.item, type.at(p, static_cast<std::size_t>(read_precision(key, building.where))), rate,
-                   rate_row(row), building);
+        set_member(*type.item, type.at(p, static_cast<std::size_t>(read_precision(key, building.where))),
+                   rate, rate_row(row), building);
       return;
     }
     case MemberForm::numbers: {
@@ -180,7 +265,8 @@ void set_member(const MemberType& type, void* p, py::handle value, const Member&
     }
     case MemberForm::list:
       type.clear(p);
-      for (const auto item : py::reinterpret_borrow<py::object>(value)) set_member(*type.item, type.append(p), item, row, building);
+      for (const auto item : py::reinterpret_borrow<py::object>(value))
+        set_member(*type.item, type.append(p), item, row, building);
       return;
     case MemberForm::table: {
       const SpecType& part = part_type(type);
@@ -200,18 +286,29 @@ void set_member(const MemberType& type, void* p, py::handle value, const Member&
 /// The Python type of a member, as stubs write it.
 std::string annotation_of(const MemberType& type, const Member& row) {
   switch (type.form) {
-    case MemberForm::maybe: return annotation_of(*type.item, row) + " | None";
+    case MemberForm::maybe:
+      return annotation_of(*type.item, row) + " | None";
     case MemberForm::quantity:
-    case MemberForm::any_quantity: return "Quantity";
-    case MemberForm::flag: return "bool";
-    case MemberForm::number: return counts_something(row) ? "int" : "float";
-    case MemberForm::text: return row.name() == "name" ? "str" : "str | None";
-    case MemberForm::choice: return "str";
-    case MemberForm::slots: return "Mapping[str, Quantity]";
-    case MemberForm::numbers: return "Mapping[str, float]";
-    case MemberForm::object: return spec_type_named(type.what).name + " | None";
-    case MemberForm::list: return "tuple[" + annotation_of(*type.item, row) + ", ...]";
-    case MemberForm::table: return part_type(type).name;
+    case MemberForm::any_quantity:
+      return "Quantity";
+    case MemberForm::flag:
+      return "bool";
+    case MemberForm::number:
+      return counts_something(row) ? "int" : "float";
+    case MemberForm::text:
+      return row.name() == "name" ? "str" : "str | None";
+    case MemberForm::choice:
+      return "str";
+    case MemberForm::slots:
+      return "Mapping[str, Quantity]";
+    case MemberForm::numbers:
+      return "Mapping[str, float]";
+    case MemberForm::object:
+      return spec_type_named(type.what).name + " | None";
+    case MemberForm::list:
+      return "tuple[" + annotation_of(*type.item, row) + ", ...]";
+    case MemberForm::table:
+      return part_type(type).name;
   }
   return {};
 }
@@ -253,9 +350,11 @@ std::vector<Member> members_of(const TableInfo& table) {
 
 const SpecType* spec_type_of(py::handle value) {
   const auto& types = spec_types();
-  auto at = std::find_if(types.begin(), types.end(), [&](const SpecType& t) { return t.cls == Py_TYPE(value.ptr()); });
+  auto at = std::find_if(types.begin(), types.end(),
+                         [&](const SpecType& t) { return t.cls == Py_TYPE(value.ptr()); });
   if (at == types.end())
-    at = std::find_if(types.begin(), types.end(), [&](const SpecType& t) { return PyType_IsSubtype(Py_TYPE(value.ptr()), t.cls) != 0; });
+    at = std::find_if(types.begin(), types.end(),
+                      [&](const SpecType& t) { return PyType_IsSubtype(Py_TYPE(value.ptr()), t.cls) != 0; });
   return at == types.end() ? nullptr : &*at;
 }
 
@@ -281,11 +380,12 @@ double read_number(py::handle value, const Member& row, const Building& building
   double base = 0;
   if (const auto* q = quantity_in(value)) {
     if (!(q->exponents() == row.range.exps))
-      throw DimensionError({.id = "mlsysim.python.006",
-                            .message = fmt::format("'{}' of {} has the wrong dimension", row.name(), building.where),
-                            .key = row.name(),
-                            .found = pretty(*q, 6) + ", " + dimension_name(q->exponents()),
-                            .expected = dimension_name(row.range.exps)});
+      throw DimensionError(
+          {.id = "mlsysim.python.006",
+           .message = fmt::format("'{}' of {} has the wrong dimension", row.name(), building.where),
+           .key = row.name(),
+           .found = pretty(*q, 6) + ", " + dimension_name(q->exponents()),
+           .expected = dimension_name(row.range.exps)});
     base = q->base();
   } else if (PyUnicode_Check(value.ptr())) {
     Building same{{}, building.where};
@@ -300,7 +400,8 @@ double read_number(py::handle value, const Member& row, const Building& building
                             .hint = unit_hint(*x, row)});
     base = *x;
   } else {
-    refuse_value(row, value, building, bare ? "a number" : "a quantity, or a text with its unit, in " + std::string(row.unit()));
+    refuse_value(row, value, building,
+                 bare ? "a number" : "a quantity, or a text with its unit, in " + std::string(row.unit()));
   }
   try {
     check_range(row.range, base);
@@ -356,7 +457,8 @@ void assign_keywords(const SpecType& type, void* spec, const py::dict& values, B
   for (const auto& [name, part] : nested) {
     const Member* row = type.member(name);
     if (row == nullptr)
-      throw InputError({.id = "mlsysim.python.008", .message = fmt::format("there is no member '{}'", name), .key = name});
+      throw InputError(
+          {.id = "mlsysim.python.008", .message = fmt::format("there is no member '{}'", name), .key = name});
     set(*row, part);
   }
 }
@@ -368,7 +470,8 @@ void require_members(const SpecType& type, const py::dict& values, const Buildin
   for (const auto& m : type.members) {
     if (!m.required || values.contains(m.name())) continue;
     bool given = false;
-    for (const auto& a : type.aliases) given = given || (a.path == m.name() && values.contains(std::string(a.name)));
+    for (const auto& a : type.aliases)
+      given = given || (a.path == m.name() && values.contains(std::string(a.name)));
     if (!given) missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", m.name(), m.range.meaning);
   }
   if (!missing.empty())
@@ -417,18 +520,16 @@ std::shared_ptr<void> spec_in(const SpecType& type, py::handle self) {
   return spec;
 }
 
-template <class F>
-void method(py::handle cls, const char* name, F&& f) {
+template <class F> void method(py::handle cls, const char* name, F&& f) {
   cls.attr(name) = py::cpp_function(std::forward<F>(f), py::name(name), py::is_method(cls));
 }
-template <class F>
-void static_method(py::handle cls, const char* name, F&& f) {
+template <class F> void static_method(py::handle cls, const char* name, F&& f) {
   cls.attr(name) = py::staticmethod(py::cpp_function(std::forward<F>(f), py::name(name)));
 }
-template <class F>
-void property(py::handle cls, const std::string& name, const std::string& doc, F&& f) {
+template <class F> void property(py::handle cls, const std::string& name, const std::string& doc, F&& f) {
   static const py::handle make = py::object(py::module_::import("builtins").attr("property")).release();
-  cls.attr(name.c_str()) = make(py::cpp_function(std::forward<F>(f), py::is_method(cls)), py::none(), py::none(), doc);
+  cls.attr(name.c_str()) =
+      make(py::cpp_function(std::forward<F>(f), py::is_method(cls)), py::none(), py::none(), doc);
 }
 
 /// What comes from the zoo's entry.
@@ -438,10 +539,11 @@ void add_entry(const SpecType& type, py::handle cls) {
     const Entry* e = entry(self);
     return e == nullptr ? py::object(py::none()) : py::str(e->name);
   });
-  property(cls, "title", "title of the zoo's entry; None for one made by hand", [entry](const py::object& self) -> py::object {
-    const Entry* e = entry(self);
-    return e == nullptr || e->title.empty() ? py::object(py::none()) : py::str(e->title);
-  });
+  property(cls, "title", "title of the zoo's entry; None for one made by hand",
+           [entry](const py::object& self) -> py::object {
+             const Entry* e = entry(self);
+             return e == nullptr || e->title.empty() ? py::object(py::none()) : py::str(e->title);
+           });
   property(cls, "aliases", "other names of the zoo's entry", [entry](const py::object& self) {
     py::list out;
     if (const Entry* e = entry(self))
@@ -451,7 +553,8 @@ void add_entry(const SpecType& type, py::handle cls) {
   method(cls, "_provenance", [entry, &type](const py::object& self, const std::string& figure) {
     const Alias* alias = type.alias(figure);
     const Entry* e = entry(self);
-    return provenance_of(e, alias != nullptr ? std::string(alias->path) : figure, e == nullptr ? "" : e->name);
+    return provenance_of(e, alias != nullptr ? std::string(alias->path) : figure,
+                         e == nullptr ? "" : e->name);
   });
 }
 
@@ -502,7 +605,8 @@ SpecType& add_spec_type(SpecType made, py::handle cls) {
   cls.attr("_fields") = fields;
   static_method(cls, "_fields_info", [&type] {
     py::list out;
-    for (const auto& m : type.members) out.append(py::make_tuple(m.name(), m.unit(), m.range.meaning, m.required));
+    for (const auto& m : type.members)
+      out.append(py::make_tuple(m.name(), m.unit(), m.range.meaning, m.required));
     return out;
   });
   static_method(cls, "_member_types", [&type] {

@@ -23,7 +23,7 @@ struct Building {
 
 /// One member of a spec.
 struct Member {
-  FieldInfo range;       ///< name, unit, meaning, and what numbers are admissible
+  FieldInfo range;  ///< name, unit, meaning, and what numbers are admissible
   bool required = false;
   std::size_t offset = 0;
   const MemberType* type = nullptr;
@@ -45,9 +45,9 @@ struct Boxed {
 
 /// A spec struct as a Python class: its table, and the little that needs the type.
 struct SpecType {
-  std::string name;                ///< of the class
+  std::string name;  ///< of the class
   PyTypeObject* cls = nullptr;
-  std::string_view object;         ///< of pointers to it; empty for parts
+  std::string_view object;  ///< of pointers to it; empty for parts
   const TableInfo* table = nullptr;
   std::vector<Member> members;
   std::vector<Alias> aliases;
@@ -55,8 +55,8 @@ struct SpecType {
   /// The struct inside a Python object with its owner; null where it is none.
   std::shared_ptr<void> (*held)(py::handle value) = nullptr;
   void (*copy)(void* to, const void* from) = nullptr;
-  Boxed (*box)(const void* from) = nullptr;             ///< a copy without entry; an empty one of null
-  const Entry* (*entry)(const void* spec) = nullptr;    ///< null for parts
+  Boxed (*box)(const void* from) = nullptr;           ///< a copy without entry; an empty one of null
+  const Entry* (*entry)(const void* spec) = nullptr;  ///< null for parts
   /// Puts keywords into a struct.
   void (*assign)(const SpecType& type, void* spec, const py::dict& values, Building& building) = nullptr;
 
@@ -72,7 +72,8 @@ struct SpecType {
 /// Members, aliases and dicts for nested structs: the usual way to assign.
 void assign_keywords(const SpecType& type, void* spec, const py::dict& values, Building& building);
 [[noreturn]] void refuse_keyword(const SpecType& type, const std::string& name, const Building& building);
-/// A number in the base unit of the member, range checked. Quantities and texts with units; bare numbers for counts.
+/// A number in the base unit of the member, range checked. Quantities and texts with units; bare numbers for
+/// counts.
 [[nodiscard]] double read_number(py::handle value, const Member& row, const Building& building);
 /// A number format by its name.
 [[nodiscard]] Precision read_precision(py::handle value, const std::string& where);
@@ -86,19 +87,16 @@ SpecType& add_spec_type(SpecType type, py::handle cls);
 [[nodiscard]] std::shared_ptr<void> build_spec(const SpecType& type, const py::dict& values);
 
 /// The Python class of a spec struct.
-template <class T>
-class SpecClass {
+template <class T> class SpecClass {
  public:
   SpecClass(py::module_& m, const char* name, std::string_view about, std::vector<Alias> aliases = {})
       : SpecClass(m, about, spec_type(name, field_table<T>(), std::move(aliases))) {}
 
-  template <class F>
-  SpecClass& property(const std::string& name, const std::string& doc, F f) {
+  template <class F> SpecClass& property(const std::string& name, const std::string& doc, F f) {
     class_.def_property_readonly(name.c_str(), f, doc.c_str());
     return *this;
   }
-  template <class... A>
-  SpecClass& def(A&&... a) {
+  template <class... A> SpecClass& def(A&&... a) {
     class_.def(std::forward<A>(a)...);
     return *this;
   }
@@ -111,14 +109,17 @@ class SpecClass {
   SpecClass(py::module_& m, std::string_view about, SpecType type)
       : class_(m, type.name.c_str(), spec_doc(type, about).c_str()) {
     if constexpr (requires { ObjectType<T>::name; }) type.object = ObjectType<T>::name;
-    type.cast = [](void* spec, const Owner& owner) { return py::cast(std::shared_ptr<T>(owner, static_cast<T*>(spec))); };
+    type.cast = [](void* spec, const Owner& owner) {
+      return py::cast(std::shared_ptr<T>(owner, static_cast<T*>(spec)));
+    };
     type.held = [](py::handle value) -> std::shared_ptr<void> {
       return py::isinstance<T>(value) ? value.cast<std::shared_ptr<T>>() : nullptr;
     };
     type.copy = [](void* to, const void* from) { *static_cast<T*>(to) = *static_cast<const T*>(from); };
     type.box = [](const void* from) -> Boxed {
       auto box = SpecBox<T>::make(from == nullptr ? T{} : *static_cast<const T*>(from));
-      if constexpr (requires(T& t) { t.entry; }) box->value.entry = nullptr;  // it no longer is what the zoo says
+      if constexpr (requires(T & t) { t.entry; })
+        box->value.entry = nullptr;  // it no longer is what the zoo says
       auto& keeps = box->keeps;
       T* spec = &box->value;
       return {std::shared_ptr<void>(std::move(box), spec), &keeps};

@@ -26,7 +26,8 @@ PyHost::~PyHost() {
 std::string PyHost::type() const {
   const py::gil_scoped_acquire gil;
   const py::object type = py::type::of(object_);
-  return std::string(py::str(type.attr("__module__"))) + "." + std::string(py::str(type.attr("__qualname__")));
+  return std::string(py::str(type.attr("__module__"))) + "." +
+         std::string(py::str(type.attr("__qualname__")));
 }
 
 std::string PyHost::text() const {
@@ -58,7 +59,9 @@ DynamicValue to_dynamic(const FieldInfo& field, py::handle value) {
     // The name of an entry stands for the entry.
     const auto name = value.cast<std::string>();
     ObjectRef found;
-    if (with_spec_type(field.object_type, [&]<class T>() { found = {&standard_zoo().at<T>(name), ObjectType<T>::name}; }))
+    if (with_spec_type(field.object_type, [&]<class T>() {
+          found = {&standard_zoo().at<T>(name), ObjectType<T>::name};
+        }))
       return {Value(found)};
   }
   return to_dynamic(value);
@@ -83,7 +86,8 @@ py::object to_python(const DynamicValue& value) {
 
 py::object to_python(const FieldInfo& field, const DynamicValue& value) {
   if (const auto* x = std::get_if<double>(&value.value)) {
-    if (field.kind == ValueKind::quantity) return to_python(AnyQuantity::from_base(*x, field.exps), field.unit);
+    if (field.kind == ValueKind::quantity)
+      return to_python(AnyQuantity::from_base(*x, field.exps), field.unit);
     if (field.kind == ValueKind::number && field.integral && *x == std::floor(*x) && std::abs(*x) < 9e15)
       return py::int_(static_cast<long long>(*x));
   }

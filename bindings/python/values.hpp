@@ -25,7 +25,8 @@ class PyHost final : public HostObject {
 
 /// What a keyword of a resolver becomes: texts of quantities are read, names of choices stay texts.
 [[nodiscard]] DynamicValue to_dynamic(const FieldInfo& field, py::handle value);
-/// The same without a field to say what is wanted: quantities, numbers, flags, texts, specs; anything else as it is.
+/// The same without a field to say what is wanted: quantities, numbers, flags, texts, specs; anything else as
+/// it is.
 [[nodiscard]] DynamicValue to_dynamic(py::handle value);
 /// The value in the display unit of its field; None where it is absent.
 [[nodiscard]] py::object to_python(const FieldInfo& field, const DynamicValue& value);

@@ -72,17 +72,22 @@ struct CheapestHardwareOptimizer : Optimizer<CheapestHardwareOptimizer> {
     std::string hardware_name;
     double total_searched = 0;
     static constexpr auto fields() {
-      return rows(field(&Result::cheapest_cost, "cheapest_cost", "USD", "price of the device"),
-                  field(&Result::hardware_name, "hardware_name", "", "name of the device"),
-                  field(&Result::total_searched, "total_searched", "", "devices that were looked at").counted());
+      return rows(
+          field(&Result::cheapest_cost, "cheapest_cost", "USD", "price of the device"),
+          field(&Result::hardware_name, "hardware_name", "", "name of the device"),
+          field(&Result::total_searched, "total_searched", "", "devices that were looked at").counted());
     }
   };
   std::optional<Result> solve(const Inputs& in, Search&) const {
     const auto devices = plugin::sdk::zoo<HardwareNode>();
     const HardwareNode* best = nullptr;
     for (const auto* device : devices) {
-      if (!device->unit_cost || device->compute.dense.empty() || !device->compute.dense[device->compute.default_precision]) continue;
-      if (device->compute.peak_flops() >= in.min_rate && (best == nullptr || *device->unit_cost < *best->unit_cost)) best = device;
+      if (!device->unit_cost || device->compute.dense.empty() ||
+          !device->compute.dense[device->compute.default_precision])
+        continue;
+      if (device->compute.peak_flops() >= in.min_rate &&
+          (best == nullptr || *device->unit_cost < *best->unit_cost))
+        best = device;
     }
     if (best == nullptr) return std::nullopt;
     return Result{*best->unit_cost, best->name, static_cast<double>(devices.size())};

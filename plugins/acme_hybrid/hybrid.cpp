@@ -1,5 +1,5 @@
-// A backend for chips with two memories: what does not fit into the fast one is streamed from the slow one, layer by
-// layer, over the link between them. It answers with a plan, not with "does not fit".
+// A backend for chips with two memories: what does not fit into the fast one is streamed from the slow one,
+// layer by layer, over the link between them. It answers with a plan, not with "does not fit".
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -22,7 +22,11 @@ entries:
 )";
 
 [[noreturn]] void lacks(const std::string& name, const char* key, const char* expected) {
-  throw InputError({.id = "acme.hybrid.001", .message = name + " lacks " + key, .key = key, .found = "nothing", .expected = expected,
+  throw InputError({.id = "acme.hybrid.001",
+                    .message = name + " lacks " + key,
+                    .key = key,
+                    .found = "nothing",
+                    .expected = expected,
                     .hint = "choose one that has it"});
 }
 
@@ -48,8 +52,10 @@ struct Memories {
 struct StreamedDecode : Model<StreamedDecode> {
   static constexpr std::string_view about = "One decode step with weights in two memories";
   static constexpr std::string_view law =
-      "link_traffic = max(0, size - memory.capacity); step_time = max(size / memory.bandwidth, link_traffic / link, batch_size * 2 FLOP * parameters / compute.peak_flops)";
-  static constexpr std::string_view source = "steady state of a pipeline of three stages: the slowest sets the pace";
+      "link_traffic = max(0, size - memory.capacity); step_time = max(size / memory.bandwidth, link_traffic "
+      "/ link, batch_size * 2 FLOP * parameters / compute.peak_flops)";
+  static constexpr std::string_view source =
+      "steady state of a pipeline of three stages: the slowest sets the pace";
   static constexpr bool thread_safe = true;
   struct Inputs {
     const Workload* workload = nullptr;
@@ -64,11 +70,19 @@ struct StreamedDecode : Model<StreamedDecode> {
     Time<> step_time, link_time;
     Data<> weights_resident, link_traffic, memory_traffic;
     static constexpr auto fields() {
-      return rows(field(&Result::step_time, "step_time", "ms", "time of one step; a layer is fetched while the one before it runs").non_negative(),
-                  field(&Result::link_time, "link_time", "ms", "time that the link needs for its bytes").non_negative(),
-                  field(&Result::weights_resident, "weights_resident", "GB", "weights that stay in the fast memory").non_negative(),
-                  field(&Result::link_traffic, "link_traffic", "GB", "bytes over the link in one step").non_negative(),
-                  field(&Result::memory_traffic, "memory_traffic", "GB", "bytes read from the fast memory in one step").non_negative());
+      return rows(
+          field(&Result::step_time, "step_time", "ms",
+                "time of one step; a layer is fetched while the one before it runs")
+              .non_negative(),
+          field(&Result::link_time, "link_time", "ms", "time that the link needs for its bytes")
+              .non_negative(),
+          field(&Result::weights_resident, "weights_resident", "GB", "weights that stay in the fast memory")
+              .non_negative(),
+          field(&Result::link_traffic, "link_traffic", "GB", "bytes over the link in one step")
+              .non_negative(),
+          field(&Result::memory_traffic, "memory_traffic", "GB",
+                "bytes read from the fast memory in one step")
+              .non_negative());
     }
   };
   Outcome<Result> solve(const Inputs& in) const {
@@ -76,12 +90,16 @@ struct StreamedDecode : Model<StreamedDecode> {
     if (!in.workload->parameters) lacks(in.workload->name, "parameters", "a count");
     const auto bytes = in.workload->size(Precision::bf16);
     if (bytes > m.fast + m.slow)
-      return Infeasible{"the weights need " + pretty(AnyQuantity(bytes)) + ", both memories have " + pretty(AnyQuantity(m.fast + m.slow)),
-                        "fewer bits per weight, or several devices", {}};
+      return Infeasible{"the weights need " + pretty(AnyQuantity(bytes)) + ", both memories have " +
+                            pretty(AnyQuantity(m.fast + m.slow)),
+                        "fewer bits per weight, or several devices",
+                        {}};
     const auto resident = min(bytes, m.fast), streamed = bytes - resident;
     const auto link_time = streamed > Data<>() ? streamed / m.link : Time<>();
-    const auto compute = in.batch_size * 2 * unit::FLOP / unit::param * *in.workload->parameters / in.hardware->compute.peak_flops();
-    return Result{max(max(bytes / m.fast_bandwidth, link_time), compute), link_time, resident, streamed, bytes};
+    const auto compute = in.batch_size * 2 * unit::FLOP / unit::param * *in.workload->parameters /
+                         in.hardware->compute.peak_flops();
+    return Result{max(max(bytes / m.fast_bandwidth, link_time), compute), link_time, resident, streamed,
+                  bytes};
   }
 };
 
@@ -96,8 +114,11 @@ std::int32_t query(plugin::sdk::SupportQuery& q) {
   for (std::uint64_t i = 0; i < program.op_count; ++i) {
     const auto& op = program.ops[i];
     const auto kind = cpp_text(op.kind);
-    if (kind == "matmul" || kind == "attention" || kind == "elementwise" || kind == "gather" || kind == "collective") continue;
-    q.reason(MLS_REASON_UNKNOWN_OP, cpp_text(op.name), op.count, cpp_text(op.location), "give a rule for what it costs");
+    if (kind == "matmul" || kind == "attention" || kind == "elementwise" || kind == "gather" ||
+        kind == "collective")
+      continue;
+    q.reason(MLS_REASON_UNKNOWN_OP, cpp_text(op.name), op.count, cpp_text(op.location),
+             "give a rule for what it costs");
     unknown = true;
   }
   if (unknown) return MLS_VERDICT_MAYBE;
@@ -113,8 +134,12 @@ MLSYSIM_PLUGIN(({.name = "acme-hybrid",
                  .license = "Apache-2.0",
                  .threads = MLS_THREAD_SAFE,
                  .flags = MLS_PLUGIN_UNLOADABLE,
-                 .attributes = {{"formats.in", "operators"}, {"precisions", "bf16"}, {"features", "offload"}, {"variants", "x86-64"}},
+                 .attributes = {{"formats.in", "operators"},
+                                {"precisions", "bf16"},
+                                {"features", "offload"},
+                                {"variants", "x86-64"}},
                  .features = {"offload"}})) {
   plugin.zoo_text("devices.yaml", kDevices);
-  plugin.backend<StreamedDecode>("TwoMemories", "Chips with two memories", {"Acme_Hybrid1", "GH200"}, MLS_EFFORT_TYPES, &query);
+  plugin.backend<StreamedDecode>("TwoMemories", "Chips with two memories", {"Acme_Hybrid1", "GH200"},
+                                 MLS_EFFORT_TYPES, &query);
 }

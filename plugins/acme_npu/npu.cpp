@@ -23,7 +23,8 @@ constexpr double kCapacity = 32.0 * (1ULL << 30);
 /// Time of one decode step: the chip reads all weights and overlaps arithmetic with it.
 struct AcmePredict : Model<AcmePredict> {
   static constexpr std::string_view about = "Time of one decode step on an Acme NPU";
-  static constexpr std::string_view law = "step_time = max(size / memory.bandwidth, batch_size * 2 FLOP * parameters / compute.peak_flops)";
+  static constexpr std::string_view law =
+      "step_time = max(size / memory.bandwidth, batch_size * 2 FLOP * parameters / compute.peak_flops)";
   static constexpr bool thread_safe = true;
   struct Inputs {
     const Workload* workload = nullptr;
@@ -38,20 +39,33 @@ struct AcmePredict : Model<AcmePredict> {
     Time<> step_time;
     double compute_bound = 0;
     static constexpr auto fields() {
-      return rows(field(&Result::step_time, "step_time", "ms", "time of one step").non_negative(),
-                  field(&Result::compute_bound, "compute_bound", "", "share of the step that arithmetic needs").within(0, 1));
+      return rows(
+          field(&Result::step_time, "step_time", "ms", "time of one step").non_negative(),
+          field(&Result::compute_bound, "compute_bound", "", "share of the step that arithmetic needs")
+              .within(0, 1));
     }
   };
   Outcome<Result> solve(const Inputs& in) const {
     const auto bytes = in.workload->size(Precision::bf16);
     if (!in.hardware->memory.bandwidth || !in.hardware->memory.capacity)
-      throw InputError({.id = "acme.npu.001", .message = in.hardware->name + " has no memory figures", .key = "memory", .found = "nothing",
-                        .expected = "capacity and bandwidth", .hint = "choose a device that has them"});
+      throw InputError({.id = "acme.npu.001",
+                        .message = in.hardware->name + " has no memory figures",
+                        .key = "memory",
+                        .found = "nothing",
+                        .expected = "capacity and bandwidth",
+                        .hint = "choose a device that has them"});
     if (!in.workload->parameters)
-      throw InputError({.id = "acme.npu.002", .message = in.workload->name + " has no parameter count", .key = "parameters", .found = "nothing",
-                        .expected = "a count", .hint = "choose a model that has one"});
+      throw InputError({.id = "acme.npu.002",
+                        .message = in.workload->name + " has no parameter count",
+                        .key = "parameters",
+                        .found = "nothing",
+                        .expected = "a count",
+                        .hint = "choose a model that has one"});
     if (bytes > *in.hardware->memory.capacity)
-      return Infeasible{"the weights need " + pretty(AnyQuantity(bytes)) + ", the device has " + pretty(AnyQuantity(*in.hardware->memory.capacity)), "fewer bits per weight, or a larger device", {}};
+      return Infeasible{"the weights need " + pretty(AnyQuantity(bytes)) + ", the device has " +
+                            pretty(AnyQuantity(*in.hardware->memory.capacity)),
+                        "fewer bits per weight, or a larger device",
+                        {}};
     const auto read = bytes / *in.hardware->memory.bandwidth;
     const auto work = in.batch_size * 2 * unit::FLOP / unit::param * *in.workload->parameters;
     const auto compute = work / in.hardware->compute.peak_flops();
@@ -73,13 +87,16 @@ std::int32_t query(plugin::sdk::SupportQuery& q) {
     const auto& op = program.ops[i];
     const auto kind = cpp_text(op.kind), name = cpp_text(op.name);
     if (kind == "recurrence") {
-      q.reason(MLS_REASON_OTHER, name, op.count, cpp_text(op.location), "recurrences run on the host processor");
+      q.reason(MLS_REASON_OTHER, name, op.count, cpp_text(op.location),
+               "recurrences run on the host processor");
       maybe = true;
     } else if (kind == "convolution") {
       q.reason(MLS_REASON_UNKNOWN_OP, name, op.count, cpp_text(op.location), "rewrite it as a product");
       no = true;
-    } else if (kind != "matmul" && kind != "attention" && kind != "elementwise" && kind != "gather" && kind != "collective") {
-      q.reason(MLS_REASON_CUSTOM_CALL, name, op.count, cpp_text(op.location), "give a rule for what it costs");
+    } else if (kind != "matmul" && kind != "attention" && kind != "elementwise" && kind != "gather" &&
+               kind != "collective") {
+      q.reason(MLS_REASON_CUSTOM_CALL, name, op.count, cpp_text(op.location),
+               "give a rule for what it costs");
       maybe = true;
     }
     if (q.effort() >= MLS_EFFORT_TYPES) {
@@ -91,7 +108,8 @@ std::int32_t query(plugin::sdk::SupportQuery& q) {
     }
   }
   if (q.effort() >= MLS_EFFORT_ATTRIBUTES && program.memory > kCapacity) {
-    q.reason(MLS_REASON_MEMORY, cpp_text(program.name), 1, "", "it has 32 GiB; use several, or fewer bits per weight");
+    q.reason(MLS_REASON_MEMORY, cpp_text(program.name), 1, "",
+             "it has 32 GiB; use several, or fewer bits per weight");
     no = true;
   }
   if (no) return MLS_VERDICT_NO;
@@ -109,7 +127,8 @@ MLSYSIM_PLUGIN(({.name = "acme-npu",
                  .license = "Apache-2.0",
                  .threads = MLS_THREAD_SAFE,
                  .flags = MLS_PLUGIN_UNLOADABLE,
-                 .attributes = {{"formats.in", "operators"}, {"precisions", "bf16, fp8"}, {"variants", "x86-64"}}})) {
+                 .attributes = {
+                     {"formats.in", "operators"}, {"precisions", "bf16, fp8"}, {"variants", "x86-64"}}})) {
   plugin.zoo_text("devices.yaml", kDevices);
   plugin.backend<AcmePredict>("NPU1", "Acme NPU-1", {"Acme_NPU1"}, MLS_EFFORT_TYPES, &query);
 }

@@ -1,5 +1,5 @@
-// An importer and an exporter: config.json of a model hub to an entry of the zoo, and any entry to CSV. An importer that
-// guesses gives a wrong model with a straight face, so this one refuses what it does not know.
+// An importer and an exporter: config.json of a model hub to an entry of the zoo, and any entry to CSV. An
+// importer that guesses gives a wrong model with a straight face, so this one refuses what it does not know.
 #include <mlsysim/plugin/mlsysim_plugin.hpp>
 
 #include <nlohmann/json.hpp>
@@ -13,9 +13,15 @@ namespace {
 using namespace mlsysim;
 using Json = nlohmann::json;
 
-[[noreturn]] void refuse(std::string_view file, std::string message, std::string found, std::string expected) {
-  throw InputError({.id = "hf_config.001", .message = std::move(message), .key = std::string(file), .found = std::move(found), .expected = std::move(expected),
-                    .hint = "give the config.json of a decoder of a known family, or write the entry by hand", .where = {std::string(file)}});
+[[noreturn]] void refuse(std::string_view file, std::string message, std::string found,
+                         std::string expected) {
+  throw InputError({.id = "hf_config.001",
+                    .message = std::move(message),
+                    .key = std::string(file),
+                    .found = std::move(found),
+                    .expected = std::move(expected),
+                    .hint = "give the config.json of a decoder of a known family, or write the entry by hand",
+                    .where = {std::string(file)}});
 }
 
 /// A name that the zoo takes, from the name of the file: "meta-llama--Llama-3.json" gives Llama_3.
@@ -34,8 +40,8 @@ enum class Experts { none, local, qwen, deepseek };
 /// Which layers see a window only.
 enum class Window { never, every_layer, every_second, listed };
 
-/// What a config.json leaves to the code of its family. A key that it does not hold has the default of that code, and
-/// defaults differ, so a family is imported only when it is in this table.
+/// What a config.json leaves to the code of its family. A key that it does not hold has the default of that
+/// code, and defaults differ, so a family is imported only when it is in this table.
 struct Family {
   std::string_view type;
   Experts experts;
@@ -45,7 +51,8 @@ struct Family {
   bool tied;               ///< where tie_word_embeddings is not stated
   std::string_view shape;  ///< further fields of the shape
 };
-// Every one of them has a gated feed-forward layer, whatever hidden_act is: SwiGLU with silu, GeGLU with gelu.
+// Every one of them has a gated feed-forward layer, whatever hidden_act is: SwiGLU with silu, GeGLU with
+// gelu.
 constexpr std::array<Family, 11> kFamilies{{
     {"llama", Experts::none, Window::never, true, true, false, ""},
     {"mistral", Experts::none, Window::every_layer, false, true, false, ""},
@@ -55,7 +62,8 @@ constexpr std::array<Family, 11> kFamilies{{
     {"qwen3_moe", Experts::qwen, Window::never, false, false, false, ", qk_norm: head"},
     {"gemma", Experts::none, Window::never, false, false, true, ""},
     {"gemma2", Experts::none, Window::every_second, false, false, true, ", norms_per_layer: 4"},
-    {"gpt_oss", Experts::local, Window::listed, false, false, false, ", expert_biases: true, router_biases: true, attention_sinks: true"},
+    {"gpt_oss", Experts::local, Window::listed, false, false, false,
+     ", expert_biases: true, router_biases: true, attention_sinks: true"},
     {"deepseek_v3", Experts::deepseek, Window::never, false, true, false, ""},
     {"kimi_k2", Experts::deepseek, Window::never, false, true, false, ""},
 }};
@@ -71,34 +79,49 @@ std::string today() {
 /// One config.json; what it cannot be sure of it refuses.
 class Config {
  public:
-  Config(std::string_view file, std::string_view bytes) : file_(file), json_(Json::parse(bytes, nullptr, false)) {
-    if (!json_.is_object()) refuse(file_, "the file is no JSON object", "something else", "{\"model_type\": ..., ...}");
+  Config(std::string_view file, std::string_view bytes)
+      : file_(file), json_(Json::parse(bytes, nullptr, false)) {
+    if (!json_.is_object())
+      refuse(file_, "the file is no JSON object", "something else", "{\"model_type\": ..., ...}");
     std::string known;
     for (const auto& f : kFamilies) known += (known.empty() ? "" : ", ") + std::string(f.type);
     const auto* type = at("model_type");
     if (type == nullptr) refuse(file_, "'model_type' is missing", "no such key", "one of " + known);
     for (const auto& f : kFamilies)
       if (type->is_string() && type->get<std::string>() == f.type) family_ = &f;
-    if (family_ == nullptr) refuse(file_, "the model is of a family that is not imported", type->dump(), "one of " + known);
+    if (family_ == nullptr)
+      refuse(file_, "the model is of a family that is not imported", type->dump(), "one of " + known);
   }
 
   [[nodiscard]] std::string entry() const {
-    const auto layers = count("num_hidden_layers"), hidden = count("hidden_size"), heads = count("num_attention_heads");
+    const auto layers = count("num_hidden_layers"), hidden = count("hidden_size"),
+               heads = count("num_attention_heads");
     const auto ffn = count("intermediate_size"), vocab = count("vocab_size");
-    const auto kv_heads = family_->kv_heads_may_lack && at("num_key_value_heads") == nullptr ? heads : count("num_key_value_heads");
+    const auto kv_heads = family_->kv_heads_may_lack && at("num_key_value_heads") == nullptr
+                              ? heads
+                              : count("num_key_value_heads");
     activation();
-    if (flag("mlp_bias", false)) refuse(file_, "biases of the feed-forward layer are not imported", "\"mlp_bias\": true", "false");
-    std::string shape = "layers: " + text(layers) + ", hidden: " + text(hidden) + ", ffn: " + text(ffn) + ", gated_ffn: true, heads: " + text(heads) +
-                        ", kv_heads: " + text(kv_heads) + ", head_dim: " + text(head_dim(hidden, heads)) + ", vocab: " + text(vocab) +
-                        ", tied_embeddings: " + (flag("tie_word_embeddings", family_->tied) ? "true" : "false") + std::string(family_->shape);
+    if (flag("mlp_bias", false))
+      refuse(file_, "biases of the feed-forward layer are not imported", "\"mlp_bias\": true", "false");
+    std::string shape =
+        "layers: " + text(layers) + ", hidden: " + text(hidden) + ", ffn: " + text(ffn) +
+        ", gated_ffn: true, heads: " + text(heads) + ", kv_heads: " + text(kv_heads) +
+        ", head_dim: " + text(head_dim(hidden, heads)) + ", vocab: " + text(vocab) +
+        ", tied_embeddings: " + (flag("tie_word_embeddings", family_->tied) ? "true" : "false") +
+        std::string(family_->shape);
     if (flag("attention_bias", false)) shape += ", attention_biases: true";
     const auto attention = attention_of(heads, kv_heads, layers), moe = experts_of(ffn, layers, shape);
     std::string note = "config.json of a model hub";
-    if (at("num_nextn_predict_layers") != nullptr && count_or_zero("num_nextn_predict_layers") > 0) note += "; without its layers for further tokens";
-    return "schema: mlsysim/model@1\nentries:\n- name: " + entry_name(file_) + "\n  source: {kind: secondary, note: " + note + ", recorded: " + today() +
+    if (at("num_nextn_predict_layers") != nullptr && count_or_zero("num_nextn_predict_layers") > 0)
+      note += "; without its layers for further tokens";
+    return "schema: mlsysim/model@1\nentries:\n- name: " + entry_name(file_) +
+           "\n  source: {kind: secondary, note: " + note + ", recorded: " + today() +
            "}\n  category: language\n  architecture: decoder\n" +
-           (at("max_position_embeddings") != nullptr ? "  max_positions: " + text(count("max_position_embeddings")) + "\n" : "") + "  shape: {" + shape +
-           "}\n  attention: {" + attention + "}\n" + (moe.empty() ? "" : "  moe: {" + moe + "}\n");
+           (at("max_position_embeddings") != nullptr
+                ? "  max_positions: " + text(count("max_position_embeddings")) + "\n"
+                : "") +
+           "  shape: {" + shape + "}\n  attention: {" + attention + "}\n" +
+           (moe.empty() ? "" : "  moe: {" + moe + "}\n");
   }
 
  private:
@@ -116,7 +139,8 @@ class Config {
   }
   [[nodiscard]] Count count_or_zero(const char* key) const {
     const auto& value = needed(key, "a whole number");
-    if (!value.is_number_integer() || value.get<Count>() < 0) refuse(file_, std::string("'") + key + "' is no count", value.dump(), "a whole number");
+    if (!value.is_number_integer() || value.get<Count>() < 0)
+      refuse(file_, std::string("'") + key + "' is no count", value.dump(), "a whole number");
     return value.get<Count>();
   }
   [[nodiscard]] Count count(const char* key) const {
@@ -126,7 +150,8 @@ class Config {
   [[nodiscard]] bool flag(const char* key, bool otherwise) const {
     const auto* value = at(key);
     if (value == nullptr) return otherwise;
-    if (!value->is_boolean()) refuse(file_, std::string("'") + key + "' is no flag", value->dump(), "true or false");
+    if (!value->is_boolean())
+      refuse(file_, std::string("'") + key + "' is no flag", value->dump(), "true or false");
     return value->get<bool>();
   }
 
@@ -137,61 +162,86 @@ class Config {
     const auto* known = gemma ? "gelu or gelu_pytorch_tanh" : "silu";
     const auto& value = needed(key, known);
     if (!value.is_string() || (gemma ? value != "gelu" && value != "gelu_pytorch_tanh" : value != "silu"))
-      refuse(file_, std::string("'") + key + "' is not that of " + std::string(family_->type), value.dump(), known);
+      refuse(file_, std::string("'") + key + "' is not that of " + std::string(family_->type), value.dump(),
+             known);
   }
 
   [[nodiscard]] Count head_dim(Count hidden, Count heads) const {
     if (family_->experts == Experts::deepseek) return count("qk_nope_head_dim") + count("qk_rope_head_dim");
     if (!family_->head_dim_may_lack || at("head_dim") != nullptr) return count("head_dim");
-    if (hidden % heads != 0) refuse(file_, "'hidden_size' is no multiple of 'num_attention_heads'", text(hidden) + " and " + text(heads), "a multiple, or 'head_dim'");
+    if (hidden % heads != 0)
+      refuse(file_, "'hidden_size' is no multiple of 'num_attention_heads'",
+             text(hidden) + " and " + text(heads), "a multiple, or 'head_dim'");
     return hidden / heads;
   }
 
   [[nodiscard]] std::string attention_of(Count heads, Count kv_heads, Count layers) const {
     if (family_->experts == Experts::deepseek)
-      return "kind: mla, q_lora_rank: " + text(count("q_lora_rank")) + ", kv_lora_rank: " + text(count("kv_lora_rank")) + ", nope_head_dim: " +
-             text(count("qk_nope_head_dim")) + ", rope_head_dim: " + text(count("qk_rope_head_dim")) + ", value_head_dim: " + text(count("v_head_dim"));
+      return "kind: mla, q_lora_rank: " + text(count("q_lora_rank")) +
+             ", kv_lora_rank: " + text(count("kv_lora_rank")) +
+             ", nope_head_dim: " + text(count("qk_nope_head_dim")) +
+             ", rope_head_dim: " + text(count("qk_rope_head_dim")) +
+             ", value_head_dim: " + text(count("v_head_dim"));
     std::string out = std::string("kind: ") + (kv_heads == heads ? "mha" : kv_heads == 1 ? "mqa" : "gqa");
-    if (flag("use_sliding_window", false)) refuse(file_, "a window in some layers is not imported for this family", "\"use_sliding_window\": true", "false");
+    if (flag("use_sliding_window", false))
+      refuse(file_, "a window in some layers is not imported for this family", "\"use_sliding_window\": true",
+             "false");
     if (family_->window == Window::never || at("sliding_window") == nullptr) return out;
     Count full = 0;
     if (family_->window == Window::every_second) full = layers / 2;
     if (family_->window == Window::listed) {
       const auto& list = needed("layer_types", "the kind of each layer");
       for (const auto& kind : list) {
-        if (kind != "full_attention" && kind != "sliding_attention") refuse(file_, "'layer_types' holds an unknown kind", kind.dump(), "full_attention or sliding_attention");
+        if (kind != "full_attention" && kind != "sliding_attention")
+          refuse(file_, "'layer_types' holds an unknown kind", kind.dump(),
+                 "full_attention or sliding_attention");
         full += kind == "full_attention" ? 1 : 0;
       }
-      if (static_cast<Count>(list.size()) != layers) refuse(file_, "'layer_types' does not name every layer", std::to_string(list.size()) + " kinds", text(layers));
+      if (static_cast<Count>(list.size()) != layers)
+        refuse(file_, "'layer_types' does not name every layer", std::to_string(list.size()) + " kinds",
+               text(layers));
     }
-    return out + ", sliding_window: " + text(count("sliding_window")) + ", full_attention_layers: " + text(full);
+    return out + ", sliding_window: " + text(count("sliding_window")) +
+           ", full_attention_layers: " + text(full);
   }
 
   /// The mixture of experts; empty for a dense model.
   [[nodiscard]] std::string experts_of(Count ffn, Count layers, std::string& shape) const {
     const auto moe = [](Count experts, Count top_k, Count shared, Count width, Count dense) {
-      return "experts: " + text(experts) + ", top_k: " + text(top_k) + ", shared_experts: " + text(shared) + ", expert_ffn: " + text(width) + ", dense_layers: " + text(dense);
+      return "experts: " + text(experts) + ", top_k: " + text(top_k) + ", shared_experts: " + text(shared) +
+             ", expert_ffn: " + text(width) + ", dense_layers: " + text(dense);
     };
     switch (family_->experts) {
       case Experts::none:
         for (const auto& [key, value] : json_.items())
           if (key.find("expert") != std::string::npos && !value.is_null())
-            refuse(file_, std::string(family_->type) + " is a dense family, and the file speaks of experts", "\"" + key + "\": " + value.dump(), "no such key");
+            refuse(file_, std::string(family_->type) + " is a dense family, and the file speaks of experts",
+                   "\"" + key + "\": " + value.dump(), "no such key");
         return {};
-      case Experts::local: return moe(count("num_local_experts"), count("num_experts_per_tok"), 0, ffn, 0);
+      case Experts::local:
+        return moe(count("num_local_experts"), count("num_experts_per_tok"), 0, ffn, 0);
       case Experts::qwen:
-        if (count("decoder_sparse_step") != 1) refuse(file_, "experts in some layers only are not imported", "\"decoder_sparse_step\": " + text(count("decoder_sparse_step")), "1");
+        if (count("decoder_sparse_step") != 1)
+          refuse(file_, "experts in some layers only are not imported",
+                 "\"decoder_sparse_step\": " + text(count("decoder_sparse_step")), "1");
         if (const auto* dense = at("mlp_only_layers"); dense != nullptr && !dense->empty())
-          return moe(count("num_experts"), count("num_experts_per_tok"), 0, count("moe_intermediate_size"), static_cast<Count>(dense->size()));
+          return moe(count("num_experts"), count("num_experts_per_tok"), 0, count("moe_intermediate_size"),
+                     static_cast<Count>(dense->size()));
         return moe(count("num_experts"), count("num_experts_per_tok"), 0, count("moe_intermediate_size"), 0);
       case Experts::deepseek: {
-        if (count("moe_layer_freq") != 1) refuse(file_, "experts in some layers only are not imported", "\"moe_layer_freq\": " + text(count("moe_layer_freq")), "1");
+        if (count("moe_layer_freq") != 1)
+          refuse(file_, "experts in some layers only are not imported",
+                 "\"moe_layer_freq\": " + text(count("moe_layer_freq")), "1");
         const auto dense = count_or_zero("first_k_dense_replace");
-        if (dense >= layers) refuse(file_, "every layer is dense", "\"first_k_dense_replace\": " + text(dense), "less than num_hidden_layers");
+        if (dense >= layers)
+          refuse(file_, "every layer is dense", "\"first_k_dense_replace\": " + text(dense),
+                 "less than num_hidden_layers");
         // The selection of experts has a learned bias with this method.
-        if (needed("topk_method", "noaux_tc") != "noaux_tc") refuse(file_, "the choice of experts is not imported", at("topk_method")->dump(), "noaux_tc");
+        if (needed("topk_method", "noaux_tc") != "noaux_tc")
+          refuse(file_, "the choice of experts is not imported", at("topk_method")->dump(), "noaux_tc");
         shape += ", router_biases: true";
-        return moe(count("n_routed_experts"), count("num_experts_per_tok"), count_or_zero("n_shared_experts"), count("moe_intermediate_size"), dense);
+        return moe(count("n_routed_experts"), count("num_experts_per_tok"), count_or_zero("n_shared_experts"),
+                   count("moe_intermediate_size"), dense);
       }
     }
     return {};
@@ -202,7 +252,9 @@ class Config {
   const Family* family_ = nullptr;
 };
 
-std::string import_config(std::string_view file, std::string_view bytes) { return Config(file, bytes).entry(); }
+std::string import_config(std::string_view file, std::string_view bytes) {
+  return Config(file, bytes).entry();
+}
 
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
@@ -215,7 +267,9 @@ std::string export_csv(const MlsObject* object) {
   std::string out = "path,value,unit\n";
   for (const auto& f : plugin::sdk::figures(object)) {
     if (f.kind == MLS_OBJECT) continue;
-    const auto value = f.kind == MLS_NUMBER ? format_exact(f.number) : f.kind == MLS_FLAG ? std::string(f.flag ? "true" : "false") : f.text;
+    const auto value = f.kind == MLS_NUMBER ? format_exact(f.number)
+                       : f.kind == MLS_FLAG ? std::string(f.flag ? "true" : "false")
+                                            : f.text;
     out += quoted(f.path) + "," + quoted(value) + "," + (f.kind == MLS_NUMBER ? f.text : "") + "\n";
   }
   return out;
@@ -230,6 +284,7 @@ MLSYSIM_PLUGIN(({.name = "hf-config",
                  .license = "Apache-2.0",
                  .threads = MLS_THREAD_SAFE,
                  .flags = MLS_PLUGIN_UNLOADABLE})) {
-  plugin.importer("ConfigJson", "A decoder from the config.json of a model hub", "config.json", &import_config);
+  plugin.importer("ConfigJson", "A decoder from the config.json of a model hub", "config.json",
+                  &import_config);
   plugin.exporter("FiguresCsv", "Every figure of an entry in base units", "csv", &export_csv);
 }

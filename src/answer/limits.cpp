@@ -22,7 +22,8 @@ Bottleneck decode_limit(const ServingNumbers<>& n) {
 }
 Bottleneck step_limit(const TrainingNumbers<>& n) {
   if (!fits(n.memory)) return Bottleneck::capacity;
-  return longest(n.latency_compute, n.latency_memory, n.latency_network, max(n.latency_overhead, n.pipeline_bubble));
+  return longest(n.latency_compute, n.latency_memory, n.latency_network,
+                 max(n.latency_overhead, n.pipeline_bubble));
 }
 Bottleneck inference_limit(const InferenceNumbers<>& n) {
   if (!fits(n.memory)) return Bottleneck::capacity;

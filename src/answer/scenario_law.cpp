@@ -7,9 +7,8 @@
 namespace mlsysim {
 namespace {
 
-constexpr LawInfo kScenario{.id = "Scenario",
-                            .equation = "scorecard = f(scenario, device, network, facility, model)",
-                            .source = ""};
+constexpr LawInfo kScenario{
+    .id = "Scenario", .equation = "scorecard = f(scenario, device, network, facility, model)", .source = ""};
 constexpr LawShape kShape{&kScenario, &describe<ScenarioInputs<>>, &describe<ScenarioResults<>>};
 
 Tape record_scenario(const ScenarioShape& s) {
@@ -34,12 +33,13 @@ std::string scenario_key(const ScenarioShape& s) {
   std::string key;
   const auto put = [&](const auto& x) { key.append(reinterpret_cast<const char*>(&x), sizeof x); };
   const auto put_structure = [&](const Structure& p) {
-    for (const int x : {static_cast<int>(p.architecture), static_cast<int>(p.attention), static_cast<int>(p.kernel),
-                        static_cast<int>(p.phase), static_cast<int>(p.recomputed.bits), static_cast<int>(p.schedule), p.zero_stage})
+    for (const int x : {static_cast<int>(p.architecture), static_cast<int>(p.attention),
+                        static_cast<int>(p.kernel), static_cast<int>(p.phase),
+                        static_cast<int>(p.recomputed.bits), static_cast<int>(p.schedule), p.zero_stage})
       put(x);
-    for (const bool x : {p.causal, p.moe, p.linear, p.delta_attention, p.indexed, p.windowed, p.sequence_parallel, p.offloads,
-                         p.narrow, p.dropout, p.biased, p.fused, p.per_operator, p.known, p.attends, p.drafting, p.per_token,
-                         p.prefetch})
+    for (const bool x : {p.causal, p.moe, p.linear, p.delta_attention, p.indexed, p.windowed,
+                         p.sequence_parallel, p.offloads, p.narrow, p.dropout, p.biased, p.fused,
+                         p.per_operator, p.known, p.attends, p.drafting, p.per_token, p.prefetch})
       put(x);
   };
   put(s.kind);
@@ -47,16 +47,18 @@ std::string scenario_key(const ScenarioShape& s) {
   put_structure(s.prefill);
   put_structure(s.decode);
   put_structure(s.draft);
-  for (const bool x : {s.generates, s.drafts, s.sequences, s.has_power, s.has_price, s.has_tokens, s.has_layers, s.has_heads,
-                       s.part_of_node, s.sharded, s.apart, s.spills})
+  for (const bool x : {s.generates, s.drafts, s.sequences, s.has_power, s.has_price, s.has_tokens,
+                       s.has_layers, s.has_heads, s.part_of_node, s.sharded, s.apart, s.spills})
     put(x);
   put(s.chunks);
   put(s.division);
   for (const auto& layer : s.layers)
     for_each_field<ConvLayer>([&](const auto& row) {
       using M = std::remove_cvref_t<decltype(layer.*(row.member))>;
-      if constexpr (std::is_same_v<M, std::optional<double>>) put((layer.*(row.member)).value_or(-1.0));
-      else put(layer.*(row.member));
+      if constexpr (std::is_same_v<M, std::optional<double>>)
+        put((layer.*(row.member)).value_or(-1.0));
+      else
+        put(layer.*(row.member));
     });
   return key;
 }
@@ -68,7 +70,9 @@ std::shared_ptr<const ScenarioLaw> record_scenario_law(const ScenarioShape& s) {
   const auto inputs = describe<ScenarioInputs<>>(), results = describe<ScenarioResults<>>();
   law->inputs.assign(inputs.begin(), inputs.end());
   law->results.assign(results.begin(), results.end());
-  law->recorded = [](const void* self) -> const Tape& { return static_cast<const RecordedScenario*>(self)->tape_; };
+  law->recorded = [](const void* self) -> const Tape& {
+    return static_cast<const RecordedScenario*>(self)->tape_;
+  };
   // The law is its own state and must not keep itself alive.
   law->self = std::shared_ptr<const void>(law.get(), [](const void*) {});
   const Tape& tape = law->tape_;

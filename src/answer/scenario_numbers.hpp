@@ -7,30 +7,25 @@ namespace mlsysim {
 namespace detail {
 
 /// Whether `x` is a whole number of at least 1.
-template <class T>
-auto whole(const T& x) {
-  return (floor(x) >= x) && (x >= T{1.0});
-}
+template <class T> auto whole(const T& x) { return (floor(x) >= x) && (x >= T{1.0}); }
 
-template <class T>
-auto full_nodes(const ScenarioShape& s, const ScenarioInputs<T>& in, const T& devices) {
+template <class T> auto full_nodes(const ScenarioShape& s, const ScenarioInputs<T>& in, const T& devices) {
   const auto full = whole(T(devices / in.limits.per_node));
   return s.part_of_node ? full || (devices <= in.limits.per_node) : full;
 }
 
-/// The checks that are made of a plan, over numbers: devices fill nodes and replicas, and every device has a part of the
-/// model. Which checks there are hangs on the shape alone.
-template <class T>
-auto divided(const ScenarioShape& s, const ScenarioInputs<T>& in, const T& replicas) {
+/// The checks that are made of a plan, over numbers: devices fill nodes and replicas, and every device has a
+/// part of the model. Which checks there are hangs on the shape alone.
+template <class T> auto divided(const ScenarioShape& s, const ScenarioInputs<T>& in, const T& replicas) {
   const auto& run = in.run;
-  auto ok = whole(replicas) && full_nodes(s, in, run.accelerators) && (run.ep_size <= (s.prefill.moe ? in.shape.experts : T{1.0}));
+  auto ok = whole(replicas) && full_nodes(s, in, run.accelerators) &&
+            (run.ep_size <= (s.prefill.moe ? in.shape.experts : T{1.0}));
   if (s.has_layers) ok = ok && (run.pp_size * run.v_stages <= in.shape.layers);
   if (s.has_heads) ok = ok && (run.tp_size <= in.shape.heads);
   return ok;
 }
 
-template <class T>
-void set_memory(FeasibilityNumbers<T>& out, const MemoryBreakdown<T>& m) {
+template <class T> void set_memory(FeasibilityNumbers<T>& out, const MemoryBreakdown<T>& m) {
   out.memory_used = m.total;
   out.memory_capacity = m.capacity;
   out.memory_missing = max(m.total - m.capacity, Data<T>());
@@ -38,20 +33,24 @@ void set_memory(FeasibilityNumbers<T>& out, const MemoryBreakdown<T>& m) {
 }
 
 template <class T>
-void add_macro(const ScenarioShape& s, const ScenarioInputs<T>& in, const T& utilization, const TokenRate<T>* tokens,
-               ScenarioResults<T>& out) {
+void add_macro(const ScenarioShape& s, const ScenarioInputs<T>& in, const T& utilization,
+               const TokenRate<T>* tokens, ScenarioResults<T>& out) {
   out.macro.utilization = utilization;
   if (!s.has_power) return;
   const auto period = Time<T>::from_base(in.run.duration_days * 86400.0);
-  out.macro = macro_numbers<T>({.facility = in.facility, .tdp = in.device.tdp, .idle_fraction = in.device.idle_fraction,
-                                .accelerators = in.run.accelerators, .utilization = utilization, .period = period,
-                                .infrastructure = in.run.infrastructure_multiplier, .energy_price = in.run.kwh_price,
+  out.macro = macro_numbers<T>({.facility = in.facility,
+                                .tdp = in.device.tdp,
+                                .idle_fraction = in.device.idle_fraction,
+                                .accelerators = in.run.accelerators,
+                                .utilization = utilization,
+                                .period = period,
+                                .infrastructure = in.run.infrastructure_multiplier,
+                                .energy_price = in.run.kwh_price,
                                 .unit_cost = in.run.unit_cost});
   if (tokens != nullptr) add_per_token(out.macro, *tokens, period);
 }
 
-template <class T>
-Plan<T> plan_of(const ScenarioInputs<T>& in) {
+template <class T> Plan<T> plan_of(const ScenarioInputs<T>& in) {
   Plan<T> plan = in.plan;
   plan.tp = in.run.tp_size;
   plan.pp = in.run.pp_size;
@@ -72,25 +71,26 @@ void set_model(const ScenarioShape& s, const ScenarioInputs<T>& in, Views& v) {
   v.sequences = s.sequences;
 }
 
-template <class T>
-void serve(const ScenarioShape& s, const ScenarioInputs<T>& in, ScenarioResults<T>& out) {
+template <class T> void serve(const ScenarioShape& s, const ScenarioInputs<T>& in, ScenarioResults<T>& out) {
   out.serving = serving_numbers(serving_views(s, in));
-  const T fits = select(divided(s, in, out.serving.replicas) && (in.run.cached_prefix_len < in.run.seq_len), T{1.0}, T{0.0});
+  const T fits = select(divided(s, in, out.serving.replicas) && (in.run.cached_prefix_len < in.run.seq_len),
+                        T{1.0}, T{0.0});
   out.feasibility.plan_fits = fits;
   set_memory(out.feasibility, out.serving.memory);
   add_macro(s, in, out.serving.utilization, &out.serving.token_throughput, out);
 }
 
-template <class T>
-void train(const ScenarioShape& s, const ScenarioInputs<T>& in, ScenarioResults<T>& out) {
+template <class T> void train(const ScenarioShape& s, const ScenarioInputs<T>& in, ScenarioResults<T>& out) {
   const auto& run = in.run;
   const auto v = training_views(s, in);
   out.training = training_numbers(v);
   const T dp = out.training.dp_size, local = share_batch(run.batch_size, dp).sequences;
-  auto fits = divided(s, in, dp) && (run.cp_size <= run.seq_len) && (run.gradient_accumulation_steps <= local);
+  auto fits =
+      divided(s, in, dp) && (run.cp_size <= run.seq_len) && (run.gradient_accumulation_steps <= local);
   if (s.sharded) fits = fits && whole(T(dp * run.ep_size * run.cp_size / in.plan.shards));
   if (s.division == Microbatches::sized) {
-    const T count = ceil_div(local, run.microbatch_size), given = in.limits.given_count * run.gradient_accumulation_steps;
+    const T count = ceil_div(local, run.microbatch_size),
+            given = in.limits.given_count * run.gradient_accumulation_steps;
     fits = fits && ((given == T{0.0}) || (count == given));
   }
   out.feasibility.plan_fits = select(fits, T{1.0}, T{0.0});
@@ -100,8 +100,7 @@ void train(const ScenarioShape& s, const ScenarioInputs<T>& in, ScenarioResults<
   add_macro(s, in, out.training.utilization, &tokens, out);
 }
 
-template <class T>
-void infer(const ScenarioShape& s, const ScenarioInputs<T>& in, ScenarioResults<T>& out) {
+template <class T> void infer(const ScenarioShape& s, const ScenarioInputs<T>& in, ScenarioResults<T>& out) {
   out.inference = inference_numbers(inference_views(s, in));
   out.feasibility.plan_fits = select(full_nodes(s, in, in.run.accelerators), T{1.0}, T{0.0});
   set_memory(out.feasibility, out.inference.memory);
@@ -110,8 +109,7 @@ void infer(const ScenarioShape& s, const ScenarioInputs<T>& in, ScenarioResults<
 
 }  // namespace detail
 
-template <class T>
-ServingViews<T> serving_views(const ScenarioShape& s, const ScenarioInputs<T>& in) {
+template <class T> ServingViews<T> serving_views(const ScenarioShape& s, const ScenarioInputs<T>& in) {
   const auto& run = in.run;
   ServingViews<T> v;
   v.pricing = s.pricing;
@@ -143,8 +141,7 @@ ServingViews<T> serving_views(const ScenarioShape& s, const ScenarioInputs<T>& i
   return v;
 }
 
-template <class T>
-TrainingViews<T> training_views(const ScenarioShape& s, const ScenarioInputs<T>& in) {
+template <class T> TrainingViews<T> training_views(const ScenarioShape& s, const ScenarioInputs<T>& in) {
   const auto& run = in.run;
   TrainingViews<T> v;
   detail::set_model(s, in, v);
@@ -161,21 +158,25 @@ TrainingViews<T> training_views(const ScenarioShape& s, const ScenarioInputs<T>&
   return v;
 }
 
-template <class T>
-InferenceViews<T> inference_views(const ScenarioShape& s, const ScenarioInputs<T>& in) {
+template <class T> InferenceViews<T> inference_views(const ScenarioShape& s, const ScenarioInputs<T>& in) {
   InferenceViews<T> v;
   detail::set_model(s, in, v);
   v.plan = in.plan;
   return v;
 }
 
-template <class T>
-ScenarioResults<T> scenario_numbers(const ScenarioShape& s, const ScenarioInputs<T>& in) {
+template <class T> ScenarioResults<T> scenario_numbers(const ScenarioShape& s, const ScenarioInputs<T>& in) {
   ScenarioResults<T> out;
   switch (s.kind) {
-    case ScenarioKind::serving: detail::serve(s, in, out); break;
-    case ScenarioKind::training: detail::train(s, in, out); break;
-    case ScenarioKind::inference: detail::infer(s, in, out); break;
+    case ScenarioKind::serving:
+      detail::serve(s, in, out);
+      break;
+    case ScenarioKind::training:
+      detail::train(s, in, out);
+      break;
+    case ScenarioKind::inference:
+      detail::infer(s, in, out);
+      break;
   }
   return out;
 }

@@ -18,7 +18,9 @@ struct Judged {
 
 std::vector<Judged> candidates(const CompressionOptimizer::Inputs& in) {
   std::vector<Judged> out;
-  const auto add = [&](const CompressionModel::Inputs& one) { out.push_back({one, CompressionModel{}.solve(one)}); };
+  const auto add = [&](const CompressionModel::Inputs& one) {
+    out.push_back({one, CompressionModel{}.solve(one)});
+  };
   const auto given = fields_of<CompressionModel::Inputs>(in);
   for (const double bits : {16.0, 8.0, 6.0, 4.0, 3.0, 2.0}) {
     auto one = given;
@@ -42,12 +44,16 @@ std::vector<Judged> candidates(const CompressionOptimizer::Inputs& in) {
 
 std::optional<CompressionOptimizer::Result> CompressionOptimizer::solve(const Inputs& in, Search& search,
                                                                         Notes& notes) const {
-  const auto append = [](std::string& text, const std::string& name) { text += (text.empty() ? "" : ", ") + name; };
+  const auto append = [](std::string& text, const std::string& name) {
+    text += (text.empty() ? "" : ", ") + name;
+  };
   std::vector<Judged> all;
   std::string unjudged;
   for (auto& c : candidates(in)) {
-    if (c.result.estimated_accuracy_delta) all.push_back(std::move(c));
-    else append(unjudged, c.result.label);
+    if (c.result.estimated_accuracy_delta)
+      all.push_back(std::move(c));
+    else
+      append(unjudged, c.result.label);
   }
   const auto loss = [](const Judged& c) { return std::abs(*c.result.estimated_accuracy_delta); };
   const auto front = search.pareto(all, [&](const Judged& c) {

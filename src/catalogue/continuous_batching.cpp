@@ -1,13 +1,13 @@
-#include "detail/plan_check.hpp"
 #include "detail/figures.hpp"
+#include "detail/plan_check.hpp"
 #include "detail/prompt_tokens.hpp"
 #include "detail/static_batch.hpp"
 #include "detail/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
-#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/batching.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
 
 #include <fmt/format.h>
@@ -83,7 +83,9 @@ void with_engine(const In& in, const Pricing& pricing, double mean, double held,
   const auto engine = engine_or_generic(in.engine, pricing, notes);
   const auto passes = pass_times(request, engine.prefill_issue, notes);
   const double kv_share = detail::number("catalogue.serving.kv_share", notes);
-  const auto fit = [&](double tokens) { return std::min(passes.capacity(tokens, kv_share), in.max_batch_size); };
+  const auto fit = [&](double tokens) {
+    return std::min(passes.capacity(tokens, kv_share), in.max_batch_size);
+  };
   out.max_active_requests = fit(held);
   out.static_max_active_requests = fit(in.max_seq_len);
   out.feasible = out.max_active_requests > 0;
@@ -124,8 +126,10 @@ ContinuousBatchingModel::Result ContinuousBatchingModel::solve(const Inputs& in,
   const double held = held_tokens(in, mean);
   r.paged_internal_fragmentation = std::max(0.0, 1.0 - mean / held);
   r.static_internal_fragmentation = 1.0 - mean / in.max_seq_len;
-  if (pricing.prices_engines()) with_engine(in, pricing, mean, held, r, notes);
-  else without_engine(in, mean, held, r, notes);
+  if (pricing.prices_engines())
+    with_engine(in, pricing, mean, held, r, notes);
+  else
+    without_engine(in, mean, held, r, notes);
   if (r.static_token_throughput > TokenRate<>())
     r.speedup_vs_static = r.token_throughput / r.static_token_throughput;
   if (!r.feasible) notes.warn("no request fits beside the weights: use more devices or a narrower format");

@@ -1,8 +1,8 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/sustainability.hpp>
 #include <mlsysim/catalogue/prepare.hpp>
-#include <mlsysim/table/take_fields.hpp>
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/table/take_fields.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -32,17 +32,23 @@ Environment environment_of(const EconomicsModel::Inputs& in, const Conventions& 
     notes.assume("grid", e.grid->name, "no grid was named");
   }
   // PUE and WUE belong to a facility: the one that is named or the fleet's own. A grid alone has neither.
-  if (facility != nullptr) e.pue = facility->pue;
-  else notes.assume("pue", c.pue, kDefaults);
-  if (facility != nullptr && facility->wue) e.wue = *facility->wue;
-  else notes.assume("wue", c.wue, kDefaults);
+  if (facility != nullptr)
+    e.pue = facility->pue;
+  else
+    notes.assume("pue", c.pue, kDefaults);
+  if (facility != nullptr && facility->wue)
+    e.wue = *facility->wue;
+  else
+    notes.assume("wue", c.wue, kDefaults);
   return e;
 }
 
-/// Price of electricity on a grid: the industrial price of its state where the zoo has one, else the convention.
+/// Price of electricity on a grid: the industrial price of its state where the zoo has one, else the
+/// convention.
 MoneyPerEnergy<> electricity_price(std::string_view grid, const Conventions& c, Notes& notes) {
   std::string state(grid.substr(0, grid.find('_')));
-  std::transform(state.begin(), state.end(), state.begin(), [](unsigned char x) { return static_cast<char>(std::tolower(x)); });
+  std::transform(state.begin(), state.end(), state.begin(),
+                 [](unsigned char x) { return static_cast<char>(std::tolower(x)); });
   const std::string name = "electricity." + state + "_industrial";
   if (const auto* known = standard_zoo().find<ScalarFigure>(name)) {
     const auto price = known->quantity<dim::money_per_energy>();
@@ -55,7 +61,8 @@ MoneyPerEnergy<> electricity_price(std::string_view grid, const Conventions& c, 
 
 }  // namespace
 
-PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes, std::optional<Carbon<>> embodied) {
+PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes,
+                            std::optional<Carbon<>> embodied) {
   const Conventions& c = conventions_or_standard(in.conventions);
   const HardwareNode& device = *in.fleet->node->accelerator;
   if (!device.power.tdp)
@@ -71,7 +78,8 @@ PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes, std:
   v.tdp = *device.power.tdp;
   v.idle_fraction = c.idle_fraction;
   notes.assume("idle_fraction", c.idle_fraction, kDefaults);
-  notes.assume("host_power", Power<>(), "accelerators only: processors, adapters and storage of the nodes are not counted");
+  notes.assume("host_power", Power<>(),
+               "accelerators only: processors, adapters and storage of the nodes are not counted");
   v.accelerators = in.fleet->total_accelerators();
   v.utilization = in.utilization.value_or(in.mfu);
   v.period = in.duration_days * unit::d;
@@ -85,7 +93,8 @@ PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes, std:
   f.embodied_carbon = embodied.value_or(Carbon<>());
   if (!out.has_embodied)
     notes.warn([&] {
-      return fmt::format("emissions are at least those of the electricity: those of making {} are not known", device.name);
+      return fmt::format("emissions are at least those of the electricity: those of making {} are not known",
+                         device.name);
     });
   const double years = in.amortization_years.value_or(c.amortization_years);
   if (!in.amortization_years) notes.assume("amortization_years", years, kDefaults);
@@ -96,7 +105,9 @@ PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes, std:
   v.unit_cost = in.unit_cost ? *in.unit_cost : device.unit_cost.value_or(Money<>());
   if (!out.has_price)
     notes.warn([&] {
-      return fmt::format("the cost is at least that of the electricity: the price of {} is not known; unit_cost gives one", device.name);
+      return fmt::format(
+          "the cost is at least that of the electricity: the price of {} is not known; unit_cost gives one",
+          device.name);
     });
   v.energy_price = in.kwh_price ? *in.kwh_price : electricity_price(e.grid->name, c, notes);
   return out;

@@ -5,10 +5,10 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/pass_times.hpp>
-#include <mlsysim/price/line.hpp>
-#include <mlsysim/price/views.hpp>
 #include <mlsysim/physics/in_flight.hpp>
 #include <mlsysim/physics/speculative.hpp>
+#include <mlsysim/price/line.hpp>
+#include <mlsysim/price/views.hpp>
 
 #include <fmt/format.h>
 
@@ -31,12 +31,13 @@ void check(const In& in) {
                        .expected = "one of arrival_rate and concurrency, or neither for a full queue",
                        .hint = "drop one of the two"});
   if (in.decode_hardware != nullptr && !in.prefill_replicas)
-    throw DomainError({.id = "mlsysim.catalogue.072",
-                       .message = "devices that only decode need workers for the prompts",
-                       .key = "prefill_replicas",
-                       .found = fmt::format("decode_hardware '{}' and no prefill_replicas", in.decode_hardware->name),
-                       .expected = "the number of prefill workers",
-                       .hint = "give prefill_replicas, or leave decode_hardware out"});
+    throw DomainError(
+        {.id = "mlsysim.catalogue.072",
+         .message = "devices that only decode need workers for the prompts",
+         .key = "prefill_replicas",
+         .found = fmt::format("decode_hardware '{}' and no prefill_replicas", in.decode_hardware->name),
+         .expected = "the number of prefill workers",
+         .hint = "give prefill_replicas, or leave decode_hardware out"});
   if (in.cached_prefix_len >= *in.seq_len)
     throw DomainError({.id = "mlsysim.catalogue.071",
                        .message = "the cached prefix must be shorter than the prompt",
@@ -49,8 +50,7 @@ void check(const In& in) {
 /// A time that is asked for at the same two numbers again and again; the last one is kept.
 class LastTime {
  public:
-  template <class F>
-  [[nodiscard]] Time<> at(double a, double b, F&& make) {
+  template <class F> [[nodiscard]] Time<> at(double a, double b, F&& make) {
     if (!known_ || a != a_ || b != b_) {
       time_ = make();
       known_ = true;
@@ -71,7 +71,8 @@ class Steady {
  public:
   Steady(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes)
       : in_(in), engine_(engine), passes_(passes) {
-    chunk_ = in.prefill_chunk_tokens ? *in.prefill_chunk_tokens : detail::number("catalogue.serving.chunk_tokens", notes);
+    chunk_ = in.prefill_chunk_tokens ? *in.prefill_chunk_tokens
+                                     : detail::number("catalogue.serving.chunk_tokens", notes);
     fresh_ = *in.seq_len - in.cached_prefix_len;
     chunks_ = std::ceil(fresh_ / chunk_);
     together_ = std::max(1.0, std::floor(chunk_ / fresh_));
@@ -89,19 +90,23 @@ class Steady {
     double prompt_passes = 0;              ///< share of the passes that hold prompts
     double prompt_share = 0;               ///< share of the time that they take
     double inflight = 1;                   ///< micro-batches
-    [[nodiscard]] Time<> mean_pass() const { return decode_pass * (1 - prompt_passes) + prompt_pass * prompt_passes; }
+    [[nodiscard]] Time<> mean_pass() const {
+      return decode_pass * (1 - prompt_passes) + prompt_pass * prompt_passes;
+    }
     /// Standard deviation of the passes over their mean.
     [[nodiscard]] double pass_cv() const {
-      return std::sqrt(prompt_passes * (1 - prompt_passes)) * std::abs((prompt_pass - decode_pass) / mean_pass());
+      return std::sqrt(prompt_passes * (1 - prompt_passes)) *
+             std::abs((prompt_pass - decode_pass) / mean_pass());
     }
   };
   ///
-  /// With a pipeline the requests are divided over micro-batches in flight, one a stage: everything here is then of one of
-  /// them, and a step is a cycle of all. With one stage there is one.
+  /// With a pipeline the requests are divided over micro-batches in flight, one a stage: everything here is
+  /// then of one of them, and a step is a cycle of all. With one stage there is one.
   [[nodiscard]] Step step(double all_running, double all_others) const {
     Step s;
     const double mixed = engine_.mixed ? 1.0 : 0.0;
-    const double running = std::max(all_running / in_.pp_size, std::min(all_running, 1.0)), inflight = all_running / std::max(running, 1e-300);
+    const double running = std::max(all_running / in_.pp_size, std::min(all_running, 1.0)),
+                 inflight = all_running / std::max(running, 1e-300);
     const double others = all_others / std::max(inflight, 1.0), ranks = in_.ep_size;
     s.inflight = std::max(inflight, 1.0);
     s.device = decode(running, s.inflight);
@@ -111,14 +116,19 @@ class Steady {
       s.prompts = std::max(0.0, others + 1 - std::min(together_, others + 1)) / (2 * steps_);
     // What a step brings in more prompts or chunks than one pass takes, further passes take.
     const double often = s.prompts * chunks_, share = std::min(1.0, often);
-    Time<> prompt = prompt_pass(std::clamp(s.prompts, 1.0, together_), s.inflight) * std::max(1.0, often / together_);
-    // Weights are read and kernels launched once for a mixed pass; the running requests add what they add to a step.
+    Time<> prompt =
+        prompt_pass(std::clamp(s.prompts, 1.0, together_), s.inflight) * std::max(1.0, often / together_);
+    // Weights are read and kernels launched once for a mixed pass; the running requests add what they add to
+    // a step.
     if (engine_.mixed)
-      prompt += max(s.device - emptiest_.at(ranks, s.inflight, [&] { return decode(ranks, s.inflight); }), Time<>());
+      prompt += max(s.device - emptiest_.at(ranks, s.inflight, [&] { return decode(ranks, s.inflight); }),
+                    Time<>());
     s.decode_pass = with_host(engine_, s.device, running / ranks);
     s.prompt_pass = with_host(engine_, prompt, running / ranks);
-    s.itl = InFlightStep::solve<double>({.decode_pass = s.decode_pass, .added = max(s.prompt_pass - s.decode_pass * mixed, Time<>()),
-                                         .prompts_per_step = often}).itl;
+    s.itl = InFlightStep::solve<double>({.decode_pass = s.decode_pass,
+                                         .added = max(s.prompt_pass - s.decode_pass * mixed, Time<>()),
+                                         .prompts_per_step = often})
+                .itl;
     s.prompt_passes = share / (1 + (1 - mixed) * share);
     s.prompt_share = share * s.prompt_pass / s.itl;
     return s;
@@ -128,7 +138,8 @@ class Steady {
     return prompt_.at(prompts, inflight, [&] {
       Time<> sum;
       for_each_chunk([&](double now, double context) {
-        sum += mlsysim::detail::pipeline_cycle(passes_.prefill(prompts * in_.ep_size, now, context), inflight);
+        sum +=
+            mlsysim::detail::pipeline_cycle(passes_.prefill(prompts * in_.ep_size, now, context), inflight);
       });
       return sum / chunks_;
     });
@@ -136,7 +147,8 @@ class Steady {
   /// Time between two prompts that the stages of a pipeline of prompts take in turn.
   [[nodiscard]] Time<> prompt_slot() const {
     Time<> sum;
-    for_each_chunk([&](double now, double context) { sum += passes_.prefill(in_.ep_size, now, context).slot; });
+    for_each_chunk(
+        [&](double now, double context) { sum += passes_.prefill(in_.ep_size, now, context).slot; });
     return sum;
   }
   [[nodiscard]] Time<> decode(double running, double inflight = 1) const {
@@ -148,7 +160,8 @@ class Steady {
   /// Time in which a device draws its full power in the step of one micro-batch, all stages together.
   [[nodiscard]] Time<> busy(double running) const {
     const double n = std::max(running, 1.0);
-    return draft_ ? check(n).busy + draft_->decode(n, context_).busy * drafted_ : passes_.decode(n, context_).busy;
+    return draft_ ? check(n).busy + draft_->decode(n, context_).busy * drafted_
+                  : passes_.decode(n, context_).busy;
   }
 
   /// Requests whose pages of `held` tokens fit, beside a draft model where there is one.
@@ -157,7 +170,8 @@ class Steady {
     if (!draft_) return alone;
     const Data<> one = passes_.cache(held);
     const Data<> weights = draft_weights_ * (draft_copies_ * in_.ep_size);
-    return std::max(0.0, std::floor((one * alone - weights * kv_share) / (one + draft_->cache(held) * draft_copies_)));
+    return std::max(
+        0.0, std::floor((one * alone - weights * kv_share) / (one + draft_->cache(held) * draft_copies_)));
   }
   [[nodiscard]] double steps() const { return steps_; }
   [[nodiscard]] double chunks() const { return chunks_; }
@@ -169,9 +183,10 @@ class Steady {
   [[nodiscard]] bool in_step() const { return in_.equal_lengths && !in_.arrival_rate; }
 
  private:
-  [[nodiscard]] PassPrice<> check(double n) const { return passes_.decode(n, context_ + drafted_, drafted_ + 1); }
-  template <class F>
-  void for_each_chunk(F&& f) const {
+  [[nodiscard]] PassPrice<> check(double n) const {
+    return passes_.decode(n, context_ + drafted_, drafted_ + 1);
+  }
+  template <class F> void for_each_chunk(F&& f) const {
     for (double done = 0; done < fresh_;) {
       const double now = std::min(chunk_, fresh_ - done);
       done += now;
@@ -182,7 +197,8 @@ class Steady {
     const Conventions& c = conventions_or_standard(in_.conventions);
     drafted_ = in_.draft_tokens.value_or(c.draft_tokens);
     if (!in_.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, "zoo/defaults.yaml");
-    tokens_per_pass_ = ExpectedAcceptedTokens::solve<double>({in_.draft_acceptance_rate, drafted_}).expected_tokens;
+    tokens_per_pass_ =
+        ExpectedAcceptedTokens::solve<double>({in_.draft_acceptance_rate, drafted_}).expected_tokens;
     In d = in_;
     d.workload = in_.draft_model;
     d.draft_model = nullptr;
@@ -192,7 +208,8 @@ class Steady {
     draft_copies_ = in_.tp_size / d.tp_size * in_.pp_size;
     d.weight_bits.reset();
     draft_weights_ = parameter_count(*d.workload) *
-                     (bytes_per_element(in_.precision.value_or(in_.hardware->compute.default_precision)) * unit::B / unit::param);
+                     (bytes_per_element(in_.precision.value_or(in_.hardware->compute.default_precision)) *
+                      unit::B / unit::param);
     draft_.emplace(pass_times(d, {}, notes));
   }
 
@@ -202,12 +219,15 @@ class Steady {
   std::optional<PassTimes> draft_;
   Data<> draft_weights_;
   double draft_copies_ = 1;  ///< of the draft for the devices that share a request
-  mutable LastTime prompt_, emptiest_;  ///< a search for the number in flight mostly asks for one and the same
-  double chunk_ = 0, fresh_ = 0, chunks_ = 1, together_ = 1, context_ = 0, steps_ = 1, drafted_ = 0, tokens_per_pass_ = 1;
+  mutable LastTime prompt_,
+      emptiest_;  ///< a search for the number in flight mostly asks for one and the same
+  double chunk_ = 0, fresh_ = 0, chunks_ = 1, together_ = 1, context_ = 0, steps_ = 1, drafted_ = 0,
+         tokens_per_pass_ = 1;
 };
 
-/// Requests in flight at a rate of arrivals: running = rate steps itl(running), by bisection; more than `most` where the
-/// replica cannot keep up. Secants (the Illinois rule) come close first, so that bisection asks only near the answer.
+/// Requests in flight at a rate of arrivals: running = rate steps itl(running), by bisection; more than
+/// `most` where the replica cannot keep up. Secants (the Illinois rule) come close first, so that bisection
+/// asks only near the answer.
 double in_flight_at(double rate, const Steady& s, double most) {
   const auto missing = [&](double n) { return n - rate * s.steps() * s.step(n, n).itl.base(); };
   if (missing(most) < 0) return 2 * most;
@@ -219,8 +239,10 @@ double in_flight_at(double rate, const Steady& s, double most) {
     if (!(x > few && x < many)) break;
     const double y = missing(x);
     const int now = y < 0 ? -1 : 1;
-    if (y < 0) few = x, lacks = y;
-    else many = x, spare = y;
+    if (y < 0)
+      few = x, lacks = y;
+    else
+      many = x, spare = y;
     if (now == side) (y < 0 ? spare : lacks) /= 2;
     side = now;
   }
@@ -237,8 +259,12 @@ double in_flight_at(double rate, const Steady& s, double most) {
 class FirstToken {
  public:
   FirstToken(const Steady::Step& step, double crowd, double busy, Time<> late)
-      : decode_(step.decode_pass.base()), prompt_(step.prompt_pass.base()), share_(step.prompt_passes), crowd_(crowd),
-        busy_(busy), fixed_(late.base()) {}
+      : decode_(step.decode_pass.base()),
+        prompt_(step.prompt_pass.base()),
+        share_(step.prompt_passes),
+        crowd_(crowd),
+        busy_(busy),
+        fixed_(late.base()) {}
 
   /// Share of the requests that have their token by `t` seconds.
   [[nodiscard]] double by(double t) const {
@@ -265,7 +291,8 @@ class FirstToken {
   /// Share of the arrivals that wait no longer than `t` for the pass under way.
   [[nodiscard]] double rest_by(double t) const {
     const double mean = (1 - share_) * decode_ + share_ * prompt_;
-    const double under_way = ((1 - share_) * std::max(0.0, decode_ - t) + share_ * std::max(0.0, prompt_ - t)) / mean;
+    const double under_way =
+        ((1 - share_) * std::max(0.0, decode_ - t) + share_ * std::max(0.0, prompt_ - t)) / mean;
     return 1 - busy_ * under_way;
   }
 
@@ -273,23 +300,32 @@ class FirstToken {
 };
 
 /// Time to the first token, and its distribution where arrivals are spread.
-void first_token(const In& in, const ServingEngine& engine, const Steady& s, const Steady::Step& step, double all_rate,
-                 double all_in_flight, Out& out) {
+void first_token(const In& in, const ServingEngine& engine, const Steady& s, const Steady::Step& step,
+                 double all_rate, double all_in_flight, Out& out) {
   // A micro-batch is a queue of its own.
   const double ranks = in.ep_size, rate = all_rate / step.inflight, in_flight = all_in_flight / step.inflight;
   // Others must be there for a pass to be under way.
   const double busy = in.arrival_rate ? std::min(1.0, in_flight) : std::clamp(in_flight - 1, 0.0, 1.0);
-  // Around a random moment lies a pass of mean (1 + cv^2). Who arrives in it shares the own pass, where that is not given
-  // with all its prompts already.
+  // Around a random moment lies a pass of mean (1 + cv^2). Who arrives in it shares the own pass, where that
+  // is not given with all its prompts already.
   const double cv = step.pass_cv(), around = step.mean_pass().base() * (1 + cv * cv);
   const double crowd = busy > 0 ? (1 - step.prompt_passes) * std::min(1.0, rate / ranks * around) : 0.0;
   // The chunks of one prompt follow each other.
-  const Time<> late = step.prompt_pass * (s.chunks() - 1) + step.decode_pass * engine.lookahead + engine.request_time;
-  const Time<> burst = BurstFirstToken::solve<double>(
-      {.prompt = s.prompt_pass(s.together(), step.inflight) * (s.chunks() / s.together()), .requests = std::max(1.0, in_flight / ranks),
-       .together = s.together()}).ttft + engine.request_time;
-  Time<> steady = InFlightFirstToken::solve<double>({.mean_pass = step.mean_pass(), .pass_cv = cv, .own_pass = step.prompt_pass,
-                                                     .crowd = crowd, .busy = busy, .late = late}).ttft;
+  const Time<> late =
+      step.prompt_pass * (s.chunks() - 1) + step.decode_pass * engine.lookahead + engine.request_time;
+  const Time<> burst = BurstFirstToken::solve<double>({.prompt = s.prompt_pass(s.together(), step.inflight) *
+                                                                 (s.chunks() / s.together()),
+                                                       .requests = std::max(1.0, in_flight / ranks),
+                                                       .together = s.together()})
+                           .ttft +
+                       engine.request_time;
+  Time<> steady = InFlightFirstToken::solve<double>({.mean_pass = step.mean_pass(),
+                                                     .pass_cv = cv,
+                                                     .own_pass = step.prompt_pass,
+                                                     .crowd = crowd,
+                                                     .busy = busy,
+                                                     .late = late})
+                      .ttft;
   if (s.in_step() && in_flight > 1) {
     const Time<> own = step.prompt_pass * s.chunks();
     steady = engine.mixed ? own * (2 + engine.lookahead) + engine.request_time : burst;
@@ -316,29 +352,36 @@ void separate_first_token(const In& in, const ServingEngine& engine, const Stead
   const Time<> slot = s.prompt_slot();  // prompts follow each other through the stages of a worker
   const double most = *in.prefill_replicas / slot.base();
   if (!in.arrival_rate && rate > kFull * most) {
-    notes.warn("the prefill workers are the bottleneck: matched_prefill_replicas would keep the replica full");
+    notes.warn(
+        "the prefill workers are the bottleneck: matched_prefill_replicas would keep the replica full");
     rate = 0.95 * most;
   }
   const auto line = line_of(rate * slot.base(), *in.prefill_replicas, slot, 1.0, 0.0);
   out.is_stable = out.is_stable && line.stable;
   if (!line.stable) return;
   const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
-  const Time<> fixed = prompt + out.kv_transfer_time + rest + step.decode_pass * engine.lookahead + engine.request_time;
+  const Time<> fixed =
+      prompt + out.kv_transfer_time + rest + step.decode_pass * engine.lookahead + engine.request_time;
   out.ttft = fixed + line.wait.wait_mean;
   out.p50_ttft = fixed + wait_quantile(line, 0.5);
   out.p99_ttft = fixed + wait_quantile(line, 0.99);
   if (in.target_ttft) {
     const Time<> spare = *in.target_ttft - fixed;
-    out.slo_attainment = spare < Time<>() ? 0.0 : 1 - line.wait.wait_probability * std::exp(-(spare / max(line.wait.wait_given, prompt * 1e-9)));
+    out.slo_attainment =
+        spare < Time<>()
+            ? 0.0
+            : 1 - line.wait.wait_probability * std::exp(-(spare / max(line.wait.wait_given, prompt * 1e-9)));
   }
 }
 
 }  // namespace
 
-InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes) {
+InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engine, const PassTimes& passes,
+                                        Notes& notes) {
   check(in);
   if (in.draft_model != nullptr) detail::require_tokens(*in.draft_model, "draft_model");
-  if (!in.prefill_replicas) detail::warn_of_idle(in, {"network_bandwidth"}, "without prefill_replicas", notes);
+  if (!in.prefill_replicas)
+    detail::warn_of_idle(in, {"network_bandwidth"}, "without prefill_replicas", notes);
   detail::warn_of_idle_draft(in, notes);
   if (in.arrival_rate) detail::warn_of_idle(in, {"equal_lengths"}, "where requests arrive at random", notes);
   Out r;
@@ -357,7 +400,8 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   double most = r.max_active_requests;
   if (in.max_batch_size) most = std::min(most, *in.max_batch_size);
   if (in.num_requests) most = std::min(most, *in.num_requests);
-  if (!in.arrival_rate && !in.concurrency) notes.assume("concurrency", most, "all requests are queued: as many run as fit");
+  if (!in.arrival_rate && !in.concurrency)
+    notes.assume("concurrency", most, "all requests are queued: as many run as fit");
 
   const auto full = s.step(most, most);
   r.capacity = most / (s.steps() * full.itl.base()) * (unit::request / unit::s);
@@ -366,7 +410,10 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   if (in.arrival_rate) {
     running = in_flight_at(in.arrival_rate->base(), s, most);
     r.is_stable = running <= most;
-    if (!r.is_stable) notes.warn("the arrivals exceed what the replica can serve: figures are those of a full replica, and the line grows for ever");
+    if (!r.is_stable)
+      notes.warn(
+          "the arrivals exceed what the replica can serve: figures are those of a full replica, and the line "
+          "grows for ever");
     running = std::min(running, most);
   }
   // A request does not wait for its own prompt between two of its own tokens.
@@ -379,13 +426,16 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   r.prompts_per_step = step.prompts;
   r.prefill_share = step.prompt_share;
   const bool often = step.prompt_passes > 0.01;
-  r.p99_itl = (often ? step.prompt_pass + (engine.mixed ? Time<>() : step.decode_pass) : step.decode_pass) / s.tokens_per_pass();
+  r.p99_itl = (often ? step.prompt_pass + (engine.mixed ? Time<>() : step.decode_pass) : step.decode_pass) /
+              s.tokens_per_pass();
   r.kv_cache_size = passes.cache(held) * running;
 
   double rate = in.arrival_rate ? in.arrival_rate->base() : running / (s.steps() * step.itl.base());
   if (r.is_stable) {
-    if (s.separate()) separate_first_token(in, engine, s, passes, step, rate, running, r, notes);
-    else first_token(in, engine, s, step, rate, running, r);
+    if (s.separate())
+      separate_first_token(in, engine, s, passes, step, rate, running, r, notes);
+    else
+      first_token(in, engine, s, step, rate, running, r);
   }
   if (in.concurrency && r.ttft) {
     // Who finds no slot waits for one (Little's law).
@@ -420,9 +470,11 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
     r.slo_attainment = in.target_ttft ? r.slo_attainment.value_or(0) * meets : meets;
   }
   r.goodput = r.is_stable ? r.request_throughput * r.slo_attainment.value_or(1) : RequestRate<>();
-  // Of a cycle in which every stage works on each micro-batch once. A mean of less than one request is one that is there for
-  // that share of the time.
-  const double launched = std::min(1.0, running) * std::min(1.0, s.busy(running / step.inflight) * step.inflight / (in.pp_size * step.device));
+  // Of a cycle in which every stage works on each micro-batch once. A mean of less than one request is one
+  // that is there for that share of the time.
+  const double launched =
+      std::min(1.0, running) *
+      std::min(1.0, s.busy(running / step.inflight) * step.inflight / (in.pp_size * step.device));
   r.utilization = launched * std::min(1.0, step.device / step.decode_pass);
   return r;
 }
@@ -431,7 +483,8 @@ InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& asked, 
   detail::require_tokens(*asked.workload, "workload");
   Inputs in = asked;
   in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, asked.output_tokens, notes);
-  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, *in.seq_len, notes);
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, *in.seq_len,
+                        notes);
   // The passes of prompts are issued as the engine does, which only the pricing knows whether there is one.
   Notes quiet;
   const Pricing& pricing = pricing_for(in.fidelity, *in.workload, quiet);

@@ -93,9 +93,10 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
     notes.warn("the model does not fit: use a narrower format, several devices, or a smaller model");
   const double busy = std::min(1.0, max(r.latency_compute, r.latency_memory) / r.latency);
   if (hw.power.tdp) {
-    r.energy = EnergyProportional::solve<double>(
-                   {.tdp = *hw.power.tdp, .utilization = busy, .time = r.latency, .idle_fraction = c.idle_fraction})
-                   .energy;
+    r.energy =
+        EnergyProportional::solve<double>(
+            {.tdp = *hw.power.tdp, .utilization = busy, .time = r.latency, .idle_fraction = c.idle_fraction})
+            .energy;
     notes.assume("idle_fraction", c.idle_fraction, "zoo/defaults.yaml");
   }
   return r;

@@ -21,7 +21,8 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, 
   const double per_step =
       in.tokens_per_step ? *in.tokens_per_step : detail::number("catalogue.reasoning.tokens_per_step", notes);
   const double chain = per_step * in.reasoning_steps;
-  const double context = seq_len_or_default(in.context_length, *in.workload, pricing.answer(chain).value_or(0), notes);
+  const double context =
+      seq_len_or_default(in.context_length, *in.workload, pricing.answer(chain).value_or(0), notes);
   const ServingModel::Inputs request{.workload = in.workload,
                                      .hardware = in.hardware,
                                      .seq_len = context,
@@ -56,7 +57,8 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, 
                              .energy;
     if (drawn < 1) notes.assume("idle_fraction", c.idle_fraction, "zoo/defaults.yaml");
   } else {
-    notes.warn([&] { return fmt::format("the energy is not known: no TDP is known for {}", in.hardware->name); });
+    notes.warn(
+        [&] { return fmt::format("the energy is not known: no TDP is known for {}", in.hardware->name); });
   }
   const MoneyRate<> price =
       in.device_price ? *in.device_price : detail::figure<dim::money_rate>("cloud.gpu_inference", notes);

@@ -38,7 +38,8 @@ Plan<> PassTimes::plan(double sequences, double new_tokens, double context) cons
 
 PassPrice<> PassTimes::prefill(double prompts, double new_tokens, double context) const {
   const auto p = plan(prompts, new_tokens, context);
-  return views_.pricing->pricer<double>().prefill({views_.prefill, p, views_.prefill_device, views_.links}, context);
+  return views_.pricing->pricer<double>().prefill({views_.prefill, p, views_.prefill_device, views_.links},
+                                                  context);
 }
 
 PassPrice<> PassTimes::decode(double requests, double context, double new_tokens) const {
@@ -51,7 +52,8 @@ PassPrice<> PassTimes::decode(double requests, double context, double new_tokens
 double PassTimes::capacity(double tokens, double kv_share) const {
   const double ranks = views_.plan.ep;
   const auto p = plan(ranks, 1, tokens);
-  const auto m = views_.pricing->pricer<double>().pass_memory({views_.decode, p, views_.decode_device, views_.links});
+  const auto m =
+      views_.pricing->pricer<double>().pass_memory({views_.decode, p, views_.decode_device, views_.links});
   const Data<> rest = m.capacity - (m.total - m.kv_cache);
   if (rest <= Data<>()) return 0;
   // Without a shape no cache is counted (noted with the views) and any number fits.
@@ -73,20 +75,23 @@ PassTimes pass_times(const In& in, std::optional<Time<>> prefill_issue, Notes& n
 
 ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing, Notes& notes) {
   if (!pricing.prices_engines()) {
-    if (engine != nullptr) notes.warn("textbook fidelity prices no engine: no host time, prompts mixed into steps");
+    if (engine != nullptr)
+      notes.warn("textbook fidelity prices no engine: no host time, prompts mixed into steps");
     return {.name = "none"};
   }
   const ServingEngine& e = engine != nullptr ? *engine : standard_zoo().at<ServingEngine>("generic");
-  if (engine == nullptr) notes.assume("engine", e.name, "the class of engines; name yours for its host time and scheduling");
+  if (engine == nullptr)
+    notes.assume("engine", e.name, "the class of engines; name yours for its host time and scheduling");
   if (!notes.wanted()) return e;
   for_each_field<ServingEngine>([&]<class M>(const Field<ServingEngine, M>& row) {
     const auto name = fmt::format("engine.{}.{}", e.name, row.name);
     const std::string source = e.entry != nullptr ? e.entry->source_of(row.name).ref : "given";
-    if constexpr (std::is_same_v<M, bool>) notes.assume(name, e.*row.member ? "yes" : "no", source);
+    if constexpr (std::is_same_v<M, bool>)
+      notes.assume(name, e.*row.member ? "yes" : "no", source);
     else if constexpr (detail::is_optional_v<M>) {
       if (e.*row.member) notes.assume(name, *(e.*row.member), source);
-    }
-    else if constexpr (!std::is_same_v<M, std::string>) notes.assume(name, e.*row.member, source);
+    } else if constexpr (!std::is_same_v<M, std::string>)
+      notes.assume(name, e.*row.member, source);
   });
   return e;
 }

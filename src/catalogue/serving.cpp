@@ -28,11 +28,13 @@ void check_prompt(const In& in, double prompt) {
 
 int chunks_of(const In& in, double prompt) {
   const double fresh = prompt - in.cached_prefix_len;
-  return in.prefill_chunk_tokens ? std::max(1, static_cast<int>(std::ceil(fresh / *in.prefill_chunk_tokens))) : 1;
+  return in.prefill_chunk_tokens ? std::max(1, static_cast<int>(std::ceil(fresh / *in.prefill_chunk_tokens)))
+                                 : 1;
 }
 
 /// Says which of two pools is short of memory.
-void warn_of_short_pool(const MemoryBreakdown<>& m, std::string_view pool, const HardwareNode& hardware, Notes& notes) {
+void warn_of_short_pool(const MemoryBreakdown<>& m, std::string_view pool, const HardwareNode& hardware,
+                        Notes& notes) {
   if (m.total <= m.capacity) return;
   notes.warn([&] {
     return fmt::format("the model does not fit on the {} devices: it needs {} of {} on each {}", pool,
@@ -61,7 +63,8 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   check_prompt(in, prompt);
   detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, prompt, notes);
   detail::warn_of_uneven_ranks(in.batch_size, in.ep_size, notes);
-  if (in.decode_hardware == nullptr) detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
+  if (in.decode_hardware == nullptr)
+    detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
   detail::warn_of_idle_draft(in, notes);
   const Conventions& c = conventions_or_standard(in.conventions);
   const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
@@ -72,18 +75,22 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   detail::warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::serving), notes);
   v.prefill = v.pricing->model(*in.workload, Phase::prefill, notes);
   v.decode = v.pricing->model(*in.workload, Phase::decode, quiet);
-  const DeviceUse use{.precision = precision, .phase = Phase::prefill, .params = v.prefill.totals.params, .efficiency = in.efficiency};
+  const DeviceUse use{.precision = precision,
+                      .phase = Phase::prefill,
+                      .params = v.prefill.totals.params,
+                      .efficiency = in.efficiency};
   v.prefill_device = v.pricing->device(*in.hardware, use, c, notes);
   v.apart = in.decode_hardware != nullptr;
   v.decode_device = v.apart ? v.pricing->device(decoder, use, c, notes) : v.prefill_device;
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   v.links = in.fleet != nullptr ? v.pricing->links(*in.fleet, c, notes, Phase::decode)
-                               : links_view(decoder, devices, c, notes, Phase::decode);
+                                : links_view(decoder, devices, c, notes, Phase::decode);
   v.plan.tp = in.tp_size;
   v.plan.pp = in.pp_size;
   v.plan.ep = in.ep_size;
   set_storage(v.plan, inference_storage(precision, in.kv_precision));
-  if (!in.kv_precision) notes.assume("kv_precision", kv_format_words(precision), "as the weights, 16 bits below 8");
+  if (!in.kv_precision)
+    notes.assume("kv_precision", kv_format_words(precision), "as the weights, 16 bits below 8");
   v.batch = in.batch_size;
   v.accelerators = devices;
   v.prompt = prompt;
@@ -114,8 +121,9 @@ ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
   out.utilization = n.utilization;
   out.prefill_bottleneck = prefill_limit(n);
   out.bottleneck = decode_limit(n);
-  out.model_weights_size = v.plan.weight_bytes *
-      (v.pricing->lists_operators() && v.prefill.structure.known ? parameter_count(*in.workload) : v.prefill.totals.params);
+  out.model_weights_size = v.plan.weight_bytes * (v.pricing->lists_operators() && v.prefill.structure.known
+                                                      ? parameter_count(*in.workload)
+                                                      : v.prefill.totals.params);
   out.kv_cache_size = n.kv_cache;
   out.memory = n.memory;
   out.prefill_memory = n.prefill_memory_use;

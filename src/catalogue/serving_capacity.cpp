@@ -33,21 +33,26 @@ struct Estimate {
   [[nodiscard]] bool meets(const In& in) const {
     if (!stable || total > in.target_p99_latency) return false;
     if (!p99_ttft) return true;  // textbook knows one target
-    return (!in.target_p99_ttft || *p99_ttft <= *in.target_p99_ttft) && (!in.target_itl || itl <= *in.target_itl);
+    return (!in.target_p99_ttft || *p99_ttft <= *in.target_p99_ttft) &&
+           (!in.target_itl || itl <= *in.target_itl);
   }
 };
 using Judge = std::function<Estimate(double replicas)>;
 
 /// One server for each replica, which answers at the intervals of a full batch.
-Judge without_engine(const In& in, const ContinuousBatchingModel::Result& batching, double slots, Notes& notes) {
+Judge without_engine(const In& in, const ContinuousBatchingModel::Result& batching, double slots,
+                     Notes& notes) {
   detail::warn_of_unpriced(in, {"target_p99_ttft", "target_itl"}, notes);
-  const auto serving = ServingModel{}.solve(detail::static_batch(in, in.mean_request_tokens.value_or(*in.max_seq_len), slots));
-  Estimate one{.ttft = serving.ttft, .itl = serving.itl, .base = serving.ttft + serving.itl * in.output_tokens};
+  const auto serving =
+      ServingModel{}.solve(detail::static_batch(in, in.mean_request_tokens.value_or(*in.max_seq_len), slots));
+  Estimate one{
+      .ttft = serving.ttft, .itl = serving.itl, .base = serving.ttft + serving.itl * in.output_tokens};
   one.capacity = batching.token_throughput / (in.output_tokens * unit::token / unit::request);
   return [&in, one](double replicas) {
     Estimate e = one;
     const Time<> interval = (1.0 * unit::request) / e.capacity;
-    const auto line = line_of((in.arrival_rate * interval).base(), replicas, interval, 1.0, in.service_time_cv);
+    const auto line =
+        line_of((in.arrival_rate * interval).base(), replicas, interval, 1.0, in.service_time_cv);
     e.utilization = line.utilization;
     e.stable = line.stable;
     if (!e.stable) return e;
@@ -60,8 +65,10 @@ Judge without_engine(const In& in, const ContinuousBatchingModel::Result& batchi
 /// Replicas that batch in flight, each at its share of the arrivals, behind one line for all their slots.
 class InFlightFleet {
  public:
-  InFlightFleet(const In& in, const Pricing& pricing, double slots, Notes& notes) : in_(in), request_(fields_of<InFlightBatchingModel::Inputs>(in)), slots_(slots) {
-    request_.seq_len = detail::prompt_tokens(in.mean_request_tokens.value_or(*in.max_seq_len), in.output_tokens);
+  InFlightFleet(const In& in, const Pricing& pricing, double slots, Notes& notes)
+      : in_(in), request_(fields_of<InFlightBatchingModel::Inputs>(in)), slots_(slots) {
+    request_.seq_len =
+        detail::prompt_tokens(in.mean_request_tokens.value_or(*in.max_seq_len), in.output_tokens);
     request_.max_batch_size = slots;
     request_.page_tokens = 1;  // the pages are in the number of slots
     request_.target_itl.reset();
@@ -74,12 +81,14 @@ class InFlightFleet {
     auto request = request_;
     request.arrival_rate = in_.arrival_rate / replicas;
     const auto one = in_flight(request, engine_, *passes_, quiet);
-    Estimate e{.utilization = in_.arrival_rate / (one.capacity * replicas), .capacity = one.capacity, .itl = one.itl};
+    Estimate e{.utilization = in_.arrival_rate / (one.capacity * replicas),
+               .capacity = one.capacity,
+               .itl = one.itl};
     if (!one.is_stable) return e;
     e.ttft = *one.ttft;
     e.base = *one.request_latency;
-    const auto line = line_of((in_.arrival_rate * e.base).base(), std::min(replicas * slots_, 65536.0), e.base, 1.0,
-                                      in_.service_time_cv);
+    const auto line = line_of((in_.arrival_rate * e.base).base(), std::min(replicas * slots_, 65536.0),
+                              e.base, 1.0, in_.service_time_cv);
     e.stable = line.stable;
     if (!e.stable) return e;
     e.wait = wait_quantile(line, 0.99);
@@ -139,10 +148,11 @@ ServingCapacityModel::Result ServingCapacityModel::solve(const Inputs& asked, No
     chosen = fewest(in, judge, best);
     r.required_replicas = chosen;
   } else {
-    r.limit = best.stable && best.wait < in.target_p99_latency * 1e-3 ? CapacityLimit::base_latency : CapacityLimit::queueing;
+    r.limit = best.stable && best.wait < in.target_p99_latency * 1e-3 ? CapacityLimit::base_latency
+                                                                      : CapacityLimit::queueing;
     notes.warn([&] {
-      return best.stable ? fmt::format("with {:g} replicas 99 % of the requests take up to {:.4g} ms", in.max_replicas,
-                                       best.total.in(unit::ms))
+      return best.stable ? fmt::format("with {:g} replicas 99 % of the requests take up to {:.4g} ms",
+                                       in.max_replicas, best.total.in(unit::ms))
                          : fmt::format("{:g} replicas cannot keep up with the arrivals", in.max_replicas);
     });
   }

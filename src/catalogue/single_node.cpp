@@ -34,7 +34,8 @@ TrainingViews<> prepare_step(const In& in, Notes& notes) {
   v.links = links_view(*in.hardware, in.dp_size, c, notes, Phase::training);
   v.pricing->set_overlap(v.plan, std::nullopt, std::nullopt, c, notes);
   v.plan.exchange_bucket = c.exchange_bucket;
-  if (in.zero_stage < 3 && in.dp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, "zoo/defaults.yaml");
+  if (in.zero_stage < 3 && in.dp_size > 1)
+    notes.assume("exchange_bucket", c.exchange_bucket, "zoo/defaults.yaml");
   set_storage(v.plan, v.pricing->training_storage(precision, in.optimizer));
   v.batch = in.batch_size * in.dp_size;
   v.accelerators = in.dp_size;
@@ -101,8 +102,11 @@ SingleNodeModel::Result SingleNodeModel::solve(const Inputs& in, Notes& notes) c
     out.hfu = n.hfu;
     out.throughput = in.batch_size * unit::sample / n.step_latency;
     if (in.hardware->power.tdp)
-      out.energy = EnergyProportional::solve<double>({.tdp = v.device.tdp, .utilization = n.utilization, .time = n.step_latency,
-                                                      .idle_fraction = v.device.idle_fraction}).energy;
+      out.energy = EnergyProportional::solve<double>({.tdp = v.device.tdp,
+                                                      .utilization = n.utilization,
+                                                      .time = n.step_latency,
+                                                      .idle_fraction = v.device.idle_fraction})
+                       .energy;
   } else {
     detail::warn_of_idle(in, {"zero_stage", "dp_size", "recomputation", "optimizer"}, "on inference", notes);
     const auto v = prepare_inference(in, notes);
@@ -113,7 +117,8 @@ SingleNodeModel::Result SingleNodeModel::solve(const Inputs& in, Notes& notes) c
     out.throughput = n.throughput;
     if (in.hardware->power.tdp) out.energy = n.energy_per_batch;
   }
-  if (out.energy) notes.assume("idle_fraction", conventions_or_standard(in.conventions).idle_fraction, "zoo/defaults.yaml");
+  if (out.energy)
+    notes.assume("idle_fraction", conventions_or_standard(in.conventions).idle_fraction, "zoo/defaults.yaml");
   out.bottleneck = slowest(out);
   return out;
 }

@@ -13,8 +13,10 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
   const Conventions& c = conventions_or_standard(in.conventions);
   // The same views, division and memory as those of a step of a fleet that has just these devices.
   auto v = detail::training_views(in, *in.hardware, notes);
-  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size, .cp = in.cp_size, .v_stages = in.v_stages},
-                        v.seq_len, notes);
+  detail::check_degrees(
+      *in.workload,
+      {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size, .cp = in.cp_size, .v_stages = in.v_stages},
+      v.seq_len, notes);
   v.accelerators = in.tp_size * in.pp_size * in.dp_size * in.ep_size * in.cp_size;
   v.links = links_view(*in.hardware, v.accelerators, c, notes);
   v.batch = in.batch_size;

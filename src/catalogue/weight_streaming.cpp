@@ -46,7 +46,8 @@ WeightStreamingModel::Result WeightStreamingModel::solve(const Inputs& in, Notes
                                                  .seq_len = seq_len,
                                                  .efficiency = in.efficiency},
                                                 detail::zoo_figures(notes));
-  if (!in.hardware->dispatch_overhead) notes.assume("dispatch_overhead", c.dispatch_overhead, "zoo/defaults.yaml");
+  if (!in.hardware->dispatch_overhead)
+    notes.assume("dispatch_overhead", c.dispatch_overhead, "zoo/defaults.yaml");
   const auto layer = WeightStreamLayer::solve<double>(
       {.layer_weights = needs.layer_weights,
        .bandwidth = injection_of(in, notes),

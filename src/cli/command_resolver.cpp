@@ -27,8 +27,8 @@ std::vector<std::string> inputs_of(const std::vector<std::string>& words) {
     auto key = word.substr(0, equals);
     if (equals == std::string::npos) {
       if (!option)
-        refuse("mlsysim.cli.021", "an input has a name", "resolver run", fmt::format("'{}'", words[i]), "--key value",
-               "e.g. --hardware H100");
+        refuse("mlsysim.cli.021", "an input has a name", "resolver run", fmt::format("'{}'", words[i]),
+               "--key value", "e.g. --hardware H100");
       if (i + 1 == words.size() || (words[i + 1].starts_with("--") && words[i + 1].size() > 2))
         refuse("mlsysim.cli.102", fmt::format("the input '{}' has no value", key), key, "nothing", "a value",
                fmt::format("e.g. --{} VALUE", key));
@@ -77,8 +77,8 @@ Answer resolver_docs(const std::string& name, const std::string& write, const st
     std::ofstream out(path, std::ios::binary);
     out << page.text;
     if (!out.flush())
-      refuse("mlsysim.cli.103", "a page cannot be written", "--write", path.generic_string(), "a folder that can be written to",
-             "choose another folder");
+      refuse("mlsysim.cli.103", "a page cannot be written", "--write", path.generic_string(),
+             "a folder that can be written to", "choose another folder");
   }
   if (!write.empty())
     return {fmt::format("{} pages in {}, {} of them new or changed\n", pages.size(), folder.generic_string(),

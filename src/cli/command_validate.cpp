@@ -3,10 +3,10 @@
 
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/validation/measurand.hpp>
 #include <mlsysim/validation/page.hpp>
 #include <mlsysim/validation/record.hpp>
 #include <mlsysim/validation/report.hpp>
-#include <mlsysim/validation/measurand.hpp>
 
 #include <fmt/format.h>
 
@@ -16,10 +16,13 @@ namespace mlsysim::cli {
 namespace {
 
 Answer list_tables(const ValidateRequest& request, const RenderOptions& options) {
-  Table t{.schema = "mlsysim/table@1", .title = "tables of measurements", .columns = {{"table"}, {"measurand"}, {"records"}, {"title"}, {"source"}}};
+  Table t{.schema = "mlsysim/table@1",
+          .title = "tables of measurements",
+          .columns = {{"table"}, {"measurand"}, {"records"}, {"title"}, {"source"}}};
   for (const auto& name : table_names(request.folder)) {
     const auto table = load_table(name, request.folder);
-    t.rows.push_back({name, table.measurand != nullptr ? std::string(table.measurand->name()) : std::string("-"),
+    t.rows.push_back({name,
+                      table.measurand != nullptr ? std::string(table.measurand->name()) : std::string("-"),
                       static_cast<double>(table.data.rows()), table.title, table.reference});
   }
   return {render(t, options)};
@@ -40,8 +43,7 @@ std::vector<std::string> chosen(const ValidateRequest& request) {
 }
 
 /// Makes one entry stand in for another, where both are of this kind. @returns whether they are
-template <class S>
-bool stand_in(Constants& constants, const std::string& named, const std::string& instead) {
+template <class S> bool stand_in(Constants& constants, const std::string& named, const std::string& instead) {
   const S *from = zoo().find<S>(named), *to = zoo().find<S>(instead);
   if (from == nullptr || to == nullptr) return false;
   constants.stand_in(*from, *to);
@@ -52,19 +54,30 @@ bool stand_in(Constants& constants, const std::string& named, const std::string&
 Constants constants_with(const ValidateRequest& request) {
   Constants out(conventions_of(zoo()));
   if (!request.with.empty() && (request.write_record || !request.page.empty()))
-    throw InputError({.id = "mlsysim.cli.099", .message = "the record and the page are those of the zoo", .key = "--with",
-                      .found = "--with beside --write-record or --page", .expected = "one of them", .hint = "leave out --with"});
+    throw InputError({.id = "mlsysim.cli.099",
+                      .message = "the record and the page are those of the zoo",
+                      .key = "--with",
+                      .found = "--with beside --write-record or --page",
+                      .expected = "one of them",
+                      .hint = "leave out --with"});
   for (const auto& pair : request.with) {
     const auto equals = pair.find('=');
-    const auto named = pair.substr(0, equals), instead = equals == std::string::npos ? std::string() : pair.substr(equals + 1);
+    const auto named = pair.substr(0, equals),
+               instead = equals == std::string::npos ? std::string() : pair.substr(equals + 1);
     if (stand_in<HardwareNode>(out, named, instead) || stand_in<ServingEngine>(out, named, instead)) continue;
-    const bool engine = zoo().find<ServingEngine>(named) != nullptr, device = zoo().find<HardwareNode>(named) != nullptr;
+    const bool engine = zoo().find<ServingEngine>(named) != nullptr,
+               device = zoo().find<HardwareNode>(named) != nullptr;
     const auto names = engine ? zoo().names<ServingEngine>() : zoo().names<HardwareNode>();
-    throw LookupError({.id = "mlsysim.cli.097",
-                       .message = device || engine ? fmt::format("the zoo has no {} '{}'", engine ? "engine" : "device", instead)
-                                                   : fmt::format("the zoo has no device or engine '{}'", named),
-                       .key = "--with", .found = fmt::format("'{}'", pair), .expected = "NAME=OTHER, two devices or two engines of the zoo",
-                       .hint = fmt::format("{} Entries of your own come with --zoo FILE", did_you_mean(device || engine ? instead : named, names))});
+    throw LookupError(
+        {.id = "mlsysim.cli.097",
+         .message = device || engine
+                        ? fmt::format("the zoo has no {} '{}'", engine ? "engine" : "device", instead)
+                        : fmt::format("the zoo has no device or engine '{}'", named),
+         .key = "--with",
+         .found = fmt::format("'{}'", pair),
+         .expected = "NAME=OTHER, two devices or two engines of the zoo",
+         .hint = fmt::format("{} Entries of your own come with --zoo FILE",
+                             did_you_mean(device || engine ? instead : named, names))});
   }
   return out;
 }
@@ -78,43 +91,60 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
   for (const auto& name : chosen(request)) tables.push_back(load_table(name, request.folder));
   std::vector<TableResult> results;
   const bool shown = !request.check || !request.page.empty() || !request.html.empty();
-  for (const auto& table : tables) results.push_back(validate(table, zoo(), shown ? Depth::everything : Depth::ours, &constants, request.worst));
+  for (const auto& table : tables)
+    results.push_back(
+        validate(table, zoo(), shown ? Depth::everything : Depth::ours, &constants, request.worst));
   if (const auto names = constants.never_asked_for(); !names.empty())
-    throw InputError({.id = "mlsysim.cli.098", .message = fmt::format("no row of these tables names '{}'", fmt::join(names, "', '")), .key = "--with",
-                      .found = fmt::format("{} tables without it", tables.size()), .expected = "--with of a device or engine that a row names",
-                      .hint = "mlsysim validate TABLE shows its rows; leave out --with, or name other tables"});
+    throw InputError(
+        {.id = "mlsysim.cli.098",
+         .message = fmt::format("no row of these tables names '{}'", fmt::join(names, "', '")),
+         .key = "--with",
+         .found = fmt::format("{} tables without it", tables.size()),
+         .expected = "--with of a device or engine that a row names",
+         .hint = "mlsysim validate TABLE shows its rows; leave out --with, or name other tables"});
   if (!request.html.empty()) write_file(request.html, render_html(results));
   if (!request.page.empty()) {
     std::vector<Calibration> calibrations;
-    for (const auto& check : read_calibration_checks(request.folder.empty() ? "" : request.folder + "/calibrations.yaml")) {
+    for (const auto& check :
+         read_calibration_checks(request.folder.empty() ? "" : request.folder + "/calibrations.yaml")) {
       std::vector<MeasuredTable> data;
       for (const auto& name : check.tables) data.push_back(load_table(name, request.folder));
       calibrations.push_back(calibrate(check.what, check.name, data, zoo(), {.fields = check.constants}));
     }
     write_file(request.page, accuracy_page(results, calibrations, zoo()));
   }
-  const auto record = request.record.empty() && !request.folder.empty() ? request.folder + "/record.yaml" : request.record;
+  const auto record =
+      request.record.empty() && !request.folder.empty() ? request.folder + "/record.yaml" : request.record;
   if (request.write_record) {
     // Tables that were not run keep their entry, those that are gone lose it.
     auto all = record_of(results);
     if (!request.tables.empty())
       for (auto& [name, errors] : read_record(record)) all.try_emplace(name, errors);
     const auto known = table_names(request.folder);
-    std::erase_if(all, [&](const auto& entry) { return !std::binary_search(known.begin(), known.end(), entry.first); });
+    std::erase_if(
+        all, [&](const auto& entry) { return !std::binary_search(known.begin(), known.end(), entry.first); });
     if (record.empty())
-      throw InputError({.id = "mlsysim.cli.095", .message = "the record of the shipped tables is written by naming its file",
-                        .key = "--record", .found = "no file", .expected = "--record zoo/validation/record.yaml",
+      throw InputError({.id = "mlsysim.cli.095",
+                        .message = "the record of the shipped tables is written by naming its file",
+                        .key = "--record",
+                        .found = "no file",
+                        .expected = "--record zoo/validation/record.yaml",
                         .hint = "the copy beside the program is replaced by the next build"});
     write_file(record, to_yaml(all));
   }
   Answer out{render(results, options)};
   if (!request.check) return out;
-  for (const auto& r : regressions(read_record(record), results, request.tables.empty() ? RecordScope::all_tables : RecordScope::some_tables)) {
+  for (const auto& r :
+       regressions(read_record(record), results,
+                   request.tables.empty() ? RecordScope::all_tables : RecordScope::some_tables)) {
     out.exit = Exit::assertion_failed;
-    out.diagnostics += r.what.starts_with("rows") || r.recorded == 0
-                           ? fmt::format("mlsysim: worse: {}: {}: recorded {}, found {}\n", r.table, r.what, r.recorded, r.found)
-                           : fmt::format("mlsysim: worse: {}: {} error: recorded {:.2f} %, found {:.2f} %, tolerance {:.2f} %\n", r.table, r.what,
-                                         100 * r.recorded, 100 * r.found, 100 * r.tolerance);
+    out.diagnostics +=
+        r.what.starts_with("rows") || r.recorded == 0
+            ? fmt::format("mlsysim: worse: {}: {}: recorded {}, found {}\n", r.table, r.what, r.recorded,
+                          r.found)
+            : fmt::format(
+                  "mlsysim: worse: {}: {} error: recorded {:.2f} %, found {:.2f} %, tolerance {:.2f} %\n",
+                  r.table, r.what, 100 * r.recorded, 100 * r.found, 100 * r.tolerance);
   }
   return out;
 }

@@ -39,8 +39,10 @@ struct ExplainRequest {
   std::vector<std::string> open;  ///< laws whose every operation is written out
   bool latex = false;
 };
-/// The last target is the number to derive, where there is one; the others are a scenario or a resolver with its inputs.
-[[nodiscard]] Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, const RenderOptions& options);
+/// The last target is the number to derive, where there is one; the others are a scenario or a resolver with
+/// its inputs.
+[[nodiscard]] Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked,
+                                    const RenderOptions& options);
 
 /// The scenario that a request describes. @throws as eval
 [[nodiscard]] BuiltScenario scenario_of(const ScenarioRequest& request);
@@ -50,7 +52,8 @@ struct SensitivityRequest {
   double step = 0.1;
 };
 /// The last target is the result.
-[[nodiscard]] Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked, const RenderOptions& options);
+[[nodiscard]] Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked,
+                                    const RenderOptions& options);
 struct ExportRequest {
   std::string language = "json", name = "law";  ///< the name is that of the C function
 };
@@ -60,13 +63,16 @@ struct SolveRequest {
   std::string low, high;  ///< of the free input; empty for its range
 };
 /// The last two targets are the condition and the free input.
-[[nodiscard]] Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const RenderOptions& options);
+[[nodiscard]] Answer solve_question(ScenarioRequest request, const SolveRequest& asked,
+                                    const RenderOptions& options);
 
-/// `with` and `against` are changes to the scenario or resolver, key=value each; the last target is the result.
+/// `with` and `against` are changes to the scenario or resolver, key=value each; the last target is the
+/// result.
 struct CompareRequest {
   std::vector<std::string> with, against;
 };
-[[nodiscard]] Answer compare_question(ScenarioRequest request, const CompareRequest& asked, const RenderOptions& options);
+[[nodiscard]] Answer compare_question(ScenarioRequest request, const CompareRequest& asked,
+                                      const RenderOptions& options);
 
 struct UncertaintyRequest {
   std::vector<std::string> uncertain, with;
@@ -76,7 +82,8 @@ struct UncertaintyRequest {
   bool given_only = false;  ///< without the ranges of the zoo
 };
 /// The last target is the result, or several separated by commas.
-[[nodiscard]] Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked, const RenderOptions& options);
+[[nodiscard]] Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked,
+                                    const RenderOptions& options);
 
 /// A law, model or solver by name with its inputs as key=value, as something to lay a space over.
 [[nodiscard]] std::shared_ptr<const Problem> resolver_problem(const std::vector<std::string>& words);
@@ -94,7 +101,8 @@ struct SearchRequest {
 
   friend bool operator==(const SearchRequest&, const SearchRequest&) = default;
 };
-[[nodiscard]] Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options);
+[[nodiscard]] Answer search(const ScenarioRequest& request, const SearchRequest& asked,
+                            const RenderOptions& options);
 [[nodiscard]] Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& options);
 
 struct SweepRequest {
@@ -104,23 +112,27 @@ struct SweepRequest {
 };
 [[nodiscard]] Answer sweep(const SweepRequest& request, const RenderOptions& options);
 /// The same lists as axes of a space of scenarios, beside the other axes.
-[[nodiscard]] Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked, const RenderOptions& options);
+[[nodiscard]] Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked,
+                           const RenderOptions& options);
 
 [[nodiscard]] Answer zoo_list(const std::string& kind, const RenderOptions& options);
 /// As YAML rather than in the format of the options.
 enum class ShowAs : std::uint8_t { report, yaml };
-[[nodiscard]] Answer zoo_show(const std::string& name, const std::string& kind, ShowAs as, const RenderOptions& options);
+[[nodiscard]] Answer zoo_show(const std::string& name, const std::string& kind, ShowAs as,
+                              const RenderOptions& options);
 [[nodiscard]] Answer zoo_search(const std::string& words, const RenderOptions& options);
 [[nodiscard]] Answer zoo_lint(const std::vector<std::string>& paths, const RenderOptions& options);
 [[nodiscard]] Answer schema(const std::string& type);
-[[nodiscard]] Answer units_convert(const std::string& quantity, const std::string& unit, const RenderOptions& options);
+[[nodiscard]] Answer units_convert(const std::string& quantity, const std::string& unit,
+                                   const RenderOptions& options);
 [[nodiscard]] Answer units_list(const RenderOptions& options);
 [[nodiscard]] Answer version(const RenderOptions& options);
 
 [[nodiscard]] Answer resolver_list(const RenderOptions& options);
 [[nodiscard]] Answer resolver_show(const std::string& name, const RenderOptions& options);
 struct PipelineRequest {
-  std::vector<std::string> words;  ///< stages by resolver name (Name or instance:Name), and inputs as key=value
+  std::vector<std::string>
+      words;  ///< stages by resolver name (Name or instance:Name), and inputs as key=value
   std::vector<std::string> links;  ///< "A.latency=B.time"
 };
 [[nodiscard]] Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options);
@@ -134,7 +146,7 @@ struct ValidateRequest {
   std::string record;               ///< committed record; beside the tables where empty
   std::vector<std::string> with;    ///< NAME=OTHER: an entry of the zoo that stands in for a device or engine
   bool list = false, check = false, write_record = false;
-  std::size_t worst = 5;            ///< rows shown with their terms
+  std::size_t worst = 5;  ///< rows shown with their terms
 };
 [[nodiscard]] Answer validate_tables(const ValidateRequest& request, const RenderOptions& options);
 struct CalibrateRequest {
@@ -151,7 +163,22 @@ struct CompareMeasuredRequest {
 [[nodiscard]] Answer compare_measured(const CompareMeasuredRequest& request, const RenderOptions& options);
 
 /// What may stand at a place of the command line.
-enum class Place : std::uint8_t { none, model, machine, device, engine, grid, datacenter, entry, kind, resolver, schema_type, shell, unit, metric };
+enum class Place : std::uint8_t {
+  none,
+  model,
+  machine,
+  device,
+  engine,
+  grid,
+  datacenter,
+  entry,
+  kind,
+  resolver,
+  schema_type,
+  shell,
+  unit,
+  metric
+};
 /// Names that may stand there, in order.
 [[nodiscard]] std::vector<std::string> candidates(Place place);
 /// The completion script of a shell. @throws LookupError for another shell

@@ -73,7 +73,8 @@ BuiltScenario scenario_of(const ScenarioRequest& request) { return ask(request).
 Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
   const Asked asked = ask(request);
   auto evaluation = SystemEvaluator::evaluate(asked.built.scenario);
-  evaluation.assumptions.insert(evaluation.assumptions.end(), asked.built.assumptions.begin(), asked.built.assumptions.end());
+  evaluation.assumptions.insert(evaluation.assumptions.end(), asked.built.assumptions.begin(),
+                                asked.built.assumptions.end());
   std::vector<AssertionResult> assertions;
   if (asked.plan) assertions = asked.plan->check(evaluation);
   Answer out{render(evaluation, options, assertions)};
@@ -82,8 +83,9 @@ Answer eval(const ScenarioRequest& request, const RenderOptions& options) {
     if (!a.note.empty()) out.diagnostics += fmt::format("mlsysim: note: {}\n", a.note);
     if (a.passed) continue;
     ++failed;
-    out.diagnostics += fmt::format("mlsysim: assertion failed: {} is {}, the plan asks for {} {}\n", a.metric, a.found,
-                                   a.bound == AssertionResult::Bound::max ? "at most" : "at least", a.limit);
+    out.diagnostics +=
+        fmt::format("mlsysim: assertion failed: {} is {}, the plan asks for {} {}\n", a.metric, a.found,
+                    a.bound == AssertionResult::Bound::max ? "at most" : "at least", a.limit);
   }
   if (failed > 0) out.exit = Exit::assertion_failed;
   if (!evaluation.passed_all()) {

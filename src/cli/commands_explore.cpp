@@ -35,8 +35,10 @@ NamedResolver resolver_of(const std::vector<std::string>& words) {
                         .hint = fmt::format("mlsysim resolver show {} lists its inputs", words[0])});
     const auto key = words[i].substr(0, equals);
     const FieldInfo* field = find_field(resolver->inputs(), key);
-    if (field == nullptr) in.set(key, DynamicValue());  // says what there is
-    else in.set(key, reader.read(*field, words[i].substr(equals + 1)));
+    if (field == nullptr)
+      in.set(key, DynamicValue());  // says what there is
+    else
+      in.set(key, reader.read(*field, words[i].substr(equals + 1)));
   }
   for (const auto& f : resolver->inputs())
     if (f.required && !in.supplied().test(static_cast<std::size_t>(&f - resolver->inputs().data())))
@@ -65,7 +67,8 @@ Question question_of(ScenarioRequest request) {
   }
   q.built = scenario_of(request);
   q.subject = subject_of(q.built.scenario);
-  q.subject.assumptions.insert(q.subject.assumptions.end(), q.built.assumptions.begin(), q.built.assumptions.end());
+  q.subject.assumptions.insert(q.subject.assumptions.end(), q.built.assumptions.begin(),
+                               q.built.assumptions.end());
   return q;
 }
 
@@ -88,14 +91,17 @@ std::shared_ptr<const Problem> resolver_problem(const std::vector<std::string>& 
   return problem_of(named.resolver, named.inputs->data());
 }
 
-Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked, const RenderOptions& options) {
-  const auto result = pop(request, "a result", "e.g. mlsysim sensitivity Llama3_70B H100 itl --accelerators 8");
+Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked,
+                      const RenderOptions& options) {
+  const auto result =
+      pop(request, "a result", "e.g. mlsysim sensitivity Llama3_70B H100 itl --accelerators 8");
   const auto q = question_of(std::move(request));
   return {render(sensitivity(q.subject, result, {.inputs = asked.inputs, .step = asked.step}), options)};
 }
 
 Answer export_program(ScenarioRequest request, const ExportRequest& asked) {
-  const auto names = pop(request, "a result", "e.g. mlsysim export Llama3_70B H100 itl,ttft --accelerators 8 --language c");
+  const auto names =
+      pop(request, "a result", "e.g. mlsysim export Llama3_70B H100 itl,ttft --accelerators 8 --language c");
   const auto q = question_of(std::move(request));
   std::vector<std::size_t> results;
   for (const auto name : names_in(names)) results.push_back(q.subject.result(name));
@@ -104,10 +110,13 @@ Answer export_program(ScenarioRequest request, const ExportRequest& asked) {
 }
 
 Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, const RenderOptions& options) {
-  const bool resolver = !request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr;
-  const bool plan = !request.targets.empty() && names_a_file(request.targets[0]) && request.targets.size() < 3;
-  const bool named = resolver ? request.targets.size() > 1 && request.targets.back().find('=') == std::string::npos
-                              : request.targets.size() == (plan ? 2u : 3u);
+  const bool resolver =
+      !request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr;
+  const bool plan =
+      !request.targets.empty() && names_a_file(request.targets[0]) && request.targets.size() < 3;
+  const bool named = resolver
+                         ? request.targets.size() > 1 && request.targets.back().find('=') == std::string::npos
+                         : request.targets.size() == (plan ? 2u : 3u);
   std::string metric;
   if (named) {
     metric = std::move(request.targets.back());
@@ -117,9 +126,11 @@ Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, cons
   std::vector<std::string> names;
   if (resolver) {
     const auto asked_of = resolver_of(request.targets);
-    if (named) found = explanation(asked_of.resolver, asked_of.inputs->data(), metric, asked.open);
+    if (named)
+      found = explanation(asked_of.resolver, asked_of.inputs->data(), metric, asked.open);
     else
-      for (const auto& f : subject_of(asked_of.resolver, asked_of.inputs->data()).entry.results) names.push_back(f.name);
+      for (const auto& f : subject_of(asked_of.resolver, asked_of.inputs->data()).entry.results)
+        names.push_back(f.name);
   } else {
     const auto built = scenario_of(request);
     if (named) {
@@ -131,7 +142,10 @@ Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, cons
   }
   if (!named) {
     if (asked.latex)
-      throw InputError({.id = "mlsysim.cli.069", .message = "a list of what can be explained has no LaTeX", .found = "no RESULT", .expected = "the name of a number",
+      throw InputError({.id = "mlsysim.cli.069",
+                        .message = "a list of what can be explained has no LaTeX",
+                        .found = "no RESULT",
+                        .expected = "the name of a number",
                         .hint = "e.g. mlsysim explain Llama3_70B H100 itl -o latex"});
     Table t{.schema = "mlsysim/table@1", .title = "what can be explained", .columns = {{"metric"}}};
     for (auto& name : names) t.rows.push_back({std::move(name)});
@@ -141,15 +155,18 @@ Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, cons
 }
 
 Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const RenderOptions& options) {
-  const auto free = pop(request, "an input", "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
-  const auto condition = pop(request, "a condition", "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
+  const auto free = pop(request, "an input",
+                        "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
+  const auto condition = pop(request, "a condition",
+                             "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
   const auto q = question_of(std::move(request));
   SolveDomain domain;
   if (!asked.low.empty()) domain.low = AnyQuantity::parse(asked.low);
   if (!asked.high.empty()) domain.high = AnyQuantity::parse(asked.high);
   const auto answer = solve(q.subject, condition, free, domain);
   if (!answer)
-    return {render(*answer.why(), options), fmt::format("mlsysim: infeasible: {}\n", answer.why()->reason), Exit::infeasible};
+    return {render(*answer.why(), options), fmt::format("mlsysim: infeasible: {}\n", answer.why()->reason),
+            Exit::infeasible};
   return {render(*answer, options)};
 }
 
@@ -157,11 +174,15 @@ namespace {
 
 /// The question with changes put in.
 Question changed_question(ScenarioRequest request, const std::vector<std::string>& changes) {
-  const bool resolver = !request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr;
+  const bool resolver =
+      !request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr;
   for (const auto& change : changes) {
     const auto equals = change.find('=');
     if (equals == std::string::npos)
-      throw InputError({.id = "mlsysim.cli.063", .message = "a change has no value", .found = fmt::format("'{}'", change), .expected = "NAME=VALUE, e.g. precision=fp8"});
+      throw InputError({.id = "mlsysim.cli.063",
+                        .message = "a change has no value",
+                        .found = fmt::format("'{}'", change),
+                        .expected = "NAME=VALUE, e.g. precision=fp8"});
     const auto key = change.substr(0, equals), text = change.substr(equals + 1);
     if (resolver) {
       std::erase_if(request.targets, [&](const std::string& word) { return word.starts_with(key + "="); });
@@ -180,16 +201,28 @@ Question changed_question(ScenarioRequest request, const std::vector<std::string
 }  // namespace
 
 Answer compare_question(ScenarioRequest request, const CompareRequest& asked, const RenderOptions& options) {
-  const auto result = pop(request, "a result", "e.g. mlsysim compare Llama3_70B H100 itl --accelerators 8 --with hardware=H200");
+  const auto result = pop(request, "a result",
+                          "e.g. mlsysim compare Llama3_70B H100 itl --accelerators 8 --with hardware=H200");
   if (asked.with.empty())
-    throw InputError({.id = "mlsysim.cli.064", .message = "there is nothing to compare with", .expected = "--with NAME=VALUE", .hint = "e.g. --with hardware=H200"});
+    throw InputError({.id = "mlsysim.cli.064",
+                      .message = "there is nothing to compare with",
+                      .expected = "--with NAME=VALUE",
+                      .hint = "e.g. --with hardware=H200"});
   const auto from = changed_question(request, asked.against), to = changed_question(request, asked.with);
   return {render(compare(from.subject, to.subject, result), options)};
 }
 
-Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked, const RenderOptions& options) {
-  const auto results = pop(request, "a result", "e.g. mlsysim uncertainty Llama3_70B H100 itl --uncertain 'device.memory_share = +-5 %'");
-  UncertaintyQuestion question{.figures = {}, .estimates = !asked.given_only, .results = {}, .samples = asked.samples, .seed = asked.seed, .coverage = asked.coverage};
+Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked,
+                      const RenderOptions& options) {
+  const auto results =
+      pop(request, "a result",
+          "e.g. mlsysim uncertainty Llama3_70B H100 itl --uncertain 'device.memory_share = +-5 %'");
+  UncertaintyQuestion question{.figures = {},
+                               .estimates = !asked.given_only,
+                               .results = {},
+                               .samples = asked.samples,
+                               .seed = asked.seed,
+                               .coverage = asked.coverage};
   for (const auto& text : asked.uncertain) question.figures.push_back(UncertainFigure::parse(text));
   for (std::size_t at = 0; at <= results.size();) {
     const auto comma = std::min(results.find(',', at), results.size());

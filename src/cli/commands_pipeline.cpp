@@ -30,8 +30,8 @@ Parts parts_of(const PipelineRequest& request) {
       auto key = word.substr(0, equals);
       for (const auto& [other, text] : out.inputs)
         if (canonical_key(other) == canonical_key(key))
-          refuse("mlsysim.cli.020", fmt::format("the input '{}' is given twice", key), key, fmt::format("'{}' and '{}'", text, word.substr(equals + 1)),
-                 "one value", "leave one out");
+          refuse("mlsysim.cli.020", fmt::format("the input '{}' is given twice", key), key,
+                 fmt::format("'{}' and '{}'", text, word.substr(equals + 1)), "one value", "leave one out");
       out.inputs.emplace_back(std::move(key), word.substr(equals + 1));
     } else if (const auto colon = word.find(':'); colon != std::string::npos) {
       out.stages.push_back({word.substr(colon + 1), word.substr(0, colon)});
@@ -40,7 +40,8 @@ Parts parts_of(const PipelineRequest& request) {
     }
   }
   if (out.stages.empty())
-    refuse("mlsysim.cli.100", "a pipeline needs a stage", "stage", "inputs only", "names of resolvers", "mlsysim resolver list shows them");
+    refuse("mlsysim.cli.100", "a pipeline needs a stage", "stage", "inputs only", "names of resolvers",
+           "mlsysim resolver list shows them");
   return out;
 }
 
@@ -52,7 +53,8 @@ PipelineBuilder builder_of(const Parts& parts, const PipelineRequest& request) {
   for (const auto& link : request.links) {
     const auto equals = link.find('=');
     if (equals == std::string::npos)
-      refuse("mlsysim.cli.101", "a link has two ends", "--link", fmt::format("'{}'", link), "FROM=TO", "e.g. --link SingleNodeModel.latency=Other.time");
+      refuse("mlsysim.cli.101", "a link has two ends", "--link", fmt::format("'{}'", link), "FROM=TO",
+             "e.g. --link SingleNodeModel.latency=Other.time");
     builder.link(link.substr(0, equals), link.substr(equals + 1));
   }
   return builder;
@@ -84,7 +86,9 @@ DynamicValue implied_object(FieldReader& reader, std::string_view key, const std
 
 }  // namespace
 
-Answer resolver_list(const RenderOptions& options) { return {render(registry_table(ResolverRegistry::standard()), options)}; }
+Answer resolver_list(const RenderOptions& options) {
+  return {render(registry_table(ResolverRegistry::standard()), options)};
+}
 
 Answer resolver_show(const std::string& name, const RenderOptions& options) {
   return {render(ResolverRegistry::standard().at(name), options)};
@@ -98,8 +102,10 @@ Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options
   for (const auto& [key, text] : parts.inputs) {
     const auto* field = field_of(pipeline, key);
     const auto name = canonical_key(key);
-    if (field != nullptr) run.set(key, reader.read(*field, text));
-    else run.set(key, implied_object(reader, name, text));
+    if (field != nullptr)
+      run.set(key, reader.read(*field, text));
+    else
+      run.set(key, implied_object(reader, name, text));
   }
   run.execute({.callbacks = plugins().callbacks(), .callback_faults = CallbackFaults::raise});
   Answer out{render(run, options)};
@@ -111,10 +117,14 @@ Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options
 Answer pipeline_show(const PipelineRequest& request, const std::string& form) {
   const auto pipeline = builder_of(parts_of(request), request).build();
   std::string text;
-  if (form == "dot") text = pipeline.to_dot();
-  else if (form == "mermaid") text = pipeline.to_mermaid();
-  else if (form == "json") text = pipeline.to_json();
-  else text = pipeline.show();
+  if (form == "dot")
+    text = pipeline.to_dot();
+  else if (form == "mermaid")
+    text = pipeline.to_mermaid();
+  else if (form == "json")
+    text = pipeline.to_json();
+  else
+    text = pipeline.show();
   if (text.empty() || text.back() != '\n') text += '\n';
   return {std::move(text)};
 }

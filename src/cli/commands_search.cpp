@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
 #include <csignal>
 #include <cstdio>
 #include <memory>
-#include <unistd.h>
 
 namespace mlsysim::cli {
 namespace {
@@ -40,7 +40,8 @@ DynamicValue axis_value(FieldReader& reader, std::string_view name, std::string_
   if (name == "hardware") {
     if (const auto* fleet = zoo().find<Fleet>(text); fleet != nullptr) return fleet;
   }
-  if (const auto* field = find_field(describe<Scenario>(), name); field != nullptr) return reader.read(*field, text);
+  if (const auto* field = find_field(describe<Scenario>(), name); field != nullptr)
+    return reader.read(*field, text);
   return AnyQuantity::parse(text);
 }
 
@@ -55,7 +56,9 @@ Search search_of(const ScenarioRequest& request, const SearchRequest& asked) {
   Search s;
   s.reader = std::make_unique<FieldReader>(zoo());
   std::vector<SpaceAxis> axes;
-  const auto read = [&](std::string_view name, std::string_view value) { return axis_value(*s.reader, name, value); };
+  const auto read = [&](std::string_view name, std::string_view value) {
+    return axis_value(*s.reader, name, value);
+  };
   for (const auto& text : asked.axes) {
     if (!text.starts_with("@")) {
       axes.push_back(parse_axis(text, read));
@@ -80,8 +83,10 @@ Search search_of(const ScenarioRequest& request, const SearchRequest& asked) {
 }
 
 Json request_json(const ScenarioRequest& r, const SearchRequest& s) {
-  return {{"targets", r.targets}, {"fields", r.fields}, {"region", r.region}, {"axes", s.axes}, {"minimize", s.minimize}, {"maximize", s.maximize},
-          {"constraints", s.constraints}, {"show", s.show}, {"top", s.top}, {"histogram", s.histogram}, {"anything", s.anything}};
+  return {
+      {"targets", r.targets},   {"fields", r.fields},       {"region", r.region},           {"axes", s.axes},
+      {"minimize", s.minimize}, {"maximize", s.maximize},   {"constraints", s.constraints}, {"show", s.show},
+      {"top", s.top},           {"histogram", s.histogram}, {"anything", s.anything}};
 }
 
 /// @throws Json::exception for what request_json did not write
@@ -102,8 +107,11 @@ void request_from(const Json& j, ScenarioRequest& r, SearchRequest& s) {
 /// Every row in the answer, for small sweeps without an objective.
 Answer row_table(const Space& space, const Question& question, const RenderOptions& options) {
   if (space.size() > kMostRows)
-    throw InputError({.id = "mlsysim.cli.076", .message = "a sweep without an objective lists every point", .found = fmt::format("{} points", space.size()),
-                      .expected = fmt::format("at most {}", kMostRows), .hint = "add --minimize or --maximize, or write them with --rows FILE"});
+    throw InputError({.id = "mlsysim.cli.076",
+                      .message = "a sweep without an objective lists every point",
+                      .found = fmt::format("{} points", space.size()),
+                      .expected = fmt::format("at most {}", kMostRows),
+                      .hint = "add --minimize or --maximize, or write them with --rows FILE"});
   Table t{.schema = "mlsysim/sweep@2", .title = space.problem().title(), .columns = {{"index"}}};
   for (const auto& a : space.axes()) t.columns.push_back({a.title()});
   t.columns.push_back({"feasible"});
@@ -123,7 +131,8 @@ Answer row_table(const Space& space, const Question& question, const RenderOptio
       const auto at = space.rows_at(b.first + p);
       for (std::size_t a = 0; a < at.size(); ++a) row.emplace_back(space.axes()[a].label(at[a]));
       row.emplace_back(Value(b.feasible[p] != 0));
-      for (std::size_t k = 0; k < exps.size(); ++k) row.push_back(b.skipped.empty() ? Table::Cell(Value(b.shown[k][p]), exps[k]) : Table::Cell());
+      for (std::size_t k = 0; k < exps.size(); ++k)
+        row.push_back(b.skipped.empty() ? Table::Cell(Value(b.shown[k][p]), exps[k]) : Table::Cell());
       row.emplace_back(b.skipped.empty() ? std::string() : fmt::format("skipped: {}", b.skipped));
       t.rows.push_back(std::move(row));
     }
@@ -131,14 +140,16 @@ Answer row_table(const Space& space, const Question& question, const RenderOptio
   try {
     visit_points(space, question, 0, space.size(), take);
   } catch (const Stop&) {
-    return {render(t, options), "mlsysim: interrupted: the rows cover part of the space\n", Exit::interrupted};
+    return {render(t, options), "mlsysim: interrupted: the rows cover part of the space\n",
+            Exit::interrupted};
   }
   return {render(t, options)};
 }
 
 /// What explore() and merge() read in a state file.
 std::string state_in(const Json& j, const std::string& path) {
-  if (!j.contains("state") || !j["state"].is_string()) refuse_state_file(path, kShardSchema, "no state in it");
+  if (!j.contains("state") || !j["state"].is_string())
+    refuse_state_file(path, kShardSchema, "no state in it");
   return j["state"];
 }
 
@@ -158,7 +169,8 @@ Answer answer_of(const ExploreAnswer& a, const RenderOptions& options) {
 }
 
 void show_progress(const Progress& p) {
-  std::fprintf(stderr, "\r%5.1f %%  %.3g points/s  %.0f s left ", 100 * p.done / std::max(p.total, 1.0), p.rate, p.seconds_left);
+  std::fprintf(stderr, "\r%5.1f %%  %.3g points/s  %.0f s left ", 100 * p.done / std::max(p.total, 1.0),
+               p.rate, p.seconds_left);
   if (p.done >= p.total) std::fprintf(stderr, "\r%*s\r", 60, "");
 }
 
@@ -170,7 +182,8 @@ Answer search(const ScenarioRequest& request, const SearchRequest& asked, const 
   const Json head = request_json(request, asked);
   if (!asked.rows.empty()) return write_rows(*s.space, s.question, head, asked, interrupted, options);
   const bool resumes = goes_on_from_state(asked);
-  if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt && asked.shard.empty() && asked.state.empty())
+  if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt &&
+      asked.shard.empty() && asked.state.empty())
     return row_table(*s.space, s.question, options);
   ExploreOptions how;
   how.strategy = *choice_of<Strategy>(asked.strategy);
@@ -185,20 +198,25 @@ Answer search(const ScenarioRequest& request, const SearchRequest& asked, const 
   if (resumes) how.resume = state_in(read_state_file(asked.state, kShardSchema), asked.state);
   if (!asked.state.empty())
     how.checkpoint = [&](const std::string& state) {
-      replace_state_file(asked.state, Json{{"schema", kShardSchema}, {"request", head}, {"state", state}}.dump() + "\n");
+      replace_state_file(asked.state,
+                         Json{{"schema", kShardSchema}, {"request", head}, {"state", state}}.dump() + "\n");
     };
   const auto question = asked.command == "pareto" ? pareto : asked.command == "optimize" ? optimize : explore;
   const auto answer = question(*s.space, s.question, how);
   return answer_of(answer, options);
 }
 
-Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked, const RenderOptions& options) {
+Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked,
+             const RenderOptions& options) {
   scenario.targets = {request.model, request.hardware.at(0)};
   for (const auto& [name, text] : request.fields) scenario.fields.insert_or_assign(name, text);
   std::vector<std::string> axes;
-  if (request.hardware.size() > 1) axes.push_back(fmt::format("hardware={}", fmt::join(request.hardware, ",")));
-  if (!request.batch_sizes.empty()) axes.push_back(fmt::format("batch_size={}", fmt::join(request.batch_sizes, ",")));
-  if (!request.precisions.empty()) axes.push_back(fmt::format("precision={}", fmt::join(request.precisions, ",")));
+  if (request.hardware.size() > 1)
+    axes.push_back(fmt::format("hardware={}", fmt::join(request.hardware, ",")));
+  if (!request.batch_sizes.empty())
+    axes.push_back(fmt::format("batch_size={}", fmt::join(request.batch_sizes, ",")));
+  if (!request.precisions.empty())
+    axes.push_back(fmt::format("precision={}", fmt::join(request.precisions, ",")));
   asked.axes.insert(asked.axes.begin(), axes.begin(), axes.end());
   return search(scenario, asked, options);
 }
@@ -210,9 +228,14 @@ Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& 
   Json head;
   for (const auto& path : paths) {
     const Json j = read_state_file(path, kShardSchema);
-    if (head.is_null()) head = j.at("request");
+    if (head.is_null())
+      head = j.at("request");
     else if (head != j.at("request"))
-      throw InputError({.id = "mlsysim.cli.078", .message = "the shards answer different questions", .key = path, .found = j.at("request").dump(), .expected = head.dump()});
+      throw InputError({.id = "mlsysim.cli.078",
+                        .message = "the shards answer different questions",
+                        .key = path,
+                        .found = j.at("request").dump(),
+                        .expected = head.dump()});
     states.push_back(state_in(j, path));
   }
   try {

@@ -22,7 +22,8 @@ struct Row {
   SupportAnswer answer;
 };
 
-Row ask(const Workload& workload, const std::string& backend, const std::string& device, const SupportRequest& request) {
+Row ask(const Workload& workload, const std::string& backend, const std::string& device,
+        const SupportRequest& request) {
   Row row{workload.name, backend, device, {}};
   plugin::Program program;
   try {
@@ -32,22 +33,31 @@ Row ask(const Workload& workload, const std::string& backend, const std::string&
     row.answer.reasons.push_back({plugin::ReasonCode::other, workload.name, 1, "", error.facts().message});
     return row;
   }
-  row.answer = plugins().support(backend, program, device, request.effort, request.aggressive ? plugin::SupportMode::aggressive : plugin::SupportMode::conservative);
+  row.answer = plugins().support(
+      backend, program, device, request.effort,
+      request.aggressive ? plugin::SupportMode::aggressive : plugin::SupportMode::conservative);
   return row;
 }
 
 std::string reasons_text(const SupportAnswer& a) {
   std::string out;
-  for (const auto& r : a.reasons) out += fmt::format("{}{} {} ({:g})", out.empty() ? "" : "; ", name_of(r.code), r.op, r.count);
+  for (const auto& r : a.reasons)
+    out += fmt::format("{}{} {} ({:g})", out.empty() ? "" : "; ", name_of(r.code), r.op, r.count);
   return out;
 }
 
 Json json_of(const Row& r) {
   Json reasons = Json::array();
   for (const auto& x : r.answer.reasons)
-    reasons.push_back({{"code", std::string(name_of(x.code))}, {"op", x.op}, {"count", x.count}, {"location", x.location}, {"hint", x.hint}});
-  return {{"program", r.program}, {"backend", r.backend}, {"hardware", r.device}, {"verdict", std::string(name_of(r.answer.verdict))},
-          {"effort", r.answer.effort_used}, {"mode", std::string(name_of(r.answer.mode))}, {"seconds", r.answer.seconds}, {"reasons", reasons}};
+    reasons.push_back({{"code", std::string(name_of(x.code))},
+                       {"op", x.op},
+                       {"count", x.count},
+                       {"location", x.location},
+                       {"hint", x.hint}});
+  return {{"program", r.program},           {"backend", r.backend},
+          {"hardware", r.device},           {"verdict", std::string(name_of(r.answer.verdict))},
+          {"effort", r.answer.effort_used}, {"mode", std::string(name_of(r.answer.mode))},
+          {"seconds", r.answer.seconds},    {"reasons", reasons}};
 }
 
 }  // namespace
@@ -56,14 +66,23 @@ Answer support(const SupportRequest& request, const RenderOptions& options) {
   const auto backends = plugins().backends();
   std::vector<std::string> known;
   for (const auto& b : backends) known.push_back(b.name);
-  const auto wanted = [&](const std::string& name) { return request.backend.empty() || name == request.backend || name.ends_with("/" + request.backend); };
+  const auto wanted = [&](const std::string& name) {
+    return request.backend.empty() || name == request.backend || name.ends_with("/" + request.backend);
+  };
   if (backends.empty() || std::none_of(known.begin(), known.end(), wanted))
-    throw LookupError({.id = "mlsysim.cli.070", .message = backends.empty() ? "no plugin brings a backend" : fmt::format("there is no backend '{}'", request.backend),
-                       .key = "--backend", .found = backends.empty() ? "none" : fmt::format("'{}'", request.backend),
-                       .expected = known.empty() ? "a plugin with a backend" : fmt::format("one of {}", fmt::join(known, ", ")), .hint = did_you_mean(request.backend, known)});
+    throw LookupError({.id = "mlsysim.cli.070",
+                       .message = backends.empty() ? "no plugin brings a backend"
+                                                   : fmt::format("there is no backend '{}'", request.backend),
+                       .key = "--backend",
+                       .found = backends.empty() ? "none" : fmt::format("'{}'", request.backend),
+                       .expected = known.empty() ? "a plugin with a backend"
+                                                 : fmt::format("one of {}", fmt::join(known, ", ")),
+                       .hint = did_you_mean(request.backend, known)});
   std::vector<const Workload*> programs;
-  if (request.program.empty()) programs.assign(zoo().all<Workload>().begin(), zoo().all<Workload>().end());
-  else programs.push_back(&zoo().at<Workload>(request.program));
+  if (request.program.empty())
+    programs.assign(zoo().all<Workload>().begin(), zoo().all<Workload>().end());
+  else
+    programs.push_back(&zoo().at<Workload>(request.program));
   std::vector<Row> rows;
   std::vector<std::string> devices;
   for (const auto& b : backends) {
@@ -75,25 +94,34 @@ Answer support(const SupportRequest& request, const RenderOptions& options) {
     }
   }
   if (rows.empty())
-    throw LookupError({.id = "mlsysim.cli.071", .message = fmt::format("no backend knows the hardware '{}'", request.hardware), .key = "--hardware",
-                       .found = fmt::format("'{}'", request.hardware), .expected = fmt::format("one of {}", fmt::join(devices, ", ")), .hint = did_you_mean(request.hardware, devices)});
+    throw LookupError({.id = "mlsysim.cli.071",
+                       .message = fmt::format("no backend knows the hardware '{}'", request.hardware),
+                       .key = "--hardware",
+                       .found = fmt::format("'{}'", request.hardware),
+                       .expected = fmt::format("one of {}", fmt::join(devices, ", ")),
+                       .hint = did_you_mean(request.hardware, devices)});
   Answer out;
   if (options.format == OutputFormat::json) {
     Json all = Json::array();
     for (const auto& r : rows) all.push_back(json_of(r));
     out.payload = dumped({{"schema", "mlsysim/support@1"}, {"answers", all}});
   } else {
-    Table t{.schema = "mlsysim/table@1", .title = "support", .columns = {{"program"}, {"backend"}, {"hardware"}, {"verdict"}, {"effort"}, {"reasons"}}};
+    Table t{.schema = "mlsysim/table@1",
+            .title = "support",
+            .columns = {{"program"}, {"backend"}, {"hardware"}, {"verdict"}, {"effort"}, {"reasons"}}};
     std::size_t yes = 0;
     for (const auto& r : rows) {
       yes += r.answer.verdict == plugin::Verdict::yes ? 1 : 0;
-      t.rows.push_back({r.program, r.backend, r.device, name_of(r.answer.verdict), static_cast<double>(r.answer.effort_used), reasons_text(r.answer)});
+      t.rows.push_back({r.program, r.backend, r.device, name_of(r.answer.verdict),
+                        static_cast<double>(r.answer.effort_used), reasons_text(r.answer)});
     }
     t.footer = fmt::format("{} of {} run", yes, rows.size());
     out.payload = render(t, options);
   }
   if (rows.size() == 1)
-    out.exit = rows[0].answer.verdict == plugin::Verdict::yes ? Exit::fine : rows[0].answer.verdict == plugin::Verdict::no ? Exit::bad_input : kMaybe;
+    out.exit = rows[0].answer.verdict == plugin::Verdict::yes  ? Exit::fine
+               : rows[0].answer.verdict == plugin::Verdict::no ? Exit::bad_input
+                                                               : kMaybe;
   return out;
 }
 
@@ -101,7 +129,11 @@ Answer plugin_import(const std::string& importer, const std::string& file) {
   (void)load_plugins();
   std::ifstream in(file, std::ios::binary);
   if (!in)
-    throw InputError({.id = "mlsysim.cli.072", .message = "a file cannot be read", .key = file, .found = "no readable file", .expected = "a file for the importer"});
+    throw InputError({.id = "mlsysim.cli.072",
+                      .message = "a file cannot be read",
+                      .key = file,
+                      .found = "no readable file",
+                      .expected = "a file for the importer"});
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   return {plugins().import_text(importer, file, bytes)};
 }
@@ -110,11 +142,16 @@ Answer plugin_export(const std::string& exporter, const std::string& entry) {
   (void)load_plugins();
   ObjectRef object;
   ZooSpecs::for_each([&]<class T>() {
-    if (const T* found = zoo().find<T>(entry); found != nullptr && object.object == nullptr) object = {found, ObjectType<T>::name};
+    if (const T* found = zoo().find<T>(entry); found != nullptr && object.object == nullptr)
+      object = {found, ObjectType<T>::name};
   });
   if (object.object == nullptr)
-    throw LookupError({.id = "mlsysim.cli.073", .message = fmt::format("there is no entry '{}'", entry), .key = entry, .found = fmt::format("'{}'", entry),
-                       .expected = "the name of an entry of the zoo", .hint = "mlsysim zoo search finds names"});
+    throw LookupError({.id = "mlsysim.cli.073",
+                       .message = fmt::format("there is no entry '{}'", entry),
+                       .key = entry,
+                       .found = fmt::format("'{}'", entry),
+                       .expected = "the name of an entry of the zoo",
+                       .hint = "mlsysim zoo search finds names"});
   return {plugins().export_text(exporter, object)};
 }
 

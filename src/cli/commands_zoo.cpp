@@ -47,13 +47,15 @@ Answer zoo_show(const std::string& name, const std::string& kind, ShowAs as, con
     names.push_back(e->name);
   }
   if (found.empty())
-    throw LookupError({.id = "mlsysim.cli.010",
-                       .message = fmt::format("the zoo has no entry '{}'", name),
-                       .key = name,
-                       .found = fmt::format("'{}'", name),
-                       .expected = "the name or an alias of an entry",
-                       .hint = names.empty() ? fmt::format("'{}' is no kind of entry; mlsysim zoo list shows the kinds", kind)
-                                             : did_you_mean(name, names)});
+    throw LookupError(
+        {.id = "mlsysim.cli.010",
+         .message = fmt::format("the zoo has no entry '{}'", name),
+         .key = name,
+         .found = fmt::format("'{}'", name),
+         .expected = "the name or an alias of an entry",
+         .hint = names.empty()
+                     ? fmt::format("'{}' is no kind of entry; mlsysim zoo list shows the kinds", kind)
+                     : did_you_mean(name, names)});
   if (found.size() > 1) {
     std::vector<std::string> kinds;
     for (const auto* e : found) kinds.push_back(e->kind);
@@ -72,7 +74,8 @@ Answer zoo_search(const std::string& words, const RenderOptions& options) {
   const auto found = search_zoo(zoo(), words);
   Answer out{render(entry_table(found), options)};
   if (found.empty()) {
-    out.diagnostics = fmt::format("mlsysim: error: nothing in the zoo is like '{}'; mlsysim zoo list shows everything\n", words);
+    out.diagnostics = fmt::format(
+        "mlsysim: error: nothing in the zoo is like '{}'; mlsysim zoo list shows everything\n", words);
     out.exit = Exit::bad_input;
     out.payload.clear();
   }
@@ -86,7 +89,9 @@ Answer zoo_lint(const std::vector<std::string>& paths, const RenderOptions& opti
   // Who names files asks about those; what keeps the zoo from loading is told in any case.
   if (!paths.empty())
     std::erase_if(report.warnings, [&](const ErrorFacts& w) {
-      return std::none_of(paths.begin(), paths.end(), [&](const std::string& path) { return w.where.file == path || w.where.file.starts_with(path + "/"); });
+      return std::none_of(paths.begin(), paths.end(), [&](const std::string& path) {
+        return w.where.file == path || w.where.file.starts_with(path + "/");
+      });
     });
   Answer out;
   if (!report.problems.empty()) out.exit = Exit::bad_input;
@@ -99,11 +104,20 @@ Answer zoo_lint(const std::vector<std::string>& paths, const RenderOptions& opti
                                verbose || report.warnings.empty() ? "" : " (--verbose lists them)");
     return out;
   }
-  Table table{.schema = "mlsysim/lint@1", .title = "lint",
-              .columns = {{"severity"}, {"id"}, {"file"}, {"line"}, {"column"}, {"message"}, {"found"}, {"expected"}, {"hint"}}};
+  Table table{.schema = "mlsysim/lint@1",
+              .title = "lint",
+              .columns = {{"severity"},
+                          {"id"},
+                          {"file"},
+                          {"line"},
+                          {"column"},
+                          {"message"},
+                          {"found"},
+                          {"expected"},
+                          {"hint"}}};
   const auto add = [&](const char* severity, const ErrorFacts& f) {
-    table.rows.push_back({severity, f.id, f.where.file, static_cast<double>(f.where.line), static_cast<double>(f.where.column),
-                          f.message, f.found, f.expected, f.hint});
+    table.rows.push_back({severity, f.id, f.where.file, static_cast<double>(f.where.line),
+                          static_cast<double>(f.where.column), f.message, f.found, f.expected, f.hint});
   };
   for (const auto& p : report.problems) add("problem", p);
   for (const auto& w : report.warnings) add("warning", w);
@@ -132,24 +146,31 @@ Answer units_convert(const std::string& quantity, const std::string& unit, const
   const double number = q.in(unit);
   const auto text = unit.empty() ? number_text(number) : fmt::format("{} {}", number_text(number), unit);
   if (options.format == OutputFormat::json)
-    return {dumped({{"schema", "mlsysim/quantity@1"}, {"from", quantity}, {"value", number}, {"unit", unit},
-                    {"base_value", q.base()}, {"base_unit", canonical_unit(q.exponents())},
+    return {dumped({{"schema", "mlsysim/quantity@1"},
+                    {"from", quantity},
+                    {"value", number},
+                    {"unit", unit},
+                    {"base_value", q.base()},
+                    {"base_unit", canonical_unit(q.exponents())},
                     {"dimension", dimension_name(q.exponents())}})};
   if (options.format == OutputFormat::csv)
-    return {fmt::format("value,unit,base_value,base_unit\n{},{},{},{}\n", format_exact(number), unit, format_exact(q.base()),
-                        canonical_unit(q.exponents()))};
+    return {fmt::format("value,unit,base_value,base_unit\n{},{},{},{}\n", format_exact(number), unit,
+                        format_exact(q.base()), canonical_unit(q.exponents()))};
   return {text + "\n"};
 }
 
 Answer units_list(const RenderOptions& options) {
   const auto& registry = UnitRegistry::standard();
-  Table table{.schema = "mlsysim/table@1", .title = "units", .columns = {{"unit"}, {"dimension"}, {"prefixes"}, {"meaning"}}};
+  Table table{.schema = "mlsysim/table@1",
+              .title = "units",
+              .columns = {{"unit"}, {"dimension"}, {"prefixes"}, {"meaning"}}};
   for (const auto& u : registry.units()) {
     auto prefixes = u.decimal;
     for (const char c : u.binary) prefixes += fmt::format("{}{}i", prefixes.empty() ? "" : " ", c);
     table.rows.push_back({u.symbol, dimension_name(u.exps), prefixes, u.meaning});
   }
-  for (const auto& a : registry.aliases()) table.rows.push_back({a.spelling, "", "", "read as " + a.canonical});
+  for (const auto& a : registry.aliases())
+    table.rows.push_back({a.spelling, "", "", "read as " + a.canonical});
   for (const auto& r : registry.refusals()) table.rows.push_back({r.spelling, "", "", "refused: " + r.hint});
   return {render(table, options)};
 }

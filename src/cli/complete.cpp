@@ -9,8 +9,7 @@
 namespace mlsysim::cli {
 namespace {
 
-template <class... T>
-std::vector<std::string> names() {
+template <class... T> std::vector<std::string> names() {
   std::vector<std::string> out;
   (
       [&] {
@@ -20,7 +19,8 @@ std::vector<std::string> names() {
   return out;
 }
 
-constexpr std::string_view kBash = R"(# mlsysim completion for bash; use it with: source <(mlsysim completion bash)
+constexpr std::string_view kBash =
+    R"(# mlsysim completion for bash; use it with: source <(mlsysim completion bash)
 _mlsysim() {
   local IFS=$'\n'
   COMPREPLY=($(mlsysim __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
@@ -38,7 +38,8 @@ _mlsysim() {
 compdef _mlsysim mlsysim
 )";
 
-constexpr std::string_view kFish = R"(# mlsysim completion for fish; use it with: mlsysim completion fish | source
+constexpr std::string_view kFish =
+    R"(# mlsysim completion for fish; use it with: mlsysim completion fish | source
 complete -c mlsysim -a '(mlsysim __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
 )";
 
@@ -47,27 +48,38 @@ complete -c mlsysim -a '(mlsysim __complete (commandline -opc)[2..-1] (commandli
 std::vector<std::string> candidates(Place place) {
   switch (place) {
     case Place::none:
-    case Place::metric: break;
-    case Place::model: return names<Workload>();
-    case Place::machine: return names<HardwareNode, Node, Fleet, Pod>();
-    case Place::device: return names<HardwareNode>();
-    case Place::engine: return names<ServingEngine>();
-    case Place::grid: return names<GridProfile>();
-    case Place::datacenter: return names<Datacenter>();
+    case Place::metric:
+      break;
+    case Place::model:
+      return names<Workload>();
+    case Place::machine:
+      return names<HardwareNode, Node, Fleet, Pod>();
+    case Place::device:
+      return names<HardwareNode>();
+    case Place::engine:
+      return names<ServingEngine>();
+    case Place::grid:
+      return names<GridProfile>();
+    case Place::datacenter:
+      return names<Datacenter>();
     case Place::entry: {
       std::vector<std::string> out;
       for (const auto* e : zoo().entries()) out.push_back(e->name);
       return out;
     }
-    case Place::kind: return zoo_kinds();
-    case Place::resolver: return ResolverRegistry::standard().names();
+    case Place::kind:
+      return zoo_kinds();
+    case Place::resolver:
+      return ResolverRegistry::standard().names();
     case Place::schema_type: {
       auto out = zoo_kinds();
       out.insert(out.begin(), "plan");
       return out;
     }
-    case Place::shell: return {"bash", "zsh", "fish"};
-    case Place::unit: return UnitRegistry::standard().spellings();
+    case Place::shell:
+      return {"bash", "zsh", "fish"};
+    case Place::unit:
+      return UnitRegistry::standard().spellings();
   }
   return {};
 }

@@ -4,17 +4,17 @@
 
 #include <fmt/format.h>
 
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <fstream>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <new>
 #include <string_view>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace mlsysim::cli {
 namespace {
@@ -80,8 +80,12 @@ void write_file(const std::string& path, const std::string& text) {
   out << text;
   out.close();
   if (out) return;
-  throw InputError({.id = "mlsysim.cli.060", .message = "the file cannot be written", .key = path, .found = fmt::format("'{}'", path),
-                    .expected = "a path that may be written to", .hint = "check the folder and its permissions"});
+  throw InputError({.id = "mlsysim.cli.060",
+                    .message = "the file cannot be written",
+                    .key = path,
+                    .found = fmt::format("'{}'", path),
+                    .expected = "a path that may be written to",
+                    .hint = "check the folder and its permissions"});
 }
 
 std::string printable(std::string_view text) {
@@ -90,9 +94,12 @@ std::string printable(std::string_view text) {
     const auto c = static_cast<unsigned char>(text[i]);
     // The second half of the control characters, U+0080 to U+009F, is C2 80 to C2 9F in UTF-8.
     const bool high = c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (high) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
-    else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) out += fmt::format("\\x{:02x}", c);
-    else out += text[i];
+    if (high)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
+    else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+      out += fmt::format("\\x{:02x}", c);
+    else
+      out += text[i];
   }
   return out;
 }
@@ -105,15 +112,18 @@ std::string error_text(const std::exception& error) {
     return text;
   }
   if (dynamic_cast<const Error*>(&error) != nullptr) return fmt::format("mlsysim: error: {}\n", error.what());
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "mlsysim: error: there is not enough memory for this\n";
-  return fmt::format("mlsysim: error: unexpected: {}; please report it with the command line\n", error.what());
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
+    return "mlsysim: error: there is not enough memory for this\n";
+  return fmt::format("mlsysim: error: unexpected: {}; please report it with the command line\n",
+                     error.what());
 }
 
 int put(const Answer& answer) {
   const int failed = write_all(STDOUT_FILENO, answer.payload);
   (void)write_all(STDERR_FILENO, printable(answer.diagnostics));
   if (failed != 0 && failed != EPIPE) {
-    (void)write_all(STDERR_FILENO, fmt::format("mlsysim: error: the answer cannot be written: {}\n", std::strerror(failed)));
+    (void)write_all(STDERR_FILENO,
+                    fmt::format("mlsysim: error: the answer cannot be written: {}\n", std::strerror(failed)));
     return static_cast<int>(Exit::bad_input);
   }
   return static_cast<int>(answer.exit);

@@ -21,7 +21,8 @@ void prepare_process();
 /// Puts paths of the user behind those of MLSYSIM_ZOO_PATH. @throws InputError for a path that does not exist
 void add_zoo_paths(const std::vector<std::string>& paths);
 
-/// Text for a terminal: control characters, which may come from the file of somebody else, are shown as \x1b and the like.
+/// Text for a terminal: control characters, which may come from the file of somebody else, are shown as \x1b
+/// and the like.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// "mlsysim: error: ..." with what to do.
@@ -30,8 +31,8 @@ void add_zoo_paths(const std::vector<std::string>& paths);
 /// Replaces the content of a file. @throws InputError when it cannot be written
 void write_file(const std::string& path, const std::string& text);
 
-/// Writes an answer: payload to stdout, diagnostics to stderr; gives the exit code of the process. A reader that has
-/// gone is no error; a full disk is.
+/// Writes an answer: payload to stdout, diagnostics to stderr; gives the exit code of the process. A reader
+/// that has gone is no error; a full disk is.
 [[nodiscard]] int put(const Answer& answer);
 
 }  // namespace mlsysim::cli

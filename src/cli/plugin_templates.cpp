@@ -45,7 +45,8 @@ mlsysim pipeline run @SPACE@/PassEnergy hardware=H100 duration='20 ms'
 ```
 )";
 
-constexpr std::string_view kC = R"(/* Energy of one pass at the power limit of the device: energy = power.tdp * duration. */
+constexpr std::string_view kC =
+    R"(/* Energy of one pass at the power limit of the device: energy = power.tdp * duration. */
 #include <mlsysim/plugin/mlsysim_plugin.h>
 
 static const MlsField inputs[] = {
@@ -186,10 +187,12 @@ python3 -c 'import mlsysim; print(mlsysim.plugins.list_plugins())'
 ```
 )";
 
-std::string filled(std::string_view text, const std::string& name, const std::string& space, std::string_view ext, std::string_view lang) {
+std::string filled(std::string_view text, const std::string& name, const std::string& space,
+                   std::string_view ext, std::string_view lang) {
   std::string out(text);
   const auto replace = [&out](std::string_view what, std::string_view with) {
-    for (std::size_t at = 0; (at = out.find(what, at)) != std::string::npos; at += with.size()) out.replace(at, what.size(), with);
+    for (std::size_t at = 0; (at = out.find(what, at)) != std::string::npos; at += with.size())
+      out.replace(at, what.size(), with);
   };
   replace("@NAME@", name);
   replace("@SPACE@", space);
@@ -203,23 +206,38 @@ std::string filled(std::string_view text, const std::string& name, const std::st
 Answer plugin_new(const std::string& name, const std::string& language, const std::string& folder) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const bool usable = !name.empty() && name.size() <= 64 && letter(name[0]) && name != "mlsysim" &&
-                      std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-'; });
+                      std::all_of(name.begin(), name.end(), [&](char c) {
+                        return letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-';
+                      });
   if (!usable)
-    throw InputError({.id = "mlsysim.cli.093", .message = "a plugin cannot have this name", .key = "NAME", .found = fmt::format("'{}'", name),
-                      .expected = "letters, digits, '_' and '-', first a letter", .hint = "e.g. my_power"});
+    throw InputError({.id = "mlsysim.cli.093",
+                      .message = "a plugin cannot have this name",
+                      .key = "NAME",
+                      .found = fmt::format("'{}'", name),
+                      .expected = "letters, digits, '_' and '-', first a letter",
+                      .hint = "e.g. my_power"});
   std::string space = name;
   std::replace(space.begin(), space.end(), '-', '_');
   const fs::path top = folder.empty() ? fs::path(name) : fs::path(folder);
   std::error_code failed;
   if (fs::exists(top, failed) && !fs::is_empty(top, failed))
-    throw InputError({.id = "mlsysim.cli.094", .message = "the folder is not empty", .key = "--folder", .found = fmt::format("'{}'", top.generic_string()),
-                      .expected = "a folder that does not exist yet", .hint = "choose another with --folder"});
+    throw InputError({.id = "mlsysim.cli.094",
+                      .message = "the folder is not empty",
+                      .key = "--folder",
+                      .found = fmt::format("'{}'", top.generic_string()),
+                      .expected = "a folder that does not exist yet",
+                      .hint = "choose another with --folder"});
   std::vector<TemplateFile> files;
   const std::string ext = language;
   const auto source = fmt::format("{}.{}", space, language == "python" ? "py" : ext);
   const auto manifest = name + ".plugin.yaml";
-  if (language == "python") files = {{source, kPython}, {"pyproject.toml", kPythonProject}, {"README.md", kPythonReadme}};
-  else files = {{source, language == "c" ? kC : kCpp}, {"CMakeLists.txt", kCMake}, {manifest, kManifest}, {"README.md", kReadme}};
+  if (language == "python")
+    files = {{source, kPython}, {"pyproject.toml", kPythonProject}, {"README.md", kPythonReadme}};
+  else
+    files = {{source, language == "c" ? kC : kCpp},
+             {"CMakeLists.txt", kCMake},
+             {manifest, kManifest},
+             {"README.md", kReadme}};
   fs::create_directories(top);
   Answer out;
   for (const auto& file : files) {
@@ -227,7 +245,10 @@ Answer plugin_new(const std::string& name, const std::string& language, const st
     std::ofstream stream(path, std::ios::binary);
     stream << filled(file.text, name, space, ext, language == "c" ? "C CXX" : "CXX");
     if (!stream.flush())
-      throw InputError({.id = "mlsysim.cli.065", .message = "a file cannot be written", .key = path.generic_string(), .found = "a failed write",
+      throw InputError({.id = "mlsysim.cli.065",
+                        .message = "a file cannot be written",
+                        .key = path.generic_string(),
+                        .found = "a failed write",
                         .expected = "a folder that can be written to"});
     out.payload += fmt::format("wrote {}\n", path.generic_string());
   }

@@ -18,8 +18,9 @@ struct PluginRequest {
 [[nodiscard]] plugin::PluginHost& plugins();
 void set_plugin_request(PluginRequest request);
 
-/// Loads everything that is found, so that resolvers, units and entries of plugins are there. Plugins that fail become
-/// a warning each; with --strict the exit code is 3, and a plugin that was named on the command line is an error.
+/// Loads everything that is found, so that resolvers, units and entries of plugins are there. Plugins that
+/// fail become a warning each; with --strict the exit code is 3, and a plugin that was named on the command
+/// line is an error.
 [[nodiscard]] Answer load_plugins();
 
 [[nodiscard]] Answer plugin_list(const RenderOptions& options);
@@ -29,7 +30,8 @@ void set_plugin_request(PluginRequest request);
 /// Runs mlsysim-plugin-check, which lies beside this program, with these words.
 [[nodiscard]] Answer plugin_check(const std::vector<std::string>& words);
 /// Writes a project that builds and passes the kit. @param language c, cpp or python
-[[nodiscard]] Answer plugin_new(const std::string& name, const std::string& language, const std::string& folder);
+[[nodiscard]] Answer plugin_new(const std::string& name, const std::string& language,
+                                const std::string& folder);
 
 /// What `mlsysim support` asks; empty names mean all of them.
 struct SupportRequest {

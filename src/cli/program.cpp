@@ -23,7 +23,8 @@ std::vector<std::string> option_names(const CLI::App* at) {
 }
 
 /// Words of the command line that look like options and are none of `known`.
-std::vector<std::string> unknown_options(const std::vector<std::string>& words, const std::vector<std::string>& known) {
+std::vector<std::string> unknown_options(const std::vector<std::string>& words,
+                                         const std::vector<std::string>& known) {
   std::vector<std::string> out;
   for (const auto& word : words) {
     if (word == "--") break;
@@ -40,11 +41,13 @@ Program::Program() {
   app_.require_subcommand(1);
   app_.fallthrough();
   app_.get_formatter()->column_width(34);
-  app_.add_option("-o,--output", format_, "text, json, markdown or csv, and latex for explain; before or after the command")
+  app_.add_option("-o,--output", format_,
+                  "text, json, markdown or csv, and latex for explain; before or after the command")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json", "markdown", "csv", "latex"}));
   app_.add_flag("-v,--verbose", verbose_, "assumptions with their sources, every part of the memory");
-  app_.add_option("--zoo", zoo_paths_, "a YAML file or folder of your own, read beside the zoo; may be repeated")
+  app_.add_option("--zoo", zoo_paths_,
+                  "a YAML file or folder of your own, read beside the zoo; may be repeated")
       ->type_name("PATH")
       ->allow_extra_args(false);
   app_.add_option("--plugin", plugins_.paths, "a plugin: library, manifest or folder; may be repeated")
@@ -53,13 +56,15 @@ Program::Program() {
       ->group("Plugins");
   app_.add_flag("--no-plugins", plugins_.none, "load no plugin that is not named")->group("Plugins");
   app_.add_flag("--strict-plugins", plugins_.strict, "exit code 3 when a plugin fails")->group("Plugins");
-  app_.add_flag("--isolate-plugins", plugins_.isolate, "run each plugin in a process of its own")->group("Plugins");
+  app_.add_flag("--isolate-plugins", plugins_.isolate, "run each plugin in a process of its own")
+      ->group("Plugins");
   app_.add_option("--isolated", plugins_.isolated, "run this plugin in a process of its own; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->group("Plugins");
   app_.add_flag("--project-plugins", plugins_.project, "also look in ./.mlsysim/plugins")->group("Plugins");
-  app_.add_flag("--allow-insecure-plugins", plugins_.insecure, "also plugins that everybody can write to")->group("Plugins");
+  app_.add_flag("--allow-insecure-plugins", plugins_.insecure, "also plugins that everybody can write to")
+      ->group("Plugins");
   app_.set_version_flag("--version", std::string(version_text), "print the version");
   app_.footer(
       "Examples:\n"
@@ -80,12 +85,14 @@ Program::Program() {
   calibration_commands();
 }
 
-CLI::App* Program::command(CLI::App& parent, const char* name, const char* about, const char* examples, Command run,
-                           std::vector<Place> places) {
+CLI::App* Program::command(CLI::App& parent, const char* name, const char* about, const char* examples,
+                           Command run, std::vector<Place> places) {
   auto* sub = parent.add_subcommand(name, about);
   sub->footer(examples);
-  if (run) commands_[sub] = std::move(run);
-  else sub->require_subcommand(1);
+  if (run)
+    commands_[sub] = std::move(run);
+  else
+    sub->require_subcommand(1);
   places_[sub] = std::move(places);
   return sub;
 }
@@ -100,7 +107,8 @@ const CLI::App* Program::innermost() const {
 std::string Program::explain_usage(const CLI::ParseError& error) const {
   const CLI::App* at = innermost();
   std::string path;
-  for (const CLI::App* a = at; a != nullptr; a = a->get_parent()) path = a->get_name() + (path.empty() ? "" : " " + path);
+  for (const CLI::App* a = at; a != nullptr; a = a->get_parent())
+    path = a->get_name() + (path.empty() ? "" : " " + path);
   std::vector<std::string> commands;
   for (const auto* sub : at->get_subcommands(nullptr)) commands.push_back(sub->get_name());
   const auto options = option_names(at);
@@ -112,7 +120,11 @@ std::string Program::explain_usage(const CLI::ParseError& error) const {
   for (const auto& word : strange) {
     const bool option = word.starts_with("-");
     if (!text.empty()) text += "\n";
-    text += fmt::format("{} '{}'", option ? "unknown option" : commands.empty() ? "unexpected argument" : "unknown command", word);
+    text += fmt::format("{} '{}'",
+                        option             ? "unknown option"
+                        : commands.empty() ? "unexpected argument"
+                                           : "unknown command",
+                        word);
     if (const auto near = did_you_mean(word, option ? options : commands); !near.empty()) text += "; " + near;
     if (!commands.empty() && !option) break;  // the words after an unknown command mean nothing yet
   }
@@ -126,8 +138,11 @@ Answer Program::execute() {
   const CLI::App* command = innermost();
   explain_.latex = format_ == "latex";
   if (explain_.latex && command->get_name() != "explain")
-    throw InputError({.id = "mlsysim.cli.087", .message = "this command writes no LaTeX", .found = fmt::format("{} -o latex", command->get_name()),
-                      .expected = "text, json, markdown or csv", .hint = "mlsysim explain writes derivations as LaTeX"});
+    throw InputError({.id = "mlsysim.cli.087",
+                      .message = "this command writes no LaTeX",
+                      .found = fmt::format("{} -o latex", command->get_name()),
+                      .expected = "text, json, markdown or csv",
+                      .hint = "mlsysim explain writes derivations as LaTeX"});
   if (!explain_.latex) render_.format = *choice_of<OutputFormat>(format_);
   render_.verbosity = verbose_ ? Verbosity::verbose : Verbosity::brief;
   render_.colour = colour_of_stdout();
@@ -136,7 +151,8 @@ Answer Program::execute() {
   set_plugin_request(plugins_);
   const CLI::App* parent = command->get_parent();
   const bool about_plugins = parent != nullptr && parent->get_name() == "plugin";
-  if (about_plugins || command->get_name() == "version" || command->get_name() == "completion") return commands_.at(command)();
+  if (about_plugins || command->get_name() == "version" || command->get_name() == "completion")
+    return commands_.at(command)();
   auto plugins = load_plugins();
   if (plugins.exit != Exit::fine) return plugins;
   auto answer = commands_.at(command)();
@@ -176,14 +192,18 @@ Answer Program::complete(std::vector<std::string> words) {
     }
     if (word.starts_with("-") && word.size() > 1) {
       for (CLI::App* a = at; a != nullptr && open == nullptr; a = a->get_parent())
-        if (const auto* option = a->get_option_no_throw(word); option != nullptr && option->get_items_expected_max() > 0) open = option;
+        if (const auto* option = a->get_option_no_throw(word);
+            option != nullptr && option->get_items_expected_max() > 0)
+          open = option;
       continue;
     }
     CLI::App* sub = nullptr;
     for (auto* s : at->get_subcommands(nullptr))
       if (s->get_name() == word) sub = s;
-    if (sub != nullptr && position == 0) at = sub;
-    else ++position;
+    if (sub != nullptr && position == 0)
+      at = sub;
+    else
+      ++position;
   }
   std::vector<std::string> found;
   if (open != nullptr) {
@@ -197,7 +217,8 @@ Answer Program::complete(std::vector<std::string> words) {
       const auto& places = known->second;
       const bool repeats = places.back() == Place::resolver || places.back() == Place::device;
       if (position < places.size() || repeats)
-        for (auto& name : candidates(places[std::min(position, places.size() - 1)])) found.push_back(std::move(name));
+        for (auto& name : candidates(places[std::min(position, places.size() - 1)]))
+          found.push_back(std::move(name));
     }
   }
   Answer out;

@@ -51,7 +51,8 @@ class Program {
   [[nodiscard]] std::string explain_usage(const CLI::ParseError& error) const;
   [[nodiscard]] const CLI::App* innermost() const;
 
-  CLI::App app_{"Predicts in closed form what a machine-learning workload does on a machine or a fleet.", "mlsysim"};
+  CLI::App app_{"Predicts in closed form what a machine-learning workload does on a machine or a fleet.",
+                "mlsysim"};
   RenderOptions render_;
   std::string format_ = "text";
   bool verbose_ = false;

@@ -24,7 +24,8 @@ constexpr const char* kEvalExamples =
     "  mlsysim eval Llama3_70B H100 --accelerators 8 --precision fp8 --batch-size 16 --output-tokens 512\n"
     "  mlsysim eval Llama3_8B Research_256 --mode train --batch-size 1024 --seq-len 4096 --zero-stage 1\n"
     "  mlsysim eval plan.yaml --region Quebec -o json\n"
-    "HARDWARE is a device (H100), a node (DGX_H100), a pod or a cluster (Research_256) of the zoo, or a YAML file.\n"
+    "HARDWARE is a device (H100), a node (DGX_H100), a pod or a cluster (Research_256) of the zoo, or a YAML "
+    "file.\n"
     "Quantities carry their unit: --intra-node-bw '450 GB/s'. Options replace what a plan says.\n"
     "Exit codes: 0 fine, 1 bad input, 2 does not fit, 3 an assertion of the plan failed.";
 
@@ -54,7 +55,8 @@ std::string type_word(const FieldInfo& f) {
 /// One option per field of the table of Scenario.
 void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed) {
   for (const auto& f : describe<Scenario>()) {
-    if (f.name == "workload" || f.name == "hardware" || f.name == "fleet" || f.name == "conventions") continue;
+    if (f.name == "workload" || f.name == "hardware" || f.name == "fleet" || f.name == "conventions")
+      continue;
     if (fixed && f.name == "mode") continue;
     if (fixed) {
       const auto used = fields_used_in(*fixed);
@@ -72,12 +74,15 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed) {
   auto* region = app.add_option("--region", scenario_.region, "name of a grid or of a datacenter");
   region->type_name("NAME")->group("Scenario");
   values_[region].place = Place::grid;
-  if (fixed) app.preparse_callback([this, mode = *fixed](std::size_t) { scenario_.fields["mode"] = name_of(mode); });
+  if (fixed)
+    app.preparse_callback([this, mode = *fixed](std::size_t) { scenario_.fields["mode"] = name_of(mode); });
 }
 
 void Program::eval_commands() {
   const auto target = [this](CLI::App& app, const char* name, const char* about) {
-    return app.add_option_function<std::string>(name, [this](const std::string& text) { scenario_.targets.push_back(text); }, about)
+    return app
+        .add_option_function<std::string>(
+            name, [this](const std::string& text) { scenario_.targets.push_back(text); }, about)
         ->type_name("");
   };
   const auto targets = [target](CLI::App& app, const char* machine) {
@@ -85,53 +90,77 @@ void Program::eval_commands() {
     target(app, machine, "a device, node, pod or cluster of the zoo, or a YAML file with one");
   };
   const auto run = [this] { return eval(scenario_, render_); };
-  auto* e = command(app_, "eval", "scorecard of a model on hardware, or of a plan: does it fit, how fast, at what cost",
+  auto* e = command(app_, "eval",
+                    "scorecard of a model on hardware, or of a plan: does it fit, how fast, at what cost",
                     kEvalExamples, run, {Place::model, Place::machine});
   targets(*e, "HARDWARE");
   scenario_options(*e, std::nullopt);
-  auto* s = command(app_, "serve", "the same as eval --mode serve",
-                    "Example:\n  mlsysim serve Llama3_8B H100 --batch-size 32 --seq-len 1024 --output-tokens 256", run,
-                    {Place::model, Place::machine});
+  auto* s =
+      command(app_, "serve", "the same as eval --mode serve",
+              "Example:\n  mlsysim serve Llama3_8B H100 --batch-size 32 --seq-len 1024 --output-tokens 256",
+              run, {Place::model, Place::machine});
   targets(*s, "HARDWARE");
   scenario_options(*s, Mode::serve);
-  auto* t = command(app_, "train", "the same as eval --mode train",
-                    "Example:\n  mlsysim train Llama3_8B Research_256 --batch-size 1024 --seq-len 4096 --zero-stage 1", run,
-                    {Place::model, Place::machine});
+  auto* t = command(
+      app_, "train", "the same as eval --mode train",
+      "Example:\n  mlsysim train Llama3_8B Research_256 --batch-size 1024 --seq-len 4096 --zero-stage 1", run,
+      {Place::model, Place::machine});
   targets(*t, "FLEET");
   scenario_options(*t, Mode::train);
-  auto* x = command(app_, "explain", "where a number comes from, law by law",
-                    "Examples:\n"
-                    "  mlsysim explain Llama3_70B H100 itl --accelerators 8\n"
-                    "  mlsysim explain plan.yaml ttft\n"
-                    "  mlsysim explain Llama3_70B H100 cost_per_token --accelerators 8 --open CostPerToken -o latex\n"
-                    "  mlsysim explain Roofline work='1 TFLOP' traffic='1 GB' peak='989 TFLOP/s' bandwidth='3.35 TB/s' time\n"
-                    "  mlsysim explain Llama3_70B H100          lists what can be explained\n"
-                    "A law that is called many times is written out once; --verbose writes out every call. -o latex, json and markdown\n"
-                    "hold the same derivation; -o csv the operators of the pass, or the numbers of each call.",
-                    [this] { return explain_metric(scenario_, explain_, render_); }, {Place::model, Place::machine, Place::metric});
+  auto* x = command(
+      app_, "explain", "where a number comes from, law by law",
+      "Examples:\n"
+      "  mlsysim explain Llama3_70B H100 itl --accelerators 8\n"
+      "  mlsysim explain plan.yaml ttft\n"
+      "  mlsysim explain Llama3_70B H100 cost_per_token --accelerators 8 --open CostPerToken -o latex\n"
+      "  mlsysim explain Roofline work='1 TFLOP' traffic='1 GB' peak='989 TFLOP/s' bandwidth='3.35 TB/s' "
+      "time\n"
+      "  mlsysim explain Llama3_70B H100          lists what can be explained\n"
+      "A law that is called many times is written out once; --verbose writes out every call. -o latex, json "
+      "and markdown\n"
+      "hold the same derivation; -o csv the operators of the pass, or the numbers of each call.",
+      [this] { return explain_metric(scenario_, explain_, render_); },
+      {Place::model, Place::machine, Place::metric});
   x->add_option_function<std::vector<std::string>>(
        "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
-       "MODEL HARDWARE, a plan file, or a resolver with key=value; then the RESULT: without one, what can be explained is listed")
-      ->required()->type_name("");
-  x->add_option("--open", explain_.open, "laws whose every operation is shown, separated by commas")->delimiter(',')->type_name("LAW,...")->allow_extra_args(false);
+       "MODEL HARDWARE, a plan file, or a resolver with key=value; then the RESULT: without one, what can be "
+       "explained is listed")
+      ->required()
+      ->type_name("");
+  x->add_option("--open", explain_.open, "laws whose every operation is shown, separated by commas")
+      ->delimiter(',')
+      ->type_name("LAW,...")
+      ->allow_extra_args(false);
   scenario_options(*x, std::nullopt);
 
-  auto* w = command(app_, "sweep", "one batch on several devices, batch sizes and precisions",
-                    "Examples:\n  mlsysim sweep Llama3_8B A100,H100,H200 --batch-size 1,8,64 --precision bf16 -o csv\n"
-                    "  mlsysim sweep Llama3_70B H100,H200 --accelerators 8 --axis batch_size=1..256 --axis seq_len=1024..8192*2 \\\n"
-                    "    --minimize cost_per_token --top 5 --show itl,ttft --shard 1/4 --state part1.json\n"
-                    "Without --axis or further options every point is one batch on one device.",
-                    [this] {
-                      const bool plain = search_ == SearchRequest{} && scenario_.fields.empty();
-                      search_.command = "sweep";
-                      return plain ? sweep(sweep_, render_) : sweep(sweep_, scenario_, search_, render_);
-                    }, {Place::model, Place::device});
+  auto* w = command(
+      app_, "sweep", "one batch on several devices, batch sizes and precisions",
+      "Examples:\n  mlsysim sweep Llama3_8B A100,H100,H200 --batch-size 1,8,64 --precision bf16 -o csv\n"
+      "  mlsysim sweep Llama3_70B H100,H200 --accelerators 8 --axis batch_size=1..256 --axis "
+      "seq_len=1024..8192*2 \\\n"
+      "    --minimize cost_per_token --top 5 --show itl,ttft --shard 1/4 --state part1.json\n"
+      "Without --axis or further options every point is one batch on one device.",
+      [this] {
+        const bool plain = search_ == SearchRequest{} && scenario_.fields.empty();
+        search_.command = "sweep";
+        return plain ? sweep(sweep_, render_) : sweep(sweep_, scenario_, search_, render_);
+      },
+      {Place::model, Place::device});
   w->add_option("MODEL", sweep_.model, "a model of the zoo, or a YAML file")->required()->type_name("");
-  w->add_option("HARDWARE", sweep_.hardware, "devices of the zoo, separated by commas")->required()->delimiter(',')->type_name("");
-  w->add_option("-b,--batch-size", sweep_.batch_sizes, "samples of one batch, separated by commas (default: one)")
-      ->delimiter(',')->type_name("N,...")->allow_extra_args(false);
-  auto* p = w->add_option("-p,--precision", sweep_.precisions, "precisions, separated by commas (default: fp16, as in the Python package)")
-                ->delimiter(',')->type_name("NAME,...")->allow_extra_args(false);
+  w->add_option("HARDWARE", sweep_.hardware, "devices of the zoo, separated by commas")
+      ->required()
+      ->delimiter(',')
+      ->type_name("");
+  w->add_option("-b,--batch-size", sweep_.batch_sizes,
+                "samples of one batch, separated by commas (default: one)")
+      ->delimiter(',')
+      ->type_name("N,...")
+      ->allow_extra_args(false);
+  auto* p = w->add_option("-p,--precision", sweep_.precisions,
+                          "precisions, separated by commas (default: fp16, as in the Python package)")
+                ->delimiter(',')
+                ->type_name("NAME,...")
+                ->allow_extra_args(false);
   values_[p].choices.assign(Choices<Precision>::names.begin(), Choices<Precision>::names.end());
   for (const auto& f : describe<SingleNodeModel::Inputs>()) {
     if (f.kind == ValueKind::object || f.name == "batch_size" || f.name == "precision") continue;
@@ -145,8 +174,11 @@ void Program::eval_commands() {
   const auto own = describe<SingleNodeModel::Inputs>();
   for (const auto& f : describe<Scenario>()) {
     if (find_field(own, f.name) != nullptr || f.kind == ValueKind::object || f.name == "name") continue;
-    w->add_option_function<std::string>("--" + dashed(f.name), [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; }, help_of(f))
-        ->type_name(type_word(f))->group("Scenario");
+    w->add_option_function<std::string>(
+         "--" + dashed(f.name),
+         [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; }, help_of(f))
+        ->type_name(type_word(f))
+        ->group("Scenario");
   }
 }
 

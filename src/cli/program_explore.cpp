@@ -1,4 +1,5 @@
-// Commands that ask a scenario or a law further: sensitivity, export, solve, uncertainty, compare, optimize, pareto, merge.
+// Commands that ask a scenario or a law further: sensitivity, export, solve, uncertainty, compare, optimize,
+// pareto, merge.
 
 #include "program.hpp"
 
@@ -10,75 +11,113 @@ namespace mlsysim::cli {
 
 void Program::explore_commands() {
   const auto targets = [this](CLI::App& app, const char* last) {
-    return app.add_option_function<std::vector<std::string>>(
-                  "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
-                  std::string("MODEL HARDWARE, a plan file, or a resolver with key=value; then ") + last)
-        ->required()->type_name("");
+    return app
+        .add_option_function<std::vector<std::string>>(
+            "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
+            std::string("MODEL HARDWARE, a plan file, or a resolver with key=value; then ") + last)
+        ->required()
+        ->type_name("");
   };
-  auto* s = command(app_, "sensitivity", "what a number hangs on: elasticities, shadow prices, tornado, what binds",
-                    "Examples:\n"
-                    "  mlsysim sensitivity Llama3_70B H100 itl --accelerators 8\n"
-                    "  mlsysim sensitivity plan.yaml cost_per_token --inputs device.memory_bandwidth,kwh_price\n"
-                    "  mlsysim sensitivity RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' time",
-                    [this] { return sensitivity_of(scenario_, sensitivity_, render_); }, {Place::model, Place::machine, Place::metric});
+  auto* s = command(
+      app_, "sensitivity", "what a number hangs on: elasticities, shadow prices, tornado, what binds",
+      "Examples:\n"
+      "  mlsysim sensitivity Llama3_70B H100 itl --accelerators 8\n"
+      "  mlsysim sensitivity plan.yaml cost_per_token --inputs device.memory_bandwidth,kwh_price\n"
+      "  mlsysim sensitivity RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' time",
+      [this] { return sensitivity_of(scenario_, sensitivity_, render_); },
+      {Place::model, Place::machine, Place::metric});
   targets(*s, "the RESULT");
   s->add_option("--inputs", sensitivity_.inputs, "inputs, separated by commas (default: all)")
-      ->delimiter(',')->type_name("NAME,...")->allow_extra_args(false);
+      ->delimiter(',')
+      ->type_name("NAME,...")
+      ->allow_extra_args(false);
   s->add_option("--step", sensitivity_.step, "relative move of the tornado (default: 0.1)")->type_name("N");
   scenario_options(*s, std::nullopt);
-  auto* x = command(app_, "export", "numbers of a scenario or law as a program that needs no library: C or JSON",
-                    "Examples:\n"
-                    "  mlsysim export Llama3_70B H100 itl,ttft --accelerators 8 --language c --function serve > serve.c\n"
-                    "  mlsysim export RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' time > ring.json\n"
-                    "docs/reference/exported-programs.md describes the JSON.",
-                    [this] { return export_program(scenario_, export_); }, {Place::model, Place::machine, Place::metric});
+  auto* x = command(
+      app_, "export", "numbers of a scenario or law as a program that needs no library: C or JSON",
+      "Examples:\n"
+      "  mlsysim export Llama3_70B H100 itl,ttft --accelerators 8 --language c --function serve > serve.c\n"
+      "  mlsysim export RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' time > "
+      "ring.json\n"
+      "docs/reference/exported-programs.md describes the JSON.",
+      [this] { return export_program(scenario_, export_); }, {Place::model, Place::machine, Place::metric});
   targets(*x, "the RESULT, or several separated by commas");
-  x->add_option("--language", export_.language, "json (default) or c")->check(CLI::IsMember({"json", "c"}))->type_name("NAME")->option_text("NAME:{json,c}");
+  x->add_option("--language", export_.language, "json (default) or c")
+      ->check(CLI::IsMember({"json", "c"}))
+      ->type_name("NAME")
+      ->option_text("NAME:{json,c}");
   x->add_option("--function", export_.name, "name of the C function (default: law)")->type_name("NAME");
   scenario_options(*x, std::nullopt);
-  auto* v = command(app_, "solve", "which value of an input meets a condition",
-                    "Examples:\n"
-                    "  mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8\n"
-                    "  mlsysim solve Llama3_8B H100 'training_time <= 60 d' accelerators --mode train --accelerators 64 --batch-size 1024\n"
-                    "  mlsysim solve RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' 'time <= 4 ms' bandwidth\n"
-                    "Exit codes: 0 fine, 1 bad input, 2 no solution.",
-                    [this] { return solve_question(scenario_, solve_, render_); }, {Place::model, Place::machine});
+  auto* v =
+      command(app_, "solve", "which value of an input meets a condition",
+              "Examples:\n"
+              "  mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8\n"
+              "  mlsysim solve Llama3_8B H100 'training_time <= 60 d' accelerators --mode train "
+              "--accelerators 64 --batch-size 1024\n"
+              "  mlsysim solve RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' 'time <= "
+              "4 ms' bandwidth\n"
+              "Exit codes: 0 fine, 1 bad input, 2 no solution.",
+              [this] { return solve_question(scenario_, solve_, render_); }, {Place::model, Place::machine});
   targets(*v, "a CONDITION and the free INPUT");
   v->add_option("--low", solve_.low, "lower end of the search")->type_name("QUANTITY");
   v->add_option("--high", solve_.high, "upper end of the search")->type_name("QUANTITY");
   scenario_options(*v, std::nullopt);
-  auto* u = command(app_, "uncertainty", "how sure a number is: spread, what makes it, whether the bottleneck flips",
+  auto* u = command(app_, "uncertainty",
+                    "how sure a number is: spread, what makes it, whether the bottleneck flips",
                     "Examples:\n"
                     "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8\n"
-                    "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8 --uncertain 'device.memory_share = +-5 %' \\\n"
-                    "    --uncertain 'device.launch = triangular 1 us..4 us' --uncertain 'kwh_price = lognormal 20 %' --with hardware=H200\n"
-                    "Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular LOW..HIGH, +-N %. Figures of the zoo that\n"
-                    "state a range vary in it as well (triangular), unless --given-only; the answer lists them. --with adds the probability\n"
+                    "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8 --uncertain "
+                    "'device.memory_share = +-5 %' \\\n"
+                    "    --uncertain 'device.launch = triangular 1 us..4 us' --uncertain 'kwh_price = "
+                    "lognormal 20 %' --with hardware=H200\n"
+                    "Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular "
+                    "LOW..HIGH, +-N %. Figures of the zoo that\n"
+                    "state a range vary in it as well (triangular), unless --given-only; the answer lists "
+                    "them. --with adds the probability\n"
                     "that the first result stays below that of a changed configuration.",
-                    [this] { return uncertainty_of(scenario_, uncertainty_, render_); }, {Place::model, Place::machine, Place::metric});
+                    [this] { return uncertainty_of(scenario_, uncertainty_, render_); },
+                    {Place::model, Place::machine, Place::metric});
   targets(*u, "the RESULT, or several separated by commas");
-  u->add_option("--uncertain", uncertainty_.uncertain, "a figure and its distribution; may be repeated")->type_name("NAME=DISTRIBUTION")->allow_extra_args(false);
-  u->add_flag("--given-only", uncertainty_.given_only, "vary the figures of --uncertain alone, without the ranges of the zoo");
-  u->add_option("--with", uncertainty_.with, "a change of the configuration to rank against; may be repeated")->type_name("NAME=VALUE")->allow_extra_args(false);
+  u->add_option("--uncertain", uncertainty_.uncertain, "a figure and its distribution; may be repeated")
+      ->type_name("NAME=DISTRIBUTION")
+      ->allow_extra_args(false);
+  u->add_flag("--given-only", uncertainty_.given_only,
+              "vary the figures of --uncertain alone, without the ranges of the zoo");
+  u->add_option("--with", uncertainty_.with, "a change of the configuration to rank against; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   u->add_option("--samples", uncertainty_.samples, "samples of each set (default: 4096)")->type_name("N");
   u->add_option("--seed", uncertainty_.seed, "same seed, same bytes (default: 1)")->type_name("N");
-  u->add_option("--coverage", uncertainty_.coverage, "share of the samples between low and high (default: 0.9)")->type_name("N");
+  u->add_option("--coverage", uncertainty_.coverage,
+                "share of the samples between low and high (default: 0.9)")
+      ->type_name("N");
   scenario_options(*u, std::nullopt);
-  auto* c = command(app_, "compare", "why two configurations differ, or measurements of your own and predictions",
-                    "Examples:\n"
-                    "  mlsysim compare Llama3_70B H100 itl --accelerators 8 --with hardware=H200\n"
-                    "  mlsysim compare Llama3_8B H100 step_latency --mode train --accelerators 64 --against tp_size=1 --with tp_size=8 --with recomputation=full\n"
-                    "  mlsysim compare --against gemm.csv --measurand matrix_product\n  mlsysim compare --against mine.yaml --verbose\n"
-                    "With a RESULT: which changed figure makes how much of the difference. Without words: which part of the model explains\n"
-                    "how measurements differ from predictions; the columns of the CSV file are named like the inputs, beside 'measured'\n"
-                    "or 'measured [us]'.",
-                    [this] { return compare(); }, {Place::model, Place::machine, Place::metric});
+  auto* c =
+      command(app_, "compare", "why two configurations differ, or measurements of your own and predictions",
+              "Examples:\n"
+              "  mlsysim compare Llama3_70B H100 itl --accelerators 8 --with hardware=H200\n"
+              "  mlsysim compare Llama3_8B H100 step_latency --mode train --accelerators 64 --against "
+              "tp_size=1 --with tp_size=8 --with recomputation=full\n"
+              "  mlsysim compare --against gemm.csv --measurand matrix_product\n  mlsysim compare --against "
+              "mine.yaml --verbose\n"
+              "With a RESULT: which changed figure makes how much of the difference. Without words: which "
+              "part of the model explains\n"
+              "how measurements differ from predictions; the columns of the CSV file are named like the "
+              "inputs, beside 'measured'\n"
+              "or 'measured [us]'.",
+              [this] { return compare(); }, {Place::model, Place::machine, Place::metric});
   targets(*c, "the RESULT")->required(false);
-  c->add_option("--with", compare_.with, "a change of the second configuration; may be repeated")->type_name("NAME=VALUE")->allow_extra_args(false);
+  c->add_option("--with", compare_.with, "a change of the second configuration; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   c->add_option("--against", compare_.against,
-                "a change of the first configuration, may be repeated; or a CSV file of measurements, or the definition of a table")
-      ->type_name("NAME=VALUE|FILE")->allow_extra_args(false);
-  c->add_option("--measurand", compare_measured_.measurand, "what a CSV file measures: matrix_product, token_time, ...")->type_name("NAME");
+                "a change of the first configuration, may be repeated; or a CSV file of measurements, or the "
+                "definition of a table")
+      ->type_name("NAME=VALUE|FILE")
+      ->allow_extra_args(false);
+  c->add_option("--measurand", compare_measured_.measurand,
+                "what a CSV file measures: matrix_product, token_time, ...")
+      ->type_name("NAME");
   scenario_options(*c, std::nullopt);
 }
 
@@ -97,57 +136,97 @@ Answer Program::compare() {
 }
 
 void Program::search_options(CLI::App& app) {
-  const auto list = [&app](const char* name, std::vector<std::string>& to, const char* about, const char* type) {
+  const auto list = [&app](const char* name, std::vector<std::string>& to, const char* about,
+                           const char* type) {
     app.add_option(name, to, about)->type_name(type)->allow_extra_args(false)->group("Space");
   };
-  list("--axis", search_.axes, "what varies: NAME=1,2,4 or 1..64*2 or '1 TB/s..8 TB/s:64' or A,B=1x8,2x4; NAME=@FILE for a YAML list, @FILE for a "
-       "YAML map of axes; may be repeated", "NAME=VALUES|@FILE");
+  list("--axis", search_.axes,
+       "what varies: NAME=1,2,4 or 1..64*2 or '1 TB/s..8 TB/s:64' or A,B=1x8,2x4; NAME=@FILE for a YAML "
+       "list, @FILE for a "
+       "YAML map of axes; may be repeated",
+       "NAME=VALUES|@FILE");
   list("--minimize", search_.minimize, "objective; may be repeated", "EXPRESSION");
   list("--maximize", search_.maximize, "objective; may be repeated", "EXPRESSION");
-  list("--subject-to", search_.constraints, "constraint, e.g. 'ttft <= 500 ms'; may be repeated", "CONDITION");
-  app.add_option("--show", search_.show, "further results or expressions, separated by commas")->delimiter(',')->type_name("EXPRESSION,...")
-      ->allow_extra_args(false)->group("Space");
+  list("--subject-to", search_.constraints, "constraint, e.g. 'ttft <= 500 ms'; may be repeated",
+       "CONDITION");
+  app.add_option("--show", search_.show, "further results or expressions, separated by commas")
+      ->delimiter(',')
+      ->type_name("EXPRESSION,...")
+      ->allow_extra_args(false)
+      ->group("Space");
   app.add_option("--top", search_.top, "best points to list (default: 1)")->type_name("N")->group("Space");
-  app.add_option("--histogram", search_.histogram, "distribution of an expression over feasible points")->type_name("EXPRESSION")->group("Space");
-  app.add_flag("--anything", search_.anything, "also points that do not fit in memory or leave devices unused")->group("Space");
-  auto* how = app.add_option("--strategy", search_.strategy, fmt::format("{} (default: automatic)", fmt::join(Choices<Strategy>::names, ", ")))
-                  ->type_name("NAME")->group("Search");
+  app.add_option("--histogram", search_.histogram, "distribution of an expression over feasible points")
+      ->type_name("EXPRESSION")
+      ->group("Space");
+  app.add_flag("--anything", search_.anything,
+               "also points that do not fit in memory or leave devices unused")
+      ->group("Space");
+  auto* how =
+      app.add_option("--strategy", search_.strategy,
+                     fmt::format("{} (default: automatic)", fmt::join(Choices<Strategy>::names, ", ")))
+          ->type_name("NAME")
+          ->group("Search");
   values_[how].choices.assign(Choices<Strategy>::names.begin(), Choices<Strategy>::names.end());
   how->check(CLI::IsMember(values_[how].choices));
-  app.add_option("--evaluations", search_.evaluations, "after which gradient and evolutionary stop (default: 20000)")->type_name("N")->group("Search");
-  app.add_option("--seed", search_.seed, "of gradient and evolutionary: same seed, same bytes (default: 1)")->type_name("N")->group("Search");
-  app.add_option("--threads", search_.threads, "threads (default: as many as cores); the answer is the same")->type_name("N")->group("Search");
-  app.add_option("--shard", search_.shard, "part of the space, e.g. 3/16; join the parts with mlsysim merge")->type_name("k/n")->group("Search");
-  app.add_option("--state", search_.state, "file for checkpoints, --resume and merge; an exhaustive search then")->type_name("FILE")->group("Search");
-  app.add_flag("--resume", search_.resume, "go on from the state file where there is one, to the same bytes")->group("Search");
-  app.add_option("--rows", search_.rows, "sweep: write every point to a .csv, .jsonl or .ndjson file")->type_name("FILE")->group("Search");
+  app.add_option("--evaluations", search_.evaluations,
+                 "after which gradient and evolutionary stop (default: 20000)")
+      ->type_name("N")
+      ->group("Search");
+  app.add_option("--seed", search_.seed, "of gradient and evolutionary: same seed, same bytes (default: 1)")
+      ->type_name("N")
+      ->group("Search");
+  app.add_option("--threads", search_.threads, "threads (default: as many as cores); the answer is the same")
+      ->type_name("N")
+      ->group("Search");
+  app.add_option("--shard", search_.shard, "part of the space, e.g. 3/16; join the parts with mlsysim merge")
+      ->type_name("k/n")
+      ->group("Search");
+  app.add_option("--state", search_.state,
+                 "file for checkpoints, --resume and merge; an exhaustive search then")
+      ->type_name("FILE")
+      ->group("Search");
+  app.add_flag("--resume", search_.resume, "go on from the state file where there is one, to the same bytes")
+      ->group("Search");
+  app.add_option("--rows", search_.rows, "sweep: write every point to a .csv, .jsonl or .ndjson file")
+      ->type_name("FILE")
+      ->group("Search");
   app.add_flag("--overwrite", search_.overwrite, "replace files that exist")->group("Search");
 }
 
 void Program::search_commands() {
   const auto add = [this](const char* name, const char* about, const char* examples) {
-    auto* app = command(app_, name, about, examples, [this, name] {
-      search_.command = name;
-      return search(scenario_, search_, render_);
-    }, {Place::model, Place::machine});
+    auto* app = command(app_, name, about, examples,
+                        [this, name] {
+                          search_.command = name;
+                          return search(scenario_, search_, render_);
+                        },
+                        {Place::model, Place::machine});
     app->add_option_function<std::vector<std::string>>(
            "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
-           "MODEL HARDWARE, a plan file, or a resolver with key=value")->required()->type_name("");
+           "MODEL HARDWARE, a plan file, or a resolver with key=value")
+        ->required()
+        ->type_name("");
     search_options(*app);
     scenario_options(*app, std::nullopt);
   };
   add("optimize", "the best point of a space under constraints, with a proof",
       "Examples:\n"
-      "  mlsysim optimize Llama3_70B H100 --accelerators 8 --axis batch_size=1..512 --axis tp_size=1,2,4,8 --axis precision=bf16,fp8 \\\n"
+      "  mlsysim optimize Llama3_70B H100 --accelerators 8 --axis batch_size=1..512 --axis tp_size=1,2,4,8 "
+      "--axis precision=bf16,fp8 \\\n"
       "    --minimize cost_per_token --subject-to 'itl <= 40 ms' --subject-to 'ttft <= 1 s' --show itl,ttft\n"
-      "  mlsysim optimize GPT3_175B A100 --mode train --accelerators 64 --batch-size 64 --axis 'tp_size,pp_size=degrees(64)' \\\n"
-      "    --axis microbatch_count=1..64*2 --axis zero_stage=0,1,2,3 --axis recomputation=none,selective,full --minimize step_latency\n"
-      "Exit codes: 0 fine, 1 bad input, 2 nothing is feasible, 130 interrupted (the answer so far is valid).");
+      "  mlsysim optimize GPT3_175B A100 --mode train --accelerators 64 --batch-size 64 --axis "
+      "'tp_size,pp_size=degrees(64)' \\\n"
+      "    --axis microbatch_count=1..64*2 --axis zero_stage=0,1,2,3 --axis "
+      "recomputation=none,selective,full --minimize step_latency\n"
+      "Exit codes: 0 fine, 1 bad input, 2 nothing is feasible, 130 interrupted (the answer so far is "
+      "valid).");
   add("pareto", "the points that nothing beats in all objectives at once",
-      "Example:\n  mlsysim pareto Llama3_70B H100 --accelerators 8 --axis batch_size=1..512*2 --axis tp_size=2,4,8 \\\n"
+      "Example:\n  mlsysim pareto Llama3_70B H100 --accelerators 8 --axis batch_size=1..512*2 --axis "
+      "tp_size=2,4,8 \\\n"
       "    --minimize itl --minimize cost_per_token");
   auto* m = command(app_, "merge", "joins the parts of a search into the answer of one run",
-                    "Example:\n  mlsysim merge part1.json part2.json part3.json", [this] { return merge_states(paths_, render_); });
+                    "Example:\n  mlsysim merge part1.json part2.json part3.json",
+                    [this] { return merge_states(paths_, render_); });
   m->add_option("FILE", paths_, "state files of all shards, in any order")->required()->type_name("");
 }
 

@@ -1,4 +1,5 @@
-// Commands about what the library knows and is made of: zoo, pipelines, resolvers, units, plugins, validation.
+// Commands about what the library knows and is made of: zoo, pipelines, resolvers, units, plugins,
+// validation.
 
 #include "program.hpp"
 
@@ -9,49 +10,69 @@
 namespace mlsysim::cli {
 
 void Program::zoo_commands() {
-  auto* z = command(app_, "zoo", "what is known by name: devices, models, systems, grids, prices", "Example:\n  mlsysim zoo list hardware",
-                    nullptr);
-  auto* list = command(*z, "list", "entries of a kind with their main figures, or of all kinds",
-                       "Examples:\n  mlsysim zoo list\n  mlsysim zoo list models\n  mlsysim zoo list hardware -o csv",
-                       [this] { return zoo_list(first_, render_); }, {Place::kind});
+  auto* z = command(app_, "zoo", "what is known by name: devices, models, systems, grids, prices",
+                    "Example:\n  mlsysim zoo list hardware", nullptr);
+  auto* list =
+      command(*z, "list", "entries of a kind with their main figures, or of all kinds",
+              "Examples:\n  mlsysim zoo list\n  mlsysim zoo list models\n  mlsysim zoo list hardware -o csv",
+              [this] { return zoo_list(first_, render_); }, {Place::kind});
   list->add_option("KIND", first_, "hardware, model, node, cluster, grid, ...; default: all")->type_name("");
-  auto* show = command(*z, "show", "every figure of an entry with its source", "Examples:\n  mlsysim zoo show H100\n  mlsysim zoo show H100 --yaml",
-                       [this] { return zoo_show(first_, second_, yaml_ ? ShowAs::yaml : ShowAs::report, render_); }, {Place::entry});
+  auto* show =
+      command(*z, "show", "every figure of an entry with its source",
+              "Examples:\n  mlsysim zoo show H100\n  mlsysim zoo show H100 --yaml",
+              [this] { return zoo_show(first_, second_, yaml_ ? ShowAs::yaml : ShowAs::report, render_); },
+              {Place::entry});
   show->add_option("NAME", first_, "name or alias of an entry")->required()->type_name("");
-  values_[show->add_option("--kind", second_, "kind of the entry, where a name is used twice")->type_name("KIND")].place = Place::kind;
+  values_[show->add_option("--kind", second_, "kind of the entry, where a name is used twice")
+              ->type_name("KIND")]
+      .place = Place::kind;
   show->add_flag("--yaml", yaml_, "as a YAML file that mlsysim reads again");
-  auto* search = command(*z, "search", "entries whose name, alias or title is like the words", "Example:\n  mlsysim zoo search llama",
+  auto* search = command(*z, "search", "entries whose name, alias or title is like the words",
+                         "Example:\n  mlsysim zoo search llama",
                          [this] { return zoo_search(first_, render_); }, {Place::entry});
   search->add_option("WORDS", first_, "part of a name or title")->required()->type_name("");
-  auto* l = command(*z, "lint", "checks the files of the zoo and of the user", "Example:\n  mlsysim zoo lint my_devices.yaml --verbose",
+  auto* l = command(*z, "lint", "checks the files of the zoo and of the user",
+                    "Example:\n  mlsysim zoo lint my_devices.yaml --verbose",
                     [this] { return zoo_lint(paths_, render_); });
   l->add_option("PATH", paths_, "files and folders of your own, checked beside the zoo")->type_name("");
 }
 
 void Program::pipeline_commands() {
-  auto* p = command(app_, "pipeline", "resolvers joined by their keys", "Example:\n  mlsysim pipeline show SingleNodeModel workload=Llama3_8B hardware=H100",
-                    nullptr);
+  auto* p =
+      command(app_, "pipeline", "resolvers joined by their keys",
+              "Example:\n  mlsysim pipeline show SingleNodeModel workload=Llama3_8B hardware=H100", nullptr);
   const auto words = [this](CLI::App& app) {
-    app.add_option("WORDS", pipeline_.words, "stages by resolver name (or instance:Name), and inputs as key=value")->required()->type_name("");
-    app.add_option("--link", pipeline_.links, "connects a result to an input of another name; may be repeated")
-        ->type_name("FROM=TO")->allow_extra_args(false);
+    app.add_option("WORDS", pipeline_.words,
+                   "stages by resolver name (or instance:Name), and inputs as key=value")
+        ->required()
+        ->type_name("");
+    app.add_option("--link", pipeline_.links,
+                   "connects a result to an input of another name; may be repeated")
+        ->type_name("FROM=TO")
+        ->allow_extra_args(false);
   };
-  auto* run = command(*p, "run", "runs stages and shows every result",
-                      "Example:\n  mlsysim pipeline run ServingModel workload=Llama3_8B hardware=H100 seq_len=1024",
-                      [this] { return pipeline_run(pipeline_, render_); }, {Place::resolver});
+  auto* run =
+      command(*p, "run", "runs stages and shows every result",
+              "Example:\n  mlsysim pipeline run ServingModel workload=Llama3_8B hardware=H100 seq_len=1024",
+              [this] { return pipeline_run(pipeline_, render_); }, {Place::resolver});
   words(*run);
-  auto* show = command(*p, "show", "where each input comes from, without running",
-                       "Example:\n  mlsysim pipeline show ServingModel workload=Llama3_8B hardware=H100 --format mermaid",
-                       [this] { return pipeline_show(pipeline_, render_.format == OutputFormat::json ? "json" : form_); }, {Place::resolver});
+  auto* show = command(
+      *p, "show", "where each input comes from, without running",
+      "Example:\n  mlsysim pipeline show ServingModel workload=Llama3_8B hardware=H100 --format mermaid",
+      [this] { return pipeline_show(pipeline_, render_.format == OutputFormat::json ? "json" : form_); },
+      {Place::resolver});
   words(*show);
-  auto* form = show->add_option("--format", form_, "text, dot, mermaid or json")->type_name("FORM")
+  auto* form = show->add_option("--format", form_, "text, dot, mermaid or json")
+                   ->type_name("FORM")
                    ->check(CLI::IsMember({"text", "dot", "mermaid", "json"}));
   values_[form].choices = {"text", "dot", "mermaid", "json"};
 
-  auto* r = command(app_, "resolver", "the models, solvers and optimizers", "Example:\n  mlsysim resolver show ServingModel", nullptr);
+  auto* r = command(app_, "resolver", "the models, solvers and optimizers",
+                    "Example:\n  mlsysim resolver show ServingModel", nullptr);
   command(*r, "list", "every resolver with its tier and purpose", "Example:\n  mlsysim resolver list -o json",
           [this] { return resolver_list(render_); });
-  auto* one = command(*r, "show", "inputs, outputs, equation and source of a resolver", "Example:\n  mlsysim resolver show SingleNodeModel",
+  auto* one = command(*r, "show", "inputs, outputs, equation and source of a resolver",
+                      "Example:\n  mlsysim resolver show SingleNodeModel",
                       [this] { return resolver_show(first_, render_); }, {Place::resolver});
   one->add_option("NAME", first_, "name of a resolver")->required()->type_name("");
   resolver_commands(*r);
@@ -60,18 +81,24 @@ void Program::pipeline_commands() {
 void Program::resolver_commands(CLI::App& r) {
   auto* run = command(r, "run", "runs one resolver with inputs of the command line",
                       "Examples:\n"
-                      "  mlsysim resolver run TailLatencyModel --arrival-rate '300 request/s' --service-latency '10 ms' --num-replicas 4\n"
+                      "  mlsysim resolver run TailLatencyModel --arrival-rate '300 request/s' "
+                      "--service-latency '10 ms' --num-replicas 4\n"
                       "  mlsysim resolver run SynthesisSolver --workload Llama3_8B --target-latency '10 ms'\n"
-                      "Inputs are those of `mlsysim resolver show NAME`; names of the zoo, files, and quantities with their unit.",
+                      "Inputs are those of `mlsysim resolver show NAME`; names of the zoo, files, and "
+                      "quantities with their unit.",
                       nullptr, {Place::resolver});
   // Inputs are read by the command, so the options of the program are its own here.
   run->require_subcommand(0);
   run->allow_extras();
   run->fallthrough(false);
-  values_[run->add_option("-o,--output", format_, "text, json, markdown or csv")->type_name("FORMAT")->check(CLI::IsMember({"text", "json", "markdown", "csv"}))].choices = {
-      "text", "json", "markdown", "csv"};
+  values_[run->add_option("-o,--output", format_, "text, json, markdown or csv")
+              ->type_name("FORMAT")
+              ->check(CLI::IsMember({"text", "json", "markdown", "csv"}))]
+      .choices = {"text", "json", "markdown", "csv"};
   run->add_flag("-v,--verbose", verbose_, "assumptions with their sources");
-  run->add_option("--zoo", zoo_paths_, "a YAML file or folder of your own, read beside the zoo")->type_name("PATH")->allow_extra_args(false);
+  run->add_option("--zoo", zoo_paths_, "a YAML file or folder of your own, read beside the zoo")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
   run->add_option("NAME", resolver_.name, "name of a resolver")->required()->type_name("");
   commands_[run] = [this, run] {
     resolver_.words = run->remaining();
@@ -85,8 +112,11 @@ void Program::resolver_commands(CLI::App& r) {
                        [this] { return resolver_docs(first_, write_, check_); }, {Place::resolver});
   docs->add_option("NAME", first_, "name of a resolver; default: all")->type_name("");
   auto* write = docs->add_option("--write", write_, "writes all pages into this folder")->type_name("DIR");
-  docs->add_option("--check", check_, "fails when a page of this folder is not current")->type_name("DIR")->excludes(write);
-  auto* w = command(app_, "walls", "the 22 walls, or one of them with its resolvers and fallacies", "Examples:\n  mlsysim walls\n  mlsysim walls 7",
+  docs->add_option("--check", check_, "fails when a page of this folder is not current")
+      ->type_name("DIR")
+      ->excludes(write);
+  auto* w = command(app_, "walls", "the 22 walls, or one of them with its resolvers and fallacies",
+                    "Examples:\n  mlsysim walls\n  mlsysim walls 7",
                     [this] { return walls_command(first_, render_); });
   w->add_option("N", first_, "number of a wall; default: all")->type_name("");
 }
@@ -96,14 +126,18 @@ void Program::small_commands() {
                     "Examples:\n  mlsysim schema plan > plan.schema.json\n  mlsysim schema hardware",
                     [this] { return schema(first_.empty() ? "plan" : first_); }, {Place::schema_type});
   s->add_option("TYPE", first_, "plan, hardware, model, node, ...; default: plan")->type_name("");
-  auto* u = command(app_, "units", "units and conversions", "Example:\n  mlsysim units convert '3.35 TB/s' GB/s", nullptr);
-  auto* c = command(*u, "convert", "a quantity in another unit, exactly",
-                    "Examples:\n  mlsysim units convert '3.35 TB/s' GB/s\n  mlsysim units convert '80 GiB' GB",
-                    [this] { return units_convert(first_, second_, render_); }, {Place::none, Place::unit});
+  auto* u = command(app_, "units", "units and conversions",
+                    "Example:\n  mlsysim units convert '3.35 TB/s' GB/s", nullptr);
+  auto* c =
+      command(*u, "convert", "a quantity in another unit, exactly",
+              "Examples:\n  mlsysim units convert '3.35 TB/s' GB/s\n  mlsysim units convert '80 GiB' GB",
+              [this] { return units_convert(first_, second_, render_); }, {Place::none, Place::unit});
   c->add_option("QUANTITY", first_, "a number and its unit")->required()->type_name("");
   c->add_option("UNIT", second_, "unit of the answer")->required()->type_name("");
-  command(*u, "list", "every unit, alias and refused spelling", "Example:\n  mlsysim units list", [this] { return units_list(render_); });
-  command(app_, "version", "version of the program", "Example:\n  mlsysim version -o json", [this] { return version(render_); });
+  command(*u, "list", "every unit, alias and refused spelling", "Example:\n  mlsysim units list",
+          [this] { return units_list(render_); });
+  command(app_, "version", "version of the program", "Example:\n  mlsysim version -o json",
+          [this] { return version(render_); });
   auto* k = command(app_, "completion", "script that completes commands, options and zoo names in a shell",
                     "Examples:\n  source <(mlsysim completion bash)\n  mlsysim completion fish | source",
                     [this] { return Answer{completion_script(first_)}; }, {Place::shell});
@@ -114,86 +148,140 @@ void Program::plugin_commands() {
   auto* p = command(app_, "plugin", "plugins: what is found, what they can do, how to write one",
                     "Example:\n  mlsysim plugin list", nullptr);
   command(*p, "list", "every plugin that is found, without opening those that have a manifest",
-          "Examples:\n  mlsysim plugin list\n  MLSYSIM_PLUGIN_PATH=build mlsysim plugin list -o json", [this] { return plugin_list(render_); });
+          "Examples:\n  mlsysim plugin list\n  MLSYSIM_PLUGIN_PATH=build mlsysim plugin list -o json",
+          [this] { return plugin_list(render_); });
   const auto one = [this](CLI::App& app) {
-    app.add_option("NAME", first_, "name of a plugin, or the path of its library or manifest")->required()->type_name("");
+    app.add_option("NAME", first_, "name of a plugin, or the path of its library or manifest")
+        ->required()
+        ->type_name("");
   };
   one(*command(*p, "show", "what a plugin is and registers, and where each option comes from",
-               "Example:\n  mlsysim plugin show acme-efficiency", [this] { return plugin_show(first_, render_); }));
-  one(*command(*p, "caps", "capabilities of a plugin, the same bytes every time", "Example:\n  mlsysim plugin caps acme-efficiency -o json",
+               "Example:\n  mlsysim plugin show acme-efficiency",
+               [this] { return plugin_show(first_, render_); }));
+  one(*command(*p, "caps", "capabilities of a plugin, the same bytes every time",
+               "Example:\n  mlsysim plugin caps acme-efficiency -o json",
                [this] { return plugin_caps(first_, render_); }));
-  one(*command(*p, "reload", "loads a plugin, and then its file again from a copy", "Example:\n  mlsysim plugin reload ./mlsysim-plugin-acme.so",
+  one(*command(*p, "reload", "loads a plugin, and then its file again from a copy",
+               "Example:\n  mlsysim plugin reload ./mlsysim-plugin-acme.so",
                [this] { return plugin_reload(first_, render_); }));
-  auto* check = command(*p, "check", "runs the conformance kit on a plugin", "Example:\n  mlsysim plugin check ./mlsysim-plugin-acme.so",
-                        [this] {
-                          // All words that follow are those of the kit, options too.
-                          return plugin_check({std::find(words_.begin(), words_.end(), "check") + 1, words_.end()});
-                        });
+  auto* check =
+      command(*p, "check", "runs the conformance kit on a plugin",
+              "Example:\n  mlsysim plugin check ./mlsysim-plugin-acme.so", [this] {
+                // All words that follow are those of the kit, options too.
+                return plugin_check({std::find(words_.begin(), words_.end(), "check") + 1, words_.end()});
+              });
   check->allow_extras()->fallthrough(false);
-  check->add_option("WORDS", paths_, "path of the plugin, and options of mlsysim-plugin-check")->required()->type_name("");
+  check->add_option("WORDS", paths_, "path of the plugin, and options of mlsysim-plugin-check")
+      ->required()
+      ->type_name("");
   auto* fresh = command(*p, "new", "writes a plugin that builds and passes the kit, to begin with",
-                        "Example:\n  mlsysim plugin new my_power --lang cpp", [this] { return plugin_new(first_, form_, second_); });
-  fresh->add_option("NAME", first_, "name of the plugin: letters, digits, '_' and '-'")->required()->type_name("");
-  auto* language = fresh->add_option("--lang", form_, "c, cpp or python")->type_name("NAME")->check(CLI::IsMember({"c", "cpp", "python"}))->required();
+                        "Example:\n  mlsysim plugin new my_power --lang cpp",
+                        [this] { return plugin_new(first_, form_, second_); });
+  fresh->add_option("NAME", first_, "name of the plugin: letters, digits, '_' and '-'")
+      ->required()
+      ->type_name("");
+  auto* language = fresh->add_option("--lang", form_, "c, cpp or python")
+                       ->type_name("NAME")
+                       ->check(CLI::IsMember({"c", "cpp", "python"}))
+                       ->required();
   values_[language].choices = {"c", "cpp", "python"};
   auto* reader = command(*p, "import", "what an importer makes of a file, as a zoo file",
-                         "Example:\n  mlsysim plugin import hf/ConfigJson config.json > my_model.yaml", [this] { return plugin_import(first_, second_); });
+                         "Example:\n  mlsysim plugin import hf/ConfigJson config.json > my_model.yaml",
+                         [this] { return plugin_import(first_, second_); });
   reader->add_option("IMPORTER", first_, "name of an importer")->required()->type_name("");
   reader->add_option("FILE", second_, "the file to read")->required()->type_name("");
   auto* writer = command(*p, "export", "an entry of the zoo in the format of an exporter",
-                      "Example:\n  mlsysim plugin export hf/FiguresCsv H100", [this] { return plugin_export(first_, second_); });
+                         "Example:\n  mlsysim plugin export hf/FiguresCsv H100",
+                         [this] { return plugin_export(first_, second_); });
   writer->add_option("EXPORTER", first_, "name of an exporter")->required()->type_name("");
-  writer->add_option("ENTRY", second_, "a device, model, node, fleet, grid or datacenter")->required()->type_name("");
+  writer->add_option("ENTRY", second_, "a device, model, node, fleet, grid or datacenter")
+      ->required()
+      ->type_name("");
   auto* s = command(app_, "support", "does a backend run a model: yes, no or maybe, with every reason",
                     "Examples:\n  mlsysim support --program Llama3_8B --hardware Acme_NPU1 --effort 2\n"
                     "  mlsysim support            every model of the zoo on every device of every backend\n"
                     "Exit codes of a single answer: 0 yes, 1 no, 4 maybe.",
                     [this] { return support(support_, render_); });
-  values_[s->add_option("--program", support_.program, "a model of the zoo (default: all)")->type_name("NAME")].place = Place::model;
-  values_[s->add_option("--hardware", support_.hardware, "a device of a backend (default: all)")->type_name("NAME")].place = Place::device;
+  values_[s->add_option("--program", support_.program, "a model of the zoo (default: all)")
+              ->type_name("NAME")]
+      .place = Place::model;
+  values_[s->add_option("--hardware", support_.hardware, "a device of a backend (default: all)")
+              ->type_name("NAME")]
+      .place = Place::device;
   s->add_option("--backend", support_.backend, "a backend (default: all)")->type_name("NAME");
-  s->add_option("--effort", support_.effort, "0 names, 1 attributes, 2 types and shapes, 3 context, 4 trial rewrite")->type_name("N")->check(CLI::Range(0, 4));
+  s->add_option("--effort", support_.effort,
+                "0 names, 1 attributes, 2 types and shapes, 3 context, 4 trial rewrite")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4));
   s->add_flag("--aggressive", support_.aggressive, "an operator that could be dropped counts as fine");
-  fresh->add_option("--folder", second_, "where to (default: a folder of the plugin's name)")->type_name("PATH");
+  fresh->add_option("--folder", second_, "where to (default: a folder of the plugin's name)")
+      ->type_name("PATH");
 }
 
 void Program::validation_commands() {
-  auto* v = command(app_, "validate", "predictions against published measurements, table by table",
-                    "Examples:\n  mlsysim validate\n  mlsysim validate training/megatron_recompute_table5_a100\n"
-                    "  mlsysim validate kernels --html kernels.html\n  mlsysim validate --check\n"
-                    "  mlsysim validate kernels/azure_hbm_a100_h100 --zoo a100.yaml --with A100=A100_calibrated",
-                    [this] { return validate_tables(validate_, render_); }, {Place::none});
-  v->add_option("TABLE", validate_.tables, "names of tables, or topics (training, kernels, ...); all by default")->type_name("");
+  auto* v =
+      command(app_, "validate", "predictions against published measurements, table by table",
+              "Examples:\n  mlsysim validate\n  mlsysim validate training/megatron_recompute_table5_a100\n"
+              "  mlsysim validate kernels --html kernels.html\n  mlsysim validate --check\n"
+              "  mlsysim validate kernels/azure_hbm_a100_h100 --zoo a100.yaml --with A100=A100_calibrated",
+              [this] { return validate_tables(validate_, render_); }, {Place::none});
+  v->add_option("TABLE", validate_.tables,
+                "names of tables, or topics (training, kernels, ...); all by default")
+      ->type_name("");
   v->add_flag("--list", validate_.list, "the tables with their targets and sources");
-  v->add_flag("--check", validate_.check, "fails with 3 when a table got worse than the committed record allows");
+  v->add_flag("--check", validate_.check,
+              "fails with 3 when a table got worse than the committed record allows");
   v->add_flag("--write-record", validate_.write_record, "replaces the record by the present figures");
-  v->add_option("--record", validate_.record, "the record (default: record.yaml beside the tables)")->type_name("FILE");
-  v->add_option("--tables", validate_.folder, "a folder with tables of your own (default: those of the zoo)")->type_name("FOLDER");
-  v->add_option("--with", validate_.with, "another device or engine of the zoo in place of one that rows name, e.g. A100=A100_calibrated; may be repeated")
-      ->type_name("NAME=OTHER")->allow_extra_args(false);
-  v->add_option("--worst", validate_.worst, "rows shown with the terms of their prediction, the worst first")->type_name("N")->capture_default_str();
-  v->add_option("--page", validate_.page, "also writes the page of docs/reference: Markdown with cross-validation")->type_name("FILE");
-  v->add_option("--html", validate_.html, "also writes a page with plots of predicted against measured")->type_name("FILE");
+  v->add_option("--record", validate_.record, "the record (default: record.yaml beside the tables)")
+      ->type_name("FILE");
+  v->add_option("--tables", validate_.folder, "a folder with tables of your own (default: those of the zoo)")
+      ->type_name("FOLDER");
+  v->add_option("--with", validate_.with,
+                "another device or engine of the zoo in place of one that rows name, e.g. "
+                "A100=A100_calibrated; may be repeated")
+      ->type_name("NAME=OTHER")
+      ->allow_extra_args(false);
+  v->add_option("--worst", validate_.worst, "rows shown with the terms of their prediction, the worst first")
+      ->type_name("N")
+      ->capture_default_str();
+  v->add_option("--page", validate_.page,
+                "also writes the page of docs/reference: Markdown with cross-validation")
+      ->type_name("FILE");
+  v->add_option("--html", validate_.html, "also writes a page with plots of predicted against measured")
+      ->type_name("FILE");
 }
 
 void Program::calibration_commands() {
-  auto* c = command(app_, "calibrate", "fits the constants of a device or serving engine to measurements, with their uncertainty",
-                    "Examples:\n  mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100\n"
-                    "  mlsysim calibrate --device A100 --table mine.yaml --constant efficiency.memory --write a100.yaml\n"
-                    "  mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table inference/hopper_dense_ttft\n"
-                    "Constants that the data do not identify keep their value; whole groups are left out to check the rest.",
-                    [this] { return calibrate_constants(calibrate_, render_); });
-  auto* device = c->add_option("--device", calibrate_.device, "device whose constants are fitted")->type_name("NAME");
-  auto* engine = c->add_option("--engine", calibrate_.engine, "serving engine whose host times are fitted")->type_name("NAME");
+  auto* c = command(
+      app_, "calibrate",
+      "fits the constants of a device or serving engine to measurements, with their uncertainty",
+      "Examples:\n  mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100\n"
+      "  mlsysim calibrate --device A100 --table mine.yaml --constant efficiency.memory --write a100.yaml\n"
+      "  mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table "
+      "inference/hopper_dense_ttft\n"
+      "Constants that the data do not identify keep their value; whole groups are left out to check the "
+      "rest.",
+      [this] { return calibrate_constants(calibrate_, render_); });
+  auto* device =
+      c->add_option("--device", calibrate_.device, "device whose constants are fitted")->type_name("NAME");
+  auto* engine = c->add_option("--engine", calibrate_.engine, "serving engine whose host times are fitted")
+                     ->type_name("NAME");
   device->excludes(engine);
   values_[device].place = Place::device;
   values_[engine].place = Place::engine;
   c->add_option("--table", calibrate_.tables, "name of a table, or file of a definition; may be repeated")
-      ->required()->type_name("TABLE")->allow_extra_args(false);
-  c->add_option("--constant", calibrate_.constants, "field to fit; may be repeated (default: all that matter to a row)")
-      ->type_name("FIELD")->allow_extra_args(false);
-  c->add_option("--write", calibrate_.write, "writes the device or engine with its fitted constants as a file for --zoo")->type_name("FILE");
-  c->add_option("--date", calibrate_.date, "date of the fit in that file (default: today)")->type_name("DATE");
+      ->required()
+      ->type_name("TABLE")
+      ->allow_extra_args(false);
+  c->add_option("--constant", calibrate_.constants,
+                "field to fit; may be repeated (default: all that matter to a row)")
+      ->type_name("FIELD")
+      ->allow_extra_args(false);
+  c->add_option("--write", calibrate_.write,
+                "writes the device or engine with its fitted constants as a file for --zoo")
+      ->type_name("FILE");
+  c->add_option("--date", calibrate_.date, "date of the fit in that file (default: today)")
+      ->type_name("DATE");
 }
 
 }  // namespace mlsysim::cli

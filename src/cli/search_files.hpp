@@ -13,20 +13,22 @@
 
 namespace mlsysim::cli {
 
-inline constexpr std::string_view kShardSchema = "mlsysim/shard@1";  ///< state of a search, for --resume and merge
-inline constexpr std::string_view kRowsSchema = "mlsysim/rows@1";    ///< state of a run with --rows
+inline constexpr std::string_view kShardSchema =
+    "mlsysim/shard@1";  ///< state of a search, for --resume and merge
+inline constexpr std::string_view kRowsSchema = "mlsysim/rows@1";  ///< state of a run with --rows
 
 /// Reads a state file. The result is an object of this schema with an object "request".
 /// @throws InputError for a file that cannot be read, or is none such
 [[nodiscard]] nlohmann::ordered_json read_state_file(const std::string& path, std::string_view schema);
 /// For members that are not what they should be. @throws InputError always
-[[noreturn]] void refuse_state_file(const std::string& path, std::string_view schema, const std::string& found);
+[[noreturn]] void refuse_state_file(const std::string& path, std::string_view schema,
+                                    const std::string& found);
 
 /// Puts text in the place of a state file, whole or not at all. Links are followed.
 /// @throws InputError when that fails
 void replace_state_file(const std::string& path, const std::string& text);
-/// Whether there is a state to go on from; checked before the search, not after it. Without --resume a file that exists
-/// is replaced only with --overwrite.
+/// Whether there is a state to go on from; checked before the search, not after it. Without --resume a file
+/// that exists is replaced only with --overwrite.
 /// @throws InputError for a file that may not be replaced, or something that is no regular file
 [[nodiscard]] bool goes_on_from_state(const SearchRequest& asked);
 
@@ -36,10 +38,11 @@ struct Shard {
 };
 [[nodiscard]] Shard shard_of(const std::string& text);
 
-/// Writes every point of the shard to a file as it is computed: CSV, or a JSON object per line. With --state the run can
-/// be gone on with, to the same bytes.
+/// Writes every point of the shard to a file as it is computed: CSV, or a JSON object per line. With --state
+/// the run can be gone on with, to the same bytes.
 /// @throws InputError for options that rows have no place for, and for files that cannot be written
-[[nodiscard]] Answer write_rows(const Space& space, const Question& question, const nlohmann::ordered_json& request, const SearchRequest& asked,
+[[nodiscard]] Answer write_rows(const Space& space, const Question& question,
+                                const nlohmann::ordered_json& request, const SearchRequest& asked,
                                 const std::atomic<bool>& interrupted, const RenderOptions& options);
 
 }  // namespace mlsysim::cli

@@ -3,15 +3,15 @@
 #include "file_fault.hpp"
 #include "search_files.hpp"
 
-#include <mlsysim/resolve/expression.hpp>
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/resolve/expression.hpp>
 #include <mlsysim/units/format.hpp>
 
+#include <unistd.h>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <unistd.h>
 
 namespace mlsysim::cli {
 namespace {
@@ -38,33 +38,57 @@ RowFormat format_of(const std::string& path) {
   if (ending == ".jsonl" || ending == ".ndjson") return RowFormat::lines;
   // Devices and pipes have names of their own.
   if (ending == ".csv" || (ending.empty() && irregular(path))) return RowFormat::csv;
-  throw InputError({.id = "mlsysim.cli.082", .message = "the format of the rows is not known", .key = "--rows", .found = fmt::format("'{}'", path),
+  throw InputError({.id = "mlsysim.cli.082",
+                    .message = "the format of the rows is not known",
+                    .key = "--rows",
+                    .found = fmt::format("'{}'", path),
                     .expected = "a name that ends in .csv, .jsonl or .ndjson",
-                    .hint = ending == ".parquet" ? "in Python, Subject.sweep(...).to_parquet writes Parquet" : "choose another name"});
+                    .hint = ending == ".parquet" ? "in Python, Subject.sweep(...).to_parquet writes Parquet"
+                                                 : "choose another name"});
 }
 
 /// What rows have no place for: it would be dropped without a word.
 void check_asked(const Question& question, const SearchRequest& asked) {
   const auto refuse = [](std::string key, std::string found, std::string hint) {
-    throw InputError({.id = "mlsysim.cli.083", .message = "rows list every point and reduce none", .key = std::move(key), .found = std::move(found),
-                      .expected = "sweep with --axis, --show, --subject-to, --shard and --state beside --rows", .hint = std::move(hint)});
+    throw InputError(
+        {.id = "mlsysim.cli.083",
+         .message = "rows list every point and reduce none",
+         .key = std::move(key),
+         .found = std::move(found),
+         .expected = "sweep with --axis, --show, --subject-to, --shard and --state beside --rows",
+         .hint = std::move(hint)});
   };
-  if (asked.command != "sweep") refuse("--rows", fmt::format("{} with --rows", asked.command), "use sweep, or leave out --rows");
+  if (asked.command != "sweep")
+    refuse("--rows", fmt::format("{} with --rows", asked.command), "use sweep, or leave out --rows");
   if (!question.objectives.empty())
-    refuse("--rows", fmt::format("the objective '{}'", question.objectives[0].text), "list it with --show, and ask for the best in a run without --rows");
-  if (question.top != 1) refuse("--top", fmt::format("--top {}", question.top), "ask for the best in a run without --rows");
-  if (question.histogram) refuse("--histogram", fmt::format("--histogram '{}'", *question.histogram), "ask for it in a run without --rows");
-  if (asked.strategy != "automatic" && asked.strategy != "exhaustive") refuse("--strategy", fmt::format("--strategy {}", asked.strategy), "leave it out");
+    refuse("--rows", fmt::format("the objective '{}'", question.objectives[0].text),
+           "list it with --show, and ask for the best in a run without --rows");
+  if (question.top != 1)
+    refuse("--top", fmt::format("--top {}", question.top), "ask for the best in a run without --rows");
+  if (question.histogram)
+    refuse("--histogram", fmt::format("--histogram '{}'", *question.histogram),
+           "ask for it in a run without --rows");
+  if (asked.strategy != "automatic" && asked.strategy != "exhaustive")
+    refuse("--strategy", fmt::format("--strategy {}", asked.strategy), "leave it out");
 }
 
 class RowWriter {
  public:
   RowWriter(const Space& space, const Question& question, const Json& request, const SearchRequest& asked)
-      : space_(space), question_(question), request_(request), path_(asked.rows), state_(asked.state), format_(format_of(asked.rows)) {
+      : space_(space),
+        question_(question),
+        request_(request),
+        path_(asked.rows),
+        state_(asked.state),
+        format_(format_of(asked.rows)) {
     const bool resumes = goes_on_from_state(asked);
     if (!state_.empty() && irregular(path_))
-      throw InputError({.id = "mlsysim.cli.086", .message = "rows that can be gone on with need a file", .key = "--rows", .found = fmt::format("'{}', a device or pipe", path_),
-                        .expected = "a regular file, or a name that is free", .hint = "choose another name, or leave out --state"});
+      throw InputError({.id = "mlsysim.cli.086",
+                        .message = "rows that can be gone on with need a file",
+                        .key = "--rows",
+                        .found = fmt::format("'{}', a device or pipe", path_),
+                        .expected = "a regular file, or a name that is free",
+                        .hint = "choose another name, or leave out --state"});
     shard_ = shard_of(asked.shard);
     range_ = shard_range(space.size(), shard_.k, shard_.n);
     next_ = range_.first;
@@ -123,11 +147,16 @@ class RowWriter {
   void begin(bool overwrite) {
     std::error_code none;
     if (!overwrite && fs::exists(path_, none))
-      throw InputError({.id = "mlsysim.cli.075", .message = "the file exists", .key = "--rows", .found = fmt::format("'{}'", path_),
-                        .expected = "a new file", .hint = "choose another name, or add --overwrite"});
+      throw InputError({.id = "mlsysim.cli.075",
+                        .message = "the file exists",
+                        .key = "--rows",
+                        .found = fmt::format("'{}'", path_),
+                        .expected = "a new file",
+                        .hint = "choose another name, or add --overwrite"});
     open("wb");
     if (format_ == RowFormat::lines) return;
-    for (std::size_t k = 0; k < names_.size(); ++k) fmt::format_to(std::back_inserter(out_), "{}{}", k == 0 ? "" : ",", names_[k]);
+    for (std::size_t k = 0; k < names_.size(); ++k)
+      fmt::format_to(std::back_inserter(out_), "{}{}", k == 0 ? "" : ",", names_[k]);
     out_.push_back('\n');
   }
 
@@ -146,24 +175,36 @@ class RowWriter {
       refuse_state_file(state_, kRowsSchema, e.what());
     }
     const auto refuse = [&](std::string message, std::string found, std::string expected, std::string hint) {
-      throw InputError({.id = "mlsysim.cli.084", .message = std::move(message), .key = state_, .found = std::move(found), .expected = std::move(expected), .hint = std::move(hint)});
+      throw InputError({.id = "mlsysim.cli.084",
+                        .message = std::move(message),
+                        .key = state_,
+                        .found = std::move(found),
+                        .expected = std::move(expected),
+                        .hint = std::move(hint)});
     };
     const std::string own = digest_of(space_, question_);
     if (digest != own)
       refuse("the rows to go on with answer another question", "digest " + digest, "digest " + own,
              "plan, axes, constraints, --show, the zoo's figures and the version must be the same");
     if (range.first != range_.first || range.last != range_.last)
-      refuse("the rows to go on with are of another shard", fmt::format("points {} to {}", range.first, range.last),
-             fmt::format("points {} to {}, shard {}/{}", range_.first, range_.last, shard_.k, shard_.n), "name the same --shard");
+      refuse("the rows to go on with are of another shard",
+             fmt::format("points {} to {}", range.first, range.last),
+             fmt::format("points {} to {}, shard {}/{}", range_.first, range_.last, shard_.k, shard_.n),
+             "name the same --shard");
     if (next_ < range.first || next_ > range.last)
-      refuse_state_file(state_, kRowsSchema, fmt::format("point {} of {} to {}", next_, range.first, range.last));
+      refuse_state_file(state_, kRowsSchema,
+                        fmt::format("point {} of {} to {}", next_, range.first, range.last));
     if (format != format_name())
-      refuse("the rows to go on with have another format", format, std::string(format_name()), "name the same --rows file");
+      refuse("the rows to go on with have another format", format, std::string(format_name()),
+             "name the same --rows file");
     std::error_code failed;
     const auto size = fs::file_size(path_, failed);
     if (failed || size < bytes_)
-      refuse("the rows to go on with are not there", failed ? fmt::format("no readable file '{}'", path_) : fmt::format("'{}' of {} bytes", path_, size),
-             fmt::format("at least {} bytes", bytes_), "name the --rows file of the run before, or begin again with --overwrite and without --resume");
+      refuse(
+          "the rows to go on with are not there",
+          failed ? fmt::format("no readable file '{}'", path_) : fmt::format("'{}' of {} bytes", path_, size),
+          fmt::format("at least {} bytes", bytes_),
+          "name the --rows file of the run before, or begin again with --overwrite and without --resume");
     fs::resize_file(path_, bytes_, failed);
     if (failed) {
       errno = failed.value();
@@ -194,8 +235,10 @@ class RowWriter {
       const auto at = space_.rows_at(b.first + p);
       std::size_t column = 0;
       const auto cell = [&](std::string_view text) {
-        if (lines) fmt::format_to(to, "{}{}:{}", column == 0 ? "{" : ",", names_[column], text);
-        else fmt::format_to(to, "{}{}", column == 0 ? "" : ",", text);
+        if (lines)
+          fmt::format_to(to, "{}{}:{}", column == 0 ? "{" : ",", names_[column], text);
+        else
+          fmt::format_to(to, "{}{}", column == 0 ? "" : ",", text);
         ++column;
       };
       cell(fmt::format("{}", b.first + p));
@@ -210,16 +253,26 @@ class RowWriter {
   }
 
   void flush() {
-    if (std::fwrite(out_.data(), 1, out_.size(), file_) != out_.size() || std::fflush(file_) != 0) file_fault(path_, kUnfinished, kRoom);
+    if (std::fwrite(out_.data(), 1, out_.size(), file_) != out_.size() || std::fflush(file_) != 0)
+      file_fault(path_, kUnfinished, kRoom);
     bytes_ += out_.size();
     out_.clear();
   }
 
   void save() {
     flush();
-    if (::fsync(::fileno(file_)) != 0) file_fault(path_, kUnfinished, kRoom);  // the state must not run ahead of the rows
-    replace_state_file(state_, Json{{"schema", kRowsSchema}, {"request", request_}, {"digest", digest_of(space_, question_)}, {"format", format_name()},
-                                    {"first", range_.first}, {"last", range_.last}, {"next", next_}, {"bytes", bytes_}}.dump() + "\n");
+    if (::fsync(::fileno(file_)) != 0)
+      file_fault(path_, kUnfinished, kRoom);  // the state must not run ahead of the rows
+    replace_state_file(state_, Json{{"schema", kRowsSchema},
+                                    {"request", request_},
+                                    {"digest", digest_of(space_, question_)},
+                                    {"format", format_name()},
+                                    {"first", range_.first},
+                                    {"last", range_.last},
+                                    {"next", next_},
+                                    {"bytes", bytes_}}
+                                       .dump() +
+                                   "\n");
   }
 
   const Space& space_;
@@ -238,7 +291,8 @@ class RowWriter {
 
 }  // namespace
 
-Answer write_rows(const Space& space, const Question& question, const Json& request, const SearchRequest& asked, const std::atomic<bool>& interrupted,
+Answer write_rows(const Space& space, const Question& question, const Json& request,
+                  const SearchRequest& asked, const std::atomic<bool>& interrupted,
                   const RenderOptions& options) {
   check_asked(question, asked);
   RowWriter writer(space, question, request, asked);
@@ -248,14 +302,21 @@ Answer write_rows(const Space& space, const Question& question, const Json& requ
   if (options.format == OutputFormat::text) {
     out.payload = fmt::format("{}{} rows in {}\n", rows, whole ? "" : fmt::format(" of {}", all), asked.rows);
   } else {
-    Table t{.schema = "mlsysim/rows-written@1", .title = space.problem().title(), .columns = {{"file"}, {"first"}, {"rows"}, {"of"}}};
-    t.rows.push_back({asked.rows, static_cast<double>(writer.range().first), static_cast<double>(rows), static_cast<double>(all)});
+    Table t{.schema = "mlsysim/rows-written@1",
+            .title = space.problem().title(),
+            .columns = {{"file"}, {"first"}, {"rows"}, {"of"}}};
+    t.rows.push_back({asked.rows, static_cast<double>(writer.range().first), static_cast<double>(rows),
+                      static_cast<double>(all)});
     out.payload = render(t, options);
   }
   if (whole) return out;
   out.exit = Exit::interrupted;
-  out.diagnostics = asked.state.empty() ? "mlsysim: interrupted: the rows cover part of the space\n"
-                                        : fmt::format("mlsysim: interrupted: the rows cover part of the space; go on with --state {} --resume\n", asked.state);
+  out.diagnostics =
+      asked.state.empty()
+          ? "mlsysim: interrupted: the rows cover part of the space\n"
+          : fmt::format(
+                "mlsysim: interrupted: the rows cover part of the space; go on with --state {} --resume\n",
+                asked.state);
   return out;
 }
 

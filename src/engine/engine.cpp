@@ -10,17 +10,20 @@ SingleNodeModel::Result Engine::solve(const Options& options) {
   static const InputGuard guard(describe<Options>());
   guard.check(&options, SingleNodeModel::id);
   auto result = SingleNodeModel{}.solve(options);
-  check_result(describe<SingleNodeModel::Result>(), &result, SingleNodeModel::id, {describe<Options>(), &options});
+  check_result(describe<SingleNodeModel::Result>(), &result, SingleNodeModel::id,
+               {describe<Options>(), &options});
   return result;
 }
 
-SingleNodeModel::Result Engine::solve(const Workload& workload, const HardwareNode& hardware, double batch_size,
-                                      Precision precision) {
-  return solve({.workload = &workload, .hardware = &hardware, .batch_size = batch_size, .precision = precision});
+SingleNodeModel::Result Engine::solve(const Workload& workload, const HardwareNode& hardware,
+                                      double batch_size, Precision precision) {
+  return solve(
+      {.workload = &workload, .hardware = &hardware, .batch_size = batch_size, .precision = precision});
 }
 
 std::vector<SweepPoint> Engine::sweep(const Options& base, std::span<const HardwareNode* const> hardware,
-                                      std::span<const double> batch_sizes, std::span<const Precision> precisions) {
+                                      std::span<const double> batch_sizes,
+                                      std::span<const Precision> precisions) {
   std::vector<SweepPoint> points;
   points.reserve(hardware.size() * batch_sizes.size() * precisions.size());
   for (const HardwareNode* device : hardware) {

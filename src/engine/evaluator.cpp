@@ -28,17 +28,17 @@ namespace {
 
 using LevelStatus = EvaluationLevel::Status;
 
-template <class D>
-Metric metric(SharedText name, const Quantity<D>& q, SharedText unit, SharedText meaning) {
+template <class D> Metric metric(SharedText name, const Quantity<D>& q, SharedText unit, SharedText meaning) {
   return {std::move(name), q.base(), D::exps, std::move(unit), std::move(meaning)};
 }
-Metric metric(SharedText name, double x, SharedText meaning) { return {std::move(name), x, {}, "", std::move(meaning)}; }
+Metric metric(SharedText name, double x, SharedText meaning) {
+  return {std::move(name), x, {}, "", std::move(meaning)};
+}
 Metric metric(SharedText name, std::string_view words, SharedText meaning) {
   return {std::move(name), std::string(words), {}, "", std::move(meaning)};
 }
 /// A list of metrics, with room for the few that come only sometimes; an initializer list would copy each.
-template <class... M>
-std::vector<Metric> listed(M... metrics) {
+template <class... M> std::vector<Metric> listed(M... metrics) {
   std::vector<Metric> out;
   out.reserve(sizeof...(M) + 3);
   (out.push_back(std::move(metrics)), ...);
@@ -47,8 +47,9 @@ std::vector<Metric> listed(M... metrics) {
 
 std::string shown(const AnyQuantity& q) { return pretty(q, 3); }
 /// Numbers of a sentence that is written later.
-template <class Q>
-std::string shown(const LazyText::Parts& parts, std::size_t i) { return shown(Q::from_base(parts.numbers[i])); }
+template <class Q> std::string shown(const LazyText::Parts& parts, std::size_t i) {
+  return shown(Q::from_base(parts.numbers[i]));
+}
 
 std::vector<Metric> memory_parts(const MemoryBreakdown<>& m) {
   std::vector<Metric> parts;
@@ -56,10 +57,12 @@ std::vector<Metric> memory_parts(const MemoryBreakdown<>& m) {
   for_each_field<MemoryBreakdown<>>([&](const auto& row) {
     if (row.name == "total" || row.name == "capacity") return;
     if (m.*(row.member) > Data<>())
-      parts.push_back(metric(SharedText::lasting(row.name), m.*(row.member), "GB", SharedText::lasting(row.meaning)));
+      parts.push_back(
+          metric(SharedText::lasting(row.name), m.*(row.member), "GB", SharedText::lasting(row.meaning)));
   });
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const Metric& a, const Metric& b) { return std::get<double>(a.value) > std::get<double>(b.value); });
+  std::stable_sort(parts.begin(), parts.end(), [](const Metric& a, const Metric& b) {
+    return std::get<double>(a.value) > std::get<double>(b.value);
+  });
   return parts;
 }
 
@@ -69,20 +72,23 @@ void fill_feasibility(SystemEvaluation& out, const MemoryBreakdown<>& m, const R
   const bool fits = m.total <= m.capacity;
   level.status = fits ? LevelStatus::pass : LevelStatus::fail;
   level.metrics = listed(metric("memory_used", m.total, "GB", "memory of the fullest device"),
-                   metric("memory_capacity", m.capacity, "GB", "memory of one device"),
-                   metric("memory_utilization", m.total / m.capacity, "used over capacity"));
-  if (!fits) level.metrics.push_back(metric("memory_missing", m.total - m.capacity, "GB", "bytes that do not fit"));
+                         metric("memory_capacity", m.capacity, "GB", "memory of one device"),
+                         metric("memory_utilization", m.total / m.capacity, "used over capacity"));
+  if (!fits)
+    level.metrics.push_back(metric("memory_missing", m.total - m.capacity, "GB", "bytes that do not fit"));
   out.memory = memory_parts(m);
   if (fits) {
     level.summary = {[](const LazyText::Parts& p) {
-                       return fmt::format("fits: {} of {} on each {}", shown<Data<>>(p, 0), shown<Data<>>(p, 1), p.words[0].view());
+                       return fmt::format("fits: {} of {} on each {}", shown<Data<>>(p, 0),
+                                          shown<Data<>>(p, 1), p.words[0].view());
                      },
                      {{m.total.base(), m.capacity.base()}, {r.hardware().name}}};
     return;
   }
   level.summary = {[](const LazyText::Parts& p) {
-                     return fmt::format("does not fit: needs {} of {} on each {}, {} too much", shown<Data<>>(p, 0), shown<Data<>>(p, 1),
-                                        p.words[0].view(), shown<Data<>>(p, 2));
+                     return fmt::format("does not fit: needs {} of {} on each {}, {} too much",
+                                        shown<Data<>>(p, 0), shown<Data<>>(p, 1), p.words[0].view(),
+                                        shown<Data<>>(p, 2));
                    },
                    {{m.total.base(), m.capacity.base(), (m.total - m.capacity).base()}, {r.hardware().name}}};
   out.remedies = detail::remedies_for(r);
@@ -100,24 +106,28 @@ Metric metric_of(const Numbers& numbers, std::string_view name, std::string_view
     if (known != name) continue;
     double value;
     std::memcpy(&value, reinterpret_cast<const char*>(&numbers) + f.offset, sizeof value);
-    return {SharedText::lasting(as.empty() ? std::string_view(known) : as), value, f.exps, SharedText::lasting(f.unit), SharedText::lasting(f.meaning)};
+    return {SharedText::lasting(as.empty() ? std::string_view(known) : as), value, f.exps,
+            SharedText::lasting(f.unit), SharedText::lasting(f.meaning)};
   }
   assert(!"a metric is a row of the results");
   return {};
 }
 template <class Numbers>
-void add_metrics(EvaluationLevel& level, const Numbers& numbers, std::initializer_list<std::string_view> names) {
+void add_metrics(EvaluationLevel& level, const Numbers& numbers,
+                 std::initializer_list<std::string_view> names) {
   for (const auto name : names) level.metrics.push_back(metric_of(numbers, name));
 }
 
 /// Cost, energy and carbon of running at this load for the period.
 /// @param per_token whether there are tokens to divide them by
-void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& p, const MacroNumbers<>& n, bool per_token) {
+void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& p,
+                const MacroNumbers<>& n, bool per_token) {
   auto& level = out.macro;
   level.level_name = "macro";
   if (!p.shape.has_power) {
     level.status = LevelStatus::skipped;
-    level.summary = fmt::format("no TDP is known for {}, so cost and carbon cannot be computed", r.hardware().name);
+    level.summary =
+        fmt::format("no TDP is known for {}, so cost and carbon cannot be computed", r.hardware().name);
     return;
   }
   if (p.shape.has_price) add_metrics(level, n, {"tco", "capex"});
@@ -133,29 +143,38 @@ void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, const Prepared
   }
   if (p.shape.has_price)
     level.summary = {[](const LazyText::Parts& x) {
-                       return fmt::format("{} and {} in {} days", shown<Money<>>(x, 0), shown<Carbon<>>(x, 1), x.numbers[2]);
+                       return fmt::format("{} and {} in {} days", shown<Money<>>(x, 0), shown<Carbon<>>(x, 1),
+                                          x.numbers[2]);
                      },
                      {{n.tco.base(), n.carbon_footprint.base(), r.asked().duration_days}, {}}};
   else
     level.summary = {[](const LazyText::Parts& x) {
-                       return fmt::format("at least {} (the price of {} is not known) and {} in {} days", shown<Money<>>(x, 0),
-                                          x.words[0].view(), shown<Carbon<>>(x, 1), x.numbers[2]);
+                       return fmt::format("at least {} (the price of {} is not known) and {} in {} days",
+                                          shown<Money<>>(x, 0), x.words[0].view(), shown<Carbon<>>(x, 1),
+                                          x.numbers[2]);
                      },
-                     {{n.energy_cost.base(), n.carbon_footprint.base(), r.asked().duration_days}, {SharedText(r.hardware().name)}}};
+                     {{n.energy_cost.base(), n.carbon_footprint.base(), r.asked().duration_days},
+                      {SharedText(r.hardware().name)}}};
 }
 
 SharedText limit_words(Bottleneck b) {
   switch (b) {
-    case Bottleneck::compute: return "arithmetic";
-    case Bottleneck::memory: return "memory bandwidth";
-    case Bottleneck::network: return "the network between devices";
-    case Bottleneck::overhead: return "launches and dispatch";
-    case Bottleneck::capacity: break;
+    case Bottleneck::compute:
+      return "arithmetic";
+    case Bottleneck::memory:
+      return "memory bandwidth";
+    case Bottleneck::network:
+      return "the network between devices";
+    case Bottleneck::overhead:
+      return "launches and dispatch";
+    case Bottleneck::capacity:
+      break;
   }
   return "memory capacity";
 }
 
-void serve(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s, const ScenarioResults<>& n) {
+void serve(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s,
+           const ScenarioResults<>& n) {
   const auto& a = n.serving;
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
@@ -165,20 +184,23 @@ void serve(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
   p.metrics.push_back(metric("bottleneck", name_of(decode), "what limits decoding"));
   add_metrics(p, a, {"prefill_mfu", "mfu", "kv_cache_size", "replicas"});
   p.summary = {[](const LazyText::Parts& x) {
-                 return fmt::format("first token after {}, then one every {}; prefill limited by {}, decode by {}",
-                                    shown<Time<>>(x, 0), shown<Time<>>(x, 1), x.words[0].view(), x.words[1].view());
+                 return fmt::format(
+                     "first token after {}, then one every {}; prefill limited by {}, decode by {}",
+                     shown<Time<>>(x, 0), shown<Time<>>(x, 1), x.words[0].view(), x.words[1].view());
                },
                {{a.ttft.base(), a.itl.base()}, {limit_words(prefill), limit_words(decode)}}};
   fill_macro(out, r, s, n.macro, true);
 }
 
-void train(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s, const ScenarioResults<>& n, Notes& notes) {
+void train(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s,
+           const ScenarioResults<>& n, Notes& notes) {
   const auto& a = n.training;
   warn_of_microbatches(detail::train_request(r), training_views(s.shape, s.inputs), a, notes);
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
-  add_metrics(p, a, {"step_latency", "latency_compute", "latency_memory", "comm_overhead", "pipeline_bubble", "fleet_throughput",
-                     "mfu", "hfu", "scaling_efficiency"});
+  add_metrics(p, a,
+              {"step_latency", "latency_compute", "latency_memory", "comm_overhead", "pipeline_bubble",
+               "fleet_throughput", "mfu", "hfu", "scaling_efficiency"});
   const Bottleneck limit = step_limit(a);
   p.metrics.push_back(metric("bottleneck", name_of(limit), "what limits the step"));
   add_metrics(p, a, {"dp_size", "microbatch_count"});
@@ -189,10 +211,12 @@ void train(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
   }
   // Of what a step waits for from outside, the larger part before overlap gives the name.
   const bool host = limit == Bottleneck::network && 2.0 * a.host_transfer > a.comm_overhead;
-  p.summary = {[](const LazyText::Parts& x) {
-                 return fmt::format("a step takes {} at {:.1f} % MFU; limited by {}", shown<Time<>>(x, 0), 100 * x.numbers[1], x.words[0].view());
-               },
-               {{a.step_latency.base(), a.mfu}, {host ? SharedText("the link to host memory") : limit_words(limit)}}};
+  p.summary = {
+      [](const LazyText::Parts& x) {
+        return fmt::format("a step takes {} at {:.1f} % MFU; limited by {}", shown<Time<>>(x, 0),
+                           100 * x.numbers[1], x.words[0].view());
+      },
+      {{a.step_latency.base(), a.mfu}, {host ? SharedText("the link to host memory") : limit_words(limit)}}};
   fill_macro(out, r, s, n.macro, r.asked().workload->shape.hidden.has_value());
 }
 
@@ -203,11 +227,14 @@ LazyText batch_summary(Time<> latency, Bottleneck limit) {
           {{latency.base()}, {limit_words(limit)}}};
 }
 
-void infer(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s, const ScenarioResults<>& n) {
+void infer(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScenario& s,
+           const ScenarioResults<>& n) {
   const auto& a = n.inference;
   fill_feasibility(out, a.memory, r);
   auto& p = out.performance;
-  add_metrics(p, a, {"latency", "latency_compute", "latency_memory", "latency_overhead", "throughput", "mfu", "arithmetic_intensity"});
+  add_metrics(p, a,
+              {"latency", "latency_compute", "latency_memory", "latency_overhead", "throughput", "mfu",
+               "arithmetic_intensity"});
   if (s.shape.has_power) p.metrics.push_back(metric_of(a, "energy_per_batch", "energy"));
   const Bottleneck limit = inference_limit(a);
   p.metrics.push_back(metric("bottleneck", name_of(limit), "what limits the batch"));
@@ -215,22 +242,26 @@ void infer(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
   fill_macro(out, r, s, n.macro, false);
 }
 
-/// A pass that InferencePassModel answers: the steps of a diffusion model, a recurrent state, lookups in tables.
+/// A pass that InferencePassModel answers: the steps of a diffusion model, a recurrent state, lookups in
+/// tables.
 void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   const auto request = detail::pass_request(r);
   const auto a = InferencePassModel{}.solve(request, notes);
   out.fidelity = name_of(a.fidelity);
   fill_feasibility(out, detail::pass_memory(r, a), r);
   const auto share = r.share();
-  const double efficiency = request.efficiency.value_or(conventions_or_standard(request.conventions).textbook_efficiency);
+  const double efficiency =
+      request.efficiency.value_or(conventions_or_standard(request.conventions).textbook_efficiency);
   auto& p = out.performance;
   p.metrics = listed(metric("latency", a.latency, "ms", "time of one batch"),
-               metric("latency_compute", a.latency_compute, "ms", "arithmetic"),
-               metric("latency_memory", a.latency_memory, "ms", "memory traffic"),
-               metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
-               metric("throughput", r.asked().batch_size * unit::sample / a.latency, "sample/s", "samples of all devices"),
-               metric("mfu", share.filled * std::min(1.0, efficiency * (a.latency_compute / a.latency)), "model FLOPs utilisation"),
-               metric("evaluations", a.evaluations, "runs of the network for one batch"));
+                     metric("latency_compute", a.latency_compute, "ms", "arithmetic"),
+                     metric("latency_memory", a.latency_memory, "ms", "memory traffic"),
+                     metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
+                     metric("throughput", r.asked().batch_size * unit::sample / a.latency, "sample/s",
+                            "samples of all devices"),
+                     metric("mfu", share.filled * std::min(1.0, efficiency * (a.latency_compute / a.latency)),
+                            "model FLOPs utilisation"),
+                     metric("evaluations", a.evaluations, "runs of the network for one batch"));
   if (a.energy) p.metrics.push_back(metric("energy", *a.energy, "J", "energy of one batch on one device"));
   p.metrics.push_back(metric("bottleneck", name_of(a.bottleneck), "what limits the batch"));
   p.summary = batch_summary(a.latency, a.bottleneck);
@@ -238,10 +269,14 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
   PreparedScenario s = prepare_macro_alone(r, notes);
   MacroNumbers<> macro;
   if (s.shape.has_power)
-    macro = macro_numbers<double>({.facility = s.inputs.facility, .tdp = s.inputs.device.tdp, .idle_fraction = s.inputs.device.idle_fraction,
-                                   .accelerators = r.accelerators(), .utilization = busy * share.working,
+    macro = macro_numbers<double>({.facility = s.inputs.facility,
+                                   .tdp = s.inputs.device.tdp,
+                                   .idle_fraction = s.inputs.device.idle_fraction,
+                                   .accelerators = r.accelerators(),
+                                   .utilization = busy * share.working,
                                    .period = r.asked().duration_days * unit::d,
-                                   .infrastructure = r.asked().infrastructure_multiplier, .energy_price = s.inputs.run.kwh_price,
+                                   .infrastructure = r.asked().infrastructure_multiplier,
+                                   .energy_price = s.inputs.run.kwh_price,
                                    .unit_cost = s.inputs.run.unit_cost});
   fill_macro(out, r, s, macro, false);
 }
@@ -252,34 +287,52 @@ void answer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   const auto n = scenario_numbers(s.shape, s.inputs);
   out.fidelity = name_of(s.shape.pricing->fidelity());
   switch (r.mode()) {
-    case Mode::serve: serve(out, r, s, n); break;
-    case Mode::train: train(out, r, s, n, notes); break;
-    case Mode::infer: infer(out, r, s, n); break;
+    case Mode::serve:
+      serve(out, r, s, n);
+      break;
+    case Mode::train:
+      train(out, r, s, n, notes);
+      break;
+    case Mode::infer:
+      infer(out, r, s, n);
+      break;
   }
 }
 
-/// Inputs of a resolver that the scenario knows: the machine and the workload, and fields of one name and dimension.
+/// Inputs of a resolver that the scenario knows: the machine and the workload, and fields of one name and
+/// dimension.
 void fill_inputs(Record& in, const Resolver& resolver, const ResolvedScenario& r) {
   static const auto scenario_fields = describe<Scenario>();
   for (const auto& f : resolver.inputs()) {
-    if (f.object_type == ObjectType<HardwareNode>::name) in.set(f.name, DynamicValue(&r.hardware()));
-    else if (f.object_type == ObjectType<Workload>::name) in.set(f.name, DynamicValue(r.asked().workload));
-    else if (f.object_type == ObjectType<Fleet>::name) in.set(f.name, DynamicValue(&r.fleet()));
-    else if (f.object_type == ObjectType<Node>::name) in.set(f.name, DynamicValue(r.fleet().node));
-    else if (f.kind == ValueKind::object) continue;
-    else if (f.name == "accelerators") in.set(f.name, r.accelerators());
-    else if (f.name == "tp_size") in.set(f.name, r.tp_size());
-    else if (f.name == "seq_len") in.set(f.name, r.seq_len());
-    else if (const auto* known = find_field(scenario_fields, f.name); known != nullptr && known->exps == f.exps) {
-      const bool numbers = known->kind == f.kind && (f.kind == ValueKind::number || f.kind == ValueKind::quantity);
+    if (f.object_type == ObjectType<HardwareNode>::name)
+      in.set(f.name, DynamicValue(&r.hardware()));
+    else if (f.object_type == ObjectType<Workload>::name)
+      in.set(f.name, DynamicValue(r.asked().workload));
+    else if (f.object_type == ObjectType<Fleet>::name)
+      in.set(f.name, DynamicValue(&r.fleet()));
+    else if (f.object_type == ObjectType<Node>::name)
+      in.set(f.name, DynamicValue(r.fleet().node));
+    else if (f.kind == ValueKind::object)
+      continue;
+    else if (f.name == "accelerators")
+      in.set(f.name, r.accelerators());
+    else if (f.name == "tp_size")
+      in.set(f.name, r.tp_size());
+    else if (f.name == "seq_len")
+      in.set(f.name, r.seq_len());
+    else if (const auto* known = find_field(scenario_fields, f.name);
+             known != nullptr && known->exps == f.exps) {
+      const bool numbers =
+          known->kind == f.kind && (f.kind == ValueKind::number || f.kind == ValueKind::quantity);
       if (!numbers && known->kind != f.kind) continue;
-      if (auto v = read_dynamic(*known, &r.asked()); !std::holds_alternative<std::monostate>(v.value)) in.set(f.name, v);
+      if (auto v = read_dynamic(*known, &r.asked()); !std::holds_alternative<std::monostate>(v.value))
+        in.set(f.name, v);
     }
   }
 }
 
-/// One resolver of Scenario::also: its results are a level of their own. What it cannot say does not cost the others
-/// their answers, so an error is a skipped level with the reason.
+/// One resolver of Scenario::also: its results are a level of their own. What it cannot say does not cost the
+/// others their answers, so an error is a skipped level with the reason.
 EvaluationLevel ask_also(std::string_view name, const ResolvedScenario& r, NoteBook& book) {
   EvaluationLevel out;
   const auto resolver = ResolverRegistry::standard().share(name);
@@ -288,8 +341,10 @@ EvaluationLevel ask_also(std::string_view name, const ResolvedScenario& r, NoteB
     Record in(*resolver, Side::inputs);
     fill_inputs(in, *resolver, r);
     const auto answer = mlsysim::evaluate(*resolver, in);
-    book.assumptions.insert(book.assumptions.end(), answer.report.notes.assumptions.begin(), answer.report.notes.assumptions.end());
-    book.warnings.insert(book.warnings.end(), answer.report.notes.warnings.begin(), answer.report.notes.warnings.end());
+    book.assumptions.insert(book.assumptions.end(), answer.report.notes.assumptions.begin(),
+                            answer.report.notes.assumptions.end());
+    book.warnings.insert(book.warnings.end(), answer.report.notes.warnings.begin(),
+                         answer.report.notes.warnings.end());
     if (!answer.outcome.feasible()) {
       out.status = LevelStatus::fail;
       out.summary = answer.outcome.why()->reason;
@@ -297,7 +352,8 @@ EvaluationLevel ask_also(std::string_view name, const ResolvedScenario& r, NoteB
     }
     for (const auto& f : answer.outcome->fields()) {
       const Value v = f.read(answer.outcome->data());
-      if (std::holds_alternative<double>(v) || std::holds_alternative<bool>(v) || std::holds_alternative<std::string>(v))
+      if (std::holds_alternative<double>(v) || std::holds_alternative<bool>(v) ||
+          std::holds_alternative<std::string>(v))
         out.metrics.push_back({std::string(f.name), v, f.exps, std::string(f.unit), std::string(f.meaning)});
     }
     out.summary = resolver->info().about;
@@ -311,7 +367,7 @@ EvaluationLevel ask_also(std::string_view name, const ResolvedScenario& r, NoteB
 /// One field that may have been left at its default, and how that is noted.
 struct DefaultRow {
   const FieldInfo* field;
-  bool draft;        ///< speaks of the draft model
+  bool draft;  ///< speaks of the draft model
   Assumption noted;
 
   [[nodiscard]] bool kept_by(const Scenario& s) const {
@@ -320,7 +376,8 @@ struct DefaultRow {
     const auto* normal = reinterpret_cast<const std::byte*>(&usual) + field->offset;
     if (field->size == sizeof(double) && field->kind != ValueKind::text)
       return *reinterpret_cast<const double*>(given) == *reinterpret_cast<const double*>(normal);
-    if (field->kind == ValueKind::flag || field->kind == ValueKind::choice) return std::memcmp(given, normal, field->size) == 0;
+    if (field->kind == ValueKind::flag || field->kind == ValueKind::choice)
+      return std::memcmp(given, normal, field->size) == 0;
     return field->read(&s) == field->default_value;
   }
 };
@@ -332,17 +389,23 @@ std::vector<DefaultRow> default_rows(Mode mode) {
     const auto& place = detail::plan_place(f.name);
     if (f.kind == ValueKind::object || f.nullable || f.name == "name" || !place.used_in(mode)) continue;
     AssumedValue value;
-    if (const auto* x = std::get_if<double>(&f.default_value)) value = AssumedValue::exact(*x);
-    else if (const auto* b = std::get_if<bool>(&f.default_value)) value = *b ? AssumedValue("true") : AssumedValue("false");
-    else if (const auto* t = std::get_if<std::string>(&f.default_value)) value = *t;
-    rows.push_back({&f, place.draft, {SharedText::lasting(f.name), std::move(value), SharedText::lasting(f.default_source)}});
+    if (const auto* x = std::get_if<double>(&f.default_value))
+      value = AssumedValue::exact(*x);
+    else if (const auto* b = std::get_if<bool>(&f.default_value))
+      value = *b ? AssumedValue("true") : AssumedValue("false");
+    else if (const auto* t = std::get_if<std::string>(&f.default_value))
+      value = *t;
+    rows.push_back({&f,
+                    place.draft,
+                    {SharedText::lasting(f.name), std::move(value), SharedText::lasting(f.default_source)}});
   }
   return rows;
 }
 
 /// Inputs that were left at their defaults, from the table; the resolvers note what they fill in themselves.
 void note_defaults(const Scenario& s, Mode mode, Notes& notes) {
-  static const std::array rows{default_rows(Mode::infer), default_rows(Mode::serve), default_rows(Mode::train)};
+  static const std::array rows{default_rows(Mode::infer), default_rows(Mode::serve),
+                               default_rows(Mode::train)};
   for (const auto& row : rows[static_cast<std::size_t>(mode)])
     if (!(row.draft && s.draft_model == nullptr) && row.kept_by(s)) notes.assume(row.noted);
 }
@@ -360,20 +423,25 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
   out.mode = name_of(r.mode());
   out.performance.level_name = "performance";
   note_defaults(scenario, r.mode(), notes);
-  if (detail::is_whole_pass(r)) whole_pass(out, r, notes);
-  else answer(out, r, notes);
+  if (detail::is_whole_pass(r))
+    whole_pass(out, r, notes);
+  else
+    answer(out, r, notes);
   if (scenario.also)
     for (const auto name : names_in(*scenario.also)) out.further.push_back(ask_also(name, r, book));
   if (out.feasibility.status == LevelStatus::fail) {
     out.performance.status = LevelStatus::fail;
-    out.performance.summary = "not reached, because the model does not fit; as if it did: " + out.performance.summary;
+    out.performance.summary =
+        "not reached, because the model does not fit; as if it did: " + out.performance.summary;
   }
   // One line for each assumption, however many resolvers made it.
   auto& noted = book.assumptions;
   auto end = noted.begin();
   NameFilter names;
   for (auto& a : noted) {
-    const bool known = names.add(a.name) && std::any_of(noted.begin(), end, [&](const Assumption& b) { return a.name == b.name && a.value == b.value; });
+    const bool known = names.add(a.name) && std::any_of(noted.begin(), end, [&](const Assumption& b) {
+                         return a.name == b.name && a.value == b.value;
+                       });
     if (known) continue;
     if (&*end != &a) *end = std::move(a);
     ++end;

@@ -4,10 +4,10 @@
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/engine/scenario_laws.hpp>
 #include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/spec/provenance.hpp>
-#include <mlsysim/engine/scenario_laws.hpp>
 #include <mlsysim/tape/derivation.hpp>
 #include <mlsysim/tape/record.hpp>
 #include <mlsysim/units/format.hpp>
@@ -25,26 +25,25 @@
 namespace mlsysim {
 namespace {
 
-template <class D>
-std::string shown(const Quantity<D>& q) {
-  return pretty(AnyQuantity(q));
-}
+template <class D> std::string shown(const Quantity<D>& q) { return pretty(AnyQuantity(q)); }
 
 /// One pass that is explained operator by operator.
 struct ExplainedPass {
   ModelView<> model;
-  std::shared_ptr<const std::vector<ConvLayer>> layers;  ///< of the model's own: the text may be read when the workload is gone
+  std::shared_ptr<const std::vector<ConvLayer>>
+      layers;  ///< of the model's own: the text may be read when the workload is gone
   Plan<> plan;
   Device<> device;
   Links<> links;
-  std::vector<Pass> passes;     ///< passes of the list that make up the number
-  std::string words;            ///< which of several passes it is
+  std::vector<Pass> passes;                             ///< passes of the list that make up the number
+  std::string words;                                    ///< which of several passes it is
   std::vector<std::pair<std::string, Time<>>> besides;  ///< terms that are no operators
 };
 
-std::string title(const ResolvedScenario& r, std::string_view metric, std::string_view value, std::string_view fidelity) {
-  return fmt::format("{} = {}\n  {} on {}, {}, {} fidelity\n", metric, value, r.asked().workload->name, r.fleet().name,
-                     name_of(r.mode()), fidelity);
+std::string title(const ResolvedScenario& r, std::string_view metric, std::string_view value,
+                  std::string_view fidelity) {
+  return fmt::format("{} = {}\n  {} on {}, {}, {} fidelity\n", metric, value, r.asked().workload->name,
+                     r.fleet().name, name_of(r.mode()), fidelity);
 }
 
 std::vector<OperatorRow> rows_of(const ExplainedPass& s, std::span<const Pass> passes) {
@@ -59,11 +58,11 @@ std::vector<OperatorRow> rows_of(const ExplainedPass& s, std::span<const Pass> p
     OperatorRow row{.name = std::string(op.name),
                     .group = std::string(name_of(op.group)),
                     .pass = std::string(name_of(op.pass)),
-                    .limit = op.kind == OpKind::host_transfer  ? "host link"
-                             : cost.network > Time<>()         ? "network"
+                    .limit = op.kind == OpKind::host_transfer   ? "host link"
+                             : cost.network > Time<>()          ? "network"
                              : cost.overhead > cost.total / 2.0 ? "launch"
-                             : cost.compute > cost.memory      ? "compute"
-                                                               : "memory",
+                             : cost.compute > cost.memory       ? "compute"
+                                                                : "memory",
                     .count = op.count,
                     .work = (op.work * op.count).base(),
                     .traffic = (op.traffic * op.count).base(),
@@ -72,11 +71,13 @@ std::vector<OperatorRow> rows_of(const ExplainedPass& s, std::span<const Pass> p
     rows.push_back(std::move(row));
   }
   for (auto& row : rows) row.share = sum > 0 ? row.time / sum : 0;
-  std::stable_sort(rows.begin(), rows.end(), [](const OperatorRow& a, const OperatorRow& b) { return a.time > b.time; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const OperatorRow& a, const OperatorRow& b) { return a.time > b.time; });
   return rows;
 }
 
-/// A law made for the occasion: the price of one operator as a function of the device's figures and the links'.
+/// A law made for the occasion: the price of one operator as a function of the device's figures and the
+/// links'.
 struct OperatorLaw {
   Tape tape;
   LawEntry entry;
@@ -93,7 +94,8 @@ std::string derive_operator(const ExplainedPass& s, std::string_view name) {
     write_leaves(device, [&](std::size_t i) { return in[i]; });
     write_leaves(links, [&](std::size_t i) { return in[of_device + i]; });
     OpList<Recorded> ops;
-    const ModelView<Recorded> model{s.model.structure, lift<Recorded>(s.model.shape), s.model.layers, lift<Recorded>(s.model.totals)};
+    const ModelView<Recorded> model{s.model.structure, lift<Recorded>(s.model.shape), s.model.layers,
+                                    lift<Recorded>(s.model.totals)};
     (void)lower(model.structure, model.shape, model.layers, lift<Recorded>(s.plan), ops);
     for (const auto& op : ops.span()) {
       if (op.name != name || std::find(s.passes.begin(), s.passes.end(), op.pass) == s.passes.end()) continue;
@@ -104,7 +106,9 @@ std::string derive_operator(const ExplainedPass& s, std::string_view name) {
   law.entry.info = info;
   for (const auto& f : describe<Device<>>()) law.entry.inputs.push_back(f);
   for (const auto& f : describe<Links<>>()) law.entry.inputs.push_back(f);
-  law.entry.recorded = [](const void* self) -> const Tape& { return static_cast<const OperatorLaw*>(self)->tape; };
+  law.entry.recorded = [](const void* self) -> const Tape& {
+    return static_cast<const OperatorLaw*>(self)->tape;
+  };
   law.entry.self = std::shared_ptr<const void>(&law, [](const void*) {});
   std::vector<double> point;
   read_leaves(s.device, [&](std::size_t, double x) { point.push_back(x); });
@@ -121,14 +125,17 @@ std::vector<DeviceFigure> figures_of(const HardwareNode& hardware, Precision pre
     if (figure == nullptr) return;
     const Source& source = hardware.entry->source_of(path);
     out.push_back({hardware.name + "." + path, figure->authored,
-                   fmt::format("{}, {}, {}", source.ref, name_of(source.kind), source.verified.empty() ? "recorded " + source.recorded : "verified " + source.verified)});
+                   fmt::format("{}, {}, {}", source.ref, name_of(source.kind),
+                               source.verified.empty() ? "recorded " + source.recorded
+                                                       : "verified " + source.verified)});
   };
   add("compute.dense." + std::string(name_of(precision)));
   add("memory.bandwidth");
   add("memory.capacity");
   for (const char* share : {"matrix", "matrix_narrow", "burst", "attention", "memory", "link"})
     add(std::string("efficiency.") + share);
-  for (const char* time : {"launch", "wave", "split", "attention_launch"}) add(std::string("kernels.") + time);
+  for (const char* time : {"launch", "wave", "split", "attention_launch"})
+    add(std::string("kernels.") + time);
   add("device_link.bandwidth");
   return out;
 }
@@ -144,7 +151,8 @@ std::string assumptions_text(const NoteBook& book) {
   std::string out;
   std::vector<std::string> seen;
   for (const auto& a : book.assumptions) {
-    const std::string line = fmt::format("  {:<28} {:<16} {}\n", a.name.view(), a.value.str(), a.source.view());
+    const std::string line =
+        fmt::format("  {:<28} {:<16} {}\n", a.name.view(), a.value.str(), a.source.view());
     if (std::find(seen.begin(), seen.end(), line) == seen.end()) {
       seen.push_back(line);
       out += line;
@@ -176,12 +184,14 @@ std::string operators_text(const ExplainedPass& s) {
       continue;
     }
     const std::string name = row.pass == "forward" ? row.name : row.name + " (" + row.pass + ")";
-    out += fmt::format("  {:<26} {:>6.4g} {:>12} {:>6.1f}%  {}\n", name, row.count, shown(Time<>::from_base(row.time)),
-                       100 * row.share, row.limit);
+    out += fmt::format("  {:<26} {:>6.4g} {:>12} {:>6.1f}%  {}\n", name, row.count,
+                       shown(Time<>::from_base(row.time)), 100 * row.share, row.limit);
   }
   if (rows.size() > most)
-    out += fmt::format("  {:<26} {:>6} {:>12}\n", fmt::format("+ {} smaller", rows.size() - most), "", shown(Time<>::from_base(rest)));
-  for (const auto& [name, time] : s.besides) out += fmt::format("  {:<26} {:>6} {:>12}\n", "+ " + name, "", shown(time));
+    out += fmt::format("  {:<26} {:>6} {:>12}\n", fmt::format("+ {} smaller", rows.size() - most), "",
+                       shown(Time<>::from_base(rest)));
+  for (const auto& [name, time] : s.besides)
+    out += fmt::format("  {:<26} {:>6} {:>12}\n", "+ " + name, "", shown(time));
   if (!rows.empty()) {
     out += fmt::format("\nthe largest term, {}, law by law\n", rows.front().name);
     out += derive_operator(s, rows.front().name);
@@ -192,9 +202,16 @@ std::string operators_text(const ExplainedPass& s) {
 /// The prefill (its last chunk), a decode step, or the check of drafted tokens.
 ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_view draft_name) {
   const bool check = !prefill && v.drafts;
-  ExplainedPass s{.model = prefill || check ? v.prefill : v.decode, .layers = {}, .plan = v.plan,
-                  .device = prefill ? v.prefill_device : v.decode_device, .links = v.links, .passes = {Pass::forward}, .words = {}, .besides = {}};
-  const double sequences = share_batch(v.batch, v.accelerators / (v.plan.tp * v.plan.pp * v.plan.ep)).sequences;
+  ExplainedPass s{.model = prefill || check ? v.prefill : v.decode,
+                  .layers = {},
+                  .plan = v.plan,
+                  .device = prefill ? v.prefill_device : v.decode_device,
+                  .links = v.links,
+                  .passes = {Pass::forward},
+                  .words = {},
+                  .besides = {}};
+  const double sequences =
+      share_batch(v.batch, v.accelerators / (v.plan.tp * v.plan.pp * v.plan.ep)).sequences;
   s.plan.batch = std::ceil(sequences / v.plan.pp);
   if (prefill && v.chunks > 1) s.words = fmt::format("the last of {} chunks:", v.chunks);
   s.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
@@ -204,7 +221,8 @@ ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_vi
   s.plan.new_tokens = v.drafted + 1;
   s.plan.context += v.drafted;
   const double tokens = ExpectedAcceptedTokens::solve<double>({v.acceptance, v.drafted}).expected_tokens;
-  s.words = fmt::format("the check of {:g} drafted tokens, which yields {:.3g} tokens on average:", v.drafted, tokens);
+  s.words = fmt::format("the check of {:g} drafted tokens, which yields {:.3g} tokens on average:", v.drafted,
+                        tokens);
   Plan<> proposal = v.draft_plan;
   proposal.batch = s.plan.batch;
   proposal.new_tokens = 1;
@@ -215,18 +233,33 @@ ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_vi
 }
 
 ExplainedPass training_pass(const TrainingViews<>& v, const TrainingNumbers<>& n) {
-  ExplainedPass s{.model = v.model, .layers = {}, .plan = training_plan(v), .device = v.device, .links = v.links,
-                  .passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient}, .words = {}, .besides = {}};
+  ExplainedPass s{.model = v.model,
+                  .layers = {},
+                  .plan = training_plan(v),
+                  .device = v.device,
+                  .links = v.links,
+                  .passes = {Pass::forward, Pass::recompute, Pass::backward, Pass::weight_gradient},
+                  .words = {},
+                  .besides = {}};
   s.words = fmt::format("one of {} micro-batches on the slowest pipeline stage:", s.plan.microbatches);
   s.besides = {{"pipeline bubble", n.pipeline_bubble}, {"gradient exchange before overlap", n.data_parallel}};
-  if (n.host_transfer > Time<>()) s.besides.emplace_back("transfers over the host link before overlap", n.host_transfer);
-  if (v.plan.straggler > 1) s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", v.plan.straggler),
-                                                   n.step_latency * (1 - 1 / v.plan.straggler));
+  if (n.host_transfer > Time<>())
+    s.besides.emplace_back("transfers over the host link before overlap", n.host_transfer);
+  if (v.plan.straggler > 1)
+    s.besides.emplace_back(fmt::format("waiting for the slowest device, factor {:g}", v.plan.straggler),
+                           n.step_latency * (1 - 1 / v.plan.straggler));
   return s;
 }
 
 ExplainedPass inference_pass(const InferenceViews<>& v) {
-  ExplainedPass s{.model = v.model, .layers = {}, .plan = v.plan, .device = v.device, .links = v.links, .passes = {Pass::forward}, .words = {}, .besides = {}};
+  ExplainedPass s{.model = v.model,
+                  .layers = {},
+                  .plan = v.plan,
+                  .device = v.device,
+                  .links = v.links,
+                  .passes = {Pass::forward},
+                  .words = {},
+                  .besides = {}};
   s.plan.batch = share_batch(v.batch, v.accelerators).sequences;
   s.plan.context = v.sequences ? v.seq_len : 1;
   s.plan.new_tokens = v.model.structure.phase == Phase::decode ? 1 : s.plan.context;
@@ -234,13 +267,18 @@ ExplainedPass inference_pass(const InferenceViews<>& v) {
   return s;
 }
 
-ExplainedPass pass_of(const Scenario& asked, const PreparedScenario& p, const ScenarioResults<>& n, std::string_view metric) {
-  const std::string_view draft = asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : "";
+ExplainedPass pass_of(const Scenario& asked, const PreparedScenario& p, const ScenarioResults<>& n,
+                      std::string_view metric) {
+  const std::string_view draft =
+      asked.draft_model != nullptr ? std::string_view(asked.draft_model->name) : "";
   auto s = [&] {
     switch (p.shape.kind) {
-      case ScenarioKind::serving: return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft", draft);
-      case ScenarioKind::training: return training_pass(training_views(p.shape, p.inputs), n.training);
-      case ScenarioKind::inference: break;
+      case ScenarioKind::serving:
+        return serving_pass(serving_views(p.shape, p.inputs), metric == "ttft", draft);
+      case ScenarioKind::training:
+        return training_pass(training_views(p.shape, p.inputs), n.training);
+      case ScenarioKind::inference:
+        break;
     }
     return inference_pass(inference_views(p.shape, p.inputs));
   }();
@@ -258,13 +296,17 @@ struct Terms {
 
 Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes& notes) {
   const auto a = InferencePassModel{}.solve(detail::pass_request(r), notes);
-  if (metric == "memory") return {shown(a.memory_footprint), [m = detail::pass_memory(r, a)] { return memory_text(m); }};
-  return {shown(a.latency), [a] {
-            return fmt::format("  {:g} runs of the network: arithmetic {}, memory {}, software {}: the slower of the first two, plus "
-                               "the third\n  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
-                               a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
-                               shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state));
-          }};
+  if (metric == "memory")
+    return {shown(a.memory_footprint), [m = detail::pass_memory(r, a)] { return memory_text(m); }};
+  return {
+      shown(a.latency), [a] {
+        return fmt::format(
+            "  {:g} runs of the network: arithmetic {}, memory {}, software {}: the slower of the first two, "
+            "plus "
+            "the third\n  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
+            a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
+            shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state));
+      }};
 }
 
 Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_view metric) {
@@ -272,7 +314,10 @@ Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_vie
   const bool serve = p.shape.kind == ScenarioKind::serving, train = p.shape.kind == ScenarioKind::training;
   const auto& memory = serve ? n.serving.memory : train ? n.training.memory : n.inference.memory;
   if (metric == "memory") return {shown(memory.total), [memory] { return memory_text(memory); }};
-  const Time<> value = metric == "ttft" ? n.serving.ttft : serve ? n.serving.itl : train ? n.training.step_latency : n.inference.latency;
+  const Time<> value = metric == "ttft" ? n.serving.ttft
+                       : serve          ? n.serving.itl
+                       : train          ? n.training.step_latency
+                                        : n.inference.latency;
   if (p.shape.pricing->lists_operators()) {
     auto pass = pass_of(asked, p, n, metric);
     auto with_update = pass.passes;
@@ -280,16 +325,20 @@ Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_vie
     auto rows = rows_of(pass, with_update);
     return {shown(value), [pass = std::move(pass)] { return operators_text(pass); }, std::move(rows)};
   }
-  return {shown(value), [law = scenario_law(p.shape), kind = p.shape.kind, in = scenario_leaves(p.inputs), metric = std::string(metric)] {
+  return {shown(value), [law = scenario_law(p.shape), kind = p.shape.kind, in = scenario_leaves(p.inputs),
+                         metric = std::string(metric)] {
             return to_text(derive_scenario(*law, kind, in, law->result(metric)));
           }};
 }
 
 std::vector<std::string> metrics_of(Mode mode) {
   switch (mode) {
-    case Mode::serve: return {"ttft", "itl", "memory"};
-    case Mode::train: return {"step_latency", "memory"};
-    case Mode::infer: break;
+    case Mode::serve:
+      return {"ttft", "itl", "memory"};
+    case Mode::train:
+      return {"step_latency", "memory"};
+    case Mode::infer:
+      break;
   }
   return {"latency", "memory"};
 }
@@ -324,10 +373,13 @@ NumberTerms terms_behind(const Scenario& scenario, std::string_view metric) {
   if (std::find(names.begin(), names.end(), metric) == names.end()) return out;
   Notes quiet;
   const auto& pricing = pricing_for(scenario.fidelity, *scenario.workload, quiet);
-  Terms t = detail::is_whole_pass(r) ? whole_pass_terms(r, metric, notes) : terms_of(scenario, prepare(r, notes), metric);
+  Terms t = detail::is_whole_pass(r) ? whole_pass_terms(r, metric, notes)
+                                     : terms_of(scenario, prepare(r, notes), metric);
   out.operators = std::move(t.operators);
-  out.text = [head = title(r, metric, t.value, name_of(pricing.fidelity())), body = std::move(t.body), figures = out.figures, book] {
-    return head + "\n" + body() + "\nfigures of the device\n" + figures_text(figures) + "\nassumptions\n" + assumptions_text(*book);
+  out.text = [head = title(r, metric, t.value, name_of(pricing.fidelity())), body = std::move(t.body),
+              figures = out.figures, book] {
+    return head + "\n" + body() + "\nfigures of the device\n" + figures_text(figures) + "\nassumptions\n" +
+           assumptions_text(*book);
   };
   return out;
 }

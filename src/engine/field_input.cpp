@@ -16,7 +16,8 @@ namespace {
 
 std::string range_words(const FieldInfo& f) {
   const auto unit = f.unit.empty() ? std::string() : " " + std::string(f.unit);
-  if (f.low > -kUnbounded && f.high < kUnbounded) return fmt::format("a value in [{}, {}]{}", f.low, f.high, unit);
+  if (f.low > -kUnbounded && f.high < kUnbounded)
+    return fmt::format("a value in [{}, {}]{}", f.low, f.high, unit);
   if (f.high < kUnbounded) return fmt::format("at most {}{}", f.high, unit);
   if (f.low > -kUnbounded) return fmt::format("{} {}{}", f.open_low ? "more than" : "at least", f.low, unit);
   return f.unit.empty() ? "a number" : fmt::format("a quantity such as 1 {}", f.unit);
@@ -35,32 +36,33 @@ DynamicValue number(const FieldInfo& field, std::string_view text, const Locatio
   try {
     q = AnyQuantity::parse(text, where);
   } catch (Error& error) {
-    error.add_context(fmt::format("in '{}' ({}), which takes {}", field.name, field.meaning, range_words(field)));
+    error.add_context(
+        fmt::format("in '{}' ({}), which takes {}", field.name, field.meaning, range_words(field)));
     throw;
   }
   if (!(q.exponents() == field.exps)) {
     const bool bare = q.dimensionless() && !field.exps.dimensionless();
-    throw DimensionError({.id = "mlsysim.engine.021",
-                          .message = bare ? fmt::format("'{}' ({}) has no unit", field.name, field.meaning)
-                                          : fmt::format("'{}' ({}) has the wrong unit", field.name, field.meaning),
-                          .key = field.name,
-                          .found = bare ? fmt::format("the bare number '{}'", text)
-                                        : fmt::format("'{}', {}", text, dimension_name(q.exponents())),
-                          .expected = field.exps.dimensionless() ? "a number without unit"
-                                                                 : dimension_name(field.exps),
-                          .hint = bare ? fmt::format("write '{} {}'", text, field.unit)
-                                       : (field.unit.empty() ? std::string("leave the unit out")
-                                                             : fmt::format("write it in {} or a compatible unit", field.unit)),
-                          .where = where});
+    throw DimensionError(
+        {.id = "mlsysim.engine.021",
+         .message = bare ? fmt::format("'{}' ({}) has no unit", field.name, field.meaning)
+                         : fmt::format("'{}' ({}) has the wrong unit", field.name, field.meaning),
+         .key = field.name,
+         .found = bare ? fmt::format("the bare number '{}'", text)
+                       : fmt::format("'{}', {}", text, dimension_name(q.exponents())),
+         .expected = field.exps.dimensionless() ? "a number without unit" : dimension_name(field.exps),
+         .hint = bare ? fmt::format("write '{} {}'", text, field.unit)
+                      : (field.unit.empty() ? std::string("leave the unit out")
+                                            : fmt::format("write it in {} or a compatible unit", field.unit)),
+         .where = where});
   }
-  if (field.integral && std::floor(q.base()) != q.base())
-    refuse_word("must be a whole number");
+  if (field.integral && std::floor(q.base()) != q.base()) refuse_word("must be a whole number");
   if (!BaseRange::of(field).holds(q.base())) refuse_word("is out of range");
   return q;
 }
 
 template <class T>
-DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_view text, const Location& where) {
+DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_view text,
+                    const Location& where) {
   if (names_a_file(text)) {
     try {
       return &reader.file(std::string(text)).only<T>();
@@ -71,13 +73,14 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
   }
   if (const T* found = reader.zoo().find<T>(text)) return found;
   const auto names = reader.zoo().names<T>();
-  throw LookupError({.id = "mlsysim.engine.022",
-                     .message = fmt::format("there is no {} '{}'", ObjectType<T>::name, text),
-                     .key = field.name,
-                     .found = fmt::format("'{}'", text),
-                     .expected = fmt::format("the name of an entry ({}), or a YAML file", ObjectType<T>::name),
-                     .hint = did_you_mean(text, names),
-                     .where = where});
+  throw LookupError(
+      {.id = "mlsysim.engine.022",
+       .message = fmt::format("there is no {} '{}'", ObjectType<T>::name, text),
+       .key = field.name,
+       .found = fmt::format("'{}'", text),
+       .expected = fmt::format("the name of an entry ({}), or a YAML file", ObjectType<T>::name),
+       .hint = did_you_mean(text, names),
+       .where = where});
 }
 
 }  // namespace
@@ -96,40 +99,46 @@ const Zoo& FieldReader::file(const std::string& path) {
 DynamicValue FieldReader::read(const FieldInfo& field, std::string_view text, const Location& where) {
   switch (field.kind) {
     case ValueKind::number:
-    case ValueKind::quantity: return number(field, text, where);
+    case ValueKind::quantity:
+      return number(field, text, where);
     case ValueKind::flag:
       if (text == "true" || text == "false") return text == "true";
-      throw InputError({.id = "mlsysim.engine.023",
-                        .message = fmt::format("'{}' ({}) is neither true nor false", field.name, field.meaning),
-                        .key = field.name,
-                        .found = fmt::format("'{}'", text),
-                        .expected = "true or false",
-                        .where = where});
+      throw InputError(
+          {.id = "mlsysim.engine.023",
+           .message = fmt::format("'{}' ({}) is neither true nor false", field.name, field.meaning),
+           .key = field.name,
+           .found = fmt::format("'{}'", text),
+           .expected = "true or false",
+           .where = where});
     case ValueKind::choice: {
-      if (std::find(field.choices.begin(), field.choices.end(), text) != field.choices.end()) return std::string(text);
+      if (std::find(field.choices.begin(), field.choices.end(), text) != field.choices.end())
+        return std::string(text);
       const std::vector<std::string> names(field.choices.begin(), field.choices.end());
-      throw LookupError({.id = "mlsysim.engine.024",
-                         .message = fmt::format("'{}' ({}) has no choice '{}'", field.name, field.meaning, text),
-                         .key = field.name,
-                         .found = fmt::format("'{}'", text),
-                         .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                         .hint = did_you_mean(text, names),
-                         .where = where});
+      throw LookupError(
+          {.id = "mlsysim.engine.024",
+           .message = fmt::format("'{}' ({}) has no choice '{}'", field.name, field.meaning, text),
+           .key = field.name,
+           .found = fmt::format("'{}'", text),
+           .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+           .hint = did_you_mean(text, names),
+           .where = where});
     }
-    case ValueKind::object:
-      {
-        DynamicValue found;
-        if (with_spec_type(field.object_type, [&]<class T>() { found = object<T>(*this, field, text, where); })) return found;
-      }
+    case ValueKind::object: {
+      DynamicValue found;
+      if (with_spec_type(field.object_type, [&]<class T>() { found = object<T>(*this, field, text, where); }))
+        return found;
+    }
       if (field.object_type == ObjectType<Zoo>::name && text == "standard") return zoo_;
-      throw InputError({.id = "mlsysim.engine.025",
-                        .message = fmt::format("'{}' ({}) cannot be given as text", field.name, field.meaning),
-                        .key = field.name,
-                        .found = fmt::format("'{}'", text),
-                        .expected = fmt::format("a {}, from C++ or Python", field.object_type),
-                        .where = where});
+      throw InputError(
+          {.id = "mlsysim.engine.025",
+           .message = fmt::format("'{}' ({}) cannot be given as text", field.name, field.meaning),
+           .key = field.name,
+           .found = fmt::format("'{}'", text),
+           .expected = fmt::format("a {}, from C++ or Python", field.object_type),
+           .where = where});
     case ValueKind::text:
-    case ValueKind::any: break;
+    case ValueKind::any:
+      break;
   }
   return std::string(text);
 }

@@ -9,11 +9,13 @@ namespace mlsysim {
 namespace {
 
 /// A bound in the dimension of the metric; a bare number counts in the unit that the metric is documented in.
-AnyQuantity bound_of(const Metric& metric, const std::string& text, const PlanAssertion& a, AssertionResult& result) {
+AnyQuantity bound_of(const Metric& metric, const std::string& text, const PlanAssertion& a,
+                     AssertionResult& result) {
   const auto q = AnyQuantity::parse(text, a.where);
   if (q.exponents() == metric.exps) return q;
   if (q.dimensionless() && !metric.unit.empty()) {
-    result.note = fmt::format("the bare number {} was read in {}, the unit of {}", text, metric.unit.view(), a.metric);
+    result.note =
+        fmt::format("the bare number {} was read in {}, the unit of {}", text, metric.unit.view(), a.metric);
     return AnyQuantity::parse(fmt::format("{} {}", format_exact(q.base()), metric.unit.view()), a.where);
   }
   throw DimensionError({.id = "mlsysim.engine.049",
@@ -21,8 +23,9 @@ AnyQuantity bound_of(const Metric& metric, const std::string& text, const PlanAs
                         .key = a.metric,
                         .found = fmt::format("'{}', {}", text, dimension_name(q.exponents())),
                         .expected = dimension_name(metric.exps),
-                        .hint = metric.unit.empty() ? std::string("leave the unit out")
-                                                    : fmt::format("write it in {} or a compatible unit", metric.unit.view()),
+                        .hint = metric.unit.empty()
+                                    ? std::string("leave the unit out")
+                                    : fmt::format("write it in {} or a compatible unit", metric.unit.view()),
                         .where = a.where});
 }
 
@@ -44,14 +47,15 @@ std::vector<AssertionResult> check_assertions(std::span<const PlanAssertion> ass
         for (const auto& m : level->metrics)
           if (std::holds_alternative<double>(m.value)) names.push_back(prefix + m.name);
       }
-      throw LookupError({.id = "mlsysim.engine.050",
-                         .message = metric != nullptr ? fmt::format("the metric '{}' is not a number", a.metric)
-                                                      : fmt::format("the scorecard has no metric '{}'", a.metric),
-                         .key = a.metric,
-                         .found = metric != nullptr ? fmt::format("'{}'", metric->text()) : fmt::format("'{}'", a.metric),
-                         .expected = skipped.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : skipped,
-                         .hint = did_you_mean(a.metric, names),
-                         .where = a.where});
+      throw LookupError(
+          {.id = "mlsysim.engine.050",
+           .message = metric != nullptr ? fmt::format("the metric '{}' is not a number", a.metric)
+                                        : fmt::format("the scorecard has no metric '{}'", a.metric),
+           .key = a.metric,
+           .found = metric != nullptr ? fmt::format("'{}'", metric->text()) : fmt::format("'{}'", a.metric),
+           .expected = skipped.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : skipped,
+           .hint = did_you_mean(a.metric, names),
+           .where = a.where});
     }
     const auto found = AnyQuantity::from_base(std::get<double>(metric->value), metric->exps);
     for (const auto bound : {AssertionResult::Bound::min, AssertionResult::Bound::max}) {

@@ -27,18 +27,23 @@ const std::vector<PlanKey>& keys() {
   return *all;
 }
 
-constexpr std::array<std::string_view, 5> kSections{"workload", "hardware", "parallelism", "ops", "constraints"};
+constexpr std::array<std::string_view, 5> kSections{"workload", "hardware", "parallelism", "ops",
+                                                    "constraints"};
 
 /// Collects the faults of one plan.
 class Reader {
  public:
-  Reader(const YamlDocument& document, const Zoo& zoo) : doc_(document), out_{{}, {}, ScenarioBuilder(zoo), {}, {}} {}
+  Reader(const YamlDocument& document, const Zoo& zoo)
+      : doc_(document), out_{{}, {}, ScenarioBuilder(zoo), {}, {}} {}
 
   PlanFile read() {
     const YamlValue& root = doc_.root();
     if (root.kind != YamlValue::Kind::map) {
-      fault(root, "mlsysim.engine.040", {.message = "a plan is a map", .found = root.describe(), .expected = "version, name, workload and hardware",
-                          .hint = "mlsysim schema plan shows the form"});
+      fault(root, "mlsysim.engine.040",
+            {.message = "a plan is a map",
+             .found = root.describe(),
+             .expected = "version, name, workload and hardware",
+             .hint = "mlsysim schema plan shows the form"});
       raise();
     }
     for (const auto& [key, value] : root.pairs) top_level(key, value);
@@ -61,26 +66,35 @@ class Reader {
   void raise() const {
     if (problems_.empty()) return;
     throw ErrorList({.id = problems_.front().id,
-                     .message = fmt::format("{} is not a valid plan: {} problem{}", doc_.file(), problems_.size(),
-                                            problems_.size() == 1 ? "" : "s"),
+                     .message = fmt::format("{} is not a valid plan: {} problem{}", doc_.file(),
+                                            problems_.size(), problems_.size() == 1 ? "" : "s"),
                      .key = problems_.front().key,
                      .where = problems_.front().where},
                     problems_);
   }
 
-  bool require(const YamlValue& map, std::string_view section, std::string_view key, std::string_view example) {
+  bool require(const YamlValue& map, std::string_view section, std::string_view key,
+               std::string_view example) {
     if (map.kind != YamlValue::Kind::map) return false;  // reported where it was read
     if (map.find(key) != nullptr) return true;
     const auto path = section.empty() ? std::string(key) : fmt::format("{}.{}", section, key);
-    fault(map, "mlsysim.engine.041", {.message = fmt::format("'{}' is missing", path), .key = path, .found = fmt::format("no key '{}'", key),
-                       .expected = fmt::format("a line such as '{}'", example), .hint = "add it"});
+    fault(map, "mlsysim.engine.041",
+          {.message = fmt::format("'{}' is missing", path),
+           .key = path,
+           .found = fmt::format("no key '{}'", key),
+           .expected = fmt::format("a line such as '{}'", example),
+           .hint = "add it"});
     return false;
   }
 
   bool text(const YamlValue& value, const std::string& path) {
     if (value.kind == YamlValue::Kind::scalar && !value.text.empty()) return true;
-    fault(value, "mlsysim.engine.042", {.message = fmt::format("'{}' has the wrong form", path), .key = path, .found = value.describe(),
-                         .expected = "one value", .hint = fmt::format("write '{}: ...' with a value", path)});
+    fault(value, "mlsysim.engine.042",
+          {.message = fmt::format("'{}' has the wrong form", path),
+           .key = path,
+           .found = value.describe(),
+           .expected = "one value",
+           .hint = fmt::format("write '{}: ...' with a value", path)});
     return false;
   }
 
@@ -89,15 +103,22 @@ class Reader {
       if (!text(value, "version")) return;
       out_.version = value.text;
       if (value.text != "1" && value.text != "1.0")
-        fault(value, "mlsysim.engine.043", {.message = "this version of plan files is not known", .key = "version",
-                             .found = fmt::format("'{}'", value.text), .expected = "\"1\" or \"1.0\"",
-                             .hint = "use a newer mlsysim, or rewrite the plan"});
+        fault(value, "mlsysim.engine.043",
+              {.message = "this version of plan files is not known",
+               .key = "version",
+               .found = fmt::format("'{}'", value.text),
+               .expected = "\"1\" or \"1.0\"",
+               .hint = "use a newer mlsysim, or rewrite the plan"});
       return;
     }
     if (std::find(kSections.begin(), kSections.end(), key.text) != kSections.end()) {
       if (value.kind != YamlValue::Kind::map)
-        fault(value, "mlsysim.engine.044", {.message = fmt::format("'{}' has the wrong form", key.text), .key = key.text,
-                             .found = value.describe(), .expected = "a map", .hint = fmt::format("write '{}:' and indented keys below", key.text)});
+        fault(value, "mlsysim.engine.044",
+              {.message = fmt::format("'{}' has the wrong form", key.text),
+               .key = key.text,
+               .found = value.describe(),
+               .expected = "a map",
+               .hint = fmt::format("write '{}:' and indented keys below", key.text)});
       else
         for (const auto& [k, v] : value.pairs) in_section(key.text, k, v);
       return;
@@ -108,14 +129,18 @@ class Reader {
   void in_section(const std::string& section, const YamlValue& key, const YamlValue& value) {
     const auto path = section.empty() ? key.text : fmt::format("{}.{}", section, key.text);
     if (path == "hardware.nodes") {
-      fault(key, "mlsysim.engine.045", {.message = "'hardware.nodes' was replaced, because it did not say what it counts", .key = path,
-                         .found = "'nodes'", .expected = "accelerators (all devices), or node_count with accelerators_per_node",
-                         .hint = fmt::format("write 'accelerators: {}' if all devices were meant", value.text)});
+      fault(key, "mlsysim.engine.045",
+            {.message = "'hardware.nodes' was replaced, because it did not say what it counts",
+             .key = path,
+             .found = "'nodes'",
+             .expected = "accelerators (all devices), or node_count with accelerators_per_node",
+             .hint = fmt::format("write 'accelerators: {}' if all devices were meant", value.text)});
       return;
     }
     if (path == "constraints.assert") return assertions(value);
-    const auto known = std::find_if(keys().begin(), keys().end(),
-                                    [&](const PlanKey& k) { return k.section == section && k.key == key.text; });
+    const auto known = std::find_if(keys().begin(), keys().end(), [&](const PlanKey& k) {
+      return k.section == section && k.key == key.text;
+    });
     if (known == keys().end()) return unknown(section, path, key);
     if (!text(value, path)) return;
     if (path == "ops.region") {
@@ -128,10 +153,9 @@ class Reader {
     collect(value, [&] { out_.builder.check(known->field, value.text, value.where); });
   }
 
-  /// Calls f(); its error becomes one of the plan's problems, so that all come together. A file that the plan names
-  /// brings problems of its own.
-  template <class F>
-  void collect(const YamlValue& at, F&& f) {
+  /// Calls f(); its error becomes one of the plan's problems, so that all come together. A file that the plan
+  /// names brings problems of its own.
+  template <class F> void collect(const YamlValue& at, F&& f) {
     try {
       f();
     } catch (const ErrorList& list) {
@@ -147,48 +171,71 @@ class Reader {
     std::vector<std::string> here;
     std::string other;
     for (const auto& k : keys()) {
-      if (k.section == section) here.emplace_back(k.key);
-      else if (k.key == key.text && other.empty()) other = k.section.empty() ? "the top level" : fmt::format("'{}'", k.section);
+      if (k.section == section)
+        here.emplace_back(k.key);
+      else if (k.key == key.text && other.empty())
+        other = k.section.empty() ? "the top level" : fmt::format("'{}'", k.section);
     }
     if (section.empty())
       for (const auto s : kSections)
         if (std::find(here.begin(), here.end(), s) == here.end()) here.emplace_back(s);
     auto hint = did_you_mean(key.text, here);
     if (!other.empty()) hint = fmt::format("this key belongs to {}", other);
-    fault(key, "mlsysim.engine.046", {.message = fmt::format("unknown key '{}'", path), .key = path, .found = fmt::format("'{}'", key.text),
-                       .expected = fmt::format("one of {}", fmt::join(here, ", ")), .hint = std::move(hint)});
+    fault(key, "mlsysim.engine.046",
+          {.message = fmt::format("unknown key '{}'", path),
+           .key = path,
+           .found = fmt::format("'{}'", key.text),
+           .expected = fmt::format("one of {}", fmt::join(here, ", ")),
+           .hint = std::move(hint)});
   }
 
   void assertions(const YamlValue& list) {
     if (list.kind != YamlValue::Kind::sequence) {
-      fault(list, "mlsysim.engine.047", {.message = "'constraints.assert' has the wrong form", .key = "constraints.assert",
-                          .found = list.describe(), .expected = "a list", .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
+      fault(list, "mlsysim.engine.047",
+            {.message = "'constraints.assert' has the wrong form",
+             .key = "constraints.assert",
+             .found = list.describe(),
+             .expected = "a list",
+             .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
       return;
     }
     for (const auto& item : list.items) {
       PlanAssertion a;
       a.where = item.where;
       if (item.kind != YamlValue::Kind::map) {
-        fault(item, "mlsysim.engine.052", {.message = "an assertion has the wrong form", .key = "constraints.assert", .found = item.describe(),
-                            .expected = "a map", .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
+        fault(item, "mlsysim.engine.052",
+              {.message = "an assertion has the wrong form",
+               .key = "constraints.assert",
+               .found = item.describe(),
+               .expected = "a map",
+               .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
         continue;
       }
       for (const auto& [key, value] : item.pairs) {
         static const std::vector<std::string> names{"metric", "min", "max"};
-        auto* slot = key.text == "metric" ? &a.metric : key.text == "min" ? &a.min_text : key.text == "max" ? &a.max_text : nullptr;
+        auto* slot = key.text == "metric" ? &a.metric
+                     : key.text == "min"  ? &a.min_text
+                     : key.text == "max"  ? &a.max_text
+                                          : nullptr;
         if (slot == nullptr)
-          fault(key, "mlsysim.engine.051", {.message = fmt::format("unknown key '{}' of an assertion", key.text), .key = key.text,
-                             .found = fmt::format("'{}'", key.text), .expected = "metric, min and max",
-                             .hint = did_you_mean(key.text, names)});
+          fault(key, "mlsysim.engine.051",
+                {.message = fmt::format("unknown key '{}' of an assertion", key.text),
+                 .key = key.text,
+                 .found = fmt::format("'{}'", key.text),
+                 .expected = "metric, min and max",
+                 .hint = did_you_mean(key.text, names)});
         else if (text(value, "constraints.assert." + key.text)) {
           *slot = value.text;
           if (slot != &a.metric) bound(value, key.text);
         }
       }
       if (a.metric.empty() || (a.min_text.empty() && a.max_text.empty()))
-        fault(item, "mlsysim.engine.048", {.message = "an assertion is not complete", .key = "constraints.assert",
-                            .found = a.metric.empty() ? "no metric" : fmt::format("'{}' without a bound", a.metric),
-                            .expected = "metric and at least one of min and max", .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
+        fault(item, "mlsysim.engine.048",
+              {.message = "an assertion is not complete",
+               .key = "constraints.assert",
+               .found = a.metric.empty() ? "no metric" : fmt::format("'{}' without a bound", a.metric),
+               .expected = "metric and at least one of min and max",
+               .hint = "write '- {metric: performance.ttft, max: 500 ms}'"});
       out_.assertions.push_back(std::move(a));
     }
   }
@@ -216,8 +263,7 @@ PlanFile read_document(YamlDocument document, const Zoo& zoo) {
   return plan;
 }
 
-template <class E>
-void rethrow_as(const Error& error, const ErrorFacts& facts) {
+template <class E> void rethrow_as(const Error& error, const ErrorFacts& facts) {
   if (dynamic_cast<const E*>(&error) == nullptr) return;
   E out(facts);
   for (const auto& frame : error.context()) out.add_context(frame);
@@ -225,13 +271,14 @@ void rethrow_as(const Error& error, const ErrorFacts& facts) {
 }
 
 /// Calls f(); an error that names a place of the document but does not show it gets its line and caret.
-template <class F>
-auto showing_lines(const YamlDocument* document, F&& f) {
+template <class F> auto showing_lines(const YamlDocument* document, F&& f) {
   try {
     return f();
   } catch (const Error& error) {
     const auto& where = error.facts().where;
-    if (document == nullptr || where.line == 0 || where.file != document->file() || !error.facts().excerpt.empty()) throw;
+    if (document == nullptr || where.line == 0 || where.file != document->file() ||
+        !error.facts().excerpt.empty())
+      throw;
     YamlValue at;
     at.where = where;
     const auto facts = document->placed(error.facts(), at);

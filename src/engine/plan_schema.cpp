@@ -11,8 +11,10 @@ using Json = nlohmann::ordered_json;
 std::string description_of(const FieldInfo& f) {
   std::string out(f.meaning);
   if (!f.unit.empty()) out += fmt::format(" [{}]", f.unit);
-  if (f.low > -kUnbounded && f.high < kUnbounded) out += fmt::format(", {} to {}", f.low, f.high);
-  else if (f.low > -kUnbounded) out += fmt::format(", {} {}", f.open_low ? ">" : ">=", f.low);
+  if (f.low > -kUnbounded && f.high < kUnbounded)
+    out += fmt::format(", {} to {}", f.low, f.high);
+  else if (f.low > -kUnbounded)
+    out += fmt::format(", {} {}", f.open_low ? ">" : ">=", f.low);
   if (!f.default_source.empty()) out += fmt::format("; when left out: {}", f.default_source);
   return out;
 }
@@ -28,30 +30,39 @@ Json schema_of(const FieldInfo& f) {
       if (f.low > -kUnbounded) out[f.open_low ? "exclusiveMinimum" : "minimum"] = f.low;
       if (f.high < kUnbounded) out["maximum"] = f.high;
       break;
-    case ValueKind::flag: out["type"] = "boolean"; break;
+    case ValueKind::flag:
+      out["type"] = "boolean";
+      break;
     case ValueKind::choice:
       out["enum"] = Json::array();
       for (const auto name : f.choices) out["enum"].push_back(name);
       break;
     case ValueKind::object:
     case ValueKind::text:
-    case ValueKind::any: out["type"] = "string"; break;
+    case ValueKind::any:
+      out["type"] = "string";
+      break;
   }
   out["description"] = description_of(f);
   return out;
 }
 
 Json assertion_schema() {
-  const Json bound{{"type", Json::array({"string", "number"})},
-                   {"description", "inclusive bound with its unit; a bare number counts in the unit of the metric"}};
-  return {{"type", "object"},
-          {"additionalProperties", false},
-          {"required", Json::array({"metric"})},
-          {"properties", Json{{"metric", Json{{"type", "string"},
-                                              {"pattern", "^(feasibility|performance|macro|[A-Za-z][A-Za-z0-9_/-]*)\\.[A-Za-z0-9_.-]+$"},
-                                              {"description", "level.metric, e.g. performance.ttft; or a resolver of 'also' and its result"}}},
-                              {"min", bound},
-                              {"max", bound}}}};
+  const Json bound{
+      {"type", Json::array({"string", "number"})},
+      {"description", "inclusive bound with its unit; a bare number counts in the unit of the metric"}};
+  return {
+      {"type", "object"},
+      {"additionalProperties", false},
+      {"required", Json::array({"metric"})},
+      {"properties",
+       Json{{"metric",
+             Json{{"type", "string"},
+                  {"pattern", "^(feasibility|performance|macro|[A-Za-z][A-Za-z0-9_/-]*)\\.[A-Za-z0-9_.-]+$"},
+                  {"description",
+                   "level.metric, e.g. performance.ttft; or a resolver of 'also' and its result"}}},
+            {"min", bound},
+            {"max", bound}}}};
 }
 
 }  // namespace
@@ -65,7 +76,8 @@ std::string plan_schema() {
             {"required", Json::array({"version", "name", "workload", "hardware"})},
             {"properties", Json::object()}};
   auto& top = root["properties"];
-  top["version"] = {{"enum", Json::array({"1", "1.0", 1, 1.0})}, {"description", "version of the form of plans"}};
+  top["version"] = {{"enum", Json::array({"1", "1.0", 1, 1.0})},
+                    {"description", "version of the form of plans"}};
   for (const auto& key : plan_keys()) {
     if (key.key == "version") continue;
     Json* map = &top;
@@ -76,13 +88,17 @@ std::string plan_schema() {
       map = &section["properties"];
     }
     auto& slot = (*map)[std::string(key.key)];
-    if (key.key == "assert") slot = {{"type", "array"}, {"items", assertion_schema()}};
-    else if (key.key == "region") slot = {{"type", "string"}, {"description", "name of a grid or of a datacenter"}};
-    else slot = schema_of(*find_field(describe<Scenario>(), key.field));
+    if (key.key == "assert")
+      slot = {{"type", "array"}, {"items", assertion_schema()}};
+    else if (key.key == "region")
+      slot = {{"type", "string"}, {"description", "name of a grid or of a datacenter"}};
+    else
+      slot = schema_of(*find_field(describe<Scenario>(), key.field));
   }
   top["workload"]["required"] = Json::array({"name"});
   top["hardware"]["required"] = Json::array({"name"});
-  top["hardware"]["properties"]["name"]["description"] = "a device, node, pod or cluster of the zoo, or a YAML file with one";
+  top["hardware"]["properties"]["name"]["description"] =
+      "a device, node, pod or cluster of the zoo, or a YAML file with one";
   return root.dump(2) + "\n";
 }
 

@@ -72,7 +72,8 @@ constexpr auto kPlaces = std::to_array<PlanPlace>({
 consteval bool lists_every_field() {
   bool all = kPlaces.size() == decltype(Scenario::fields())::size;
   for_each_field<Scenario>([&](const auto& row) {
-    all = all && std::any_of(kPlaces.begin(), kPlaces.end(), [&](const PlanPlace& p) { return p.field == row.name; });
+    all = all && std::any_of(kPlaces.begin(), kPlaces.end(),
+                             [&](const PlanPlace& p) { return p.field == row.name; });
   });
   return all;
 }

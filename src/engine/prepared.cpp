@@ -45,8 +45,7 @@ void take(const ServingViews<>& v, PreparedScenario& out) {
 }
 
 /// What one pass or step over one device and model has.
-template <class Views>
-void take_model(ScenarioKind kind, const Views& v, PreparedScenario& out) {
+template <class Views> void take_model(ScenarioKind kind, const Views& v, PreparedScenario& out) {
   auto& shape = out.shape;
   auto& in = out.inputs;
   shape.kind = kind;
@@ -119,7 +118,8 @@ void set_limits(const ResolvedScenario& r, PreparedScenario& out) {
   out.shape.has_layers = s.workload->shape.layers.has_value() && *s.workload->shape.layers > 0;
   out.shape.has_heads = s.workload->shape.heads.has_value() && *s.workload->shape.heads > 0;
   const bool counts_follow = s.fleet == nullptr && !s.accelerators_per_node;
-  out.inputs.limits.per_node = counts_follow && s.node_count ? *s.node_count : r.fleet().node->accelerators_per_node;
+  out.inputs.limits.per_node =
+      counts_follow && s.node_count ? *s.node_count : r.fleet().node->accelerators_per_node;
   out.shape.part_of_node = counts_follow && !s.node_count;
 }
 
@@ -129,12 +129,19 @@ void set_macro(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
   out.shape.has_power = r.hardware().power.tdp.has_value();
   out.shape.has_price = s.unit_cost.has_value() || r.hardware().unit_cost.has_value();
   if (!out.shape.has_power) {
-    notes.warn([&] { return "no TDP is known for " + r.hardware().name + ", so cost and carbon cannot be computed"; });
+    notes.warn([&] {
+      return "no TDP is known for " + r.hardware().name + ", so cost and carbon cannot be computed";
+    });
     return;
   }
-  const auto m = prepare_macro({.fleet = &r.fleet(), .duration_days = s.duration_days, .kwh_price = s.kwh_price,
-                                .datacenter = s.datacenter, .grid = s.grid, .unit_cost = s.unit_cost,
-                                .infrastructure_multiplier = s.infrastructure_multiplier, .conventions = s.conventions},
+  const auto m = prepare_macro({.fleet = &r.fleet(),
+                                .duration_days = s.duration_days,
+                                .kwh_price = s.kwh_price,
+                                .datacenter = s.datacenter,
+                                .grid = s.grid,
+                                .unit_cost = s.unit_cost,
+                                .infrastructure_multiplier = s.infrastructure_multiplier,
+                                .conventions = s.conventions},
                                notes);
   out.region = m.region;
   out.inputs.facility = m.views.facility;
@@ -149,9 +156,15 @@ void set_macro(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
 PreparedScenario prepare(const ResolvedScenario& r, Notes& notes) {
   PreparedScenario out;
   switch (r.mode()) {
-    case Mode::serve: take(prepare_serving(detail::serve_request(r), notes), out); break;
-    case Mode::train: train(r, out, notes); break;
-    case Mode::infer: take(prepare_inference(detail::infer_request(r), notes), out); break;
+    case Mode::serve:
+      take(prepare_serving(detail::serve_request(r), notes), out);
+      break;
+    case Mode::train:
+      train(r, out, notes);
+      break;
+    case Mode::infer:
+      take(prepare_inference(detail::infer_request(r), notes), out);
+      break;
   }
   set_run(r, out.inputs.run);
   set_limits(r, out);
@@ -169,8 +182,10 @@ std::optional<PreparedScenario> prepare(const Resolver& resolver, const void* in
     take(prepare_training(*static_cast<const DistributedModel::Inputs*>(inputs), notes), out);
   } else if (is.operator()<SingleNodeModel>()) {
     const auto& in = *static_cast<const SingleNodeModel::Inputs*>(inputs);
-    if (in.is_training) take(prepare_step(in, notes), out);
-    else take(prepare_inference(in, notes), out);
+    if (in.is_training)
+      take(prepare_step(in, notes), out);
+    else
+      take(prepare_inference(in, notes), out);
   } else {
     return std::nullopt;
   }

@@ -83,9 +83,10 @@ void more_devices(std::vector<Remedy>& out, const ResolvedScenario& r) {
       c.accelerators_per_node = std::min(devices, std::max(8.0, r.fleet().node->accelerators_per_node));
     }
     const std::size_t before = out.size();
-    try_change(out, c, devices > r.accelerators()
-                           ? fmt::format("{} accelerators with tp_size {} (now {})", devices, tp, r.accelerators())
-                           : fmt::format("tp_size {} (now {})", tp, now));
+    try_change(out, c,
+               devices > r.accelerators()
+                   ? fmt::format("{} accelerators with tp_size {} (now {})", devices, tp, r.accelerators())
+                   : fmt::format("tp_size {} (now {})", tp, now));
     if (out.size() > before) return;
   }
 }

@@ -12,7 +12,8 @@
 namespace mlsysim {
 namespace {
 
-[[noreturn]] void refuse(std::string message, std::string key, std::string found, std::string expected, std::string hint) {
+[[noreturn]] void refuse(std::string message, std::string key, std::string found, std::string expected,
+                         std::string hint) {
   throw InputError({.id = "mlsysim.engine.010",
                     .message = std::move(message),
                     .key = std::move(key),
@@ -28,10 +29,12 @@ struct Counts {
 
 Counts counts_of(const Scenario& s, Notes& notes) {
   const double one = 1;
-  double devices = s.accelerators.value_or(0), nodes = s.node_count.value_or(0), per_node = s.accelerators_per_node.value_or(0);
+  double devices = s.accelerators.value_or(0), nodes = s.node_count.value_or(0),
+         per_node = s.accelerators_per_node.value_or(0);
   if (nodes > 0 && per_node == 0 && devices == 0)
-    refuse("node_count alone does not say how many devices there are", "node_count", fmt::format("node_count {}", nodes),
-           "accelerators_per_node or accelerators beside it", "add accelerators_per_node");
+    refuse("node_count alone does not say how many devices there are", "node_count",
+           fmt::format("node_count {}", nodes), "accelerators_per_node or accelerators beside it",
+           "add accelerators_per_node");
   if (devices == 0) devices = nodes > 0 ? nodes * per_node : per_node > 0 ? per_node : one;
   if (per_node == 0) {
     per_node = nodes > 0 ? devices / nodes : std::min(devices, 8.0);
@@ -47,38 +50,49 @@ Counts counts_of(const Scenario& s, Notes& notes) {
 
 }  // namespace
 
-ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : asked_(scenario), mode_(Mode::infer) {
+ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
+    : asked_(scenario), mode_(Mode::infer) {
   check_ranges(describe<Scenario>(), &asked_);
-  if (asked_.workload == nullptr) refuse("a scenario needs a workload", "workload", "none", "a model", "name a model of the zoo");
+  if (asked_.workload == nullptr)
+    refuse("a scenario needs a workload", "workload", "none", "a model", "name a model of the zoo");
   if (asked_.hardware == nullptr && asked_.fleet == nullptr)
-    refuse("a scenario needs devices", "hardware", "none", "a device or a fleet", "name hardware or a cluster of the zoo");
+    refuse("a scenario needs devices", "hardware", "none", "a device or a fleet",
+           "name hardware or a cluster of the zoo");
   if (asked_.fleet != nullptr && (asked_.accelerators || asked_.node_count || asked_.accelerators_per_node) &&
       asked_.accelerators.value_or(asked_.fleet->total_accelerators()) != asked_.fleet->total_accelerators())
-    refuse("a fleet has its own number of devices", "accelerators", fmt::format("{}", asked_.accelerators.value_or(0)),
+    refuse("a fleet has its own number of devices", "accelerators",
+           fmt::format("{}", asked_.accelerators.value_or(0)),
            fmt::format("{} as in {}", asked_.fleet->total_accelerators(), asked_.fleet->name),
            "leave the counts out, or name the hardware instead of the fleet");
 
   const Workload& w = *asked_.workload;
   const bool generates = w.is_language_decoder() && (w.has_shape() || w.inference.per == WorkUnit::token);
   mode_ = asked_.mode.value_or(generates ? Mode::serve : Mode::infer);
-  if (!asked_.mode) notes.assume("mode", mode_, generates ? TextRef("the model generates tokens") : TextRef("one batch"));
+  if (!asked_.mode)
+    notes.assume("mode", mode_, generates ? TextRef("the model generates tokens") : TextRef("one batch"));
   if (mode_ == Mode::serve && !generates)
-    refuse(fmt::format("'{}' does not generate tokens and cannot be served token by token", w.name), "mode", "serve",
-           "a decoder, or mode infer or train", "use --mode infer");
+    refuse(fmt::format("'{}' does not generate tokens and cannot be served token by token", w.name), "mode",
+           "serve", "a decoder, or mode infer or train", "use --mode infer");
 
-  const bool sequences = w.architecture != Architecture::cnn && w.architecture != Architecture::recommendation && w.architecture != Architecture::diffusion;
-  if (asked_.seq_len && !sequences) notes.warn([&] { return fmt::format("no effect on '{}', which takes no sequences: seq_len", w.name); });
-  seq_len_ = seq_len_or_default(asked_.seq_len, w, mode_ == Mode::serve ? asked_.output_tokens.value_or(0) : 0, notes);
+  const bool sequences = w.architecture != Architecture::cnn &&
+                         w.architecture != Architecture::recommendation &&
+                         w.architecture != Architecture::diffusion;
+  if (asked_.seq_len && !sequences)
+    notes.warn([&] { return fmt::format("no effect on '{}', which takes no sequences: seq_len", w.name); });
+  seq_len_ = seq_len_or_default(asked_.seq_len, w,
+                                mode_ == Mode::serve ? asked_.output_tokens.value_or(0) : 0, notes);
 
   if (asked_.fleet != nullptr) {
     fleet_ = asked_.fleet;
-    if (asked_.intra_node_bw || asked_.fabric_bandwidth || asked_.grid != nullptr || asked_.datacenter != nullptr) {
+    if (asked_.intra_node_bw || asked_.fabric_bandwidth || asked_.grid != nullptr ||
+        asked_.datacenter != nullptr) {
       node_ = std::make_shared<Node>(*fleet_->node);
       if (asked_.intra_node_bw) node_->intra_node_bandwidth = asked_.intra_node_bw;
       own_fleet_ = std::make_shared<Fleet>(*fleet_);
       own_fleet_->node = node_.get();
       if (asked_.fabric_bandwidth) {
-        fabric_ = fleet_->fabric != nullptr ? std::make_shared<NetworkFabric>(*fleet_->fabric) : std::make_shared<NetworkFabric>();
+        fabric_ = fleet_->fabric != nullptr ? std::make_shared<NetworkFabric>(*fleet_->fabric)
+                                            : std::make_shared<NetworkFabric>();
         fabric_->bandwidth = asked_.fabric_bandwidth;
         own_fleet_->fabric = fabric_.get();
       }
@@ -92,7 +106,8 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
     node_->accelerators_per_node = counts.per_node;
     node_->intra_node_bandwidth = asked_.intra_node_bw;
     own_fleet_ = std::make_shared<Fleet>();
-    own_fleet_->name = counts.devices > 1 ? fmt::format("{} x {}", counts.devices, asked_.hardware->name) : asked_.hardware->name;
+    own_fleet_->name = counts.devices > 1 ? fmt::format("{} x {}", counts.devices, asked_.hardware->name)
+                                          : asked_.hardware->name;
     own_fleet_->node = node_.get();
     own_fleet_->count = counts.nodes;
     if (asked_.fabric_bandwidth) {
@@ -104,7 +119,8 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
     fleet_ = own_fleet_.get();
   }
   if (fleet_->node == nullptr || fleet_->node->accelerator == nullptr)
-    refuse(fmt::format("fleet '{}' has no accelerator", fleet_->name), "fleet", "no node", "a node with an accelerator", "");
+    refuse(fmt::format("fleet '{}' has no accelerator", fleet_->name), "fleet", "no node",
+           "a node with an accelerator", "");
 
   if (asked_.tp_size) {
     tp_size_ = *asked_.tp_size;
@@ -119,13 +135,16 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes) : ask
     throw DomainError({.id = "mlsysim.engine.011",
                        .message = "the parallel degrees do not fit the devices",
                        .key = "tp_size, pp_size, ep_size",
-                       .found = fmt::format("tp {} x pp {} x ep {} on {} accelerators", tp_size_, asked_.pp_size,
-                                            asked_.ep_size, accelerators()),
+                       .found = fmt::format("tp {} x pp {} x ep {} on {} accelerators", tp_size_,
+                                            asked_.pp_size, asked_.ep_size, accelerators()),
                        .expected = "a product that divides the accelerators",
                        .hint = "lower a degree or add devices"});
-  replicas_ = accelerators() / (mode_ == Mode::infer ? 1.0 : mode_ == Mode::train ? replica * asked_.cp_size : replica);
+  replicas_ = accelerators() / (mode_ == Mode::infer   ? 1.0
+                                : mode_ == Mode::train ? replica * asked_.cp_size
+                                                       : replica);
   if (asked_.intra_node_bw && accelerators() == 1) notes.warn("no effect on a single device: intra_node_bw");
-  if (asked_.fabric_bandwidth && fleet_->count == 1) notes.warn("no effect inside one node: fabric_bandwidth");
+  if (asked_.fabric_bandwidth && fleet_->count == 1)
+    notes.warn("no effect inside one node: fabric_bandwidth");
   // The views of a training plan warn of it.
   if (mode_ != Mode::train) warn_of_uneven_batch(asked_.batch_size, replicas_, notes);
 }
@@ -148,7 +167,8 @@ SingleNodeModel::Inputs infer_request(const ResolvedScenario& r) {
 
 bool is_whole_pass(const ResolvedScenario& r) {
   const auto kind = r.asked().workload->architecture;
-  if (r.mode() != Mode::infer || (kind != Architecture::diffusion && kind != Architecture::ssm && kind != Architecture::recommendation))
+  if (r.mode() != Mode::infer ||
+      (kind != Architecture::diffusion && kind != Architecture::ssm && kind != Architecture::recommendation))
     return false;
   // Of them no operator list is known.
   return !r.asked().workload->has_shape();
@@ -197,7 +217,9 @@ Memory memory_needed(const ResolvedScenario& r) {
   } else {
     const auto s = prepare(r, quiet);
     const auto n = scenario_numbers(s.shape, s.inputs);
-    m = r.mode() == Mode::serve ? n.serving.memory : r.mode() == Mode::train ? n.training.memory : n.inference.memory;
+    m = r.mode() == Mode::serve   ? n.serving.memory
+        : r.mode() == Mode::train ? n.training.memory
+                                  : n.inference.memory;
   }
   return {m.total, m.capacity};
 }

@@ -22,8 +22,8 @@ struct Keep {
   std::deque<Fleet> fleets;
 };
 
-[[noreturn]] void refuse(std::string id, std::string message, std::string key, std::string found, std::string expected,
-                         std::string hint, const Location& where) {
+[[noreturn]] void refuse(std::string id, std::string message, std::string key, std::string found,
+                         std::string expected, std::string hint, const Location& where) {
   throw InputError({.id = std::move(id),
                     .message = std::move(message),
                     .key = std::move(key),
@@ -45,8 +45,7 @@ struct Machine {
   }
 };
 
-template <class T>
-const T* only_or_null(const Zoo& zoo) {
+template <class T> const T* only_or_null(const Zoo& zoo) {
   const auto all = zoo.all<T>();
   return all.size() == 1 ? all.front() : nullptr;
 }
@@ -59,15 +58,16 @@ Machine machine_in_file(FieldReader& reader, const std::string& path, const Loca
   if (const auto* node = only_or_null<Node>(file)) return {.node = node};
   if (const auto* device = only_or_null<HardwareNode>(file)) return {.device = device};
   refuse("mlsysim.engine.030", fmt::format("'{}' does not say what to run on", path), "hardware",
-         fmt::format("{} devices, {} nodes and {} clusters", file.all<HardwareNode>().size(), file.all<Node>().size(),
-                     file.all<Fleet>().size()),
+         fmt::format("{} devices, {} nodes and {} clusters", file.all<HardwareNode>().size(),
+                     file.all<Node>().size(), file.all<Fleet>().size()),
          "one device, node, pod or cluster", "give a file with a single entry", where);
 }
 
 Machine machine_of(FieldReader& reader, std::string_view text, const Location& where) {
   if (names_a_file(text)) return machine_in_file(reader, std::string(text), where);
   const Zoo& zoo = reader.zoo();
-  const Machine found{zoo.find<HardwareNode>(text), zoo.find<Node>(text), zoo.find<Fleet>(text), zoo.find<Pod>(text)};
+  const Machine found{zoo.find<HardwareNode>(text), zoo.find<Node>(text), zoo.find<Fleet>(text),
+                      zoo.find<Pod>(text)};
   if (found.count() == 1) return found;
   if (found.count() > 1)
     refuse("mlsysim.engine.031", fmt::format("the name '{}' is ambiguous", text), "hardware",
@@ -106,8 +106,8 @@ Region region_of(const Zoo& zoo, std::string_view text, const Location& where) {
 }
 
 /// A count that was asked for beside a machine that has its own.
-void must_agree(const std::optional<double>& asked, double own, std::string_view key, std::string_view machine,
-                const Location& where) {
+void must_agree(const std::optional<double>& asked, double own, std::string_view key,
+                std::string_view machine, const Location& where) {
   if (asked && *asked != own)
     refuse("mlsysim.engine.033", fmt::format("'{}' contradicts '{}'", key, machine), std::string(key),
            fmt::format("{}", *asked), fmt::format("{}, as {} has", own, machine),
@@ -153,8 +153,10 @@ std::string_view ScenarioBuilder::text_of(std::string_view field) const {
 
 void ScenarioBuilder::check(std::string_view field, std::string_view text, const Location& where) const {
   FieldReader reader(*zoo_);
-  if (field == "hardware") (void)machine_of(reader, text, where);
-  else (void)reader.read(*find_field(describe<Scenario>(), field), text, where);
+  if (field == "hardware")
+    (void)machine_of(reader, text, where);
+  else
+    (void)reader.read(*find_field(describe<Scenario>(), field), text, where);
 }
 
 void ScenarioBuilder::check_region(std::string_view text, const Location& where) const {
@@ -173,8 +175,10 @@ BuiltScenario ScenarioBuilder::build() const {
   }
   if (!region_.text.empty()) {
     const Region region = region_of(*zoo_, region_.text, region_.where);
-    if (region.grid != nullptr) s.grid = region.grid;
-    else s.datacenter = region.datacenter;
+    if (region.grid != nullptr)
+      s.grid = region.grid;
+    else
+      s.datacenter = region.datacenter;
   }
   if (const auto asked = texts_.find("hardware"); asked != texts_.end()) {
     const auto& [text, where] = asked->second;
@@ -187,23 +191,28 @@ BuiltScenario ScenarioBuilder::build() const {
     if (machine.fleet != nullptr) s.fleet = machine.fleet;
     const Node* node = machine.node;
     if (machine.pod != nullptr) {
-      keep->nodes.push_back({.name = machine.pod->name, .accelerator = machine.pod->accelerator,
+      keep->nodes.push_back({.name = machine.pod->name,
+                             .accelerator = machine.pod->accelerator,
                              .accelerators_per_node = machine.pod->chips});
       node = &keep->nodes.back();
-      out.assumptions.push_back({"accelerators_per_node", AssumedValue::exact(machine.pod->chips),
-                                 fmt::format("the device link joins all devices of the pod {}", machine.pod->name)});
+      out.assumptions.push_back(
+          {"accelerators_per_node", AssumedValue::exact(machine.pod->chips),
+           fmt::format("the device link joins all devices of the pod {}", machine.pod->name)});
     }
     if (node != nullptr) {
-      must_agree(s.accelerators_per_node, node->accelerators_per_node, "accelerators_per_node", node->name, where);
+      must_agree(s.accelerators_per_node, node->accelerators_per_node, "accelerators_per_node", node->name,
+                 where);
       double count = s.node_count.value_or(1);
       if (s.accelerators && !s.node_count) count = *s.accelerators / node->accelerators_per_node;
-      if (std::floor(count) != count || (s.accelerators && *s.accelerators != count * node->accelerators_per_node))
-        refuse("mlsysim.engine.037", fmt::format("the devices do not fill nodes of '{}'", node->name), "accelerators",
-               fmt::format("{} accelerators", *s.accelerators),
-               fmt::format("node_count x {}", node->accelerators_per_node), "change the number, or name the device instead",
-               where);
+      if (std::floor(count) != count ||
+          (s.accelerators && *s.accelerators != count * node->accelerators_per_node))
+        refuse("mlsysim.engine.037", fmt::format("the devices do not fill nodes of '{}'", node->name),
+               "accelerators", fmt::format("{} accelerators", *s.accelerators),
+               fmt::format("node_count x {}", node->accelerators_per_node),
+               "change the number, or name the device instead", where);
       keep->fleets.push_back({.name = count > 1 ? fmt::format("{} x {}", count, node->name) : node->name,
-                              .node = node, .count = count});
+                              .node = node,
+                              .count = count});
       s.fleet = &keep->fleets.back();
       s.accelerators.reset();
       s.node_count.reset();
@@ -213,7 +222,8 @@ BuiltScenario ScenarioBuilder::build() const {
   if (s.fleet != nullptr && s.fleet->node != nullptr) {
     must_agree(s.accelerators, s.fleet->total_accelerators(), "accelerators", s.fleet->name, {});
     must_agree(s.node_count, s.fleet->count, "node_count", s.fleet->name, {});
-    must_agree(s.accelerators_per_node, s.fleet->node->accelerators_per_node, "accelerators_per_node", s.fleet->name, {});
+    must_agree(s.accelerators_per_node, s.fleet->node->accelerators_per_node, "accelerators_per_node",
+               s.fleet->name, {});
   }
   Notes quiet;
   const Mode mode = ResolvedScenario(s, quiet).mode();
@@ -230,7 +240,8 @@ BuiltScenario ScenarioBuilder::build() const {
   for (const auto& [name, given] : texts_)
     if (s.draft_model == nullptr && detail::plan_place(name).draft)
       refuse("mlsysim.engine.039", fmt::format("'{}' has no effect without a draft model", name), name,
-             fmt::format("{} {}", name, given.text), "draft_model beside it", "name a draft_model, or leave it out", given.where);
+             fmt::format("{} {}", name, given.text), "draft_model beside it",
+             "name a draft_model, or leave it out", given.where);
   out.keep = std::move(keep);
   return out;
 }

@@ -30,16 +30,19 @@ std::shared_ptr<const ScenarioLaw> scenario_law(const ScenarioShape& s) {
 std::string_view input_name(std::string_view path, ScenarioKind kind) {
   // Members of the plan that a training scenario names itself.
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> named{
-      {{"plan.overlap", "overlap_efficiency"}, {"plan.tp_overlap", "tp_overlap"}, {"plan.recomputed", "recomputed_share"},
-       {"plan.steal", "overlap_slowdown"}, {"plan.trainable", "trainable_fraction"}}};
+      {{"plan.overlap", "overlap_efficiency"},
+       {"plan.tp_overlap", "tp_overlap"},
+       {"plan.recomputed", "recomputed_share"},
+       {"plan.steal", "overlap_slowdown"},
+       {"plan.trainable", "trainable_fraction"}}};
   if (kind == ScenarioKind::training)
     for (const auto& [member, field] : named)
       if (path == member) return field;
   return path.starts_with("run.") ? path.substr(4) : path;
 }
 
-Derivation derive_scenario(const ScenarioLaw& law, ScenarioKind kind, std::span<const double> in, std::size_t result,
-                           std::span<const std::string> open) {
+Derivation derive_scenario(const ScenarioLaw& law, ScenarioKind kind, std::span<const double> in,
+                           std::size_t result, std::span<const std::string> open) {
   auto d = derive_result(law, in, result, open);
   const auto publish = [](std::string& name, std::string_view known) {
     if (known.size() != name.size() || known != name) name = std::string(known);

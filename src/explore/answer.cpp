@@ -13,7 +13,8 @@ namespace {
 
 std::string words_of(const std::vector<std::string>& axes, const FoundPoint& p) {
   std::string out;
-  for (std::size_t a = 0; a < p.labels.size(); ++a) out += fmt::format("{}{} {}", a == 0 ? "" : ", ", axes[a], p.labels[a]);
+  for (std::size_t a = 0; a < p.labels.size(); ++a)
+    out += fmt::format("{}{} {}", a == 0 ? "" : ", ", axes[a], p.labels[a]);
   return out;
 }
 
@@ -57,7 +58,6 @@ class Reader {
   std::uint64_t outer_ = static_cast<std::uint64_t>(-1);
 };
 
-
 }  // namespace
 
 std::string shown(double base, const Exponents& exps, std::string_view unit, int digits) {
@@ -65,7 +65,9 @@ std::string shown(double base, const Exponents& exps, std::string_view unit, int
   return unit.empty() ? pretty(q, digits) : pretty(q, unit, digits);
 }
 
-FoundPoint found_at(const Space& space, const Question& question, std::uint64_t index) { return Reader(space, question)(index); }
+FoundPoint found_at(const Space& space, const Question& question, std::uint64_t index) {
+  return Reader(space, question)(index);
+}
 
 ExploreAnswer write_answer(const Space& space, const Question& question, const SearchResult& r) {
   ExploreAnswer out;
@@ -91,21 +93,30 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
   out.infeasible = red.counts.infeasible;
   out.not_finite = red.counts.not_finite;
   out.skipped = red.counts.skipped;
-  for (const auto& reason : red.counts.skip_reasons) out.skip_reasons.emplace_back(reason.reason, reason.points);
-  std::stable_sort(out.skip_reasons.begin(), out.skip_reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& reason : red.counts.skip_reasons)
+    out.skip_reasons.emplace_back(reason.reason, reason.points);
+  std::stable_sort(out.skip_reasons.begin(), out.skip_reasons.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   Reader read(space, question), nearest(space, question);
   for (std::size_t c = 0; c < compiled.constraints.size(); ++c) {
     const auto& m = red.misses[c];
     const auto& constraint = compiled.constraints[c];
-    ConstraintCount count{.text = constraint.text(), .violated = m.violated, .alone = m.alone, .nearest = {}, .nearest_left = m.left, .relaxation = {}};
+    ConstraintCount count{.text = constraint.text(),
+                          .violated = m.violated,
+                          .alone = m.alone,
+                          .nearest = {},
+                          .nearest_left = m.left,
+                          .relaxation = {}};
     if (m.alone > 0) {
       count.nearest = nearest(m.index);
       const auto& left = constraint.left();
       const std::string unit(left.unit());
       // As many digits as tell it from the limit.
       std::string need = shown(m.left, left.exponents(), unit);
-      for (int digits = 6; digits <= 16 && need == constraint.right().text(); digits += 2) need = shown(m.left, left.exponents(), unit, digits);
-      count.relaxation = fmt::format("{} at {} instead of {} admits {}", left.text(), need, constraint.right().text(), words_of(out.axes, *count.nearest));
+      for (int digits = 6; digits <= 16 && need == constraint.right().text(); digits += 2)
+        need = shown(m.left, left.exponents(), unit, digits);
+      count.relaxation = fmt::format("{} at {} instead of {} admits {}", left.text(), need,
+                                     constraint.right().text(), words_of(out.axes, *count.nearest));
     }
     out.constraints.push_back(std::move(count));
   }
@@ -115,8 +126,11 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
   std::sort(front.begin(), front.end());
   for (const auto index : front) out.front.push_back(read(index));
   if (compiled.histogram) {
-    out.histogram = Histogram{.text = compiled.histogram->text(), .unit = compiled.histogram->unit(), .exps = compiled.histogram->exponents(),
-                              .bins = {red.bins.begin(), red.bins.end()}, .zero_or_less = red.zero_or_less};
+    out.histogram = Histogram{.text = compiled.histogram->text(),
+                              .unit = compiled.histogram->unit(),
+                              .exps = compiled.histogram->exponents(),
+                              .bins = {red.bins.begin(), red.bins.end()},
+                              .zero_or_less = red.zero_or_less};
   }
   out.exactness = r.proven ? Exactness::proven : Exactness::enumerated;
   if (!r.complete) out.exactness = Exactness::heuristic;
@@ -149,17 +163,23 @@ Infeasible ExploreAnswer::why_infeasible() const {
   }
   why.reason = fmt::format("no point of {:.0f} meets every constraint: {}", total, fmt::join(binding, ", "));
   if (conflict && conflict->constraints.size() == 1) {
-    why.facts.push_back({"conflict", fmt::format("no point meets '{}', whatever the other constraints", conflict->constraints[0])});
+    why.facts.push_back({"conflict", fmt::format("no point meets '{}', whatever the other constraints",
+                                                 conflict->constraints[0])});
   } else if (conflict && conflict->constraints.size() > 1) {
-    why.facts.push_back({"conflict", fmt::format("no point meets all of '{}'; without any one of them some point meets the rest of these",
-                                                 fmt::join(conflict->constraints, "', '"))});
+    why.facts.push_back(
+        {"conflict",
+         fmt::format("no point meets all of '{}'; without any one of them some point meets the rest of these",
+                     fmt::join(conflict->constraints, "', '"))});
   }
   if (easiest != nullptr) {
     why.smallest_change = "any one of: see the facts; each admits a point by itself";
   } else if (conflict && conflict->nearest) {
-    why.smallest_change = fmt::format("no single constraint; together, {} admit {}", fmt::join(conflict->relaxations, " and "), words_of(axes, *conflict->nearest));
+    why.smallest_change =
+        fmt::format("no single constraint; together, {} admit {}", fmt::join(conflict->relaxations, " and "),
+                    words_of(axes, *conflict->nearest));
   } else {
-    why.smallest_change = "at least two constraints exclude every point together; relax the ones that exclude most";
+    why.smallest_change =
+        "at least two constraints exclude every point together; relax the ones that exclude most";
   }
   return why;
 }
@@ -169,7 +189,8 @@ std::vector<double> ExploreAnswer::ideal() const {
   for (std::size_t k = 0; k < objectives.size() && !front.empty(); ++k) {
     double least = front[0].objectives[k];
     for (const auto& p : front)
-      least = objectives[k].goal == Goal::minimize ? std::min(least, p.objectives[k]) : std::max(least, p.objectives[k]);
+      least = objectives[k].goal == Goal::minimize ? std::min(least, p.objectives[k])
+                                                   : std::max(least, p.objectives[k]);
     out.push_back(least);
   }
   return out;
@@ -180,7 +201,8 @@ std::vector<double> ExploreAnswer::nadir() const {
   for (std::size_t k = 0; k < objectives.size() && !front.empty(); ++k) {
     double worst = front[0].objectives[k];
     for (const auto& p : front)
-      worst = objectives[k].goal == Goal::minimize ? std::max(worst, p.objectives[k]) : std::min(worst, p.objectives[k]);
+      worst = objectives[k].goal == Goal::minimize ? std::max(worst, p.objectives[k])
+                                                   : std::min(worst, p.objectives[k]);
     out.push_back(worst);
   }
   return out;
@@ -197,8 +219,11 @@ std::optional<double> ExploreAnswer::relative_hypervolume() const {
 
 double ExploreAnswer::hypervolume(std::span<const double> reference) const {
   if (objectives.size() < 2 || reference.size() != objectives.size())
-    throw InputError({.id = "mlsysim.explore.058", .message = "a hypervolume needs a reference value per objective",
-                      .found = fmt::format("{} values for {} objectives", reference.size(), objectives.size()), .expected = "two or more of each"});
+    throw InputError(
+        {.id = "mlsysim.explore.058",
+         .message = "a hypervolume needs a reference value per objective",
+         .found = fmt::format("{} values for {} objectives", reference.size(), objectives.size()),
+         .expected = "two or more of each"});
   // Smaller is better; slices along the last objective, each a hypervolume of one dimension less.
   std::vector<std::vector<double>> points;
   for (const auto& p : front) {
@@ -211,15 +236,20 @@ double ExploreAnswer::hypervolume(std::span<const double> reference) const {
     }
     if (inside) points.push_back(std::move(x));
   }
-  const std::function<double(std::vector<std::vector<double>>, std::size_t)> volume = [&](std::vector<std::vector<double>> set, std::size_t dims) -> double {
+  const std::function<double(std::vector<std::vector<double>>, std::size_t)> volume =
+      [&](std::vector<std::vector<double>> set, std::size_t dims) -> double {
     if (set.empty()) return 0;
-    if (dims == 1) return -(*std::min_element(set.begin(), set.end(), [](const auto& a, const auto& b) { return a[0] < b[0]; }))[0];
-    std::sort(set.begin(), set.end(), [dims](const auto& a, const auto& b) { return a[dims - 1] < b[dims - 1]; });
+    if (dims == 1)
+      return -(*std::min_element(set.begin(), set.end(),
+                                 [](const auto& a, const auto& b) { return a[0] < b[0]; }))[0];
+    std::sort(set.begin(), set.end(),
+              [dims](const auto& a, const auto& b) { return a[dims - 1] < b[dims - 1]; });
     double sum = 0;
     for (std::size_t i = 0; i < set.size(); ++i) {
       const double next = i + 1 < set.size() ? set[i + 1][dims - 1] : 0.0;
       if (next == set[i][dims - 1]) continue;
-      sum += (next - set[i][dims - 1]) * volume({set.begin(), set.begin() + static_cast<std::ptrdiff_t>(i) + 1}, dims - 1);
+      sum += (next - set[i][dims - 1]) *
+             volume({set.begin(), set.begin() + static_cast<std::ptrdiff_t>(i) + 1}, dims - 1);
     }
     return sum;
   };

@@ -14,9 +14,14 @@ namespace {
 
 constexpr double kMostValues = 4294967296.0;
 
-[[noreturn]] void refuse(std::string_view text, std::string message, std::string expected, std::string hint = {}) {
-  throw InputError({.id = "mlsysim.explore.030", .message = std::move(message), .key = "axis",
-                    .found = fmt::format("'{}'", text), .expected = std::move(expected), .hint = std::move(hint)});
+[[noreturn]] void refuse(std::string_view text, std::string message, std::string expected,
+                         std::string hint = {}) {
+  throw InputError({.id = "mlsysim.explore.030",
+                    .message = std::move(message),
+                    .key = "axis",
+                    .found = fmt::format("'{}'", text),
+                    .expected = std::move(expected),
+                    .hint = std::move(hint)});
 }
 
 std::string_view trimmed(std::string_view s) {
@@ -38,7 +43,8 @@ std::vector<std::string_view> split(std::string_view s, char by) {
 double number_of(std::string_view text, std::string_view whole) {
   double x = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), x);
-  if (failed != std::errc{} || end != text.data() + text.size() || !std::isfinite(x)) refuse(whole, fmt::format("'{}' is no number", text), "a finite number");
+  if (failed != std::errc{} || end != text.data() + text.size() || !std::isfinite(x))
+    refuse(whole, fmt::format("'{}' is no number", text), "a finite number");
   return x;
 }
 
@@ -46,13 +52,15 @@ const double* base_of(const DynamicValue& v) { return std::get_if<double>(&v.val
 
 std::size_t checked_count(double count, std::string_view text) {
   if (!(count >= 1) || count > kMostValues)
-    refuse(text, fmt::format("an axis of {:g} values", count), "1 to 2^32 values", "use fewer values, or bounds and optimize");
+    refuse(text, fmt::format("an axis of {:g} values", count), "1 to 2^32 values",
+           "use fewer values, or bounds and optimize");
   return static_cast<std::size_t>(count);
 }
 
 /// low..high with how it is divided: "*2", "+8", ":64", ":64log" or nothing.
 Axis range_of(std::string_view whole, double low, double high, std::string_view tail, const Exponents& exps) {
-  if (!std::isfinite(low) || !std::isfinite(high)) refuse(whole, "an end of the range is not a finite number", "finite numbers");
+  if (!std::isfinite(low) || !std::isfinite(high))
+    refuse(whole, "an end of the range is not a finite number", "finite numbers");
   if (low > high) refuse(whole, "the range runs backwards", "the lower end first");
   if (tail.starts_with(":")) {
     tail.remove_prefix(1);
@@ -64,7 +72,8 @@ Axis range_of(std::string_view whole, double low, double high, std::string_view 
   }
   if (tail.starts_with("*")) {
     const double ratio = number_of(trimmed(tail.substr(1)), whole);
-    if (!(ratio > 1) || !(low > 0)) refuse(whole, "a ratio above 1 and a positive start are needed", "e.g. 1..64*2");
+    if (!(ratio > 1) || !(low > 0))
+      refuse(whole, "a ratio above 1 and a positive start are needed", "e.g. 1..64*2");
     // The logarithms may be off by one member at the end.
     const double last = high * (1 + 1e-12);
     std::size_t n = checked_count(std::floor((std::log(last) - std::log(low)) / std::log(ratio)) + 1, whole);
@@ -72,15 +81,19 @@ Axis range_of(std::string_view whole, double low, double high, std::string_view 
     while (low * std::pow(ratio, static_cast<double>(n)) <= last) ++n;
     return Axis::ratios(low, ratio, n, exps);
   }
-  if (tail.empty() && !exps.dimensionless()) refuse(whole, "a range of quantities needs a number of values", "e.g. 1 TB/s..8 TB/s:64");
+  if (tail.empty() && !exps.dimensionless())
+    refuse(whole, "a range of quantities needs a number of values", "e.g. 1 TB/s..8 TB/s:64");
   const double step = tail.empty() ? 1 : number_of(trimmed(tail.substr(1)), whole);
   if (!(step > 0)) refuse(whole, "the step is not positive", "a step above 0");
-  return Axis::steps(low, step, checked_count(std::floor((high - low) / step * (1 + 1e-12)) + 1, whole), exps);
+  return Axis::steps(low, step, checked_count(std::floor((high - low) / step * (1 + 1e-12)) + 1, whole),
+                     exps);
 }
 
 }  // namespace
 
-std::string SpaceAxis::title() const { return !caption.empty() ? caption : fmt::format("{}", fmt::join(names, ", ")); }
+std::string SpaceAxis::title() const {
+  return !caption.empty() ? caption : fmt::format("{}", fmt::join(names, ", "));
+}
 
 std::string SpaceAxis::label(std::size_t row) const {
   if (row < labels.size()) return labels[row];
@@ -122,13 +135,18 @@ void SpaceAxis::add(DynamicValue value) {
 
 void SpaceAxis::add(const Axis& range) {
   if (takes_number(*this, range.exponents())) return numbers.add(range);
-  for (std::size_t i = 0; i < range.size(); ++i) rows.push_back({DynamicValue(Value(range[i]), range.exponents())});
+  for (std::size_t i = 0; i < range.size(); ++i)
+    rows.push_back({DynamicValue(Value(range[i]), range.exponents())});
 }
 
-SpaceAxis range_axis(std::string name, const AnyQuantity& low, const AnyQuantity& high, std::size_t count, Spacing spacing) {
+SpaceAxis range_axis(std::string name, const AnyQuantity& low, const AnyQuantity& high, std::size_t count,
+                     Spacing spacing) {
   if (!(low.exponents() == high.exponents()))
-    throw DimensionError({.id = "mlsysim.explore.031", .message = "the ends of a range have different dimensions", .key = name,
-                          .found = dimension_name(high.exponents()), .expected = dimension_name(low.exponents())});
+    throw DimensionError({.id = "mlsysim.explore.031",
+                          .message = "the ends of a range have different dimensions",
+                          .key = name,
+                          .found = dimension_name(high.exponents()),
+                          .expected = dimension_name(low.exponents())});
   const auto tail = fmt::format(":{}{}", count, spacing == Spacing::logarithmic ? "log" : "");
   const auto range = range_of(name, low.base(), high.base(), tail, low.exponents());
   return {.names = {std::move(name)}, .rows = {}, .labels = {}, .numbers = range};
@@ -164,14 +182,17 @@ SpaceAxis degrees_axis(double accelerators, std::vector<std::string> names) {
   return out;
 }
 
-SpaceAxis parse_axis(std::string_view text, const std::function<DynamicValue(std::string_view, std::string_view)>& value) {
+SpaceAxis parse_axis(std::string_view text,
+                     const std::function<DynamicValue(std::string_view, std::string_view)>& value) {
   const auto equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0) refuse(text, "an axis has no name and values", "NAME=VALUES", "e.g. batch_size=1,8,64");
+  if (equals == std::string_view::npos || equals == 0)
+    refuse(text, "an axis has no name and values", "NAME=VALUES", "e.g. batch_size=1,8,64");
   SpaceAxis axis;
   for (const auto name : split(text.substr(0, equals), ',')) axis.names.emplace_back(name);
   const auto given = trimmed(text.substr(equals + 1));
   if (given.empty()) refuse(text, "the axis is empty", "at least one value");
-  if (given.starts_with("@")) return detail::axis_in_file(std::move(axis.names), std::string(trimmed(given.substr(1))), value);
+  if (given.starts_with("@"))
+    return detail::axis_in_file(std::move(axis.names), std::string(trimmed(given.substr(1))), value);
   if (given.starts_with("divisors(") && given.ends_with(")") && axis.names.size() == 1)
     return divisors_axis(axis.names[0], number_of(trimmed(given.substr(9, given.size() - 10)), text));
   if (given.starts_with("degrees(") && given.ends_with(")"))
@@ -186,7 +207,8 @@ SpaceAxis parse_axis(std::string_view text, const std::function<DynamicValue(std
       const auto tail = tail_at == std::string_view::npos ? std::string_view() : rest.substr(tail_at);
       const auto low = value(axis.names[0], trimmed(item.substr(0, dots)));
       const auto high = value(axis.names[0], trimmed(rest.substr(0, tail_at)));
-      if (base_of(low) == nullptr || base_of(high) == nullptr) refuse(text, "a range has ends that are no numbers", "numbers");
+      if (base_of(low) == nullptr || base_of(high) == nullptr)
+        refuse(text, "a range has ends that are no numbers", "numbers");
       axis.add(range_of(text, *base_of(low), *base_of(high), tail, low.exps));
       continue;
     }
@@ -201,7 +223,8 @@ SpaceAxis parse_axis(std::string_view text, const std::function<DynamicValue(std
     } else {
       const auto parts = split(item, 'x');
       if (parts.size() != axis.names.size())
-        refuse(text, fmt::format("'{}' has {} values for {} names", item, parts.size(), axis.names.size()), "one value per name, joined by x", "e.g. tp_size,pp_size=1x8,2x4");
+        refuse(text, fmt::format("'{}' has {} values for {} names", item, parts.size(), axis.names.size()),
+               "one value per name, joined by x", "e.g. tp_size,pp_size=1x8,2x4");
       std::vector<DynamicValue> row;
       for (std::size_t i = 0; i < parts.size(); ++i) row.push_back(value(axis.names[i], parts[i]));
       axis.rows.push_back(std::move(row));

@@ -13,17 +13,25 @@ namespace {
 
 using Kind = YamlValue::Kind;
 
-[[noreturn]] void refuse(const YamlDocument& doc, const YamlValue& at, std::string message, std::string found, std::string expected, std::string hint = {}) {
-  throw InputError(doc.placed({.id = "mlsysim.explore.032", .message = std::move(message), .key = "axis", .found = std::move(found),
-                               .expected = std::move(expected), .hint = std::move(hint)}, at));
+[[noreturn]] void refuse(const YamlDocument& doc, const YamlValue& at, std::string message, std::string found,
+                         std::string expected, std::string hint = {}) {
+  throw InputError(doc.placed({.id = "mlsysim.explore.032",
+                               .message = std::move(message),
+                               .key = "axis",
+                               .found = std::move(found),
+                               .expected = std::move(expected),
+                               .hint = std::move(hint)},
+                              at));
 }
 
 const std::string& text_of(const YamlDocument& doc, const YamlValue& v) {
-  if (v.kind != Kind::scalar || v.text.empty()) refuse(doc, v, "a value of an axis is no single value", v.describe(), "a number, a quantity or a name");
+  if (v.kind != Kind::scalar || v.text.empty())
+    refuse(doc, v, "a value of an axis is no single value", v.describe(), "a number, a quantity or a name");
   return v.text;
 }
 
-DynamicValue value_of(const YamlDocument& doc, const YamlValue& v, const std::string& name, const detail::AxisValue& value) {
+DynamicValue value_of(const YamlDocument& doc, const YamlValue& v, const std::string& name,
+                      const detail::AxisValue& value) {
   try {
     return value(name, text_of(doc, v));
   } catch (const Error& error) {
@@ -35,35 +43,45 @@ DynamicValue value_of(const YamlDocument& doc, const YamlValue& v, const std::st
 }
 
 /// Maps with the same keys: one row each, under the key "name" if there is one.
-void add_configurations(const YamlDocument& doc, const YamlValue& list, SpaceAxis& axis, const detail::AxisValue& value) {
+void add_configurations(const YamlDocument& doc, const YamlValue& list, SpaceAxis& axis,
+                        const detail::AxisValue& value) {
   axis.caption = axis.names.empty() ? "configuration" : axis.title();
   axis.names.clear();
   for (const auto& [key, unused] : list.items[0].pairs)
     if (key.text != "name") axis.names.push_back(key.text);
-  if (axis.names.empty()) refuse(doc, list.items[0], "a configuration sets nothing", "no key but 'name'", "fields and their values");
+  if (axis.names.empty())
+    refuse(doc, list.items[0], "a configuration sets nothing", "no key but 'name'",
+           "fields and their values");
   for (const auto& item : list.items) {
-    if (item.kind != Kind::map) refuse(doc, item, "configurations are maps, all of them", item.describe(), "a map like the first one");
+    if (item.kind != Kind::map)
+      refuse(doc, item, "configurations are maps, all of them", item.describe(), "a map like the first one");
     std::vector<DynamicValue> row;
     for (const auto& name : axis.names) {
       const YamlValue* v = item.find(name);
       if (v == nullptr)
-        refuse(doc, item, fmt::format("a configuration does not say '{}'", name), "no such key", fmt::format("{}, as in the first one", fmt::join(axis.names, ", ")));
+        refuse(doc, item, fmt::format("a configuration does not say '{}'", name), "no such key",
+               fmt::format("{}, as in the first one", fmt::join(axis.names, ", ")));
       row.push_back(value_of(doc, *v, name, value));
     }
     for (const auto& [key, unused] : item.pairs)
       if (key.text != "name" && std::find(axis.names.begin(), axis.names.end(), key.text) == axis.names.end())
-        refuse(doc, key, "a configuration says more than the first one", fmt::format("'{}'", key.text), fmt::format("{}", fmt::join(axis.names, ", ")));
+        refuse(doc, key, "a configuration says more than the first one", fmt::format("'{}'", key.text),
+               fmt::format("{}", fmt::join(axis.names, ", ")));
     axis.rows.push_back(std::move(row));
     const YamlValue* label = item.find("name");
     axis.labels.push_back(label != nullptr ? text_of(doc, *label) : fmt::format("#{}", axis.rows.size()));
   }
 }
 
-SpaceAxis axis_of(const YamlDocument& doc, const YamlValue& list, std::vector<std::string> names, const detail::AxisValue& value) {
-  if (list.kind != Kind::sequence) refuse(doc, list, "an axis is a list", list.describe(), "a list of values, of rows, or of configurations");
+SpaceAxis axis_of(const YamlDocument& doc, const YamlValue& list, std::vector<std::string> names,
+                  const detail::AxisValue& value) {
+  if (list.kind != Kind::sequence)
+    refuse(doc, list, "an axis is a list", list.describe(),
+           "a list of values, of rows, or of configurations");
   SpaceAxis axis;
   axis.names = std::move(names);
-  if (list.items.empty()) refuse(doc, list, "the axis is empty", "a list without values", "at least one value");
+  if (list.items.empty())
+    refuse(doc, list, "the axis is empty", "a list without values", "at least one value");
   if (list.items[0].kind == Kind::map) {
     add_configurations(doc, list, axis, value);
     return axis;
@@ -79,11 +97,15 @@ SpaceAxis axis_of(const YamlDocument& doc, const YamlValue& list, std::vector<st
     } else {
       if (item.kind != Kind::sequence || item.items.size() != axis.names.size())
         refuse(doc, item, fmt::format("a row of the axis '{}' does not fit", axis.title()),
-               item.kind == Kind::sequence ? fmt::format("{} values", item.items.size()) : item.describe(), fmt::format("a list of {} values", axis.names.size()));
-      for (std::size_t k = 0; k < item.items.size(); ++k) row.push_back(value_of(doc, item.items[k], axis.names[k], value));
+               item.kind == Kind::sequence ? fmt::format("{} values", item.items.size()) : item.describe(),
+               fmt::format("a list of {} values", axis.names.size()));
+      for (std::size_t k = 0; k < item.items.size(); ++k)
+        row.push_back(value_of(doc, item.items[k], axis.names[k], value));
     }
-    if (row.size() == 1) axis.add(std::move(row[0]));
-    else axis.rows.push_back(std::move(row));
+    if (row.size() == 1)
+      axis.add(std::move(row[0]));
+    else
+      axis.rows.push_back(std::move(row));
   }
   return axis;
 }
@@ -99,11 +121,13 @@ SpaceAxis axis_in_file(std::vector<std::string> names, const std::string& path, 
 
 }  // namespace detail
 
-std::vector<SpaceAxis> read_axes(const std::string& path, const std::function<DynamicValue(std::string_view, std::string_view)>& value) {
+std::vector<SpaceAxis> read_axes(
+    const std::string& path, const std::function<DynamicValue(std::string_view, std::string_view)>& value) {
   const auto doc = YamlDocument::read(path);
   const YamlValue& root = doc.root();
   if (root.kind != Kind::map || root.pairs.empty())
-    refuse(doc, root, "a file of axes is a map", root.describe(), "NAME: values", "a file with a list alone is one axis: NAME=@FILE");
+    refuse(doc, root, "a file of axes is a map", root.describe(), "NAME: values",
+           "a file with a list alone is one axis: NAME=@FILE");
   std::vector<SpaceAxis> out;
   for (const auto& [key, values] : root.pairs) {
     if (values.kind == Kind::scalar) {

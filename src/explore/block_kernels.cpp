@@ -6,8 +6,8 @@
 
 namespace mlsysim::detail {
 
-MLSYSIM_KERNEL void mark_misses(Comparison comparison, const double* left, const double* right, MissWord bit, MissWord* misses,
-                                std::size_t points) {
+MLSYSIM_KERNEL void mark_misses(Comparison comparison, const double* left, const double* right, MissWord bit,
+                                MissWord* misses, std::size_t points) {
   switch (comparison) {
     case Comparison::at_most:
       for (std::size_t p = 0; p < points; ++p) misses[p] |= left[p] <= right[p] ? MissWord{0} : bit;
@@ -41,8 +41,8 @@ MLSYSIM_KERNEL MissCounts count_misses(const MissWord* misses, std::size_t point
   return {feasible, infeasible};
 }
 
-MLSYSIM_KERNEL ConstraintCounts count_constraint(const MissWord* misses, MissWord bit, const double* left, const double* right,
-                                                 std::size_t points) {
+MLSYSIM_KERNEL ConstraintCounts count_constraint(const MissWord* misses, MissWord bit, const double* left,
+                                                 const double* right, std::size_t points) {
   std::uint64_t violated = 0, alone = 0;
   double least = HUGE_VAL;
   for (std::size_t p = 0; p < points; ++p) {

@@ -15,16 +15,16 @@
 namespace mlsysim::detail {
 namespace {
 
-// Boxes of fewer points are evaluated, not split: a bound costs as much as some dozens of points of a batch, and as much as a
-// thousand that follow one another, because these share most of their work. In a small space a bound of a small part still
-// saves the rest. A box of points apart fits in one block.
+// Boxes of fewer points are evaluated, not split: a bound costs as much as some dozens of points of a batch,
+// and as much as a thousand that follow one another, because these share most of their work. In a small space
+// a bound of a small part still saves the rest. A box of points apart fits in one block.
 constexpr std::uint64_t kLeastLeaf = 64, kMostLeaf = 96, kLeaves = 64, kMostRow = 8192, kRows = 16;
 static_assert(kMostLeaf <= PointKernel::kBlock);
-constexpr double kSlack = 1e-12;        // interval ends are not rounded outward
+constexpr double kSlack = 1e-12;  // interval ends are not rounded outward
 constexpr std::size_t kMostAxes = 16;
 // Axes of so few rows are divided into rows.
 constexpr std::uint32_t kFewRows = 4, kFewCoupled = 32;
-constexpr std::size_t kKernels = 32;    // subjects whose block buffers are at hand at once
+constexpr std::size_t kKernels = 32;  // subjects whose block buffers are at hand at once
 
 /// A box of rows of one subject.
 struct Box {
@@ -32,15 +32,20 @@ struct Box {
   std::uint64_t first = 0;  ///< lowest index inside
   std::uint32_t outer = 0;
   std::array<std::uint32_t, kMostAxes> low{}, high{};  ///< rows [low, high) per axis over numbers
-  std::array<double, kMostAxes> gain{};  ///< by how much halving an axis raised the bound when it was last tried
+  std::array<double, kMostAxes>
+      gain{};  ///< by how much halving an axis raised the bound when it was last tried
 
-  friend bool operator<(const Box& a, const Box& b) { return a.bound != b.bound ? a.bound > b.bound : a.first > b.first; }
+  friend bool operator<(const Box& a, const Box& b) {
+    return a.bound != b.bound ? a.bound > b.bound : a.first > b.first;
+  }
 };
 
 class Searcher {
  public:
-  Searcher(const Space& space, const Question& question, const ExploreOptions& options, std::size_t constraints)
-      : space_(space), axes_(space.axes().size() - space.structural_axes()),
+  Searcher(const Space& space, const Question& question, const ExploreOptions& options,
+           std::size_t constraints)
+      : space_(space),
+        axes_(space.axes().size() - space.structural_axes()),
         leaf_(std::clamp(space.inner() / kLeaves, kLeastLeaf, kMostLeaf)),
         row_leaf_(std::clamp(space.inner() / kRows, kLeastLeaf, kMostRow)) {
     result.reduction = Reduction(question, constraints);
@@ -52,7 +57,8 @@ class Searcher {
       strides_[a] = stride;
       coupled_[a] = space.axes()[space.structural_axes() + a].names.size() > 1;
     }
-    for (std::uint64_t k = 0; k < std::min<std::uint64_t>(space.outer(), kKernels); ++k) kernels_.push_back({PointKernel(space, question), kNone});
+    for (std::uint64_t k = 0; k < std::min<std::uint64_t>(space.outer(), kKernels); ++k)
+      kernels_.push_back({PointKernel(space, question), kNone});
     const auto reasons = bind_all(question, options);
     for (std::uint64_t outer = 0; outer < space.outer(); ++outer) {
       if (!reasons[outer].empty()) {
@@ -71,7 +77,9 @@ class Searcher {
   void run(const ExploreOptions& options, double most_boxes) {
     std::optional<Box> deeper;  // until there is a best point, straight down to one that may be good
     while (deeper || !queue_.empty()) {
-      if (result.boxes > most_boxes || (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))) break;
+      if (result.boxes > most_boxes ||
+          (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)))
+        break;
       Box box;
       if (deeper) {
         box = *deeper;
@@ -147,7 +155,8 @@ class Searcher {
     for (std::size_t a = 0; a < axes_; ++a) n *= b.high[a] - b.low[a];
     return n;
   }
-  /// Whether the points of a box follow one another: single rows of slow axes, then some of one, then all of the fast ones.
+  /// Whether the points of a box follow one another: single rows of slow axes, then some of one, then all of
+  /// the fast ones.
   [[nodiscard]] bool is_row(const Box& b) const {
     std::size_t a = axes_;
     while (a > 0 && b.high[a - 1] - b.low[a - 1] == sizes_[a - 1]) --a;
@@ -197,10 +206,10 @@ class Searcher {
     if (!gone(box)) box.bound = least(ranges.tight(q.objective_at(0), box_));
   }
 
-  /// Divides a box where that raises the bound of the loosest part most, and keeps what may hold something. Axes are tried
-  /// in order of what they brought when they were last tried, until none promises more; one of which half falls away ends
-  /// it. An axis that couples inputs comes first, because a box of its rows is bounded by all combinations of what they
-  /// hold.
+  /// Divides a box where that raises the bound of the loosest part most, and keeps what may hold something.
+  /// Axes are tried in order of what they brought when they were last tried, until none promises more; one of
+  /// which half falls away ends it. An axis that couples inputs comes first, because a box of its rows is
+  /// bounded by all combinations of what they hold.
   /// @return as long as there is no best point, the best part, which is then not kept in the queue
   [[nodiscard]] std::optional<Box> split(Box& box) {
     std::uint32_t open = open_axes(box);
@@ -229,8 +238,8 @@ class Searcher {
     return keep();
   }
 
-  /// The parts of a box along an axis: its halves, or its rows where there are few. Single rows have the tightest bounds,
-  /// and ranges of coupled rows hardly any.
+  /// The parts of a box along an axis: its halves, or its rows where there are few. Single rows have the
+  /// tightest bounds, and ranges of coupled rows hardly any.
   void divide(const Box& box, std::size_t axis) {
     parts_.clear();
     const std::uint32_t rows = box.high[axis] - box.low[axis];
@@ -259,7 +268,9 @@ class Searcher {
     const auto rows = [&](std::size_t a) { return box.high[a] - box.low[a]; };
     for (std::size_t a = 0; a < axes_; ++a) {
       if ((open >> a & 1u) == 0) continue;
-      if (best == kMostAxes || box.gain[a] > box.gain[best] || (box.gain[a] == box.gain[best] && rows(a) > rows(best))) best = a;
+      if (best == kMostAxes || box.gain[a] > box.gain[best] ||
+          (box.gain[a] == box.gain[best] && rows(a) > rows(best)))
+        best = a;
     }
     return best;
   }
@@ -288,14 +299,17 @@ class Searcher {
       kernel.outer = box.outer;
     }
     if (is_row(box)) {
-      const std::uint64_t first = first_index(box), at = first - box.outer * space_.inner(), points = points_in(box);
+      const std::uint64_t first = first_index(box), at = first - box.outer * space_.inner(),
+                          points = points_in(box);
       for (std::uint64_t done = 0; done < points; done += kernel.points.points()) {
-        kernel.points.run(at + done, static_cast<std::size_t>(std::min<std::uint64_t>(PointKernel::kBlock, points - done)));
+        kernel.points.run(
+            at + done, static_cast<std::size_t>(std::min<std::uint64_t>(PointKernel::kBlock, points - done)));
         result.reduction.add(kernel.points, first + done);
       }
       return;
     }
-    kernel.points.run(std::span(box.low).first(axes_), std::span(box.high).first(axes_), subjects_[box.outer].axes);
+    kernel.points.run(std::span(box.low).first(axes_), std::span(box.high).first(axes_),
+                      subjects_[box.outer].axes);
     indices_.clear();
     std::array<std::uint32_t, kMostAxes> row = box.low;
     for (std::uint64_t left = points_in(box); left > 0; --left) {
@@ -332,13 +346,16 @@ std::string no_bounds(const Space& space, const Question& question, const Explor
   if (question.top != 1) return "branch and bound keeps the best point only";
   if (question.histogram) return "a histogram needs every point";
   if (!space.sample().entry.is_law()) return "the subject has no bounds: it is not a law";
-  if (options.shards != 1 || !options.resume.empty() || options.checkpoint) return "shards and restarts belong to an exhaustive search";
+  if (options.shards != 1 || !options.resume.empty() || options.checkpoint)
+    return "shards and restarts belong to an exhaustive search";
   if (space.outer() > 65536) return "there are more than 65536 choices of the structural axes";
-  if (space.axes().size() - space.structural_axes() > kMostAxes) return "there are more than 16 axes over numbers";
+  if (space.axes().size() - space.structural_axes() > kMostAxes)
+    return "there are more than 16 axes over numbers";
   return {};
 }
 
-SearchResult branch_and_bound(const Space& space, const Question& question, const ExploreOptions& options, double most_boxes) {
+SearchResult branch_and_bound(const Space& space, const Question& question, const ExploreOptions& options,
+                              double most_boxes) {
   const auto began = std::chrono::steady_clock::now();
   Searcher search(space, question, options, constraint_texts(question, space.sample().entry).size());
   search.run(options, most_boxes);

@@ -28,13 +28,15 @@ bool complete(const std::vector<MissWord>& masks, MissWord chosen, int size, Mis
   return false;
 }
 
-/// Each mask holds the constraints that some point misses. Constraints that share one with every mask are met together by
-/// no point; the smallest such set is the conflict.
+/// Each mask holds the constraints that some point misses. Constraints that share one with every mask are met
+/// together by no point; the smallest such set is the conflict.
 MissWord smallest_conflict(const std::set<MissWord>& all) {
   // A point that misses more says nothing that one which misses a part of it does not.
   std::vector<MissWord> masks;
   for (const MissWord m : all)
-    if (std::none_of(all.begin(), all.end(), [m](MissWord other) { return other != m && (other & m) == other; })) masks.push_back(m);
+    if (std::none_of(all.begin(), all.end(),
+                     [m](MissWord other) { return other != m && (other & m) == other; }))
+      masks.push_back(m);
   MissWord out = 0;
   for (int size = 1; size <= 63; ++size)
     if (complete(masks, 0, size, out)) break;
@@ -58,7 +60,8 @@ Conflict conflict_of(const Space& space, const Question& question) {
   for (std::uint64_t outer = 0; outer < space.outer(); ++outer) {
     if (!kernel.bind(outer).empty()) continue;
     for (std::uint64_t at = 0; at < space.inner(); at += PointKernel::kBlock) {
-      const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(PointKernel::kBlock, space.inner() - at));
+      const auto n =
+          static_cast<std::size_t>(std::min<std::uint64_t>(PointKernel::kBlock, space.inner() - at));
       kernel.run(at, n);
       const MissWord* const misses = kernel.misses();
       for (std::size_t p = 0; p < n; ++p) {
@@ -66,7 +69,8 @@ Conflict conflict_of(const Space& space, const Question& question) {
         if (mask == 0) continue;
         masks.insert(mask);
         if ((misses[p] & kNotFinite) != 0 || std::popcount(mask) > nearest.missed) continue;
-        Nearest here{.missed = std::popcount(mask), .excess = 0, .index = outer * space.inner() + at + p, .lefts = {}};
+        Nearest here{
+            .missed = std::popcount(mask), .excess = 0, .index = outer * space.inner() + at + p, .lefts = {}};
         for (MissWord left = mask; left != 0; left &= left - 1) {
           const auto k = static_cast<std::size_t>(std::countr_zero(left));
           const double part = kernel.relative_excess(k, p);
@@ -86,7 +90,9 @@ Conflict conflict_of(const Space& space, const Question& question) {
   out.nearest = found_at(space, question, nearest.index);
   for (const auto& [k, value] : nearest.lefts) {
     const auto& c = compiled.constraints[k];
-    out.relaxations.push_back(fmt::format("{} at {} instead of {}", c.left().text(), shown(value, c.left().exponents(), c.left().unit()), c.right().text()));
+    out.relaxations.push_back(fmt::format("{} at {} instead of {}", c.left().text(),
+                                          shown(value, c.left().exponents(), c.left().unit()),
+                                          c.right().text()));
   }
   return out;
 }

@@ -16,14 +16,17 @@ namespace mlsysim {
 namespace {
 
 std::string source_text(const Source& source) {
-  return source.ref.empty() ? std::string(name_of(source.kind)) : fmt::format("{}, {}", name_of(source.kind), source.ref);
+  return source.ref.empty() ? std::string(name_of(source.kind))
+                            : fmt::format("{}, {}", name_of(source.kind), source.ref);
 }
 
 /// The range that a figure states, or that the spread of its estimate makes.
 std::optional<std::pair<double, double>> range_of(const Figure& figure, const Source& source) {
   std::pair<double, double> out{figure.base, figure.base};
-  if (figure.low && figure.high) out = {*figure.low, *figure.high};
-  else if (source.spread && source.kind == SourceKind::estimate) out = {figure.base * (1 - *source.spread), figure.base * (1 + *source.spread)};
+  if (figure.low && figure.high)
+    out = {*figure.low, *figure.high};
+  else if (source.spread && source.kind == SourceKind::estimate)
+    out = {figure.base * (1 - *source.spread), figure.base * (1 + *source.spread)};
   if (!(out.first < out.second)) return std::nullopt;
   return out;
 }
@@ -49,36 +52,41 @@ class Prober {
     };
     const auto below = at(low), above = at(high);
     for (std::size_t i = 0; i < base_.point.size(); ++i) {
-      const double a = std::min({below[i], above[i], base_.point[i]}), b = std::max({below[i], above[i], base_.point[i]});
+      const double a = std::min({below[i], above[i], base_.point[i]}),
+                   b = std::max({below[i], above[i], base_.point[i]});
       if (!(a < b) || !std::isfinite(a) || !std::isfinite(b)) continue;
       const std::string& input = base_.entry.inputs[i].name;
       // Two figures behind one input: the wider range speaks for it.
-      const auto known = std::find_if(found.begin(), found.end(), [&](const EstimatedFigure& f) { return f.input == input; });
-      if (known == found.end()) found.push_back({input, figure, source, a, b});
-      else if (known->high - known->low < b - a) *known = {input, figure, source, a, b};
+      const auto known = std::find_if(found.begin(), found.end(),
+                                      [&](const EstimatedFigure& f) { return f.input == input; });
+      if (known == found.end())
+        found.push_back({input, figure, source, a, b});
+      else if (known->high - known->low < b - a)
+        *known = {input, figure, source, a, b};
     }
   }
 
   /// All figures of a spec with a range. `put(scenario, changed spec)` puts the changed spec in its place.
-  template <class Spec, class Put>
-  void spec(const Spec& spec, Put&& put) {
+  template <class Spec, class Put> void spec(const Spec& spec, Put&& put) {
     if (spec.entry == nullptr) return;
     Spec changed = spec;
-    for_each_own_member(field_table<Spec>(), &changed, [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
-      double* const now = number_in(type, member);
-      const Figure* figure = spec.entry->figure(path);
-      if (now == nullptr || figure == nullptr) return;
-      const Source& source = spec.entry->source_of(path);
-      const double own = *now;
-      const auto range = range_of(*figure, source);
-      // A figure that the caller changed is the caller's.
-      if (!range || own != figure->base) return;
-      probe(fmt::format("{} {}", spec.name, path), source_text(source), range->first, range->second, [&](Scenario& s, double x) {
-        *now = x;
-        put(s, changed);
-      });
-      *now = own;
-    });
+    for_each_own_member(field_table<Spec>(), &changed,
+                        [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
+                          double* const now = number_in(type, member);
+                          const Figure* figure = spec.entry->figure(path);
+                          if (now == nullptr || figure == nullptr) return;
+                          const Source& source = spec.entry->source_of(path);
+                          const double own = *now;
+                          const auto range = range_of(*figure, source);
+                          // A figure that the caller changed is the caller's.
+                          if (!range || own != figure->base) return;
+                          probe(fmt::format("{} {}", spec.name, path), source_text(source), range->first,
+                                range->second, [&](Scenario& s, double x) {
+                                  *now = x;
+                                  put(s, changed);
+                                });
+                          *now = own;
+                        });
   }
 
   std::vector<EstimatedFigure> found;
@@ -100,10 +108,11 @@ std::vector<EstimatedFigure> estimates_behind(const Scenario& scenario) {
     const auto range = range_of(*authored, figure.entry->source_of("value"));
     if (!range) continue;
     Conventions changed = conventions;
-    prober.probe(figure.name, source_text(figure.entry->source_of("value")), range->first, range->second, [&](Scenario& s, double x) {
-      field.write(&changed, Value(x));
-      s.conventions = &changed;
-    });
+    prober.probe(figure.name, source_text(figure.entry->source_of("value")), range->first, range->second,
+                 [&](Scenario& s, double x) {
+                   field.write(&changed, Value(x));
+                   s.conventions = &changed;
+                 });
   }
   // The places where a changed spec lives while its subject is made.
   HardwareNode device;

@@ -1,4 +1,5 @@
-// Search by generations: pagmo2 where it was found (MLSYSIM_WITH_PAGMO). A chromosome is the row of each axis.
+// Search by generations: pagmo2 where it was found (MLSYSIM_WITH_PAGMO). A chromosome is the row of each
+// axis.
 
 #include "detail/search.hpp"
 
@@ -22,7 +23,8 @@ namespace mlsysim::detail {
 std::string no_evolution(const Question& question, const ExploreOptions& options) {
   if (question.objectives.empty()) return "a search by generations needs an objective";
   if (question.histogram) return "a histogram needs every point";
-  if (options.shards != 1 || !options.resume.empty() || options.checkpoint) return "shards and restarts belong to an exhaustive search";
+  if (options.shards != 1 || !options.resume.empty() || options.checkpoint)
+    return "shards and restarts belong to an exhaustive search";
   return {};
 }
 
@@ -30,15 +32,19 @@ std::string no_evolution(const Question& question, const ExploreOptions& options
 
 namespace {
 
-constexpr std::size_t kPopulation = 64;      // a multiple of 4, as NSGA-II asks
-constexpr std::size_t kSubjects = 1024;      // choices of the structural axes that are kept
-constexpr double kInfeasible = 1e100;        // any feasible point is better; then the one that misses by less
+constexpr std::size_t kPopulation = 64;  // a multiple of 4, as NSGA-II asks
+constexpr std::size_t kSubjects = 1024;  // choices of the structural axes that are kept
+constexpr double kInfeasible = 1e100;    // any feasible point is better; then the one that misses by less
 
 /// Evaluates points once each and keeps what passes by.
 class Grid {
  public:
   Grid(const Space& space, const Question& question, const ExploreOptions& options)
-      : space_(space), question_(question), options_(options), kernel_(space, question), objectives_(question.objectives.size()) {
+      : space_(space),
+        question_(question),
+        options_(options),
+        kernel_(space, question),
+        objectives_(question.objectives.size()) {
     result.reduction = Reduction(question, constraint_texts(question, space.sample().entry).size());
     result.range = {0, space.size()};
     std::uint64_t stride = space.size();
@@ -55,13 +61,15 @@ class Grid {
   [[nodiscard]] std::size_t objectives() const { return objectives_; }
   [[nodiscard]] std::uint64_t evaluated() const { return known_.size(); }
   [[nodiscard]] bool done() const {
-    return evaluated() >= std::min(options_.evaluations, space_.size()) || (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed));
+    return evaluated() >= std::min(options_.evaluations, space_.size()) ||
+           (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed));
   }
 
   [[nodiscard]] std::uint64_t index_of(const std::vector<double>& rows) const {
     std::uint64_t at = 0;
     for (std::size_t g = 0; g < genes_.size(); ++g)
-      at += std::min(genes_[g].rows - 1, static_cast<std::uint64_t>(std::max(0.0, std::round(rows[g])))) * genes_[g].stride;
+      at += std::min(genes_[g].rows - 1, static_cast<std::uint64_t>(std::max(0.0, std::round(rows[g])))) *
+            genes_[g].stride;
     return at;
   }
 
@@ -95,7 +103,8 @@ class Grid {
   void report(std::chrono::steady_clock::time_point began) const {
     if (!options_.progress) return;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    const auto n = static_cast<double>(evaluated()), total = static_cast<double>(std::min(options_.evaluations, space_.size()));
+    const auto n = static_cast<double>(evaluated()),
+               total = static_cast<double>(std::min(options_.evaluations, space_.size()));
     options_.progress({n, total, n / std::max(seconds, 1e-9), seconds / std::max(n, 1.0) * (total - n)});
   }
 
@@ -140,7 +149,9 @@ class Grid {
 struct GridProblem {
   std::shared_ptr<Grid> grid;
 
-  [[nodiscard]] pagmo::vector_double fitness(const pagmo::vector_double& rows) const { return grid->fitness(grid->index_of(rows)); }
+  [[nodiscard]] pagmo::vector_double fitness(const pagmo::vector_double& rows) const {
+    return grid->fitness(grid->index_of(rows));
+  }
   [[nodiscard]] std::pair<pagmo::vector_double, pagmo::vector_double> get_bounds() const {
     pagmo::vector_double low, high;
     for (const auto& g : grid->genes()) {
@@ -169,7 +180,8 @@ void polish(Grid& grid) {
 
 }  // namespace
 
-SearchResult evolutionary_search(const Space& space, const Question& question, const ExploreOptions& options) {
+SearchResult evolutionary_search(const Space& space, const Question& question,
+                                 const ExploreOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   auto grid = std::make_shared<Grid>(space, question, options);
   const bool several = grid->objectives() > 1;
@@ -177,18 +189,25 @@ SearchResult evolutionary_search(const Space& space, const Question& question, c
     (void)grid->fitness(0);
   } else {
     const pagmo::problem problem(GridProblem{grid});
-    // Some populations one after the other, because each may settle early; an even number of generations between looks.
+    // Some populations one after the other, because each may settle early; an even number of generations
+    // between looks.
     const unsigned rounds = several ? 1 : 4;
     for (unsigned round = 0; round < rounds && !grid->done(); ++round) {
       const auto seed = static_cast<unsigned>(options.seed * 1000 + round);
       pagmo::population population(problem, kPopulation, seed);
       const double genes = static_cast<double>(grid->genes().size());
-      const pagmo::algorithm near = several ? pagmo::algorithm(pagmo::nsga2(4u, 0.9, 10., std::max(0.05, 1 / genes), 20., seed))
-                                            : pagmo::algorithm(pagmo::sga(2u, 0.9, 1., std::max(0.05, 0.5 / genes), 20., 2u, "single", "polynomial", "tournament", seed));
-      const pagmo::algorithm far = several ? near : pagmo::algorithm(pagmo::sga(2u, 0.9, 1., std::max(0.05, 0.5 / genes), 1., 2u, "binomial", "uniform", "tournament", seed + 500));
+      const pagmo::algorithm near =
+          several ? pagmo::algorithm(pagmo::nsga2(4u, 0.9, 10., std::max(0.05, 1 / genes), 20., seed))
+                  : pagmo::algorithm(pagmo::sga(2u, 0.9, 1., std::max(0.05, 0.5 / genes), 20., 2u, "single",
+                                                "polynomial", "tournament", seed));
+      const pagmo::algorithm far =
+          several ? near
+                  : pagmo::algorithm(pagmo::sga(2u, 0.9, 1., std::max(0.05, 0.5 / genes), 1., 2u, "binomial",
+                                                "uniform", "tournament", seed + 500));
       const std::uint64_t until = several ? options.evaluations : options.evaluations / rounds * (round + 1);
       // A population that has settled finds nothing new: it ends after some looks without a new point.
-      for (std::uint64_t idle = 0, before = grid->evaluated(); idle < 25 && grid->evaluated() < until && !grid->done();) {
+      for (std::uint64_t idle = 0, before = grid->evaluated();
+           idle < 25 && grid->evaluated() < until && !grid->done();) {
         population = near.evolve(population);
         population = far.evolve(population);
         idle = grid->evaluated() > before + 2 ? 0 : idle + 1;

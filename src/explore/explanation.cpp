@@ -16,20 +16,23 @@ namespace mlsysim {
 namespace {
 
 /// Inputs, the stated equation and the result: all that is known of code that is no law.
-Derivation stated(const LawInfo& info, std::span<const FieldInfo> inputs, std::span<const double> point, DerivedValue result) {
+Derivation stated(const LawInfo& info, std::span<const FieldInfo> inputs, std::span<const double> point,
+                  DerivedValue result) {
   Derivation d;
   d.own = std::make_shared<const LawInfo>(info);
   DerivedRecord record;
   record.law = d.own.get();
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    record.inputs.push_back({.name = inputs[i].name, .unit = inputs[i].unit, .exps = inputs[i].exps, .value = point[i]});
+    record.inputs.push_back(
+        {.name = inputs[i].name, .unit = inputs[i].unit, .exps = inputs[i].exps, .value = point[i]});
   record.results.push_back(std::move(result));
   d.records.push_back(std::move(record));
   return d;
 }
 
 bool has_prefix(const DerivedRecord& record, std::string_view prefix) {
-  return std::any_of(record.inputs.begin(), record.inputs.end(), [&](const auto& v) { return v.name.starts_with(prefix); });
+  return std::any_of(record.inputs.begin(), record.inputs.end(),
+                     [&](const auto& v) { return v.name.starts_with(prefix); });
 }
 
 /// Whether all laws that were to be opened are in the derivation.
@@ -39,11 +42,12 @@ void check_opened(const Derivation& d, std::string_view result, std::span<const 
   for (const auto& name : open) {
     if (laws.contains(name)) continue;
     const std::vector<std::string> names(laws.begin(), laws.end());
-    throw LookupError({.id = "mlsysim.explore.151",
-                       .message = fmt::format("'{}' cannot be opened: no law of that name is behind {}", name, result),
-                       .key = name,
-                       .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                       .hint = did_you_mean(name, names)});
+    throw LookupError(
+        {.id = "mlsysim.explore.151",
+         .message = fmt::format("'{}' cannot be opened: no law of that name is behind {}", name, result),
+         .key = name,
+         .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+         .hint = did_you_mean(name, names)});
   }
 }
 
@@ -75,7 +79,8 @@ Explanation explanation(const Subject& subject, std::string_view result, std::sp
   out.warnings = subject.warnings;
   out.keeps = subject.entry.self;
   if (subject.derive || subject.entry.is_law()) {
-    out.derivation = subject.derive ? subject.derive(subject.point, at, open) : derive_result(subject.entry, subject.point, at, open);
+    out.derivation = subject.derive ? subject.derive(subject.point, at, open)
+                                    : derive_result(subject.entry, subject.point, at, open);
     out.value = out.derivation.records.front().results.front().value;
     out.derivation.records.front().results.front().name = out.result;
     check_opened(out.derivation, out.result, open);
@@ -86,8 +91,11 @@ Explanation explanation(const Subject& subject, std::string_view result, std::sp
   out.derivation = stated(subject.entry.info, subject.entry.inputs, subject.point,
                           {.name = out.result, .unit = field.unit, .exps = out.exps, .value = out.value});
   check_opened(out.derivation, out.result, open);
-  out.handed_in.push_back(fmt::format("{} is code and no law over every scalar: its inputs, what it states of itself and the result are known, "
-                                      "not the steps between them", subject.entry.info.id));
+  out.handed_in.push_back(
+      fmt::format("{} is code and no law over every scalar: its inputs, what it states of itself and the "
+                  "result are known, "
+                  "not the steps between them",
+                  subject.entry.info.id));
   return out;
 }
 
@@ -113,12 +121,14 @@ std::string subject_name(const Subject& s, std::string_view metric) {
   const auto bare = without_level(metric);
   // Two levels have an energy.
   const bool batch = metric == "performance.energy" &&
-                     std::any_of(s.entry.results.begin(), s.entry.results.end(), [](const auto& f) { return f.name == "energy_per_batch"; });
+                     std::any_of(s.entry.results.begin(), s.entry.results.end(),
+                                 [](const auto& f) { return f.name == "energy_per_batch"; });
   return batch ? "energy_per_batch" : std::string(bare);
 }
 
 bool known(const Subject& s, std::string_view name) {
-  return std::any_of(s.entry.results.begin(), s.entry.results.end(), [&](const FieldInfo& f) { return f.name == name; });
+  return std::any_of(s.entry.results.begin(), s.entry.results.end(),
+                     [&](const FieldInfo& f) { return f.name == name; });
 }
 
 }  // namespace
@@ -136,7 +146,8 @@ std::vector<std::string> explainable_numbers(const Scenario& scenario) {
   return out;
 }
 
-Explanation explanation(const Scenario& scenario, std::string_view metric, std::span<const std::string> open) {
+Explanation explanation(const Scenario& scenario, std::string_view metric,
+                        std::span<const std::string> open) {
   const auto subject = subject_of(scenario);
   const std::string name = subject_name(subject, metric);
   Explanation out;
@@ -162,8 +173,11 @@ Explanation explanation(const Scenario& scenario, std::string_view metric, std::
     out.assumptions = card.assumptions;
     out.warnings = card.warnings;
     static constexpr LawInfo scorecard{.id = "SystemEvaluator", .equation = "", .source = ""};
-    out.derivation = stated(scorecard, {}, {}, {.name = out.result, .unit = {}, .exps = out.exps, .value = out.value});
-    out.handed_in.push_back(fmt::format("{}: {}; the scorecard takes it as it stands or computes it in code that is no law", out.result, out.meaning));
+    out.derivation =
+        stated(scorecard, {}, {}, {.name = out.result, .unit = {}, .exps = out.exps, .value = out.value});
+    out.handed_in.push_back(
+        fmt::format("{}: {}; the scorecard takes it as it stands or computes it in code that is no law",
+                    out.result, out.meaning));
   }
   auto parts = terms_behind(scenario, name == "memory_used" ? "memory" : name);
   out.terms = std::move(parts.text);
@@ -176,16 +190,26 @@ namespace {
 
 /// What the law of a scenario calls a result of a resolver, where the two names differ.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kLawNames{
-    {{"step_latency_total", "step_latency"}, {"dp_communication_latency", "data_parallel"},
-     {"tp_communication_latency", "tensor_parallel"}, {"ep_communication_latency", "expert_parallel"},
-     {"cp_communication_latency", "context_parallel"}, {"pp_communication_latency", "pipeline_parallel"},
-     {"host_transfer_latency", "host_transfer"}, {"communication_latency", "comm_overhead"},
-     {"exposed_communication_latency", "latency_network"}, {"pipeline_bubble_latency", "pipeline_bubble"},
-     {"effective_throughput", "fleet_throughput"}, {"memory_footprint", "memory_used"}, {"offload_spill_bytes", "spilled"},
-     {"latency", "step_latency"}, {"energy", "energy_per_batch"}, {"prefill_chunk_time", "chunk_time"},
+    {{"step_latency_total", "step_latency"},
+     {"dp_communication_latency", "data_parallel"},
+     {"tp_communication_latency", "tensor_parallel"},
+     {"ep_communication_latency", "expert_parallel"},
+     {"cp_communication_latency", "context_parallel"},
+     {"pp_communication_latency", "pipeline_parallel"},
+     {"host_transfer_latency", "host_transfer"},
+     {"communication_latency", "comm_overhead"},
+     {"exposed_communication_latency", "latency_network"},
+     {"pipeline_bubble_latency", "pipeline_bubble"},
+     {"effective_throughput", "fleet_throughput"},
+     {"memory_footprint", "memory_used"},
+     {"offload_spill_bytes", "spilled"},
+     {"latency", "step_latency"},
+     {"energy", "energy_per_batch"},
+     {"prefill_chunk_time", "chunk_time"},
      {"decode_stall_bound", "chunk_time"}}};
 
-/// The result of a law that a resolver reports under a name; nothing where it computes that number from others.
+/// The result of a law that a resolver reports under a name; nothing where it computes that number from
+/// others.
 std::optional<std::size_t> law_result(const ScenarioLaw& law, std::string_view name) {
   const auto reported = [&](std::string_view wanted) -> std::optional<std::size_t> {
     for (const auto i : law.reported)
@@ -197,7 +221,9 @@ std::optional<std::size_t> law_result(const ScenarioLaw& law, std::string_view n
     if (theirs == name)
       if (const auto at = reported(ours)) return at;
   constexpr std::string_view prefill = "prefill_memory.";
-  return name.starts_with(prefill) ? reported(fmt::format("prefill_memory_use.{}", name.substr(prefill.size()))) : std::nullopt;
+  return name.starts_with(prefill)
+             ? reported(fmt::format("prefill_memory_use.{}", name.substr(prefill.size())))
+             : std::nullopt;
 }
 
 /// Inputs of the derivation that the resolver settles in code from its own.
@@ -213,18 +239,21 @@ void say_what_was_settled(Explanation& out, const Resolver& resolver, const void
 
 }  // namespace
 
-Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* inputs, std::string_view result, std::span<const std::string> open) {
+Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* inputs, std::string_view result,
+                        std::span<const std::string> open) {
   const auto subject = subject_of(resolver, inputs);
   if (subject.entry.is_law()) return explanation(subject, result, open);
   NoteBook book;
   Notes notes(book);
   const auto prepared = prepare(*resolver, inputs, notes);
   const auto law = prepared ? scenario_law(prepared->shape) : nullptr;
-  const auto at = law != nullptr ? law_result(*law, subject.entry.results[subject.result(result)].name) : std::nullopt;
+  const auto at =
+      law != nullptr ? law_result(*law, subject.entry.results[subject.result(result)].name) : std::nullopt;
   auto out = explanation(subject, result, at ? std::span<const std::string>() : open);
   if (!at) return out;
   auto derived = derive_scenario(*law, prepared->shape.kind, scenario_leaves(prepared->inputs), *at, open);
-  // What was not asked for the resolver leaves empty, though the law has it: the time of a part of a prompt that has none.
+  // What was not asked for the resolver leaves empty, though the law has it: the time of a part of a prompt
+  // that has none.
   if (derived.records.front().results.front().value != out.value) return out;
   derived.own = std::move(out.derivation.own);
   out.derivation = std::move(derived);
@@ -232,12 +261,15 @@ Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* in
   whole.law = out.derivation.own.get();
   whole.results.front().name = out.result;
   check_opened(out.derivation, out.result, open);
-  out.handed_in = {fmt::format("{} is code around a law: it prepares the law's inputs", subject.entry.info.id)};
+  out.handed_in = {
+      fmt::format("{} is code around a law: it prepares the law's inputs", subject.entry.info.id)};
   say_what_was_prepared(out);
   say_what_was_settled(out, *resolver, inputs);
   out.assumptions = std::move(book.assumptions);
   out.warnings = std::move(book.warnings);
-  out.keeps = std::make_shared<std::pair<std::shared_ptr<const Resolver>, std::shared_ptr<const ScenarioLaw>>>(std::move(resolver), law);
+  out.keeps =
+      std::make_shared<std::pair<std::shared_ptr<const Resolver>, std::shared_ptr<const ScenarioLaw>>>(
+          std::move(resolver), law);
   return out;
 }
 

@@ -1,10 +1,11 @@
-// Search by slopes: axes over continuous numbers become variables between their ends, all others are enumerated.
+// Search by slopes: axes over continuous numbers become variables between their ends, all others are
+// enumerated.
 
 #include "detail/local_optimizer.hpp"
 #include "detail/search.hpp"
 
-#include <mlsysim/tape/tangents.hpp>
 #include <mlsysim/tape/random.hpp>
+#include <mlsysim/tape/tangents.hpp>
 
 #include <fmt/format.h>
 
@@ -17,10 +18,11 @@ namespace mlsysim::detail {
 namespace {
 
 constexpr std::uint64_t kMostChoices = 4096;  // combinations of the other axes
-constexpr std::size_t kSamples = 64;          // points of the grid that are looked at for starts, per combination
+constexpr std::size_t kSamples = 64;  // points of the grid that are looked at for starts, per combination
 constexpr std::size_t kStarts = 8;
-constexpr double kLogarithmic = 4;            // range in ratio from which a variable moves in ratios
-constexpr double kInside = 1e-11;             // constraints are tightened by this share, so that a solution at a limit meets it
+constexpr double kLogarithmic = 4;  // range in ratio from which a variable moves in ratios
+constexpr double kInside =
+    1e-11;  // constraints are tightened by this share, so that a solution at a limit meets it
 constexpr double kHuge = 1e30;
 
 /// A continuous number: its place in the subject and its range.
@@ -45,9 +47,9 @@ struct Variable {
 /// The axes of the grid over numbers, split.
 struct Layout {
   std::vector<Variable> variables;
-  std::vector<std::size_t> fixed;     ///< axes over numbers that are enumerated
-  std::vector<std::uint64_t> strides; ///< of each axis over numbers
-  std::uint64_t choices = 1;          ///< of the enumerated ones, structural axes included
+  std::vector<std::size_t> fixed;      ///< axes over numbers that are enumerated
+  std::vector<std::uint64_t> strides;  ///< of each axis over numbers
+  std::uint64_t choices = 1;           ///< of the enumerated ones, structural axes included
 
   explicit Layout(const Space& space) : choices(space.outer()) {
     const auto& axes = space.axes();
@@ -71,11 +73,17 @@ struct Layout {
   }
 };
 
-/// Objective and constraints of one subject as functions of the variables, and the best point that they were asked at.
+/// Objective and constraints of one subject as functions of the variables, and the best point that they were
+/// asked at.
 class Smooth {
  public:
-  Smooth(const Subject& subject, const Compiled& compiled, std::vector<Variable> variables, const std::atomic<bool>* cancel)
-      : subject_(subject), compiled_(compiled), variables_(std::move(variables)), point_(subject.point), cancel_(cancel) {
+  Smooth(const Subject& subject, const Compiled& compiled, std::vector<Variable> variables,
+         const std::atomic<bool>* cancel)
+      : subject_(subject),
+        compiled_(compiled),
+        variables_(std::move(variables)),
+        point_(subject.point),
+        cancel_(cancel) {
     last_.assign(variables_.size(), -1);
     scale_.assign(compiled.constraints.size(), 0);
     values_.slope.resize(variables_.size());
@@ -99,22 +107,26 @@ class Smooth {
 
   std::size_t evaluations = 0;
   bool found = false;
-  double best = HUGE_VAL;             ///< signed objective
+  double best = HUGE_VAL;  ///< signed objective
   std::vector<double> best_point, best_slots, best_u;
 
  private:
   void record() {
     const Tape& law = subject_.entry.tape();
-    tape_ = reduced(record_tape(variables_.size(), [&](std::span<const Recorded> in) {
-      std::vector<Recorded> slots(point_.begin(), point_.end());
-      for (std::size_t i = 0; i < variables_.size(); ++i) slots[variables_[i].input] = in[i];
-      const auto results = replay(law, slots);
-      slots.insert(slots.end(), results.begin(), results.end());
-      const std::span<const Recorded> all(slots);
-      std::vector<Recorded> out{compiled_.objectives[0](all)};
-      for (const auto& c : compiled_.constraints) out.push_back(c.left()(all)), out.push_back(c.right()(all));
-      return out;
-    }), {});
+    tape_ = reduced(record_tape(variables_.size(),
+                                [&](std::span<const Recorded> in) {
+                                  std::vector<Recorded> slots(point_.begin(), point_.end());
+                                  for (std::size_t i = 0; i < variables_.size(); ++i)
+                                    slots[variables_[i].input] = in[i];
+                                  const auto results = replay(law, slots);
+                                  slots.insert(slots.end(), results.begin(), results.end());
+                                  const std::span<const Recorded> all(slots);
+                                  std::vector<Recorded> out{compiled_.objectives[0](all)};
+                                  for (const auto& c : compiled_.constraints)
+                                    out.push_back(c.left()(all)), out.push_back(c.right()(all));
+                                  return out;
+                                }),
+                    {});
     tangents_.emplace(tape_);
   }
   [[nodiscard]] double left_of(std::size_t c) const { return tangents_->value(1 + 2 * c); }
@@ -141,8 +153,10 @@ class Smooth {
       std::vector<std::size_t> seeds;
       for (std::size_t i = 0; i < n; ++i)
         if ((u[i] >= 1) == (direction < 0)) seeds.push_back(i);
-      for (std::size_t first = 0; first < seeds.size() || (first == 0 && direction > 0); first += Tangents::kSeeds) {
-        const auto some = std::span(seeds).subspan(first, std::min<std::size_t>(seeds.size() - first, Tangents::kSeeds));
+      for (std::size_t first = 0; first < seeds.size() || (first == 0 && direction > 0);
+           first += Tangents::kSeeds) {
+        const auto some =
+            std::span(seeds).subspan(first, std::min<std::size_t>(seeds.size() - first, Tangents::kSeeds));
         tangents_->run(x, some, direction);
         const auto spread = [&](auto partial, double factor, double* to) {
           for (std::size_t k = 0; k < some.size(); ++k) {
@@ -150,10 +164,14 @@ class Smooth {
             to[some[k]] = std::isfinite(slope) ? slope : 0;
           }
         };
-        spread([&](std::size_t k) { return tangents_->partial(0, k); }, compiled_.signs[0] / objective_scale_, values_.slope.data());
+        spread([&](std::size_t k) { return tangents_->partial(0, k); }, compiled_.signs[0] / objective_scale_,
+               values_.slope.data());
         for (std::size_t c = 0; c < m; ++c)
-          spread([&](std::size_t k) { return tangents_->partial(1 + 2 * c, k) - tangents_->partial(2 + 2 * c, k); },
-                 side_of(c) / scale_at(c), slopes.data() + c * n);
+          spread(
+              [&](std::size_t k) {
+                return tangents_->partial(1 + 2 * c, k) - tangents_->partial(2 + 2 * c, k);
+              },
+              side_of(c) / scale_at(c), slopes.data() + c * n);
       }
     }
     signed_objective_ = compiled_.signs[0] * tangents_->value(0);
@@ -165,14 +183,21 @@ class Smooth {
       const double left = left_of(c), right = right_of(c);
       const bool equal = k.comparison() == Comparison::equal;
       // An equality holds as far as a search by numbers can say.
-      feasible = feasible && (equal ? std::fabs(left - right) <= 1e-9 * std::max(std::fabs(left), std::fabs(right)) : k.holds(left, right));
+      feasible =
+          feasible && (equal ? std::fabs(left - right) <= 1e-9 * std::max(std::fabs(left), std::fabs(right))
+                             : k.holds(left, right));
       const double beyond = std::isfinite(excess[c]) ? excess[c] : kHuge;
       const auto* const slope = slopes.data() + c * n;
       const bool moves = std::any_of(slope, slope + n, [](double d) { return d != 0; });
       // A limit that no variable moves is met or not: no margin makes it so.
-      (equal ? values_.equal : values_.at_most).push_back(equal ? beyond : moves ? beyond + kInside : beyond <= 0 ? -1.0 : beyond);
+      (equal ? values_.equal : values_.at_most)
+          .push_back(equal         ? beyond
+                     : moves       ? beyond + kInside
+                     : beyond <= 0 ? -1.0
+                                   : beyond);
       auto& to = equal ? equals : limits;
-      to.insert(to.end(), slopes.begin() + static_cast<std::ptrdiff_t>(c * n), slopes.begin() + static_cast<std::ptrdiff_t>((c + 1) * n));
+      to.insert(to.end(), slopes.begin() + static_cast<std::ptrdiff_t>(c * n),
+                slopes.begin() + static_cast<std::ptrdiff_t>((c + 1) * n));
     }
     values_.at_most_slope = std::move(limits);
     values_.equal_slope = std::move(equals);
@@ -203,7 +228,11 @@ class Smooth {
 class GradientSearcher {
  public:
   GradientSearcher(const Space& space, const Question& question, const ExploreOptions& options)
-      : space_(space), question_(question), options_(options), layout_(space), kernel_(space, question),
+      : space_(space),
+        question_(question),
+        options_(options),
+        layout_(space),
+        kernel_(space, question),
         constraints_(constraint_texts(question, space.sample().entry).size()) {
     result.reduction = Reduction(question, constraints_);
     result.range = {0, space.size()};
@@ -227,8 +256,10 @@ class GradientSearcher {
         }
         search(outer, base);
         if (options_.progress) {
-          const double done = static_cast<double>(outer * fixed + choice + 1), total = static_cast<double>(layout_.choices);
-          const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+          const double done = static_cast<double>(outer * fixed + choice + 1),
+                       total = static_cast<double>(layout_.choices);
+          const double seconds =
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
           options_.progress({done, total, done / std::max(seconds, 1e-9), seconds / done * (total - done)});
         }
       }
@@ -242,9 +273,11 @@ class GradientSearcher {
     out.exactness = Exactness::heuristic;
     out.evaluated += evaluations_;
     out.covered = out.evaluated;
-    out.method = fmt::format("{}: {} starts in each of {} combinations of the other axes, {:.0f} evaluations with slopes; a best point of its "
-                             "neighbourhood, not proven the best of all",
-                             local_optimizer(), starts(), layout_.choices, evaluations_);
+    out.method = fmt::format(
+        "{}: {} starts in each of {} combinations of the other axes, {:.0f} evaluations with slopes; a best "
+        "point of its "
+        "neighbourhood, not proven the best of all",
+        local_optimizer(), starts(), layout_.choices, evaluations_);
     if (best_ && (out.best.empty() || best_value_ < out.best[0].objectives[0] * sign_)) out.best = {*best_};
     if (!out.best.empty()) out.bound = out.best[0].objectives[0];
     return out;
@@ -253,10 +286,15 @@ class GradientSearcher {
   SearchResult result;
 
  private:
-  [[nodiscard]] bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed); }
-  [[nodiscard]] std::size_t starts() const { return std::clamp<std::size_t>(static_cast<std::size_t>(256 / layout_.choices), 2, kStarts); }
+  [[nodiscard]] bool cancelled() const {
+    return options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::size_t starts() const {
+    return std::clamp<std::size_t>(static_cast<std::size_t>(256 / layout_.choices), 2, kStarts);
+  }
 
-  /// Points of the grid with these rows of the enumerated axes: corners first, then spread at random, the same every time.
+  /// Points of the grid with these rows of the enumerated axes: corners first, then spread at random, the
+  /// same every time.
   std::vector<std::uint64_t> samples(std::uint64_t base) const {
     std::vector<std::uint64_t> out;
     const std::size_t n = layout_.variables.size();
@@ -264,7 +302,12 @@ class GradientSearcher {
       std::uint64_t at = base;
       for (std::size_t i = 0; i < n; ++i) {
         const std::size_t a = layout_.variables[i].axis, rows = space_.axes()[a].size();
-        std::size_t row = k == 0 ? 0 : k == 1 ? rows - 1 : static_cast<std::size_t>(uniform_draw(options_.seed, static_cast<std::uint32_t>(i), k) * static_cast<double>(rows));
+        std::size_t row =
+            k == 0 ? 0
+            : k == 1
+                ? rows - 1
+                : static_cast<std::size_t>(uniform_draw(options_.seed, static_cast<std::uint32_t>(i), k) *
+                                           static_cast<double>(rows));
         at += row * layout_.strides[a - space_.structural_axes()];
       }
       out.push_back(at);
@@ -290,22 +333,27 @@ class GradientSearcher {
     });
     // The subject with the enumerated rows put in.
     Subject subject = kernel_.subject();
-    for (const auto& c : kernel_.columns()) subject.point[c.input] = c.values[base / c.stride % c.values.size()];
+    for (const auto& c : kernel_.columns())
+      subject.point[c.input] = c.values[base / c.stride % c.values.size()];
     Smooth smooth(subject, kernel_.compiled(), layout_.variables, options_.cancel);
     std::size_t at_most = 0, equal = 0;
-    for (const auto& c : kernel_.compiled().constraints) ++(c.comparison() == Comparison::equal ? equal : at_most);
+    for (const auto& c : kernel_.compiled().constraints)
+      ++(c.comparison() == Comparison::equal ? equal : at_most);
     const std::size_t n = layout_.variables.size();
-    const std::size_t each = std::max<std::size_t>(40, static_cast<std::size_t>(options_.evaluations / (layout_.choices * (starts() + 1))));
+    const std::size_t each = std::max<std::size_t>(
+        40, static_cast<std::size_t>(options_.evaluations / (layout_.choices * (starts() + 1))));
     for (std::size_t s = 0; s <= std::min(starts(), order.size()) && !cancelled(); ++s) {
       std::vector<double> u(n, 0.5);
       if (s > 0)
         for (std::size_t i = 0; i < n; ++i) {
           const auto& v = layout_.variables[i];
           const auto& axis = space_.axes()[v.axis];
-          u[i] = v.place(axis.number(points[order[s - 1]] / layout_.strides[v.axis - space_.structural_axes()] % axis.size()));
+          u[i] = v.place(axis.number(points[order[s - 1]] /
+                                     layout_.strides[v.axis - space_.structural_axes()] % axis.size()));
         }
       smooth.scale_by(u);
-      improve([&](std::span<const double> x) -> const SmoothValues& { return smooth(x); }, u, at_most, equal, each);
+      improve([&](std::span<const double> x) -> const SmoothValues& { return smooth(x); }, u, at_most, equal,
+              each);
     }
     evaluations_ += static_cast<double>(smooth.evaluations);
     sign_ = kernel_.compiled().signs[0];
@@ -315,7 +363,8 @@ class GradientSearcher {
     std::uint64_t nearest = base;
     for (std::size_t i = 0; i < n; ++i) {
       const auto& v = layout_.variables[i];
-      nearest += space_.axes()[v.axis].numbers.nearest(v.value(smooth.best_u[i])) * layout_.strides[v.axis - space_.structural_axes()];
+      nearest += space_.axes()[v.axis].numbers.nearest(v.value(smooth.best_u[i])) *
+                 layout_.strides[v.axis - space_.structural_axes()];
     }
     p.index = outer * space_.inner() + nearest;
     p.between = true;
@@ -323,7 +372,8 @@ class GradientSearcher {
     for (std::size_t a = 0; a < rows.size(); ++a) p.labels.push_back(space_.axes()[a].label(rows[a]));
     for (std::size_t i = 0; i < n; ++i) {
       const auto& v = layout_.variables[i];
-      p.labels[v.axis] = DynamicValue(Value(v.value(smooth.best_u[i])), subject.entry.inputs[v.input].exps).text();
+      p.labels[v.axis] =
+          DynamicValue(Value(v.value(smooth.best_u[i])), subject.entry.inputs[v.input].exps).text();
     }
     const std::span<const double> slots(smooth.best_slots);
     for (const auto& o : kernel_.compiled().objectives) p.objectives.push_back(o(slots));
@@ -348,11 +398,15 @@ std::string no_gradient(const Space& space, const Question& question, const Expl
   if (question.objectives.size() != 1) return "a search by slopes needs one objective";
   if (question.top != 1) return "a search by slopes keeps the best point only";
   if (question.histogram) return "a histogram needs every point";
-  if (options.shards != 1 || !options.resume.empty() || options.checkpoint) return "shards and restarts belong to an exhaustive search";
+  if (options.shards != 1 || !options.resume.empty() || options.checkpoint)
+    return "shards and restarts belong to an exhaustive search";
   if (!space.sample().entry.is_law()) return "the subject has no exact slopes: it is not a law";
   const Layout layout(space);
-  if (layout.variables.empty()) return "no axis is over a continuous number: counts, choices and coupled values are enumerated";
-  if (layout.choices > kMostChoices) return fmt::format("the axes over counts and choices have {} combinations, more than {}", layout.choices, kMostChoices);
+  if (layout.variables.empty())
+    return "no axis is over a continuous number: counts, choices and coupled values are enumerated";
+  if (layout.choices > kMostChoices)
+    return fmt::format("the axes over counts and choices have {} combinations, more than {}", layout.choices,
+                       kMostChoices);
   return {};
 }
 

@@ -16,7 +16,8 @@ constexpr double kVaries = std::numeric_limits<double>::quiet_NaN();
 std::vector<std::string> constraint_texts(const Question& question, const LawEntry& entry) {
   std::vector<std::string> out;
   const auto has = [&](std::string_view name) { return find_field(entry.results, name) != nullptr; };
-  if (question.implicit_constraints && has("memory_used") && has("memory_capacity")) out.emplace_back("memory_used <= memory_capacity");
+  if (question.implicit_constraints && has("memory_used") && has("memory_capacity"))
+    out.emplace_back("memory_used <= memory_capacity");
   if (question.implicit_constraints && has("plan_fits")) out.emplace_back("plan_fits >= 1");
   out.insert(out.end(), question.constraints.begin(), question.constraints.end());
   return out;
@@ -28,7 +29,8 @@ Compiled::Compiled(const Question& question, const LawEntry& entry) {
     objectives.push_back(Expression::parse(o.text, scope));
     signs.push_back(o.goal == Goal::minimize ? 1.0 : -1.0);
   }
-  for (const auto& text : constraint_texts(question, entry)) constraints.push_back(ConstraintExpression::parse(text, scope));
+  for (const auto& text : constraint_texts(question, entry))
+    constraints.push_back(ConstraintExpression::parse(text, scope));
   for (const auto& text : question.show) show.push_back(Expression::parse(text, scope));
   if (question.histogram) histogram = Expression::parse(*question.histogram, scope);
 }
@@ -43,7 +45,8 @@ std::vector<const Expression*> Compiled::all() const {
 }
 
 std::vector<std::size_t> axes_of_columns(const Space& space, std::span<const Space::Column> columns) {
-  // Columns of one coupled axis share its stride; so do axes of one row and their neighbour, which the rows tell apart.
+  // Columns of one coupled axis share its stride; so do axes of one row and their neighbour, which the rows
+  // tell apart.
   std::vector<std::size_t> out;
   for (const auto& c : columns) {
     std::uint64_t stride = space.inner();
@@ -79,7 +82,8 @@ void Compiled::record(const Subject& subject, const Space& space) {
   }
   tape = reduced(whole, {.box = box});
   is_law = true;
-  for (std::size_t a = space.structural_axes(); a < space.axes().size(); ++a) sizes_.push_back(space.axes()[a].size());
+  for (std::size_t a = space.structural_axes(); a < space.axes().size(); ++a)
+    sizes_.push_back(space.axes()[a].size());
   const auto axes = axes_of_columns(space, columns);
   for (std::size_t k = 0; k < columns.size(); ++k) inputs_.push_back({axes[k], columns[k].values});
 }
@@ -127,7 +131,8 @@ void PointKernel::use(std::shared_ptr<const Subject> subject, std::shared_ptr<co
   grid_workspace_.reset();
 }
 
-void PointKernel::fill(const Space::Column& c, double& filled, double* to, std::uint64_t at, std::size_t points) {
+void PointKernel::fill(const Space::Column& c, double& filled, double* to, std::uint64_t at,
+                       std::size_t points) {
   const std::uint64_t n = c.values.size();
   if (c.stride >= kBlock) {
     // One value over the block, or two where it changes inside; a value that stays is not written again.
@@ -168,7 +173,8 @@ void PointKernel::run(std::uint64_t at, std::size_t points) {
     compiled_->grid().run(at, points, out_.data(), *grid_workspace_);
     return;
   }
-  for (std::size_t k = 0; k < columns_.size(); ++k) fill(columns_[k], filled_[k], buffer_.data() + k * kStride, at, points);
+  for (std::size_t k = 0; k < columns_.size(); ++k)
+    fill(columns_[k], filled_[k], buffer_.data() + k * kStride, at, points);
   evaluate(points);
 }
 
@@ -182,7 +188,8 @@ void PointKernel::run(std::span<const std::uint64_t> points) {
   evaluate(points.size());
 }
 
-void PointKernel::run(std::span<const std::uint32_t> low, std::span<const std::uint32_t> high, std::span<const std::size_t> axes) {
+void PointKernel::run(std::span<const std::uint32_t> low, std::span<const std::uint32_t> high,
+                      std::span<const std::size_t> axes) {
   std::size_t points = 1;
   for (std::size_t a = 0; a < low.size(); ++a) points *= high[a] - low[a];
   for (std::size_t k = 0; k < columns_.size(); ++k) {
@@ -191,7 +198,8 @@ void PointKernel::run(std::span<const std::uint32_t> low, std::span<const std::u
     for (std::size_t a = axes[k] + 1; a < low.size(); ++a) inside *= high[a] - low[a];
     double* const to = buffer_.data() + k * kStride;
     for (std::size_t p = 0; p < points;)
-      for (std::uint32_t row = low[axes[k]]; row < high[axes[k]]; ++row, p += inside) std::fill_n(to + p, inside, c.values[row]);
+      for (std::uint32_t row = low[axes[k]]; row < high[axes[k]]; ++row, p += inside)
+        std::fill_n(to + p, inside, c.values[row]);
     filled_[k] = kVaries;
   }
   evaluate(points);
@@ -214,11 +222,13 @@ void PointKernel::call_each(std::size_t points) {
     std::copy(subject_->point.begin(), subject_->point.end(), slots_.begin());
     for (std::size_t k = 0; k < columns_.size(); ++k) slots_[columns_[k].input] = in_[k][p];
     if (law.attempt != nullptr) {
-      if (auto why = law.attempt(law.self.get(), slots_.data(), slots_.data() + n_in); !why.empty()) failures_.emplace_back(p, std::move(why));
+      if (auto why = law.attempt(law.self.get(), slots_.data(), slots_.data() + n_in); !why.empty())
+        failures_.emplace_back(p, std::move(why));
     } else {
       law.evaluate(law.self.get(), slots_.data(), slots_.data() + n_in);
     }
-    for (std::size_t e = 0; e < expressions.size(); ++e) out_[e][p] = (*expressions[e])(std::span<const double>(slots_));
+    for (std::size_t e = 0; e < expressions.size(); ++e)
+      out_[e][p] = (*expressions[e])(std::span<const double>(slots_));
   }
 }
 

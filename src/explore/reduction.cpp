@@ -9,20 +9,21 @@ namespace mlsysim::detail {
 namespace {
 
 /// JSON has no infinity.
-nlohmann::ordered_json number(double x) { return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr); }
+nlohmann::ordered_json number(double x) {
+  return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr);
+}
 double number(const nlohmann::ordered_json& j) { return j.is_null() ? HUGE_VAL : j.get<double>(); }
 
 }  // namespace
 
 Reduction::Reduction(const Question& question, std::size_t constraints)
-    : misses(constraints), top(std::max<std::size_t>(question.top, 1)), objectives_(question.objectives.size()) {}
+    : misses(constraints),
+      top(std::max<std::size_t>(question.top, 1)),
+      objectives_(question.objectives.size()) {}
 
-void Reduction::skip(const std::string& reason, double points) {
-  counts.skip(reason, points);
-}
+void Reduction::skip(const std::string& reason, double points) { counts.skip(reason, points); }
 
-template <class IndexOf>
-void Reduction::add_block(PointKernel& kernel, IndexOf index_of) {
+template <class IndexOf> void Reduction::add_block(PointKernel& kernel, IndexOf index_of) {
   const std::size_t n = kernel.points();
   const MissWord* const missed = kernel.misses();
   // Points whose resolver failed have no numbers; they are no points that miss something.
@@ -52,8 +53,10 @@ void Reduction::add_block(PointKernel& kernel, IndexOf index_of) {
     const double* const x = kernel.counted();
     for (std::size_t p = 0; p < n; ++p) {
       if (missed[p] != 0) continue;
-      if (x[p] > 0) bins[static_cast<int>(std::floor(4 * std::log2(x[p])))] += 1;
-      else zero_or_less += 1;
+      if (x[p] > 0)
+        bins[static_cast<int>(std::floor(4 * std::log2(x[p])))] += 1;
+      else
+        zero_or_less += 1;
     }
   }
   if (objectives_ == 0) return;
@@ -94,19 +97,21 @@ void Reduction::merge(const Reduction& other) {
 
 nlohmann::ordered_json Reduction::to_json() const {
   using Json = nlohmann::ordered_json;
-  Json j{{"evaluated", evaluated}, {"feasible", counts.feasible}, {"infeasible", counts.infeasible},
-         {"not_finite", counts.not_finite}, {"skipped", counts.skipped},
-         {"skip_reasons", Json::object()}, {"misses", Json::array()}, {"top", Json::array()}, {"front", Json::array()},
-         {"bins", Json::array()}, {"zero_or_less", zero_or_less}};
+  Json j{{"evaluated", evaluated},          {"feasible", counts.feasible}, {"infeasible", counts.infeasible},
+         {"not_finite", counts.not_finite}, {"skipped", counts.skipped},   {"skip_reasons", Json::object()},
+         {"misses", Json::array()},         {"top", Json::array()},        {"front", Json::array()},
+         {"bins", Json::array()},           {"zero_or_less", zero_or_less}};
   for (const auto& r : counts.skip_reasons) j["skip_reasons"][r.reason] = r.points;
-  for (const auto& m : misses) j["misses"].push_back({m.violated, m.alone, number(m.excess), m.left, m.index});
+  for (const auto& m : misses)
+    j["misses"].push_back({m.violated, m.alone, number(m.excess), m.left, m.index});
   for (const auto& [value, index] : top.entries()) j["top"].push_back({value, index});
   for (const auto& e : front.entries()) j["front"].push_back({e.values, e.index});
   for (const auto& [bin, points] : bins) j["bins"].push_back({bin, points});
   return j;
 }
 
-Reduction Reduction::from_json(const nlohmann::ordered_json& j, const Question& question, std::size_t constraints) {
+Reduction Reduction::from_json(const nlohmann::ordered_json& j, const Question& question,
+                               std::size_t constraints) {
   Reduction r(question, constraints);
   r.evaluated = j.at("evaluated");
   r.counts.feasible = j.at("feasible");

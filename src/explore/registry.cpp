@@ -1,4 +1,5 @@
-// The resolvers that ship: the catalogue, and the solver that asks scenarios backwards, which needs the tools above it.
+// The resolvers that ship: the catalogue, and the solver that asks scenarios backwards, which needs the tools
+// above it.
 
 #include <mlsysim/catalogue/catalogue.hpp>
 #include <mlsysim/explore/sensitivity_solver.hpp>

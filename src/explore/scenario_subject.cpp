@@ -38,9 +38,9 @@ constexpr std::array<std::string_view, 4> kPriced{"tco", "capex", "maintenance",
 struct MovingScenario {
   ScenarioShape shape;
   std::shared_ptr<const ScenarioLaw> law;
-  std::vector<double> base;             ///< all inputs of the law
-  std::vector<std::uint16_t> inputs;    ///< those that move
-  std::vector<std::uint16_t> results;   ///< those that are listed
+  std::vector<double> base;            ///< all inputs of the law
+  std::vector<std::uint16_t> inputs;   ///< those that move
+  std::vector<std::uint16_t> results;  ///< those that are listed
 
   /// All inputs of the law at a point.
   [[nodiscard]] std::vector<double> spread(const double* in) const {
@@ -79,13 +79,17 @@ struct MovingScenario {
 
 /// Why a device whose power or price is not known lacks results. A search must not take a price for nothing.
 std::string without_power(const std::string& device) { return fmt::format("no TDP is known for {}", device); }
-std::string without_price(const std::string& device) { return fmt::format("the price of {} is not known; unit_cost gives one", device); }
+std::string without_price(const std::string& device) {
+  return fmt::format("the price of {} is not known; unit_cost gives one", device);
+}
 
 /// Names the macro results that a device of this shape lacks, with the reason.
 void say_what_is_absent(Subject& out, bool has_power, bool has_price, const std::string& device) {
   for (const auto& f : describe<MacroNumbers<>>()) {
-    if (!has_power && f.name != "utilization") out.absent.emplace_back(f.name, without_power(device));
-    else if (!has_price && among(kPriced, f.name)) out.absent.emplace_back(f.name, without_price(device));
+    if (!has_power && f.name != "utilization")
+      out.absent.emplace_back(f.name, without_power(device));
+    else if (!has_price && among(kPriced, f.name))
+      out.absent.emplace_back(f.name, without_price(device));
   }
 }
 
@@ -106,13 +110,19 @@ Moves moves(std::string_view path) {
 bool may_move(const ScenarioShape& s, Moves moves, double value) {
   switch (moves) {
     // A size that is 0 does not occur; moving it would add a part that the structure does not have.
-    case Moves::sizes: return s.sequences && value != 0;
+    case Moves::sizes:
+      return s.sequences && value != 0;
     // Shares in host memory are numbers only where the lowering moves something there.
-    case Moves::host_shares: return s.prefill.offloads;
-    case Moves::seq_len: return s.sequences && s.chunks == 1;
-    case Moves::cached_prefix: return s.chunks == 1;
-    case Moves::never: return false;
-    case Moves::always: break;
+    case Moves::host_shares:
+      return s.prefill.offloads;
+    case Moves::seq_len:
+      return s.sequences && s.chunks == 1;
+    case Moves::cached_prefix:
+      return s.chunks == 1;
+    case Moves::never:
+      return false;
+    case Moves::always:
+      break;
   }
   return true;
 }
@@ -127,8 +137,10 @@ FieldInfo public_field(const FieldInfo& f, ScenarioKind kind) {
   }
   FieldInfo out = f;
   // Sizes of a model and of a machine's parts are counts, though the lowering may price fractions of them.
-  out.integral = out.integral || (f.kind == ValueKind::number && (name.starts_with("shape.") || name == "links.per_node" || name == "device.units" ||
-                                  name == "device.tile_m" || name == "device.tile_n"));
+  out.integral =
+      out.integral || (f.kind == ValueKind::number &&
+                       (name.starts_with("shape.") || name == "links.per_node" || name == "device.units" ||
+                        name == "device.tile_m" || name == "device.tile_n"));
   return out;
 }
 
@@ -137,7 +149,7 @@ struct PublicTable {
   std::vector<FieldInfo> inputs, results;
   std::vector<Moves> moves;           ///< of the inputs
   std::vector<bool> powered, priced;  ///< results that rest on the power or the price of a device
-  std::vector<std::uint16_t> first;   ///< per result the first of its name: results of one name are one number
+  std::vector<std::uint16_t> first;  ///< per result the first of its name: results of one name are one number
 
   explicit PublicTable(ScenarioKind kind) {
     for (const auto& f : describe<ScenarioInputs<>>()) {
@@ -151,7 +163,8 @@ struct PublicTable {
       const auto at = static_cast<std::uint16_t>(results.size());
       results.push_back(f);
       results.back().name = std::string(name);
-      powered.push_back(name == "energy_per_batch" || (name != "utilization" && find_field(describe<MacroNumbers<>>(), name) != nullptr));
+      powered.push_back(name == "energy_per_batch" ||
+                        (name != "utilization" && find_field(describe<MacroNumbers<>>(), name) != nullptr));
       priced.push_back(among(kPriced, name));
       first.push_back(seen.try_emplace(name, at).first->second);
     }
@@ -159,15 +172,27 @@ struct PublicTable {
 };
 
 const PublicTable& public_table(ScenarioKind kind) {
-  static const std::array tables{PublicTable(ScenarioKind::inference), PublicTable(ScenarioKind::serving), PublicTable(ScenarioKind::training)};
+  static const std::array tables{PublicTable(ScenarioKind::inference), PublicTable(ScenarioKind::serving),
+                                 PublicTable(ScenarioKind::training)};
   return tables[static_cast<std::size_t>(kind)];
 }
 
 /// Whether one of the names is a number that `plan_fits` hangs on.
 bool plan_varies(std::span<const std::string> varied) {
-  static constexpr std::array<std::string_view, 11> counts{"accelerators", "tp_size", "pp_size", "ep_size", "cp_size", "v_stages", "seq_len",
-                                                           "cached_prefix_len", "batch_size", "microbatch_size", "gradient_accumulation_steps"};
-  return std::any_of(varied.begin(), varied.end(), [](const std::string& name) { return among(counts, name) || name.starts_with("shape."); });
+  static constexpr std::array<std::string_view, 11> counts{"accelerators",
+                                                           "tp_size",
+                                                           "pp_size",
+                                                           "ep_size",
+                                                           "cp_size",
+                                                           "v_stages",
+                                                           "seq_len",
+                                                           "cached_prefix_len",
+                                                           "batch_size",
+                                                           "microbatch_size",
+                                                           "gradient_accumulation_steps"};
+  return std::any_of(varied.begin(), varied.end(), [](const std::string& name) {
+    return among(counts, name) || name.starts_with("shape.");
+  });
 }
 
 /// Fills the entry of a scenario that one evaluator answers.
@@ -191,18 +216,26 @@ void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
   out.entry.results.reserve(law.reported.size());
   std::vector<bool> listed(law.results.size());
   for (const auto i : law.reported) {
-    if (listed[known.first[i]] || (known.powered[i] && !shape.has_power) || (known.priced[i] && !shape.has_price)) continue;
+    if (listed[known.first[i]] || (known.powered[i] && !shape.has_power) ||
+        (known.priced[i] && !shape.has_price))
+      continue;
     listed[known.first[i]] = true;
     state->results.push_back(i);
     out.entry.results.push_back(known.results[i]);
   }
   say_what_is_absent(out, shape.has_power, shape.has_price, r.hardware().name);
-  if (shape.kind == ScenarioKind::inference && !shape.has_power) out.absent.emplace_back("energy_per_batch", without_power(r.hardware().name));
-  out.entry.evaluate = [](const void* self, const double* in, double* to) { static_cast<const MovingScenario*>(self)->run(in, to); };
-  out.entry.recorded = [](const void* self) -> const Tape& { return static_cast<const MovingScenario*>(self)->tape(); };
+  if (shape.kind == ScenarioKind::inference && !shape.has_power)
+    out.absent.emplace_back("energy_per_batch", without_power(r.hardware().name));
+  out.entry.evaluate = [](const void* self, const double* in, double* to) {
+    static_cast<const MovingScenario*>(self)->run(in, to);
+  };
+  out.entry.recorded = [](const void* self) -> const Tape& {
+    return static_cast<const MovingScenario*>(self)->tape();
+  };
   out.entry.self = state;
   out.derive = [state](std::span<const double> point, std::size_t result, std::span<const std::string> open) {
-    return derive_scenario(*state->law, state->shape.kind, state->spread(point.data()), state->results[result], open);
+    return derive_scenario(*state->law, state->shape.kind, state->spread(point.data()),
+                           state->results[result], open);
   };
 }
 
@@ -246,7 +279,8 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
   }
   card->figures = detail::SpecFigures(describe<Scenario>(), &card->scenario);
   out.point.insert(out.point.end(), card->figures.point().begin(), card->figures.point().end());
-  const bool has_power = r.hardware().power.tdp.has_value(), has_price = r.asked().unit_cost.has_value() || r.hardware().unit_cost.has_value();
+  const bool has_power = r.hardware().power.tdp.has_value(),
+             has_price = r.asked().unit_cost.has_value() || r.hardware().unit_cost.has_value();
   say_what_is_absent(out, has_power, has_price, r.hardware().name);
   const auto base = SystemEvaluator::evaluate(card->scenario);
   for (const auto* level : {&base.feasibility, &base.performance, &base.macro})
@@ -264,9 +298,12 @@ void use_scorecard(Subject& out, const ResolvedScenario& r) {
   out.assumptions = base.assumptions;
   out.warnings = base.warnings;
   out.entry.inputs = card->inputs;
-  out.entry.inputs.insert(out.entry.inputs.end(), card->figures.inputs().begin(), card->figures.inputs().end());
+  out.entry.inputs.insert(out.entry.inputs.end(), card->figures.inputs().begin(),
+                          card->figures.inputs().end());
   out.entry.self = card;
-  out.entry.evaluate = [](const void* self, const double* in, double* to) { static_cast<const Scorecard*>(self)->run(in, to); };
+  out.entry.evaluate = [](const void* self, const double* in, double* to) {
+    static_cast<const Scorecard*>(self)->run(in, to);
+  };
 }
 
 }  // namespace
@@ -281,15 +318,21 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
   if (!asked.unit_cost && among(varied, "unit_cost")) asked.unit_cost = Money<>();
   // A degree that varies may be at one with which there is no plan: it is prepared at 1, and then put back.
   constexpr std::array<std::pair<std::string_view, double Scenario::*>, 4> degrees{
-      {{"pp_size", &Scenario::pp_size}, {"ep_size", &Scenario::ep_size}, {"cp_size", &Scenario::cp_size}, {"v_stages", &Scenario::v_stages}}};
+      {{"pp_size", &Scenario::pp_size},
+       {"ep_size", &Scenario::ep_size},
+       {"cp_size", &Scenario::cp_size},
+       {"v_stages", &Scenario::v_stages}}};
   for (const auto& [name, degree] : degrees)
     if (among(varied, name)) asked.*degree = 1;
   const ResolvedScenario r(asked, notes);
   Subject out;
   out.estimates = [scenario] { return estimates_behind(scenario); };
   out.title = fmt::format("{} on {}, {}", asked.workload->name, r.fleet().name, name_of(r.mode()));
-  out.entry.info = {.id = "Scenario", .equation = "scorecard = f(scenario, device, network, facility, model)", .source = "",
-                    .where = "", .assumptions = "one number at a time varies; the others stay"};
+  out.entry.info = {.id = "Scenario",
+                    .equation = "scorecard = f(scenario, device, network, facility, model)",
+                    .source = "",
+                    .where = "",
+                    .assumptions = "one number at a time varies; the others stay"};
   if (detail::is_whole_pass(r)) {
     use_scorecard(out, r);
     return out;
@@ -299,10 +342,12 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
     if (const auto* f = among(varied, name) ? find_field(out.entry.inputs, name) : nullptr; f != nullptr)
       out.point[static_cast<std::size_t>(f - out.entry.inputs.data())] = scenario.*degree;
   // A plan that no axis can mend is refused as eval refuses it, which also says why.
-  if (!plan_varies(varied) && out.entry(out.point)[out.result("plan_fits")] != 1) (void)detail::memory_needed(r);
+  if (!plan_varies(varied) && out.entry(out.point)[out.result("plan_fits")] != 1)
+    (void)detail::memory_needed(r);
   for (auto& a : book.assumptions) {
-    const bool known = std::any_of(out.assumptions.begin(), out.assumptions.end(),
-                                   [&](const Assumption& b) { return a.name == b.name && a.value == b.value; });
+    const bool known = std::any_of(out.assumptions.begin(), out.assumptions.end(), [&](const Assumption& b) {
+      return a.name == b.name && a.value == b.value;
+    });
     if (!known) out.assumptions.push_back(std::move(a));
   }
   out.warnings = std::move(book.warnings);

@@ -50,8 +50,8 @@ double into(const FieldRange& r, double x, double here) {
   return holds(r, end) ? end : here;
 }
 
-/// The next count that is admissible: a step away, at least one, where the parallel degrees divide the devices and there
-/// is a result.
+/// The next count that is admissible: a step away, at least one, where the parallel degrees divide the
+/// devices and there is a result.
 double next_count(const Subject& s, std::size_t input, std::size_t result, double step, int direction) {
   const FieldRange range = base_range(s.entry.inputs[input]);
   const double x = s.point[input];
@@ -75,7 +75,9 @@ std::string verb(double change) { return change < 0 ? "lowers" : "raises"; }
 std::string effect(double change, const SensitivityReport& r) {
   if (std::isnan(change)) return fmt::format("gives no {}", r.result);
   if (std::isinf(change)) return fmt::format("makes {} infinite", r.result);
-  return change == 0 ? fmt::format("leaves {} as it is", r.result) : fmt::format("{} {} by {}", verb(change), r.result, r.change_text(std::fabs(change), 3));
+  return change == 0
+             ? fmt::format("leaves {} as it is", r.result)
+             : fmt::format("{} {} by {}", verb(change), r.result, r.change_text(std::fabs(change), 3));
 }
 
 /// Values where a scan looks: octaves to both sides, within the range.
@@ -88,15 +90,18 @@ std::vector<double> octaves(const FieldInfo& f, double x) {
     if (holds(range, at) && (out.empty() || at != out.back())) out.push_back(at);
   }
   // The ends of a closed range count too: a share can reach 1.
-  if (range.high < kUnbounded && x <= range.high && (out.empty() || out.back() < range.high)) out.push_back(range.high);
+  if (range.high < kUnbounded && x <= range.high && (out.empty() || out.back() < range.high))
+    out.push_back(range.high);
   return out;
 }
 
 /// Where the result first has moved by `kMoved`, going away from `x`: the nearest octave, then halved down.
-std::optional<double> first_effect(Line& line, std::size_t input, double here, double x, const std::vector<double>& xs,
-                                   const std::vector<double>& ys) {
+std::optional<double> first_effect(Line& line, std::size_t input, double here, double x,
+                                   const std::vector<double>& xs, const std::vector<double>& ys) {
   // Of nothing there is no share: there every change counts.
-  const auto moved = [&](double y) { return std::isfinite(y) && (here != 0 ? std::fabs(relative(y, here)) >= kMoved : y != 0); };
+  const auto moved = [&](double y) {
+    return std::isfinite(y) && (here != 0 ? std::fabs(relative(y, here)) >= kMoved : y != 0);
+  };
   std::optional<double> best;
   double best_distance = HUGE_VAL;
   for (std::size_t k = 0; k < xs.size(); ++k) {
@@ -117,21 +122,26 @@ std::optional<double> first_effect(Line& line, std::size_t input, double here, d
 bool idle(const Lever& l, const SensitivityReport& r) {
   // Elasticities of a result of 0 are all 0: there the changes tell.
   if (r.value == 0 && !(l.at_lower == 0 && l.at_upper == 0)) return false;
-  return l.slope != Slope::step && std::fabs(l.elasticity_up) < kNothing && std::fabs(l.elasticity_down) < kNothing;
+  return l.slope != Slope::step && std::fabs(l.elasticity_up) < kNothing &&
+         std::fabs(l.elasticity_down) < kNothing;
 }
 
-std::string describe_lever(const Lever& l, const FieldInfo& in, const SensitivityReport& r, double step, const FieldInfo& out) {
+std::string describe_lever(const Lever& l, const FieldInfo& in, const SensitivityReport& r, double step,
+                           const FieldInfo& out) {
   const auto value = [&](double x) {
     return in.kind == ValueKind::flag ? field_text(in, Value(x != 0)) : field_text(in, x, 4);
   };
   if (l.counted) {
     if (l.upper == l.value && l.lower == l.value) return fmt::format("{} can take no other value", l.input);
     const bool up = l.upper != l.value;
-    return fmt::format("{} {} instead of {} {}", l.input, value(up ? l.upper : l.lower), value(l.value), effect(up ? l.at_upper : l.at_lower, r));
+    return fmt::format("{} {} instead of {} {}", l.input, value(up ? l.upper : l.lower), value(l.value),
+                       effect(up ? l.at_upper : l.at_lower, r));
   }
   const auto per_unit = [&] {
-    const double per = *l.price * AnyQuantity::parse(in.unit.empty() ? "1" : fmt::format("1 {}", in.unit)).base();
-    return fmt::format("{} per {}", pretty(AnyQuantity::from_base(per, out.exps), 3), in.unit.empty() ? "one more" : in.unit);
+    const double per =
+        *l.price * AnyQuantity::parse(in.unit.empty() ? "1" : fmt::format("1 {}", in.unit)).base();
+    return fmt::format("{} per {}", pretty(AnyQuantity::from_base(per, out.exps), 3),
+                       in.unit.empty() ? "one more" : in.unit);
   };
   if (l.value == 0) {
     // No share of nothing.
@@ -140,19 +150,23 @@ std::string describe_lever(const Lever& l, const FieldInfo& in, const Sensitivit
   }
   if (idle(l, r)) {
     if (!l.matters_at) return fmt::format("{} has no effect, whatever its value", l.input);
-    return fmt::format("{} does not matter until it {} {} (now {})", l.input, *l.matters_at < l.value ? "falls below" : "exceeds",
-                       value(*l.matters_at), value(l.value));
+    return fmt::format("{} does not matter until it {} {} (now {})", l.input,
+                       *l.matters_at < l.value ? "falls below" : "exceeds", value(*l.matters_at),
+                       value(l.value));
   }
   const std::string up = fmt::format("+{:g} %", 100 * step), down = fmt::format("-{:g} %", 100 * step);
   const bool fixed_up = l.upper == l.value, fixed_down = l.lower == l.value;
   std::string text;
   if (fixed_up || fixed_down) {
     text = fmt::format("{} is at the end of its range", l.input);
-    if (!fixed_up || !fixed_down) text += fmt::format(": {} {}", fixed_up ? down : up, effect(fixed_up ? l.at_lower : l.at_upper, r));
+    if (!fixed_up || !fixed_down)
+      text += fmt::format(": {} {}", fixed_up ? down : up, effect(fixed_up ? l.at_lower : l.at_upper, r));
   } else if (l.slope == Slope::kink) {
-    return fmt::format("{} sits at a limit: {} {}, {} {}", l.input, up, effect(l.at_upper, r), down, effect(l.at_lower, r));
+    return fmt::format("{} sits at a limit: {} {}, {} {}", l.input, up, effect(l.at_upper, r), down,
+                       effect(l.at_lower, r));
   } else if (l.slope == Slope::step && (l.at_upper == 0 || l.at_lower == 0)) {
-    text = fmt::format("{} moves {} in steps: {} {}", l.input, r.result, l.at_upper == 0 ? down : up, effect(l.at_upper == 0 ? l.at_lower : l.at_upper, r));
+    text = fmt::format("{} moves {} in steps: {} {}", l.input, r.result, l.at_upper == 0 ? down : up,
+                       effect(l.at_upper == 0 ? l.at_lower : l.at_upper, r));
   } else if (std::isfinite(l.at_upper)) {
     text = fmt::format("{} {} {}", up, l.input, effect(l.at_upper, r));
   } else {
@@ -160,21 +174,26 @@ std::string describe_lever(const Lever& l, const FieldInfo& in, const Sensitivit
   }
   if (l.price && std::isfinite(*l.price)) text += fmt::format("; {}", per_unit());
   // Without a share of the result there is nothing to compare the ceiling with.
-  if (r.value != 0 && std::isfinite(l.at_upper) && std::fabs(l.ceiling) > 1.5 * std::fabs(l.at_upper) && std::fabs(l.ceiling) < 1)
+  if (r.value != 0 && std::isfinite(l.at_upper) && std::fabs(l.ceiling) > 1.5 * std::fabs(l.at_upper) &&
+      std::fabs(l.ceiling) < 1)
     text += fmt::format("; at most {} however far", r.change_text(std::fabs(l.ceiling), 3));
   return text;
 }
 
-/// A rate, capacity or time of a machine: what can bind. Of a scenario's views, or of the specs behind a resolver.
+/// A rate, capacity or time of a machine: what can bind. Of a scenario's views, or of the specs behind a
+/// resolver.
 bool is_resource(std::string_view name) {
-  for (const std::string_view r : {"device.matrix_rate", "device.vector_rate", "device.memory_bandwidth", "device.memory_capacity",
-                                   "device.launch", "device.dispatch", "device.host_bandwidth", "links.intra_bandwidth",
-                                   "links.inter_bandwidth", "links.intra_latency", "links.inter_latency"})
+  for (const std::string_view r :
+       {"device.matrix_rate", "device.vector_rate", "device.memory_bandwidth", "device.memory_capacity",
+        "device.launch", "device.dispatch", "device.host_bandwidth", "links.intra_bandwidth",
+        "links.inter_bandwidth", "links.intra_latency", "links.inter_latency"})
     if (name == r) return true;
-  for (const std::string_view end : {".memory.bandwidth", ".memory.capacity", ".storage.bandwidth", ".host_link.bandwidth", ".device_link.bandwidth",
-                                     ".dispatch_overhead", ".intra_node_bandwidth", ".fabric.bandwidth"})
+  for (const std::string_view end :
+       {".memory.bandwidth", ".memory.capacity", ".storage.bandwidth", ".host_link.bandwidth",
+        ".device_link.bandwidth", ".dispatch_overhead", ".intra_node_bandwidth", ".fabric.bandwidth"})
     if (name.ends_with(end)) return true;
-  return name.find(".compute.dense.") != std::string_view::npos || name.find(".compute.vector.") != std::string_view::npos;
+  return name.find(".compute.dense.") != std::string_view::npos ||
+         name.find(".compute.vector.") != std::string_view::npos;
 }
 
 std::string binding_words(const SensitivityReport& r) {
@@ -207,10 +226,14 @@ std::string SensitivityReport::change_text(double change, int digits) const {
   return exps.dimensionless() || unit.empty() ? pretty(q, digits) : pretty(q, unit, digits);
 }
 
-SensitivityReport sensitivity(const Subject& subject, std::string_view result, const SensitivityOptions& options) {
+SensitivityReport sensitivity(const Subject& subject, std::string_view result,
+                              const SensitivityOptions& options) {
   if (!(options.step > 0 && options.step < 1))
-    throw DomainError({.id = "mlsysim.explore.001", .message = "the step of a sensitivity is out of range", .key = "step",
-                       .found = fmt::format("{}", options.step), .expected = "a share between 0 and 1, e.g. 0.1"});
+    throw DomainError({.id = "mlsysim.explore.001",
+                       .message = "the step of a sensitivity is out of range",
+                       .key = "step",
+                       .found = fmt::format("{}", options.step),
+                       .expected = "a share between 0 and 1, e.g. 0.1"});
   const std::size_t out = subject.result(result);
   std::vector<std::size_t> wanted;
   for (const auto& name : options.inputs) wanted.push_back(subject.input(name));
@@ -218,13 +241,27 @@ SensitivityReport sensitivity(const Subject& subject, std::string_view result, c
     for (std::size_t i = 0; i < subject.point.size(); ++i) wanted.push_back(i);
   const Gradient g = gradient(subject.entry, subject.point, wanted, {&out, 1});
   const FieldInfo& field = subject.entry.results[out];
-  SensitivityReport r{.subject = subject.title, .result = field.name, .meaning = field.meaning, .unit = field.unit,
-                      .exps = field.exps, .value = g.values[out], .step = options.step, .method = g.method, .levers = {},
-                      .binding = {}, .assumptions = subject.assumptions, .warnings = subject.warnings};
+  SensitivityReport r{.subject = subject.title,
+                      .result = field.name,
+                      .meaning = field.meaning,
+                      .unit = field.unit,
+                      .exps = field.exps,
+                      .value = g.values[out],
+                      .step = options.step,
+                      .method = g.method,
+                      .levers = {},
+                      .binding = {},
+                      .assumptions = subject.assumptions,
+                      .warnings = subject.warnings};
   if (!std::isfinite(r.value))
-    throw DomainError({.id = "mlsysim.explore.002", .message = fmt::format("'{}' {} here", field.name, std::isnan(r.value) ? "has no value" : "is no finite number"),
-                       .key = field.name, .found = std::isnan(r.value) ? "nothing" : fmt::format("{}", r.value), .expected = "a finite result",
-                       .hint = "check the inputs; a rate of zero makes times infinite, and a queue without a steady state has no latency"});
+    throw DomainError({.id = "mlsysim.explore.002",
+                       .message = fmt::format("'{}' {} here", field.name,
+                                              std::isnan(r.value) ? "has no value" : "is no finite number"),
+                       .key = field.name,
+                       .found = std::isnan(r.value) ? "nothing" : fmt::format("{}", r.value),
+                       .expected = "a finite result",
+                       .hint = "check the inputs; a rate of zero makes times infinite, and a queue without a "
+                               "steady state has no latency"});
   Line line(subject, out);
   for (const std::size_t i : wanted) {
     const FieldInfo& in = subject.entry.inputs[i];
@@ -232,8 +269,15 @@ SensitivityReport sensitivity(const Subject& subject, std::string_view result, c
     const Sensitivity& s = g.at(out, i);
     const FieldRange range = base_range(in);
     const bool flag = in.kind == ValueKind::flag;
-    Lever l{.input = in.name, .meaning = in.meaning, .unit = in.unit, .exps = in.exps, .counted = in.integral || flag, .value = x,
-            .slope = s.slope, .elasticity = g.elasticity(out, i), .price = s.value()};
+    Lever l{.input = in.name,
+            .meaning = in.meaning,
+            .unit = in.unit,
+            .exps = in.exps,
+            .counted = in.integral || flag,
+            .value = x,
+            .slope = s.slope,
+            .elasticity = g.elasticity(out, i),
+            .price = s.value()};
     const double scale = r.value != 0 ? x / std::fabs(r.value) : 0;
     l.elasticity_up = s.right * scale;
     l.elasticity_down = s.left * scale;
@@ -273,14 +317,16 @@ SensitivityReport sensitivity(const Subject& subject, std::string_view result, c
       const auto ys = line(i, xs);
       const bool better_up = l.at_upper < l.at_lower;
       for (std::size_t k = 0; k < xs.size(); ++k)
-        if ((xs[k] > x) == better_up && std::isfinite(ys[k]) && std::fabs(relative(ys[k], r.value)) > std::fabs(l.ceiling))
+        if ((xs[k] > x) == better_up && std::isfinite(ys[k]) &&
+            std::fabs(relative(ys[k], r.value)) > std::fabs(l.ceiling))
           l.ceiling = relative(ys[k], r.value);
       if (idle(l, r)) l.matters_at = first_effect(line, i, r.value, x, xs, ys);
     }
     l.words = describe_lever(l, in, r, options.step, field);
     r.levers.push_back(std::move(l));
   }
-  std::stable_sort(r.levers.begin(), r.levers.end(), [](const Lever& a, const Lever& b) { return a.reach() > b.reach(); });
+  std::stable_sort(r.levers.begin(), r.levers.end(),
+                   [](const Lever& a, const Lever& b) { return a.reach() > b.reach(); });
   r.binding = binding_words(r);
   return r;
 }

@@ -28,11 +28,23 @@ struct Knob {
 
 // In the order in which ties are settled.
 constexpr auto kKnobs = std::to_array<Knob>({
-    {"peak_flops", {"device.matrix_rate", "device.vector_rate", ""}, &Out::peak_flops, &Out::peak_flops_change},
-    {"memory_bandwidth", {"device.memory_bandwidth", "", ""}, &Out::memory_bandwidth, &Out::memory_bandwidth_change},
-    {"memory_capacity", {"device.memory_capacity", "", ""}, &Out::memory_capacity, &Out::memory_capacity_change},
+    {"peak_flops",
+     {"device.matrix_rate", "device.vector_rate", ""},
+     &Out::peak_flops,
+     &Out::peak_flops_change},
+    {"memory_bandwidth",
+     {"device.memory_bandwidth", "", ""},
+     &Out::memory_bandwidth,
+     &Out::memory_bandwidth_change},
+    {"memory_capacity",
+     {"device.memory_capacity", "", ""},
+     &Out::memory_capacity,
+     &Out::memory_capacity_change},
     {"overhead", {"device.launch", "device.dispatch", "device.issue"}, &Out::overhead, &Out::overhead_change},
-    {"interconnect", {"links.intra_bandwidth", "links.inter_bandwidth", ""}, &Out::interconnect, &Out::interconnect_change},
+    {"interconnect",
+     {"links.intra_bandwidth", "links.inter_bandwidth", ""},
+     &Out::interconnect,
+     &Out::interconnect_change},
 });
 
 Scenario scenario_of(const In& in) {
@@ -54,10 +66,16 @@ Scenario scenario_of(const In& in) {
 std::string metric_of(const Subject& s) {
   for (const std::string_view name : {"itl", "step_latency", "latency"})
     if (find_field(s.entry.results, name) != nullptr) return std::string(name);
-  throw InputError({.id = "mlsysim.explore.080", .message = "the scenario has no latency", .key = "workload", .found = s.title, .expected = "itl, step_latency or latency"});
+  throw InputError({.id = "mlsysim.explore.080",
+                    .message = "the scenario has no latency",
+                    .key = "workload",
+                    .found = s.title,
+                    .expected = "itl, step_latency or latency"});
 }
 
-double at(const Subject& s, std::string_view result, const std::vector<double>& point) { return s.entry(point)[s.result(result)]; }
+double at(const Subject& s, std::string_view result, const std::vector<double>& point) {
+  return s.entry(point)[s.result(result)];
+}
 
 /// Every input of a knob moved by `factor`.
 double moved(const Subject& s, const Knob& knob, std::string_view result, double factor) {
@@ -86,14 +104,16 @@ Outcome<SensitivitySolver::Result> SensitivitySolver::solve(const Inputs& in, No
   r.fidelity = pricing_for(in.fidelity, *in.workload, chosen).fidelity();
   const auto bytes = [&](std::string_view name) {
     const auto* f = find_field(s.entry.results, name);
-    return Data<>::from_base(f == nullptr ? 0.0 : values[static_cast<std::size_t>(f - s.entry.results.data())]);
+    return Data<>::from_base(f == nullptr ? 0.0
+                                          : values[static_cast<std::size_t>(f - s.entry.results.data())]);
   };
   const auto used = bytes("memory_used"), capacity = bytes("memory_capacity");
   if (used > capacity && capacity > Data<>())
-    return Infeasible{.reason = fmt::format("the baseline does not fit: {} needs {}, a device has {}", in.workload->name,
-                                            pretty(AnyQuantity(used), "GB", 4), pretty(AnyQuantity(capacity), "GB", 4)),
-                      .smallest_change = "memory_capacity binds: a larger device, more of them, or a narrower precision",
-                      .facts = {{"binding_constraint", "memory_capacity"}}};
+    return Infeasible{
+        .reason = fmt::format("the baseline does not fit: {} needs {}, a device has {}", in.workload->name,
+                              pretty(AnyQuantity(used), "GB", 4), pretty(AnyQuantity(capacity), "GB", 4)),
+        .smallest_change = "memory_capacity binds: a larger device, more of them, or a narrower precision",
+        .facts = {{"binding_constraint", "memory_capacity"}}};
   std::vector<std::string> inputs;
   for (const auto& knob : kKnobs)
     for (const auto input : knob.inputs)
@@ -101,12 +121,14 @@ Outcome<SensitivitySolver::Result> SensitivitySolver::solve(const Inputs& in, No
   const auto report = sensitivity(s, r.metric, {.inputs = inputs, .step = in.perturbation});
   for (const auto& knob : kKnobs)
     for (const auto& lever : report.levers)
-      if (std::find(knob.inputs.begin(), knob.inputs.end(), lever.input) != knob.inputs.end()) r.*knob.elasticity += lever.elasticity_up;
+      if (std::find(knob.inputs.begin(), knob.inputs.end(), lever.input) != knob.inputs.end())
+        r.*knob.elasticity += lever.elasticity_up;
   for (const auto& knob : kKnobs) r.*knob.change = moved(s, knob, r.metric, 1 + in.perturbation) / base - 1;
   r.shadow_price = report.binding;
   const Knob* binds = nullptr;
   for (const auto& knob : kKnobs)
-    if (std::fabs(r.*knob.elasticity) > (binds == nullptr ? kBinds : std::fabs(r.*binds->elasticity))) binds = &knob;
+    if (std::fabs(r.*knob.elasticity) > (binds == nullptr ? kBinds : std::fabs(r.*binds->elasticity)))
+      binds = &knob;
   r.binding_constraint = binds == nullptr ? "none" : std::string(binds->name);
   return r;
 }

@@ -17,16 +17,19 @@ namespace mlsysim {
 namespace {
 
 constexpr double kMostPoints = 4.611686018427387904e18;  // 2^62
-constexpr std::size_t kTable = 4096;  // ranges up to this length are computed once
+constexpr std::size_t kTable = 4096;                     // ranges up to this length are computed once
 
 bool among(std::span<const std::string> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// A spec by what it says: it may be of a file beside the zoo, or made by hand.
-std::string object_text(const ObjectRef& o) { return fmt::format("{} {} {:016x}", o.type, spec_name(o), content_digest(o)); }
+std::string object_text(const ObjectRef& o) {
+  return fmt::format("{} {} {:016x}", o.type, spec_name(o), content_digest(o));
+}
 
-/// Digest of the zoo in use. Zoos that were in use are never freed, so the address tells whether it is still the same.
+/// Digest of the zoo in use. Zoos that were in use are never freed, so the address tells whether it is still
+/// the same.
 std::uint64_t zoo_digest() {
   static std::mutex guard;
   static const Zoo* known = nullptr;
@@ -50,22 +53,26 @@ std::string text_of(std::span<const FieldInfo> fields, const void* object) {
       out += fmt::format("{}={}\n", f.name, object_text(*o));
       continue;
     }
-    if (const auto* x = std::get_if<double>(&v.value)) out += fmt::format("{}={}\n", f.name, format_exact(*x));
-    else out += fmt::format("{}={}\n", f.name, v.text());
+    if (const auto* x = std::get_if<double>(&v.value))
+      out += fmt::format("{}={}\n", f.name, format_exact(*x));
+    else
+      out += fmt::format("{}={}\n", f.name, v.text());
   }
   return out;
 }
 
 class ScenarioProblem final : public Problem {
  public:
-  ScenarioProblem(const Scenario& scenario, std::shared_ptr<const void> keep) : scenario_(scenario), keep_(std::move(keep)) {}
+  ScenarioProblem(const Scenario& scenario, std::shared_ptr<const void> keep)
+      : scenario_(scenario), keep_(std::move(keep)) {}
 
   Subject bind(const Choice& structural, std::span<const std::string> varied) const override {
     Scenario s = scenario_;
     for (const auto& [name, value] : structural) put(s, name, value);
     // Degrees that vary start from one, so that the point that names them is admissible.
     const auto free = [&](std::string_view name) {
-      return among(varied, name) && std::none_of(structural.begin(), structural.end(), [&](const auto& c) { return c.first == name; });
+      return among(varied, name) && std::none_of(structural.begin(), structural.end(),
+                                                 [&](const auto& c) { return c.first == name; });
     };
     if (free("tp_size")) s.tp_size = 1;
     if (free("pp_size")) s.pp_size = 1;
@@ -89,15 +96,19 @@ class ScenarioProblem final : public Problem {
  private:
   static void put(Scenario& s, const std::string& name, const DynamicValue& value) {
     const FieldInfo* field = find_field(describe<Scenario>(), name);
-    if (const auto* o = std::get_if<ObjectRef>(&value.value); o != nullptr && name == "hardware" && o->type == ObjectType<Fleet>::name) {
+    if (const auto* o = std::get_if<ObjectRef>(&value.value);
+        o != nullptr && name == "hardware" && o->type == ObjectType<Fleet>::name) {
       s.fleet = static_cast<const Fleet*>(o->object);
       s.hardware = nullptr;
       return;
     }
     if (field == nullptr)
-      throw LookupError({.id = "mlsysim.explore.040", .message = fmt::format("nothing named '{}' can vary here", name), .key = name,
-                         .expected = "a number of the scenario or of the views behind it, or a field of Scenario",
-                         .hint = "mlsysim sensitivity lists the numbers, mlsysim eval --help the fields"});
+      throw LookupError(
+          {.id = "mlsysim.explore.040",
+           .message = fmt::format("nothing named '{}' can vary here", name),
+           .key = name,
+           .expected = "a number of the scenario or of the views behind it, or a field of Scenario",
+           .hint = "mlsysim sensitivity lists the numbers, mlsysim eval --help the fields"});
     write_checked(*field, &s, value);
     if (name == "hardware") s.fleet = nullptr;
   }
@@ -130,18 +141,23 @@ class ResolverProblem final : public Problem {
     for (const auto& [name, value] : structural) {
       const FieldInfo* field = find_field(resolver_->inputs(), name);
       if (field == nullptr)
-        throw LookupError({.id = "mlsysim.explore.063", .message = fmt::format("{} has no input '{}'", resolver_->info().name, name),
-                           .key = name, .expected = "an input of the resolver"});
+        throw LookupError({.id = "mlsysim.explore.063",
+                           .message = fmt::format("{} has no input '{}'", resolver_->info().name, name),
+                           .key = name,
+                           .expected = "an input of the resolver"});
       write_checked(*field, own.data(), value);
     }
     // An optional number that varies is given.
     for (const auto& name : varied)
-      if (const FieldInfo* f = find_field(resolver_->inputs(), name); f != nullptr && f->nullable && std::holds_alternative<std::monostate>(f->read(own.data())))
+      if (const FieldInfo* f = find_field(resolver_->inputs(), name);
+          f != nullptr && f->nullable && std::holds_alternative<std::monostate>(f->read(own.data())))
         f->write(own.data(), Value(std::max(f->low > -kUnbounded ? f->low : 1.0, 1.0)));
     return subject_of(resolver_, own.data());
   }
   bool structural(std::string_view, std::span<const std::string>) const override { return false; }
-  std::string fingerprint() const override { return resolver_->info().name + "\n" + text_of(resolver_->inputs(), memory_.data()); }
+  std::string fingerprint() const override {
+    return resolver_->info().name + "\n" + text_of(resolver_->inputs(), memory_.data());
+  }
   std::string title() const override { return resolver_->info().name; }
 
  private:
@@ -155,7 +171,8 @@ class ResolverProblem final : public Problem {
   std::vector<std::max_align_t> memory_;
 };
 
-/// Holds every number to the range of its field; those of a range by its ends and, where they count something, one by one.
+/// Holds every number to the range of its field; those of a range by its ends and, where they count
+/// something, one by one.
 void check_members(const FieldInfo& field, const Axis& numbers) {
   const auto [low, high] = numbers.extent();
   const bool fine = BaseRange::of(field).holds(low) && BaseRange::of(field).holds(high);
@@ -172,20 +189,35 @@ std::shared_ptr<const Problem> problem_of(std::shared_ptr<const Resolver> resolv
   return std::make_shared<ResolverProblem>(std::move(resolver), inputs);
 }
 
-Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes) : problem_(std::move(problem)) {
+Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes)
+    : problem_(std::move(problem)) {
   if (axes.empty())
-    throw InputError({.id = "mlsysim.explore.041", .message = "a space needs an axis", .found = "none", .expected = "at least one", .hint = "e.g. batch_size=1,8,64"});
+    throw InputError({.id = "mlsysim.explore.041",
+                      .message = "a space needs an axis",
+                      .found = "none",
+                      .expected = "at least one",
+                      .hint = "e.g. batch_size=1,8,64"});
   std::vector<std::string> names;
   double points = 1;
   for (auto& a : axes) {
     if (a.size() == 0 || a.names.empty() || (a.rows.empty() && a.names.size() != 1))
-      throw InputError({.id = "mlsysim.explore.042", .message = fmt::format("the axis '{}' is empty", a.title()), .key = a.title(), .found = "no value", .expected = "at least one value"});
+      throw InputError({.id = "mlsysim.explore.042",
+                        .message = fmt::format("the axis '{}' is empty", a.title()),
+                        .key = a.title(),
+                        .found = "no value",
+                        .expected = "at least one value"});
     for (const auto& n : a.names) {
       if (among(names, n))
-        throw InputError({.id = "mlsysim.explore.043", .message = fmt::format("'{}' is on two axes", n), .key = n, .expected = "one axis per name", .hint = "couple names in one axis: a,b=1x2,3x4"});
+        throw InputError({.id = "mlsysim.explore.043",
+                          .message = fmt::format("'{}' is on two axes", n),
+                          .key = n,
+                          .expected = "one axis per name",
+                          .hint = "couple names in one axis: a,b=1x2,3x4"});
       names.push_back(n);
     }
-    const auto same = [&](const auto& row) { return std::holds_alternative<double>(row[0].value) && row[0].exps == a.rows[0][0].exps; };
+    const auto same = [&](const auto& row) {
+      return std::holds_alternative<double>(row[0].value) && row[0].exps == a.rows[0][0].exps;
+    };
     if (a.names.size() == 1 && !a.rows.empty() && std::all_of(a.rows.begin(), a.rows.end(), same)) {
       auto rows = std::exchange(a.rows, {});
       for (auto& row : rows) a.add(std::move(row[0]));
@@ -194,9 +226,13 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
       const auto* x = std::get_if<double>(&v.value);
       return x == nullptr || std::isfinite(*x);
     };
-    if (!std::all_of(a.rows.begin(), a.rows.end(), [&](const auto& row) { return std::all_of(row.begin(), row.end(), finite); }) ||
+    if (!std::all_of(a.rows.begin(), a.rows.end(),
+                     [&](const auto& row) { return std::all_of(row.begin(), row.end(), finite); }) ||
         (a.rows.empty() && !a.numbers.finite()))
-      throw InputError({.id = "mlsysim.explore.044", .message = fmt::format("the axis '{}' holds a value that is not finite", a.title()), .key = a.title(), .expected = "finite numbers"});
+      throw InputError({.id = "mlsysim.explore.044",
+                        .message = fmt::format("the axis '{}' holds a value that is not finite", a.title()),
+                        .key = a.title(),
+                        .expected = "finite numbers"});
     points *= static_cast<double>(a.size());
   }
   if (points > kMostPoints)
@@ -211,9 +247,11 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
   std::vector<SpaceAxis> open;
   for (auto& a : axes) {
     const bool numbers = std::all_of(a.rows.begin(), a.rows.end(), [](const auto& row) {
-      return std::all_of(row.begin(), row.end(), [](const DynamicValue& v) { return std::holds_alternative<double>(v.value); });
+      return std::all_of(row.begin(), row.end(),
+                         [](const DynamicValue& v) { return std::holds_alternative<double>(v.value); });
     });
-    const bool must = std::any_of(a.names.begin(), a.names.end(), [&](const std::string& n) { return problem_->structural(n, varied_); });
+    const bool must = std::any_of(a.names.begin(), a.names.end(),
+                                  [&](const std::string& n) { return problem_->structural(n, varied_); });
     (numbers && !must ? open : slow).push_back(std::move(a));
   }
   const auto choice_of = [](const std::vector<SpaceAxis>& from, std::uint64_t index) {
@@ -221,7 +259,8 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
     for (std::size_t i = from.size(); i-- > 0;) {
       const auto row = index % from[i].size();
       index /= from[i].size();
-      for (std::size_t k = 0; k < from[i].names.size(); ++k) c.emplace_back(from[i].names[k], from[i].value(row, k));
+      for (std::size_t k = 0; k < from[i].names.size(); ++k)
+        c.emplace_back(from[i].names[k], from[i].value(row, k));
     }
     return c;
   };
@@ -239,7 +278,9 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
   }
   if (!found) std::rethrow_exception(first_failure);
   for (auto& a : open) {
-    const bool known = std::all_of(a.names.begin(), a.names.end(), [&](const std::string& n) { return find_field(sample_.entry.inputs, n) != nullptr; });
+    const bool known = std::all_of(a.names.begin(), a.names.end(), [&](const std::string& n) {
+      return find_field(sample_.entry.inputs, n) != nullptr;
+    });
     (known ? fast : slow).push_back(std::move(a));
   }
   structural_ = slow.size();
@@ -252,8 +293,11 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
       const FieldInfo& f = *find_field(sample_.entry.inputs, a.names[k]);
       const auto check_unit = [&](const Exponents& exps) {
         if (!(exps == f.exps))
-          throw DimensionError({.id = "mlsysim.explore.046", .message = fmt::format("the axis '{}' has the wrong unit", f.name), .key = f.name,
-                                .found = dimension_name(exps), .expected = dimension_name(f.exps)});
+          throw DimensionError({.id = "mlsysim.explore.046",
+                                .message = fmt::format("the axis '{}' has the wrong unit", f.name),
+                                .key = f.name,
+                                .found = dimension_name(exps),
+                                .expected = dimension_name(f.exps)});
       };
       if (a.rows.empty()) {
         check_unit(a.numbers.exponents());
@@ -272,13 +316,15 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
     axes_.push_back(std::move(a));
   }
   if (structural_ > 0) {
-    // Names are those of the subject with the most results, wherever it stands: of two devices one may lack a figure.
+    // Names are those of the subject with the most results, wherever it stands: of two devices one may lack a
+    // figure.
     constexpr std::uint64_t kMost = 4096, kEnough = 64;
     std::uint64_t bound = 0;
     for (std::uint64_t i = 0; i < std::min(outer_, kMost) && bound < kEnough; ++i) {
       try {
         auto subject = bind(i);
-        if (++bound == 1 || subject.entry.results.size() > sample_.entry.results.size()) sample_ = std::move(subject);
+        if (++bound == 1 || subject.entry.results.size() > sample_.entry.results.size())
+          sample_ = std::move(subject);
       } catch (const Error&) {
         if (bound == 0 && i + 1 == std::min(outer_, kMost)) throw;
       }
@@ -300,7 +346,8 @@ Subject Space::bind(std::uint64_t outer) const {
   for (std::size_t i = structural_; i-- > 0;) {
     const auto row = outer % axes_[i].size();
     outer /= axes_[i].size();
-    for (std::size_t k = 0; k < axes_[i].names.size(); ++k) c.emplace_back(axes_[i].names[k], axes_[i].value(row, k));
+    for (std::size_t k = 0; k < axes_[i].names.size(); ++k)
+      c.emplace_back(axes_[i].names[k], axes_[i].value(row, k));
   }
   return problem_->bind(c, varied_);
 }
@@ -311,22 +358,28 @@ std::vector<Space::Column> Space::columns(const Subject& subject) const {
   for (std::size_t i = structural_; i < axes_.size(); ++i) {
     stride /= axes_[i].size();
     for (std::size_t k = 0; k < axes_[i].names.size(); ++k) {
-      out.push_back({.input = subject.input(axes_[i].names[k]), .values = numbers_[i - structural_][k], .stride = stride});
+      out.push_back({.input = subject.input(axes_[i].names[k]),
+                     .values = numbers_[i - structural_][k],
+                     .stride = stride});
     }
   }
   return out;
 }
 
 std::string Space::fingerprint() const {
-  std::string out = fmt::format("mlsysim {}\nzoo {:016x}\n{}", version_text, zoo_digest(), problem_->fingerprint());
+  std::string out =
+      fmt::format("mlsysim {}\nzoo {:016x}\n{}", version_text, zoo_digest(), problem_->fingerprint());
   for (const auto& a : axes_) {
     out += fmt::format("axis {}:", a.title());
     if (a.rows.empty()) out += fmt::format(" {}", a.numbers.text());
     for (const auto& row : a.rows) {
       for (const auto& v : row) {
-        if (const auto* x = std::get_if<double>(&v.value)) out += fmt::format(" {}", format_exact(*x));
-        else if (const auto* o = std::get_if<ObjectRef>(&v.value)) out += " " + object_text(*o);
-        else out += " " + v.text();  // not its label: a named configuration may be edited under its name
+        if (const auto* x = std::get_if<double>(&v.value))
+          out += fmt::format(" {}", format_exact(*x));
+        else if (const auto* o = std::get_if<ObjectRef>(&v.value))
+          out += " " + object_text(*o);
+        else
+          out += " " + v.text();  // not its label: a named configuration may be edited under its name
       }
     }
     out += '\n';

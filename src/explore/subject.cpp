@@ -40,7 +40,9 @@ struct Caller {
     const Resolver& r;
     std::vector<std::max_align_t> in, out;
     explicit Memory(const Resolver& resolver_)
-        : r(resolver_), in(r.input_size() / sizeof(std::max_align_t) + 1), out(r.output_size() / sizeof(std::max_align_t) + 1) {
+        : r(resolver_),
+          in(r.input_size() / sizeof(std::max_align_t) + 1),
+          out(r.output_size() / sizeof(std::max_align_t) + 1) {
       r.construct_inputs(in.data());
       r.construct_outputs(out.data());
     }
@@ -52,7 +54,8 @@ struct Caller {
     }
   };
 
-  /// Results at a point; where the resolver has no answer, why, and no numbers. A result that is absent is no number.
+  /// Results at a point; where the resolver has no answer, why, and no numbers. A result that is absent is no
+  /// number.
   /// @throws what the resolver throws
   [[nodiscard]] std::string run(const double* in, double* out) const {
     Memory memory(*resolver);
@@ -64,7 +67,9 @@ struct Caller {
     SolveContext context;
     const bool ok = resolver->solve(memory.in.data(), memory.out.data(), context) == Status::ok;
     for (std::size_t i = 0; i < results.size(); ++i)
-      out[i] = ok && has_number(results[i], memory.out.data()) ? detail::read_number(results[i], memory.out.data()) : kNoNumber;
+      out[i] = ok && has_number(results[i], memory.out.data())
+                   ? detail::read_number(results[i], memory.out.data())
+                   : kNoNumber;
     // Reasons hold figures of their point; a sweep counts by reason, so this one leaves them out.
     return ok ? std::string() : fmt::format("{} is infeasible", resolver->info().name);
   }
@@ -103,8 +108,12 @@ std::size_t Subject::result(std::string_view name) const {
   name = without_level(name);
   for (const auto& [missing, why] : absent)
     if (missing == name)
-      throw LookupError({.id = "mlsysim.explore.067", .message = fmt::format("{} has no '{}'", title, name), .key = missing, .found = why,
-                         .expected = "a figure of the device", .hint = "give it, or ask for another result"});
+      throw LookupError({.id = "mlsysim.explore.067",
+                         .message = fmt::format("{} has no '{}'", title, name),
+                         .key = missing,
+                         .found = why,
+                         .expected = "a figure of the device",
+                         .hint = "give it, or ask for another result"});
   return entry.result(name);
 }
 
@@ -133,13 +142,19 @@ Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs)
   caller->results = detail::numeric_fields(resolver->outputs());
   std::vector<double> here(caller->results.size());
   (void)caller->run(s.point.data(), here.data());  // inputs that contradict each other are told now
-  s.entry.info = {.id = resolver->info().name, .equation = resolver->info().law, .source = resolver->info().source};
+  s.entry.info = {
+      .id = resolver->info().name, .equation = resolver->info().law, .source = resolver->info().source};
   s.entry.inputs = caller->inputs;
-  s.entry.inputs.insert(s.entry.inputs.end(), caller->figures.inputs().begin(), caller->figures.inputs().end());
+  s.entry.inputs.insert(s.entry.inputs.end(), caller->figures.inputs().begin(),
+                        caller->figures.inputs().end());
   s.entry.results = caller->results;
   s.entry.self = caller;
-  s.entry.evaluate = [](const void* self, const double* in, double* out) { static_cast<const Caller*>(self)->run_quietly(in, out); };
-  s.entry.attempt = [](const void* self, const double* in, double* out) { return static_cast<const Caller*>(self)->attempt(in, out); };
+  s.entry.evaluate = [](const void* self, const double* in, double* out) {
+    static_cast<const Caller*>(self)->run_quietly(in, out);
+  };
+  s.entry.attempt = [](const void* self, const double* in, double* out) {
+    return static_cast<const Caller*>(self)->attempt(in, out);
+  };
   return s;
 }
 

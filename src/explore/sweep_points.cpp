@@ -24,7 +24,8 @@ struct Worker {
   std::uint64_t bound = static_cast<std::uint64_t>(-1);
   std::string reason;
 
-  Worker(const Space& space, const Question& question, std::size_t constraints) : kernel(space, question), reduction(question, constraints) {}
+  Worker(const Space& space, const Question& question, std::size_t constraints)
+      : kernel(space, question), reduction(question, constraints) {}
 
   void run(const Space& space, std::uint64_t first, std::uint64_t last) {
     while (first < last) {
@@ -51,8 +52,8 @@ struct Worker {
 
 }  // namespace
 
-SearchResult sweep_points(const Space& space, const Question& question, const ExploreOptions& options, PointRange range, std::uint64_t from,
-                          Reduction start) {
+SearchResult sweep_points(const Space& space, const Question& question, const ExploreOptions& options,
+                          PointRange range, std::uint64_t from, Reduction start) {
   const auto began = Clock::now();
   const std::size_t constraints = start.misses.size();
   SearchResult out{.reduction = std::move(start), .range = range, .next = from};
@@ -69,7 +70,8 @@ SearchResult sweep_points(const Space& space, const Question& question, const Ex
     std::atomic<std::uint64_t> taken{0};
     const auto epoch = Clock::now();
     on_threads(threads, [&](unsigned t) {
-      while (seconds_since(epoch) < kEpoch && !(options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))) {
+      while (seconds_since(epoch) < kEpoch &&
+             !(options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))) {
         const std::uint64_t mine = base + taken.fetch_add(1) * chunk;
         if (mine >= range.last) break;
         workers[t].run(space, mine, std::min(range.last, mine + chunk));
@@ -82,11 +84,13 @@ SearchResult sweep_points(const Space& space, const Question& question, const Ex
     out.next = std::min(range.last, base + taken.load() * chunk);
     if (options.cancel != nullptr && options.cancel->load()) out.complete = out.next >= range.last;
     if (options.progress) {
-      const double done = static_cast<double>(out.next - range.first), total = static_cast<double>(range.last - range.first);
+      const double done = static_cast<double>(out.next - range.first),
+                   total = static_cast<double>(range.last - range.first);
       const double rate = static_cast<double>(out.next - from) / std::max(1e-9, seconds_since(began));
       options.progress({done, total, rate, (total - done) / std::max(rate, 1e-300)});
     }
-    if (options.checkpoint && (seconds_since(saved) > kCheckpoint || out.next >= range.last || !out.complete)) {
+    if (options.checkpoint &&
+        (seconds_since(saved) > kCheckpoint || out.next >= range.last || !out.complete)) {
       options.checkpoint(state_text(out, digest, options.shard, options.shards));
       saved = Clock::now();
     }
@@ -96,7 +100,7 @@ SearchResult sweep_points(const Space& space, const Question& question, const Ex
 }
 
 static void rows_impl(const Space& space, const Question& question, std::uint64_t first, std::uint64_t last,
-               const std::function<void(const RowBlock&)>& take) {
+                      const std::function<void(const RowBlock&)>& take) {
   PointKernel kernel(space, question);
   std::uint64_t bound = static_cast<std::uint64_t>(-1);
   std::string reason;
@@ -108,7 +112,8 @@ static void rows_impl(const Space& space, const Question& question, std::uint64_
       reason = kernel.bind(outer);
       bound = outer;
     }
-    const auto n = static_cast<std::size_t>(std::min({last - first, space.inner() - at, static_cast<std::uint64_t>(PointKernel::kBlock)}));
+    const auto n = static_cast<std::size_t>(
+        std::min({last - first, space.inner() - at, static_cast<std::uint64_t>(PointKernel::kBlock)}));
     shown.clear();
     if (reason.empty()) {
       kernel.run(at, n);
@@ -129,7 +134,9 @@ namespace mlsysim {
 
 PointRange shard_range(std::uint64_t points, std::uint64_t shard, std::uint64_t shards) {
   if (shards < 1 || shard < 1 || shard > shards)
-    throw InputError({.id = "mlsysim.explore.053", .message = "there is no such shard", .found = fmt::format("{}/{}", shard, shards),
+    throw InputError({.id = "mlsysim.explore.053",
+                      .message = "there is no such shard",
+                      .found = fmt::format("{}/{}", shard, shards),
                       .expected = "k/n with 1 <= k <= n"});
   const auto part = [&](std::uint64_t k) {
     return points / shards * k + points % shards * k / shards;  // no product beyond 64 bits
@@ -138,7 +145,7 @@ PointRange shard_range(std::uint64_t points, std::uint64_t shard, std::uint64_t 
 }
 
 void visit_points(const Space& space, const Question& question, std::uint64_t first, std::uint64_t last,
-          const std::function<void(const RowBlock&)>& take) {
+                  const std::function<void(const RowBlock&)>& take) {
   (void)detail::Compiled(question, space.sample().entry);  // what does not read is refused, not skipped
   detail::rows_impl(space, question, first, std::min(last, space.size()), take);
 }

@@ -1,10 +1,10 @@
 #include <mlsysim/explore/uncertainty.hpp>
 
 #include <mlsysim/resolve/field_text.hpp>
-#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/bound.hpp>
 #include <mlsysim/tape/gradient.hpp>
+#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/tape/random.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -20,17 +20,21 @@ namespace {
 
 constexpr std::size_t kMostFigures = 32;
 constexpr std::array<unsigned, 2 * kMostFigures> kPrimes{
-    2,   3,   5,   7,   11,  13,  17,  19,  23,  29,  31,  37,  41,  43,  47,  53,  59,  61,  67,  71,  73,  79,
-    83,  89,  97,  101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193,
-    197, 199, 211, 223, 227, 229, 233, 239, 241, 251, 257, 263, 269, 271, 277, 281, 283, 293, 307, 311};
+    2,   3,   5,   7,   11,  13,  17,  19,  23,  29,  31,  37,  41,  43,  47,  53,
+    59,  61,  67,  71,  73,  79,  83,  89,  97,  101, 103, 107, 109, 113, 127, 131,
+    137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199, 211, 223,
+    227, 229, 233, 239, 241, 251, 257, 263, 269, 271, 277, 281, 283, 293, 307, 311};
 
-/// Halton's sequence with digits scrambled at random: digit -> a digit + b modulo the base, drawn for each place.
+/// Halton's sequence with digits scrambled at random: digit -> a digit + b modulo the base, drawn for each
+/// place.
 class Halton {
  public:
   Halton(std::size_t dimension, std::uint64_t seed) : base_(kPrimes[dimension]) {
     double scale = 1;
     for (std::uint64_t place = 0; scale > 1e-17; ++place) {
-      const auto draw = [&](std::uint64_t which) { return uniform_draw(seed, static_cast<std::uint32_t>(dimension), 2 * place + which); };
+      const auto draw = [&](std::uint64_t which) {
+        return uniform_draw(seed, static_cast<std::uint32_t>(dimension), 2 * place + which);
+      };
       a_.push_back(1 + static_cast<unsigned>(draw(0) * (base_ - 1)));
       b_.push_back(static_cast<unsigned>(draw(1) * base_));
       scale /= base_;
@@ -52,8 +56,13 @@ class Halton {
 };
 
 [[noreturn]] void refuse(std::string_view text, std::string message, std::string expected) {
-  throw InputError({.id = "mlsysim.explore.070", .message = std::move(message), .found = fmt::format("'{}'", text), .expected = std::move(expected),
-                    .hint = "e.g. 'device.memory_bandwidth = normal 5 %', 'kwh_price = uniform 0.05 USD/kWh..0.2 USD/kWh'"});
+  throw InputError(
+      {.id = "mlsysim.explore.070",
+       .message = std::move(message),
+       .found = fmt::format("'{}'", text),
+       .expected = std::move(expected),
+       .hint =
+           "e.g. 'device.memory_bandwidth = normal 5 %', 'kwh_price = uniform 0.05 USD/kWh..0.2 USD/kWh'"});
 }
 
 std::string_view trimmed(std::string_view s) {
@@ -67,21 +76,25 @@ struct Draws {
   std::vector<std::vector<double>> a, b;
 };
 
-/// One uncertain figure: what it is known by (draws of one name are the same draws), and the input that it moves.
+/// One uncertain figure: what it is known by (draws of one name are the same draws), and the input that it
+/// moves.
 struct Moving {
-  std::string name;     ///< as the answer lists it
-  std::string shared;   ///< figures of this name move together
+  std::string name;    ///< as the answer lists it
+  std::string shared;  ///< figures of this name move together
   UncertainInput input;
 };
 
 void check_options(const UncertaintyQuestion& q) {
   if (q.samples < 16 || q.samples > 16777216 || !(q.coverage > 0 && q.coverage < 1))
-    throw InputError({.id = "mlsysim.explore.072", .message = "the options of the sampling are out of range",
-                      .found = fmt::format("{} samples, coverage {}", q.samples, q.coverage), .expected = "16 to 2^24 samples and a coverage between 0 and 1"});
+    throw InputError({.id = "mlsysim.explore.072",
+                      .message = "the options of the sampling are out of range",
+                      .found = fmt::format("{} samples, coverage {}", q.samples, q.coverage),
+                      .expected = "16 to 2^24 samples and a coverage between 0 and 1"});
 }
 
 /// Whether one of the results moves when the input goes to an end of its range.
-bool has_effect(const Subject& subject, const UncertainInput& u, std::span<const std::size_t> results, std::span<const double> base) {
+bool has_effect(const Subject& subject, const UncertainInput& u, std::span<const std::size_t> results,
+                std::span<const double> base) {
   auto point = subject.point;
   for (const double x : {u.low, u.high}) {
     point[u.input] = x;
@@ -92,25 +105,33 @@ bool has_effect(const Subject& subject, const UncertainInput& u, std::span<const
   return false;
 }
 
-/// The figures of the question, and those that the zoo gives with a range where the question says nothing of them.
-std::vector<Moving> moving_of(const Subject& subject, const UncertaintyQuestion& q, std::span<const std::size_t> results,
-                              std::vector<Assumption>& assumptions) {
+/// The figures of the question, and those that the zoo gives with a range where the question says nothing of
+/// them.
+std::vector<Moving> moving_of(const Subject& subject, const UncertaintyQuestion& q,
+                              std::span<const std::size_t> results, std::vector<Assumption>& assumptions) {
   check_options(q);
   std::vector<Moving> out;
   for (const auto& f : q.figures) {
     out.push_back({f.input, f.input, f.at(subject)});
     for (std::size_t k = 0; k + 1 < out.size(); ++k)
       if (out[k].input.input == out.back().input.input)
-        throw InputError({.id = "mlsysim.explore.073", .message = fmt::format("'{}' is uncertain twice", f.input), .key = f.input, .expected = "one distribution per figure"});
+        throw InputError({.id = "mlsysim.explore.073",
+                          .message = fmt::format("'{}' is uncertain twice", f.input),
+                          .key = f.input,
+                          .expected = "one distribution per figure"});
   }
   if (q.estimates && subject.estimates) {
     const auto base = subject.entry(subject.point);
     std::size_t idle = 0;
     for (const auto& e : subject.estimates()) {
       const std::size_t input = subject.input(e.input);
-      const bool asked = std::any_of(out.begin(), out.end(), [&](const Moving& m) { return m.input.input == input; });
+      const bool asked =
+          std::any_of(out.begin(), out.end(), [&](const Moving& m) { return m.input.input == input; });
       const FieldRange range = base_range(subject.entry.inputs[input]);
-      const UncertainInput u{.input = input, .distribution = Distribution::triangular, .spread = 0, .low = std::max(e.low, range.low),
+      const UncertainInput u{.input = input,
+                             .distribution = Distribution::triangular,
+                             .spread = 0,
+                             .low = std::max(e.low, range.low),
                              .high = std::min(e.high, range.high)};
       if (asked) continue;
       if (!has_effect(subject, u, results, base)) {
@@ -118,24 +139,34 @@ std::vector<Moving> moving_of(const Subject& subject, const UncertaintyQuestion&
         continue;
       }
       const FieldInfo& field = subject.entry.inputs[input];
-      assumptions.push_back({e.input, fmt::format("triangular {}..{}", field_text(field, u.low, 4), field_text(field, u.high, 4)),
-                             fmt::format("range of {} ({})", e.figure, e.source)});
+      assumptions.push_back(
+          {e.input,
+           fmt::format("triangular {}..{}", field_text(field, u.low, 4), field_text(field, u.high, 4)),
+           fmt::format("range of {} ({})", e.figure, e.source)});
       out.push_back({e.input, e.figure, u});
     }
     if (idle > 0)
-      assumptions.push_back({"other ranges of the zoo", fmt::format("{} figures", idle), "they move none of the results asked for"});
+      assumptions.push_back({"other ranges of the zoo", fmt::format("{} figures", idle),
+                             "they move none of the results asked for"});
   }
   if (out.empty())
-    throw InputError({.id = "mlsysim.explore.071", .message = "nothing is uncertain", .found = "no figure, and no range of the zoo behind the results",
-                      .expected = "at least one", .hint = "e.g. 'device.memory_bandwidth = normal 5 %'"});
+    throw InputError({.id = "mlsysim.explore.071",
+                      .message = "nothing is uncertain",
+                      .found = "no figure, and no range of the zoo behind the results",
+                      .expected = "at least one",
+                      .hint = "e.g. 'device.memory_bandwidth = normal 5 %'"});
   if (q.figures.size() > kMostFigures)
-    throw InputError({.id = "mlsysim.explore.077", .message = "too many figures are uncertain", .found = fmt::format("{}", q.figures.size()),
+    throw InputError({.id = "mlsysim.explore.077",
+                      .message = "too many figures are uncertain",
+                      .found = fmt::format("{}", q.figures.size()),
                       .expected = fmt::format("at most {}", kMostFigures)});
   return out;
 }
 
-/// No more figures than the sequence has dimensions: those of the zoo that move a result least stay at their values.
-void keep_largest(const Subject& subject, std::vector<Moving>& moving, std::size_t asked, std::size_t result, std::vector<Assumption>& assumptions) {
+/// No more figures than the sequence has dimensions: those of the zoo that move a result least stay at their
+/// values.
+void keep_largest(const Subject& subject, std::vector<Moving>& moving, std::size_t asked, std::size_t result,
+                  std::vector<Assumption>& assumptions) {
   if (moving.size() <= kMostFigures) return;
   const auto reach = [&](const Moving& m) {
     auto point = subject.point;
@@ -145,17 +176,20 @@ void keep_largest(const Subject& subject, std::vector<Moving>& moving, std::size
     const double b = subject.entry(point)[result];
     return std::isfinite(a - b) ? std::fabs(a - b) : HUGE_VAL;
   };
-  std::stable_sort(moving.begin() + static_cast<std::ptrdiff_t>(asked), moving.end(), [&](const Moving& a, const Moving& b) { return reach(a) > reach(b); });
+  std::stable_sort(moving.begin() + static_cast<std::ptrdiff_t>(asked), moving.end(),
+                   [&](const Moving& a, const Moving& b) { return reach(a) > reach(b); });
   for (std::size_t k = kMostFigures; k < moving.size(); ++k)
     std::erase_if(assumptions, [&](const Assumption& a) { return a.name == moving[k].name; });
-  assumptions.push_back({"smallest ranges of the zoo", fmt::format("{} figures stay at their values", moving.size() - kMostFigures),
-                         fmt::format("at most {} figures vary; these move the first result least", kMostFigures)});
+  assumptions.push_back(
+      {"smallest ranges of the zoo",
+       fmt::format("{} figures stay at their values", moving.size() - kMostFigures),
+       fmt::format("at most {} figures vary; these move the first result least", kMostFigures)});
   moving.resize(kMostFigures);
 }
 
 /// `dimensions[i]` of the sequence belongs to figure i, of `all` that there are.
-Draws draws_of(const Subject& subject, const std::vector<UncertainInput>& figures, std::span<const std::size_t> dimensions, std::size_t all,
-               const UncertaintyQuestion& q) {
+Draws draws_of(const Subject& subject, const std::vector<UncertainInput>& figures,
+               std::span<const std::size_t> dimensions, std::size_t all, const UncertaintyQuestion& q) {
   Draws d;
   for (std::size_t i = 0; i < figures.size(); ++i) {
     const double value = subject.point[figures[i].input];
@@ -180,7 +214,8 @@ std::vector<UncertainInput> inputs_of(const std::vector<Moving>& moving) {
 
 /// All results over a set of columns.
 std::vector<std::vector<double>> evaluate(const Subject& subject, const std::vector<UncertainInput>& figures,
-                                          const std::vector<const std::vector<double>*>& values, std::size_t n) {
+                                          const std::vector<const std::vector<double>*>& values,
+                                          std::size_t n) {
   std::vector<Column> columns(subject.point.begin(), subject.point.end());
   for (std::size_t i = 0; i < figures.size(); ++i) columns[figures[i].input] = Column(*values[i]);
   std::vector<std::vector<double>> out(subject.entry.results.size(), std::vector<double>(n));
@@ -216,7 +251,8 @@ std::vector<std::size_t> parts_of(const Subject& s) {
   return out;
 }
 
-void describe_samples(const std::vector<double>& fa, const std::vector<double>& fb, double coverage, UncertainNumber& out) {
+void describe_samples(const std::vector<double>& fa, const std::vector<double>& fb, double coverage,
+                      UncertainNumber& out) {
   std::vector<double> all(fa);
   all.insert(all.end(), fb.begin(), fb.end());
   std::sort(all.begin(), all.end());
@@ -230,19 +266,24 @@ void describe_samples(const std::vector<double>& fa, const std::vector<double>& 
   out.high = quantile(all, 0.5 * (1 + coverage));
 }
 
-bool bounded(const UncertainInput& u) { return u.distribution == Distribution::uniform || u.distribution == Distribution::triangular; }
+bool bounded(const UncertainInput& u) {
+  return u.distribution == Distribution::uniform || u.distribution == Distribution::triangular;
+}
 
 }  // namespace
 
 UncertainFigure UncertainFigure::parse(std::string_view text) {
   const auto equals = text.find('=');
-  if (equals == std::string_view::npos) refuse(text, "an uncertain figure has no distribution", "NAME = DISTRIBUTION");
+  if (equals == std::string_view::npos)
+    refuse(text, "an uncertain figure has no distribution", "NAME = DISTRIBUTION");
   UncertainFigure f;
   f.input = std::string(trimmed(text.substr(0, equals)));
   auto rest = trimmed(text.substr(equals + 1));
   const auto number = [&](std::string_view part) {
     part = trimmed(part);
-    if (part.empty()) refuse(text, "the distribution has no parameters", "a spread such as 5 %, or a range such as 1 us..4 us");
+    if (part.empty())
+      refuse(text, "the distribution has no parameters",
+             "a spread such as 5 %, or a range such as 1 us..4 us");
     const bool percent = part.ends_with('%');
     const auto q = AnyQuantity::parse(percent ? part.substr(0, part.size() - 1) : part);
     if (!std::isfinite(q.base())) refuse(text, "a parameter is not a finite number", "finite numbers");
@@ -262,9 +303,15 @@ UncertainFigure UncertainFigure::parse(std::string_view text) {
   const auto name = rest.substr(0, space);
   rest = space == std::string_view::npos ? std::string_view() : trimmed(rest.substr(space));
   static constexpr std::pair<std::string_view, Distribution> kNames[] = {
-      {"normal", Distribution::normal}, {"lognormal", Distribution::lognormal}, {"uniform", Distribution::uniform}, {"triangular", Distribution::triangular}};
-  const auto* known = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& k) { return k.first == name; });
-  if (known == std::end(kNames)) refuse(text, fmt::format("there is no distribution '{}'", name), "normal, lognormal, uniform, triangular or +-10 %");
+      {"normal", Distribution::normal},
+      {"lognormal", Distribution::lognormal},
+      {"uniform", Distribution::uniform},
+      {"triangular", Distribution::triangular}};
+  const auto* known =
+      std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& k) { return k.first == name; });
+  if (known == std::end(kNames))
+    refuse(text, fmt::format("there is no distribution '{}'", name),
+           "normal, lognormal, uniform, triangular or +-10 %");
   f.distribution = known->second;
   if (f.distribution == Distribution::normal || f.distribution == Distribution::lognormal) {
     f.spread = number(rest);
@@ -277,13 +324,19 @@ UncertainFigure UncertainFigure::parse(std::string_view text) {
   const bool relative = f.relative;
   const Exponents exps = f.exps;
   f.high = number(rest.substr(dots + 2));
-  if (relative != f.relative || !(exps == f.exps)) refuse(text, "the ends of the range are not of one kind", "two quantities of one dimension, or two percentages");
+  if (relative != f.relative || !(exps == f.exps))
+    refuse(text, "the ends of the range are not of one kind",
+           "two quantities of one dimension, or two percentages");
   if (f.low > f.high) refuse(text, "the range runs backwards", "the lower end first");
   return f;
 }
 
 UncertainInput UncertainFigure::at(const Subject& subject) const {
-  UncertainInput u{.input = subject.input(input), .distribution = distribution, .spread = spread, .low = low, .high = high};
+  UncertainInput u{.input = subject.input(input),
+                   .distribution = distribution,
+                   .spread = spread,
+                   .low = low,
+                   .high = high};
   const FieldInfo& field = subject.entry.inputs[u.input];
   const double value = subject.point[u.input];
   if (relative) {
@@ -293,8 +346,11 @@ UncertainInput UncertainFigure::at(const Subject& subject) const {
       u.high = value + high * std::fabs(value);
     }
   } else if (distribution != Distribution::lognormal && !(exps == field.exps)) {
-    throw DimensionError({.id = "mlsysim.explore.074", .message = fmt::format("the uncertainty of '{}' has the wrong unit", input), .key = input,
-                          .found = dimension_name(exps), .expected = dimension_name(field.exps)});
+    throw DimensionError({.id = "mlsysim.explore.074",
+                          .message = fmt::format("the uncertainty of '{}' has the wrong unit", input),
+                          .key = input,
+                          .found = dimension_name(exps),
+                          .expected = dimension_name(field.exps)});
   }
   (void)input_quantile(subject.entry, u, value, 0.5);  // says what is wrong with it
   return u;
@@ -309,7 +365,10 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
     for (std::size_t r = 0; r < here.size(); ++r)
       if (!std::isnan(here[r])) wanted.push_back(r);
     if (wanted.empty())
-      throw DomainError({.id = "mlsysim.explore.076", .message = fmt::format("{} has no results here", subject.title), .found = "nothing", .expected = "a result with a value",
+      throw DomainError({.id = "mlsysim.explore.076",
+                         .message = fmt::format("{} has no results here", subject.title),
+                         .found = "nothing",
+                         .expected = "a result with a value",
                          .hint = "check the inputs; mlsysim resolver run says what is missing"});
   }
   std::vector<Assumption> assumptions;
@@ -322,28 +381,42 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
   std::iota(dimensions.begin(), dimensions.end(), std::size_t{0});
   const Gradient g = gradient(subject.entry, subject.point, inputs, wanted);
   const Draws d = draws_of(subject, figures, dimensions, k, q);
-  const auto fa = evaluate(subject, figures, pointers(d.a), n), fb = evaluate(subject, figures, pointers(d.b), n);
+  const auto fa = evaluate(subject, figures, pointers(d.a), n),
+             fb = evaluate(subject, figures, pointers(d.b), n);
   std::vector<std::vector<std::vector<double>>> mixed;
   for (std::size_t i = 0; i < k; ++i) {
     auto columns = pointers(d.a);
     columns[i] = &d.b[i];
     mixed.push_back(evaluate(subject, figures, columns, n));
   }
-  UncertaintyReport out{.subject = subject.title, .figures = {}, .ranking = {}, .results = {}, .evaluations = n * (k + 2), .not_finite = 0, .bottleneck = {},
-                        .flips = 0, .gradient_method = g.method, .assumptions = std::move(assumptions)};
+  UncertaintyReport out{.subject = subject.title,
+                        .figures = {},
+                        .ranking = {},
+                        .results = {},
+                        .evaluations = n * (k + 2),
+                        .not_finite = 0,
+                        .bottleneck = {},
+                        .flips = 0,
+                        .gradient_method = g.method,
+                        .assumptions = std::move(assumptions)};
   for (const auto& m : moving) out.figures.push_back(m.name);
   std::vector<Interval> ranges;
   if (subject.entry.is_law() && std::all_of(figures.begin(), figures.end(), bounded)) {
     std::vector<Interval> box(subject.point.begin(), subject.point.end());
     for (const auto& u : figures) {
       const double value = subject.point[u.input];
-      box[u.input] = Interval(input_quantile(subject.entry, u, value, 1e-16), input_quantile(subject.entry, u, value, 1 - 1e-16));
+      box[u.input] = Interval(input_quantile(subject.entry, u, value, 1e-16),
+                              input_quantile(subject.entry, u, value, 1 - 1e-16));
     }
     ranges = bound(subject.entry, box).results;
   }
   for (const std::size_t r : wanted) {
     const FieldInfo& field = subject.entry.results[r];
-    UncertainNumber x{.result = field.name, .meaning = field.meaning, .unit = field.unit, .exps = field.exps, .value = g.values[r]};
+    UncertainNumber x{.result = field.name,
+                      .meaning = field.meaning,
+                      .unit = field.unit,
+                      .exps = field.exps,
+                      .value = g.values[r]};
     if (q.pause) q.pause();
     // A sample without a finite number counts for nothing, in every set.
     std::vector<double> a, b;
@@ -365,11 +438,13 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
       const auto one = s.value();
       const double slope = one ? *one : std::max(std::fabs(s.left), std::fabs(s.right));
       double sd = figures[i].spread;
-      if (figures[i].distribution == Distribution::lognormal) sd = std::fabs(subject.point[figures[i].input]) * std::sqrt(std::expm1(sd * sd) * std::exp(sd * sd));
+      if (figures[i].distribution == Distribution::lognormal)
+        sd = std::fabs(subject.point[figures[i].input]) * std::sqrt(std::expm1(sd * sd) * std::exp(sd * sd));
       if (bounded(figures[i])) {
         const double lo = figures[i].low, hi = figures[i].high, mode = subject.point[figures[i].input];
-        sd = figures[i].distribution == Distribution::uniform ? (hi - lo) / std::sqrt(12.0)
-                                                              : std::sqrt((lo * lo + hi * hi + mode * mode - lo * hi - lo * mode - hi * mode) / 18.0);
+        sd = figures[i].distribution == Distribution::uniform
+                 ? (hi - lo) / std::sqrt(12.0)
+                 : std::sqrt((lo * lo + hi * hi + mode * mode - lo * hi - lo * mode - hi * mode) / 18.0);
       }
       linear += slope * slope * sd * sd;
     }
@@ -406,13 +481,15 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
     out.bottleneck = subject.entry.results[parts[now]].name;
     std::size_t flips = 0;
     for (std::size_t j = 0; j < n; ++j)
-      flips += (longest([&](std::size_t r) { return fa[r][j]; }) != now ? 1u : 0u) + (longest([&](std::size_t r) { return fb[r][j]; }) != now ? 1u : 0u);
+      flips += (longest([&](std::size_t r) { return fa[r][j]; }) != now ? 1u : 0u) +
+               (longest([&](std::size_t r) { return fb[r][j]; }) != now ? 1u : 0u);
     out.flips = static_cast<double>(flips) / static_cast<double>(2 * n);
   }
   return out;
 }
 
-RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view result, const UncertaintyQuestion& q) {
+RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view result,
+                        const UncertaintyQuestion& q) {
   const std::size_t ra = a.result(result), rb = b.result(result);
   std::vector<Assumption> unused;
   auto own = moving_of(a, q, std::span(&ra, 1), unused), other = moving_of(b, q, std::span(&rb, 1), unused);
@@ -429,8 +506,12 @@ RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view res
     }
   const auto in_a = inputs_of(own), in_b = inputs_of(other);
   const auto da = draws_of(a, in_a, at_own, 0, q), db = draws_of(b, in_b, at_other, 0, q);
-  const auto fa = evaluate(a, in_a, pointers(da.a), q.samples), fb = evaluate(b, in_b, pointers(db.a), q.samples);
-  RankingUncertainty out{.other = b.title, .result = a.entry.results[ra].name, .value = a.entry(a.point)[ra], .other_value = b.entry(b.point)[rb]};
+  const auto fa = evaluate(a, in_a, pointers(da.a), q.samples),
+             fb = evaluate(b, in_b, pointers(db.a), q.samples);
+  RankingUncertainty out{.other = b.title,
+                         .result = a.entry.results[ra].name,
+                         .value = a.entry(a.point)[ra],
+                         .other_value = b.entry(b.point)[rb]};
   double counted = 0;
   for (std::size_t j = 0; j < q.samples; ++j) {
     const double x = fa[ra][j], y = fb[rb][j];
@@ -440,13 +521,17 @@ RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view res
     out.flips += (x < y) != (out.value < out.other_value) && x != y ? 1 : 0;
   }
   if (counted == 0)
-    throw SolverError({.id = "mlsysim.explore.075", .message = fmt::format("'{}' is never a finite number", result), .found = "no sample", .expected = "finite results"});
+    throw SolverError({.id = "mlsysim.explore.075",
+                       .message = fmt::format("'{}' is never a finite number", result),
+                       .found = "no sample",
+                       .expected = "finite results"});
   out.below /= counted;
   out.flips /= counted;
   return out;
 }
 
-double probability_below(const Subject& a, const Subject& b, std::string_view result, const UncertaintyQuestion& q) {
+double probability_below(const Subject& a, const Subject& b, std::string_view result,
+                         const UncertaintyQuestion& q) {
   return rank(a, b, result, q).below;
 }
 

@@ -26,7 +26,8 @@ std::shared_ptr<const detail::PipelineGraph> PipelineAssembler::assemble() {
   const auto adapters = builder_.adapters_->all();
   graph_->adapters.assign(adapters.begin(), adapters.end());
   if (builder_.stages_.empty())
-    problem("mlsysim.pipeline.002", "a pipeline needs stages", "", "none", "at least one", "add one with .stage(...)");
+    problem("mlsysim.pipeline.002", "a pipeline needs stages", "", "none", "at least one",
+            "add one with .stage(...)");
   name_stages();
   declare_givens();
   connect_links();
@@ -70,8 +71,8 @@ void PipelineAssembler::name_stages() {
       for (int n = 2; clash(stage.name) || own(stage.name); ++n)
         stage.name = fmt::format("{}_{}", s.resolver->info().name, n);
     } else if (clash(stage.name)) {
-      problem("mlsysim.pipeline.005", fmt::format("two stages are called '{}'", stage.name), stage.name, "the name twice",
-              "a name for each",
+      problem("mlsysim.pipeline.005", fmt::format("two stages are called '{}'", stage.name), stage.name,
+              "the name twice", "a name for each",
               fmt::format("leave the names out, or write .stage(..., \"{}_2\")", stage.name));
       continue;
     }
@@ -94,7 +95,8 @@ void PipelineAssembler::declare_givens() {
     if (known == kNone)
       graph_->givens.push_back({key, g.value, {}});
     else
-      problem("mlsysim.pipeline.006", fmt::format("'{}' is given twice", key), key, "two values", "one", "remove one of them");
+      problem("mlsysim.pipeline.006", fmt::format("'{}' is given twice", key), key, "two values", "one",
+              "remove one of them");
   }
 }
 
@@ -125,8 +127,9 @@ PipelineAssembler::Pin PipelineAssembler::pin_of(const std::string& text, bool i
     if (fields[f].name == name || (!is_source && fields[f].name == canonical_key(name))) pin.field = f;
   }
   if (pin.field == kNone) {
-    problem("mlsysim.pipeline.008", fmt::format("stage '{}' has no {} '{}'", stage, is_source ? "result" : "input", name),
-            text, fmt::format("'{}'", name), fmt::format("one of {}", fmt::join(known, ", ")),
+    problem("mlsysim.pipeline.008",
+            fmt::format("stage '{}' has no {} '{}'", stage, is_source ? "result" : "input", name), text,
+            fmt::format("'{}'", name), fmt::format("one of {}", fmt::join(known, ", ")),
             did_you_mean(name, known));
     pin.stage = kNone;
   }
@@ -209,7 +212,8 @@ void PipelineAssembler::meet(std::size_t stage, std::size_t field) {
   if (found.size() > 1) {
     std::vector<std::string> texts;
     for (const auto& s : found) texts.push_back(detail::describe_source(*graph_, s));
-    problem("mlsysim.pipeline.010", fmt::format("input '{}' of stage '{}' has several producers", info.name, name), info.name,
+    problem("mlsysim.pipeline.010",
+            fmt::format("input '{}' of stage '{}' has several producers", info.name, name), info.name,
             fmt::format("{}", fmt::join(texts, " and ")), "exactly one",
             fmt::format("choose one with .link(\"{}\", \"{}.{}\")",
                         found[0].stage == kNone ? graph_->givens[found[0].given].key : texts[0], name,
@@ -226,8 +230,9 @@ void PipelineAssembler::meet(std::size_t stage, std::size_t field) {
     sources = implied_sources(stage, info.name, doubtful);
     if (!sources.empty()) return;
     if (!doubtful.empty()) {
-      problem("mlsysim.pipeline.010", fmt::format("input '{}' of stage '{}' has several producers", info.name, name),
-              info.name, fmt::format("more than one '{}' that implies it", doubtful[0]), "exactly one",
+      problem("mlsysim.pipeline.010",
+              fmt::format("input '{}' of stage '{}' has several producers", info.name, name), info.name,
+              fmt::format("more than one '{}' that implies it", doubtful[0]), "exactly one",
               fmt::format("choose with .link(..., \"{}.{}\")", name, info.name));
       return;
     }
@@ -263,8 +268,9 @@ void PipelineAssembler::check_fit(const Source& source, std::size_t stage, std::
                     : from.kind == to.kind && from.object_type == to.object_type &&
                           (from.kind != ValueKind::choice || std::ranges::equal(from.choices, to.choices));
   if (fits) return;
-  problem("mlsysim.pipeline.011", fmt::format("{} cannot be {} input '{}' of stage '{}'", from_text, how, to.name, name),
-          to.name, shown(from), shown(to), "link another result, or convert it in a stage of its own");
+  problem("mlsysim.pipeline.011",
+          fmt::format("{} cannot be {} input '{}' of stage '{}'", from_text, how, to.name, name), to.name,
+          shown(from), shown(to), "link another result, or convert it in a stage of its own");
 }
 
 std::vector<std::string> PipelineAssembler::all_names() const {
@@ -289,13 +295,14 @@ void PipelineAssembler::report_missing(std::size_t stage, const FieldInfo& field
   for (const auto& chain : builder_.adapters_->chains_to(field.name))
     if (chain.size() == 1) advice.push_back(fmt::format("a {} would imply it", chain[0]->from));
   const std::string key = field.shared ? field.name : name + "." + field.name;
-  advice.push_back(fmt::format("give '{}' a value: {}=... in Python and on the command line, .given(\"{}\") in C++", key, key, key));
+  advice.push_back(fmt::format(
+      "give '{}' a value: {}=... in Python and on the command line, .given(\"{}\") in C++", key, key, key));
   std::string wanted = field.kind == ValueKind::object     ? "a " + std::string(field.object_type)
                        : field.kind == ValueKind::quantity ? dimension_name(field.exps)
                                                            : "a " + std::string(name_of(field.kind));
   if (!field.meaning.empty()) wanted += fmt::format(" ({})", field.meaning);
-  problem("mlsysim.pipeline.012", fmt::format("stage '{}' misses its input '{}'", name, field.name), field.name,
-          "nothing that gives it", wanted, fmt::format("{}", fmt::join(advice, "; ")));
+  problem("mlsysim.pipeline.012", fmt::format("stage '{}' misses its input '{}'", name, field.name),
+          field.name, "nothing that gives it", wanted, fmt::format("{}", fmt::join(advice, "; ")));
 }
 
 void PipelineAssembler::report_unused_givens() {
@@ -314,8 +321,9 @@ void PipelineAssembler::report_unused_givens() {
     const bool in_doubt =
         std::any_of(problems_.begin(), problems_.end(), [&](const auto& p) { return p.key == key; });
     if (used[g] || in_doubt) continue;
-    problem("mlsysim.pipeline.013", fmt::format("no stage uses the given '{}'", key), key, fmt::format("'{}'", key),
-            "the name of an input, or of an object that implies one", did_you_mean(key, inputs));
+    problem("mlsysim.pipeline.013", fmt::format("no stage uses the given '{}'", key), key,
+            fmt::format("'{}'", key), "the name of an input, or of an object that implies one",
+            did_you_mean(key, inputs));
   }
 }
 

@@ -112,7 +112,8 @@ class Derivation {
     for (const auto& input : stage.inputs) this->input(stage, view, input, depth + 1);
     for (const auto& a : run_.assumptions(stage.name)) {
       const auto* f = find_field(stage.resolver->inputs(), a.name);
-      if (f == nullptr) line(depth + 1, fmt::format("assumed {} = {} ({})", a.name.view(), a.value.str(), a.source.view()));
+      if (f == nullptr)
+        line(depth + 1, fmt::format("assumed {} = {} ({})", a.name.view(), a.value.str(), a.source.view()));
     }
     if (view.ok() && info.tier == Tier::solver) line(depth + 1, run_.verify(stage.name).text());
   }

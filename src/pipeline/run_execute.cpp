@@ -80,7 +80,8 @@ StageStatus Run::State::attempt(std::size_t i, SolveContext& ctx) {
       for (auto n = h.numbers; n < h.numbers_end; ++n) {
         const double x = *reinterpret_cast<const double*>(slot.out + indices[n]);
         if (!std::isfinite(x)) [[unlikely]]
-          check_result(h.resolver->outputs(), slot.out, graph.stages[i].name, {h.resolver->inputs(), slot.in});
+          check_result(h.resolver->outputs(), slot.out, graph.stages[i].name,
+                       {h.resolver->inputs(), slot.in});
       }
       return StageStatus::ok;
     }

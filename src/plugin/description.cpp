@@ -17,16 +17,20 @@ std::vector<std::pair<std::string, std::string>> PluginDescription::provides() c
   for (const auto& z : zoo) out.emplace_back("zoo", z.name);
   for (const auto& c : callbacks) out.emplace_back("callback", c.name);
   for (const auto& b : backends) out.emplace_back("backend", b.name);
-  for (const auto& c : converters) out.emplace_back(c.direction == MLS_IMPORTER ? "importer" : "exporter", c.name);
+  for (const auto& c : converters)
+    out.emplace_back(c.direction == MLS_IMPORTER ? "importer" : "exporter", c.name);
   return out;
 }
 
 std::string_view status_name(MlsStatus status) {
   static constexpr std::array<std::string_view, 17> names{
-      "OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
-      "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
-      "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"};
-  return status >= 0 && status < static_cast<MlsStatus>(names.size()) ? names[static_cast<std::size_t>(status)] : "UNKNOWN";
+      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+      "DATA_LOSS", "UNAUTHENTICATED"};
+  return status >= 0 && status < static_cast<MlsStatus>(names.size())
+             ? names[static_cast<std::size_t>(status)]
+             : "UNKNOWN";
 }
 
 }  // namespace mlsysim::plugin

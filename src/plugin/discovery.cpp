@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <dlfcn.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
 
 namespace mlsysim::plugin::detail {
 namespace {
@@ -26,8 +26,12 @@ std::string variable(const char* name) {
 
 constexpr std::string_view kPrefix = "mlsysim-plugin-", kManifest = ".plugin.yaml";
 
-bool is_library(std::string_view file) { return file.starts_with(kPrefix) && file.ends_with(".so") && file.size() > kPrefix.size() + 3; }
-bool is_manifest(std::string_view file) { return file.ends_with(kManifest) && file.size() > kManifest.size() && !file.starts_with("."); }
+bool is_library(std::string_view file) {
+  return file.starts_with(kPrefix) && file.ends_with(".so") && file.size() > kPrefix.size() + 3;
+}
+bool is_manifest(std::string_view file) {
+  return file.ends_with(kManifest) && file.size() > kManifest.size() && !file.starts_with(".");
+}
 
 Candidate of_manifest(const fs::path& file, const std::string& source) {
   Candidate c;
@@ -65,7 +69,8 @@ Candidate of_library(const fs::path& file, const std::string& source) {
 void scan(const fs::path& folder, const std::string& source, std::vector<Candidate>& out) {
   std::error_code failed;
   std::vector<std::string> names;
-  for (auto it = fs::directory_iterator(folder, failed); !failed && it != fs::directory_iterator(); it.increment(failed))
+  for (auto it = fs::directory_iterator(folder, failed); !failed && it != fs::directory_iterator();
+       it.increment(failed))
     names.push_back(it->path().filename().string());
   std::sort(names.begin(), names.end());
   std::vector<fs::path> claimed;  // libraries that a manifest speaks for
@@ -77,16 +82,20 @@ void scan(const fs::path& folder, const std::string& source, std::vector<Candida
   for (const auto& name : names) {
     if (!is_library(name)) continue;
     const auto file = folder / name;
-    if (std::find(claimed.begin(), claimed.end(), file) == claimed.end()) out.push_back(of_library(file, source));
+    if (std::find(claimed.begin(), claimed.end(), file) == claimed.end())
+      out.push_back(of_library(file, source));
   }
 }
 
 void look_at(const fs::path& path, const std::string& source, bool named, std::vector<Candidate>& out) {
   std::error_code failed;
   const auto before = out.size();
-  if (fs::is_directory(path, failed)) scan(path, source, out);
-  else if (is_manifest(path.filename().string())) out.push_back(of_manifest(path, source));
-  else out.push_back(of_library(path, source));
+  if (fs::is_directory(path, failed))
+    scan(path, source, out);
+  else if (is_manifest(path.filename().string()))
+    out.push_back(of_manifest(path, source));
+  else
+    out.push_back(of_library(path, source));
   for (std::size_t i = before; i < out.size(); ++i) out[i].named = named;
 }
 
@@ -96,15 +105,20 @@ std::vector<fs::path> install_folders() {
     std::error_code failed;
     const auto real = fs::canonical(code, failed);
     if (failed) return;
-    for (const char* relative : {"../lib/mlsysim/plugins", "../lib64/mlsysim/plugins", "mlsysim/plugins", "plugins"}) {
+    for (const char* relative :
+         {"../lib/mlsysim/plugins", "../lib64/mlsysim/plugins", "mlsysim/plugins", "plugins"}) {
       const auto folder = (real.parent_path() / relative).lexically_normal();
       // "plugins" is that of a Python package; beside a program it could be anything.
-      if (std::string_view(relative) == "plugins" && real.filename().string().find("_mlsysim") == std::string::npos) continue;
-      if (fs::is_directory(folder, failed) && std::find(out.begin(), out.end(), folder) == out.end()) out.push_back(folder);
+      if (std::string_view(relative) == "plugins" &&
+          real.filename().string().find("_mlsysim") == std::string::npos)
+        continue;
+      if (fs::is_directory(folder, failed) && std::find(out.begin(), out.end(), folder) == out.end())
+        out.push_back(folder);
     }
   };
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&install_folders), &info) != 0 && info.dli_fname != nullptr) add(info.dli_fname);
+  if (::dladdr(reinterpret_cast<const void*>(&install_folders), &info) != 0 && info.dli_fname != nullptr)
+    add(info.dli_fname);
   add("/proc/self/exe");
   return out;
 }
@@ -115,14 +129,17 @@ std::vector<fs::path> install_folders() {
 }
 
 void check_writable(const Candidate& c, const fs::path& path) {
-  struct stat s{};
+  struct stat s {};
   if (::stat(path.c_str(), &s) != 0 || (s.st_mode & S_IWOTH) == 0) return;
   // In a folder with the sticky bit only the owner may replace a file.
   if (S_ISDIR(s.st_mode) && (s.st_mode & S_ISVTX) != 0) return;
-  refuse(c, MLS_PERMISSION_DENIED, {.id = "mlsysim.plugin.071", .message = fmt::format("everybody can write to '{}'", path.generic_string()),
-                                    .key = path.generic_string(), .found = fmt::format("mode {:04o}", s.st_mode & 07777U),
-                                    .expected = "a mode without write permission for others",
-                                    .hint = fmt::format("chmod o-w '{}', or --allow-insecure-plugins", path.generic_string())});
+  refuse(c, MLS_PERMISSION_DENIED,
+         {.id = "mlsysim.plugin.071",
+          .message = fmt::format("everybody can write to '{}'", path.generic_string()),
+          .key = path.generic_string(),
+          .found = fmt::format("mode {:04o}", s.st_mode & 07777U),
+          .expected = "a mode without write permission for others",
+          .hint = fmt::format("chmod o-w '{}', or --allow-insecure-plugins", path.generic_string())});
 }
 
 }  // namespace
@@ -144,8 +161,10 @@ std::vector<Candidate> find_candidates(const HostOptions& options) {
   if (open && options.project == Look::yes) scan(".mlsysim/plugins", "project", out);
   if (open && options.user == Look::yes) {
     const auto data = variable("XDG_DATA_HOME"), home = variable("HOME");
-    if (!data.empty()) scan(fs::path(data) / "mlsysim/plugins", "user", out);
-    else if (!home.empty()) scan(fs::path(home) / ".local/share/mlsysim/plugins", "user", out);
+    if (!data.empty())
+      scan(fs::path(data) / "mlsysim/plugins", "user", out);
+    else if (!home.empty())
+      scan(fs::path(home) / ".local/share/mlsysim/plugins", "user", out);
   }
   if (options.install == Look::yes)
     for (const auto& folder : install_folders()) scan(folder, "install", out);
@@ -154,7 +173,8 @@ std::vector<Candidate> find_candidates(const HostOptions& options) {
 
 void refuse(const PluginRecord& record, std::string key) {
   const PluginFailure& f = *record.failure;
-  fail(f.code, {.id = "mlsysim.plugin.072", .message = f.message, .key = std::move(key), .hint = f.hint}, record.name, f.stage);
+  fail(f.code, {.id = "mlsysim.plugin.072", .message = f.message, .key = std::move(key), .hint = f.hint},
+       record.name, f.stage);
 }
 
 Candidate candidate_at(const fs::path& path) {
@@ -164,8 +184,12 @@ Candidate candidate_at(const fs::path& path) {
     if (found[0].record.failure) refuse(found[0].record, path.generic_string());
     return std::move(found[0]);
   }
-  fail(MLS_NOT_FOUND, {.id = "mlsysim.plugin.073", .message = fmt::format("'{}' does not name one plugin", path.generic_string()), .key = path.generic_string(),
-                       .found = fmt::format("a folder with {} plugins", found.size()), .expected = "a library, a manifest, or a folder with one plugin"},
+  fail(MLS_NOT_FOUND,
+       {.id = "mlsysim.plugin.073",
+        .message = fmt::format("'{}' does not name one plugin", path.generic_string()),
+        .key = path.generic_string(),
+        .found = fmt::format("a folder with {} plugins", found.size()),
+        .expected = "a library, a manifest, or a folder with one plugin"},
        path.generic_string(), "find");
 }
 
@@ -198,17 +222,31 @@ void vet(const Candidate& c, const HostOptions& options) {
   }
   const auto elf = read_elf(library);
   if (!elf.fault.empty())
-    refuse(c, MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.074", .message = fmt::format("'{}' is no usable library", library.generic_string()),
-                                        .key = library.generic_string(), .found = elf.fault, .expected = "a complete shared library for this machine", .hint = elf.hint});
+    refuse(c, MLS_FAILED_PRECONDITION,
+           {.id = "mlsysim.plugin.074",
+            .message = fmt::format("'{}' is no usable library", library.generic_string()),
+            .key = library.generic_string(),
+            .found = elf.fault,
+            .expected = "a complete shared library for this machine",
+            .hint = elf.hint});
   if (!elf.exports(MLS_ENTRY_SYMBOL))
-    refuse(c, MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.075", .message = fmt::format("'{}' is no plugin", library.generic_string()),
-                                        .key = MLS_ENTRY_SYMBOL, .found = "a library without the symbol " MLS_ENTRY_SYMBOL,
-                                        .expected = "a library that exports it", .hint = "export it with MLS_EXPORT; nm -gD shows what is exported"});
+    refuse(c, MLS_FAILED_PRECONDITION,
+           {.id = "mlsysim.plugin.075",
+            .message = fmt::format("'{}' is no plugin", library.generic_string()),
+            .key = MLS_ENTRY_SYMBOL,
+            .found = "a library without the symbol " MLS_ENTRY_SYMBOL,
+            .expected = "a library that exports it",
+            .hint = "export it with MLS_EXPORT; nm -gD shows what is exported"});
   if (!c.manifest || c.manifest->sha256.empty()) return;
   const auto digest = sha256(read_file(library, 1ULL << 30));
   if (digest != c.manifest->sha256)
-    refuse(c, MLS_DATA_LOSS, {.id = "mlsysim.plugin.076", .message = fmt::format("'{}' is not the file that its manifest means", library.generic_string()),
-                              .key = "sha256", .found = digest, .expected = c.manifest->sha256, .hint = "copy the plugin again, or update the manifest"});
+    refuse(c, MLS_DATA_LOSS,
+           {.id = "mlsysim.plugin.076",
+            .message = fmt::format("'{}' is not the file that its manifest means", library.generic_string()),
+            .key = "sha256",
+            .found = digest,
+            .expected = c.manifest->sha256,
+            .hint = "copy the plugin again, or update the manifest"});
 }
 
 PluginFailure failure_of(const std::exception& error, std::string stage) {
@@ -239,7 +277,8 @@ bool is_newer(std::string_view a, std::string_view b) {
   const auto number = [](std::string_view& s) {
     std::uint64_t n = 0;
     std::size_t i = 0;
-    for (; i < s.size() && s[i] >= '0' && s[i] <= '9'; ++i) n = n * 10 + static_cast<std::uint64_t>(s[i] - '0');
+    for (; i < s.size() && s[i] >= '0' && s[i] <= '9'; ++i)
+      n = n * 10 + static_cast<std::uint64_t>(s[i] - '0');
     s.remove_prefix(i);
     return n;
   };

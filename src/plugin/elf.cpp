@@ -27,14 +27,22 @@ constexpr std::uint64_t kLargest = 1ULL << 30;
 
 std::string machine_name(Elf64_Half machine) {
   switch (machine) {
-    case EM_386: return "i386";
-    case EM_X86_64: return "x86-64";
-    case EM_ARM: return "arm";
-    case EM_AARCH64: return "aarch64";
-    case EM_RISCV: return "riscv";
-    case EM_PPC64: return "ppc64";
-    case EM_S390: return "s390";
-    default: return fmt::format("machine {}", machine);
+    case EM_386:
+      return "i386";
+    case EM_X86_64:
+      return "x86-64";
+    case EM_ARM:
+      return "arm";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_RISCV:
+      return "riscv";
+    case EM_PPC64:
+      return "ppc64";
+    case EM_S390:
+      return "s390";
+    default:
+      return fmt::format("machine {}", machine);
   }
 }
 
@@ -90,43 +98,55 @@ class Elf {
   bool header() {
     if (facts_.file_bytes == 0) return fail("L01", "the file is empty", "build or copy the plugin again");
     if (facts_.file_bytes > kLargest)
-      return fail("L01", fmt::format("the file has {} bytes, more than {}", facts_.file_bytes, kLargest), "is it a library?");
+      return fail("L01", fmt::format("the file has {} bytes, more than {}", facts_.file_bytes, kLargest),
+                  "is it a library?");
     const auto ident = in_.at<std::array<unsigned char, EI_NIDENT>>(0);
-    if (!in_.holds(0, SELFMAG)) return fail("L02", "the file is too short for a library", "build or copy the plugin again");
+    if (!in_.holds(0, SELFMAG))
+      return fail("L02", "the file is too short for a library", "build or copy the plugin again");
     const auto magic = in_.at<std::array<unsigned char, SELFMAG>>(0);
     if (std::memcmp(magic->data(), ELFMAG, SELFMAG) != 0)
-      return fail("L02", "no ELF library: the first bytes are not 7f 45 4c 46", "give the path of a shared library (.so)");
+      return fail("L02", "no ELF library: the first bytes are not 7f 45 4c 46",
+                  "give the path of a shared library (.so)");
     if (!ident) return truncated(sizeof(Elf64_Ehdr));
     if ((*ident)[EI_CLASS] != ELFCLASS64) {
       const auto machine = in_.at<Elf64_Half>(18);  // the same place in both classes
-      return fail("L02", fmt::format("a 32-bit library ({})", machine ? machine_name(*machine) : "unknown machine"),
+      return fail("L02",
+                  fmt::format("a 32-bit library ({})", machine ? machine_name(*machine) : "unknown machine"),
                   "build the plugin for this machine");
     }
-    if ((*ident)[EI_DATA] != ELFDATA2LSB) return fail("L02", "a big-endian library", "build the plugin for this machine");
+    if ((*ident)[EI_DATA] != ELFDATA2LSB)
+      return fail("L02", "a big-endian library", "build the plugin for this machine");
     const auto h = in_.at<Elf64_Ehdr>(0);
     if (!h) return truncated(sizeof(Elf64_Ehdr));
     header_ = *h;
     if (header_.e_machine != kMachine)
-      return fail("L02", fmt::format("built for {}, this host is {}", machine_name(header_.e_machine), machine_name(kMachine)),
+      return fail("L02",
+                  fmt::format("built for {}, this host is {}", machine_name(header_.e_machine),
+                              machine_name(kMachine)),
                   "build the plugin for this machine");
-    if (header_.e_type != ET_DYN) return fail("L02", "not a shared library (ELF type is not DYN)", "link it with -shared");
+    if (header_.e_type != ET_DYN)
+      return fail("L02", "not a shared library (ELF type is not DYN)", "link it with -shared");
     return true;
   }
 
   bool inside() {
-    if (header_.e_phentsize != sizeof(Elf64_Phdr)) return fail("L02", "its program headers have an unknown size", "build it again");
+    if (header_.e_phentsize != sizeof(Elf64_Phdr))
+      return fail("L02", "its program headers have an unknown size", "build it again");
     std::uint64_t need = header_.e_phoff + std::uint64_t{header_.e_phnum} * sizeof(Elf64_Phdr);
-    if (!in_.holds(header_.e_phoff, std::uint64_t{header_.e_phnum} * sizeof(Elf64_Phdr))) return truncated(need);
+    if (!in_.holds(header_.e_phoff, std::uint64_t{header_.e_phnum} * sizeof(Elf64_Phdr)))
+      return truncated(need);
     for (unsigned i = 0; i < header_.e_phnum; ++i) {
       const auto p = *in_.at<Elf64_Phdr>(header_.e_phoff + i * sizeof(Elf64_Phdr));
       if (p.p_filesz == 0) continue;
-      if (p.p_offset + p.p_filesz < p.p_offset) return fail("L03", "a segment has an impossible size", "build it again");
+      if (p.p_offset + p.p_filesz < p.p_offset)
+        return fail("L03", "a segment has an impossible size", "build it again");
       need = std::max(need, p.p_offset + p.p_filesz);
     }
     if (header_.e_shnum == 0 || header_.e_shentsize != sizeof(Elf64_Shdr))
       return fail("L02", "it has no section table", "do not strip section headers; build it again");
     const auto table = std::uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr);
-    if (header_.e_shoff + table < header_.e_shoff) return fail("L03", "its section table has an impossible place", "build it again");
+    if (header_.e_shoff + table < header_.e_shoff)
+      return fail("L03", "its section table has an impossible place", "build it again");
     need = std::max(need, header_.e_shoff + table);
     return need <= facts_.file_bytes || truncated(need);
   }
@@ -134,7 +154,8 @@ class Elf {
   bool segments() {
     for (unsigned i = 0; i < header_.e_shnum; ++i) {
       const auto s = *in_.at<Elf64_Shdr>(header_.e_shoff + i * sizeof(Elf64_Shdr));
-      if (s.sh_type != SHT_NOBITS && !in_.holds(s.sh_offset, s.sh_size)) return truncated(s.sh_offset + s.sh_size);
+      if (s.sh_type != SHT_NOBITS && !in_.holds(s.sh_offset, s.sh_size))
+        return truncated(s.sh_offset + s.sh_size);
       sections_.push_back(s);
     }
     return true;
@@ -145,7 +166,8 @@ class Elf {
       if (s.sh_link >= sections_.size()) continue;
       const auto& names = sections_[s.sh_link];
       if (s.sh_type == SHT_DYNSYM) {
-        for (std::uint64_t at = sizeof(Elf64_Sym); at + sizeof(Elf64_Sym) <= s.sh_size; at += sizeof(Elf64_Sym))
+        for (std::uint64_t at = sizeof(Elf64_Sym); at + sizeof(Elf64_Sym) <= s.sh_size;
+             at += sizeof(Elf64_Sym))
           add(*in_.at<Elf64_Sym>(s.sh_offset + at), names);
       } else if (s.sh_type == SHT_DYNAMIC) {
         for (std::uint64_t at = 0; at + sizeof(Elf64_Dyn) <= s.sh_size; at += sizeof(Elf64_Dyn)) {
@@ -191,9 +213,12 @@ ElfFacts read_elf(const fs::path& file) {
   ElfFacts facts;
   facts.check = "L01";
   facts.hint = "give the path of a shared library (.so)";
-  if (!fs::exists(status)) facts.fault = "there is no such file";
-  else if (fs::is_directory(status)) facts.fault = "it is a directory";
-  else if (!fs::is_regular_file(status)) facts.fault = "it is no regular file";
+  if (!fs::exists(status))
+    facts.fault = "there is no such file";
+  else if (fs::is_directory(status))
+    facts.fault = "it is a directory";
+  else if (!fs::is_regular_file(status))
+    facts.fault = "it is no regular file";
   if (!facts.fault.empty()) return facts;
   try {
     return read_elf_bytes(read_file(file, kLargest));

@@ -62,13 +62,16 @@ class PluginHost::Impl {
     std::vector<PluginRecord> out;
     for (const auto& c : candidates_) out.push_back(record_of(c));
     for (const auto& p : loaded_)
-      if (std::none_of(out.begin(), out.end(), [&](const PluginRecord& r) { return same_file(r, p.candidate.record); })) out.push_back(p.candidate.record);
+      if (std::none_of(out.begin(), out.end(),
+                       [&](const PluginRecord& r) { return same_file(r, p.candidate.record); }))
+        out.push_back(p.candidate.record);
     return out;
   }
   std::string load(const std::string& name_or_path, const Placement& how) {
     const std::lock_guard lock(mutex_);
     if (!discovered_) look();
-    const bool path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".so") || name_or_path.ends_with(".yaml");
+    const bool path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".so") ||
+                      name_or_path.ends_with(".yaml");
     if (!path)
       if (auto* known = find(name_or_path)) return use(*known, how);
     Candidate candidate = path ? candidate_at(name_or_path) : by_name(name_or_path);
@@ -91,10 +94,13 @@ class PluginHost::Impl {
     LoadReport report;
     std::vector<Loaded> fresh;
     auto order = candidates_;
-    std::stable_sort(order.begin(), order.end(), [](const Candidate& a, const Candidate& b) { return a.record.name < b.record.name; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.record.name < b.record.name; });
     for (auto& c : order) {
       if (c.record.state == PluginState::skipped) continue;
-      const auto known = std::find_if(loaded_.begin(), loaded_.end(), [&](const Loaded& p) { return same_file(p.candidate.record, c.record); });
+      const auto known = std::find_if(loaded_.begin(), loaded_.end(), [&](const Loaded& p) {
+        return same_file(p.candidate.record, c.record);
+      });
       if (known != loaded_.end()) {
         try {
           check_isolation(*known, how);
@@ -154,14 +160,22 @@ class PluginHost::Impl {
     if (old.candidate.record.isolated) how.isolation = Isolation::always;
     Loaded fresh = open_candidate(std::move(candidate), how, services_, true);
     if (fresh.name() != name)
-      fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.100", .message = fmt::format("the file of '{}' holds another plugin now", name), .key = name,
-                                     .found = fmt::format("'{}'", fresh.name()), .expected = fmt::format("'{}'", name), .hint = "unload the one and load the other"},
+      fail(MLS_FAILED_PRECONDITION,
+           {.id = "mlsysim.plugin.100",
+            .message = fmt::format("the file of '{}' holds another plugin now", name),
+            .key = name,
+            .found = fmt::format("'{}'", fresh.name()),
+            .expected = fmt::format("'{}'", name),
+            .hint = "unload the one and load the other"},
            name, "reload");
     ReloadReport report{old.description.version, fresh.description.version, true, {}};
     report.old_code = old.code == nullptr ? "there is none" : old.code->why_it_stays();
-    report.old_code = report.old_code.empty() ? "old code is unloaded when its last run ends" : report.old_code == "there is none" ? report.old_code : "old code stays mapped: " + report.old_code;
+    report.old_code = report.old_code.empty()              ? "old code is unloaded when its last run ends"
+                      : report.old_code == "there is none" ? report.old_code
+                                                           : "old code stays mapped: " + report.old_code;
     // The same resolver objects go on, so that pipelines which exist see the new code in their next run.
-    bool same = fresh.description.resolvers.size() == old.resolvers.size() && fresh.description.zoo.size() == old.description.zoo.size();
+    bool same = fresh.description.resolvers.size() == old.resolvers.size() &&
+                fresh.description.zoo.size() == old.description.zoo.size();
     for (std::size_t i = 0; same && i < old.resolvers.size(); ++i)
       same = fresh.description.resolvers[i].name == old.resolvers[i]->info().name;
     std::vector<std::pair<std::shared_ptr<PluginResolver>, std::shared_ptr<Generation>>> before;
@@ -189,13 +203,16 @@ class PluginHost::Impl {
       publish(previous, services_->objects(), ignored);
       loaded_ = std::move(previous);
       const auto& f = refused.front().second;
-      fail(f.code, {.id = "mlsysim.plugin.101", .message = f.message, .key = name, .hint = f.hint}, name, f.stage);
+      fail(f.code, {.id = "mlsysim.plugin.101", .message = f.message, .key = name, .hint = f.hint}, name,
+           f.stage);
     }
     loaded_ = std::move(next);
     return report;
   }
 
-  [[nodiscard]] const Loaded& loaded(const std::string& name) const { return const_cast<Impl*>(this)->at(name); }
+  [[nodiscard]] const Loaded& loaded(const std::string& name) const {
+    return const_cast<Impl*>(this)->at(name);
+  }
   [[nodiscard]] std::mutex& mutex() const { return mutex_; }
   [[nodiscard]] const std::vector<Loaded>& all() const { return loaded_; }
   [[nodiscard]] ObjectTable& objects() const { return services_->objects(); }
@@ -206,9 +223,13 @@ class PluginHost::Impl {
     for (const auto& r : plugin.resolvers) r->retire();
   }
 
-  static std::string place_of(const PluginRecord& r) { return (r.manifest.empty() ? r.library : r.manifest).generic_string(); }
+  static std::string place_of(const PluginRecord& r) {
+    return (r.manifest.empty() ? r.library : r.manifest).generic_string();
+  }
 
-  static fs::path folder_of(const PluginRecord& r) { return (r.manifest.empty() ? r.library : r.manifest).parent_path(); }
+  static fs::path folder_of(const PluginRecord& r) {
+    return (r.manifest.empty() ? r.library : r.manifest).parent_path();
+  }
   static int priority(const Candidate& c) { return c.manifest ? c.manifest->priority : Manifest().priority; }
 
   static bool same_file(const PluginRecord& a, const PluginRecord& b) {
@@ -232,23 +253,31 @@ class PluginHost::Impl {
       for (std::size_t k = 0; k < i; ++k) {
         auto& first = candidates_[k];
         if (first.record.name != c.record.name || first.record.state != PluginState::found) continue;
-        // Folders are in the order of the user; within one, names of files say nothing, and the manifests decide.
-        const bool ahead = options_.prefer == Prefer::newest ? is_newer(c.record.version, first.record.version)
-                                                             : folder_of(c.record) == folder_of(first.record) && priority(c) > priority(first);
+        // Folders are in the order of the user; within one, names of files say nothing, and the manifests
+        // decide.
+        const bool ahead =
+            options_.prefer == Prefer::newest
+                ? is_newer(c.record.version, first.record.version)
+                : folder_of(c.record) == folder_of(first.record) && priority(c) > priority(first);
         auto& loses = ahead ? first : c;
         const auto& wins = &loses == &c ? first : c;
         loses.record.state = PluginState::skipped;
-        loses.record.note = fmt::format("skipped: another plugin of this name is used, {}", place_of(wins.record));
+        loses.record.note =
+            fmt::format("skipped: another plugin of this name is used, {}", place_of(wins.record));
       }
     }
     if (allowed && !allowed->empty())
       for (const auto& name : *allowed)
-        if (std::none_of(candidates_.begin(), candidates_.end(), [&](const Candidate& c) { return c.record.name == name; })) {
+        if (std::none_of(candidates_.begin(), candidates_.end(),
+                         [&](const Candidate& c) { return c.record.name == name; })) {
           Candidate missing;
           missing.record.name = name;
           missing.record.source = "MLSYSIM_PLUGINS";
           missing.record.state = PluginState::refused;
-          missing.record.failure = {"find", MLS_NOT_FOUND, fmt::format("the plugin '{}', which MLSYSIM_PLUGINS names, is not found", name), "mlsysim plugin list shows what is found; packages of Python are for Python alone"};
+          missing.record.failure = {
+              "find", MLS_NOT_FOUND,
+              fmt::format("the plugin '{}', which MLSYSIM_PLUGINS names, is not found", name),
+              "mlsysim plugin list shows what is found; packages of Python are for Python alone"};
           candidates_.push_back(std::move(missing));
         }
     discovered_ = true;
@@ -265,8 +294,13 @@ class PluginHost::Impl {
   static void check_isolation(const Loaded& p, const Placement& how) {
     const bool named = std::find(how.isolated.begin(), how.isolated.end(), p.name()) != how.isolated.end();
     if ((how.isolation == Isolation::always || named) && !p.candidate.record.isolated && p.code != nullptr)
-      fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.109", .message = fmt::format("the plugin '{}' runs in this process already", p.name()), .key = p.name(),
-                                     .found = "one that was loaded without isolation", .expected = "a process of its own", .hint = "unload it first"},
+      fail(MLS_FAILED_PRECONDITION,
+           {.id = "mlsysim.plugin.109",
+            .message = fmt::format("the plugin '{}' runs in this process already", p.name()),
+            .key = p.name(),
+            .found = "one that was loaded without isolation",
+            .expected = "a process of its own",
+            .hint = "unload it first"},
            p.name(), "load");
   }
   /// One more user of a plugin that is loaded.
@@ -283,7 +317,8 @@ class PluginHost::Impl {
   }
   void remember(const PluginRecord& record) {
     for (auto& c : candidates_)
-      if (same_file(c.record, record) || (c.record.library.empty() && c.record.manifest == record.manifest)) c.record = record;
+      if (same_file(c.record, record) || (c.record.library.empty() && c.record.manifest == record.manifest))
+        c.record = record;
   }
 
   /// A failure that is known already says more than the error that repeats it.
@@ -302,8 +337,12 @@ class PluginHost::Impl {
     if (auto* p = find(name)) return *p;
     std::vector<std::string> names;
     for (const auto& p : loaded_) names.push_back(p.name());
-    throw LookupError({.id = "mlsysim.plugin.102", .message = fmt::format("no plugin '{}' is loaded", name), .key = name, .found = fmt::format("'{}'", name),
-                       .expected = names.empty() ? "a plugin that is loaded; there is none" : fmt::format("one of {}", fmt::join(names, ", ")),
+    throw LookupError({.id = "mlsysim.plugin.102",
+                       .message = fmt::format("no plugin '{}' is loaded", name),
+                       .key = name,
+                       .found = fmt::format("'{}'", name),
+                       .expected = names.empty() ? "a plugin that is loaded; there is none"
+                                                 : fmt::format("one of {}", fmt::join(names, ", ")),
                        .hint = did_you_mean(name, names)});
   }
 
@@ -317,11 +356,23 @@ class PluginHost::Impl {
       skipped = &c;
     }
     if (skipped != nullptr)
-      fail(MLS_PERMISSION_DENIED, {.id = "mlsysim.plugin.103", .message = fmt::format("the plugin '{}' is not loaded", name), .key = name,
-                                   .found = skipped->record.note, .expected = "a plugin that is allowed", .hint = "change MLSYSIM_PLUGINS"}, name, "find");
-    fail(MLS_NOT_FOUND, {.id = "mlsysim.plugin.104", .message = fmt::format("there is no plugin '{}'", name), .key = name, .found = fmt::format("'{}'", name),
-                         .expected = names.empty() ? "a plugin; none was found" : fmt::format("one of {}", fmt::join(names, ", ")),
-                         .hint = did_you_mean(name, names)}, name, "find");
+      fail(MLS_PERMISSION_DENIED,
+           {.id = "mlsysim.plugin.103",
+            .message = fmt::format("the plugin '{}' is not loaded", name),
+            .key = name,
+            .found = skipped->record.note,
+            .expected = "a plugin that is allowed",
+            .hint = "change MLSYSIM_PLUGINS"},
+           name, "find");
+    fail(MLS_NOT_FOUND,
+         {.id = "mlsysim.plugin.104",
+          .message = fmt::format("there is no plugin '{}'", name),
+          .key = name,
+          .found = fmt::format("'{}'", name),
+          .expected =
+              names.empty() ? "a plugin; none was found" : fmt::format("one of {}", fmt::join(names, ", ")),
+          .hint = did_you_mean(name, names)},
+         name, "find");
   }
 
   Loaded open(const Candidate& candidate, const HostOptions& options) {
@@ -334,12 +385,19 @@ class PluginHost::Impl {
     }
     if (const auto* known = find(out.name())) {
       if (known->description.version != out.description.version)
-        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.105", .message = fmt::format("the plugin '{}' is loaded in another version", out.name()), .key = out.name(),
-                                  .found = fmt::format("{} from {}", out.description.version, place_of(out.candidate.record)),
-                                  .expected = fmt::format("{} from {}", known->description.version, place_of(known->candidate.record)), .hint = "unload the one first"},
+        fail(MLS_ALREADY_EXISTS,
+             {.id = "mlsysim.plugin.105",
+              .message = fmt::format("the plugin '{}' is loaded in another version", out.name()),
+              .key = out.name(),
+              .found = fmt::format("{} from {}", out.description.version, place_of(out.candidate.record)),
+              .expected =
+                  fmt::format("{} from {}", known->description.version, place_of(known->candidate.record)),
+              .hint = "unload the one first"},
              out.name(), "load");
-      services_->log(MLS_LOG_WARNING, fmt::format("the plugin '{}' {} is found twice; {} is used, {} is not", out.name(), out.description.version,
-                                                  place_of(known->candidate.record), place_of(out.candidate.record)));
+      services_->log(MLS_LOG_WARNING,
+                     fmt::format("the plugin '{}' {} is found twice; {} is used, {} is not", out.name(),
+                                 out.description.version, place_of(known->candidate.record),
+                                 place_of(out.candidate.record)));
     }
     return out;
   }
@@ -347,7 +405,8 @@ class PluginHost::Impl {
   void settle(std::vector<Loaded> fresh, std::vector<std::pair<Loaded, PluginFailure>>& refused) {
     auto next = loaded_;
     for (auto& p : fresh)
-      if (std::none_of(next.begin(), next.end(), [&](const Loaded& l) { return l.name() == p.name(); })) next.push_back(std::move(p));
+      if (std::none_of(next.begin(), next.end(), [&](const Loaded& l) { return l.name() == p.name(); }))
+        next.push_back(std::move(p));
     publish(next, services_->objects(), refused);
     loaded_ = std::move(next);
   }
@@ -363,7 +422,8 @@ class PluginHost::Impl {
       record.failure = f;
       record.state = PluginState::refused;
       remember(record);
-      fail(f.code, {.id = "mlsysim.plugin.106", .message = f.message, .key = names.front(), .hint = f.hint}, names.front(), f.stage);
+      fail(f.code, {.id = "mlsysim.plugin.106", .message = f.message, .key = names.front(), .hint = f.hint},
+           names.front(), f.stage);
     }
     return names;
   }
@@ -381,7 +441,9 @@ PluginHost::~PluginHost() = default;
 void PluginHost::discover() { impl_->discover(); }
 void PluginHost::inspect() { impl_->inspect(); }
 std::vector<PluginRecord> PluginHost::records() const { return impl_->records(); }
-std::string PluginHost::load(const std::string& name_or_path, const Placement& how) { return impl_->load(name_or_path, how); }
+std::string PluginHost::load(const std::string& name_or_path, const Placement& how) {
+  return impl_->load(name_or_path, how);
+}
 LoadReport PluginHost::load_all(const Placement& how) { return impl_->load_all(how); }
 void PluginHost::unload(const std::string& name) { impl_->unload(name); }
 ReloadReport PluginHost::reload(const std::string& name) { return impl_->reload(name); }
@@ -403,8 +465,10 @@ std::vector<PluginHost::OptionValue> PluginHost::options_of(const std::string& n
   for (const auto& r : impl_->loaded(name).resolvers) {
     const auto& options = r->current()->description().options;
     for (const auto& f : r->inputs())
-      if (std::any_of(options.begin(), options.end(), [&](const FieldDescription& o) { return o.name == f.name; }))
-        out.push_back({r->info().name, f.name, DynamicValue(f.default_value, f.exps).text(), std::string(f.default_source)});
+      if (std::any_of(options.begin(), options.end(),
+                      [&](const FieldDescription& o) { return o.name == f.name; }))
+        out.push_back({r->info().name, f.name, DynamicValue(f.default_value, f.exps).text(),
+                       std::string(f.default_source)});
   }
   return out;
 }
@@ -412,7 +476,10 @@ std::vector<PluginHost::OptionValue> PluginHost::options_of(const std::string& n
 namespace {
 
 /// The code and place of something with this name, bare or whole, among a list of every plugin.
-template <class List> std::pair<std::shared_ptr<PluginCode>, std::size_t> find_named(const std::vector<Loaded>& plugins, const std::string& name, const char* what, List&& list) {
+template <class List>
+std::pair<std::shared_ptr<PluginCode>, std::size_t> find_named(const std::vector<Loaded>& plugins,
+                                                               const std::string& name, const char* what,
+                                                               List&& list) {
   std::vector<std::string> names;
   std::vector<std::pair<std::shared_ptr<PluginCode>, std::size_t>> found;
   for (const auto& p : plugins) {
@@ -424,8 +491,13 @@ template <class List> std::pair<std::shared_ptr<PluginCode>, std::size_t> find_n
     }
   }
   if (found.size() == 1) return found.front();
-  throw LookupError({.id = "mlsysim.plugin.107", .message = found.empty() ? fmt::format("there is no {} '{}'", what, name) : fmt::format("several {}s are called '{}'", what, name), .key = name,
-                     .found = fmt::format("'{}'", name), .expected = names.empty() ? fmt::format("a {}; no plugin brings one", what) : fmt::format("one of {}", fmt::join(names, ", ")),
+  throw LookupError({.id = "mlsysim.plugin.107",
+                     .message = found.empty() ? fmt::format("there is no {} '{}'", what, name)
+                                              : fmt::format("several {}s are called '{}'", what, name),
+                     .key = name,
+                     .found = fmt::format("'{}'", name),
+                     .expected = names.empty() ? fmt::format("a {}; no plugin brings one", what)
+                                               : fmt::format("one of {}", fmt::join(names, ", ")),
                      .hint = did_you_mean(name, names)});
 }
 
@@ -434,7 +506,8 @@ template <class List> std::pair<std::shared_ptr<PluginCode>, std::size_t> find_n
 std::vector<BackendDescription> PluginHost::backends() const {
   const std::lock_guard lock(impl_->mutex());
   std::vector<BackendDescription> out;
-  for (const auto& p : impl_->all()) out.insert(out.end(), p.description.backends.begin(), p.description.backends.end());
+  for (const auto& p : impl_->all())
+    out.insert(out.end(), p.description.backends.begin(), p.description.backends.end());
   return out;
 }
 
@@ -442,7 +515,9 @@ PluginHost::Availability PluginHost::can_create(const std::string& resolver) con
   std::shared_ptr<PluginResolver> asked;
   {
     const std::lock_guard lock(impl_->mutex());
-    const auto [code, index] = find_named(impl_->all(), resolver, "resolver", [](const PluginDescription& d) -> const auto& { return d.resolvers; });
+    const auto [code, index] = find_named(
+        impl_->all(), resolver, "resolver",
+        [](const PluginDescription& d) -> const auto& { return d.resolvers; });
     for (const auto& p : impl_->all())
       if (p.code == code) asked = p.resolvers[index];
   }
@@ -461,20 +536,29 @@ PluginHost::Availability PluginHost::can_create(const std::string& resolver) con
 std::vector<ConverterDescription> PluginHost::converters() const {
   const std::lock_guard lock(impl_->mutex());
   std::vector<ConverterDescription> out;
-  for (const auto& p : impl_->all()) out.insert(out.end(), p.description.converters.begin(), p.description.converters.end());
+  for (const auto& p : impl_->all())
+    out.insert(out.end(), p.description.converters.begin(), p.description.converters.end());
   return out;
 }
 
-SupportAnswer PluginHost::support(const std::string& backend, const Program& program, const std::string& device, int effort, SupportMode mode) const {
+SupportAnswer PluginHost::support(const std::string& backend, const Program& program,
+                                  const std::string& device, int effort, SupportMode mode) const {
   std::pair<std::shared_ptr<PluginCode>, std::size_t> at;
   {
     const std::lock_guard lock(impl_->mutex());
-    at = find_named(impl_->all(), backend, "backend", [](const PluginDescription& d) -> const auto& { return d.backends; });
+    at = find_named(
+        impl_->all(), backend, "backend",
+        [](const PluginDescription& d) -> const auto& { return d.backends; });
   }
   const auto& devices = at.first->description().backends[at.second].devices;
   if (std::find(devices.begin(), devices.end(), device) == devices.end())
-    throw LookupError({.id = "mlsysim.plugin.108", .message = fmt::format("the backend '{}' does not know the device '{}'", backend, device), .key = device,
-                       .found = fmt::format("'{}'", device), .expected = fmt::format("one of {}", fmt::join(devices, ", ")), .hint = did_you_mean(device, devices)});
+    throw LookupError(
+        {.id = "mlsysim.plugin.108",
+         .message = fmt::format("the backend '{}' does not know the device '{}'", backend, device),
+         .key = device,
+         .found = fmt::format("'{}'", device),
+         .expected = fmt::format("one of {}", fmt::join(devices, ", ")),
+         .hint = did_you_mean(device, devices)});
   SupportAnswer out;
   out.mode = mode;
   SolveContext context;
@@ -482,18 +566,22 @@ SupportAnswer PluginHost::support(const std::string& backend, const Program& pro
   call.context = &context;
   call.reasons = &out.reasons;
   const auto start = std::chrono::steady_clock::now();
-  const auto [verdict, used] = at.first->query_support(at.second, program, device, effort, static_cast<std::int32_t>(mode), call);
+  const auto [verdict, used] =
+      at.first->query_support(at.second, program, device, effort, static_cast<std::int32_t>(mode), call);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   out.verdict = static_cast<Verdict>(verdict);
   out.effort_used = used;
   return out;
 }
 
-std::string PluginHost::import_text(const std::string& importer, const std::string& file, std::string_view bytes) const {
+std::string PluginHost::import_text(const std::string& importer, const std::string& file,
+                                    std::string_view bytes) const {
   std::pair<std::shared_ptr<PluginCode>, std::size_t> at;
   {
     const std::lock_guard lock(impl_->mutex());
-    at = find_named(impl_->all(), importer, "importer", [](const PluginDescription& d) -> const auto& { return d.converters; });
+    at = find_named(
+        impl_->all(), importer, "importer",
+        [](const PluginDescription& d) -> const auto& { return d.converters; });
   }
   SolveContext context;
   MlsCall call;
@@ -507,7 +595,9 @@ std::string PluginHost::export_text(const std::string& exporter, ObjectRef objec
   std::pair<std::shared_ptr<PluginCode>, std::size_t> at;
   {
     const std::lock_guard lock(impl_->mutex());
-    at = find_named(impl_->all(), exporter, "exporter", [](const PluginDescription& d) -> const auto& { return d.converters; });
+    at = find_named(
+        impl_->all(), exporter, "exporter",
+        [](const PluginDescription& d) -> const auto& { return d.converters; });
   }
   SolveContext context;
   MlsCall call;
@@ -524,7 +614,8 @@ std::vector<Callback*> PluginHost::callbacks() const {
 }
 
 std::string_view name_of(PluginState state) {
-  static constexpr std::array<std::string_view, 7> names{"found", "skipped", "refused", "vetted", "loaded", "initialised", "shut down"};
+  static constexpr std::array<std::string_view, 7> names{"found",  "skipped",     "refused",  "vetted",
+                                                         "loaded", "initialised", "shut down"};
   return names[static_cast<std::size_t>(state)];
 }
 

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <cstring>
 
 namespace mlsysim::plugin::detail {
 namespace {
@@ -15,7 +15,8 @@ namespace {
 /// Raised in children of fork: cheaper than asking for the process id on every call.
 std::atomic<unsigned> forks{0};
 void watch_forks() {
-  static const int done = pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  static const int done =
+      pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
   (void)done;
 }
 
@@ -58,16 +59,20 @@ class InProcess final : public PluginCode {
   void* create(std::size_t i, std::span<const MlsValue> options) override {
     const auto& r = resolvers_[i];
     if (r.create == nullptr) return nullptr;
-    MlsCreateArgs args{sizeof args, 0, nullptr, services_->api(), r.user, options.data(), options.size(), nullptr};
-    raise(*services_, enter("create", i, [&] { return r.create(&args); }), description_.name, what("create", i));
+    MlsCreateArgs args{sizeof args,    0,      nullptr, services_->api(), r.user, options.data(),
+                       options.size(), nullptr};
+    raise(*services_, enter("create", i, [&] { return r.create(&args); }), description_.name,
+          what("create", i));
     return args.instance;
   }
 
   void can_create(std::size_t i, std::span<const MlsValue> options) override {
     const auto& r = resolvers_[i];
     if (r.can_create == nullptr) return;
-    MlsCreateArgs args{sizeof args, 0, nullptr, services_->api(), r.user, options.data(), options.size(), nullptr};
-    raise(*services_, enter("can_create", i, [&] { return r.can_create(&args); }), description_.name, what("can_create", i));
+    MlsCreateArgs args{sizeof args,    0,      nullptr, services_->api(), r.user, options.data(),
+                       options.size(), nullptr};
+    raise(*services_, enter("can_create", i, [&] { return r.can_create(&args); }), description_.name,
+          what("can_create", i));
   }
 
   void destroy(std::size_t i, void* instance) noexcept override {
@@ -83,20 +88,31 @@ class InProcess final : public PluginCode {
     }
   }
 
-  std::int32_t solve(std::size_t i, void* instance, std::span<const MlsValue> in, std::span<MlsValue> out, MlsCall& call) override {
+  std::int32_t solve(std::size_t i, void* instance, std::span<const MlsValue> in, std::span<MlsValue> out,
+                     MlsCall& call) override {
     const auto& r = resolvers_[i];
     if (r.solve == nullptr)
-      fail(MLS_UNIMPLEMENTED, {.id = "mlsysim.plugin.030", .message = fmt::format("{} has no '{}'", description_.resolvers[i].name, "solve"),
-                               .key = "solve", .found = "a null slot", .expected = "a function"},
+      fail(MLS_UNIMPLEMENTED,
+           {.id = "mlsysim.plugin.030",
+            .message = fmt::format("{} has no '{}'", description_.resolvers[i].name, "solve"),
+            .key = "solve",
+            .found = "a null slot",
+            .expected = "a function"},
            description_.name, what("solve", i));
-    MlsSolveArgs args{sizeof args, 0, nullptr, services_->api(), r.user, instance, &call, in.data(), in.size(), out.data(), out.size(),
-                      MLS_OUTCOME_RESULT, 0};
+    MlsSolveArgs args{
+        sizeof args, 0,          nullptr,    services_->api(),   r.user, instance, &call, in.data(),
+        in.size(),   out.data(), out.size(), MLS_OUTCOME_RESULT, 0};
     auto* error = enter("solve", i, [&] { return r.solve(&args); });
     if (error != nullptr) [[unlikely]]
       raise(*services_, error, description_.name, what("solve", i));
     if (args.output_count != out.size()) [[unlikely]]
-      fail(MLS_INTERNAL, {.id = "mlsysim.plugin.031", .message = fmt::format("{} wrote another number of results than it declares", description_.resolvers[i].name),
-                          .key = "output_count", .found = fmt::format("{}", args.output_count), .expected = fmt::format("{}", out.size())},
+      fail(MLS_INTERNAL,
+           {.id = "mlsysim.plugin.031",
+            .message = fmt::format("{} wrote another number of results than it declares",
+                                   description_.resolvers[i].name),
+            .key = "output_count",
+            .found = fmt::format("{}", args.output_count),
+            .expected = fmt::format("{}", out.size())},
            description_.name, what("solve", i));
     return args.outcome;
   }
@@ -109,33 +125,73 @@ class InProcess final : public PluginCode {
     raise(*services_, enter("on_event", i, [&] { return c.on_event(&event); }), description_.name, call);
   }
 
-  std::pair<std::int32_t, std::int32_t> query_support(std::size_t i, const Program& program, std::string_view device, std::int32_t effort, std::int32_t mode,
-                                                      MlsCall& call) override {
+  std::pair<std::int32_t, std::int32_t> query_support(std::size_t i, const Program& program,
+                                                      std::string_view device, std::int32_t effort,
+                                                      std::int32_t mode, MlsCall& call) override {
     const auto& b = backends_[i];
     const auto slot = fmt::format("query_support of {}", description_.backends[i].name);
     if (b.query_support == nullptr)
-      fail(MLS_UNIMPLEMENTED, {.id = "mlsysim.plugin.030", .message = fmt::format("{} has no '{}'", description_.backends[i].name, "query_support"), .key = "query_support",
-                               .found = "a null slot", .expected = "a function"}, description_.name, slot);
+      fail(MLS_UNIMPLEMENTED,
+           {.id = "mlsysim.plugin.030",
+            .message = fmt::format("{} has no '{}'", description_.backends[i].name, "query_support"),
+            .key = "query_support",
+            .found = "a null slot",
+            .expected = "a function"},
+           description_.name, slot);
     std::vector<MlsOp> ops;
     for (const auto& op : program.ops)
-      ops.push_back({sizeof(MlsOp), 0, nullptr, plugin::to_c(op.name), plugin::to_c(op.kind), plugin::to_c(op.precision), plugin::to_c(op.location), op.count, op.work, op.traffic});
-    const MlsProgram c{sizeof c, 0, nullptr, plugin::to_c(program.name), plugin::to_c(program.format), plugin::to_c(program.precision), ops.data(), ops.size(), program.memory};
-    MlsSupportArgs args{sizeof args, 0, nullptr, services_->api(), b.user, &call, &c, plugin::to_c(device), effort, mode, MLS_VERDICT_MAYBE, std::min(effort, b.max_effort)};
-    raise(*services_, enter("query_support", i, [&] { return b.query_support(&args); }), description_.name, slot);
+      ops.push_back({sizeof(MlsOp), 0, nullptr, plugin::to_c(op.name), plugin::to_c(op.kind),
+                     plugin::to_c(op.precision), plugin::to_c(op.location), op.count, op.work, op.traffic});
+    const MlsProgram c{sizeof c,
+                       0,
+                       nullptr,
+                       plugin::to_c(program.name),
+                       plugin::to_c(program.format),
+                       plugin::to_c(program.precision),
+                       ops.data(),
+                       ops.size(),
+                       program.memory};
+    MlsSupportArgs args{sizeof args,
+                        0,
+                        nullptr,
+                        services_->api(),
+                        b.user,
+                        &call,
+                        &c,
+                        plugin::to_c(device),
+                        effort,
+                        mode,
+                        MLS_VERDICT_MAYBE,
+                        std::min(effort, b.max_effort)};
+    raise(*services_, enter("query_support", i, [&] { return b.query_support(&args); }), description_.name,
+          slot);
     if (args.verdict < MLS_VERDICT_NO || args.verdict > MLS_VERDICT_MAYBE)
-      fail(MLS_INTERNAL, {.id = "mlsysim.plugin.041", .message = fmt::format("{} gives no verdict", description_.backends[i].name), .key = "verdict",
-                          .found = fmt::format("{}", args.verdict), .expected = "no, yes or maybe"}, description_.name, slot);
+      fail(MLS_INTERNAL,
+           {.id = "mlsysim.plugin.041",
+            .message = fmt::format("{} gives no verdict", description_.backends[i].name),
+            .key = "verdict",
+            .found = fmt::format("{}", args.verdict),
+            .expected = "no, yes or maybe"},
+           description_.name, slot);
     return {args.verdict, args.effort_used};
   }
 
-  std::string convert(std::size_t i, std::string_view file, std::string_view input, const MlsObject* object, MlsCall& call) override {
+  std::string convert(std::size_t i, std::string_view file, std::string_view input, const MlsObject* object,
+                      MlsCall& call) override {
     const auto& c = converters_[i];
     const auto slot = fmt::format("convert of {}", description_.converters[i].name);
-    MlsConvertArgs args{sizeof args, 0, nullptr, services_->api(), c.user, &call, plugin::to_c(file), plugin::to_c(input), object, {}};
+    MlsConvertArgs args{
+        sizeof args,         0,      nullptr, services_->api(), c.user, &call, plugin::to_c(file),
+        plugin::to_c(input), object, {}};
     raise(*services_, enter("convert", i, [&] { return c.convert(&args); }), description_.name, slot);
     if (args.output.data == nullptr || args.output.size > (64ULL << 20))
-      fail(MLS_INTERNAL, {.id = "mlsysim.plugin.042", .message = fmt::format("{} gives no text", description_.converters[i].name), .key = "output",
-                          .found = args.output.data == nullptr ? "a null pointer" : fmt::format("{} bytes", args.output.size), .expected = "a text of at most 64 MiB"},
+      fail(MLS_INTERNAL,
+           {.id = "mlsysim.plugin.042",
+            .message = fmt::format("{} gives no text", description_.converters[i].name),
+            .key = "output",
+            .found =
+                args.output.data == nullptr ? "a null pointer" : fmt::format("{} bytes", args.output.size),
+            .expected = "a text of at most 64 MiB"},
            description_.name, slot);
     return std::string(plugin::from_c(args.output));
   }
@@ -152,13 +208,15 @@ class InProcess final : public PluginCode {
 
   [[nodiscard]] std::string why_it_stays() const override {
     if ((table_.flags & MLS_PLUGIN_UNLOADABLE) == 0) return "the plugin does not say that it can be unloaded";
-    if (!unique_.empty()) return fmt::format("it has GNU_UNIQUE symbols such as '{}'; build it with -fno-gnu-unique", unique_);
+    if (!unique_.empty())
+      return fmt::format("it has GNU_UNIQUE symbols such as '{}'; build it with -fno-gnu-unique", unique_);
     return {};
   }
 
  private:
   [[nodiscard]] std::string what(std::string_view slot, std::size_t i) const {
-    return i < description_.resolvers.size() ? fmt::format("{} of {}", slot, description_.resolvers[i].name) : std::string(slot);
+    return i < description_.resolvers.size() ? fmt::format("{} of {}", slot, description_.resolvers[i].name)
+                                             : std::string(slot);
   }
 
   void open(const std::string& library) {
@@ -167,9 +225,14 @@ class InProcess final : public PluginCode {
     handle_ = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) {
       const char* why = ::dlerror();
-      fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.032", .message = fmt::format("'{}' cannot be opened", path_), .key = path_,
-                                     .found = why == nullptr ? "no reason given" : why, .expected = "a library that loads with all its symbols",
-                                     .hint = "ldd and nm -D --undefined-only show what is missing", .where = {path_}},
+      fail(MLS_FAILED_PRECONDITION,
+           {.id = "mlsysim.plugin.032",
+            .message = fmt::format("'{}' cannot be opened", path_),
+            .key = path_,
+            .found = why == nullptr ? "no reason given" : why,
+            .expected = "a library that loads with all its symbols",
+            .hint = "ldd and nm -D --undefined-only show what is missing",
+            .where = {path_}},
            path_, "dlopen");
     }
     using Entry = const MlsPluginApi* (*)();
@@ -178,14 +241,24 @@ class InProcess final : public PluginCode {
     try {
       if (entry != nullptr) table = entry();
     } catch (...) {
-      fail(MLS_INTERNAL, {.id = "mlsysim.plugin.033", .message = fmt::format("'{}' threw across the C interface", path_), .key = MLS_ENTRY_SYMBOL,
-                          .found = "an exception", .expected = "a table", .where = {path_}}, path_, MLS_ENTRY_SYMBOL);
+      fail(MLS_INTERNAL,
+           {.id = "mlsysim.plugin.033",
+            .message = fmt::format("'{}' threw across the C interface", path_),
+            .key = MLS_ENTRY_SYMBOL,
+            .found = "an exception",
+            .expected = "a table",
+            .where = {path_}},
+           path_, MLS_ENTRY_SYMBOL);
     }
     if (table == nullptr)
-      fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.034", .message = fmt::format("'{}' gives no table", path_), .key = MLS_ENTRY_SYMBOL,
-                                     .found = entry == nullptr ? "no such symbol" : "a null pointer",
-                                     .expected = "an exported function " MLS_ENTRY_SYMBOL " that gives one",
-                                     .hint = "nm -gD shows what it exports", .where = {path_}},
+      fail(MLS_FAILED_PRECONDITION,
+           {.id = "mlsysim.plugin.034",
+            .message = fmt::format("'{}' gives no table", path_),
+            .key = MLS_ENTRY_SYMBOL,
+            .found = entry == nullptr ? "no such symbol" : "a null pointer",
+            .expected = "an exported function " MLS_ENTRY_SYMBOL " that gives one",
+            .hint = "nm -gD shows what it exports",
+            .where = {path_}},
            path_, MLS_ENTRY_SYMBOL);
     check_size("MlsPluginApi", table->struct_size, MLS_SIZE_THROUGH(MlsPluginApi, needs_host_minor));
     std::memcpy(&table_, table, std::min<std::size_t>(table->struct_size, sizeof table_));
@@ -194,8 +267,10 @@ class InProcess final : public PluginCode {
 
   void versions() const {
     const auto* host = services_->api();
-    const auto have = fmt::format("plugin: ABI {}.{}, needs host >= {}.{}; host: ABI {}.{}, accepts plugins >= {}.0", table_.abi_major,
-                                  table_.abi_minor, table_.abi_major, table_.needs_host_minor, host->abi_major, host->abi_minor, host->abi_major);
+    const auto have =
+        fmt::format("plugin: ABI {}.{}, needs host >= {}.{}; host: ABI {}.{}, accepts plugins >= {}.0",
+                    table_.abi_major, table_.abi_minor, table_.abi_major, table_.needs_host_minor,
+                    host->abi_major, host->abi_minor, host->abi_major);
     if (table_.abi_major == host->abi_major && table_.needs_host_minor <= host->abi_minor) {
       if (original_->struct_size < MLS_PLUGIN_API_SIZE_1_0)
         check_size("MlsPluginApi", original_->struct_size, MLS_PLUGIN_API_SIZE_1_0);
@@ -203,10 +278,15 @@ class InProcess final : public PluginCode {
     }
     const bool plugin_is_old = table_.abi_major < host->abi_major;
     fail(MLS_FAILED_PRECONDITION,
-         {.id = "mlsysim.plugin.035", .message = fmt::format("'{}' and this host do not understand each other", path_), .key = "abi",
-          .found = have, .expected = "the same major version, and a host at least as new as the plugin needs",
-          .hint = plugin_is_old ? fmt::format("upgrade the plugin to one that was built for ABI {}", host->abi_major)
-                                : fmt::format("upgrade mlsysim to one with ABI >= {}.{}", table_.abi_major, table_.needs_host_minor),
+         {.id = "mlsysim.plugin.035",
+          .message = fmt::format("'{}' and this host do not understand each other", path_),
+          .key = "abi",
+          .found = have,
+          .expected = "the same major version, and a host at least as new as the plugin needs",
+          .hint = plugin_is_old
+                      ? fmt::format("upgrade the plugin to one that was built for ABI {}", host->abi_major)
+                      : fmt::format("upgrade mlsysim to one with ABI >= {}.{}", table_.abi_major,
+                                    table_.needs_host_minor),
           .where = {path_}},
          path_, MLS_ENTRY_SYMBOL);
   }
@@ -215,8 +295,14 @@ class InProcess final : public PluginCode {
     auto& d = description_;
     d.name = read_text(table_.name, "name of the plugin");
     if (!is_name(d.name) || d.name == "mlsysim")
-      fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.036", .message = fmt::format("'{}' has no usable name", path_), .key = "name",
-                                  .found = fmt::format("'{}'", d.name), .expected = "letters, digits, '-' and '_'", .where = {path_}}, path_);
+      fail(MLS_INVALID_ARGUMENT,
+           {.id = "mlsysim.plugin.036",
+            .message = fmt::format("'{}' has no usable name", path_),
+            .key = "name",
+            .found = fmt::format("'{}'", d.name),
+            .expected = "letters, digits, '-' and '_'",
+            .where = {path_}},
+           path_);
     d.version = read_text(table_.version, "version of the plugin");
     d.summary = read_text(table_.summary, "summary of the plugin");
     d.license = read_text(table_.license, "license of the plugin");
@@ -226,9 +312,14 @@ class InProcess final : public PluginCode {
     d.flags = table_.flags;
     d.threads = table_.threads;
     if (table_.attribute_count > 1000 || (table_.attribute_count > 0 && table_.attributes == nullptr))
-      fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.037", .message = fmt::format("the attributes of '{}' cannot be read", d.name), .key = "attributes",
-                                  .found = fmt::format("{} of them at a {}", table_.attribute_count, table_.attributes == nullptr ? "null pointer" : "place"),
-                                  .expected = "at most 1000 in an array, or none"}, d.name);
+      fail(MLS_INVALID_ARGUMENT,
+           {.id = "mlsysim.plugin.037",
+            .message = fmt::format("the attributes of '{}' cannot be read", d.name),
+            .key = "attributes",
+            .found = fmt::format("{} of them at a {}", table_.attribute_count,
+                                 table_.attributes == nullptr ? "null pointer" : "place"),
+            .expected = "at most 1000 in an array, or none"},
+           d.name);
     for (std::uint64_t i = 0; i < table_.attribute_count; ++i) {
       const auto& a = table_.attributes[i];
       (void)read_text(a.value.text, "an attribute");
@@ -239,14 +330,16 @@ class InProcess final : public PluginCode {
   void initialize() {
     initialized_ = true;
     if (table_.initialize == nullptr) return;
-    raise(*services_, enter("initialize", 0, [&] { return table_.initialize(services_->api()); }), description_.name, "initialize");
+    raise(*services_, enter("initialize", 0, [&] { return table_.initialize(services_->api()); }),
+          description_.name, "initialize");
   }
 
   void register_all() {
     if (table_.register_all == nullptr) return;
     MlsRegistration registration;
     registration.into = &description_;
-    auto* error = enter("register_all", 0, [&] { return table_.register_all(services_->api(), &registration); });
+    auto* error =
+        enter("register_all", 0, [&] { return table_.register_all(services_->api(), &registration); });
     registration.into = nullptr;
     if (error == nullptr && registration.refusal) throw *registration.refusal;
     raise(*services_, error, description_.name, "register_all");
@@ -260,13 +353,23 @@ class InProcess final : public PluginCode {
   template <class F> MlsError* enter(std::string_view slot, std::size_t i, F&& f) {
     if (poisoned_.load(std::memory_order_relaxed)) [[unlikely]]
       refuse_poisoned(slot, i);
-    if (forks.load(std::memory_order_relaxed) != forks_ && (table_.flags & MLS_PLUGIN_FORK_SAFE) == 0) [[unlikely]]
-      fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.038", .message = fmt::format("'{}' was called in a child process", description_.name),
-                                     .key = std::string(slot), .found = "a process made by fork", .expected = "the process that loaded it",
-                                     .hint = "load it in the child, or declare MLS_PLUGIN_FORK_SAFE"}, description_.name, what(slot, i));
+    if (forks.load(std::memory_order_relaxed) != forks_ && (table_.flags & MLS_PLUGIN_FORK_SAFE) == 0)
+        [[unlikely]]
+      fail(MLS_FAILED_PRECONDITION,
+           {.id = "mlsysim.plugin.038",
+            .message = fmt::format("'{}' was called in a child process", description_.name),
+            .key = std::string(slot),
+            .found = "a process made by fork",
+            .expected = "the process that loaded it",
+            .hint = "load it in the child, or declare MLS_PLUGIN_FORK_SAFE"},
+           description_.name, what(slot, i));
     if (table_.threads == MLS_THREAD_MAIN_ONLY && !on_main_thread()) [[unlikely]]
-      fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.039", .message = fmt::format("'{}' was called from another thread", description_.name),
-                                     .key = std::string(slot), .found = "a thread that is not the main one", .expected = "the main thread (MLS_THREAD_MAIN_ONLY)"},
+      fail(MLS_FAILED_PRECONDITION,
+           {.id = "mlsysim.plugin.039",
+            .message = fmt::format("'{}' was called from another thread", description_.name),
+            .key = std::string(slot),
+            .found = "a thread that is not the main one",
+            .expected = "the main thread (MLS_THREAD_MAIN_ONLY)"},
            description_.name, what(slot, i));
     std::unique_lock<std::recursive_mutex> lock;
     if (table_.threads != MLS_THREAD_SAFE) lock = std::unique_lock(serial_);
@@ -275,13 +378,22 @@ class InProcess final : public PluginCode {
     } catch (...) {
       poisoned_ = true;
     }
-    fail(MLS_INTERNAL, {.id = "mlsysim.plugin.033", .message = fmt::format("'{}' threw across the C interface", description_.name), .key = std::string(slot),
-                        .found = "an exception", .expected = "an MlsError", .hint = "it is not called again in this process"},
+    fail(MLS_INTERNAL,
+         {.id = "mlsysim.plugin.033",
+          .message = fmt::format("'{}' threw across the C interface", description_.name),
+          .key = std::string(slot),
+          .found = "an exception",
+          .expected = "an MlsError",
+          .hint = "it is not called again in this process"},
          description_.name, what(slot, i));
   }
   [[noreturn]] void refuse_poisoned(std::string_view slot, std::size_t i) const {
-    fail(MLS_UNAVAILABLE, {.id = "mlsysim.plugin.040", .message = fmt::format("'{}' is not called any more", description_.name), .key = std::string(slot),
-                           .found = "it threw across the C interface before", .expected = "a plugin that keeps to the rules"},
+    fail(MLS_UNAVAILABLE,
+         {.id = "mlsysim.plugin.040",
+          .message = fmt::format("'{}' is not called any more", description_.name),
+          .key = std::string(slot),
+          .found = "it threw across the C interface before",
+          .expected = "a plugin that keeps to the rules"},
          description_.name, what(slot, i));
   }
 
@@ -315,7 +427,8 @@ class InProcess final : public PluginCode {
 
 }  // namespace
 
-std::shared_ptr<PluginCode> open_in_process(const std::string& library, const std::string& path, std::shared_ptr<Services> services) {
+std::shared_ptr<PluginCode> open_in_process(const std::string& library, const std::string& path,
+                                            std::shared_ptr<Services> services) {
   return std::make_shared<InProcess>(library, path, std::move(services));
 }
 
@@ -339,8 +452,7 @@ void Generation::can_create(std::span<const MlsValue> options) {
 void* Generation::instance(std::span<const MlsValue> options) {
   if (!description().has_instances) return nullptr;
   std::string key;
-  for (const auto& v : options)
-    key += fmt::format("{}:{}:{}:{};", v.kind, v.flag, v.number, from_c(v.text));
+  for (const auto& v : options) key += fmt::format("{}:{}:{}:{};", v.kind, v.flag, v.number, from_c(v.text));
   const std::lock_guard lock(mutex_);
   const auto known = instances_.find(key);
   if (known != instances_.end()) return known->second.instance;

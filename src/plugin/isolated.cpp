@@ -4,16 +4,16 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <cstdlib>
-#include <csignal>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <type_traits>
 #include <unistd.h>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <type_traits>
 
 namespace mlsysim::plugin::detail {
 namespace {
@@ -24,16 +24,19 @@ using Clock = Channel::Clock;
 /// The program that opens isolated plugins.
 fs::path worker_program() {
   std::vector<fs::path> looked_at;
-  if (const char* named = std::getenv("MLSYSIM_PLUGIN_WORKER"); named != nullptr && !is_secure()) looked_at.emplace_back(named);
+  if (const char* named = std::getenv("MLSYSIM_PLUGIN_WORKER"); named != nullptr && !is_secure())
+    looked_at.emplace_back(named);
   const auto around = [&](const fs::path& code) {
     std::error_code failed;
     const auto real = fs::canonical(code, failed);
     if (failed) return;
-    for (const char* relative : {"mlsysim-plugin-worker", "../libexec/mlsysim/mlsysim-plugin-worker", "libexec/mlsysim-plugin-worker", "../../bin/mlsysim-plugin-worker"})
+    for (const char* relative : {"mlsysim-plugin-worker", "../libexec/mlsysim/mlsysim-plugin-worker",
+                                 "libexec/mlsysim-plugin-worker", "../../bin/mlsysim-plugin-worker"})
       looked_at.push_back((real.parent_path() / relative).lexically_normal());
   };
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&worker_program), &info) != 0 && info.dli_fname != nullptr) around(info.dli_fname);
+  if (::dladdr(reinterpret_cast<const void*>(&worker_program), &info) != 0 && info.dli_fname != nullptr)
+    around(info.dli_fname);
   around("/proc/self/exe");
 #ifdef MLSYSIM_PLUGIN_WORKER_INSTALLED
   looked_at.emplace_back(MLSYSIM_PLUGIN_WORKER_INSTALLED);
@@ -42,15 +45,21 @@ fs::path worker_program() {
     if (::access(path.c_str(), X_OK) == 0) return path;
   std::string all;
   for (const auto& path : looked_at) all += (all.empty() ? "" : ", ") + path.generic_string();
-  fail(MLS_UNAVAILABLE, {.id = "mlsysim.plugin.110", .message = "the program for isolated plugins is not found", .key = "mlsysim-plugin-worker",
-                         .found = "none of " + all, .expected = "mlsysim-plugin-worker beside mlsysim", .hint = is_secure() ? "install the whole package" : "install the whole package, or set MLSYSIM_PLUGIN_WORKER"});
+  fail(MLS_UNAVAILABLE, {.id = "mlsysim.plugin.110",
+                         .message = "the program for isolated plugins is not found",
+                         .key = "mlsysim-plugin-worker",
+                         .found = "none of " + all,
+                         .expected = "mlsysim-plugin-worker beside mlsysim",
+                         .hint = is_secure() ? "install the whole package"
+                                             : "install the whole package, or set MLSYSIM_PLUGIN_WORKER"});
 }
 
 std::string ending(int status) {
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     const char* name = ::sigabbrev_np(signal);
-    return fmt::format("signal SIG{}{}", name == nullptr ? std::to_string(signal) : name, signal == SIGKILL ? " (killed)" : "");
+    return fmt::format("signal SIG{}{}", name == nullptr ? std::to_string(signal) : name,
+                       signal == SIGKILL ? " (killed)" : "");
   }
   return fmt::format("exit with status {}", WEXITSTATUS(status));
 }
@@ -74,8 +83,10 @@ class Child {
       // Only calls that are safe after fork: this process may have had other threads.
       ::dup2(output[1], STDOUT_FILENO);
       ::dup2(output[1], STDERR_FILENO);
-      if (sockets[1] == 3) ::fcntl(3, F_SETFD, 0);
-      else ::dup2(sockets[1], 3);
+      if (sockets[1] == 3)
+        ::fcntl(3, F_SETFD, 0);
+      else
+        ::dup2(sockets[1], 3);
       ::execv(words[0], const_cast<char* const*>(words.data()));
       ::_exit(127);
     }
@@ -135,7 +146,8 @@ class Child {
     std::array<pollfd, 2> wait{{{descriptor, POLLIN, 0}, {output_, POLLIN, 0}}};
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     // A pipe whose writers closed it is always ready, so it is not waited for then.
-    return ::poll(wait.data(), open_ ? 2 : 1, static_cast<int>(std::max<std::int64_t>(0, std::min<std::int64_t>(left + 1, 60000)))) >= 0;
+    return ::poll(wait.data(), open_ ? 2 : 1,
+                  static_cast<int>(std::max<std::int64_t>(0, std::min<std::int64_t>(left + 1, 60000)))) >= 0;
   }
   void output_is_closed() { open_ = false; }
   [[nodiscard]] bool output_ended() const {
@@ -145,8 +157,11 @@ class Child {
 
  private:
   [[noreturn]] static void give_up(const char* what) {
-    fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.114", .message = fmt::format("the system gives no {} for an isolated plugin", what), .found = std::strerror(errno),
-                                  .expected = what});
+    fail(MLS_RESOURCE_EXHAUSTED,
+         {.id = "mlsysim.plugin.114",
+          .message = fmt::format("the system gives no {} for an isolated plugin", what),
+          .found = std::strerror(errno),
+          .expected = what});
   }
   pid_t pid_ = -1;
   int output_ = -1;
@@ -207,11 +222,13 @@ class Isolated final : public PluginCode {
     (void)ask("can_create", i, Message::can_create, out, nullptr);
   }
 
-  std::int32_t solve(std::size_t i, void* instance, std::span<const MlsValue> in, std::span<MlsValue> values, MlsCall& call) override {
+  std::int32_t solve(std::size_t i, void* instance, std::span<const MlsValue> in, std::span<MlsValue> values,
+                     MlsCall& call) override {
     const std::lock_guard lock(mutex_);
     revive();
     Writer out;
-    out.put(static_cast<std::uint64_t>(i)).put(instance == nullptr ? std::uint64_t{0} : remote(*static_cast<Instance*>(instance)));
+    out.put(static_cast<std::uint64_t>(i))
+        .put(instance == nullptr ? std::uint64_t{0} : remote(*static_cast<Instance*>(instance)));
     out.put(static_cast<std::uint64_t>(in.size()));
     for (const auto& v : in) out.value(v);
     out.put(static_cast<std::uint64_t>(values.size()));
@@ -226,21 +243,38 @@ class Isolated final : public PluginCode {
     out.put(static_cast<std::uint64_t>(i)).put(e.kind);
     for (const auto& s : {e.pipeline, e.stage, e.resolver, e.reason}) out.text(plugin::from_c(s));
     out.put(e.seconds).put(e.result_count);
-    for (std::uint64_t k = 0; k < e.result_count; ++k) out.text(plugin::from_c(e.results[k].name)).value(e.results[k].value);
+    for (std::uint64_t k = 0; k < e.result_count; ++k)
+      out.text(plugin::from_c(e.results[k].name)).value(e.results[k].value);
     (void)ask("on_event", i, Message::event, out, nullptr);
   }
 
-  std::pair<std::int32_t, std::int32_t> query_support(std::size_t i, const Program& program, std::string_view device, std::int32_t effort, std::int32_t mode,
-                                                      MlsCall& call) override {
+  std::pair<std::int32_t, std::int32_t> query_support(std::size_t i, const Program& program,
+                                                      std::string_view device, std::int32_t effort,
+                                                      std::int32_t mode, MlsCall& call) override {
     const std::lock_guard lock(mutex_);
     revive();
     Writer out;
-    out.put(static_cast<std::uint64_t>(i)).text(program.name).text(program.format).text(program.precision).put(program.memory).text(device).put(effort).put(mode);
+    out.put(static_cast<std::uint64_t>(i))
+        .text(program.name)
+        .text(program.format)
+        .text(program.precision)
+        .put(program.memory)
+        .text(device)
+        .put(effort)
+        .put(mode);
     out.put(static_cast<std::uint64_t>(program.ops.size()));
-    for (const auto& op : program.ops) out.text(op.name).text(op.kind).text(op.precision).text(op.location).put(op.count).put(op.work).put(op.traffic);
+    for (const auto& op : program.ops)
+      out.text(op.name)
+          .text(op.kind)
+          .text(op.precision)
+          .text(op.location)
+          .put(op.count)
+          .put(op.work)
+          .put(op.traffic);
     auto answer = ask("query_support", description_.resolvers.size(), Message::query_support, out, &call);
     return reading([&]() -> std::pair<std::int32_t, std::int32_t> {
-      const auto verdict = static_cast<std::int32_t>(answer.get<Verdict>()), used = answer.get<std::int32_t>();
+      const auto verdict = static_cast<std::int32_t>(answer.get<Verdict>()),
+                 used = answer.get<std::int32_t>();
       for (auto n = answer.get<std::uint64_t>(); n > 0; --n) {
         SupportReason r;
         r.code = answer.get<ReasonCode>();
@@ -254,11 +288,15 @@ class Isolated final : public PluginCode {
     });
   }
 
-  std::string convert(std::size_t i, std::string_view file, std::string_view input, const MlsObject* object, MlsCall& call) override {
+  std::string convert(std::size_t i, std::string_view file, std::string_view input, const MlsObject* object,
+                      MlsCall& call) override {
     const std::lock_guard lock(mutex_);
     revive();
     Writer out;
-    out.put(static_cast<std::uint64_t>(i)).text(file).text(input).put(reinterpret_cast<std::uintptr_t>(object));
+    out.put(static_cast<std::uint64_t>(i))
+        .text(file)
+        .text(input)
+        .put(reinterpret_cast<std::uintptr_t>(object));
     auto answer = ask("convert", description_.resolvers.size(), Message::convert_text, out, &call);
     return reading([&] { return answer.text(); });
   }
@@ -323,7 +361,8 @@ class Isolated final : public PluginCode {
     revive();
     if (instance.epoch == epoch_) return instance.id;
     Writer out;
-    out.put(static_cast<std::uint64_t>(instance.resolver)).put(static_cast<std::uint64_t>(instance.options.size()));
+    out.put(static_cast<std::uint64_t>(instance.resolver))
+        .put(static_cast<std::uint64_t>(instance.options.size()));
     for (const auto& v : instance.options) out.value(v.view());
     auto answer = ask("create", instance.resolver, Message::create, out, nullptr);
     instance.id = reading([&] { return answer.get<std::uint64_t>(); });
@@ -337,7 +376,8 @@ class Isolated final : public PluginCode {
     return wait(slot, i, call, serial);
   }
 
-  /// Reads an answer. After one that makes no sense nothing that follows can be believed: the process is ended.
+  /// Reads an answer. After one that makes no sense nothing that follows can be believed: the process is
+  /// ended.
   template <class F> std::invoke_result_t<F> reading(F&& f) {
     try {
       return f();
@@ -351,24 +391,34 @@ class Isolated final : public PluginCode {
   }
 
   [[nodiscard]] std::string what(std::string_view slot, std::size_t i) const {
-    return i < description_.resolvers.size() ? fmt::format("{} of {}", slot, description_.resolvers[i].name) : std::string(slot);
+    return i < description_.resolvers.size() ? fmt::format("{} of {}", slot, description_.resolvers[i].name)
+                                             : std::string(slot);
   }
   [[nodiscard]] std::string name() const { return description_.name.empty() ? path_ : description_.name; }
 
   [[noreturn]] void died(const char* slot, std::size_t i, const std::string& how) {
     tell_output();
     child_.reset();
-    fail(MLS_ABORTED, {.id = "mlsysim.plugin.115", .message = fmt::format("the process of the plugin '{}' ended during {}", name(), what(slot, i)), .key = name(),
-                       .found = how, .expected = "an answer", .hint = "the plugin is started again by the next call; its author should look at it"},
+    fail(MLS_ABORTED,
+         {.id = "mlsysim.plugin.115",
+          .message = fmt::format("the process of the plugin '{}' ended during {}", name(), what(slot, i)),
+          .key = name(),
+          .found = how,
+          .expected = "an answer",
+          .hint = "the plugin is started again by the next call; its author should look at it"},
          name(), what(slot, i));
   }
   [[noreturn]] void late(const char* slot, std::size_t i) {
     child_->kill();
     tell_output();
     child_.reset();
-    fail(MLS_DEADLINE_EXCEEDED, {.id = "mlsysim.plugin.116", .message = fmt::format("the plugin '{}' took too long in {}", name(), what(slot, i)), .key = name(),
-                                 .found = fmt::format("no answer after {} ms", limits_.timeout.count()), .expected = fmt::format("an answer within {} ms", limits_.timeout.count()),
-                                 .hint = "its process was ended; the next call starts it again"},
+    fail(MLS_DEADLINE_EXCEEDED,
+         {.id = "mlsysim.plugin.116",
+          .message = fmt::format("the plugin '{}' took too long in {}", name(), what(slot, i)),
+          .key = name(),
+          .found = fmt::format("no answer after {} ms", limits_.timeout.count()),
+          .expected = fmt::format("an answer within {} ms", limits_.timeout.count()),
+          .hint = "its process was ended; the next call starts it again"},
          name(), what(slot, i));
   }
 
@@ -376,9 +426,15 @@ class Isolated final : public PluginCode {
     child_->kill();
     tell_output();
     child_.reset();
-    fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.122", .message = fmt::format("the process of the plugin '{}' answered what nobody asked, in {}", name(), what(slot, i)), .key = name(),
-                         .found = "an answer to another question", .expected = "one answer to each question",
-                         .hint = "does it fork, or write to descriptors that it did not open? its process was ended; the next call starts it again"},
+    fail(MLS_DATA_LOSS,
+         {.id = "mlsysim.plugin.122",
+          .message = fmt::format("the process of the plugin '{}' answered what nobody asked, in {}", name(),
+                                 what(slot, i)),
+          .key = name(),
+          .found = "an answer to another question",
+          .expected = "one answer to each question",
+          .hint = "does it fork, or write to descriptors that it did not open? its process was ended; the "
+                  "next call starts it again"},
          name(), what(slot, i));
   }
 
@@ -408,13 +464,17 @@ class Isolated final : public PluginCode {
       }
       // What it printed was flushed before it answered.
       tell_output();
-      const bool answer = message->type == Message::result || message->type == Message::hello || message->type == Message::fault;
+      const bool answer = message->type == Message::result || message->type == Message::hello ||
+                          message->type == Message::fault;
       if (answer && message->serial != serial) garbled(slot, i);
       switch (message->type) {
         case Message::result:
-        case Message::hello: return std::move(message->reader);
-        case Message::fault: throw_named(message->reader, slot, i);
-        default: serve(message->type, message->serial, message->reader, call);
+        case Message::hello:
+          return std::move(message->reader);
+        case Message::fault:
+          throw_named(message->reader, slot, i);
+        default:
+          serve(message->type, message->serial, message->reader, call);
       }
     }
   }
@@ -445,7 +505,9 @@ class Isolated final : public PluginCode {
           services_->log(level, in.text());
           return;
         }
-        case Message::zoo_count: out.put(services_->zoo_count(in.text())); break;
+        case Message::zoo_count:
+          out.put(services_->zoo_count(in.text()));
+          break;
         case Message::zoo_at: {
           const auto kind = in.text();
           out.put(reinterpret_cast<std::uintptr_t>(services_->zoo_at(kind, in.get<std::uint64_t>())));
@@ -461,7 +523,9 @@ class Isolated final : public PluginCode {
           services_->object_field(object, in.text(), visit);
           break;
         }
-        case Message::object_read: services_->object_read(reinterpret_cast<const MlsObject*>(in.get<std::uintptr_t>()), visit); break;
+        case Message::object_read:
+          services_->object_read(reinterpret_cast<const MlsObject*>(in.get<std::uintptr_t>()), visit);
+          break;
         case Message::convert: {
           const auto number = in.get<double>();
           const auto from = in.text();
@@ -477,16 +541,21 @@ class Isolated final : public PluginCode {
           }
           std::vector<MlsNamed> inputs;
           for (const auto& [key, value] : given) inputs.push_back({plugin::to_c(key), value.view()});
-          if (call == nullptr) fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.117", .message = "a resolver is asked outside of a call"});
+          if (call == nullptr)
+            fail(MLS_FAILED_PRECONDITION,
+                 {.id = "mlsysim.plugin.117", .message = "a resolver is asked outside of a call"});
           services_->evaluate(call, resolver, inputs, visit);
           break;
         }
-        default: fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.118", .message = "an isolated plugin sent an unknown message"});
+        default:
+          fail(MLS_DATA_LOSS,
+               {.id = "mlsysim.plugin.118", .message = "an isolated plugin sent an unknown message"});
       }
       if (type == Message::object_field || type == Message::object_read || type == Message::evaluate) {
         out.put(visited);
         const auto head = out.bytes();
-        if (!child_->channel().send(Message::result, serial, head + list.bytes())) died("service", 0, child_->stop());
+        if (!child_->channel().send(Message::result, serial, head + list.bytes()))
+          died("service", 0, child_->stop());
         return;
       }
     } catch (const std::exception& error) {
@@ -510,7 +579,8 @@ class Isolated final : public PluginCode {
 
 }  // namespace
 
-std::shared_ptr<PluginCode> open_isolated(const std::string& path, std::shared_ptr<Services> services, const IsolationLimits& limits) {
+std::shared_ptr<PluginCode> open_isolated(const std::string& path, std::shared_ptr<Services> services,
+                                          const IsolationLimits& limits) {
   return std::make_shared<Isolated>(path, std::move(services), limits);
 }
 

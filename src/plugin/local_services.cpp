@@ -43,9 +43,13 @@ void LocalServices::object_field(const MlsObject* object, std::string_view path,
   });
   if (found) return;
   std::vector<std::string> known;
-  read_object(objects_.object(object), objects_, [&](std::string_view name, const MlsValue&) { known.emplace_back(name); });
-  fail(MLS_NOT_FOUND, {.id = "mlsysim.plugin.023", .message = fmt::format("there is no figure '{}'", path), .key = std::string(path),
-                       .found = fmt::format("'{}'", path), .expected = "a path of the zoo's files, such as 'memory.bandwidth'",
+  read_object(objects_.object(object), objects_,
+              [&](std::string_view name, const MlsValue&) { known.emplace_back(name); });
+  fail(MLS_NOT_FOUND, {.id = "mlsysim.plugin.023",
+                       .message = fmt::format("there is no figure '{}'", path),
+                       .key = std::string(path),
+                       .found = fmt::format("'{}'", path),
+                       .expected = "a path of the zoo's files, such as 'memory.bandwidth'",
                        .hint = did_you_mean(path, known)});
 }
 
@@ -61,15 +65,23 @@ double LocalServices::convert(double number, std::string_view from, std::string_
   return AnyQuantity::from_base(number * expr.mul / expr.div, expr.exps).in(to, units);
 }
 
-void LocalServices::evaluate(MlsCall* call, std::string_view name, std::span<const MlsNamed> inputs, const Visit& visit) {
+void LocalServices::evaluate(MlsCall* call, std::string_view name, std::span<const MlsNamed> inputs,
+                             const Visit& visit) {
   const auto resolver = ResolverRegistry::standard().share(name);
   if (call->tier == Tier::model && resolver->info().tier != Tier::model)
-    fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.024", .message = fmt::format("a model may not ask the {} '{}'", name_of(resolver->info().tier), name),
-                                   .key = std::string(name), .found = "a model that makes decisions",
-                                   .expected = "a model that evaluates one state", .hint = "make it a solver or an optimizer"});
+    fail(MLS_FAILED_PRECONDITION,
+         {.id = "mlsysim.plugin.024",
+          .message = fmt::format("a model may not ask the {} '{}'", name_of(resolver->info().tier), name),
+          .key = std::string(name),
+          .found = "a model that makes decisions",
+          .expected = "a model that evaluates one state",
+          .hint = "make it a solver or an optimizer"});
   if (depth >= kDeepest)
-    fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.025", .message = "resolvers ask each other in a circle", .key = std::string(name),
-                                   .found = fmt::format("{} calls within each other", depth), .expected = "an end of the chain"});
+    fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.025",
+                                   .message = "resolvers ask each other in a circle",
+                                   .key = std::string(name),
+                                   .found = fmt::format("{} calls within each other", depth),
+                                   .expected = "an end of the chain"});
   const Deeper deeper;
   Record record(*resolver, Side::inputs);
   for (const auto& [key, value] : inputs) {
@@ -80,9 +92,13 @@ void LocalServices::evaluate(MlsCall* call, std::string_view name, std::span<con
   }
   const auto answer = mlsysim::evaluate(*resolver, record);
   if (!answer.outcome.feasible())
-    fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.026", .message = fmt::format("{} has no result: {}", name, answer.outcome.why()->reason),
-                                   .key = std::string(name), .found = "infeasible", .expected = "inputs with a result",
-                                   .hint = answer.outcome.why()->smallest_change});
+    fail(MLS_FAILED_PRECONDITION,
+         {.id = "mlsysim.plugin.026",
+          .message = fmt::format("{} has no result: {}", name, answer.outcome.why()->reason),
+          .key = std::string(name),
+          .found = "infeasible",
+          .expected = "inputs with a result",
+          .hint = answer.outcome.why()->smallest_change});
   const Record& result = *answer.outcome;
   for (const auto& f : result.fields()) {
     const Value v = f.read(result.data());

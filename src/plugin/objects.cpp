@@ -34,19 +34,23 @@ MlsValue leaf_value(const MemberType& type, const void* member, ObjectTable& han
       const auto& q = *static_cast<const AnyQuantity*>(member);
       return quantity_value(q.base(), q.exponents());
     }
-    case MemberForm::number: return {MLS_NUMBER, 0, *static_cast<const double*>(member), {}, nullptr};
-    case MemberForm::flag: return {MLS_FLAG, *static_cast<const bool*>(member) ? 1 : 0, 0, {}, nullptr};
+    case MemberForm::number:
+      return {MLS_NUMBER, 0, *static_cast<const double*>(member), {}, nullptr};
+    case MemberForm::flag:
+      return {MLS_FLAG, *static_cast<const bool*>(member) ? 1 : 0, 0, {}, nullptr};
     case MemberForm::text: {
       const auto& text = *static_cast<const std::string*>(member);
       return text.empty() ? MlsValue{} : MlsValue{MLS_STRING, 0, 0, plugin::to_c(text), nullptr};
     }
-    case MemberForm::choice: return {MLS_STRING, 0, 0, plugin::to_c(type.choices[type.index(member)]), nullptr};
+    case MemberForm::choice:
+      return {MLS_STRING, 0, 0, plugin::to_c(type.choices[type.index(member)]), nullptr};
     case MemberForm::object: {
       const Value value = type.get(member);
       const auto* spec = std::get_if<ObjectRef>(&value);
       return spec == nullptr ? MlsValue{} : MlsValue{MLS_OBJECT, 0, 0, {}, handles.handle(*spec)};
     }
-    default: return quantity_value(*static_cast<const double*>(member), type.exps);
+    default:
+      return quantity_value(*static_cast<const double*>(member), type.exps);
   }
 }
 
@@ -61,7 +65,8 @@ template <class T> void read_derived(const T& spec, const Visit& visit) {
     }
     visit(path, value);
   };
-  if constexpr (std::is_same_v<T, HardwareNode>) tell("compute.peak_flops", [&] { return spec.compute.peak_flops(); });
+  if constexpr (std::is_same_v<T, HardwareNode>)
+    tell("compute.peak_flops", [&] { return spec.compute.peak_flops(); });
   if constexpr (std::is_same_v<T, Workload>) tell("size", [&] { return spec.size(); });
 }
 
@@ -71,9 +76,10 @@ template <class T> constexpr TypeRow row_of() {
           [](const Zoo& zoo, std::string_view name) -> const void* { return &zoo.at<T>(name); },
           [](const void* spec, ObjectTable& handles, const Visit& visit) {
             const T& object = *static_cast<const T*>(spec);
-            for_each_leaf(field_table<T>(), spec, [&](std::string_view path, const MemberType& type, const void* member) {
-              visit(path, leaf_value(type, member, handles));
-            });
+            for_each_leaf(field_table<T>(), spec,
+                          [&](std::string_view path, const MemberType& type, const void* member) {
+                            visit(path, leaf_value(type, member, handles));
+                          });
             read_derived(object, visit);
           }};
 }
@@ -83,8 +89,10 @@ constexpr auto kTypes = []<class... T>(SpecList<T...>) { return std::array{row_o
 const TypeRow& type_row(std::string_view name) {
   for (const auto& row : kTypes)
     if (row.name == name) return row;
-  fail(MLS_NOT_FOUND, {.id = "mlsysim.plugin.020", .message = fmt::format("there are no objects of the type '{}'", name),
-                       .key = std::string(name), .found = fmt::format("'{}'", name),
+  fail(MLS_NOT_FOUND, {.id = "mlsysim.plugin.020",
+                       .message = fmt::format("there are no objects of the type '{}'", name),
+                       .key = std::string(name),
+                       .found = fmt::format("'{}'", name),
                        .expected = fmt::format("one of {}", fmt::join(object_types(), ", ")),
                        .hint = did_you_mean(name, object_types())});
 }
@@ -105,7 +113,8 @@ const MlsObject* ObjectTable::handle(ObjectRef object) {
   const std::lock_guard lock(mutex_);
   auto& entry = by_spec_[object.object];
   if (entry == nullptr || entry->type != object.type) {
-    // A handle that was given out for something that lived here before stays known, and means this object now.
+    // A handle that was given out for something that lived here before stays known, and means this object
+    // now.
     if (entry == nullptr) entry = std::make_unique<MlsObject>();
     *entry = {object.object, object_type(object.type)};
     known_.insert(entry.get());
@@ -116,7 +125,9 @@ const MlsObject* ObjectTable::handle(ObjectRef object) {
 ObjectRef ObjectTable::object(const MlsObject* handle) const {
   const std::lock_guard lock(mutex_);
   if (!known_.contains(handle))
-    fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.021", .message = "an object is none that the host gave", .key = "object",
+    fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.021",
+                                .message = "an object is none that the host gave",
+                                .key = "object",
                                 .found = handle == nullptr ? "a null pointer" : "an unknown address",
                                 .expected = "what zoo_find, zoo_at or an input gave"});
   return {handle->spec, handle->type};
@@ -140,8 +151,11 @@ ObjectRef object_at(const Zoo& zoo, std::string_view type, std::size_t index) {
   const auto& row = type_row(type);
   const auto count = row.count(zoo);
   if (index >= count)
-    fail(MLS_OUT_OF_RANGE, {.id = "mlsysim.plugin.022", .message = fmt::format("there is no object {} of the type '{}'", index, type),
-                            .key = "index", .found = fmt::format("{}", index), .expected = fmt::format("below {}", count)});
+    fail(MLS_OUT_OF_RANGE, {.id = "mlsysim.plugin.022",
+                            .message = fmt::format("there is no object {} of the type '{}'", index, type),
+                            .key = "index",
+                            .found = fmt::format("{}", index),
+                            .expected = fmt::format("below {}", count)});
   return {row.at(zoo, index), row.name};
 }
 
@@ -172,10 +186,14 @@ DynamicValue from_c(const MlsValue& value, std::string_view declared, const Obje
       const auto u = UnitRegistry::standard().parse_unit(unit);
       return {value.number * u.mul / u.div, u.exps};
     }
-    case MLS_FLAG: return value.flag != 0;
-    case MLS_STRING: return read_text(value.text, "a value");
-    case MLS_OBJECT: return DynamicValue(Value(handles.object(value.object)));
-    default: return {};
+    case MLS_FLAG:
+      return value.flag != 0;
+    case MLS_STRING:
+      return read_text(value.text, "a value");
+    case MLS_OBJECT:
+      return DynamicValue(Value(handles.object(value.object)));
+    default:
+      return {};
   }
 }
 

@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace mlsysim::plugin::detail {
 namespace {
@@ -31,16 +31,19 @@ class MemoryCopy {
       done += static_cast<std::size_t>(n);
     }
     if (done != bytes.size())
-      fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.080", .message = "a plugin cannot be copied", .key = file.generic_string(),
-                                    .found = fmt::format("{} of {} bytes", done, bytes.size()), .expected = "memory for a copy"});
+      fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.080",
+                                    .message = "a plugin cannot be copied",
+                                    .key = file.generic_string(),
+                                    .found = fmt::format("{} of {} bytes", done, bytes.size()),
+                                    .expected = "memory for a copy"});
   }
   MemoryCopy(const MemoryCopy&) = delete;
   MemoryCopy& operator=(const MemoryCopy&) = delete;
   ~MemoryCopy() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  /// Numbers of descriptors come again, and dlopen takes a path that it knows for the library it has: the slashes of
-  /// each path are a number of their own.
+  /// Numbers of descriptors come again, and dlopen takes a path that it knows for the library it has: the
+  /// slashes of each path are a number of their own.
   [[nodiscard]] std::string path() const {
     static std::atomic<std::uint32_t> copies{0};
     std::string out = "/proc/self/fd";
@@ -55,9 +58,14 @@ class MemoryCopy {
 void compare(const Candidate& c, const PluginDescription& d) {
   const auto& m = *c.manifest;
   const auto differ = [&](const char* what, const std::string& manifest, const std::string& library) {
-    fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.081", .message = fmt::format("the manifest and the library of '{}' disagree about the {}", m.name, what),
-                                   .key = what, .found = fmt::format("'{}' in the library", library), .expected = fmt::format("'{}', as the manifest says", manifest),
-                                   .hint = "update the manifest", .where = {m.file.generic_string()}},
+    fail(MLS_FAILED_PRECONDITION,
+         {.id = "mlsysim.plugin.081",
+          .message = fmt::format("the manifest and the library of '{}' disagree about the {}", m.name, what),
+          .key = what,
+          .found = fmt::format("'{}' in the library", library),
+          .expected = fmt::format("'{}', as the manifest says", manifest),
+          .hint = "update the manifest",
+          .where = {m.file.generic_string()}},
          m.name, "register_all");
   };
   if (m.name != d.name) differ("name", m.name, d.name);
@@ -90,7 +98,8 @@ std::vector<std::string> options_of(const PluginDescription& plugin) {
 /// The variable of an option; with an empty option what all variables of the plugin begin with.
 std::string variable_of(const std::string& plugin, const std::string& option) {
   auto out = fmt::format("MLSYSIM_PLUGIN_{}_{}", plugin, option);
-  for (auto& c : out) c = c == '-' || c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (auto& c : out)
+    c = c == '-' || c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return out;
 }
 
@@ -112,20 +121,29 @@ std::string unknown_variables(const PluginDescription& plugin, const std::vector
         }))
       continue;
     const auto near = did_you_mean(name, known);
-    out += fmt::format("{}the variable {} names no option of '{}'; expected {}{}", out.empty() ? "" : "; ", name, plugin.name,
-                       known.empty() ? "none: it has no options" : fmt::format("one of {}", fmt::join(known, ", ")), near.empty() ? "" : "; " + near);
+    out += fmt::format(
+        "{}the variable {} names no option of '{}'; expected {}{}", out.empty() ? "" : "; ", name,
+        plugin.name,
+        known.empty() ? "none: it has no options" : fmt::format("one of {}", fmt::join(known, ", ")),
+        near.empty() ? "" : "; " + near);
   }
   return out;
 }
 
-std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const std::optional<Manifest>& manifest) {
+std::vector<OptionSetting> settings_of(const PluginDescription& plugin,
+                                       const std::optional<Manifest>& manifest) {
   const auto known = options_of(plugin);
   std::vector<OptionSetting> out;
   const auto put = [&](const std::string& name, const std::string& text, const std::string& origin) {
     if (std::find(known.begin(), known.end(), name) == known.end())
-      fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.082", .message = fmt::format("the plugin '{}' has no option '{}'", plugin.name, name), .key = name,
-                                  .found = fmt::format("'{}' in {}", name, origin), .expected = known.empty() ? "no options" : fmt::format("one of {}", fmt::join(known, ", ")),
-                                  .hint = did_you_mean(name, known)}, plugin.name, "options");
+      fail(MLS_INVALID_ARGUMENT,
+           {.id = "mlsysim.plugin.082",
+            .message = fmt::format("the plugin '{}' has no option '{}'", plugin.name, name),
+            .key = name,
+            .found = fmt::format("'{}' in {}", name, origin),
+            .expected = known.empty() ? "no options" : fmt::format("one of {}", fmt::join(known, ", ")),
+            .hint = did_you_mean(name, known)},
+           plugin.name, "options");
     for (auto& s : out)
       if (s.name == name) {
         s = {name, text, origin};
@@ -134,7 +152,8 @@ std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const st
     out.push_back({name, text, origin});
   };
   if (manifest)
-    for (const auto& [name, text] : manifest->config) put(name, text, "manifest " + manifest->file.generic_string());
+    for (const auto& [name, text] : manifest->config)
+      put(name, text, "manifest " + manifest->file.generic_string());
   if (is_secure()) return out;  // what follows is of the user and of the environment
   const char *config = std::getenv("XDG_CONFIG_HOME"), *home = std::getenv("HOME");
   const fs::path file = config != nullptr && *config != 0 ? fs::path(config) / "mlsysim/plugins.yaml"
@@ -153,7 +172,8 @@ std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const st
   return out;
 }
 
-Loaded open_candidate(Candidate candidate, const HostOptions& options, const std::shared_ptr<LocalServices>& services, bool private_copy) {
+Loaded open_candidate(Candidate candidate, const HostOptions& options,
+                      const std::shared_ptr<LocalServices>& services, bool private_copy) {
   if (candidate.record.failure) refuse(candidate.record, candidate.record.name);
   Loaded out;
   auto& record = candidate.record;
@@ -164,8 +184,9 @@ Loaded open_candidate(Candidate candidate, const HostOptions& options, const std
     const auto named = [&](const std::string& name) {
       return std::find(options.isolated.begin(), options.isolated.end(), name) != options.isolated.end();
     };
-    record.isolated = options.isolation == Isolation::always || named(record.name) ||
-                      (options.isolation == Isolation::as_asked && candidate.manifest && candidate.manifest->isolated);
+    record.isolated =
+        options.isolation == Isolation::always || named(record.name) ||
+        (options.isolation == Isolation::as_asked && candidate.manifest && candidate.manifest->isolated);
     // Without a manifest only the library itself knows its name: it is asked in a process of its own.
     if (!record.isolated && !candidate.manifest && !options.isolated.empty()) {
       out.code = open_isolated(path, services, options.limits);
@@ -175,8 +196,10 @@ Loaded open_candidate(Candidate candidate, const HostOptions& options, const std
     if (out.code == nullptr) {
       std::optional<MemoryCopy> copy;
       if (private_copy && !record.isolated) copy.emplace(record.library);
-      out.code = record.isolated ? open_isolated(path, services, options.limits)
-                                 : open_in_process(copy ? copy->path() : fs::absolute(record.library).string(), path, services);
+      out.code =
+          record.isolated
+              ? open_isolated(path, services, options.limits)
+              : open_in_process(copy ? copy->path() : fs::absolute(record.library).string(), path, services);
     }
     out.description = out.code->description();
     if (candidate.manifest) compare(candidate, out.description);

@@ -6,24 +6,24 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <fcntl.h>
 #include <map>
 #include <mutex>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace mlsysim::plugin::detail {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// What this process holds. One lock guards it and the lock files: a POSIX lock goes when the process closes the file
-/// anywhere, so nobody may look into one that is held here.
+/// What this process holds. One lock guards it and the lock files: a POSIX lock goes when the process closes
+/// the file anywhere, so nobody may look into one that is held here.
 struct Held {
   std::mutex mutex;
   std::map<std::string, Holder> by_resource;
@@ -35,13 +35,16 @@ Held& held() {
 
 /// Lock files are for all users of the machine, so they lie where all can write.
 fs::path lock_folder() {
-  if (const char* named = std::getenv("MLSYSIM_LOCK_DIR"); named != nullptr && *named != 0 && !is_secure()) return named;
+  if (const char* named = std::getenv("MLSYSIM_LOCK_DIR"); named != nullptr && *named != 0 && !is_secure())
+    return named;
   return ::access("/run/lock", W_OK) == 0 ? "/run/lock" : "/tmp";
 }
-fs::path lock_file(const std::string& resource) { return lock_folder() / fmt::format("mlsysim-{}.lock", resource); }
+fs::path lock_file(const std::string& resource) {
+  return lock_folder() / fmt::format("mlsysim-{}.lock", resource);
+}
 
 struct flock whole_file(short type) {
-  struct flock l{};
+  struct flock l {};
   l.l_type = type;
   l.l_whence = SEEK_SET;
   return l;
@@ -68,8 +71,8 @@ std::optional<Holder> holder_of_file(int file) {
   return read_holder(file, question.l_pid);
 }
 
-/// Opens a lock file, and makes it where there is none. The system may refuse O_CREAT for a file of somebody else's in a
-/// shared folder, so what exists is opened without it.
+/// Opens a lock file, and makes it where there is none. The system may refuse O_CREAT for a file of somebody
+/// else's in a shared folder, so what exists is opened without it.
 int open_lock(const fs::path& path) {
   for (int i = 0; i < 3; ++i) {
     int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -94,10 +97,16 @@ const Holder* here(const std::string& resource) {
 
 void refuse_held(const ResolverDescription& r, const Holder& h) {
   fail(MLS_UNAVAILABLE,
-       {.id = "mlsysim.plugin.120", .message = fmt::format("'{}' is held, and {} is {}", r.resource, r.name, mlsysim::name_of(r.ownership)), .key = r.resource,
-        .found = fmt::format("held by process {}{}{}{}", h.pid, h.pid == ::getpid() ? ", which is this one" : "", h.resolver.empty() ? "" : ", by " + h.resolver,
-                             h.since.empty() ? "" : ", since " + h.since),
-        .expected = "nobody", .hint = h.pid == ::getpid() ? "one set of options at a time; unload the plugin to let go of it" : "wait for that process, or end it"},
+       {.id = "mlsysim.plugin.120",
+        .message =
+            fmt::format("'{}' is held, and {} is {}", r.resource, r.name, mlsysim::name_of(r.ownership)),
+        .key = r.resource,
+        .found = fmt::format(
+            "held by process {}{}{}{}", h.pid, h.pid == ::getpid() ? ", which is this one" : "",
+            h.resolver.empty() ? "" : ", by " + h.resolver, h.since.empty() ? "" : ", since " + h.since),
+        .expected = "nobody",
+        .hint = h.pid == ::getpid() ? "one set of options at a time; unload the plugin to let go of it"
+                                    : "wait for that process, or end it"},
        {}, "create of " + r.name);
 }
 
@@ -117,15 +126,22 @@ std::unique_ptr<Hold> Hold::take(const ResolverDescription& r) {
   const std::lock_guard lock(held().mutex);
   if (const auto* h = here(r.resource)) refuse_held(r, *h);
   int file = -1;
-  const Holder me{::getpid(), fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr))), r.name};
+  const Holder me{::getpid(), fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr))),
+                  r.name};
   if (r.ownership == Ownership::exclusive_system) {
     const auto path = lock_file(r.resource);
     file = open_lock(path);
     const auto give_up = [&](const char* what) {
       const std::string why = std::strerror(errno);
       if (file >= 0) ::close(file);
-      fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.121", .message = fmt::format("{} is {}, and its lock file '{}' cannot be {}", r.name, mlsysim::name_of(r.ownership), path.generic_string(), what),
-                                    .key = path.generic_string(), .found = why, .expected = "a file that this process may lock", .hint = "name a folder in MLSYSIM_LOCK_DIR"},
+      fail(MLS_RESOURCE_EXHAUSTED,
+           {.id = "mlsysim.plugin.121",
+            .message = fmt::format("{} is {}, and its lock file '{}' cannot be {}", r.name,
+                                   mlsysim::name_of(r.ownership), path.generic_string(), what),
+            .key = path.generic_string(),
+            .found = why,
+            .expected = "a file that this process may lock",
+            .hint = "name a folder in MLSYSIM_LOCK_DIR"},
            {}, "create of " + r.name);
     };
     if (file < 0) give_up("opened");
@@ -138,7 +154,9 @@ std::unique_ptr<Hold> Hold::take(const ResolverDescription& r) {
       // It was let go between the two questions.
     }
     const auto text = fmt::format("{} {} {}\n", me.pid, me.resolver, me.since);
-    if (::ftruncate(file, 0) != 0 || ::pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) give_up("written");
+    if (::ftruncate(file, 0) != 0 ||
+        ::pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+      give_up("written");
   }
   held().by_resource[r.resource] = me;
   return std::unique_ptr<Hold>(new Hold(r.resource, file));

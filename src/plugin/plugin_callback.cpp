@@ -14,7 +14,9 @@ MlsEvent PluginCallback::event(std::int32_t kind, const Run& run) {
   return e;
 }
 
-void PluginCallback::on_pipeline_start(const Run& run) { code_->event(index_, event(MLS_EVENT_PIPELINE_START, run)); }
+void PluginCallback::on_pipeline_start(const Run& run) {
+  code_->event(index_, event(MLS_EVENT_PIPELINE_START, run));
+}
 
 void PluginCallback::on_pipeline_end(const Run& run, double seconds) {
   auto e = event(MLS_EVENT_PIPELINE_END, run);

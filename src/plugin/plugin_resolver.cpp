@@ -31,7 +31,8 @@ void set_object(void* member, const Value& value, const FieldInfo& info) {
 }
 void set_text(void* member, const Value& value, const FieldInfo& info) {
   if (const auto* text = std::get_if<std::string>(&value);
-      text != nullptr && !info.choices.empty() && std::find(info.choices.begin(), info.choices.end(), *text) == info.choices.end())
+      text != nullptr && !info.choices.empty() &&
+      std::find(info.choices.begin(), info.choices.end(), *text) == info.choices.end())
     mlsysim::detail::unknown_choice(info, *text);
   Access<std::string>::set(member, value, info);
 }
@@ -51,23 +52,27 @@ ResolverInfo info_of(const PluginDescription& plugin, const ResolverDescription&
 }
 
 bool is_same(const std::vector<FieldDescription>& a, const std::vector<FieldDescription>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const FieldDescription& x, const FieldDescription& y) {
-    return x.name == y.name && x.unit == y.unit && x.display == y.display && x.kind == y.kind && x.flags == y.flags &&
-           x.object_type == y.object_type && x.choices == y.choices && x.low == y.low && x.high == y.high &&
-           x.default_value.kind == y.default_value.kind && x.default_value.number == y.default_value.number &&
-           x.default_value.text == y.default_value.text && x.default_value.flag == y.default_value.flag;
-  });
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const FieldDescription& x, const FieldDescription& y) {
+        return x.name == y.name && x.unit == y.unit && x.display == y.display && x.kind == y.kind &&
+               x.flags == y.flags && x.object_type == y.object_type && x.choices == y.choices &&
+               x.low == y.low && x.high == y.high && x.default_value.kind == y.default_value.kind &&
+               x.default_value.number == y.default_value.number &&
+               x.default_value.text == y.default_value.text && x.default_value.flag == y.default_value.flag;
+      });
 }
 
-template <class T> T& at(void* memory, std::size_t offset) { return *reinterpret_cast<T*>(static_cast<std::byte*>(memory) + offset); }
+template <class T> T& at(void* memory, std::size_t offset) {
+  return *reinterpret_cast<T*>(static_cast<std::byte*>(memory) + offset);
+}
 template <class T> const T& at(const void* memory, std::size_t offset) {
   return *reinterpret_cast<const T*>(static_cast<const std::byte*>(memory) + offset);
 }
 
 }  // namespace
 
-PluginResolver::PluginResolver(const PluginDescription& plugin, std::shared_ptr<Generation> generation, ObjectTable& objects,
-                               std::span<const OptionSetting> settings)
+PluginResolver::PluginResolver(const PluginDescription& plugin, std::shared_ptr<Generation> generation,
+                               ObjectTable& objects, std::span<const OptionSetting> settings)
     : Resolver(info_of(plugin, generation->description())),
       plugin_(plugin.name),
       version_(plugin.version),
@@ -88,8 +93,13 @@ PluginResolver::PluginResolver(const PluginDescription& plugin, std::shared_ptr<
         f.default_value = {MLS_NUMBER, false, q.base(), canonical_unit(q.exponents()), nullptr};
       } else if (f.kind == MLS_FIELD_FLAG) {
         if (s.text != "true" && s.text != "false")
-          fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.051", .message = fmt::format("the option '{}' of {} is a flag", f.name, plugin.name),
-                                      .key = f.name, .found = fmt::format("'{}' from {}", s.text, s.origin), .expected = "true or false"}, plugin.name);
+          fail(MLS_INVALID_ARGUMENT,
+               {.id = "mlsysim.plugin.051",
+                .message = fmt::format("the option '{}' of {} is a flag", f.name, plugin.name),
+                .key = f.name,
+                .found = fmt::format("'{}' from {}", s.text, s.origin),
+                .expected = "true or false"},
+               plugin.name);
         f.default_value = {MLS_FLAG, s.text == "true", 0, {}, nullptr};
       } else {
         f.default_value = {MLS_STRING, false, 0, s.text, nullptr};
@@ -104,7 +114,9 @@ PluginResolver::PluginResolver(const PluginDescription& plugin, std::shared_ptr<
 
 void PluginResolver::add(Side& side, FieldDescription field, ObjectTable& objects, bool input) {
   // Addresses of texts are kept, so the description moves in first; the deque of texts never moves.
-  const auto keep = [&side](std::string text) -> std::string_view { return side.texts.emplace_back(std::move(text)); };
+  const auto keep = [&side](std::string text) -> std::string_view {
+    return side.texts.emplace_back(std::move(text));
+  };
   FieldInfo f;
   Wire wire{};
   f.name = field.name;
@@ -118,8 +130,13 @@ void PluginResolver::add(Side& side, FieldDescription field, ObjectTable& object
   f.nullable = !f.required && !has_default && input;
   wire.mul = wire.div = 1;
   const auto bad = [&](std::string what, std::string found, std::string expected) {
-    fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.050", .message = fmt::format("the field '{}' of '{}' {}", field.name, info().name, what),
-                                .key = field.name, .found = std::move(found), .expected = std::move(expected)}, plugin_, "register_all");
+    fail(MLS_INVALID_ARGUMENT,
+         {.id = "mlsysim.plugin.050",
+          .message = fmt::format("the field '{}' of '{}' {}", field.name, info().name, what),
+          .key = field.name,
+          .found = std::move(found),
+          .expected = std::move(expected)},
+         plugin_, "register_all");
   };
   std::size_t bytes = sizeof(double);
   switch (field.kind) {
@@ -135,7 +152,8 @@ void PluginResolver::add(Side& side, FieldDescription field, ObjectTable& object
           wire.div = unit.div;
           wire.unit = plugin::to_c(keep(field.unit));
           const auto display = units.parse_unit(field.display.empty() ? field.unit : field.display);
-          if (!(display.exps == unit.exps)) bad("is displayed in a unit of another dimension", field.display, dimension_name(unit.exps));
+          if (!(display.exps == unit.exps))
+            bad("is displayed in a unit of another dimension", field.display, dimension_name(unit.exps));
           f.unit = keep(display.spelling);
           if (field.has(MLS_FIELD_BOUNDED)) {
             const double scale = unit.mul / unit.div * display.div / display.mul;
@@ -192,14 +210,17 @@ void PluginResolver::add(Side& side, FieldDescription field, ObjectTable& object
       f.kind = ValueKind::object;
       wire.cell = Cell::object;
       bytes = sizeof(ObjectRef);
-      if (f.object_type.empty()) bad("is an object of an unknown type", field.object_type, fmt::format("one of {}", fmt::join(object_types(), ", ")));
+      if (f.object_type.empty())
+        bad("is an object of an unknown type", field.object_type,
+            fmt::format("one of {}", fmt::join(object_types(), ", ")));
       f.get = &get_object;
       f.set = &set_object;
   }
   if (has_default) {
     const auto given = from_c(field.default_value.view(), field.unit, objects);
     f.default_value = given.value;
-    if (!(given.exps == f.exps)) bad("has a default of another dimension", given.text(), dimension_name(f.exps));
+    if (!(given.exps == f.exps))
+      bad("has a default of another dimension", given.text(), dimension_name(f.exps));
   }
   side.size = (side.size + 15) / 16 * 16;
   f.offset = wire.offset = side.size;
@@ -230,11 +251,21 @@ void PluginResolver::construct(const Side& side, void* memory) {
   for (std::size_t i = 0; i < side.wires.size(); ++i) {
     void* cell = static_cast<std::byte*>(memory) + side.wires[i].offset;
     switch (side.wires[i].cell) {
-      case Cell::number: ::new (cell) double(0); break;
-      case Cell::maybe_number: ::new (cell) std::optional<double>(); break;
-      case Cell::flag: ::new (cell) bool(false); break;
-      case Cell::text: ::new (cell) std::string(); break;
-      case Cell::object: ::new (cell) ObjectRef(); break;
+      case Cell::number:
+        ::new (cell) double(0);
+        break;
+      case Cell::maybe_number:
+        ::new (cell) std::optional<double>();
+        break;
+      case Cell::flag:
+        ::new (cell) bool(false);
+        break;
+      case Cell::text:
+        ::new (cell) std::string();
+        break;
+      case Cell::object:
+        ::new (cell) ObjectRef();
+        break;
     }
     if (i < side.infos.size() && !std::holds_alternative<std::monostate>(side.infos[i].default_value))
       side.infos[i].set(cell, side.infos[i].default_value, side.infos[i]);
@@ -269,7 +300,8 @@ void PluginResolver::retire() {
 bool PluginResolver::replace(std::shared_ptr<Generation> generation) {
   const std::lock_guard lock(mutex_);
   const auto &now = generation_->description(), &next = generation->description();
-  if (now.tier != next.tier || !is_same(now.inputs, next.inputs) || !is_same(now.outputs, next.outputs) || !is_same(now.options, next.options))
+  if (now.tier != next.tier || !is_same(now.inputs, next.inputs) || !is_same(now.outputs, next.outputs) ||
+      !is_same(now.options, next.options))
     return false;
   generation_ = std::move(generation);
   return true;
@@ -288,12 +320,18 @@ inline void PluginResolver::write_inputs(const void* in, MlsValue* out) const {
     }
     switch (w.cell) {
       case Cell::maybe_number:
-        if (const auto& x = at<std::optional<double>>(in, w.offset)) v = {MLS_NUMBER, 0, *x * w.div / w.mul, w.unit, nullptr};
+        if (const auto& x = at<std::optional<double>>(in, w.offset))
+          v = {MLS_NUMBER, 0, *x * w.div / w.mul, w.unit, nullptr};
         break;
-      case Cell::flag: v = {MLS_FLAG, at<bool>(in, w.offset) ? 1 : 0, 0, {}, nullptr}; break;
-      case Cell::text: v = {MLS_STRING, 0, 0, plugin::to_c(at<std::string>(in, w.offset)), nullptr}; break;
+      case Cell::flag:
+        v = {MLS_FLAG, at<bool>(in, w.offset) ? 1 : 0, 0, {}, nullptr};
+        break;
+      case Cell::text:
+        v = {MLS_STRING, 0, 0, plugin::to_c(at<std::string>(in, w.offset)), nullptr};
+        break;
       default:
-        if (const auto& o = at<ObjectRef>(in, w.offset); o.object != nullptr) v = {MLS_OBJECT, 0, 0, {}, objects_.handle(o)};
+        if (const auto& o = at<ObjectRef>(in, w.offset); o.object != nullptr)
+          v = {MLS_OBJECT, 0, 0, {}, objects_.handle(o)};
     }
   }
 }
@@ -316,8 +354,13 @@ void PluginResolver::can_create() const {
 Status PluginResolver::solve(const void* in, void* out, SolveContext& context) const {
   const auto& pin = at<Pin>(in, pin_offset_);
   if (pin.generation == nullptr) [[unlikely]]
-    fail(MLS_UNAVAILABLE, {.id = "mlsysim.plugin.054", .message = fmt::format("the plugin '{}' was unloaded", plugin_), .key = info().name,
-                           .found = "a run that began afterwards", .expected = "a plugin that is loaded", .hint = "load it again, and build the pipeline anew"},
+    fail(MLS_UNAVAILABLE,
+         {.id = "mlsysim.plugin.054",
+          .message = fmt::format("the plugin '{}' was unloaded", plugin_),
+          .key = info().name,
+          .found = "a run that began afterwards",
+          .expected = "a plugin that is loaded",
+          .hint = "load it again, and build the pipeline anew"},
          plugin_, "solve of " + info().name);
   const std::size_t n = inputs_.wires.size(), m = outputs_.wires.size();
   // One value more than declared, to see a plugin that writes behind its results.
@@ -333,24 +376,34 @@ Status PluginResolver::solve(const void* in, void* out, SolveContext& context) c
   for (std::size_t i = 0; i <= m; ++i) output[i] = {};
   auto& generation = *pin.generation;
   const std::size_t own = n - option_count_;
-  void* instance = option_count_ == 0 && !generation.description().has_instances ? nullptr : generation.instance({input + own, option_count_});
+  void* instance = option_count_ == 0 && !generation.description().has_instances
+                       ? nullptr
+                       : generation.instance({input + own, option_count_});
   MlsCall call;
   call.context = &context;
   call.tier = info().tier;
   const auto outcome = generation.code().solve(generation.index(), instance, {input, own}, {output, m}, call);
   if (outcome == MLS_OUTCOME_INFEASIBLE || call.why) [[unlikely]] {
-    context.why = call.why ? std::move(*call.why) : Infeasible{fmt::format("{} finds no answer and gives no reason", info().name), {}, {}};
+    context.why =
+        call.why ? std::move(*call.why)
+                 : Infeasible{fmt::format("{} finds no answer and gives no reason", info().name), {}, {}};
     return Status::infeasible;
   }
   if (output[m].kind != MLS_NONE) [[unlikely]]
-    fail(MLS_INTERNAL, {.id = "mlsysim.plugin.052", .message = info().name + " wrote a field that it does not declare", .key = "outputs",
-                        .found = fmt::format("a value behind '{}'", outputs_.fields.back().name), .expected = fmt::format("{} values", m)},
+    fail(MLS_INTERNAL,
+         {.id = "mlsysim.plugin.052",
+          .message = info().name + " wrote a field that it does not declare",
+          .key = "outputs",
+          .found = fmt::format("a value behind '{}'", outputs_.fields.back().name),
+          .expected = fmt::format("{} values", m)},
          plugin_, "solve of " + info().name);
   for (std::size_t i = 0; i < m; ++i) {
     const Wire& w = outputs_.wires[i];
     const MlsValue& v = output[i];
-    if (w.cell == Cell::number && v.kind == MLS_NUMBER && (v.text.size == 0 || v.text.data == w.unit.data) && std::isfinite(v.number) &&
-        (!w.bounded || (v.number <= w.high && (w.open_low ? v.number > w.low : v.number >= w.low)))) [[likely]] {
+    if (w.cell == Cell::number && v.kind == MLS_NUMBER && (v.text.size == 0 || v.text.data == w.unit.data) &&
+        std::isfinite(v.number) &&
+        (!w.bounded || (v.number <= w.high && (w.open_low ? v.number > w.low : v.number >= w.low))))
+        [[likely]] {
       at<double>(out, w.offset) = v.number * w.mul / w.div;
       continue;
     }
@@ -358,23 +411,33 @@ Status PluginResolver::solve(const void* in, void* out, SolveContext& context) c
   }
   if (info().tier == Tier::optimizer)
     for (std::size_t i = 0; i < m; ++i)
-      if ((outputs_.fields[i].name == "total_searched" || outputs_.fields[i].name.ends_with(".total_searched")) &&
+      if ((outputs_.fields[i].name == "total_searched" ||
+           outputs_.fields[i].name.ends_with(".total_searched")) &&
           !(at<double>(out, outputs_.wires[i].offset) > 0))
-        bad_output(i, MLS_FAILED_PRECONDITION, "0", "the number of candidates that were looked at", "an optimizer that searched nothing has no answer");
+        bad_output(i, MLS_FAILED_PRECONDITION, "0", "the number of candidates that were looked at",
+                   "an optimizer that searched nothing has no answer");
   return Status::ok;
 }
 
-void PluginResolver::bad_output(std::size_t i, MlsStatus code, std::string found, std::string expected, std::string hint) const {
+void PluginResolver::bad_output(std::size_t i, MlsStatus code, std::string found, std::string expected,
+                                std::string hint) const {
   const auto& name = outputs_.fields[i].name;
-  fail(code, {.id = "mlsysim.plugin.053", .message = fmt::format("the result '{}' of {} (plugin {}) cannot be used", name, info().name, plugin_),
-              .key = name, .found = std::move(found), .expected = std::move(expected), .hint = std::move(hint)},
-       plugin_, "solve of " + info().name);
+  fail(
+      code,
+      {.id = "mlsysim.plugin.053",
+       .message = fmt::format("the result '{}' of {} (plugin {}) cannot be used", name, info().name, plugin_),
+       .key = name,
+       .found = std::move(found),
+       .expected = std::move(expected),
+       .hint = std::move(hint)},
+      plugin_, "solve of " + info().name);
 }
 
 void PluginResolver::read_output(std::size_t i, const MlsValue& value, void* out) const {
   const FieldInfo& f = outputs_.infos[i];
   const Wire& w = outputs_.wires[i];
-  if (value.kind == MLS_NONE) bad_output(i, MLS_INTERNAL, "no value", std::string(name_of(f.kind)), "a declared result is missing");
+  if (value.kind == MLS_NONE)
+    bad_output(i, MLS_INTERNAL, "no value", std::string(name_of(f.kind)), "a declared result is missing");
   if (value.kind == MLS_NUMBER && w.cell == Cell::number) {
     double declared = value.number;
     if (value.text.size > 0 && value.text.data != w.unit.data) {
@@ -387,16 +450,22 @@ void PluginResolver::read_output(std::size_t i, const MlsValue& value, void* out
         mul = unit.mul;
         div = unit.div;
       } catch (const UnitError& error) {
-        bad_output(i, MLS_INVALID_ARGUMENT, fmt::format("unit error: {}", error.what()), dimension_name(f.exps), "");
+        bad_output(i, MLS_INVALID_ARGUMENT, fmt::format("unit error: {}", error.what()),
+                   dimension_name(f.exps), "");
       }
       if (!(exps == f.exps))
-        bad_output(i, MLS_INVALID_ARGUMENT, fmt::format("unit error: {} {}, {}", value.number, text, dimension_name(exps)), dimension_name(f.exps), "");
+        bad_output(i, MLS_INVALID_ARGUMENT,
+                   fmt::format("unit error: {} {}, {}", value.number, text, dimension_name(exps)),
+                   dimension_name(f.exps), "");
       declared = value.number * mul / div * w.div / w.mul;
     }
-    if (!std::isfinite(declared)) bad_output(i, MLS_OUT_OF_RANGE, fmt::format("{}", declared), "a finite number", "look for 0/0");
+    if (!std::isfinite(declared))
+      bad_output(i, MLS_OUT_OF_RANGE, fmt::format("{}", declared), "a finite number", "look for 0/0");
     if (w.bounded && !(declared <= w.high && (w.open_low ? declared > w.low : declared >= w.low)))
-      bad_output(i, MLS_OUT_OF_RANGE, fmt::format("{} {}", declared, plugin::from_c(w.unit)),
-                 fmt::format("{} {} to {} {}", w.open_low ? "above" : "from", w.low, w.high, plugin::from_c(w.unit)), "the plugin breaks its own declaration");
+      bad_output(
+          i, MLS_OUT_OF_RANGE, fmt::format("{} {}", declared, plugin::from_c(w.unit)),
+          fmt::format("{} {} to {} {}", w.open_low ? "above" : "from", w.low, w.high, plugin::from_c(w.unit)),
+          "the plugin breaks its own declaration");
     at<double>(out, w.offset) = declared * w.mul / w.div;
     return;
   }
@@ -411,7 +480,9 @@ void PluginResolver::read_output(std::size_t i, const MlsValue& value, void* out
 }
 
 Verification PluginResolver::verify(const void*, const void*) const {
-  return {{}, fmt::format("{} comes from the plugin {} {}, whose answers are not put back into an equation", info().name, plugin_, version_)};
+  return {{},
+          fmt::format("{} comes from the plugin {} {}, whose answers are not put back into an equation",
+                      info().name, plugin_, version_)};
 }
 
 }  // namespace mlsysim::plugin::detail

@@ -22,7 +22,14 @@ Program program_of(const Workload& workload, const HardwareNode& hardware) {
   plan.new_tokens = views.model.structure.phase == Phase::decode ? 1 : plan.context;
   OpList<> ops;
   (void)lower(views.model.structure, views.model.shape, views.model.layers, plan, ops);
-  for (const auto& op : ops) out.ops.push_back({std::string(op.name), std::string(name_of(op.kind)), {}, {}, op.count, op.work.base(), op.traffic.base()});
+  for (const auto& op : ops)
+    out.ops.push_back({std::string(op.name),
+                       std::string(name_of(op.kind)),
+                       {},
+                       {},
+                       op.count,
+                       op.work.base(),
+                       op.traffic.base()});
   out.memory = (parameter_count(workload) * views.plan.weight_bytes).base();
   return out;
 }

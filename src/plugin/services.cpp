@@ -45,17 +45,23 @@ template <class F> MlsError* guarded(const MlsHostApi* api, F&& f) noexcept {
 
 void need(const void* out, const char* name) {
   if (out == nullptr)
-    fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.012", .message = fmt::format("the argument '{}' is null", name), .key = name,
-                                .found = "a null pointer", .expected = "an address"});
+    fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.012",
+                                .message = fmt::format("the argument '{}' is null", name),
+                                .key = name,
+                                .found = "a null pointer",
+                                .expected = "an address"});
 }
 
 /// Registers one thing; a refusal is remembered, so that the whole plugin is refused.
-template <class F> MlsError* registering(const MlsHostApi* api, MlsRegistration* registration, F&& f) noexcept {
+template <class F>
+MlsError* registering(const MlsHostApi* api, MlsRegistration* registration, F&& f) noexcept {
   return guarded(api, [&](Services&) {
     need(registration, "registration");
     try {
       if (registration->into == nullptr)
-        fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.013", .message = "the registration is over", .found = "a late call",
+        fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.013",
+                                       .message = "the registration is over",
+                                       .found = "a late call",
                                        .expected = "calls inside register_all"});
       f(*registration);
     } catch (const PluginFault& fault) {
@@ -74,16 +80,21 @@ void release(const MlsHostApi*, void* memory) { std::free(memory); }
 MlsError* error_create(const MlsHostApi* api, MlsStatus code, MlsString message) {
   auto& services = Services::of(api);
   try {
-    return services.make_error(code >= MLS_CANCELLED && code <= MLS_UNAUTHENTICATED ? code : MLS_UNKNOWN, read_text(message, "an error message"));
+    return services.make_error(code >= MLS_CANCELLED && code <= MLS_UNAUTHENTICATED ? code : MLS_UNKNOWN,
+                               read_text(message, "an error message"));
   } catch (const std::exception& error) {
     return services.make_error(MLS_INTERNAL, error.what());
   }
 }
 void error_add(const MlsHostApi* api, MlsError* error, MlsString key, MlsString value) {
   if (error != nullptr && Services::of(api).knows(error))
-    (void)guarded(api, [&](Services&) { error->payload.emplace_back(read_text(key, "a key"), read_text(value, "a value")); });
+    (void)guarded(api, [&](Services&) {
+      error->payload.emplace_back(read_text(key, "a key"), read_text(value, "a value"));
+    });
 }
-MlsStatus error_code(const MlsHostApi*, const MlsError* error) { return error == nullptr ? MLS_OK : error->code; }
+MlsStatus error_code(const MlsHostApi*, const MlsError* error) {
+  return error == nullptr ? MLS_OK : error->code;
+}
 MlsString error_message(const MlsHostApi*, const MlsError* error) {
   return error == nullptr ? MlsString{} : to_c(error->message);
 }
@@ -95,8 +106,11 @@ MlsError* add_resolver(const MlsHostApi* api, MlsRegistration* registration, con
     auto described = describe_resolver(full);
     for (const auto& known : r.into->resolvers)
       if (known.name == described.name)
-        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014", .message = fmt::format("'{}' is registered twice", described.name),
-                                  .key = described.name, .found = "the name again", .expected = "names that differ"});
+        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014",
+                                  .message = fmt::format("'{}' is registered twice", described.name),
+                                  .key = described.name,
+                                  .found = "the name again",
+                                  .expected = "names that differ"});
     r.into->resolvers.push_back(std::move(described));
     r.resolvers.push_back(full);
   });
@@ -105,8 +119,8 @@ MlsError* add_unit(const MlsHostApi* api, MlsRegistration* registration, const M
   return registering(api, registration, [&](MlsRegistration& r) {
     const auto u = adopt(unit);
     r.into->units.push_back({read_text(u.symbol, "symbol of a unit"), read_text(u.base, "base of a unit"),
-                             read_text(u.decimal_prefixes, "prefixes of a unit"), read_text(u.meaning, "meaning of a unit"),
-                             u.multiplier, u.divisor});
+                             read_text(u.decimal_prefixes, "prefixes of a unit"),
+                             read_text(u.meaning, "meaning of a unit"), u.multiplier, u.divisor});
   });
 }
 MlsError* add_zoo(const MlsHostApi* api, MlsRegistration* registration, MlsString name, MlsString yaml) {
@@ -120,8 +134,11 @@ MlsError* add_callback(const MlsHostApi* api, MlsRegistration* registration, con
     auto name = read_text(full.name, "name of a callback");
     for (const auto& known : r.into->callbacks)
       if (known.name == name)
-        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014", .message = fmt::format("'{}' is registered twice", name),
-                                  .key = name, .found = "the name again", .expected = "names that differ"});
+        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014",
+                                  .message = fmt::format("'{}' is registered twice", name),
+                                  .key = name,
+                                  .found = "the name again",
+                                  .expected = "names that differ"});
     r.into->callbacks.push_back({std::move(name), read_text(full.summary, "summary of a callback")});
     r.callbacks.push_back(full);
   });
@@ -132,16 +149,23 @@ MlsError* add_backend(const MlsHostApi* api, MlsRegistration* registration, cons
     const auto full = adopt(backend);
     auto described = describe_backend(full);
     if (full.predict != nullptr) {
-      if (auto* error = add_resolver(api, registration, full.predict)) raise(Services::of(api), error, described.name, "add_backend");
+      if (auto* error = add_resolver(api, registration, full.predict))
+        raise(Services::of(api), error, described.name, "add_backend");
       described.predict = r.into->resolvers.back().name;
       if (r.into->resolvers.back().tier != Tier::model)
-        fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.017", .message = fmt::format("'predict' of '{}' is no model", described.name), .key = "predict",
-                                    .found = std::string(name_of(r.into->resolvers.back().tier)), .expected = "a model"});
+        fail(MLS_INVALID_ARGUMENT, {.id = "mlsysim.plugin.017",
+                                    .message = fmt::format("'predict' of '{}' is no model", described.name),
+                                    .key = "predict",
+                                    .found = std::string(name_of(r.into->resolvers.back().tier)),
+                                    .expected = "a model"});
     }
     for (const auto& known : r.into->backends)
       if (known.name == described.name)
-        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014", .message = fmt::format("'{}' is registered twice", described.name), .key = described.name,
-                                  .found = "the name again", .expected = "names that differ"});
+        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014",
+                                  .message = fmt::format("'{}' is registered twice", described.name),
+                                  .key = described.name,
+                                  .found = "the name again",
+                                  .expected = "names that differ"});
     r.into->backends.push_back(std::move(described));
     r.backends.push_back(full);
   });
@@ -152,9 +176,13 @@ MlsError* add_converter(const MlsHostApi* api, MlsRegistration* registration, co
     auto name = read_text(full.name, "name of a converter");
     for (const auto& known : r.into->converters)
       if (known.name == name)
-        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014", .message = fmt::format("'{}' is registered twice", name), .key = name,
-                                  .found = "the name again", .expected = "names that differ"});
-    r.into->converters.push_back({std::move(name), read_text(full.summary, "summary of a converter"), read_text(full.format, "format of a converter"), full.direction});
+        fail(MLS_ALREADY_EXISTS, {.id = "mlsysim.plugin.014",
+                                  .message = fmt::format("'{}' is registered twice", name),
+                                  .key = name,
+                                  .found = "the name again",
+                                  .expected = "names that differ"});
+    r.into->converters.push_back({std::move(name), read_text(full.summary, "summary of a converter"),
+                                  read_text(full.format, "format of a converter"), full.direction});
     r.converters.push_back(full);
   });
 }
@@ -163,7 +191,9 @@ MlsError* reason(const MlsHostApi* api, MlsCall* call, const MlsReason* given) {
     need(call, "call");
     need(given, "reason");
     if (call->reasons == nullptr)
-      fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.018", .message = "a reason is given outside of a support query", .found = "another call",
+      fail(MLS_FAILED_PRECONDITION, {.id = "mlsysim.plugin.018",
+                                     .message = "a reason is given outside of a support query",
+                                     .found = "another call",
                                      .expected = "a call of query_support"});
     call->reasons->push_back(read_reason(given));
   });
@@ -191,8 +221,10 @@ MlsError* object_field(const MlsHostApi* api, const MlsObject* object, MlsString
   return guarded(api, [&](Services& s) {
     need(object, "object");
     need(value, "value");
-    // Texts of zoo entries live with the entry; units are static. In another process they are kept by its services.
-    s.object_field(object, read_text(path, "a path"), [&](std::string_view, const MlsValue& v) { *value = v; });
+    // Texts of zoo entries live with the entry; units are static. In another process they are kept by its
+    // services.
+    s.object_field(object, read_text(path, "a path"),
+                   [&](std::string_view, const MlsValue& v) { *value = v; });
   });
 }
 MlsError* object_read(const MlsHostApi* api, const MlsObject* object, void* user, MlsVisit visit) {
@@ -221,21 +253,24 @@ MlsString keep(const MlsHostApi*, MlsCall* call, MlsString text) {
 void assume(const MlsHostApi* api, MlsCall* call, MlsString name, MlsString value, MlsString source) {
   (void)guarded(api, [&](Services&) {
     if (call != nullptr && call->context != nullptr)
-      call->context->notes.assume(read_text(name, "a name"), std::string_view(read_text(value, "a value")), read_text(source, "a source"));
+      call->context->notes.assume(read_text(name, "a name"), std::string_view(read_text(value, "a value")),
+                                  read_text(source, "a source"));
   });
 }
 void warn(const MlsHostApi* api, MlsCall* call, MlsString text) {
   (void)guarded(api, [&](Services&) {
-    if (call != nullptr && call->context != nullptr) call->context->notes.warn(std::string_view(read_text(text, "a warning")));
+    if (call != nullptr && call->context != nullptr)
+      call->context->notes.warn(std::string_view(read_text(text, "a warning")));
   });
 }
 void infeasible(const MlsHostApi* api, MlsCall* call, MlsString reason, MlsString change) {
   (void)guarded(api, [&](Services&) {
-    if (call != nullptr) call->why = Infeasible{read_text(reason, "a reason"), read_text(change, "a change"), {}};
+    if (call != nullptr)
+      call->why = Infeasible{read_text(reason, "a reason"), read_text(change, "a change"), {}};
   });
 }
-MlsError* evaluate(const MlsHostApi* api, MlsCall* call, MlsString resolver, const MlsNamed* inputs, std::uint64_t count, void* user,
-                   MlsVisit visit) {
+MlsError* evaluate(const MlsHostApi* api, MlsCall* call, MlsString resolver, const MlsNamed* inputs,
+                   std::uint64_t count, void* user, MlsVisit visit) {
   return guarded(api, [&](Services& s) {
     need(call, "call");
     if (count > 0) need(inputs, "inputs");
@@ -253,11 +288,39 @@ std::int32_t cancel_requested(const MlsHostApi* api, MlsCall* call) {
 }  // namespace
 
 Services::Services()
-    : table_(new Table{{sizeof(MlsHostApi), 0, nullptr, MLS_ABI_MAJOR, MLS_ABI_MINOR, kHostVersion, &detail::log, &allocate, &release,
-                        &error_create, &error_add, &error_code, &error_message, &error_destroy, &add_resolver, &add_unit,
-                        &add_zoo, &add_callback, &detail::zoo_count, &detail::zoo_at, &detail::zoo_find, &detail::object_field,
-                        &detail::object_read, &detail::convert, &keep, &assume, &warn, &infeasible, &detail::evaluate,
-                        &detail::cancel_requested, &add_backend, &add_converter, &detail::reason},
+    : table_(new Table{{sizeof(MlsHostApi),
+                        0,
+                        nullptr,
+                        MLS_ABI_MAJOR,
+                        MLS_ABI_MINOR,
+                        kHostVersion,
+                        &detail::log,
+                        &allocate,
+                        &release,
+                        &error_create,
+                        &error_add,
+                        &error_code,
+                        &error_message,
+                        &error_destroy,
+                        &add_resolver,
+                        &add_unit,
+                        &add_zoo,
+                        &add_callback,
+                        &detail::zoo_count,
+                        &detail::zoo_at,
+                        &detail::zoo_find,
+                        &detail::object_field,
+                        &detail::object_read,
+                        &detail::convert,
+                        &keep,
+                        &assume,
+                        &warn,
+                        &infeasible,
+                        &detail::evaluate,
+                        &detail::cancel_requested,
+                        &add_backend,
+                        &add_converter,
+                        &detail::reason},
                        this}) {}
 
 Services::~Services() {
@@ -302,17 +365,23 @@ bool Services::knows(const MlsError* error) const {
 void raise(Services& services, MlsError* error, std::string_view plugin, std::string_view call) {
   if (error == nullptr) return;
   if (!services.knows(error))
-    fail(MLS_INTERNAL, {.id = "mlsysim.plugin.015", .message = fmt::format("{} gave something that is no error", plugin),
-                        .key = std::string(plugin), .found = fmt::format("an address that the host did not make, from {}", call),
-                        .expected = "null, or what error_create gave", .hint = "this plugin is broken; leave it out"},
+    fail(MLS_INTERNAL,
+         {.id = "mlsysim.plugin.015",
+          .message = fmt::format("{} gave something that is no error", plugin),
+          .key = std::string(plugin),
+          .found = fmt::format("an address that the host did not make, from {}", call),
+          .expected = "null, or what error_create gave",
+          .hint = "this plugin is broken; leave it out"},
          plugin, call);
   MlsError taken = *error;
   services.destroy_error(error);
-  throw PluginFault({.id = "mlsysim.plugin.016",
-                     .message = taken.message.empty() ? fmt::format("{} of {} failed without a message", call, plugin) : taken.message,
-                     .key = std::string(plugin),
-                     .found = fmt::format("{} from {}", status_name(taken.code), call)},
-                    taken.code, std::string(plugin), std::string(call), std::move(taken.payload));
+  throw PluginFault(
+      {.id = "mlsysim.plugin.016",
+       .message = taken.message.empty() ? fmt::format("{} of {} failed without a message", call, plugin)
+                                        : taken.message,
+       .key = std::string(plugin),
+       .found = fmt::format("{} from {}", status_name(taken.code), call)},
+      taken.code, std::string(plugin), std::string(call), std::move(taken.payload));
 }
 
 }  // namespace mlsysim::plugin::detail

@@ -1,15 +1,16 @@
 #include "detail/wire.hpp"
 
-#include <cerrno>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <cerrno>
 
 namespace mlsysim::plugin::detail {
 namespace {
 
 void write_field(Writer& out, const FieldDescription& f) {
-  for (const auto* s : {&f.name, &f.meaning, &f.unit, &f.display, &f.object_type, &f.default_source}) out.text(*s);
+  for (const auto* s : {&f.name, &f.meaning, &f.unit, &f.display, &f.object_type, &f.default_source})
+    out.text(*s);
   out.put(static_cast<std::uint64_t>(f.choices.size()));
   for (const auto& c : f.choices) out.text(c);
   out.value(f.default_value.view());
@@ -18,7 +19,8 @@ void write_field(Writer& out, const FieldDescription& f) {
 
 FieldDescription read_field(MessageReader& in) {
   FieldDescription f;
-  for (auto* s : {&f.name, &f.meaning, &f.unit, &f.display, &f.object_type, &f.default_source}) *s = in.text();
+  for (auto* s : {&f.name, &f.meaning, &f.unit, &f.display, &f.object_type, &f.default_source})
+    *s = in.text();
   for (auto n = in.get<std::uint64_t>(); n > 0; --n) f.choices.push_back(in.text());
   f.default_value = in.value();
   f.low = in.get<double>();
@@ -39,15 +41,25 @@ template <class F> void read_list(MessageReader& in, F&& read) {
 }  // namespace
 
 Writer& Writer::value(const MlsValue& v) {
-  return put(v.kind).put(v.flag).put(v.number).text(plugin::from_c(v.text)).put(reinterpret_cast<std::uintptr_t>(v.object));
+  return put(v.kind)
+      .put(v.flag)
+      .put(v.number)
+      .text(plugin::from_c(v.text))
+      .put(reinterpret_cast<std::uintptr_t>(v.object));
 }
 
 void MessageReader::need(std::uint64_t size) const {
   if (size > bytes_.size() - at_)
-    fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.111", .message = "a message of an isolated plugin ends too early", .found = "fewer bytes", .expected = "the whole message"});
+    fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.111",
+                         .message = "a message of an isolated plugin ends too early",
+                         .found = "fewer bytes",
+                         .expected = "the whole message"});
 }
 void MessageReader::refuse() {
-  fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.119", .message = "a message of an isolated plugin is garbled", .found = "a value that its type does not have", .expected = "what the worker writes"});
+  fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.119",
+                       .message = "a message of an isolated plugin is garbled",
+                       .found = "a value that its type does not have",
+                       .expected = "what the worker writes"});
 }
 std::string MessageReader::text() {
   const auto size = get<std::uint64_t>();
@@ -70,9 +82,12 @@ Channel::~Channel() { ::close(descriptor_); }
 
 bool Channel::send(Message type, std::uint32_t serial, const std::string& bytes) const {
   if (bytes.size() > kLargest)
-    fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.112", .message = "a message to an isolated plugin is too large", .found = std::to_string(bytes.size()) + " bytes",
+    fail(MLS_RESOURCE_EXHAUSTED, {.id = "mlsysim.plugin.112",
+                                  .message = "a message to an isolated plugin is too large",
+                                  .found = std::to_string(bytes.size()) + " bytes",
                                   .expected = "at most " + std::to_string(kLargest)});
-  const std::uint32_t head[4] = {kMagic, static_cast<std::uint32_t>(type), static_cast<std::uint32_t>(bytes.size()), serial};
+  const std::uint32_t head[4] = {kMagic, static_cast<std::uint32_t>(type),
+                                 static_cast<std::uint32_t>(bytes.size()), serial};
   std::string all(reinterpret_cast<const char*>(head), sizeof head);
   all += bytes;
   std::size_t done = 0;
@@ -106,8 +121,18 @@ void write_description(Writer& out, const PluginDescription& d) {
   out.put(d.abi_major).put(d.abi_minor).put(d.needs_host_minor).put(d.flags).put(d.threads);
   write_list(out, d.attributes, [&](const auto& a) { out.text(a.first).value(a.second.view()); });
   write_list(out, d.resolvers, [&](const ResolverDescription& r) {
-    out.put(r.tier).put(r.flags).put(r.has_instances).put(r.ownership).text(r.resource).text(r.name).text(r.summary).text(r.version).text(r.law).text(r.source);
-    for (const auto* side : {&r.inputs, &r.outputs, &r.options}) write_list(out, *side, [&](const FieldDescription& f) { write_field(out, f); });
+    out.put(r.tier)
+        .put(r.flags)
+        .put(r.has_instances)
+        .put(r.ownership)
+        .text(r.resource)
+        .text(r.name)
+        .text(r.summary)
+        .text(r.version)
+        .text(r.law)
+        .text(r.source);
+    for (const auto* side : {&r.inputs, &r.outputs, &r.options})
+      write_list(out, *side, [&](const FieldDescription& f) { write_field(out, f); });
   });
   write_list(out, d.units, [&](const UnitDescription& u) {
     out.text(u.symbol).text(u.base).text(u.decimal_prefixes).text(u.meaning).put(u.multiplier).put(u.divisor);
@@ -118,7 +143,9 @@ void write_description(Writer& out, const PluginDescription& d) {
     out.text(b.name).text(b.summary).text(b.predict).put(b.max_effort);
     write_list(out, b.devices, [&](const std::string& name) { out.text(name); });
   });
-  write_list(out, d.converters, [&](const ConverterDescription& c) { out.text(c.name).text(c.summary).text(c.format).put(c.direction); });
+  write_list(out, d.converters, [&](const ConverterDescription& c) {
+    out.text(c.name).text(c.summary).text(c.format).put(c.direction);
+  });
 }
 
 PluginDescription read_description(MessageReader& in) {
@@ -138,7 +165,8 @@ PluginDescription read_description(MessageReader& in) {
     r.ownership = in.get<Ownership>();
     r.resource = in.text();
     for (auto* s : {&r.name, &r.summary, &r.version, &r.law, &r.source}) *s = in.text();
-    for (auto* side : {&r.inputs, &r.outputs, &r.options}) read_list(in, [&] { side->push_back(read_field(in)); });
+    for (auto* side : {&r.inputs, &r.outputs, &r.options})
+      read_list(in, [&] { side->push_back(read_field(in)); });
     d.resolvers.push_back(std::move(r));
   });
   read_list(in, [&] {
@@ -175,9 +203,15 @@ PluginDescription read_description(MessageReader& in) {
 void write_fault(Writer& out, const std::exception& error) {
   const auto* fault = dynamic_cast<const PluginFault*>(&error);
   const auto* known = dynamic_cast<const Error*>(&error);
-  ErrorFacts facts = known != nullptr ? known->facts() : ErrorFacts{.id = "mlsysim.plugin.113", .message = error.what()};
-  out.put(fault != nullptr ? fault->code() : dynamic_cast<const LookupError*>(&error) != nullptr ? MLS_NOT_FOUND : known != nullptr ? MLS_INVALID_ARGUMENT : MLS_INTERNAL);
-  for (const auto* s : {&facts.id, &facts.message, &facts.key, &facts.found, &facts.expected, &facts.hint, &facts.where.file}) out.text(*s);
+  ErrorFacts facts =
+      known != nullptr ? known->facts() : ErrorFacts{.id = "mlsysim.plugin.113", .message = error.what()};
+  out.put(fault != nullptr                                      ? fault->code()
+          : dynamic_cast<const LookupError*>(&error) != nullptr ? MLS_NOT_FOUND
+          : known != nullptr                                    ? MLS_INVALID_ARGUMENT
+                                                                : MLS_INTERNAL);
+  for (const auto* s :
+       {&facts.id, &facts.message, &facts.key, &facts.found, &facts.expected, &facts.hint, &facts.where.file})
+    out.text(*s);
   out.text(fault != nullptr ? fault->plugin() : "").text(fault != nullptr ? fault->call() : "");
   out.put(static_cast<std::uint64_t>(fault != nullptr ? fault->payload().size() : 0));
   if (fault != nullptr)
@@ -187,7 +221,9 @@ void write_fault(Writer& out, const std::exception& error) {
 void throw_fault(MessageReader& in) {
   const auto code = in.get<MlsStatus>();
   ErrorFacts facts;
-  for (auto* s : {&facts.id, &facts.message, &facts.key, &facts.found, &facts.expected, &facts.hint, &facts.where.file}) *s = in.text();
+  for (auto* s :
+       {&facts.id, &facts.message, &facts.key, &facts.found, &facts.expected, &facts.hint, &facts.where.file})
+    *s = in.text();
   auto plugin = in.text();
   auto call = in.text();
   std::vector<std::pair<std::string, std::string>> payload;

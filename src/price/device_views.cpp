@@ -1,4 +1,5 @@
-// Devices and links as numbers: the only place where a missing figure is replaced, and each replacement is noted.
+// Devices and links as numbers: the only place where a missing figure is replaced, and each replacement is
+// noted.
 #include <mlsysim/price/views.hpp>
 
 #include <utility>
@@ -16,7 +17,8 @@ V or_convention(const std::optional<V>& value, const V& convention, TextRef name
   return convention;
 }
 
-/// A device that multiplies matrices in fp32 about as fast as in narrower formats does so on its vector units.
+/// A device that multiplies matrices in fp32 about as fast as in narrower formats does so on its vector
+/// units.
 bool has_matrix_engine(const ComputeCore& core) {
   return !core.dense[Precision::fp32] || *core.dense[Precision::fp32] < 0.5 * core.peak_flops();
 }
@@ -25,14 +27,16 @@ ComputeRate<> vector_rate(const HardwareNode& hardware, const Conventions& conve
   const auto& core = hardware.compute;
   for (const Precision p : {Precision::fp32, Precision::fp16, Precision::int8})
     if (core.vector[p]) return *core.vector[p];
-  // Without a matrix engine, and beside one where the rate is well below its rate, dense fp32 is the vector rate.
+  // Without a matrix engine, and beside one where the rate is well below its rate, dense fp32 is the vector
+  // rate.
   if (core.dense[Precision::fp32]) return *core.dense[Precision::fp32];
   const ComputeRate<> peak = core.peak_flops();
   notes.assume("vector_rate_ratio", conventions.vector_rate_ratio, kDefaults);
   return peak * conventions.vector_rate_ratio;
 }
 
-void set_rates(Device<>& d, const HardwareNode& hardware, Precision precision, const Conventions& c, Notes& notes) {
+void set_rates(Device<>& d, const HardwareNode& hardware, Precision precision, const Conventions& c,
+               Notes& notes) {
   const auto& share = hardware.efficiency;
   d.matrix_rate = rate_at(hardware, precision);
   d.vector_rate = vector_rate(hardware, c, notes);
@@ -49,11 +53,13 @@ void set_rates(Device<>& d, const HardwareNode& hardware, Precision precision, c
 }
 
 /// Tiles are dealt to units; a device without a unit count has neither waves nor tiles to fill.
-void set_tiles(Device<>& d, const HardwareNode& hardware, Precision precision, const Conventions& c, Notes& notes) {
+void set_tiles(Device<>& d, const HardwareNode& hardware, Precision precision, const Conventions& c,
+               Notes& notes) {
   d.units = or_convention(hardware.compute.units, c.units, "units", notes);
   // Without a matrix engine a product is as fine as its rows and columns.
   const bool engine = hardware.compute.units.has_value() && has_matrix_engine(hardware.compute);
-  d.matrix_rows = engine ? or_convention(hardware.compute.matrix_rows, c.matrix_rows, "matrix_rows", notes) : 1.0;
+  d.matrix_rows =
+      engine ? or_convention(hardware.compute.matrix_rows, c.matrix_rows, "matrix_rows", notes) : 1.0;
   d.tile_m = engine ? c.tile_m : 1.0;
   d.tile_n = engine ? c.tile_n : 1.0;
   // Kernels for narrow formats keep a block scale beside the depth and do not split it.
@@ -87,8 +93,11 @@ void set_execution(Device<>& d, const HardwareNode& hardware, const Conventions&
   const bool training = phase == Phase::training;
   const Execution mode = execution.value_or(training ? Execution::eager : Execution::graph);
   if (!execution)
-    notes.assume("execution", mode, training ? TextRef("training launches kernels one by one") : TextRef("serving replays a captured graph"));
-  if (mode == Execution::eager) d.issue = or_convention(hardware.kernels.issue, c.kernel_issue, "kernel_issue", notes);
+    notes.assume("execution", mode,
+                 training ? TextRef("training launches kernels one by one")
+                          : TextRef("serving replays a captured graph"));
+  if (mode == Execution::eager)
+    d.issue = or_convention(hardware.kernels.issue, c.kernel_issue, "kernel_issue", notes);
   d.burst_time = hardware.efficiency.burst_time.value_or(c.burst_time);
   if (training) {  // a training run is longer than any burst
     d.attention_backward = c.attention_backward;
@@ -100,7 +109,8 @@ void set_execution(Device<>& d, const HardwareNode& hardware, const Conventions&
 }
 
 /// Collectives inside a node.
-void set_collectives(Links<>& l, const HardwareNode& hardware, const Conventions& c, Notes& notes, Phase phase) {
+void set_collectives(Links<>& l, const HardwareNode& hardware, const Conventions& c, Notes& notes,
+                     Phase phase) {
   const auto& t = hardware.collectives;
   l.share = or_convention(hardware.efficiency.link, c.link_share, "link_share", notes);
   l.peers = hardware.device_link.peers.value_or(1);
@@ -111,7 +121,8 @@ void set_collectives(Links<>& l, const HardwareNode& hardware, const Conventions
   l.copy_ratio = or_convention(t.copy_ratio, c.copy_ratio, "copy_ratio", notes);
   l.pair_share = or_convention(t.pair_share, c.pair_share, "pair_share", notes);
   l.switch_share = or_convention(t.switch_share, c.switch_share, "switch_share", notes);
-  if (l.switch_share > 0) l.switch_start = or_convention(t.switch_start, c.switch_start, "switch_start", notes);
+  if (l.switch_share > 0)
+    l.switch_start = or_convention(t.switch_start, c.switch_start, "switch_start", notes);
   if (phase != Phase::prefill && phase != Phase::decode) return;
   l.direct = 1;
   l.direct_start = or_convention(t.direct_start, c.direct_start, "direct_start", notes);
@@ -122,14 +133,15 @@ void set_collectives(Links<>& l, const HardwareNode& hardware, const Conventions
 
 }  // namespace
 
-Device<> device_view(const HardwareNode& hardware, Precision precision, const Conventions& c, Notes& notes, Phase phase,
-                     std::optional<Execution> execution) {
+Device<> device_view(const HardwareNode& hardware, Precision precision, const Conventions& c, Notes& notes,
+                     Phase phase, std::optional<Execution> execution) {
   Device<> d;
   set_rates(d, hardware, precision, c, notes);
   const MemoryLevel level = memory_level(hardware, Data<>());
   d.memory_bandwidth = hardware.memory.bandwidth.value_or(level.bandwidth);
   d.memory_capacity = level.capacity;
-  // The context of a framework is a habit of big machines: it never takes more than a twentieth of a small one.
+  // The context of a framework is a habit of big machines: it never takes more than a twentieth of a small
+  // one.
   d.reserve = min(c.memory_reserve, d.memory_capacity * 0.05);
   d.fragmentation = c.memory_fragmentation;
   notes.assume("memory_reserve", d.reserve, kDefaults);
@@ -150,7 +162,8 @@ void set_matrix_share(Device<>& device, std::optional<double> share) {
   device.burst = 0;
 }
 
-Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& c, Notes& notes, Phase phase) {
+Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& c, Notes& notes,
+                   Phase phase) {
   Links<> l;
   l.per_node = devices;
   std::optional<Bandwidth<>> link = hardware.device_link.bandwidth;
@@ -184,12 +197,15 @@ Links<> links_view(const Fleet& fleet, const Conventions& c, Notes& notes, Phase
   }
   const Bandwidth<> per_port = or_convention(port, c.fabric_bandwidth, "fabric_bandwidth", notes);
   const double ports = node.nics_per_node ? *node.nics_per_node / node.accelerators_per_node : 1.0;
-  if (!node.nics_per_node) notes.assume("nics_per_node", node.accelerators_per_node, "one adapter for each device");
+  if (!node.nics_per_node)
+    notes.assume("nics_per_node", node.accelerators_per_node, "one adapter for each device");
   // The slower of adapter and fabric port; a device's share of the node's adapters.
   const Bandwidth<> adapter = node.nic_bandwidth ? min(*node.nic_bandwidth, per_port) : per_port;
   l.inter_bandwidth = adapter * ports / oversubscription;
   l.inter_latency = or_convention(latency, c.inter_latency, "inter_latency", notes);
-  if (fleet.count > 1) notes.assume("all_reduce", "the faster of ring and double binary tree between nodes", "sanders2009twotree");
+  if (fleet.count > 1)
+    notes.assume("all_reduce", "the faster of ring and double binary tree between nodes",
+                 "sanders2009twotree");
   set_collectives(l, hardware, c, notes, phase);
   return l;
 }

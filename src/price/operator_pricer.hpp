@@ -7,8 +7,7 @@
 namespace mlsysim::detail {
 
 /// What of a step's kernels and collectives is reported.
-template <class T>
-[[nodiscard]] StepPrice<T> step_price(const StepTime<T>& step, const PassAsk<T>& ask) {
+template <class T> [[nodiscard]] StepPrice<T> step_price(const StepTime<T>& step, const PassAsk<T>& ask) {
   StepPrice<T> out;
   const T& m = ask.plan.microbatches;
   const PassCost<T> passes = step.stage.passes();
@@ -35,23 +34,24 @@ template <class T>
   return out;
 }
 
-template <class T>
-class OperatorPricer : public Pricer<T> {
+template <class T> class OperatorPricer : public Pricer<T> {
  public:
   PassPrice<T> prefill(const PassAsk<T>& ask, const T& /*prompt*/) const override { return pass(ask); }
   PassPrice<T> decode(const PassAsk<T>& ask) const override { return pass(ask); }
   PassPrice<T> inference(const PassAsk<T>& ask) const override { return pass(ask); }
 
-  StepPrice<T> step(const PassAsk<T>& ask, const T& /*devices*/, const T& batch, const T& /*local*/) const override {
+  StepPrice<T> step(const PassAsk<T>& ask, const T& /*devices*/, const T& batch,
+                    const T& /*local*/) const override {
     OpList<T> ops;
     const auto parts = step_parts(ask.model, ask.plan, ask.device, ask.links, ops);
     StepPrice<T> out = step_price(step_of(parts, ask.model, ask.plan, ask.device), ask);
     out.demands = mlsysim::step_demands(parts.totals, ask.model, ask.plan);
-    // The undivided model: the forward pass, and twice that for the backward pass, without the gradients of frozen weights.
+    // The undivided model: the forward pass, and twice that for the backward pass, without the gradients of
+    // frozen weights.
     Plan<T> whole = ask.plan;
     whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.batch = T{1.0};
-    const auto forward =
-        forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, whole, ops).stage(T{1.0}, T{1.0});
+    const auto forward = forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, whole, ops)
+                             .stage(T{1.0}, T{1.0});
     out.model_work = (3.0 * forward.work - (1.0 - ask.plan.trainable) * forward.weight_work) * batch;
     return out;
   }
@@ -59,20 +59,22 @@ class OperatorPricer : public Pricer<T> {
   StageDemands<T> pass_demands(const PassAsk<T>& ask) const override { return demands_of(ask); }
   [[nodiscard]] static StageDemands<T> demands_of(const PassAsk<T>& ask) {
     OpList<T> ops;
-    return mlsysim::pass_demands(forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, ask.plan, ops),
-                                 ask.model, ask.plan);
+    return mlsysim::pass_demands(
+        forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, ask.plan, ops), ask.model,
+        ask.plan);
   }
   StageDemands<T> step_demands(const PassAsk<T>& ask) const override {
     OpList<T> ops;
-    return mlsysim::step_demands(training_totals(ask.model.structure, ask.model.shape, ask.model.layers, ask.plan, ops),
-                                 ask.model, ask.plan);
+    return mlsysim::step_demands(
+        training_totals(ask.model.structure, ask.model.shape, ask.model.layers, ask.plan, ops), ask.model,
+        ask.plan);
   }
 
   Data<T> cache(const PassAsk<T>& ask) const override { return whole_cache(ask); }
 
-  /// In each accumulation step all sequences at once, as on a single device, or as few parts as a device has the memory for:
-  /// of equal size where up to 16 more make them so. A pipeline wants many micro-batches: each has one sequence for an
-  /// expert-parallel rank.
+  /// In each accumulation step all sequences at once, as on a single device, or as few parts as a device has
+  /// the memory for: of equal size where up to 16 more make them so. A pipeline wants many micro-batches:
+  /// each has one sequence for an expert-parallel rank.
   T default_microbatches(const PassAsk<T>& ask, const T& local, const T& steps) const override {
     const T one{1.0};
     const T sequences = ceil_div(T(ceil_div(local, steps)), ask.plan.ep);  // of a rank
@@ -96,7 +98,8 @@ class OperatorPricer : public Pricer<T> {
     return select(ask.plan.pp > one, sequences, min(count, sequences)) * steps;
   }
 
-  SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass, const Device<T>& device) const override {
+  SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass,
+                          const Device<T>& device) const override {
     const Time<T> waited = mlsysim::spill_time(memory, pass.cost.traffic, pass.total, device);
     return {waited, waited};
   }
@@ -106,7 +109,8 @@ class OperatorPricer : public Pricer<T> {
     OpList<T> ops;
     const auto parts = pass_parts(ask.model, ask.plan, ask.device, ask.links, ops);
     const auto time = overlapped_pass(parts, ask.model, ask.plan, ask.device);
-    return {time.total, time.slot, time.cost.kernels(), time.cost, mlsysim::pass_demands(parts.totals, ask.model, ask.plan)};
+    return {time.total, time.slot, time.cost.kernels(), time.cost,
+            mlsysim::pass_demands(parts.totals, ask.model, ask.plan)};
   }
 };
 

@@ -4,8 +4,7 @@
 
 namespace mlsysim {
 
-template <>
-const Pricer<Recorded>& operator_pricer<Recorded>() {
+template <> const Pricer<Recorded>& operator_pricer<Recorded>() {
   static const detail::OperatorPricer<Recorded> pricer;
   return pricer;
 }

@@ -11,7 +11,8 @@ namespace {
 constexpr SharedText kDefaults = "zoo/defaults.yaml";
 
 /// Lowers the rate of attention to that of an earlier generation of kernels.
-void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware, const Conventions& c, Notes& notes) {
+void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware,
+                    const Conventions& c, Notes& notes) {
   if (kernel != AttentionKernel::flash1 && kernel != AttentionKernel::flash2) return;
   // Where nothing is said the second generation is the present one.
   const double second = hardware.efficiency.flash2.value_or(1.0);
@@ -26,12 +27,16 @@ void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode
 class OperatorPricing : public Pricing {
  public:
   Fidelity fidelity() const override { return Fidelity::operator_level; }
-  ModelView<> model(const Workload& workload, Phase phase, Notes&) const override { return model_view(workload, phase); }
-  Device<> device(const HardwareNode& hardware, const DeviceUse& use, const Conventions& c, Notes& notes) const override {
+  ModelView<> model(const Workload& workload, Phase phase, Notes&) const override {
+    return model_view(workload, phase);
+  }
+  Device<> device(const HardwareNode& hardware, const DeviceUse& use, const Conventions& c,
+                  Notes& notes) const override {
     Device<> d = device_view(hardware, use.precision, c, notes, use.phase, use.execution);
     if (use.phase == Phase::training) {
       if (bytes_per_element(use.precision) < 2) {
-        // Narrow formats are for products with weights inside the blocks; attention and the output head stay at 16 bits.
+        // Narrow formats are for products with weights inside the blocks; attention and the output head stay
+        // at 16 bits.
         const double rates = rate_at(hardware, Precision::bf16) / rate_at(hardware, use.precision);
         d.attention_share *= rates;
         d.wide_ratio = rates * hardware.efficiency.matrix.value_or(c.matrix_share) / d.matrix_share;
@@ -76,43 +81,60 @@ class RooflinePricing final : public OperatorPricing {
 };
 
 /// Names of inputs in static memory.
-template <std::size_t N>
-using Names = std::array<std::string_view, N>;
+template <std::size_t N> using Names = std::array<std::string_view, N>;
 
 std::span<const std::string_view> unpriced_by_textbook(PricedInputs question) {
-  static constexpr Names<14> training{"cp_size", "schedule", "shard_size", "recomputed_share", "attention_kernel", "dropout",
-                                      "kernel_fusion", "gradient_precision", "backward_prefetch", "overlap_slowdown",
-                                      "tp_overlap", "offload_weights", "offload_activations", "offload_states"};
-  static constexpr Names<1> serving{"fleet"}, batching{"service_time_cv"}, reasoning{"samples"}, reliability{"spare_nodes"},
-      scaling{"fit"}, synthesis{"seq_len"}, tail_latency{"arrival_cv"}, topology{"switch_ports"};
+  static constexpr Names<14> training{
+      "cp_size",    "schedule",        "shard_size",          "recomputed_share",  "attention_kernel",
+      "dropout",    "kernel_fusion",   "gradient_precision",  "backward_prefetch", "overlap_slowdown",
+      "tp_overlap", "offload_weights", "offload_activations", "offload_states"};
+  static constexpr Names<1> serving{"fleet"}, batching{"service_time_cv"}, reasoning{"samples"},
+      reliability{"spare_nodes"}, scaling{"fit"}, synthesis{"seq_len"}, tail_latency{"arrival_cv"},
+      topology{"switch_ports"};
   static constexpr Names<2> checkpoint{"precision", "asynchronous"}, sizes{"batch_size", "seq_len"},
       orchestration{"accelerators_per_job", "duration_cv"};
   static constexpr Names<5> compression{"weight_only", "group_size", "batch_size", "seq_len", "efficiency"};
   static constexpr Names<4> data{"dataset_size", "cache_capacity", "cache_bandwidth", "shared_bandwidth"};
-  static constexpr Names<10> privacy{"delta", "method", "microbatch", "device_batch", "seq_len", "workload", "hardware",
-                                     "precision", "sampling_rate", "steps"};
+  static constexpr Names<10> privacy{"delta",    "method",   "microbatch", "device_batch",  "seq_len",
+                                     "workload", "hardware", "precision",  "sampling_rate", "steps"};
   switch (question) {
-    case PricedInputs::serving: return serving;
-    case PricedInputs::training: return training;
-    case PricedInputs::batching: return batching;
-    case PricedInputs::checkpoint: return checkpoint;
-    case PricedInputs::compression: return compression;
-    case PricedInputs::data: return data;
+    case PricedInputs::serving:
+      return serving;
+    case PricedInputs::training:
+      return training;
+    case PricedInputs::batching:
+      return batching;
+    case PricedInputs::checkpoint:
+      return checkpoint;
+    case PricedInputs::compression:
+      return compression;
+    case PricedInputs::data:
+      return data;
     case PricedInputs::efficiency:
-    case PricedInputs::network_roofline: return sizes;
-    case PricedInputs::orchestration: return orchestration;
-    case PricedInputs::privacy: return privacy;
-    case PricedInputs::reasoning: return reasoning;
-    case PricedInputs::reliability: return reliability;
-    case PricedInputs::scaling: return scaling;
-    case PricedInputs::synthesis: return synthesis;
-    case PricedInputs::tail_latency: return tail_latency;
-    case PricedInputs::topology: return topology;
+    case PricedInputs::network_roofline:
+      return sizes;
+    case PricedInputs::orchestration:
+      return orchestration;
+    case PricedInputs::privacy:
+      return privacy;
+    case PricedInputs::reasoning:
+      return reasoning;
+    case PricedInputs::reliability:
+      return reliability;
+    case PricedInputs::scaling:
+      return scaling;
+    case PricedInputs::synthesis:
+      return synthesis;
+    case PricedInputs::tail_latency:
+      return tail_latency;
+    case PricedInputs::topology:
+      return topology;
   }
   return {};
 }
 
-/// Whether a sample does its work once for each of its tokens; that of a sequence of stated length is divided evenly over them.
+/// Whether a sample does its work once for each of its tokens; that of a sequence of stated length is divided
+/// evenly over them.
 bool counts_tokens(const Workload& w, Totals<>& totals, Notes& notes) {
   const auto& i = w.inference;
   if (i.per != WorkUnit::sequence || !i.work) return i.per == WorkUnit::token || i.per == WorkUnit::sequence;
@@ -121,7 +143,8 @@ bool counts_tokens(const Workload& w, Totals<>& totals, Notes& notes) {
     return false;
   }
   totals.work = totals.work / *i.sequence_length;
-  notes.assume("work of a token", totals.work, "the published work of a sequence, divided evenly over its tokens");
+  notes.assume("work of a token", totals.work,
+               "the published work of a sequence, divided evenly over its tokens");
   return true;
 }
 
@@ -132,8 +155,10 @@ class TextbookPricing final : public Pricing {
 
   ModelView<> model(const Workload& w, Phase phase, Notes& notes) const override {
     ModelView<> v;
-    if (w.has_shape()) v = model_view(w, phase);
-    else v.structure.known = false;
+    if (w.has_shape())
+      v = model_view(w, phase);
+    else
+      v.structure.known = false;
     v.structure.phase = phase;
     v.structure.architecture = w.architecture;
     v.totals = totals_of(w, notes);
@@ -147,7 +172,8 @@ class TextbookPricing final : public Pricing {
   }
 
   /// Rates are those of the data sheet, arithmetic derated by one share; memory is all there is.
-  Device<> device(const HardwareNode& hardware, const DeviceUse& use, const Conventions& c, Notes& notes) const override {
+  Device<> device(const HardwareNode& hardware, const DeviceUse& use, const Conventions& c,
+                  Notes& notes) const override {
     Device<> d;
     d.matrix_rate = d.vector_rate = rate_at(hardware, use.precision);
     d.matrix_share = use.efficiency.value_or(c.textbook_efficiency);
@@ -185,16 +211,20 @@ class TextbookPricing final : public Pricing {
   /// An fp32 master copy whatever the format, and gradients in the format itself.
   Storage training_storage(Precision precision, OptimizerKind optimizer) const override {
     const double b = bytes_per_element(precision);
-    const double states = optimizer == OptimizerKind::none ? 0.0 : optimizer == OptimizerKind::sgd ? 4.0 : 12.0;
+    const double states = optimizer == OptimizerKind::none  ? 0.0
+                          : optimizer == OptimizerKind::sgd ? 4.0
+                                                            : 12.0;
     return {b, b, b, b, states};
   }
-  void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>&, const Conventions&,
-                   Notes&) const override {
+  void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>&,
+                   const Conventions&, Notes&) const override {
     plan.overlap = overlap.value_or(0);
   }
   bool prices_engines() const override { return false; }
   bool lists_operators() const override { return false; }
-  std::span<const std::string_view> unpriced(PricedInputs question) const override { return unpriced_by_textbook(question); }
+  std::span<const std::string_view> unpriced(PricedInputs question) const override {
+    return unpriced_by_textbook(question);
+  }
   void warn_of(const Structure& training, Notes& notes) const override {
     for (const Parts known : {part::none, part::core, part::all})
       if (training.recomputed == known) return;
@@ -225,9 +255,13 @@ const Pricing& textbook_pricing() {
   return textbook;
 }
 
-const Pricing& pricing_of(Fidelity fidelity) { return fidelity == Fidelity::textbook ? textbook_pricing() : operator_pricing(); }
+const Pricing& pricing_of(Fidelity fidelity) {
+  return fidelity == Fidelity::textbook ? textbook_pricing() : operator_pricing();
+}
 
-const Pricing& pricing_named(std::optional<Fidelity> fidelity) { return pricing_of(fidelity.value_or(Fidelity::operator_level)); }
+const Pricing& pricing_named(std::optional<Fidelity> fidelity) {
+  return pricing_of(fidelity.value_or(Fidelity::operator_level));
+}
 const Pricing& roofline_pricing() {
   static const RooflinePricing roofline;
   return roofline;
@@ -245,14 +279,17 @@ void set_tables(Totals<>& t, const RecommendationShape& r) {
                              ? std::accumulate(r.table_rows.begin(), r.table_rows.end(), 0.0) * t.row_params
                              : r.embedding_entries.value_or(0);
   t.tables = min(Params<>::from_base(entries), t.params);
-  t.table_rows = r.rows_per_sample ? *r.rows_per_sample : std::accumulate(r.table_pooling.begin(), r.table_pooling.end(), 0.0);
+  t.table_rows = r.rows_per_sample ? *r.rows_per_sample
+                                   : std::accumulate(r.table_pooling.begin(), r.table_pooling.end(), 0.0);
 }
 }  // namespace
 
 Totals<> totals_of(const Workload& w, Notes& notes) {
   Totals<> t;
-  if (w.parameters) t.params = *w.parameters;
-  else if (w.has_shape()) t.params = parameter_count(w);
+  if (w.parameters)
+    t.params = *w.parameters;
+  else if (w.has_shape())
+    t.params = parameter_count(w);
   else if (!w.model_size)
     throw InputError({.id = "mlsysim.catalogue.004",
                       .message = "neither parameters nor a size are known for '" + w.name + "'",

@@ -1,5 +1,5 @@
-// The roofline of a whole pass: all work over the peak rate, or all traffic over the peak bandwidth. The yardstick beside
-// which measurements and the other pricers are read.
+// The roofline of a whole pass: all work over the peak rate, or all traffic over the peak bandwidth. The
+// yardstick beside which measurements and the other pricers are read.
 
 #include "operator_pricer.hpp"
 
@@ -8,8 +8,7 @@
 namespace mlsysim {
 namespace {
 
-template <class T>
-class RooflinePricer final : public detail::OperatorPricer<T> {
+template <class T> class RooflinePricer final : public detail::OperatorPricer<T> {
  public:
   PassPrice<T> prefill(const PassAsk<T>& ask, const T& /*prompt*/) const override { return roof(ask); }
   PassPrice<T> decode(const PassAsk<T>& ask) const override { return roof(ask); }
@@ -21,12 +20,14 @@ class RooflinePricer final : public detail::OperatorPricer<T> {
     OpList<T> ops;
     const auto& m = ask.model;
     const T layers = layers_of(m.structure, m.shape, m.layers);
-    const auto sum = forward_totals(m.structure, m.shape, m.layers, ask.plan, ops).stage(T{1.0}, T{1.0}, layers / m.blocks(ask.plan));
+    const auto sum = forward_totals(m.structure, m.shape, m.layers, ask.plan, ops)
+                         .stage(T{1.0}, T{1.0}, layers / m.blocks(ask.plan));
     PassPrice<T> out;
     auto& cost = out.cost;
     cost.work = sum.work;
     cost.traffic = sum.traffic;
-    const Time<T> arithmetic = sum.work / ask.device.matrix_rate, memory = sum.traffic / ask.device.memory_bandwidth;
+    const Time<T> arithmetic = sum.work / ask.device.matrix_rate,
+                  memory = sum.traffic / ask.device.memory_bandwidth;
     out.total = out.busy = cost.total = max(arithmetic, memory);
     const auto by_compute = arithmetic > memory;
     cost.compute_bound = select(by_compute, arithmetic, Time<T>());
@@ -39,13 +40,11 @@ class RooflinePricer final : public detail::OperatorPricer<T> {
 
 }  // namespace
 
-template <>
-const Pricer<double>& roofline_pricer<double>() {
+template <> const Pricer<double>& roofline_pricer<double>() {
   static const RooflinePricer<double> pricer;
   return pricer;
 }
-template <>
-const Pricer<Recorded>& roofline_pricer<Recorded>() {
+template <> const Pricer<Recorded>& roofline_pricer<Recorded>() {
   static const RooflinePricer<Recorded> pricer;
   return pricer;
 }

@@ -4,13 +4,11 @@
 
 namespace mlsysim {
 
-template <>
-const Pricer<double>& textbook_pricer<double>() {
+template <> const Pricer<double>& textbook_pricer<double>() {
   static const detail::TextbookPricer<double> pricer;
   return pricer;
 }
-template <>
-const Pricer<Recorded>& textbook_pricer<Recorded>() {
+template <> const Pricer<Recorded>& textbook_pricer<Recorded>() {
   static const detail::TextbookPricer<Recorded> pricer;
   return pricer;
 }

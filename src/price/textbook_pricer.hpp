@@ -9,17 +9,21 @@
 
 namespace mlsysim::detail {
 
-template <class T>
-class TextbookPricer final : public Pricer<T> {
+template <class T> class TextbookPricer final : public Pricer<T> {
  public:
-  /// Tensor and expert parallelism divide work, weights and cache; the stages of a pipeline run in turn and are equal.
-  /// Collectives are not counted. Every part of a prompt is charged the whole context, so that the parts add up to the whole.
+  /// Tensor and expert parallelism divide work, weights and cache; the stages of a pipeline run in turn and
+  /// are equal. Collectives are not counted. Every part of a prompt is charged the whole context, so that the
+  /// parts add up to the whole.
   PassPrice<T> prefill(const PassAsk<T>& ask, const T& prompt) const override {
     const auto& m = ask.model.totals;
     const T sharers = ask.plan.tp * ask.plan.ep;
-    const Work<T> work = apply<TextbookPrefillWork, T>({.params = m.active_params, .layers = m.layers, .width = m.width,
-                                                        .new_tokens = ask.plan.new_tokens, .context = prompt,
-                                                        .batch_size = ask.plan.batch}).work;
+    const Work<T> work = apply<TextbookPrefillWork, T>({.params = m.active_params,
+                                                        .layers = m.layers,
+                                                        .width = m.width,
+                                                        .new_tokens = ask.plan.new_tokens,
+                                                        .context = prompt,
+                                                        .batch_size = ask.plan.batch})
+                             .work;
     PassPrice<T> out;
     PassCost<T>& cost = out.cost;
     cost.work = work / sharers;
@@ -37,23 +41,29 @@ class TextbookPricer final : public Pricer<T> {
   PassPrice<T> decode(const PassAsk<T>& ask) const override {
     const auto& m = ask.model.totals;
     const T sharers = ask.plan.tp * ask.plan.ep;
-    // The tokens of this pass are not read from memory: of several that are checked together only those before them.
+    // The tokens of this pass are not read from memory: of several that are checked together only those
+    // before them.
     Plan<T> before = ask.plan;
     before.context = ask.plan.context - ask.plan.new_tokens + 1.0;
     const Data<T> weights = ask.plan.weight_bytes * m.params / sharers,
                   cache = whole_cache<T>({ask.model, before, ask.device, ask.links}) / sharers;
     PassPrice<T> out;
     PassCost<T>& cost = out.cost;
-    out.total = apply<TextbookDecode, T>({.weights = weights, .kv_cache = cache, .bandwidth = ask.device.memory_bandwidth,
-                                          // A draft runs inside the target's step.
-                                          .layer_overhead = ask.model.structure.drafting ? Time<T>() : ask.device.layer_overhead,
-                                          .layers = m.layers}).itl;
+    out.total = apply<TextbookDecode, T>(
+                    {.weights = weights,
+                     .kv_cache = cache,
+                     .bandwidth = ask.device.memory_bandwidth,
+                     // A draft runs inside the target's step.
+                     .layer_overhead = ask.model.structure.drafting ? Time<T>() : ask.device.layer_overhead,
+                     .layers = m.layers})
+                    .itl;
     out.slot = out.total / ask.plan.pp;
     cost.total = out.total;
     cost.traffic = weights + cache;
     cost.memory_bound = cost.traffic / ask.device.memory_bandwidth;
     cost.overhead = out.total - cost.memory_bound;
-    cost.work = Work<T>::from_base(2.0 * m.active_params.base()) * ask.plan.batch * ask.plan.new_tokens / sharers;
+    cost.work =
+        Work<T>::from_base(2.0 * m.active_params.base()) * ask.plan.batch * ask.plan.new_tokens / sharers;
     out.busy = min(cost.work / ask.device.matrix_rate, out.total);
     out.demands = pass_demands(ask);
     return out;
@@ -62,13 +72,19 @@ class TextbookPricer final : public Pricer<T> {
   PassPrice<T> inference(const PassAsk<T>& ask) const override {
     const auto& m = ask.model.totals;
     const Work<T> sample = m.work * (ask.model.structure.per_token ? ask.plan.new_tokens : T{1.0});
-    const auto pass = apply<TextbookPass, T>({.work = sample, .weights = dense_weights(m, ask.plan.weight_bytes),
-                                              .batch_size = ask.plan.batch, .efficiency = ask.device.matrix_share,
-                                              .activation_share = ask.device.activation_share, .layers = m.layers,
-                                              .passes = T{1.0}, .peak = ask.device.matrix_rate,
-                                              .bandwidth = ask.device.memory_bandwidth,
-                                              .layer_overhead = ask.device.layer_overhead, .dispatch = ask.device.dispatch,
-                                              .gathered = gathered_rows(m, ask.plan.weight_bytes, ask.plan.batch)});
+    const auto pass =
+        apply<TextbookPass, T>({.work = sample,
+                                .weights = dense_weights(m, ask.plan.weight_bytes),
+                                .batch_size = ask.plan.batch,
+                                .efficiency = ask.device.matrix_share,
+                                .activation_share = ask.device.activation_share,
+                                .layers = m.layers,
+                                .passes = T{1.0},
+                                .peak = ask.device.matrix_rate,
+                                .bandwidth = ask.device.memory_bandwidth,
+                                .layer_overhead = ask.device.layer_overhead,
+                                .dispatch = ask.device.dispatch,
+                                .gathered = gathered_rows(m, ask.plan.weight_bytes, ask.plan.batch)});
     PassPrice<T> out;
     out.total = out.slot = pass.latency;
     out.cost.total = pass.latency;
@@ -84,9 +100,10 @@ class TextbookPricer final : public Pricer<T> {
 
   /// Compute and communication one after the other, only the gradient exchange overlapped by a given share.
   ///
-  /// The replicas lie outermost: `per_node / (tp pp ep)` members of a data-parallel group share a node. Four all-reduces of
-  /// the residual stream per layer join the tensor-parallel parts, two forward and two backward (Shoeybi et al. 2019,
-  /// section 3); each layer of experts dispatches and combines, forward and backward.
+  /// The replicas lie outermost: `per_node / (tp pp ep)` members of a data-parallel group share a node. Four
+  /// all-reduces of the residual stream per layer join the tensor-parallel parts, two forward and two
+  /// backward (Shoeybi et al. 2019, section 3); each layer of experts dispatches and combines, forward and
+  /// backward.
   StepPrice<T> step(const PassAsk<T>& ask, const T& devices, const T& batch, const T& local) const override {
     const auto& m = ask.model.totals;
     const auto& p = ask.plan;
@@ -97,10 +114,16 @@ class TextbookPricer final : public Pricer<T> {
     const T passes = ask.model.structure.recomputed == part::all ? T(model_passes + 1.0) : model_passes;
     const T units = ask.model.structure.per_token ? p.new_tokens : T{1.0};
     const Work<T> sample = m.work * units;
-    const auto pass = apply<TextbookPass, T>({.work = passes * sample / replica, .weights = dense_weights(m, p.weight_bytes) / replica, .batch_size = local,
-                                              .efficiency = d.matrix_share, .activation_share = d.activation_share,
-                                              .layers = m.layers, .passes = T{3.0}, .peak = d.matrix_rate,
-                                              .bandwidth = d.memory_bandwidth, .layer_overhead = d.layer_overhead,
+    const auto pass = apply<TextbookPass, T>({.work = passes * sample / replica,
+                                              .weights = dense_weights(m, p.weight_bytes) / replica,
+                                              .batch_size = local,
+                                              .efficiency = d.matrix_share,
+                                              .activation_share = d.activation_share,
+                                              .layers = m.layers,
+                                              .passes = T{3.0},
+                                              .peak = d.matrix_rate,
+                                              .bandwidth = d.memory_bandwidth,
+                                              .layer_overhead = d.layer_overhead,
                                               .dispatch = d.dispatch,
                                               .gathered = gathered_rows(m, p.weight_bytes, local) / replica});
     StepPrice<T> out;
@@ -109,22 +132,35 @@ class TextbookPricer final : public Pricer<T> {
     out.overhead = pass.latency_overhead;
     out.kernels = pass.latency;
     const T together = clamp(floor(l.per_node / replica), T{1.0}, p.dp);
-    out.exchange = apply<HierarchicalAllReduce, T>({.message = p.gradient_bytes * m.params * p.trainable / (p.tp * p.pp),
-                                                    .ranks_per_node = together, .nodes = ceil_div(p.dp, together),
-                                                    .bandwidth_intra = l.intra_bandwidth, .bandwidth_inter = l.inter_bandwidth,
-                                                    .alpha_intra = l.intra_latency, .alpha_inter = l.inter_latency}).time;
+    out.exchange =
+        apply<HierarchicalAllReduce, T>({.message = p.gradient_bytes * m.params * p.trainable / (p.tp * p.pp),
+                                         .ranks_per_node = together,
+                                         .nodes = ceil_div(p.dp, together),
+                                         .bandwidth_intra = l.intra_bandwidth,
+                                         .bandwidth_inter = l.inter_bandwidth,
+                                         .alpha_intra = l.intra_latency,
+                                         .alpha_inter = l.inter_latency})
+            .time;
     const T stage_layers = ceil_div(m.layers, p.pp);
     const Data<T> residual = p.activation_bytes * (local * p.new_tokens * m.hidden);
     const auto inside = p.tp <= l.per_node;
-    const Time<T> join = apply<RingAllReduce, T>({.message = residual, .ranks = p.tp,
-                                                  .bandwidth = select(inside, l.intra_bandwidth, l.inter_bandwidth),
-                                                  .alpha = select(inside, l.intra_latency, l.inter_latency)}).time;
+    const Time<T> join =
+        apply<RingAllReduce, T>({.message = residual,
+                                 .ranks = p.tp,
+                                 .bandwidth = select(inside, l.intra_bandwidth, l.inter_bandwidth),
+                                 .alpha = select(inside, l.intra_latency, l.inter_latency)})
+            .time;
     out.tensor_parallel = 4.0 * stage_layers * join;
-    const Time<T> route = apply<AllToAll, T>({.message = residual * m.top_k, .ranks = p.ep, .bandwidth = l.inter_bandwidth,
-                                              .alpha = l.inter_latency}).time;
+    const Time<T> route = apply<AllToAll, T>({.message = residual * m.top_k,
+                                              .ranks = p.ep,
+                                              .bandwidth = l.inter_bandwidth,
+                                              .alpha = l.inter_latency})
+                              .time;
     out.expert_parallel = 4.0 * ceil_div(m.moe_layers, p.pp) * route;
-    out.bubble = out.kernels * apply<BubbleOverhead, T>({.pp_size = p.pp, .microbatch_count = p.microbatches,
-                                                         .v_stages = p.virtual_stages}).bubble_overhead;
+    out.bubble =
+        out.kernels * apply<BubbleOverhead, T>(
+                          {.pp_size = p.pp, .microbatch_count = p.microbatches, .v_stages = p.virtual_stages})
+                          .bubble_overhead;
     out.slots = out.kernels;
     out.exposed_communication = out.exchange * (1.0 - p.overlap) + out.tensor_parallel + out.expert_parallel;
     out.total = out.kernels + out.exposed_communication + out.bubble;
@@ -133,7 +169,8 @@ class TextbookPricer final : public Pricer<T> {
     out.work = passes * sample / replica * local;
     out.traffic = pass.traffic;
     // Of a replica that has sequences.
-    out.busy = min(out.model_work * out.again / (d.matrix_rate * devices * min(T{1.0}, T(batch / p.dp))), out.total);
+    out.busy =
+        min(out.model_work * out.again / (d.matrix_rate * devices * min(T{1.0}, T(batch / p.dp))), out.total);
     out.demands = step_demands(ask);
     return out;
   }
@@ -145,8 +182,8 @@ class TextbookPricer final : public Pricer<T> {
     demand.kv_cache = whole_cache(ask) / devices;
     return {demand, demand};
   }
-  /// Weights, gradients and states are divided evenly over tp, pp and ep; activations follow Korthikanti et al. (2022) table 2
-  /// for ceil(layers / pp) layers.
+  /// Weights, gradients and states are divided evenly over tp, pp and ep; activations follow Korthikanti et
+  /// al. (2022) table 2 for ceil(layers / pp) layers.
   StageDemands<T> step_demands(const PassAsk<T>& ask) const override {
     const auto& m = ask.model.totals;
     const auto& p = ask.plan;
@@ -160,13 +197,21 @@ class TextbookPricer final : public Pricer<T> {
       OpList<T> ops;
       Plan<T> alone = p;
       alone.tp = alone.pp = alone.ep = alone.cp = T{1.0};
-      demand.activations = forward_totals(s, ask.model.shape, ask.model.layers, alone, ops).stage(T{1.0}, T{1.0}).kept;
+      demand.activations =
+          forward_totals(s, ask.model.shape, ask.model.layers, alone, ops).stage(T{1.0}, T{1.0}).kept;
     } else if (s.attends) {
-      const auto layer = apply<TransformerActivations, T>({.seq_len = p.new_tokens, .batch_size = p.batch, .hidden = m.hidden,
-                                                           .heads = m.heads, .element_bytes = p.activation_bytes, .tp_size = p.tp,
-                                                           .sequence_parallel = T{s.sequence_parallel ? 1.0 : 0.0}});
+      const auto layer =
+          apply<TransformerActivations, T>({.seq_len = p.new_tokens,
+                                            .batch_size = p.batch,
+                                            .hidden = m.hidden,
+                                            .heads = m.heads,
+                                            .element_bytes = p.activation_bytes,
+                                            .tp_size = p.tp,
+                                            .sequence_parallel = T{s.sequence_parallel ? 1.0 : 0.0}});
       // The closed forms know these three; recomputing one module is counted like none.
-      const Data<T> each = s.recomputed == part::all ? layer.full : s.recomputed == part::core ? layer.selective : layer.none;
+      const Data<T> each = s.recomputed == part::all    ? layer.full
+                           : s.recomputed == part::core ? layer.selective
+                                                        : layer.none;
       demand.activations = each * max(T{1.0}, T(ceil_div(m.layers, p.pp))) * min(p.pp, p.microbatches);
       const Data<T> sent = 2.0 * p.batch * p.new_tokens * m.hidden * p.activation_bytes;
       demand.buffers = select(p.pp > T{1.0}, sent, Data<T>());
@@ -176,10 +221,13 @@ class TextbookPricer final : public Pricer<T> {
   Data<T> cache(const PassAsk<T>& ask) const override { return whole_cache(ask); }
 
   /// There is no model of a pipeline or of memory for which the batch would be divided.
-  T default_microbatches(const PassAsk<T>& /*ask*/, const T& /*local*/, const T& steps) const override { return steps; }
+  T default_microbatches(const PassAsk<T>& /*ask*/, const T& /*local*/, const T& steps) const override {
+    return steps;
+  }
 
   /// Bytes that do not fit come over the host link instead of from memory, beside the arithmetic.
-  SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass, const Device<T>& d) const override {
+  SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass,
+                          const Device<T>& d) const override {
     const Data<T> spill = min(max(memory.total - memory.capacity, Data<T>()), memory.weights);
     const Time<T> more = max(spill / d.host_bandwidth - spill / d.memory_bandwidth, Time<T>());
     const Time<T>&compute = pass.cost.compute_bound, &read = pass.cost.memory_bound;

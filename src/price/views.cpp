@@ -10,7 +10,8 @@ namespace {
 
 [[noreturn]] void incomplete(const Workload& workload, std::string_view what) {
   throw InputError({.id = "mlsysim.catalogue.001",
-                    .message = fmt::format("the shape of '{}' is not known well enough for operator fidelity", workload.name),
+                    .message = fmt::format("the shape of '{}' is not known well enough for operator fidelity",
+                                           workload.name),
                     .key = workload.name,
                     .found = "no " + std::string(what),
                     .expected = "a complete shape",
@@ -31,27 +32,32 @@ double extra(const Workload& workload, const char* name) {
 
 }  // namespace
 
-Precision precision_or_default(std::optional<Precision> precision, const HardwareNode& hardware, Notes& notes) {
+Precision precision_or_default(std::optional<Precision> precision, const HardwareNode& hardware,
+                               Notes& notes) {
   if (precision) return *precision;
-  if (notes.wanted()) notes.assume("precision", hardware.compute.default_precision, "default precision of " + hardware.name);
+  if (notes.wanted())
+    notes.assume("precision", hardware.compute.default_precision, "default precision of " + hardware.name);
   return hardware.compute.default_precision;
 }
 
-double seq_len_or_default(std::optional<double> seq_len, const Workload& w, double output_tokens, Notes& notes) {
+double seq_len_or_default(std::optional<double> seq_len, const Workload& w, double output_tokens,
+                          Notes& notes) {
   if (seq_len) return *seq_len;
   constexpr double usual = 2048;
   const double room = w.max_positions ? std::max(1.0, *w.max_positions - output_tokens) : usual;
   const double tokens = std::min(usual, room);
   if (w.architecture != Architecture::cnn)
-    notes.assume("seq_len", tokens, tokens < usual ? TextRef("the longest that the model takes (max_positions)") : TextRef("2048 tokens, convention of MLSys-im"));
+    notes.assume("seq_len", tokens,
+                 tokens < usual ? TextRef("the longest that the model takes (max_positions)")
+                                : TextRef("2048 tokens, convention of MLSys-im"));
   return tokens;
 }
 
 void warn_of_positions(const Workload& w, double tokens, Notes& notes) {
   if (!w.max_positions || tokens <= *w.max_positions) return;
   notes.warn([&] {
-    return fmt::format("'{}' takes at most {:g} tokens (max_positions): {:g} are priced as if it took them", w.name,
-                       *w.max_positions, tokens);
+    return fmt::format("'{}' takes at most {:g} tokens (max_positions): {:g} are priced as if it took them",
+                       w.name, *w.max_positions, tokens);
   });
 }
 
@@ -62,15 +68,19 @@ Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& w
     return *fidelity;
   }
   const Fidelity chosen = lowered ? Fidelity::operator_level : Fidelity::textbook;
-  notes.assume("fidelity", chosen, lowered ? TextRef("operators where the shape is known") : TextRef("only totals are known"));
+  notes.assume("fidelity", chosen,
+               lowered ? TextRef("operators where the shape is known") : TextRef("only totals are known"));
   return chosen;
 }
 
 MemoryLevel memory_level(const HardwareNode& hardware, Data<> weights) {
   const auto& m = hardware.memory;
   // What programs can use, where that is known to be less.
-  const Data<> capacity = m.usable_capacity ? *m.usable_capacity : m.capacity.value_or(m.sram_capacity.value_or(m.flash_capacity.value_or(Data<>())));
-  if (m.sram_capacity && m.sram_bandwidth && weights <= *m.sram_capacity && (weights > Data<>() || !m.bandwidth))
+  const Data<> capacity =
+      m.usable_capacity ? *m.usable_capacity
+                        : m.capacity.value_or(m.sram_capacity.value_or(m.flash_capacity.value_or(Data<>())));
+  if (m.sram_capacity && m.sram_bandwidth && weights <= *m.sram_capacity &&
+      (weights > Data<>() || !m.bandwidth))
     return {*m.sram_bandwidth, capacity, "sram"};
   if (m.flash_bandwidth && !m.bandwidth) return {*m.flash_bandwidth, capacity, "flash"};
   if (m.flash_bandwidth && weights > Data<>()) return {*m.flash_bandwidth, capacity, "flash"};
@@ -178,7 +188,8 @@ ModelView<> model_view(const Workload& w, Phase phase) {
     s.moe = true;
     h.experts = *m.experts;
     h.top_k = need(m.top_k, w, "moe.top_k");
-    h.routed_hidden = extra(w, "routed_expert_hidden_size") > 0 ? extra(w, "routed_expert_hidden_size") : h.hidden;
+    h.routed_hidden =
+        extra(w, "routed_expert_hidden_size") > 0 ? extra(w, "routed_expert_hidden_size") : h.hidden;
     h.expert_ffn = need(m.expert_ffn, w, "moe.expert_ffn");
     h.shared_experts = m.shared_experts.value_or(0);
     h.shared_ffn = m.shared_expert_ffn.value_or(h.expert_ffn);
@@ -196,7 +207,9 @@ Storage inference_storage(Precision precision, std::optional<Precision> kv_preci
   return {b, std::max(b, 2.0), kv, 0, 0};
 }
 
-std::string_view kv_format_words(Precision precision) { return bytes_per_element(precision) < 1 ? "16 bits" : name_of(precision); }
+std::string_view kv_format_words(Precision precision) {
+  return bytes_per_element(precision) < 1 ? "16 bits" : name_of(precision);
+}
 
 Storage training_storage(Precision precision, OptimizerKind optimizer) {
   // Formats below 16 bits are formats of the arithmetic; weights and gradients are then kept at 16 bits.
@@ -231,7 +244,8 @@ ListTotals<> counted(const Workload& workload, Phase phase, double tokens, doubl
 }  // namespace
 
 Params<> parameter_count(const Workload& workload) {
-  if (workload.has_shape()) return counted(workload, Phase::prefill, 1, 1, Precision::fp16, std::nullopt).params();
+  if (workload.has_shape())
+    return counted(workload, Phase::prefill, 1, 1, Precision::fp16, std::nullopt).params();
   if (workload.parameters) return *workload.parameters;
   throw InputError({.id = "mlsysim.catalogue.003",
                     .message = fmt::format("the number of parameters of '{}' is not known", workload.name),
@@ -241,7 +255,8 @@ Params<> parameter_count(const Workload& workload) {
 }
 
 Params<> active_parameter_count(const Workload& workload) {
-  if (!workload.has_shape()) return workload.active_parameters ? *workload.active_parameters : parameter_count(workload);
+  if (!workload.has_shape())
+    return workload.active_parameters ? *workload.active_parameters : parameter_count(workload);
   const auto total = counted(workload, Phase::prefill, 1, 1, Precision::fp16, std::nullopt);
   if (!workload.is_moe()) return total.params();
   return total.dense_params + total.expert_params * (*workload.moe.top_k / *workload.moe.experts);

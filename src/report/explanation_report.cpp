@@ -27,7 +27,8 @@ Json operation(const Derivation& d, std::size_t at, bool top) {
   if (!n.name.empty()) out["name"] = n.name;
   if (n.op == "law_result") out["call"] = n.record + 1;
   if (n.operands.empty()) return out;
-  if (!top && !n.name.empty()) return {{"op", "name"}, {"name", n.name}, {"value_base_units", detail::json_number(n.value)}};
+  if (!top && !n.name.empty())
+    return {{"op", "name"}, {"name", n.name}, {"value_base_units", detail::json_number(n.value)}};
   out["operands"] = Json::array();
   for (const std::size_t o : n.operands) out["operands"].push_back(operation(d, o, false));
   return out;
@@ -38,7 +39,9 @@ Json value_json(const Derivation& d, const DerivedValue& v, std::size_t self) {
   Json out{{"name", v.name}, {"unit", unit}, {"value", detail::json_value(v.value, v.exps, unit)}};
   if (v.record != kNone && v.record != self) {
     const auto& from = d.records[v.record];
-    out["from"] = {{"call", v.record + 1}, {v.from_input ? "input" : "result", (v.from_input ? from.inputs : from.results)[v.field].name}};
+    out["from"] = {
+        {"call", v.record + 1},
+        {v.from_input ? "input" : "result", (v.from_input ? from.inputs : from.results)[v.field].name}};
   } else if (v.node != kNone) {
     out["from"] = operation(d, v.node, false);
   }
@@ -48,13 +51,20 @@ Json value_json(const Derivation& d, const DerivedValue& v, std::size_t self) {
 /// A call with the calls inside it.
 Json call_json(const Derivation& d, std::size_t r, std::span<const std::size_t> all) {
   const auto& record = d.records[r];
-  Json out{{"call", r + 1}, {"law", record.law->id}, {"equation", record.law->equation}, {"source", record.law->source},
-           {"where", record.law->where}, {"assumptions", record.law->assumptions}, {"inputs", Json::array()}, {"results", Json::array()}};
+  Json out{{"call", r + 1},
+           {"law", record.law->id},
+           {"equation", record.law->equation},
+           {"source", record.law->source},
+           {"where", record.law->where},
+           {"assumptions", record.law->assumptions},
+           {"inputs", Json::array()},
+           {"results", Json::array()}};
   for (const auto& v : record.inputs) out["inputs"].push_back(value_json(d, v, r));
   for (const auto& v : record.results) out["results"].push_back(value_json(d, v, r));
   if (!record.roots.empty()) {
     out["operations"] = Json::array();
-    for (const auto& [name, node] : detail::equations_of(d, r, all)) out["operations"].push_back({{"result", name}, {"tree", operation(d, node, true)}});
+    for (const auto& [name, node] : detail::equations_of(d, r, all))
+      out["operations"].push_back({{"result", name}, {"tree", operation(d, node, true)}});
   }
   out["calls"] = Json::array();
   for (std::size_t c = r + 1; c < d.records.size(); ++c)
@@ -65,11 +75,18 @@ Json call_json(const Derivation& d, std::size_t r, std::span<const std::size_t> 
 Table operators_table(const Explanation& e) {
   Table t{.schema = "mlsysim/table@1",
           .title = e.result,
-          .columns = {{"name"}, {"group"}, {"pass"}, {"count"}, {"work", "FLOP"}, {"traffic", "B"}, {"time", "s"},
-                      {"share", "", "of the pass"}, {"limit"}}};
+          .columns = {{"name"},
+                      {"group"},
+                      {"pass"},
+                      {"count"},
+                      {"work", "FLOP"},
+                      {"traffic", "B"},
+                      {"time", "s"},
+                      {"share", "", "of the pass"},
+                      {"limit"}}};
   for (const auto& row : e.operators)
-    t.rows.push_back({row.name, row.group, row.pass, row.count, Work<>::from_base(row.work), Data<>::from_base(row.traffic),
-                      Time<>::from_base(row.time), row.share, row.limit});
+    t.rows.push_back({row.name, row.group, row.pass, row.count, Work<>::from_base(row.work),
+                      Data<>::from_base(row.traffic), Time<>::from_base(row.time), row.share, row.limit});
   return t;
 }
 
@@ -79,26 +96,41 @@ std::string json_of(const Explanation& e) {
   for (std::size_t r = 0; r < all.size(); ++r) all[r] = r;
   const std::string unit = e.unit.empty() ? canonical_unit(e.exps) : e.unit;
   Json figures = Json::array(), assumptions = Json::array();
-  for (const auto& f : e.figures) figures.push_back({{"figure", f.figure}, {"value", f.value}, {"source", f.source}});
-  for (const auto& a : e.assumptions) assumptions.push_back({{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
+  for (const auto& f : e.figures)
+    figures.push_back({{"figure", f.figure}, {"value", f.value}, {"source", f.source}});
+  for (const auto& a : e.assumptions)
+    assumptions.push_back({{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
   const auto operators = Json::parse(render(operators_table(e), {.format = OutputFormat::json}));
-  return detail::dumped({{"schema", "mlsysim/explanation@1"}, {"subject", e.subject}, {"metric", e.result}, {"meaning", e.meaning},
-                         {"unit", unit}, {"value", detail::json_value(e.value, e.exps, unit)}, {"handed_in", e.handed_in},
-                         {"derivation", call_json(d, 0, all)}, {"columns", operators["columns"]}, {"operators", operators["rows"]},
-                         {"figures", figures}, {"assumptions", assumptions}, {"warnings", e.warnings}});
+  return detail::dumped({{"schema", "mlsysim/explanation@1"},
+                         {"subject", e.subject},
+                         {"metric", e.result},
+                         {"meaning", e.meaning},
+                         {"unit", unit},
+                         {"value", detail::json_value(e.value, e.exps, unit)},
+                         {"handed_in", e.handed_in},
+                         {"derivation", call_json(d, 0, all)},
+                         {"columns", operators["columns"]},
+                         {"operators", operators["rows"]},
+                         {"figures", figures},
+                         {"assumptions", assumptions},
+                         {"warnings", e.warnings}});
 }
 
 /// One line for each number of each call.
 std::string csv_of(const Explanation& e) {
   if (!e.operators.empty()) return render(operators_table(e), {.format = OutputFormat::csv});
-  Table t{.schema = "mlsysim/table@1", .title = e.result, .columns = {{"call"}, {"inside"}, {"law"}, {"side"}, {"name"}, {"unit"}, {"value"}, {"source"}}};
+  Table t{.schema = "mlsysim/table@1",
+          .title = e.result,
+          .columns = {{"call"}, {"inside"}, {"law"}, {"side"}, {"name"}, {"unit"}, {"value"}, {"source"}}};
   for (std::size_t r = 0; r < e.derivation.records.size(); ++r) {
     const auto& record = e.derivation.records[r];
     const auto add = [&](const char* side, const DerivedValue& v) {
       const auto unit = detail::display_unit(v.unit, v.exps);
       const double x = unit.empty() ? v.value : AnyQuantity::from_base(v.value, v.exps).in(unit);
-      t.rows.push_back({static_cast<double>(r + 1), record.parent == kNone ? Table::Cell() : Table::Cell(static_cast<double>(record.parent + 1)),
-                        record.law->id, side, v.name, unit, x, record.law->source});
+      t.rows.push_back(
+          {static_cast<double>(r + 1),
+           record.parent == kNone ? Table::Cell() : Table::Cell(static_cast<double>(record.parent + 1)),
+           record.law->id, side, v.name, unit, x, record.law->source});
     };
     for (const auto& v : record.inputs) add("input", v);
     for (const auto& v : record.results) add("result", v);
@@ -106,7 +138,9 @@ std::string csv_of(const Explanation& e) {
   return render(t, {.format = OutputFormat::csv});
 }
 
-std::string derivation_title(const Explanation& e) { return fmt::format("{} = {}{}", e.result, shown(e), e.meaning.empty() ? "" : "   (" + e.meaning + ")"); }
+std::string derivation_title(const Explanation& e) {
+  return fmt::format("{} = {}{}", e.result, shown(e), e.meaning.empty() ? "" : "   (" + e.meaning + ")");
+}
 
 std::string text_of(const Explanation& e, Verbosity verbosity) {
   std::string out = e.terms ? e.terms() : std::string();
@@ -118,7 +152,8 @@ std::string text_of(const Explanation& e, Verbosity verbosity) {
       for (const auto& f : e.figures) out += fmt::format("  {:<28} {:<16} {}\n", f.figure, f.value, f.source);
     }
     if (!e.assumptions.empty()) out += "\nassumptions\n";
-    for (const auto& a : e.assumptions) out += fmt::format("  {:<28} {:<16} {}\n", a.name.view(), a.value.str(), a.source.view());
+    for (const auto& a : e.assumptions)
+      out += fmt::format("  {:<28} {:<16} {}\n", a.name.view(), a.value.str(), a.source.view());
   }
   if (!out.ends_with('\n')) out += "\n";
   if (!e.handed_in.empty()) out += "\nhanded in\n";
@@ -127,7 +162,8 @@ std::string text_of(const Explanation& e, Verbosity verbosity) {
 }
 
 std::string markdown_of(const Explanation& e, const RenderOptions& options) {
-  std::string out = fmt::format("## {} = {}\n\n{}{}\n\n", e.result, shown(e), e.subject, e.meaning.empty() ? "" : ": " + e.meaning);
+  std::string out = fmt::format("## {} = {}\n\n{}{}\n\n", e.result, shown(e), e.subject,
+                                e.meaning.empty() ? "" : ": " + e.meaning);
   if (!e.operators.empty()) {
     auto t = operators_table(e);
     t.title.clear();
@@ -141,7 +177,8 @@ std::string markdown_of(const Explanation& e, const RenderOptions& options) {
   out += to_markdown(e.derivation, repeats_of(options.verbosity));
   const auto table = [&](std::string title, std::string first, const auto& rows) {
     Table t{.schema = "mlsysim/table@1", .title = "", .columns = {{std::move(first)}, {"value"}, {"source"}}};
-    for (const auto& [name, value, source] : rows) t.rows.push_back({std::string(name), std::string(value), std::string(source)});
+    for (const auto& [name, value, source] : rows)
+      t.rows.push_back({std::string(name), std::string(value), std::string(source)});
     out += fmt::format("\n### {}\n\n{}", title, render(t, options));
   };
   if (!e.figures.empty()) table("Figures of the device", "figure", e.figures);
@@ -153,10 +190,14 @@ std::string markdown_of(const Explanation& e, const RenderOptions& options) {
 
 std::string render(const Explanation& e, const RenderOptions& options) {
   switch (options.format) {
-    case OutputFormat::text: break;
-    case OutputFormat::json: return json_of(e);
-    case OutputFormat::markdown: return markdown_of(e, options);
-    case OutputFormat::csv: return csv_of(e);
+    case OutputFormat::text:
+      break;
+    case OutputFormat::json:
+      return json_of(e);
+    case OutputFormat::markdown:
+      return markdown_of(e, options);
+    case OutputFormat::csv:
+      return csv_of(e);
   }
   return text_of(e, options.verbosity);
 }

@@ -15,13 +15,18 @@ using detail::Json;
 
 std::string type_of(const FieldInfo& f) {
   switch (f.kind) {
-    case ValueKind::quantity: return f.unit.empty() ? canonical_unit(f.exps) : std::string(f.unit);
-    case ValueKind::object: return std::string(f.object_type);
-    case ValueKind::choice: return fmt::format("{}", fmt::join(f.choices, "|"));
-    case ValueKind::number: return f.integral ? "count" : "number";
+    case ValueKind::quantity:
+      return f.unit.empty() ? canonical_unit(f.exps) : std::string(f.unit);
+    case ValueKind::object:
+      return std::string(f.object_type);
+    case ValueKind::choice:
+      return fmt::format("{}", fmt::join(f.choices, "|"));
+    case ValueKind::number:
+      return f.integral ? "count" : "number";
     case ValueKind::flag:
     case ValueKind::text:
-    case ValueKind::any: break;
+    case ValueKind::any:
+      break;
   }
   return std::string(name_of(f.kind));
 }
@@ -42,8 +47,11 @@ std::string default_of(const FieldInfo& f) {
 }
 
 Table inputs_table(const Resolver& r) {
-  Table t{.schema = "mlsysim/table@1", .title = "inputs", .columns = {{"input"}, {"type"}, {"range"}, {"when left out"}, {"meaning"}}};
-  for (const auto& f : r.inputs()) t.rows.push_back({f.name, type_of(f), range_of(f), default_of(f), f.meaning});
+  Table t{.schema = "mlsysim/table@1",
+          .title = "inputs",
+          .columns = {{"input"}, {"type"}, {"range"}, {"when left out"}, {"meaning"}}};
+  for (const auto& f : r.inputs())
+    t.rows.push_back({f.name, type_of(f), range_of(f), default_of(f), f.meaning});
   return t;
 }
 
@@ -54,7 +62,11 @@ Table outputs_table(const Resolver& r) {
 }
 
 Json field_json(const FieldInfo& f) {
-  Json out{{"name", f.name}, {"kind", name_of(f.kind)}, {"unit", f.unit}, {"meaning", f.meaning}, {"shared", f.shared}};
+  Json out{{"name", f.name},
+           {"kind", name_of(f.kind)},
+           {"unit", f.unit},
+           {"meaning", f.meaning},
+           {"shared", f.shared}};
   if (f.low > -kUnbounded) out[f.open_low ? "above" : "minimum"] = f.low;
   if (f.high < kUnbounded) out["maximum"] = f.high;
   if (!f.choices.empty()) {
@@ -67,9 +79,20 @@ Json field_json(const FieldInfo& f) {
 
 std::string json_of(const Resolver& r) {
   const auto& i = r.info();
-  Json out{{"schema", "mlsysim/resolver@1"}, {"name", i.name}, {"tier", name_of(i.tier)}, {"about", i.about}, {"law", i.law},
-           {"source", i.source}, {"origin", i.origin}, {"walls", i.walls}, {"laws", Json::array()}, {"thread_safe", i.thread_safe},
-           {"is_law", r.law() != nullptr}, {"requires", Json::array()}, {"produces", Json::array()}, {"fallacies", Json::array()}};
+  Json out{{"schema", "mlsysim/resolver@1"},
+           {"name", i.name},
+           {"tier", name_of(i.tier)},
+           {"about", i.about},
+           {"law", i.law},
+           {"source", i.source},
+           {"origin", i.origin},
+           {"walls", i.walls},
+           {"laws", Json::array()},
+           {"thread_safe", i.thread_safe},
+           {"is_law", r.law() != nullptr},
+           {"requires", Json::array()},
+           {"produces", Json::array()},
+           {"fallacies", Json::array()}};
   for (const auto law : laws_of(i.name)) out["laws"].push_back(law);
   for (const auto& f : r.inputs()) {
     auto one = field_json(f);
@@ -81,31 +104,40 @@ std::string json_of(const Resolver& r) {
     out["requires"].push_back(std::move(one));
   }
   for (const auto& f : r.outputs()) out["produces"].push_back(field_json(f));
-  for (const auto& f : i.fallacies) out["fallacies"].push_back({{"misconception", f.misconception}, {"correction", f.correction}});
+  for (const auto& f : i.fallacies)
+    out["fallacies"].push_back({{"misconception", f.misconception}, {"correction", f.correction}});
   return detail::dumped(out);
 }
 
 }  // namespace
 
 Table registry_table(const ResolverRegistry& registry) {
-  Table t{.schema = "mlsysim/table@1", .title = "resolvers", .columns = {{"name"}, {"tier"}, {"walls"}, {"about"}}};
+  Table t{.schema = "mlsysim/table@1",
+          .title = "resolvers",
+          .columns = {{"name"}, {"tier"}, {"walls"}, {"about"}}};
   for (const auto& r : registry.all())
-    t.rows.push_back({r->info().name, name_of(r->info().tier), fmt::format("{}", fmt::join(r->info().walls, " ")), r->info().about});
+    t.rows.push_back({r->info().name, name_of(r->info().tier),
+                      fmt::format("{}", fmt::join(r->info().walls, " ")), r->info().about});
   return t;
 }
 
 std::string render(const Resolver& resolver, const RenderOptions& options) {
   if (options.format == OutputFormat::json) return json_of(resolver);
   if (options.format == OutputFormat::csv) {
-    Table both{.schema = "mlsysim/table@1", .title = resolver.info().name, .columns = {{"side"}, {"name"}, {"type"}, {"range"}, {"default"}, {"meaning"}}};
-    for (const auto& f : resolver.inputs()) both.rows.push_back({"input", f.name, type_of(f), range_of(f), default_of(f), f.meaning});
-    for (const auto& f : resolver.outputs()) both.rows.push_back({"output", f.name, type_of(f), "", "", f.meaning});
+    Table both{.schema = "mlsysim/table@1",
+               .title = resolver.info().name,
+               .columns = {{"side"}, {"name"}, {"type"}, {"range"}, {"default"}, {"meaning"}}};
+    for (const auto& f : resolver.inputs())
+      both.rows.push_back({"input", f.name, type_of(f), range_of(f), default_of(f), f.meaning});
+    for (const auto& f : resolver.outputs())
+      both.rows.push_back({"output", f.name, type_of(f), "", "", f.meaning});
     return render(both, options);
   }
   const bool markdown = options.format == OutputFormat::markdown;
   const auto& i = resolver.info();
   const auto head = fmt::format("{} ({})", i.name, name_of(i.tier));
-  std::string out = markdown ? "# " + head + "\n\n" : detail::painted(head, detail::Paint::bold, options.colour) + "\n";
+  std::string out =
+      markdown ? "# " + head + "\n\n" : detail::painted(head, detail::Paint::bold, options.colour) + "\n";
   const auto fact = [&](std::string_view label, const std::string& text) {
     if (text.empty()) return;
     out += markdown ? fmt::format("- {}: {}\n", label, text) : fmt::format("  {:<8} {}\n", label, text);
@@ -114,11 +146,14 @@ std::string render(const Resolver& resolver, const RenderOptions& options) {
   fact("law", i.law);
   fact("source", i.source);
   std::string named_walls;
-  for (const int n : i.walls) named_walls += fmt::format("{}{} {}", named_walls.empty() ? "" : ", ", n, n >= 1 && n <= kWalls ? wall(n).name : "");
+  for (const int n : i.walls)
+    named_walls +=
+        fmt::format("{}{} {}", named_walls.empty() ? "" : ", ", n, n >= 1 && n <= kWalls ? wall(n).name : "");
   fact("walls", named_walls);
   fact("laws", fmt::format("{}", fmt::join(laws_of(i.name), ", ")));
   fact("from", i.origin);
-  fact("gives", resolver.law() != nullptr ? "values, derivatives, bounds, sweeps and derivations (a law)" : "values");
+  fact("gives",
+       resolver.law() != nullptr ? "values, derivatives, bounds, sweeps and derivations (a law)" : "values");
   out += "\n" + render(inputs_table(resolver), options) + "\n" + render(outputs_table(resolver), options);
   if (!i.fallacies.empty()) out += "\n";
   for (const auto& f : i.fallacies) {

@@ -46,8 +46,10 @@ void write_memory(detail::Box& box, const SystemEvaluation& e, const RenderOptio
   if (used != nullptr && capacity != nullptr && share != nullptr) {
     const double full = share->number();
     const Paint paint = full > 1 ? Paint::bad : full > 0.9 ? Paint::warn : Paint::good;
-    box.raw(fmt::format("  memory  {}  {:.1f} %   {} of {}", detail::painted(detail::bar(full, std::min<std::size_t>(30, box.inner() - 46)), paint, o.colour),
-                        100 * full, shown(*used, o.digits), shown(*capacity, o.digits)));
+    box.raw(fmt::format(
+        "  memory  {}  {:.1f} %   {} of {}",
+        detail::painted(detail::bar(full, std::min<std::size_t>(30, box.inner() - 46)), paint, o.colour),
+        100 * full, shown(*used, o.digits), shown(*capacity, o.digits)));
   }
   std::string parts;
   std::size_t hidden = 0;
@@ -63,16 +65,20 @@ void write_memory(detail::Box& box, const SystemEvaluation& e, const RenderOptio
     if (!parts.empty()) parts += " · ";
     parts += fmt::format("{} {}", m.name, shown(m, 3));
   }
-  if (hidden > 0) parts += fmt::format(" · {} more {}", hidden, pretty(AnyQuantity::from_base(rest, dim::data::exps), 3));
+  if (hidden > 0)
+    parts += fmt::format(" · {} more {}", hidden, pretty(AnyQuantity::from_base(rest, dim::data::exps), 3));
   if (!parts.empty()) box.line("          " + parts, 10);
 }
 
 void write_level(detail::Box& box, const EvaluationLevel& level, const RenderOptions& o) {
   const auto lines = detail::wrapped(level.summary.str(), box.inner() - 22);
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const auto left = i > 0 ? std::string(22, ' ')
-                            : detail::painted(fmt::format("{:<12} ", level.level_name), Paint::bold, o.colour) +
-                                  detail::painted(fmt::format("{:<7}", name_of(level.status)), paint_of(level.status), o.colour) + "  ";
+    const auto left = i > 0
+                          ? std::string(22, ' ')
+                          : detail::painted(fmt::format("{:<12} ", level.level_name), Paint::bold, o.colour) +
+                                detail::painted(fmt::format("{:<7}", name_of(level.status)),
+                                                paint_of(level.status), o.colour) +
+                                "  ";
     box.raw(left + lines[i]);
   }
 }
@@ -84,7 +90,8 @@ void write_metrics(detail::Box& box, const EvaluationLevel& level, const RenderO
     values = std::max(values, detail::shown_width(shown(m, o.digits)));
   }
   for (const auto& m : level.metrics) {
-    const auto left = fmt::format("  {}  {}", detail::padded(m.name, names), detail::padded_left(shown(m, o.digits), values));
+    const auto left = fmt::format("  {}  {}", detail::padded(m.name, names),
+                                  detail::padded_left(shown(m, o.digits), values));
     const std::size_t used = detail::shown_width(left) + 2;
     if (used + 8 > box.inner()) {  // a narrow terminal shows names and values alone
       box.raw(left);
@@ -97,7 +104,8 @@ void write_metrics(detail::Box& box, const EvaluationLevel& level, const RenderO
   }
 }
 
-std::string text_of(const SystemEvaluation& e, const RenderOptions& o, std::span<const AssertionResult> assertions) {
+std::string text_of(const SystemEvaluation& e, const RenderOptions& o,
+                    std::span<const AssertionResult> assertions) {
   detail::Box box(std::max<std::size_t>(o.width, 60), o.colour);
   write_level(box, e.feasibility, o);
   write_memory(box, e, o);
@@ -117,8 +125,11 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o, std::span
     box.rule();
     box.line("assertions of the plan");
     for (const auto& a : assertions) {
-      box.line(fmt::format("  {}  {}, found {}", detail::painted(a.passed ? "PASS" : "FAIL", a.passed ? Paint::good : Paint::bad, o.colour),
-                           bound_words(a), a.found), 8);
+      box.line(fmt::format(
+                   "  {}  {}, found {}",
+                   detail::painted(a.passed ? "PASS" : "FAIL", a.passed ? Paint::good : Paint::bad, o.colour),
+                   bound_words(a), a.found),
+               8);
       if (!a.note.empty()) box.line("        " + a.note, 8);
     }
   }
@@ -136,22 +147,26 @@ std::string text_of(const SystemEvaluation& e, const RenderOptions& o, std::span
       values = std::max(values, std::min<std::size_t>(a.value.str().size(), 28));
     }
     for (const auto& a : e.assumptions)
-      out += fmt::format("  {}  {}  {}\n", detail::padded(a.name, names), detail::padded(a.value.str(), values),
-                         detail::painted(a.source, Paint::dim, o.colour));
+      out +=
+          fmt::format("  {}  {}  {}\n", detail::padded(a.name, names), detail::padded(a.value.str(), values),
+                      detail::painted(a.source, Paint::dim, o.colour));
   } else if (!e.assumptions.empty()) {
     out += counted(e.assumptions.size()) + ", with their sources: --verbose\n";
   }
   return out;
 }
 
-std::string markdown_of(const SystemEvaluation& e, const RenderOptions& o, std::span<const AssertionResult> assertions) {
+std::string markdown_of(const SystemEvaluation& e, const RenderOptions& o,
+                        std::span<const AssertionResult> assertions) {
   std::string out = fmt::format("# {}\n", title_of(e));
   for (const auto* level : e.levels()) {
-    out += fmt::format("\n## {}: {}\n\n{}\n", level->level_name, name_of(level->status), level->summary.str());
+    out +=
+        fmt::format("\n## {}: {}\n\n{}\n", level->level_name, name_of(level->status), level->summary.str());
     if (level->metrics.empty()) continue;
     out += "\n| metric | value | meaning |\n| --- | ---: | --- |\n";
     for (const auto& m : level->metrics)
-      out += fmt::format("| {} | {} | {} |\n", m.name, detail::markdown_cell(shown(m, o.digits)), detail::markdown_cell(m.meaning));
+      out += fmt::format("| {} | {} | {} |\n", m.name, detail::markdown_cell(shown(m, o.digits)),
+                         detail::markdown_cell(m.meaning));
     if (level != &e.feasibility) continue;
     out += "\n| memory | size |\n| --- | ---: |\n";
     for (const auto& m : e.memory) out += fmt::format("| {} | {} |\n", m.name, shown(m, o.digits));
@@ -165,7 +180,8 @@ std::string markdown_of(const SystemEvaluation& e, const RenderOptions& o, std::
   if (o.verbosity == Verbosity::verbose) {
     out += "\n## assumptions\n\n| name | value | source |\n| --- | --- | --- |\n";
     for (const auto& a : e.assumptions)
-      out += fmt::format("| {} | {} | {} |\n", detail::markdown_cell(a.name), detail::markdown_cell(a.value.str()), detail::markdown_cell(a.source));
+      out += fmt::format("| {} | {} | {} |\n", detail::markdown_cell(a.name),
+                         detail::markdown_cell(a.value.str()), detail::markdown_cell(a.source));
   } else {
     out += "\n" + counted(e.assumptions.size()) + ".\n";
   }
@@ -202,7 +218,9 @@ std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> 
   for (const auto* level : e.levels()) {
     Json metrics = Json::object();
     for (const auto& m : level->metrics) metrics[m.name.str()] = metric_json(m);
-    out["levels"][level->level_name] = {{"status", name_of(level->status)}, {"summary", level->summary.str()}, {"metrics", std::move(metrics)}};
+    out["levels"][level->level_name] = {{"status", name_of(level->status)},
+                                        {"summary", level->summary.str()},
+                                        {"metrics", std::move(metrics)}};
   }
   out["memory"] = Json::object();
   for (const auto& m : e.memory) out["memory"][m.name.str()] = metric_json(m);
@@ -212,8 +230,11 @@ std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> 
     out["assertions"] = Json::array();
     out["violations"] = Json::array();
     for (const auto& a : assertions) {
-      Json one{{"metric", a.metric}, {"bound", a.bound == AssertionResult::Bound::max ? "max" : "min"},
-               {"limit", a.limit}, {"found", a.found}, {"passed", a.passed}};
+      Json one{{"metric", a.metric},
+               {"bound", a.bound == AssertionResult::Bound::max ? "max" : "min"},
+               {"limit", a.limit},
+               {"found", a.found},
+               {"passed", a.passed}};
       if (!a.note.empty()) one["note"] = a.note;
       if (!a.passed) out["violations"].push_back(one);
       out["assertions"].push_back(std::move(one));
@@ -222,7 +243,8 @@ std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> 
   out["warnings"] = e.warnings;
   out["assumptions"] = Json::array();
   for (const auto& a : e.assumptions)
-    out["assumptions"].push_back({{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
+    out["assumptions"].push_back(
+        {{"name", a.name.view()}, {"value", a.value.str()}, {"source", a.source.view()}});
   return detail::dumped(out);
 }
 
@@ -232,18 +254,21 @@ std::string csv_of(const SystemEvaluation& e, std::span<const AssertionResult> a
     const auto* number = std::get_if<double>(&m.value);
     const bool finite = number != nullptr && std::isfinite(*number);
     out += fmt::format("{},{},{},{},{},{},{}\n", level, m.name,
-                       number == nullptr ? detail::csv_field(m.text()) : finite ? format_exact(m.number()) : "",
-                       m.unit, finite ? format_exact(*number) : "", number == nullptr ? "" : canonical_unit(m.exps),
-                       detail::csv_field(m.meaning));
+                       number == nullptr ? detail::csv_field(m.text())
+                       : finite          ? format_exact(m.number())
+                                         : "",
+                       m.unit, finite ? format_exact(*number) : "",
+                       number == nullptr ? "" : canonical_unit(m.exps), detail::csv_field(m.meaning));
   };
   for (const auto* level : e.levels()) {
-    out += fmt::format("{},status,{},,,,{}\n", level->level_name, name_of(level->status), detail::csv_field(level->summary.str()));
+    out += fmt::format("{},status,{},,,,{}\n", level->level_name, name_of(level->status),
+                       detail::csv_field(level->summary.str()));
     for (const auto& m : level->metrics) line(level->level_name, m);
   }
   for (const auto& m : e.memory) line("memory", m);
   for (const auto& a : assertions)
-    out += fmt::format("assertion,{},{},,,,{}\n", detail::csv_field(bound_words(a)), a.passed ? "PASS" : "FAIL",
-                       detail::csv_field("found " + a.found));
+    out += fmt::format("assertion,{},{},,,,{}\n", detail::csv_field(bound_words(a)),
+                       a.passed ? "PASS" : "FAIL", detail::csv_field("found " + a.found));
   return out;
 }
 
@@ -261,10 +286,14 @@ std::string flat_key(std::string_view level, std::string_view metric) {
 std::string render(const SystemEvaluation& evaluation, const RenderOptions& options,
                    std::span<const AssertionResult> assertions) {
   switch (options.format) {
-    case OutputFormat::text: break;
-    case OutputFormat::json: return json_of(evaluation, assertions);
-    case OutputFormat::markdown: return markdown_of(evaluation, options, assertions);
-    case OutputFormat::csv: return csv_of(evaluation, assertions);
+    case OutputFormat::text:
+      break;
+    case OutputFormat::json:
+      return json_of(evaluation, assertions);
+    case OutputFormat::markdown:
+      return markdown_of(evaluation, options, assertions);
+    case OutputFormat::csv:
+      return csv_of(evaluation, assertions);
   }
   return text_of(evaluation, options, assertions);
 }

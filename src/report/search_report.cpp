@@ -16,10 +16,16 @@ Json point_json(const ExploreAnswer& a, const FoundPoint& p) {
   Json axes = Json::object(), objectives = Json::object(), shown = Json::object();
   for (std::size_t k = 0; k < p.labels.size(); ++k) axes[a.axes[k]] = p.labels[k];
   for (std::size_t k = 0; k < p.objectives.size(); ++k)
-    objectives[a.objectives[k].text] = detail::json_value(p.objectives[k], a.exps[k], detail::display_unit(a.units[k], a.exps[k]));
+    objectives[a.objectives[k].text] =
+        detail::json_value(p.objectives[k], a.exps[k], detail::display_unit(a.units[k], a.exps[k]));
   for (std::size_t k = 0; k < p.shown.size(); ++k)
-    shown[a.show[k]] = detail::json_value(p.shown[k], a.show_exps[k], detail::display_unit(a.show_units[k], a.show_exps[k]));
-  return {{"index", p.index}, {"between", p.between}, {"axes", axes}, {"objectives", objectives}, {"shown", shown}};
+    shown[a.show[k]] =
+        detail::json_value(p.shown[k], a.show_exps[k], detail::display_unit(a.show_units[k], a.show_exps[k]));
+  return {{"index", p.index},
+          {"between", p.between},
+          {"axes", axes},
+          {"objectives", objectives},
+          {"shown", shown}};
 }
 
 Json points_json(const ExploreAnswer& a, const std::vector<FoundPoint>& points) {
@@ -29,21 +35,38 @@ Json points_json(const ExploreAnswer& a, const std::vector<FoundPoint>& points) 
 }
 
 Json json_of(const ExploreAnswer& a) {
-  Json objectives = Json::array(), constraints = Json::array(), reasons = Json::object(), show = Json::array();
+  Json objectives = Json::array(), constraints = Json::array(), reasons = Json::object(),
+       show = Json::array();
   for (std::size_t k = 0; k < a.objectives.size(); ++k)
-    objectives.push_back({{"goal", a.objectives[k].goal == Goal::minimize ? "minimize" : "maximize"}, {"text", a.objectives[k].text},
+    objectives.push_back({{"goal", a.objectives[k].goal == Goal::minimize ? "minimize" : "maximize"},
+                          {"text", a.objectives[k].text},
                           {"unit", detail::display_unit(a.units[k], a.exps[k])}});
-  for (std::size_t k = 0; k < a.show.size(); ++k) show.push_back({{"text", a.show[k]}, {"unit", detail::display_unit(a.show_units[k], a.show_exps[k])}});
+  for (std::size_t k = 0; k < a.show.size(); ++k)
+    show.push_back({{"text", a.show[k]}, {"unit", detail::display_unit(a.show_units[k], a.show_exps[k])}});
   for (const auto& c : a.constraints) {
     Json j{{"text", c.text}, {"violated", c.violated}, {"alone", c.alone}, {"relaxation", c.relaxation}};
     if (c.nearest) j["nearest"] = point_json(a, *c.nearest);
     constraints.push_back(std::move(j));
   }
   for (const auto& [reason, points] : a.skip_reasons) reasons[reason] = points;
-  Json j{{"schema", "mlsysim/exploration@1"}, {"title", a.title}, {"axes", a.axes}, {"objectives", objectives}, {"show", show},
-         {"total", a.total}, {"evaluated", a.evaluated}, {"covered", a.covered}, {"feasible", a.feasible}, {"infeasible", a.infeasible},
-         {"not_finite", a.not_finite}, {"skipped", a.skipped}, {"skip_reasons", reasons}, {"constraints", constraints},
-         {"exactness", name_of(a.exactness)}, {"complete", a.complete}, {"best", points_json(a, a.best)}, {"front", points_json(a, a.front)}};
+  Json j{{"schema", "mlsysim/exploration@1"},
+         {"title", a.title},
+         {"axes", a.axes},
+         {"objectives", objectives},
+         {"show", show},
+         {"total", a.total},
+         {"evaluated", a.evaluated},
+         {"covered", a.covered},
+         {"feasible", a.feasible},
+         {"infeasible", a.infeasible},
+         {"not_finite", a.not_finite},
+         {"skipped", a.skipped},
+         {"skip_reasons", reasons},
+         {"constraints", constraints},
+         {"exactness", name_of(a.exactness)},
+         {"complete", a.complete},
+         {"best", points_json(a, a.best)},
+         {"front", points_json(a, a.front)}};
   if (!a.warnings.empty()) j["warnings"] = a.warnings;
   if (!a.method.empty()) j["method"] = a.method;
   if (const auto volume = a.relative_hypervolume()) {
@@ -53,18 +76,27 @@ Json json_of(const ExploreAnswer& a) {
       ideal.push_back(detail::json_value(best[k], a.exps[k], detail::display_unit(a.units[k], a.exps[k])));
       nadir.push_back(detail::json_value(worst[k], a.exps[k], detail::display_unit(a.units[k], a.exps[k])));
     }
-    j["hypervolume"] = {{"relative", detail::json_number(*volume)}, {"base_units", detail::json_number(a.hypervolume(worst))},
-                        {"ideal", ideal}, {"reference", nadir}};
+    j["hypervolume"] = {{"relative", detail::json_number(*volume)},
+                        {"base_units", detail::json_number(a.hypervolume(worst))},
+                        {"ideal", ideal},
+                        {"reference", nadir}};
   }
   if (a.conflict) {
     j["conflict"] = {{"constraints", a.conflict->constraints}, {"relaxations", a.conflict->relaxations}};
     if (a.conflict->nearest) j["conflict"]["nearest"] = point_json(a, *a.conflict->nearest);
   }
-  if (a.boxes > 0) j["certificate"] = {{"boxes", a.boxes}, {"bound_base_units", detail::json_number(a.bound)}, {"gap", 1e-12}};
+  if (a.boxes > 0)
+    j["certificate"] = {
+        {"boxes", a.boxes}, {"bound_base_units", detail::json_number(a.bound)}, {"gap", 1e-12}};
   if (a.histogram) {
     Json bins = Json::array();
-    for (const auto& [bin, points] : a.histogram->bins) bins.push_back({{"from", std::exp2(bin / 4.0)}, {"to", std::exp2((bin + 1) / 4.0)}, {"points", points}});
-    j["histogram"] = {{"text", a.histogram->text}, {"unit", canonical_unit(a.histogram->exps)}, {"bins", bins}, {"zero_or_less", a.histogram->zero_or_less}};
+    for (const auto& [bin, points] : a.histogram->bins)
+      bins.push_back(
+          {{"from", std::exp2(bin / 4.0)}, {"to", std::exp2((bin + 1) / 4.0)}, {"points", points}});
+    j["histogram"] = {{"text", a.histogram->text},
+                      {"unit", canonical_unit(a.histogram->exps)},
+                      {"bins", bins},
+                      {"zero_or_less", a.histogram->zero_or_less}};
   }
   return j;
 }
@@ -78,27 +110,35 @@ Table::Cell index_cell(std::uint64_t index) {
 }
 
 std::string footer_of(const ExploreAnswer& a) {
-  std::string out = fmt::format("{} points, {} evaluated: {} feasible, {} not", count_text(a.total), count_text(a.evaluated), count_text(a.feasible),
-                                count_text(a.infeasible));
+  std::string out = fmt::format("{} points, {} evaluated: {} feasible, {} not", count_text(a.total),
+                                count_text(a.evaluated), count_text(a.feasible), count_text(a.infeasible));
   if (a.not_finite > 0) out += fmt::format(", {} without a finite number", count_text(a.not_finite));
   if (a.skipped > 0) out += fmt::format(", {} skipped", count_text(a.skipped));
   out += fmt::format("; {}", name_of(a.exactness));
-  if (a.exactness == Exactness::proven) out += fmt::format(" by {} boxes (gap at most 1e-12)", count_text(a.boxes));
+  if (a.exactness == Exactness::proven)
+    out += fmt::format(" by {} boxes (gap at most 1e-12)", count_text(a.boxes));
   if (!a.method.empty()) out += "\n" + a.method;
   if (const auto volume = a.relative_hypervolume())
-    out += fmt::format("\nhypervolume {:.4g} of the box from the best to the worst value of each objective on the front", *volume);
-  if (!a.complete) out += fmt::format("; stopped after {} points: the answer holds for these", count_text(a.covered));
-  for (const auto& [reason, points] : a.skip_reasons) out += fmt::format("\n{} skipped: {}", count_text(points), reason);
+    out += fmt::format(
+        "\nhypervolume {:.4g} of the box from the best to the worst value of each objective on the front",
+        *volume);
+  if (!a.complete)
+    out += fmt::format("; stopped after {} points: the answer holds for these", count_text(a.covered));
+  for (const auto& [reason, points] : a.skip_reasons)
+    out += fmt::format("\n{} skipped: {}", count_text(points), reason);
   for (const auto& warning : a.warnings) out += fmt::format("\nwarning: {}", warning);
   for (const auto& c : a.constraints)
-    if (c.violated > 0) out += fmt::format("\n'{}' excludes {}{}", c.text, count_text(c.violated), c.relaxation.empty() ? "" : "; " + c.relaxation);
+    if (c.violated > 0)
+      out += fmt::format("\n'{}' excludes {}{}", c.text, count_text(c.violated),
+                         c.relaxation.empty() ? "" : "; " + c.relaxation);
   if (a.histogram) {
     double most = 0;
     for (const auto& [bin, points] : a.histogram->bins) most = std::max(most, points);
     out += fmt::format("\n{} over feasible points:", a.histogram->text);
     for (const auto& [bin, points] : a.histogram->bins)
-      out += fmt::format("\n  from {:>10}  {:>10}  {}", pretty(AnyQuantity::from_base(std::exp2(bin / 4.0), a.histogram->exps), 3), count_text(points),
-                         std::string(static_cast<std::size_t>(40 * points / most), '#'));
+      out += fmt::format("\n  from {:>10}  {:>10}  {}",
+                         pretty(AnyQuantity::from_base(std::exp2(bin / 4.0), a.histogram->exps), 3),
+                         count_text(points), std::string(static_cast<std::size_t>(40 * points / most), '#'));
   }
   return out;
 }
@@ -109,8 +149,10 @@ Table points_table(const ExploreAnswer& a) {
   const auto& points = a.objectives.size() > 1 ? a.front : a.best;
   Table t{.schema = "mlsysim/exploration@1", .title = a.title, .columns = {{"index"}}};
   for (const auto& name : a.axes) t.columns.push_back({name});
-  for (std::size_t k = 0; k < a.objectives.size(); ++k) t.columns.push_back({a.objectives[k].text, detail::display_unit(a.units[k], a.exps[k])});
-  for (std::size_t k = 0; k < a.show.size(); ++k) t.columns.push_back({a.show[k], detail::display_unit(a.show_units[k], a.show_exps[k])});
+  for (std::size_t k = 0; k < a.objectives.size(); ++k)
+    t.columns.push_back({a.objectives[k].text, detail::display_unit(a.units[k], a.exps[k])});
+  for (std::size_t k = 0; k < a.show.size(); ++k)
+    t.columns.push_back({a.show[k], detail::display_unit(a.show_units[k], a.show_exps[k])});
   for (const auto& p : points) {
     std::vector<Table::Cell> row{index_cell(p.index)};
     for (const auto& label : p.labels) row.emplace_back(label);

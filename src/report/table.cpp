@@ -14,7 +14,8 @@ using detail::Json;
 
 /// For readers: each quantity in the unit that suits its size.
 std::string shown(const Table::Cell& cell, int digits) {
-  if (const auto* x = std::get_if<double>(&cell.value)) return pretty(AnyQuantity::from_base(*x, cell.exps), digits);
+  if (const auto* x = std::get_if<double>(&cell.value))
+    return pretty(AnyQuantity::from_base(*x, cell.exps), digits);
   if (const auto* b = std::get_if<bool>(&cell.value)) return *b ? "yes" : "no";
   if (const auto* s = std::get_if<std::string>(&cell.value)) return *s;
   if (const auto* o = std::get_if<ObjectRef>(&cell.value)) return "a " + std::string(o->type);
@@ -56,8 +57,10 @@ std::string text_of(const Table& t, const RenderOptions& o) {
     std::string text;
     for (std::size_t c = 0; c < parts.size(); ++c) {
       if (c > 0) text += "  ";
-      if (numeric[c] != 0) text += detail::padded_left(parts[c], widths[c]);
-      else text += c + 1 == parts.size() ? parts[c] : detail::padded(parts[c], widths[c]);
+      if (numeric[c] != 0)
+        text += detail::padded_left(parts[c], widths[c]);
+      else
+        text += c + 1 == parts.size() ? parts[c] : detail::padded(parts[c], widths[c]);
     }
     while (!text.empty() && text.back() == ' ') text.pop_back();
     out += detail::painted(text, paint, o.colour) + "\n";
@@ -87,7 +90,8 @@ std::string markdown_of(const Table& t, const RenderOptions& o) {
 
 std::string csv_of(const Table& t) {
   std::string out;
-  for (std::size_t c = 0; c < t.columns.size(); ++c) out += (c > 0 ? "," : "") + detail::csv_field(heading(t.columns[c]));
+  for (std::size_t c = 0; c < t.columns.size(); ++c)
+    out += (c > 0 ? "," : "") + detail::csv_field(heading(t.columns[c]));
   out += "\n";
   for (const auto& row : t.rows) {
     for (std::size_t c = 0; c < row.size(); ++c)
@@ -114,10 +118,14 @@ std::string json_of(const Table& t) {
 
 std::string render(const Table& table, const RenderOptions& options) {
   switch (options.format) {
-    case OutputFormat::text: break;
-    case OutputFormat::json: return json_of(table);
-    case OutputFormat::markdown: return markdown_of(table, options);
-    case OutputFormat::csv: return csv_of(table);
+    case OutputFormat::text:
+      break;
+    case OutputFormat::json:
+      return json_of(table);
+    case OutputFormat::markdown:
+      return markdown_of(table, options);
+    case OutputFormat::csv:
+      return csv_of(table);
   }
   return text_of(table, options);
 }

@@ -78,10 +78,13 @@ std::string Box::text(std::string_view title) const {
     return out;
   };
   const std::size_t used = shown_width(title) + 5;
-  std::string out = "╭─ " + painted(title, Paint::bold, colour_) + " " + fill(used < width_ ? width_ - used : 0) + "╮\n";
+  std::string out =
+      "╭─ " + painted(title, Paint::bold, colour_) + " " + fill(used < width_ ? width_ - used : 0) + "╮\n";
   for (const auto& l : lines_) {
-    if (l == kRule) out += "├" + fill(width_ - 2) + "┤\n";
-    else out += "│ " + padded(l, inner()) + " │\n";
+    if (l == kRule)
+      out += "├" + fill(width_ - 2) + "┤\n";
+    else
+      out += "│ " + padded(l, inner()) + " │\n";
   }
   return out + "╰" + fill(width_ - 2) + "╯\n";
 }

@@ -17,10 +17,7 @@ namespace {
 using detail::Json;
 using Cell = Table::Cell;
 
-template <class Q>
-Cell cell(const std::optional<Q>& q) {
-  return q ? Cell(*q) : Cell();
-}
+template <class Q> Cell cell(const std::optional<Q>& q) { return q ? Cell(*q) : Cell(); }
 Cell name_or_blank(const auto* object) { return object == nullptr ? Cell() : Cell(object->name); }
 
 Cell best_rate(const HardwareNode& h) {
@@ -29,50 +26,82 @@ Cell best_rate(const HardwareNode& h) {
 }
 
 void hardware(Table& t, const Zoo& zoo) {
-  t.columns = {{"name"}, {"category"}, {"year"}, {"peak", "TFLOP/s", "dense rate at the default precision"}, {"at", "", "default precision"},
-               {"memory", "GB", "main memory"}, {"bandwidth", "GB/s", "of the main memory"}, {"tdp", "W"}, {"precisions"}};
+  t.columns = {{"name"},
+               {"category"},
+               {"year"},
+               {"peak", "TFLOP/s", "dense rate at the default precision"},
+               {"at", "", "default precision"},
+               {"memory", "GB", "main memory"},
+               {"bandwidth", "GB/s", "of the main memory"},
+               {"tdp", "W"},
+               {"precisions"}};
   for (const auto* h : zoo.all<HardwareNode>())
-    t.rows.push_back({h->name, h->category, cell(h->release_year), best_rate(*h), name_of(h->compute.default_precision),
-                      cell(h->memory.capacity), cell(h->memory.bandwidth), cell(h->power.tdp),
+    t.rows.push_back({h->name, h->category, cell(h->release_year), best_rate(*h),
+                      name_of(h->compute.default_precision), cell(h->memory.capacity),
+                      cell(h->memory.bandwidth), cell(h->power.tdp),
                       fmt::format("{}", fmt::join(h->compute.dense.names(), " "))});
 }
 
 void models(Table& t, const Zoo& zoo) {
-  t.columns = {{"name"}, {"category"}, {"architecture"}, {"parameters", "Gparam"}, {"active", "Gparam", "parameters that one token uses"},
-               {"layers"}, {"context", "", "longest context"}, {"year"}};
+  t.columns = {{"name"},
+               {"category"},
+               {"architecture"},
+               {"parameters", "Gparam"},
+               {"active", "Gparam", "parameters that one token uses"},
+               {"layers"},
+               {"context", "", "longest context"},
+               {"year"}};
   for (const auto* w : zoo.all<Workload>())
-    t.rows.push_back({w->name, w->category, name_of(w->architecture), cell(w->parameters), cell(w->active_parameters),
-                      cell(w->shape.layers), cell(w->max_positions), cell(w->release_year)});
+    t.rows.push_back({w->name, w->category, name_of(w->architecture), cell(w->parameters),
+                      cell(w->active_parameters), cell(w->shape.layers), cell(w->max_positions),
+                      cell(w->release_year)});
 }
 
 void systems(Table& t, const Zoo& zoo, std::string_view kind) {
   if (kind == "node") {
-    t.columns = {{"name"}, {"accelerator"}, {"devices"}, {"intra_node_bandwidth", "GB/s", "one way, per device"}, {"nics"}, {"nic_bandwidth", "Gbit/s", "one way"}};
+    t.columns = {{"name"},    {"accelerator"},
+                 {"devices"}, {"intra_node_bandwidth", "GB/s", "one way, per device"},
+                 {"nics"},    {"nic_bandwidth", "Gbit/s", "one way"}};
     for (const auto* n : zoo.all<Node>())
-      t.rows.push_back({n->name, name_or_blank(n->accelerator), n->accelerators_per_node, cell(n->intra_node_bandwidth),
-                        cell(n->nics_per_node), cell(n->nic_bandwidth)});
+      t.rows.push_back({n->name, name_or_blank(n->accelerator), n->accelerators_per_node,
+                        cell(n->intra_node_bandwidth), cell(n->nics_per_node), cell(n->nic_bandwidth)});
   } else if (kind == "cluster") {
     t.columns = {{"name"}, {"node"}, {"nodes"}, {"accelerators"}, {"fabric"}, {"grid"}, {"datacenter"}};
     for (const auto* f : zoo.all<Fleet>())
-      t.rows.push_back({f->name, name_or_blank(f->node), f->count, f->total_accelerators(), name_or_blank(f->fabric),
-                        name_or_blank(f->grid), name_or_blank(f->datacenter)});
+      t.rows.push_back({f->name, name_or_blank(f->node), f->count, f->total_accelerators(),
+                        name_or_blank(f->fabric), name_or_blank(f->grid), name_or_blank(f->datacenter)});
   } else if (kind == "fabric") {
-    t.columns = {{"name"}, {"topology"}, {"bandwidth", "GB/s", "one way, per port"}, {"latency", "us"}, {"oversubscription"}};
+    t.columns = {{"name"},
+                 {"topology"},
+                 {"bandwidth", "GB/s", "one way, per port"},
+                 {"latency", "us"},
+                 {"oversubscription"}};
     for (const auto* f : zoo.all<NetworkFabric>())
       t.rows.push_back({f->name, f->topology, cell(f->bandwidth), cell(f->latency), f->oversubscription});
   } else if (kind == "grid") {
     t.columns = {{"name"}, {"carbon_intensity", "gCO2e/kWh"}, {"basis"}, {"year"}};
-    for (const auto* g : zoo.all<GridProfile>()) t.rows.push_back({g->name, g->carbon_intensity, g->basis, cell(g->year)});
+    for (const auto* g : zoo.all<GridProfile>())
+      t.rows.push_back({g->name, g->carbon_intensity, g->basis, cell(g->year)});
   } else if (kind == "datacenter") {
     t.columns = {{"name"}, {"grid"}, {"pue"}, {"wue", "L/kWh"}};
-    for (const auto* d : zoo.all<Datacenter>()) t.rows.push_back({d->name, name_or_blank(d->grid), d->pue, cell(d->wue)});
+    for (const auto* d : zoo.all<Datacenter>())
+      t.rows.push_back({d->name, name_or_blank(d->grid), d->pue, cell(d->wue)});
   } else if (kind == "engine") {
-    t.columns = {{"name"}, {"host_step", "ms"}, {"host_request", "us"}, {"request_time", "ms"}, {"prefill_issue", "us"}, {"beside"}, {"mixed"}, {"lookahead"}};
+    t.columns = {{"name"},
+                 {"host_step", "ms"},
+                 {"host_request", "us"},
+                 {"request_time", "ms"},
+                 {"prefill_issue", "us"},
+                 {"beside"},
+                 {"mixed"},
+                 {"lookahead"}};
     for (const auto* e : zoo.all<ServingEngine>())
-      t.rows.push_back({e->name, e->host_step, e->host_request, e->request_time, cell(e->prefill_issue), e->beside ? "yes" : "no", e->mixed ? "yes" : "no", e->lookahead});
+      t.rows.push_back({e->name, e->host_step, e->host_request, e->request_time, cell(e->prefill_issue),
+                        e->beside ? "yes" : "no", e->mixed ? "yes" : "no", e->lookahead});
   } else if (kind == "pod") {
     t.columns = {{"name"}, {"accelerator"}, {"chips"}, {"topology"}};
-    for (const auto* p : zoo.all<Pod>()) t.rows.push_back({p->name, name_or_blank(p->accelerator), p->chips, p->topology});
+    for (const auto* p : zoo.all<Pod>())
+      t.rows.push_back({p->name, name_or_blank(p->accelerator), p->chips, p->topology});
   } else {
     t.columns = {{"name"}, {"value"}, {"title"}};
     for (const auto* e : zoo.entries()) {
@@ -85,7 +114,8 @@ void systems(Table& t, const Zoo& zoo, std::string_view kind) {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 
@@ -116,8 +146,14 @@ Json source_json(const Zoo& zoo, const Source& s) {
 }
 
 std::string entry_json(const Zoo& zoo, const Entry& e) {
-  Json out{{"schema", "mlsysim/entry@1"}, {"kind", e.kind}, {"name", e.name}, {"title", e.title}, {"aliases", e.aliases},
-           {"origin", e.origin}, {"source", source_json(zoo, e.source)}, {"figures", Json::object()}};
+  Json out{{"schema", "mlsysim/entry@1"},
+           {"kind", e.kind},
+           {"name", e.name},
+           {"title", e.title},
+           {"aliases", e.aliases},
+           {"origin", e.origin},
+           {"source", source_json(zoo, e.source)},
+           {"figures", Json::object()}};
   for (const auto& f : e.figures) {
     Json one{{"authored", f.authored}, {"base_value", detail::json_number(f.base)}};
     if (f.low) one["base_low"] = *f.low;
@@ -127,14 +163,20 @@ std::string entry_json(const Zoo& zoo, const Entry& e) {
   }
   out["decisions"] = Json::array();
   for (const auto& d : e.decisions)
-    out["decisions"].push_back({{"field", d.field}, {"took", name_of(d.took)}, {"instead_of", d.instead_of}, {"why", d.why}, {"ref", d.ref}});
+    out["decisions"].push_back({{"field", d.field},
+                                {"took", name_of(d.took)},
+                                {"instead_of", d.instead_of},
+                                {"why", d.why},
+                                {"ref", d.ref}});
   return detail::dumped(out);
 }
 
 std::string entry_text(const Zoo& zoo, const Entry& e, const RenderOptions& o) {
   const bool markdown = o.format == OutputFormat::markdown;
-  std::string out = markdown ? fmt::format("# {} ({})\n\n", e.name, e.kind)
-                             : detail::painted(fmt::format("{} ({})", e.name, e.kind), detail::Paint::bold, o.colour) + "\n";
+  std::string out =
+      markdown
+          ? fmt::format("# {} ({})\n\n", e.name, e.kind)
+          : detail::painted(fmt::format("{} ({})", e.name, e.kind), detail::Paint::bold, o.colour) + "\n";
   const auto fact = [&](std::string_view label, const std::string& text) {
     if (text.empty()) return;
     out += markdown ? fmt::format("- {}: {}\n", label, text) : fmt::format("  {:<9} {}\n", label, text);
@@ -149,7 +191,8 @@ std::string entry_text(const Zoo& zoo, const Entry& e, const RenderOptions& o) {
   }
   if (e.shape_source) fact("sizes", source_words(*e.shape_source));
   Table figures{.schema = "mlsysim/table@1", .columns = {{"figure"}, {"value"}, {"source"}}};
-  for (const auto& f : e.figures) figures.rows.push_back({f.path, f.authored, f.own ? source_words(*f.own) : std::string()});
+  for (const auto& f : e.figures)
+    figures.rows.push_back({f.path, f.authored, f.own ? source_words(*f.own) : std::string()});
   if (!figures.rows.empty()) out += "\n" + render(figures, o);
   if (!e.decisions.empty()) out += "\n";
   for (const auto& d : e.decisions) {
@@ -164,8 +207,8 @@ std::string entry_csv(const Entry& e) {
   std::string out = "figure,value,base_value,kind,ref\n";
   for (const auto& f : e.figures) {
     const Source& s = e.source_of(f.path);
-    out += fmt::format("{},{},{},{},{}\n", detail::csv_field(f.path), detail::csv_field(f.authored), format_exact(f.base),
-                       name_of(s.kind), detail::csv_field(s.ref));
+    out += fmt::format("{},{},{},{},{}\n", detail::csv_field(f.path), detail::csv_field(f.authored),
+                       format_exact(f.base), name_of(s.kind), detail::csv_field(s.ref));
   }
   return out;
 }
@@ -181,8 +224,10 @@ Table zoo_table(const Zoo& zoo, std::string_view kind) {
   const auto kinds = zoo_kinds();
   // "models" and "devices" are what people call them.
   std::string wanted(kind);
-  if (std::find(kinds.begin(), kinds.end(), wanted) == kinds.end() && wanted.ends_with('s')) wanted.pop_back();
-  if (std::find(kinds.begin(), kinds.end(), wanted) == kinds.end() || wanted == "references" || wanted == "reference") {
+  if (std::find(kinds.begin(), kinds.end(), wanted) == kinds.end() && wanted.ends_with('s'))
+    wanted.pop_back();
+  if (std::find(kinds.begin(), kinds.end(), wanted) == kinds.end() || wanted == "references" ||
+      wanted == "reference") {
     if (kind != "references")
       throw LookupError({.id = "mlsysim.report.001",
                          .message = fmt::format("the zoo has no kind '{}'", kind),
@@ -195,9 +240,12 @@ Table zoo_table(const Zoo& zoo, std::string_view kind) {
     return out;
   }
   Table out{.schema = "mlsysim/table@1", .title = wanted};
-  if (wanted == "hardware") hardware(out, zoo);
-  else if (wanted == "model") models(out, zoo);
-  else systems(out, zoo, wanted);
+  if (wanted == "hardware")
+    hardware(out, zoo);
+  else if (wanted == "model")
+    models(out, zoo);
+  else
+    systems(out, zoo, wanted);
   return out;
 }
 
@@ -209,9 +257,12 @@ std::vector<const Entry*> search_zoo(const Zoo& zoo, std::string_view words) {
     auto names = e->aliases;
     names.push_back(e->name);
     for (const auto& name : names) {
-      if (lower(name) == wanted) best = std::min(best, 0);
-      else if (lower(name).find(wanted) != std::string::npos) best = std::min(best, 1);
-      else if (!near_misses(words, std::vector<std::string>{name}).empty()) best = std::min(best, 10 + edit_distance(words, name));
+      if (lower(name) == wanted)
+        best = std::min(best, 0);
+      else if (lower(name).find(wanted) != std::string::npos)
+        best = std::min(best, 1);
+      else if (!near_misses(words, std::vector<std::string>{name}).empty())
+        best = std::min(best, 10 + edit_distance(words, name));
     }
     if (best > 2 && lower(e->title).find(wanted) != std::string::npos) best = 2;
     if (best < 1000) hits.emplace_back(best, e);

@@ -13,18 +13,19 @@ namespace {
 
 constexpr double kSlack = 1e-12;  // interval ends are not rounded outward
 
-template <class T, class Condition>
-T choose(const Condition& holds, const T& a, const T& b) {
-  if constexpr (std::is_same_v<T, double>) return holds ? a : b;
-  else return select(holds, a, b);
+template <class T, class Condition> T choose(const Condition& holds, const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, double>)
+    return holds ? a : b;
+  else
+    return select(holds, a, b);
 }
 /// A condition as a number.
-template <class T, class Condition>
-T truth_of(const Condition& holds) { return choose(holds, T(1.0), T(0.0)); }
+template <class T, class Condition> T truth_of(const Condition& holds) {
+  return choose(holds, T(1.0), T(0.0));
+}
 
 /// Halves go away from zero. The part behind the point is exact in double.
-template <class T>
-T rounded(const T& x) {
+template <class T> T rounded(const T& x) {
   const T size = abs(x), whole = floor(size), up = whole + truth_of<T>(size - whole >= T(0.5));
   return choose(x < T(0.0), -up, up);
 }
@@ -35,10 +36,11 @@ Interval widen(const Interval& x) {
 
 }  // namespace
 
-int Expression::lone_slot() const { return steps_.size() == 1 && steps_[0].op == Op::slot ? steps_[0].slot : -1; }
+int Expression::lone_slot() const {
+  return steps_.size() == 1 && steps_[0].op == Op::slot ? steps_[0].slot : -1;
+}
 
-template <class T>
-T Expression::run(std::span<const T> slots) const {
+template <class T> T Expression::run(std::span<const T> slots) const {
   std::vector<T> stack;
   stack.reserve(depth_);
   const auto pop = [&] {
@@ -48,33 +50,80 @@ T Expression::run(std::span<const T> slots) const {
   };
   for (const Step& s : steps_) {
     switch (s.op) {
-      case Op::constant: stack.push_back(T(s.value)); continue;
-      case Op::slot: stack.push_back(slots[s.slot]); continue;
-      case Op::negate: stack.back() = -stack.back(); continue;
-      case Op::abs: stack.back() = abs(stack.back()); continue;
-      case Op::sqrt: stack.back() = sqrt(stack.back()); continue;
-      case Op::floor: stack.back() = floor(stack.back()); continue;
-      case Op::ceil: stack.back() = ceil(stack.back()); continue;
-      case Op::round: stack.back() = rounded(stack.back()); continue;
-      case Op::log2: stack.back() = log2(stack.back()); continue;
-      default: break;
+      case Op::constant:
+        stack.push_back(T(s.value));
+        continue;
+      case Op::slot:
+        stack.push_back(slots[s.slot]);
+        continue;
+      case Op::negate:
+        stack.back() = -stack.back();
+        continue;
+      case Op::abs:
+        stack.back() = abs(stack.back());
+        continue;
+      case Op::sqrt:
+        stack.back() = sqrt(stack.back());
+        continue;
+      case Op::floor:
+        stack.back() = floor(stack.back());
+        continue;
+      case Op::ceil:
+        stack.back() = ceil(stack.back());
+        continue;
+      case Op::round:
+        stack.back() = rounded(stack.back());
+        continue;
+      case Op::log2:
+        stack.back() = log2(stack.back());
+        continue;
+      default:
+        break;
     }
     const T b = pop(), a = pop(), none(0.0);
     switch (s.op) {
-      case Op::add: stack.push_back(a + b); break;
-      case Op::subtract: stack.push_back(a - b); break;
-      case Op::multiply: stack.push_back(a * b); break;
-      case Op::divide: stack.push_back(a / b); break;
-      case Op::min: stack.push_back(min(a, b)); break;
-      case Op::max: stack.push_back(max(a, b)); break;
-      case Op::equal: stack.push_back(truth_of<T>(a == b)); break;
-      case Op::differ: stack.push_back(truth_of<T>(a != b)); break;
-      case Op::less: stack.push_back(truth_of<T>(a < b)); break;
-      case Op::at_most: stack.push_back(truth_of<T>(a <= b)); break;
-      case Op::more: stack.push_back(truth_of<T>(a > b)); break;
-      case Op::at_least: stack.push_back(truth_of<T>(a >= b)); break;
-      case Op::both: stack.push_back(truth_of<T>(a != none && b != none)); break;
-      default: stack.push_back(truth_of<T>(a != none || b != none)); break;
+      case Op::add:
+        stack.push_back(a + b);
+        break;
+      case Op::subtract:
+        stack.push_back(a - b);
+        break;
+      case Op::multiply:
+        stack.push_back(a * b);
+        break;
+      case Op::divide:
+        stack.push_back(a / b);
+        break;
+      case Op::min:
+        stack.push_back(min(a, b));
+        break;
+      case Op::max:
+        stack.push_back(max(a, b));
+        break;
+      case Op::equal:
+        stack.push_back(truth_of<T>(a == b));
+        break;
+      case Op::differ:
+        stack.push_back(truth_of<T>(a != b));
+        break;
+      case Op::less:
+        stack.push_back(truth_of<T>(a < b));
+        break;
+      case Op::at_most:
+        stack.push_back(truth_of<T>(a <= b));
+        break;
+      case Op::more:
+        stack.push_back(truth_of<T>(a > b));
+        break;
+      case Op::at_least:
+        stack.push_back(truth_of<T>(a >= b));
+        break;
+      case Op::both:
+        stack.push_back(truth_of<T>(a != none && b != none));
+        break;
+      default:
+        stack.push_back(truth_of<T>(a != none || b != none));
+        break;
     }
   }
   return stack.back();
@@ -96,7 +145,8 @@ Expression Expression::of_slot(std::size_t slot, std::string name) {
   return e;
 }
 
-ConstraintExpression ConstraintExpression::parse(std::string_view text, const ExpressionScope& scope, const Location& where) {
+ConstraintExpression ConstraintExpression::parse(std::string_view text, const ExpressionScope& scope,
+                                                 const Location& where) {
   ConstraintExpression out;
   out.text_ = std::string(text);
   ExpressionReader(text, scope, where).whole_constraint(out.left_, out.comparison_, out.right_);
@@ -105,11 +155,16 @@ ConstraintExpression ConstraintExpression::parse(std::string_view text, const Ex
 
 bool ConstraintExpression::holds(double left, double right) const {
   switch (comparison_) {
-    case Comparison::at_most: return left <= right;
-    case Comparison::at_least: return left >= right;
-    case Comparison::below: return left < right;
-    case Comparison::above: return left > right;
-    case Comparison::equal: break;
+    case Comparison::at_most:
+      return left <= right;
+    case Comparison::at_least:
+      return left >= right;
+    case Comparison::below:
+      return left < right;
+    case Comparison::above:
+      return left > right;
+    case Comparison::equal:
+      break;
   }
   return left == right;
 }
@@ -119,10 +174,13 @@ bool ConstraintExpression::possible(const Interval& left, const Interval& right)
   // A NaN end means that the law left its domain somewhere in the box: nothing is proven then.
   switch (comparison_) {
     case Comparison::at_most:
-    case Comparison::below: return !(a.low > b.high);
+    case Comparison::below:
+      return !(a.low > b.high);
     case Comparison::at_least:
-    case Comparison::above: return !(a.high < b.low);
-    case Comparison::equal: break;
+    case Comparison::above:
+      return !(a.high < b.low);
+    case Comparison::equal:
+      break;
   }
   return !(a.low > b.high) && !(a.high < b.low);
 }

@@ -17,18 +17,26 @@ namespace {
 
 constexpr std::size_t kDeepest = 64;  // parentheses within each other
 
-bool starts_word(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '%' || c == '$'; }
-bool in_word(char c) { return starts_word(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.'; }
+bool starts_word(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '%' || c == '$';
+}
+bool in_word(char c) {
+  return starts_word(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.';
+}
 
-constexpr std::string_view kFunctions[] = {"min", "max", "abs", "sqrt", "floor", "ceil", "round", "log2", "given"};
-constexpr std::string_view kHint = "operators are or and == != < <= > >= + - * /, functions min max abs sqrt floor ceil round log2 given";
+constexpr std::string_view kFunctions[] = {"min",  "max",   "abs",  "sqrt", "floor",
+                                           "ceil", "round", "log2", "given"};
+constexpr std::string_view kHint =
+    "operators are or and == != < <= > >= + - * /, functions min max abs sqrt floor ceil round log2 given";
 
 Exponents times(const Exponents& a, const Exponents& b, int sign) {
   const auto qa = AnyQuantity::from_base(1, a), qb = AnyQuantity::from_base(1, b);
   return (sign > 0 ? qa * qb : qa / qb).exponents();
 }
 
-std::string shown(const Exponents& e) { return e.dimensionless() ? "a number without unit" : dimension_name(e); }
+std::string shown(const Exponents& e) {
+  return e.dimensionless() ? "a number without unit" : dimension_name(e);
+}
 
 }  // namespace
 
@@ -90,7 +98,9 @@ ErrorFacts ExpressionReader::at_place(std::size_t at, ErrorFacts facts) const {
   at = std::min(at, text_.size());
   if (facts.key.empty()) facts.key = std::string(text_);
   if (facts.found.empty())
-    facts.found = at == text_.size() ? std::string("the end") : fmt::format("'{}'", text_.substr(at, std::max<std::size_t>(word_at(at).size(), 1)));
+    facts.found = at == text_.size()
+                      ? std::string("the end")
+                      : fmt::format("'{}'", text_.substr(at, std::max<std::size_t>(word_at(at).size(), 1)));
   facts.found += fmt::format(" at column {}", at + 1);
   facts.where = where_;
   if (facts.where.column > 0) facts.where.column += static_cast<int>(at);
@@ -98,19 +108,25 @@ ErrorFacts ExpressionReader::at_place(std::size_t at, ErrorFacts facts) const {
   return facts;
 }
 
-void ExpressionReader::refuse(std::size_t at, std::string message, std::string expected, std::string hint) const {
-  throw InputError(at_place(at, {.id = "mlsysim.expression.001", .message = std::move(message), .expected = std::move(expected),
+void ExpressionReader::refuse(std::size_t at, std::string message, std::string expected,
+                              std::string hint) const {
+  throw InputError(at_place(at, {.id = "mlsysim.expression.001",
+                                 .message = std::move(message),
+                                 .expected = std::move(expected),
                                  .hint = hint.empty() ? std::string(kHint) : std::move(hint)}));
 }
 
-void ExpressionReader::same(const Exponents& a, const Exponents& b, std::size_t at, std::string_view what) const {
+void ExpressionReader::same(const Exponents& a, const Exponents& b, std::size_t at,
+                            std::string_view what) const {
   if (a == b) return;
   const bool one_bare = a.dimensionless() != b.dimensionless();
-  throw DimensionError(at_place(at, {.id = "mlsysim.expression.002",
-                                     .message = fmt::format("the two sides of '{}' have different units", what),
-                                     .found = fmt::format("{} and {}", shown(a), shown(b)),
-                                     .expected = "the same dimension on both sides",
-                                     .hint = one_bare ? "give the number its unit, e.g. 500 ms" : "compare a time with a time, a rate with a rate"}));
+  throw DimensionError(
+      at_place(at, {.id = "mlsysim.expression.002",
+                    .message = fmt::format("the two sides of '{}' have different units", what),
+                    .found = fmt::format("{} and {}", shown(a), shown(b)),
+                    .expected = "the same dimension on both sides",
+                    .hint = one_bare ? "give the number its unit, e.g. 500 ms"
+                                     : "compare a time with a time, a rate with a rate"}));
 }
 
 void ExpressionReader::bare(const Exponents& a, std::size_t at, std::string_view what) const {
@@ -123,14 +139,18 @@ void ExpressionReader::bare(const Exponents& a, std::size_t at, std::string_view
 }
 
 void ExpressionReader::push(Expression& e, Expression::Step step) {
-  if (step.op == Op::constant || step.op == Op::slot) ++top_;
-  else if (step.op >= Op::add) --top_;
+  if (step.op == Op::constant || step.op == Op::slot)
+    ++top_;
+  else if (step.op >= Op::add)
+    --top_;
   e.depth_ = std::max(e.depth_, top_);
   e.steps_.push_back(step);
 }
 
 Exponents ExpressionReader::either(Expression& e) {
-  if (++nested_ > kDeepest) refuse(at_, "the expression is nested too deeply", fmt::format("at most {} levels", kDeepest), "simplify it");
+  if (++nested_ > kDeepest)
+    refuse(at_, "the expression is nested too deeply", fmt::format("at most {} levels", kDeepest),
+           "simplify it");
   Exponents left = both(e);
   for (skip_space(); take_word("or"); skip_space()) {
     const std::size_t at = at_;
@@ -198,7 +218,8 @@ Exponents ExpressionReader::unary(Expression& e) {
 
 Exponents ExpressionReader::primary(Expression& e) {
   skip_space();
-  if (at_ == text_.size()) refuse(at_, "the expression ends too early", "a number, a name or a parenthesis", "");
+  if (at_ == text_.size())
+    refuse(at_, "the expression ends too early", "a number, a name or a parenthesis", "");
   if (take("(")) {
     const Exponents exps = either(e);
     close();
@@ -213,7 +234,8 @@ Exponents ExpressionReader::primary(Expression& e) {
 Exponents ExpressionReader::number(Expression& e) {
   double value = 0;
   const auto [end, failed] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-  if (failed != std::errc{} || !std::isfinite(value)) refuse(at_, "the number cannot be read", "a number such as 1.5e9", "");
+  if (failed != std::errc{} || !std::isfinite(value))
+    refuse(at_, "the number cannot be read", "a number such as 1.5e9", "");
   std::string unit;
   const std::string_view digits = text_.substr(at_, static_cast<std::size_t>(end - (text_.data() + at_)));
   at_ += digits.size();
@@ -222,7 +244,9 @@ Exponents ExpressionReader::number(Expression& e) {
   char join = 0;
   for (;;) {
     std::size_t at = after;
-    const auto spaces = [&] { while (at < text_.size() && std::isspace(static_cast<unsigned char>(text_[at])) != 0) ++at; };
+    const auto spaces = [&] {
+      while (at < text_.size() && std::isspace(static_cast<unsigned char>(text_[at])) != 0) ++at;
+    };
     spaces();
     if (!unit.empty()) {
       if (at == text_.size() || (text_[at] != '/' && text_[at] != '*')) break;
@@ -236,7 +260,9 @@ Exponents ExpressionReader::number(Expression& e) {
     after = at + word.size();
     if (after < text_.size() && text_[after] == '^') {
       std::size_t power = after + 1;
-      while (power < text_.size() && (std::isdigit(static_cast<unsigned char>(text_[power])) != 0 || text_[power] == '-')) ++power;
+      while (power < text_.size() &&
+             (std::isdigit(static_cast<unsigned char>(text_[power])) != 0 || text_[power] == '-'))
+        ++power;
       unit += text_.substr(after, power - after);
       after = power;
     }
@@ -258,7 +284,8 @@ Exponents ExpressionReader::name(Expression& e) {
   if (!take("(")) return push_name(e, word, at);
   if (word == "given") return given(e);
   if (std::find(std::begin(kFunctions), std::end(kFunctions), word) == std::end(kFunctions))
-    refuse(at, fmt::format("there is no function '{}'", word), fmt::format("{}", fmt::join(kFunctions, ", ")), "");
+    refuse(at, fmt::format("there is no function '{}'", word), fmt::format("{}", fmt::join(kFunctions, ", ")),
+           "");
   return call(e, word, at);
 }
 
@@ -282,19 +309,24 @@ Exponents ExpressionReader::push_name(Expression& e, std::string_view word, std:
     e.unit_ = f->unit;
     return f->exps;
   }
-  if (const auto column = std::find(scope_.columns.begin(), scope_.columns.end(), word); column != scope_.columns.end()) {
+  if (const auto column = std::find(scope_.columns.begin(), scope_.columns.end(), word);
+      column != scope_.columns.end()) {
     push_slot(e, static_cast<std::size_t>(column - scope_.columns.begin()));
     return {};
   }
   std::vector<std::string> names(scope_.columns.begin(), scope_.columns.end());
   for (const auto& r : scope_.results) names.push_back(r.name);
   for (const auto& i : scope_.inputs) names.push_back(i.name);
-  throw LookupError(at_place(at, {.id = "mlsysim.expression.004",
-                                  .message = fmt::format("there is no {} '{}'", scope_.columns.empty() ? "result or input" : "column", word),
-                                  .key = std::string(word),
-                                  .found = fmt::format("'{}'", word),
-                                  .expected = fmt::format("a name such as {}", fmt::join(std::span(names).first(std::min<std::size_t>(names.size(), 8)), ", ")),
-                                  .hint = did_you_mean(word, names)}));
+  throw LookupError(at_place(
+      at, {.id = "mlsysim.expression.004",
+           .message = fmt::format("there is no {} '{}'",
+                                  scope_.columns.empty() ? "result or input" : "column", word),
+           .key = std::string(word),
+           .found = fmt::format("'{}'", word),
+           .expected =
+               fmt::format("a name such as {}",
+                           fmt::join(std::span(names).first(std::min<std::size_t>(names.size(), 8)), ", ")),
+           .hint = did_you_mean(word, names)}));
 }
 
 Exponents ExpressionReader::given(Expression& e) {
@@ -306,8 +338,10 @@ Exponents ExpressionReader::given(Expression& e) {
   (void)push_name(named, word, at);
   --top_;  // its own number is not read
   // Every point has a number for each name; a row of a table need not.
-  if (scope_.columns.empty()) push(e, {.op = Op::constant, .value = 1});
-  else push_slot(e, named.slots_[0] + scope_.columns.size());
+  if (scope_.columns.empty())
+    push(e, {.op = Op::constant, .value = 1});
+  else
+    push_slot(e, named.slots_[0] + scope_.columns.size());
   close();
   return {};
 }
@@ -315,7 +349,9 @@ Exponents ExpressionReader::given(Expression& e) {
 Exponents ExpressionReader::call(Expression& e, std::string_view function, std::size_t at) {
   const Exponents first = either(e);
   if (function == "min" || function == "max") {
-    if (!take(",")) refuse(at_, fmt::format("'{}' compares two values", function), "','", fmt::format("{}(a, b)", function));
+    if (!take(","))
+      refuse(at_, fmt::format("'{}' compares two values", function), "','",
+             fmt::format("{}(a, b)", function));
     do {
       same(first, either(e), at, function);
       push(e, {function == "min" ? Op::min : Op::max});
@@ -324,7 +360,10 @@ Exponents ExpressionReader::call(Expression& e, std::string_view function, std::
     bare(first, at, function);
     push(e, {function == "sqrt" ? Op::sqrt : Op::log2});
   } else {
-    push(e, {function == "abs" ? Op::abs : function == "floor" ? Op::floor : function == "ceil" ? Op::ceil : Op::round});
+    push(e, {function == "abs"     ? Op::abs
+             : function == "floor" ? Op::floor
+             : function == "ceil"  ? Op::ceil
+                                   : Op::round});
   }
   close();
   return first;
@@ -363,16 +402,22 @@ void ExpressionReader::whole_constraint(Expression& left, Comparison& comparison
     right = part(&ExpressionReader::sum);
     if (ended()) {
       same(left.exponents(), right.exponents(), at, what);
-      comparison = *sign == Op::at_most ? Comparison::at_most : *sign == Op::at_least ? Comparison::at_least
-                   : *sign == Op::less ? Comparison::below : *sign == Op::more ? Comparison::above : Comparison::equal;
+      comparison = *sign == Op::at_most    ? Comparison::at_most
+                   : *sign == Op::at_least ? Comparison::at_least
+                   : *sign == Op::less     ? Comparison::below
+                   : *sign == Op::more     ? Comparison::above
+                                           : Comparison::equal;
       return;
     }
   }
   // Not one comparison, so its truth.
   at_ = 0;
   left = part(&ExpressionReader::either);
-  if (!left.truth()) refuse(at_, "a constraint compares two values", "<=, >=, <, >, == or !=", "e.g. ttft <= 500 ms");
-  if (!ended()) refuse(at_, "the constraint does not end here", "'and', 'or' or the end", "give several constraints one by one");
+  if (!left.truth())
+    refuse(at_, "a constraint compares two values", "<=, >=, <, >, == or !=", "e.g. ttft <= 500 ms");
+  if (!ended())
+    refuse(at_, "the constraint does not end here", "'and', 'or' or the end",
+           "give several constraints one by one");
   comparison = Comparison::at_least;
   right = Expression();
   right.text_ = "1";

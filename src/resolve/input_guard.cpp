@@ -67,7 +67,9 @@ static std::string zeros_of(const GivenInputs& given) {
   std::vector<std::string> names;
   if (given.object != nullptr)
     for (const auto& f : given.fields)
-      if ((f.kind == ValueKind::number || f.kind == ValueKind::quantity) && f.read(given.object) == Value(0.0)) names.push_back(f.name);
+      if ((f.kind == ValueKind::number || f.kind == ValueKind::quantity) &&
+          f.read(given.object) == Value(0.0))
+        names.push_back(f.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -79,13 +81,17 @@ void check_result(std::span<const FieldInfo> outputs, const void* result, std::s
     const auto* x = std::get_if<double>(&value);
     if (x == nullptr || std::isfinite(*x)) continue;
     const std::string zeros = zeros_of(given);
-    throw SolverError({.id = "mlsysim.resolve.013",
-                       .message = fmt::format("{} gave a result that is {}", resolver, std::isnan(*x) ? "no number" : "not finite"),
-                       .key = f.name,
-                       .found = fmt::format("{} = {}", f.name, std::isnan(*x) ? std::string("nan") : fmt::format("{}", *x)) + (zeros.empty() ? "" : ", with these inputs at zero: " + zeros),
-                       .expected = "a finite number, or Infeasible where there is no answer",
-                       .hint = zeros.empty() ? "look for a division by zero or the root of a negative number in its solve"
-                                             : "give those inputs that the result divides by"});
+    throw SolverError(
+        {.id = "mlsysim.resolve.013",
+         .message = fmt::format("{} gave a result that is {}", resolver,
+                                std::isnan(*x) ? "no number" : "not finite"),
+         .key = f.name,
+         .found =
+             fmt::format("{} = {}", f.name, std::isnan(*x) ? std::string("nan") : fmt::format("{}", *x)) +
+             (zeros.empty() ? "" : ", with these inputs at zero: " + zeros),
+         .expected = "a finite number, or Infeasible where there is no answer",
+         .hint = zeros.empty() ? "look for a division by zero or the root of a negative number in its solve"
+                               : "give those inputs that the result divides by"});
   }
 }
 

@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kLeastWaiting = 512, kFirstAsked = 16;
 constexpr std::size_t kFew = 32, kFewPairs = kFew * kFew;  // points and pairs that are compared one by one
 
-/// Points in lexicographic order. One is beaten exactly by those before it that are no larger in the objectives after the
-/// first.
+/// Points in lexicographic order. One is beaten exactly by those before it that are no larger in the
+/// objectives after the first.
 class Sieve {
  public:
   Sieve(std::span<const double> values, std::span<const std::uint64_t> indices, std::size_t objectives)
@@ -27,9 +27,12 @@ class Sieve {
   }
 
   std::vector<std::uint32_t> run() && {
-    if (d_ <= 2) last_objective();
-    else if (d_ == 3) staircase();
-    else divide(order_);
+    if (d_ <= 2)
+      last_objective();
+    else if (d_ == 3)
+      staircase();
+    else
+      divide(order_);
     std::erase_if(order_, [&](std::uint32_t i) { return beaten_[i]; });
     return std::move(order_);
   }
@@ -43,13 +46,16 @@ class Sieve {
     double least = HUGE_VAL;
     for (const auto i : order_) {
       const double y = at(i)[d_ - 1];
-      if (any && (d_ == 1 || least <= y)) beaten_[i] = true;
-      else least = y;
+      if (any && (d_ == 1 || least <= y))
+        beaten_[i] = true;
+      else
+        least = y;
       any = true;
     }
   }
 
-  /// Keeps the front of the second and third objective of the points before: the third falls as the second rises.
+  /// Keeps the front of the second and third objective of the points before: the third falls as the second
+  /// rises.
   void staircase() {
     std::map<double, double> steps;
     for (const auto i : order_) {
@@ -66,7 +72,8 @@ class Sieve {
 
   void divide(std::span<const std::uint32_t> points) {
     if (points.size() <= kFew) {
-      for (std::size_t j = 1; j < points.size(); ++j) beaten_[points[j]] = beaten_[points[j]] || undercut(points.first(j), points[j], 1);
+      for (std::size_t j = 1; j < points.size(); ++j)
+        beaten_[points[j]] = beaten_[points[j]] || undercut(points.first(j), points[j], 1);
       return;
     }
     const auto first = points.first(points.size() / 2), second = points.subspan(points.size() / 2);
@@ -87,7 +94,8 @@ class Sieve {
     const auto [low, high] = std::minmax_element(by.begin(), by.end(), less);
     const double least = at(*low)[k], most = at(*high)[k];
     const auto split = [&](Points& from, double x) {  // what is not above x stays
-      const auto middle = std::partition(from.begin(), from.end(), [&](std::uint32_t i) { return at(i)[k] <= x; });
+      const auto middle =
+          std::partition(from.begin(), from.end(), [&](std::uint32_t i) { return at(i)[k] <= x; });
       Points above(middle, from.end());
       from.erase(middle, from.end());
       return above;
@@ -132,7 +140,8 @@ class Sieve {
     double least = HUGE_VAL;
     auto next = by.begin();
     for (const auto i : points) {
-      for (; next != by.end() && at(*next)[d_ - 2] <= at(i)[d_ - 2]; ++next) least = std::min(least, at(*next)[d_ - 1]);
+      for (; next != by.end() && at(*next)[d_ - 2] <= at(i)[d_ - 2]; ++next)
+        least = std::min(least, at(*next)[d_ - 1]);
       if (next != by.begin() && least <= at(i)[d_ - 1]) beaten_[i] = true;
     }
   }
@@ -145,7 +154,8 @@ class Sieve {
 
 }  // namespace
 
-std::vector<std::uint32_t> non_dominated(std::span<const double> values, std::span<const std::uint64_t> indices, std::size_t objectives) {
+std::vector<std::uint32_t> non_dominated(std::span<const double> values,
+                                         std::span<const std::uint64_t> indices, std::size_t objectives) {
   return Sieve(values, indices, objectives).run();
 }
 
@@ -164,8 +174,10 @@ bool NonDominated::beaten(std::span<const double> x, std::uint64_t index) const 
   std::size_t low = 0, high = reduced_;
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    if (values_[middle * objectives_] <= x[0]) low = middle + 1;
-    else high = middle;
+    if (values_[middle * objectives_] <= x[0])
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low > 0 && beats(low - 1);
 }
@@ -206,7 +218,8 @@ void NonDominated::reduce() {
   first_asked_.resize(reduced_);
   std::iota(first_asked_.begin(), first_asked_.end(), 0u);
   const auto some = first_asked_.begin() + static_cast<std::ptrdiff_t>(std::min(kFirstAsked, reduced_));
-  std::partial_sort(first_asked_.begin(), some, first_asked_.end(), [&](auto a, auto b) { return box[a] != box[b] ? box[a] > box[b] : a < b; });
+  std::partial_sort(first_asked_.begin(), some, first_asked_.end(),
+                    [&](auto a, auto b) { return box[a] != box[b] ? box[a] > box[b] : a < b; });
   first_asked_.erase(some, first_asked_.end());
 }
 

@@ -12,10 +12,14 @@ namespace mlsysim {
 
 std::string AssumedValue::str() const {
   switch (form_) {
-    case Form::number: return pretty(base_, 6);
-    case Form::exact: return fmt::format("{}", base_);
-    case Form::quantity: return pretty(AnyQuantity::from_base(base_, exps_), 6);
-    case Form::words: break;
+    case Form::number:
+      return pretty(base_, 6);
+    case Form::exact:
+      return fmt::format("{}", base_);
+    case Form::quantity:
+      return pretty(AnyQuantity::from_base(base_, exps_), 6);
+    case Form::words:
+      break;
   }
   return words_.str();
 }
@@ -23,7 +27,8 @@ std::string AssumedValue::str() const {
 bool AssumedValue::reads_as(const AssumedValue& other) const {
   if (form_ != other.form_ || !(exps_ == other.exps_)) return str() == other.str();
   if (form_ == Form::words) return words_ == other.words_;
-  // Numbers that are far apart read differently in any number of digits; of those that are close the text decides.
+  // Numbers that are far apart read differently in any number of digits; of those that are close the text
+  // decides.
   const double x = base_, y = other.base_;
   if (std::abs(x - y) > 1e-4 * std::max(std::abs(x), std::abs(y))) return false;
   return (x == y && std::signbit(x) == std::signbit(y)) || str() == other.str();

@@ -6,8 +6,10 @@ namespace mlsysim {
 
 void PointCounts::skip(std::string_view reason, double points) {
   skipped += points;
-  auto at = std::lower_bound(skip_reasons.begin(), skip_reasons.end(), reason, [](const Reason& r, std::string_view name) { return r.reason < name; });
-  if (at == skip_reasons.end() || at->reason != reason) at = skip_reasons.insert(at, {std::string(reason), 0, skip_reasons.size()});
+  auto at = std::lower_bound(skip_reasons.begin(), skip_reasons.end(), reason,
+                             [](const Reason& r, std::string_view name) { return r.reason < name; });
+  if (at == skip_reasons.end() || at->reason != reason)
+    at = skip_reasons.insert(at, {std::string(reason), 0, skip_reasons.size()});
   at->points += points;
 }
 

@@ -96,9 +96,11 @@ Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in, std
   } else if (target.relation == Relation::equals) {
     solved.verification.checks.push_back(
         Check::equal(output.name, target.value, AnyQuantity::from_base(at(solved.value), output.exps)));
-  } else if (const double there = at(solved.value); std::abs(there - query.target) <= 1e-9 * std::abs(query.target)) {
+  } else if (const double there = at(solved.value);
+             std::abs(there - query.target) <= 1e-9 * std::abs(query.target)) {
     // The answer is where the limit starts or stops being met: put back, it hits the limit.
-    solved.verification.checks.push_back(Check::equal(output.name, target.value, AnyQuantity::from_base(there, output.exps)));
+    solved.verification.checks.push_back(
+        Check::equal(output.name, target.value, AnyQuantity::from_base(there, output.exps)));
   } else {
     solved.verification.not_checked = "the limit is met with a margin";
   }

@@ -54,7 +54,8 @@ bool Tally::admit(double objective, const InlineList<Constraint, 8>& constraints
 
 void Tally::miss_one(double objective, const Constraint& c, const Namer& name) {
   auto limit = std::find_if(limits_.begin(), limits_.end(), [&](const Limit& l) { return l.name == c.name; });
-  if (limit == limits_.end()) limit = limits_.insert(limits_.end(), {.name = c.name, .exps = c.exps, .sense = c.sense});
+  if (limit == limits_.end())
+    limit = limits_.insert(limits_.end(), {.name = c.name, .exps = c.exps, .sense = c.sense});
   limit->nearest.alone += 1;
   if (limit->best.add(objective, name.index)) limit->best_miss = {c.value, c.limit, name()};
   if (limit->nearest.take(c.excess(), c.value, name.index)) limit->nearest_miss = {c.value, c.limit, name()};

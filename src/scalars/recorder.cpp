@@ -68,14 +68,16 @@ std::optional<Recorded> without_node(TapeOp op, const Recorded& a, const Recorde
       if (a.is_constant()) return a.value != 0 ? b : c;
       if (identical(b, c)) return b;
       break;
-    default: break;
+    default:
+      break;
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-Recorder::Recorder() : before_(current_recorder), depth_(before_ == nullptr ? 1 : before_->depth_ + 1), table_(1024) {
+Recorder::Recorder()
+    : before_(current_recorder), depth_(before_ == nullptr ? 1 : before_->depth_ + 1), table_(1024) {
   current_recorder = this;
 }
 Recorder::~Recorder() { current_recorder = before_; }
@@ -92,7 +94,8 @@ std::uint32_t Recorder::node_of(const Recorded& x) {
   if (x.is_constant()) {
     // Constants are few: equal ones are found by their bits, through the table.
     const auto bits = std::bit_cast<std::uint64_t>(x.value);
-    const TapeNode key{TapeOp::constant, static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32), 0};
+    const TapeNode key{TapeOp::constant, static_cast<std::uint32_t>(bits),
+                       static_cast<std::uint32_t>(bits >> 32), 0};
     const auto at = static_cast<std::uint32_t>(out_.constants.size());
     const std::uint32_t node = shared(key, {TapeOp::constant, at});
     if (out_.nodes[node].a == at) out_.constants.push_back(x.value);
@@ -144,9 +147,10 @@ void Recorder::name(std::string_view name, const Recorded& x) {
   if (x.depth == depth_) out_.names.push_back({x.node, call_, name});
 }
 
-std::uint32_t Recorder::begin_call(const LawShape* law, std::span<const Recorded> inputs, std::size_t results) {
-  TapeCall call{law, static_cast<std::uint32_t>(out_.call_values.size()), static_cast<std::uint16_t>(inputs.size()),
-                static_cast<std::uint16_t>(results), call_};
+std::uint32_t Recorder::begin_call(const LawShape* law, std::span<const Recorded> inputs,
+                                   std::size_t results) {
+  TapeCall call{law, static_cast<std::uint32_t>(out_.call_values.size()),
+                static_cast<std::uint16_t>(inputs.size()), static_cast<std::uint16_t>(results), call_};
   for (const Recorded& x : inputs) {
     const auto node = node_of(x);
     out_.call_values.push_back(node);
@@ -188,7 +192,11 @@ Recorded Recorder::loop_state(std::uint32_t loop, std::uint32_t state) {
 }
 
 LoopRecorder::LoopRecorder(const Recorded& count, std::span<const Recorded> initial, int bound)
-    : count_(count), initial_(initial.begin(), initial.end()), bound_(bound), body_(std::in_place), round_(body_->input()) {
+    : count_(count),
+      initial_(initial.begin(), initial.end()),
+      bound_(bound),
+      body_(std::in_place),
+      round_(body_->input()) {
   for (std::size_t i = 0; i < initial_.size(); ++i) states_.push_back(body_->input());
 }
 
@@ -221,15 +229,33 @@ void run_nodes(const Recording& r, std::span<const double> in, std::span<double>
     const auto b = [&] { return v[node.b]; };
     // The commonest by name, because one predicted jump is most of the cost of an operation.
     switch (node.op) {
-      case TapeOp::input: v[n] = in[node.a]; break;
-      case TapeOp::constant: v[n] = r.constants[node.a]; break;
-      case TapeOp::add: v[n] = a() + b(); break;
-      case TapeOp::subtract: v[n] = a() - b(); break;
-      case TapeOp::multiply: v[n] = a() * b(); break;
-      case TapeOp::divide: v[n] = a() / b(); break;
-      case TapeOp::min: v[n] = b() < a() ? b() : a(); break;
-      case TapeOp::max: v[n] = a() < b() ? b() : a(); break;
-      case TapeOp::select: v[n] = v[v[node.a] != 0.0 ? node.b : node.c]; break;
+      case TapeOp::input:
+        v[n] = in[node.a];
+        break;
+      case TapeOp::constant:
+        v[n] = r.constants[node.a];
+        break;
+      case TapeOp::add:
+        v[n] = a() + b();
+        break;
+      case TapeOp::subtract:
+        v[n] = a() - b();
+        break;
+      case TapeOp::multiply:
+        v[n] = a() * b();
+        break;
+      case TapeOp::divide:
+        v[n] = a() / b();
+        break;
+      case TapeOp::min:
+        v[n] = b() < a() ? b() : a();
+        break;
+      case TapeOp::max:
+        v[n] = a() < b() ? b() : a();
+        break;
+      case TapeOp::select:
+        v[n] = v[v[node.a] != 0.0 ? node.b : node.c];
+        break;
       case TapeOp::loop: {
         const TapeLoop& loop = r.loops[node.a];
         std::vector<double> states, captured;
@@ -239,12 +265,14 @@ void run_nodes(const Recording& r, std::span<const double> in, std::span<double>
         v[n] = states[node.b];
         break;
       }
-      default: v[n] = compute(node.op, a(), b(), 0.0);
+      default:
+        v[n] = compute(node.op, a(), b(), 0.0);
     }
   }
 }
 
-void run_loop(const TapeLoop& loop, double count, std::span<double> states, std::span<const double> captured) {
+void run_loop(const TapeLoop& loop, double count, std::span<double> states,
+              std::span<const double> captured) {
   if (!(count <= loop.bound)) detail::refuse_repeat(count, loop.bound);
   std::vector<double> in(1 + states.size() + captured.size()), values(loop.body.nodes.size());
   std::copy(captured.begin(), captured.end(), in.begin() + static_cast<std::ptrdiff_t>(1 + states.size()));

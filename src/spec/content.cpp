@@ -32,8 +32,10 @@ void add_spec(Digest& d, const ObjectRef& spec, const TableInfo& table);
 
 void add_leaf(Digest& d, const MemberType& type, const void* member) {
   if (type.form == MemberForm::maybe) {
-    if (type.count(member) > 0) add_leaf(d, *type.item, type.item_at(member, 0));
-    else d.add(std::string_view("absent"));
+    if (type.count(member) > 0)
+      add_leaf(d, *type.item, type.item_at(member, 0));
+    else
+      d.add(std::string_view("absent"));
     return;
   }
   if (type.form == MemberForm::any_quantity) {
@@ -43,12 +45,17 @@ void add_leaf(Digest& d, const MemberType& type, const void* member) {
     return;
   }
   const Value value = type.get(member);
-  if (const auto* flag = std::get_if<bool>(&value)) d.add(std::uint64_t{*flag});
-  else if (const auto* number = std::get_if<double>(&value)) d.add(*number);
-  else if (const auto* text = std::get_if<std::string>(&value)) d.add(std::string_view(*text));
+  if (const auto* flag = std::get_if<bool>(&value))
+    d.add(std::uint64_t{*flag});
+  else if (const auto* number = std::get_if<double>(&value))
+    d.add(*number);
+  else if (const auto* text = std::get_if<std::string>(&value))
+    d.add(std::string_view(*text));
   // Specs point to specs of other types only, so this ends.
-  else if (const auto* spec = std::get_if<ObjectRef>(&value)) add_spec(d, *spec, *spec_table(spec->type));
-  else d.add(std::string_view("absent"));
+  else if (const auto* spec = std::get_if<ObjectRef>(&value))
+    add_spec(d, *spec, *spec_table(spec->type));
+  else
+    d.add(std::string_view("absent"));
 }
 
 void add_spec(Digest& d, const ObjectRef& spec, const TableInfo& table) {
@@ -64,7 +71,8 @@ void add_spec(Digest& d, const ObjectRef& spec, const TableInfo& table) {
 std::uint64_t content_digest(const ObjectRef& object) {
   if (object.object == nullptr) return 0;
   if (object.type == ObjectType<Zoo>::name) return content_digest(*static_cast<const Zoo*>(object.object));
-  const auto* table = object.type == ObjectType<Conventions>::name ? &field_table<Conventions>() : spec_table(object.type);
+  const auto* table =
+      object.type == ObjectType<Conventions>::name ? &field_table<Conventions>() : spec_table(object.type);
   if (table == nullptr) return 0;
   Digest d;
   add_spec(d, object, *table);

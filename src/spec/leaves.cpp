@@ -21,9 +21,11 @@ struct Walk {
   void visit(const MemberType& type, void* member) {
     if (list && (type.form == MemberForm::list || type.form == MemberForm::numbers)) list(path, type, member);
     switch (type.form) {
-      case MemberForm::table: return table(type.table(), member);
+      case MemberForm::table:
+        return table(type.table(), member);
       case MemberForm::slots:
-        for (std::size_t i = 0; i < type.choices.size(); ++i) below(".", type.choices[i], *type.item, type.at(member, i));
+        for (std::size_t i = 0; i < type.choices.size(); ++i)
+          below(".", type.choices[i], *type.item, type.at(member, i));
         return;
       case MemberForm::list:
         for (std::size_t i = 0; i < type.count(member); ++i)
@@ -33,7 +35,8 @@ struct Walk {
         for (auto& [key, number] : *static_cast<std::map<std::string, double>*>(member))
           below(".", key, detail::TypeOf<double>::value, &number);
         return;
-      default: leaf(path, type, member);
+      default:
+        leaf(path, type, member);
     }
   }
 };
@@ -62,7 +65,8 @@ void for_each_own_member(const TableInfo& table, void* object, const MemberVisit
 double* number_in(const MemberType& type, void* member) {
   const auto form = type.inner().form;
   if (form != MemberForm::number && form != MemberForm::quantity) return nullptr;
-  if (type.form == MemberForm::maybe) return type.count(member) > 0 ? static_cast<double*>(type.at(member, 0)) : nullptr;
+  if (type.form == MemberForm::maybe)
+    return type.count(member) > 0 ? static_cast<double*>(type.at(member, 0)) : nullptr;
   return static_cast<double*>(member);
 }
 

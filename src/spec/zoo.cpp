@@ -17,11 +17,9 @@ struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
-template <class V>
-using ByName = std::unordered_map<std::string, V, TextHash, std::equal_to<>>;
+template <class V> using ByName = std::unordered_map<std::string, V, TextHash, std::equal_to<>>;
 
-template <class V>
-std::vector<std::string> keys_of(const ByName<V>& map) {
+template <class V> std::vector<std::string> keys_of(const ByName<V>& map) {
   std::vector<std::string> keys;
   keys.reserve(map.size());
   for (const auto& [key, value] : map) keys.push_back(key);
@@ -41,8 +39,7 @@ struct Zoo::Shelves {
     const Entry* entry = nullptr;
   };
   /// Specs of one type. A deque keeps addresses while it grows.
-  template <class T>
-  struct Shelf {
+  template <class T> struct Shelf {
     std::deque<T> specs;
     std::vector<const T*> order;
     ByName<Named> by_name;  // names and aliases
@@ -55,15 +52,13 @@ struct Zoo::Shelves {
   std::vector<const Reference*> reference_order;
   ByName<const Reference*> reference_by_key;
 
-  template <class T>
-  Shelf<T>& shelf() {
-    return std::get<Shelf<T>>(specs);
-  }
+  template <class T> Shelf<T>& shelf() { return std::get<Shelf<T>>(specs); }
 
-  /// Keeps an entry whose names are free among `by_name`. @throws InputError when one is taken, or given twice
+  /// Keeps an entry whose names are free among `by_name`. @throws InputError when one is taken, or given
+  /// twice
   const Entry& keep(Entry&& entry, const ByName<Named>& by_name, std::string_view type);
-  [[noreturn]] static void not_there(std::string_view name, std::string_view type, const ByName<Named>& by_name,
-                                     std::size_t count);
+  [[noreturn]] static void not_there(std::string_view name, std::string_view type,
+                                     const ByName<Named>& by_name, std::size_t count);
   [[noreturn]] static void not_one(std::string_view type, const std::vector<std::string>& names);
 };
 
@@ -86,16 +81,18 @@ const Entry& Zoo::Shelves::keep(Entry&& entry, const ByName<Named>& by_name, std
   for (std::size_t i = 0; i < entry.aliases.size(); ++i) {
     const auto& alias = entry.aliases[i];
     refuse_taken(alias, "alias");
-    const bool twice = std::find(entry.aliases.begin(), entry.aliases.begin() + static_cast<std::ptrdiff_t>(i), alias) !=
-                       entry.aliases.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool twice =
+        std::find(entry.aliases.begin(), entry.aliases.begin() + static_cast<std::ptrdiff_t>(i), alias) !=
+        entry.aliases.begin() + static_cast<std::ptrdiff_t>(i);
     if (alias == entry.name || twice)
-      throw InputError({.id = "mlsysim.spec.008",
-                        .message = fmt::format("the alias '{}' of {} '{}' is given twice", alias, entry.kind, entry.name),
-                        .key = alias,
-                        .found = fmt::format("'{}'", alias),
-                        .expected = "aliases that differ from the name and from each other",
-                        .hint = "leave it out",
-                        .where = entry.where});
+      throw InputError(
+          {.id = "mlsysim.spec.008",
+           .message = fmt::format("the alias '{}' of {} '{}' is given twice", alias, entry.kind, entry.name),
+           .key = alias,
+           .found = fmt::format("'{}'", alias),
+           .expected = "aliases that differ from the name and from each other",
+           .hint = "leave it out",
+           .where = entry.where});
   }
   entry_order.push_back(&entries.emplace_back(std::move(entry)));
   return *entry_order.back();
@@ -104,22 +101,23 @@ const Entry& Zoo::Shelves::keep(Entry&& entry, const ByName<Named>& by_name, std
 void Zoo::Shelves::not_there(std::string_view name, std::string_view type, const ByName<Named>& by_name,
                              std::size_t count) {
   const auto near = did_you_mean(name, keys_of(by_name));
-  throw LookupError({.id = "mlsysim.spec.001",
-                     .message = fmt::format("the zoo has no {} named '{}'", type, name),
-                     .key = std::string(name),
-                     .found = fmt::format("'{}'", name),
-                     .expected = fmt::format("the exact name or alias of one of {} entries", count),
-                     .hint = fmt::format("{}{}`mlsysim zoo list {}` lists them", near, near.empty() ? "" : " ", type)});
+  throw LookupError(
+      {.id = "mlsysim.spec.001",
+       .message = fmt::format("the zoo has no {} named '{}'", type, name),
+       .key = std::string(name),
+       .found = fmt::format("'{}'", name),
+       .expected = fmt::format("the exact name or alias of one of {} entries", count),
+       .hint = fmt::format("{}{}`mlsysim zoo list {}` lists them", near, near.empty() ? "" : " ", type)});
 }
 
 void Zoo::Shelves::not_one(std::string_view type, const std::vector<std::string>& names) {
-  throw LookupError({.id = "mlsysim.spec.002",
-                     .message = fmt::format("there is not exactly one {}", type),
-                     .key = std::string(type),
-                     .found = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
-                     .expected = "one entry",
-                     .hint = names.empty() ? fmt::format("add an entry of this kind")
-                                           : "name the one that is meant"});
+  throw LookupError(
+      {.id = "mlsysim.spec.002",
+       .message = fmt::format("there is not exactly one {}", type),
+       .key = std::string(type),
+       .found = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+       .expected = "one entry",
+       .hint = names.empty() ? fmt::format("add an entry of this kind") : "name the one that is meant"});
 }
 
 Zoo::Zoo() : shelves_(std::make_unique<Shelves>()) {}
@@ -127,41 +125,33 @@ Zoo::~Zoo() = default;
 Zoo::Zoo(Zoo&&) noexcept = default;
 Zoo& Zoo::operator=(Zoo&&) noexcept = default;
 
-template <ZooSpec T>
-const T* Zoo::find(std::string_view name) const {
+template <ZooSpec T> const T* Zoo::find(std::string_view name) const {
   const auto& by_name = shelves_->shelf<T>().by_name;
   const auto it = by_name.find(name);
   return it == by_name.end() ? nullptr : static_cast<const T*>(it->second.spec);
 }
 
-template <ZooSpec T>
-const T& Zoo::at(std::string_view name) const {
+template <ZooSpec T> const T& Zoo::at(std::string_view name) const {
   if (const T* spec = find<T>(name)) return *spec;
   const auto& shelf = shelves_->shelf<T>();
   Shelves::not_there(name, ObjectType<T>::name, shelf.by_name, shelf.order.size());
 }
 
-template <ZooSpec T>
-std::span<const T* const> Zoo::all() const {
-  return shelves_->shelf<T>().order;
-}
+template <ZooSpec T> std::span<const T* const> Zoo::all() const { return shelves_->shelf<T>().order; }
 
-template <ZooSpec T>
-std::vector<std::string> Zoo::names() const {
+template <ZooSpec T> std::vector<std::string> Zoo::names() const {
   std::vector<std::string> out;
   for (const T* spec : all<T>()) out.push_back(spec->name);
   return out;
 }
 
-template <ZooSpec T>
-const T& Zoo::only() const {
+template <ZooSpec T> const T& Zoo::only() const {
   const auto specs = all<T>();
   if (specs.size() == 1) return *specs.front();
   Shelves::not_one(ObjectType<T>::name, names<T>());
 }
 
-template <ZooSpec T>
-T& Zoo::add(T spec, Entry entry) {
+template <ZooSpec T> T& Zoo::add(T spec, Entry entry) {
   auto& shelf = shelves_->shelf<T>();
   const Entry& kept = shelves_->keep(std::move(entry), shelf.by_name, ObjectType<T>::name);
   T& added = shelf.specs.emplace_back(std::move(spec));
@@ -246,12 +236,12 @@ const TableInfo* spec_table(std::string_view type) {
   return table;
 }
 
-#define MLSYSIM_INSTANTIATE(T)                                  \
-  template const T* Zoo::find<T>(std::string_view) const;       \
-  template const T& Zoo::at<T>(std::string_view) const;         \
-  template std::span<const T* const> Zoo::all<T>() const;       \
-  template std::vector<std::string> Zoo::names<T>() const;      \
-  template const T& Zoo::only<T>() const;                       \
+#define MLSYSIM_INSTANTIATE(T)                             \
+  template const T* Zoo::find<T>(std::string_view) const;  \
+  template const T& Zoo::at<T>(std::string_view) const;    \
+  template std::span<const T* const> Zoo::all<T>() const;  \
+  template std::vector<std::string> Zoo::names<T>() const; \
+  template const T& Zoo::only<T>() const;                  \
   template T& Zoo::add<T>(T, Entry);
 MLSYSIM_INSTANTIATE(HardwareNode)
 MLSYSIM_INSTANTIATE(Workload)

@@ -27,7 +27,11 @@ Axis Axis::of(Part part, Exponents exps) {
 
 Axis Axis::between(double low, double high, std::size_t count, Spacing spacing, Exponents exps) {
   const bool even = spacing == Spacing::linear;
-  return of({.count = count, .form = even ? Form::linear : Form::logarithmic, .start = low, .by = even ? high - low : high / low, .end = high},
+  return of({.count = count,
+             .form = even ? Form::linear : Form::logarithmic,
+             .start = low,
+             .by = even ? high - low : high / low,
+             .end = high},
             exps);
 }
 Axis Axis::steps(double first, double step, std::size_t count, Exponents exps) {
@@ -39,9 +43,12 @@ Axis Axis::ratios(double first, double ratio, std::size_t count, Exponents exps)
 
 void Axis::add(double base) {
   const bool all_listed = table_ != nullptr || size_ == 0;
-  if (listed_ == nullptr) listed_ = std::make_shared<std::vector<double>>();
-  else if (listed_.use_count() > 1) listed_ = std::make_shared<std::vector<double>>(*listed_);  // copies keep what they had
-  if (parts_.empty() || parts_.back().form != Form::listed) parts_.push_back({.first = size_, .at = listed_->size()});
+  if (listed_ == nullptr)
+    listed_ = std::make_shared<std::vector<double>>();
+  else if (listed_.use_count() > 1)
+    listed_ = std::make_shared<std::vector<double>>(*listed_);  // copies keep what they had
+  if (parts_.empty() || parts_.back().form != Form::listed)
+    parts_.push_back({.first = size_, .at = listed_->size()});
   listed_->push_back(base);
   ++parts_.back().count;
   ++size_;
@@ -63,16 +70,22 @@ void Axis::add(const Axis& more) {
 
 const Axis::Part& Axis::part_with(std::size_t i) const {
   if (parts_.size() == 1) return parts_[0];
-  return *(std::upper_bound(parts_.begin(), parts_.end(), i, [](std::size_t at, const Part& p) { return at < p.first; }) - 1);
+  return *(std::upper_bound(parts_.begin(), parts_.end(), i,
+                            [](std::size_t at, const Part& p) { return at < p.first; }) -
+           1);
 }
 
 double Axis::member_of(const Part& p, std::size_t i) const {
   const auto x = static_cast<double>(i);
   switch (p.form) {
-    case Form::listed: return (*listed_)[p.at + i];
-    case Form::steps: return p.start + x * p.by;
-    case Form::ratios: return p.start * std::pow(p.by, x);
-    default: break;
+    case Form::listed:
+      return (*listed_)[p.at + i];
+    case Form::steps:
+      return p.start + x * p.by;
+    case Form::ratios:
+      return p.start * std::pow(p.by, x);
+    default:
+      break;
   }
   if (i == 0) return p.start;
   if (i + 1 == p.count) return p.end;
@@ -89,8 +102,10 @@ void Axis::copy(std::size_t first, std::size_t count, double* to) const {
   while (count > 0) {
     const Part& p = part_with(first);
     const std::size_t from = first - p.first, n = std::min(count, p.count - from);
-    if (p.form == Form::listed) std::copy_n(listed_->data() + p.at + from, n, to);
-    else for (std::size_t i = 0; i < n; ++i) to[i] = member_of(p, from + i);
+    if (p.form == Form::listed)
+      std::copy_n(listed_->data() + p.at + from, n, to);
+    else
+      for (std::size_t i = 0; i < n; ++i) to[i] = member_of(p, from + i);
     first += n;
     to += n;
     count -= n;
@@ -118,7 +133,8 @@ bool Axis::finite() const {
   for (const Part& p : parts_) {
     if (p.form != Form::listed) {
       if (!std::isfinite(p.start) || !std::isfinite(member_of(p, p.count - 1))) return false;
-    } else if (!std::all_of(listed_->begin() + static_cast<std::ptrdiff_t>(p.at), listed_->begin() + static_cast<std::ptrdiff_t>(p.at + p.count),
+    } else if (!std::all_of(listed_->begin() + static_cast<std::ptrdiff_t>(p.at),
+                            listed_->begin() + static_cast<std::ptrdiff_t>(p.at + p.count),
                             [](double x) { return std::isfinite(x); })) {
       return false;
     }
@@ -143,7 +159,8 @@ bool Axis::ascending() const {
     if (p.form == Form::listed) {
       const double* const x = listed_->data() + p.at;
       if (!(x[0] >= before) || !std::is_sorted(x, x + p.count)) return false;
-    } else if (const bool up = p.count == 1 || member_of(p, p.count - 1) >= p.start; !up || !(p.start >= before)) {
+    } else if (const bool up = p.count == 1 || member_of(p, p.count - 1) >= p.start;
+               !up || !(p.start >= before)) {
       return false;
     }
     before = member_of(p, p.count - 1);
@@ -168,8 +185,10 @@ std::size_t Axis::nearest(double x) const {
     while (low < high) {
       const std::size_t middle = low + (high - low) / 2;
       const double here = member_of(p, middle);
-      if (up ? here < x : here > x) low = middle + 1;
-      else high = middle;
+      if (up ? here < x : here > x)
+        low = middle + 1;
+      else
+        high = middle;
     }
     if (low > 0) compare(p.first + low - 1);
     if (low < p.count) compare(p.first + low);
@@ -185,18 +204,23 @@ Axis Axis::listed_up_to(std::size_t most) const {
 }
 
 std::size_t Axis::memory() const {
-  return sizeof(Axis) + parts_.capacity() * sizeof(Part) + (listed_ == nullptr ? 0 : listed_->capacity() * sizeof(double));
+  return sizeof(Axis) + parts_.capacity() * sizeof(Part) +
+         (listed_ == nullptr ? 0 : listed_->capacity() * sizeof(double));
 }
 
 std::string Axis::text() const {
   std::string out;
   for (const Part& p : parts_) {
     if (p.form == Form::listed)
-      for (std::size_t i = 0; i < p.count; ++i) out += fmt::format("{}{}", out.empty() ? "" : " ", format_exact(member_of(p, i)));
+      for (std::size_t i = 0; i < p.count; ++i)
+        out += fmt::format("{}{}", out.empty() ? "" : " ", format_exact(member_of(p, i)));
     else
-      out += fmt::format("{}{}..{}:{}{}", out.empty() ? "" : " ", format_exact(p.start), format_exact(member_of(p, p.count - 1)), p.count,
-                         p.form == Form::logarithmic ? "log" : p.form == Form::ratios ? fmt::format("*{}", format_exact(p.by))
-                         : p.form == Form::steps ? fmt::format("+{}", format_exact(p.by)) : "");
+      out += fmt::format("{}{}..{}:{}{}", out.empty() ? "" : " ", format_exact(p.start),
+                         format_exact(member_of(p, p.count - 1)), p.count,
+                         p.form == Form::logarithmic ? "log"
+                         : p.form == Form::ratios    ? fmt::format("*{}", format_exact(p.by))
+                         : p.form == Form::steps     ? fmt::format("+{}", format_exact(p.by))
+                                                     : "");
   }
   return out;
 }

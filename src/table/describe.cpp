@@ -11,7 +11,8 @@
 namespace mlsysim {
 
 std::string_view name_of(ValueKind kind) {
-  static constexpr std::string_view names[] = {"quantity", "number", "flag", "text", "choice", "object", "value"};
+  static constexpr std::string_view names[] = {"quantity", "number", "flag", "text",
+                                               "choice",   "object", "value"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -34,7 +35,8 @@ std::string kind_of(const Value& value) {
 
 std::string wanted(const FieldInfo& info) {
   if (info.kind == ValueKind::object) return fmt::format("a {}", info.object_type);
-  if (info.kind == ValueKind::quantity) return fmt::format("a quantity in {} or a compatible unit", info.unit);
+  if (info.kind == ValueKind::quantity)
+    return fmt::format("a quantity in {} or a compatible unit", info.unit);
   return fmt::format("a {}", name_of(info.kind));
 }
 
@@ -75,8 +77,8 @@ bool is_empty(const Value& value, const MemberType& type) {
   return std::holds_alternative<std::monostate>(value);
 }
 
-void append_fields(std::vector<FieldInfo>& out, const std::string& prefix, std::size_t base, const TableInfo& table,
-                   const void* defaults) {
+void append_fields(std::vector<FieldInfo>& out, const std::string& prefix, std::size_t base,
+                   const TableInfo& table, const void* defaults) {
   for (const auto& row : table.rows) {
     const MemberType& type = *row.type;
     const void* member = row.in(defaults);
@@ -136,11 +138,14 @@ void check_range(const FieldInfo& field, double base) {
                        .hint = fmt::format("{} or {}", std::floor(base), std::ceil(base))});
   std::string range;
   const auto unit = field.unit.empty() ? std::string() : " " + std::string(field.unit);
-  if (!std::isfinite(base)) range = "a finite number";
+  if (!std::isfinite(base))
+    range = "a finite number";
   else if (field.low > -kUnbounded && field.high < kUnbounded)
     range = fmt::format("a value in [{}, {}]{}", field.low, field.high, unit);
-  else if (field.high < kUnbounded) range = fmt::format("at most {}{}", field.high, unit);
-  else range = fmt::format("{} {}{}", field.open_low ? "more than" : "at least", field.low, unit);
+  else if (field.high < kUnbounded)
+    range = fmt::format("at most {}{}", field.high, unit);
+  else
+    range = fmt::format("{} {}{}", field.open_low ? "more than" : "at least", field.low, unit);
   throw DomainError({.id = "mlsysim.table.003",
                      .message = who + " is out of range",
                      .key = field.name,

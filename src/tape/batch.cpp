@@ -35,31 +35,39 @@ void check_shape(const LawEntry& law, std::span<const Column> in, std::size_t po
 
 BatchKernel::BatchKernel(const LawEntry& law) : law_(&law) {}
 
-void BatchKernel::run(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points) {
+void BatchKernel::run(std::span<const Column> in, std::span<const std::span<double>> out,
+                      std::size_t points) {
   check_shape(*law_, in, points);
   if (out.size() != law_->results.size() ||
       std::any_of(out.begin(), out.end(), [&](const auto& column) { return column.size() < points; })) {
-    throw InputError({.id = "mlsysim.tools.008",
-                      .message = fmt::format("the output columns do not fit '{}'", law_->info.id),
-                      .found = fmt::format("{} columns", out.size()),
-                      .expected = fmt::format("{} columns of at least {} numbers", law_->results.size(), points)});
+    throw InputError(
+        {.id = "mlsysim.tools.008",
+         .message = fmt::format("the output columns do not fit '{}'", law_->info.id),
+         .found = fmt::format("{} columns", out.size()),
+         .expected = fmt::format("{} columns of at least {} numbers", law_->results.size(), points)});
   }
   if (points == 0) return;
-  if (law_->is_law()) run_law(in, out, points);
-  else run_plain(in, out, points);
+  if (law_->is_law())
+    run_law(in, out, points);
+  else
+    run_plain(in, out, points);
 }
 
-void BatchKernel::run_plain(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points) const {
+void BatchKernel::run_plain(std::span<const Column> in, std::span<const std::span<double>> out,
+                            std::size_t points) const {
   std::vector<double> given(in.size()), found(out.size());
   for (std::size_t p = 0; p < points; ++p) {
-    for (std::size_t i = 0; i < given.size(); ++i) given[i] = in[i].is_constant ? in[i].constant : in[i].values[p];
+    for (std::size_t i = 0; i < given.size(); ++i)
+      given[i] = in[i].is_constant ? in[i].constant : in[i].values[p];
     law_->evaluate(law_->self.get(), given.data(), found.data());
     for (std::size_t i = 0; i < found.size(); ++i) out[i][p] = found[i];
   }
 }
 
 const ColumnProgram& BatchKernel::program_for(std::span<const Column> in, std::size_t points) {
-  const auto fixed = [&](std::size_t i) { return in[i].is_constant ? std::optional(in[i].constant) : std::nullopt; };
+  const auto fixed = [&](std::size_t i) {
+    return in[i].is_constant ? std::optional(in[i].constant) : std::nullopt;
+  };
   bool same = special_.has_value();
   for (std::size_t i = 0; same && i < in.size(); ++i) same = fixed_[i] == fixed(i);
   if (same) return *special_;
@@ -77,7 +85,8 @@ const ColumnProgram& BatchKernel::program_for(std::span<const Column> in, std::s
   return *general_;
 }
 
-void BatchKernel::run_law(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points) {
+void BatchKernel::run_law(std::span<const Column> in, std::span<const std::span<double>> out,
+                          std::size_t points) {
   const ColumnProgram& program = program_for(in, points);
   auto& space = &program == &*special_ ? *special_space_ : *general_space_;
   std::vector<const double*> from(in.size());
@@ -102,18 +111,21 @@ void check_columns(const LawEntry& law, std::span<const Column> in, std::size_t 
       check_range(field, in[i].constant);
       continue;
     }
-    // One vectorised pass finds the extremes; the slow check with the message runs only when they are suspicious.
+    // One vectorised pass finds the extremes; the slow check with the message runs only when they are
+    // suspicious.
     const auto values = in[i].values.first(points);
     double low = INFINITY, high = -INFINITY, poison = 0;
     bool whole = true;
-    if (field.integral) whole = std::all_of(values.begin(), values.end(), [](double x) { return x == std::floor(x); });
+    if (field.integral)
+      whole = std::all_of(values.begin(), values.end(), [](double x) { return x == std::floor(x); });
     for (const double x : values) {
       low = x < low ? x : low;
       high = high < x ? x : high;
       poison += x * 0.0;
     }
     const FieldRange range = base_range(field);
-    const bool inside = whole && poison == 0.0 && high <= range.high && (range.open_low ? low > range.low : low >= range.low);
+    const bool inside =
+        whole && poison == 0.0 && high <= range.high && (range.open_low ? low > range.low : low >= range.low);
     if (points == 0 || inside) continue;
     for (std::size_t p = 0; p < points; ++p) {
       try {

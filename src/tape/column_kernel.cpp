@@ -10,38 +10,78 @@ namespace {
 
 constexpr std::size_t kStride = kSlotStride;
 
-// Function objects instead of lambdas: a lambda would be a function of another target, and g++ does not inline that into
-// the clones.
-struct Add { double operator()(double a, double b) const { return a + b; } };
-struct Subtract { double operator()(double a, double b) const { return a - b; } };
-struct Multiply { double operator()(double a, double b) const { return a * b; } };
-struct Divide { double operator()(double a, double b) const { return a / b; } };
-struct Min { double operator()(double a, double b) const { return b < a ? b : a; } };
-struct Max { double operator()(double a, double b) const { return a < b ? b : a; } };
-struct Less { double operator()(double a, double b) const { return a < b ? 1.0 : 0.0; } };
-struct LessEqual { double operator()(double a, double b) const { return a <= b ? 1.0 : 0.0; } };
-struct Equal { double operator()(double a, double b) const { return a == b ? 1.0 : 0.0; } };
-struct NotEqual { double operator()(double a, double b) const { return a != b ? 1.0 : 0.0; } };
-struct Power { double operator()(double a, double b) const { return std::pow(a, b); } };
-struct Quadrature { double operator()(double a, double b) const { return std::sqrt(a * a + b * b); } };
-struct Negate { double operator()(double a) const { return -a; } };
-struct Abs { double operator()(double a) const { return std::fabs(a); } };
-struct Ceil { double operator()(double a) const { return std::ceil(a); } };
-struct Floor { double operator()(double a) const { return std::floor(a); } };
-struct Sqrt { double operator()(double a) const { return std::sqrt(a); } };
-struct Log { double operator()(double a) const { return std::log(a); } };
-struct Log2 { double operator()(double a) const { return std::log2(a); } };
-struct Exp { double operator()(double a) const { return std::exp(a); } };
-struct Negation { double operator()(double a) const { return 1.0 - a; } };
+// Function objects instead of lambdas: a lambda would be a function of another target, and g++ does not
+// inline that into the clones.
+struct Add {
+  double operator()(double a, double b) const { return a + b; }
+};
+struct Subtract {
+  double operator()(double a, double b) const { return a - b; }
+};
+struct Multiply {
+  double operator()(double a, double b) const { return a * b; }
+};
+struct Divide {
+  double operator()(double a, double b) const { return a / b; }
+};
+struct Min {
+  double operator()(double a, double b) const { return b < a ? b : a; }
+};
+struct Max {
+  double operator()(double a, double b) const { return a < b ? b : a; }
+};
+struct Less {
+  double operator()(double a, double b) const { return a < b ? 1.0 : 0.0; }
+};
+struct LessEqual {
+  double operator()(double a, double b) const { return a <= b ? 1.0 : 0.0; }
+};
+struct Equal {
+  double operator()(double a, double b) const { return a == b ? 1.0 : 0.0; }
+};
+struct NotEqual {
+  double operator()(double a, double b) const { return a != b ? 1.0 : 0.0; }
+};
+struct Power {
+  double operator()(double a, double b) const { return std::pow(a, b); }
+};
+struct Quadrature {
+  double operator()(double a, double b) const { return std::sqrt(a * a + b * b); }
+};
+struct Negate {
+  double operator()(double a) const { return -a; }
+};
+struct Abs {
+  double operator()(double a) const { return std::fabs(a); }
+};
+struct Ceil {
+  double operator()(double a) const { return std::ceil(a); }
+};
+struct Floor {
+  double operator()(double a) const { return std::floor(a); }
+};
+struct Sqrt {
+  double operator()(double a) const { return std::sqrt(a); }
+};
+struct Log {
+  double operator()(double a) const { return std::log(a); }
+};
+struct Log2 {
+  double operator()(double a) const { return std::log2(a); }
+};
+struct Exp {
+  double operator()(double a) const { return std::exp(a); }
+};
+struct Negation {
+  double operator()(double a) const { return 1.0 - a; }
+};
 
-template <class F>
-inline void one(double* to, const double* a, F f) {
+template <class F> inline void one(double* to, const double* a, F f) {
 #pragma GCC ivdep
   for (std::size_t i = 0; i < kBlock; ++i) to[i] = f(a[i]);
 }
 /// Of two operands at most one is a scalar: two of them are a constant that no tape holds.
-template <class F>
-inline void two(const ColumnStep& s, double* slots, const double* scalars, F f) {
+template <class F> inline void two(const ColumnStep& s, double* slots, const double* scalars, F f) {
   double* const to = slots + s.to * kStride;
   if (s.scalars == 0) {
     const double* const a = slots + s.a * kStride;
@@ -110,8 +150,8 @@ inline bool zero_or_within(const double* x, double least, double most) {
   }
   return outside == 0;
 }
-/// a / b from q = a r with r = 1 / b correctly rounded: what is left of `a` is exact, and after the second correction the
-/// quotient is rounded as a division rounds it (markstein1990).
+/// a / b from q = a r with r = 1 / b correctly rounded: what is left of `a` is exact, and after the second
+/// correction the quotient is rounded as a division rounds it (markstein1990).
 inline double corrected(double a, double b, double r) {
   const double q = a * r, first = __builtin_fma(__builtin_fma(-q, b, a), r, q);
   return __builtin_fma(__builtin_fma(-first, b, a), r, first);
@@ -128,7 +168,8 @@ inline void divide(const ColumnStep& s, double* slots, const double* scalars) {
   const double* const a = slots + s.a * kStride;
   if ((s.scalars & 4u) != 0) {
     const double b = scalars[s.b], r = scalars[s.c];
-    if (!zero_or_within(a, least, most)) return two({.op = s.op, .scalars = 2, .to = s.to, .a = s.a, .b = s.b}, slots, scalars, Divide{});
+    if (!zero_or_within(a, least, most))
+      return two({.op = s.op, .scalars = 2, .to = s.to, .a = s.a, .b = s.b}, slots, scalars, Divide{});
 #pragma GCC ivdep
     for (std::size_t i = 0; i < kBlock; ++i) to[i] = corrected(a[i], b, r);
     return;
@@ -137,7 +178,8 @@ inline void divide(const ColumnStep& s, double* slots, const double* scalars) {
   const double* const r = slots + s.c * kStride;
   const bool scalar = (s.scalars & 1u) != 0;
   const double x = scalar ? scalars[s.a] : 0.0;
-  if (r[kBlock] == 0 || (scalar ? !(x == 0 || (std::fabs(x) >= least && std::fabs(x) <= most)) : !zero_or_within(a, least, most))) {
+  if (r[kBlock] == 0 || (scalar ? !(x == 0 || (std::fabs(x) >= least && std::fabs(x) <= most))
+                                : !zero_or_within(a, least, most))) {
     two(s, slots, scalars, Divide{});
   } else if (scalar) {
 #pragma GCC ivdep
@@ -148,43 +190,91 @@ inline void divide(const ColumnStep& s, double* slots, const double* scalars) {
   }
 }
 
-MLSYSIM_KERNEL void run_all(const ColumnStep* steps, std::size_t count, double* slots, const double* scalars) {
+MLSYSIM_KERNEL void run_all(const ColumnStep* steps, std::size_t count, double* slots,
+                            const double* scalars) {
   for (const ColumnStep* s = steps; s != steps + count; ++s) {
     double* const to = slots + s->to * kStride;
     const double* const a = slots + s->a * kStride;
     if (s->way != ColumnWay::plain) {
-      if (s->way == ColumnWay::reciprocal) reciprocal(to, a);
-      else divide(*s, slots, scalars);
+      if (s->way == ColumnWay::reciprocal)
+        reciprocal(to, a);
+      else
+        divide(*s, slots, scalars);
       continue;
     }
     switch (s->op) {
       case TapeOp::input:
       case TapeOp::constant:
-      case TapeOp::loop: break;
-      case TapeOp::negate: one(to, a, Negate{}); break;
-      case TapeOp::abs: one(to, a, Abs{}); break;
-      case TapeOp::ceil: one(to, a, Ceil{}); break;
-      case TapeOp::floor: one(to, a, Floor{}); break;
-      case TapeOp::sqrt: one(to, a, Sqrt{}); break;
-      case TapeOp::log: one(to, a, Log{}); break;
-      case TapeOp::log2: one(to, a, Log2{}); break;
-      case TapeOp::exp: one(to, a, Exp{}); break;
-      case TapeOp::negation: one(to, a, Negation{}); break;
-      case TapeOp::add: two(*s, slots, scalars, Add{}); break;
-      case TapeOp::subtract: two(*s, slots, scalars, Subtract{}); break;
+      case TapeOp::loop:
+        break;
+      case TapeOp::negate:
+        one(to, a, Negate{});
+        break;
+      case TapeOp::abs:
+        one(to, a, Abs{});
+        break;
+      case TapeOp::ceil:
+        one(to, a, Ceil{});
+        break;
+      case TapeOp::floor:
+        one(to, a, Floor{});
+        break;
+      case TapeOp::sqrt:
+        one(to, a, Sqrt{});
+        break;
+      case TapeOp::log:
+        one(to, a, Log{});
+        break;
+      case TapeOp::log2:
+        one(to, a, Log2{});
+        break;
+      case TapeOp::exp:
+        one(to, a, Exp{});
+        break;
+      case TapeOp::negation:
+        one(to, a, Negation{});
+        break;
+      case TapeOp::add:
+        two(*s, slots, scalars, Add{});
+        break;
+      case TapeOp::subtract:
+        two(*s, slots, scalars, Subtract{});
+        break;
       case TapeOp::multiply:
-      case TapeOp::both: two(*s, slots, scalars, Multiply{}); break;
-      case TapeOp::divide: two(*s, slots, scalars, Divide{}); break;
-      case TapeOp::min: two(*s, slots, scalars, Min{}); break;
+      case TapeOp::both:
+        two(*s, slots, scalars, Multiply{});
+        break;
+      case TapeOp::divide:
+        two(*s, slots, scalars, Divide{});
+        break;
+      case TapeOp::min:
+        two(*s, slots, scalars, Min{});
+        break;
       case TapeOp::max:
-      case TapeOp::either: two(*s, slots, scalars, Max{}); break;
-      case TapeOp::pow: two(*s, slots, scalars, Power{}); break;
-      case TapeOp::quadrature: two(*s, slots, scalars, Quadrature{}); break;
-      case TapeOp::less: two(*s, slots, scalars, Less{}); break;
-      case TapeOp::less_equal: two(*s, slots, scalars, LessEqual{}); break;
-      case TapeOp::equal: two(*s, slots, scalars, Equal{}); break;
-      case TapeOp::not_equal: two(*s, slots, scalars, NotEqual{}); break;
-      case TapeOp::select: choose(*s, slots, scalars); break;
+      case TapeOp::either:
+        two(*s, slots, scalars, Max{});
+        break;
+      case TapeOp::pow:
+        two(*s, slots, scalars, Power{});
+        break;
+      case TapeOp::quadrature:
+        two(*s, slots, scalars, Quadrature{});
+        break;
+      case TapeOp::less:
+        two(*s, slots, scalars, Less{});
+        break;
+      case TapeOp::less_equal:
+        two(*s, slots, scalars, LessEqual{});
+        break;
+      case TapeOp::equal:
+        two(*s, slots, scalars, Equal{});
+        break;
+      case TapeOp::not_equal:
+        two(*s, slots, scalars, NotEqual{});
+        break;
+      case TapeOp::select:
+        choose(*s, slots, scalars);
+        break;
     }
   }
 }

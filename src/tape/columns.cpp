@@ -35,7 +35,9 @@ bool is_power_of_two(double x) {
   int exponent = 0;
   return std::fabs(std::frexp(x, &exponent)) == 0.5;
 }
-bool fits_divisor(double x) { return std::fabs(x) >= detail::kLeastDivisor && std::fabs(x) <= detail::kMostDivisor; }
+bool fits_divisor(double x) {
+  return std::fabs(x) >= detail::kLeastDivisor && std::fabs(x) <= detail::kMostDivisor;
+}
 
 }  // namespace
 
@@ -48,7 +50,8 @@ ColumnProgram::ColumnProgram(Tape tape) : tape_(std::move(tape)) {
   // The last use of each node; results are used to the end.
   std::vector<std::size_t> last(size, 0);
   std::vector<std::uint8_t> used(size, 0);
-  for (std::size_t n = 0; n < size; ++n) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { last[o] = n, used[o] = 1; });
+  for (std::size_t n = 0; n < size; ++n)
+    for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { last[o] = n, used[o] = 1; });
   for (const auto o : r.outputs) last[o] = size, used[o] = 1;
   // Columns that divide several others. Their reciprocals live as long as the last division.
   struct Divisor {
@@ -58,7 +61,8 @@ ColumnProgram::ColumnProgram(Tape tape) : tape_(std::move(tape)) {
   std::vector<Divisor> divisors(size);
   const bool corrects = detail::corrects_divisions();
   for (std::size_t n = 0; corrects && n < size; ++n)
-    if (const TapeNode& node = r.nodes[n]; node.op == TapeOp::divide) ++divisors[node.b].count, divisors[node.b].last = n;
+    if (const TapeNode& node = r.nodes[n]; node.op == TapeOp::divide)
+      ++divisors[node.b].count, divisors[node.b].last = n;
   Slots slots;
   for (std::size_t n = 0; n < size; ++n) {
     const TapeNode& node = r.nodes[n];
@@ -69,10 +73,12 @@ ColumnProgram::ColumnProgram(Tape tape) : tape_(std::move(tape)) {
       continue;
     }
     if (node.op == TapeOp::input && used[n] == 0) continue;
-    const bool shared = node.op == TapeOp::divide && divisors[node.b].count > 1 && r.nodes[node.b].op != TapeOp::constant;
+    const bool shared =
+        node.op == TapeOp::divide && divisors[node.b].count > 1 && r.nodes[node.b].op != TapeOp::constant;
     if (Divisor& d = divisors[node.b]; shared && d.slot == kNoSlot) {
       d.slot = slots.take();
-      steps_.push_back({.op = node.op, .way = detail::ColumnWay::reciprocal, .to = d.slot, .a = slot_[node.b]});
+      steps_.push_back(
+          {.op = node.op, .way = detail::ColumnWay::reciprocal, .to = d.slot, .a = slot_[node.b]});
     }
     // Operands that end here give their slots to the result.
     for_each_operand(r, node, [&](std::uint32_t o) {
@@ -164,12 +170,15 @@ void ColumnProgram::run_filled(double* const* out, std::size_t points, Workspace
   }
   for (std::size_t i = 0; i < r.outputs.size(); ++i) {
     const std::uint32_t n = r.outputs[i];
-    if (is_scalar_[n] != 0) std::fill_n(out[i], points, scalars_[slot_[n]]);
-    else std::copy_n(w.base_ + slot_[n] * kStride, points, out[i]);
+    if (is_scalar_[n] != 0)
+      std::fill_n(out[i], points, scalars_[slot_[n]]);
+    else
+      std::copy_n(w.base_ + slot_[n] * kStride, points, out[i]);
   }
 }
 
-void ColumnProgram::run(const double* const* in, double* const* out, std::size_t points, Workspace& workspace) const {
+void ColumnProgram::run(const double* const* in, double* const* out, std::size_t points,
+                        Workspace& workspace) const {
   std::vector<double*> to(out, out + results());
   for (std::size_t at = 0; at < points; at += kBlock) {
     const std::size_t here = std::min(kBlock, points - at);

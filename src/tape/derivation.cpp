@@ -20,8 +20,7 @@ DerivedValue value_of(const FieldInfo& field, double x) {
 }
 
 /// From nodes to what is known of them, in one piece of memory; the first value of a node stays.
-template <class V>
-class NodeMap {
+template <class V> class NodeMap {
  public:
   [[nodiscard]] const V* find(std::uint32_t node) const {
     if (slots_.empty()) return nullptr;
@@ -63,11 +62,12 @@ class NodeMap {
 
 /// Reads a tape back as calls of laws and the operations between them.
 ///
-/// A node belongs to no call: equal operations are shared. So every opened call is read from its results down to what is a
-/// leaf for it: its own inputs, results of calls inside it, and constants.
+/// A node belongs to no call: equal operations are shared. So every opened call is read from its results down
+/// to what is a leaf for it: its own inputs, results of calls inside it, and constants.
 class TapeReader {
  public:
-  TapeReader(const Tape& tape, std::span<const double> in, std::span<const std::string> open) : r_(tape.recording()), values_(tape.size()) {
+  TapeReader(const Tape& tape, std::span<const double> in, std::span<const std::string> open)
+      : r_(tape.recording()), values_(tape.size()) {
     tape.evaluate(in, values_);
     opened_.resize(r_.calls.size());
     known_.resize(r_.calls.size());
@@ -89,7 +89,8 @@ class TapeReader {
     std::fill(kept_.begin(), kept_.end(), true);
     return read();
   }
-  /// The calls that one result of the outermost call hangs on. Of a choice the side not taken, and terms of zero, are left out.
+  /// The calls that one result of the outermost call hangs on. Of a choice the side not taken, and terms of
+  /// zero, are left out.
   [[nodiscard]] Derivation behind(std::size_t result) {
     sides_ = false;
     children_.resize(r_.calls.size());
@@ -115,8 +116,12 @@ class TapeReader {
     bool ready = false;
   };
 
-  [[nodiscard]] std::uint32_t input_of(const TapeCall& c, std::size_t i) const { return r_.call_values[c.first + i]; }
-  [[nodiscard]] std::uint32_t result_of(const TapeCall& c, std::size_t i) const { return r_.call_values[c.first + c.inputs + i]; }
+  [[nodiscard]] std::uint32_t input_of(const TapeCall& c, std::size_t i) const {
+    return r_.call_values[c.first + i];
+  }
+  [[nodiscard]] std::uint32_t result_of(const TapeCall& c, std::size_t i) const {
+    return r_.call_values[c.first + c.inputs + i];
+  }
 
   Known& known(std::uint32_t c) {
     Known& k = known_[c];
@@ -131,8 +136,7 @@ class TapeReader {
   }
 
   /// Operands that count for the value at hand.
-  template <class F>
-  void for_each_taken(const TapeNode& node, F&& f) const {
+  template <class F> void for_each_taken(const TapeNode& node, F&& f) const {
     if (node.op == TapeOp::select) {
       f(values_[node.a] != 0 ? node.b : node.c);
     } else if (node.op == TapeOp::add || node.op == TapeOp::subtract) {
@@ -186,8 +190,10 @@ class TapeReader {
       } else {
         out.operands.reserve(static_cast<std::size_t>(operands_of(n.op)));
         const auto operand = [&](std::uint32_t o) { out.operands.push_back(read_node(call, o)); };
-        if (sides_) for_each_operand(r_, n, operand);
-        else read_taken(call, n, out.operands);
+        if (sides_)
+          for_each_operand(r_, n, operand);
+        else
+          read_taken(call, n, out.operands);
         if (const auto* name = k.names.find(node)) out.name = *name;
       }
     }
@@ -211,8 +217,10 @@ class TapeReader {
       // The term of zero that is left out.
       d_.nodes.push_back({.op = name_of(TapeOp::constant), .operands = {}, .value = 0.0, .name = {}});
       const std::size_t zero = d_.nodes.size() - 1, kept = read_node(call, last);
-      if (last == n.a) operands.assign({kept, zero});
-      else operands.assign({zero, kept});
+      if (last == n.a)
+        operands.assign({kept, zero});
+      else
+        operands.assign({zero, kept});
       return;
     }
     for_each_taken(n, [&](std::uint32_t o) { operands.push_back(read_node(call, o)); });
@@ -290,8 +298,12 @@ namespace {
 class Slicer {
  public:
   explicit Slicer(Derivation whole)
-      : whole_(std::move(whole)), taken_(whole_.nodes.size(), kNone), records_(whole_.records.size()), kept_(whole_.nodes.size()),
-        inputs_(whole_.records.front().inputs.size()), inside_(whole_.records.size()) {
+      : whole_(std::move(whole)),
+        taken_(whole_.nodes.size(), kNone),
+        records_(whole_.records.size()),
+        kept_(whole_.nodes.size()),
+        inputs_(whole_.records.front().inputs.size()),
+        inside_(whole_.records.size()) {
     records_[0] = true;
     for (std::size_t r = 1; r < whole_.records.size(); ++r)
       if (whole_.records[r].parent != kNone) inside_[whole_.records[r].parent].push_back(r);
@@ -300,7 +312,8 @@ class Slicer {
   Derivation run(std::size_t result) {
     const auto& first = whole_.records.front();
     name_results(result);
-    const std::size_t root = result < first.roots.size() && first.roots[result] != kNone ? taken(first.roots[result]) : kNone;
+    const std::size_t root =
+        result < first.roots.size() && first.roots[result] != kNone ? taken(first.roots[result]) : kNone;
     if (root != kNone) keep(root);
     name_shared();
     number_names();
@@ -319,19 +332,27 @@ class Slicer {
     std::size_t to = n;
     const auto value = [&](std::size_t i) { return whole_.nodes[node.operands[i]].value; };
     const auto is_constant = [&](std::size_t i) { return whole_.nodes[node.operands[i]].op == "constant"; };
-    if (node.op == "select") to = node.operands[whole_.nodes[node.operands[0]].value != 0 ? 1 : 2];
-    else if (node.op == "add" && value(0) == 0) to = node.operands[1];
-    else if ((node.op == "add" || node.op == "subtract") && value(1) == 0) to = node.operands[0];
-    else if (node.op == "multiply" && is_constant(0) && value(0) == 1) to = node.operands[1];
-    else if ((node.op == "multiply" || node.op == "divide") && is_constant(1) && value(1) == 1) to = node.operands[0];
-    else if ((node.op == "min" || node.op == "max") && node.operands[0] == node.operands[1]) to = node.operands[0];
-    else if (std::all_of(node.operands.begin(), node.operands.end(), [&](std::size_t o) { return whole_.nodes[o].op == "constant"; }) &&
+    if (node.op == "select")
+      to = node.operands[whole_.nodes[node.operands[0]].value != 0 ? 1 : 2];
+    else if (node.op == "add" && value(0) == 0)
+      to = node.operands[1];
+    else if ((node.op == "add" || node.op == "subtract") && value(1) == 0)
+      to = node.operands[0];
+    else if (node.op == "multiply" && is_constant(0) && value(0) == 1)
+      to = node.operands[1];
+    else if ((node.op == "multiply" || node.op == "divide") && is_constant(1) && value(1) == 1)
+      to = node.operands[0];
+    else if ((node.op == "min" || node.op == "max") && node.operands[0] == node.operands[1])
+      to = node.operands[0];
+    else if (std::all_of(node.operands.begin(), node.operands.end(),
+                         [&](std::size_t o) { return whole_.nodes[o].op == "constant"; }) &&
              !node.operands.empty()) {
       node.op = "constant";
       node.operands.clear();
       node.name.clear();
     }
-    if (to != n && !node.name.empty() && !leaf(to) && whole_.nodes[to].name.empty()) whole_.nodes[to].name = node.name;
+    if (to != n && !node.name.empty() && !leaf(to) && whole_.nodes[to].name.empty())
+      whole_.nodes[to].name = node.name;
     return taken_[n] = to;
   }
 
@@ -340,7 +361,8 @@ class Slicer {
     const auto name = [&](std::size_t i, bool always) {
       if (i >= first.roots.size() || first.roots[i] == kNone) return;
       const std::size_t root = taken(first.roots[i]);
-      if (!leaf(root) && (always || whole_.nodes[root].name.empty())) whole_.nodes[root].name = first.results[i].name;
+      if (!leaf(root) && (always || whole_.nodes[root].name.empty()))
+        whole_.nodes[root].name = first.results[i].name;
     };
     name(result, true);
     for (std::size_t i = 0; i < first.results.size(); ++i) name(i, false);
@@ -356,8 +378,10 @@ class Slicer {
       const auto& node = whole_.nodes[n];
       for (const std::size_t o : node.operands) open.push_back(o);
       if (node.operands.empty() && node.record != kNone) {
-        if (node.op == "law_result") keep_record(node.record);
-        else if (node.record == 0) inputs_[node.field] = true;
+        if (node.op == "law_result")
+          keep_record(node.record);
+        else if (node.record == 0)
+          inputs_[node.field] = true;
       }
     }
   }
@@ -376,12 +400,14 @@ class Slicer {
   void keep_value(const DerivedValue& v) {
     if (v.node != kNone) return keep(taken(v.node));
     if (v.record == kNone) return;
-    if (v.record == 0 && v.from_input) inputs_[v.field] = true;
-    else if (v.record != 0) keep_record(v.record);
+    if (v.record == 0 && v.from_input)
+      inputs_[v.field] = true;
+    else if (v.record != 0)
+      keep_record(v.record);
   }
 
-  /// What is used twice is written once: a name for each shared operation that takes more than a few words. It also keeps
-  /// expressions from growing without bound.
+  /// What is used twice is written once: a name for each shared operation that takes more than a few words.
+  /// It also keeps expressions from growing without bound.
   void name_shared() {
     constexpr std::size_t few = 6;
     std::vector<std::size_t> uses(kept_.size()), words(kept_.size());
@@ -438,8 +464,12 @@ class Slicer {
     for (std::size_t r = 0; r < records_.size(); ++r) {
       if (!records_[r]) continue;
       auto& from = whole_.records[r];
-      DerivedRecord to{.law = from.law, .parent = from.parent == kNone ? kNone : record_at[from.parent], .depth = from.depth,
-                       .inputs = {}, .results = {}, .roots = {}};
+      DerivedRecord to{.law = from.law,
+                       .parent = from.parent == kNone ? kNone : record_at[from.parent],
+                       .depth = from.depth,
+                       .inputs = {},
+                       .results = {},
+                       .roots = {}};
       for (std::size_t i = 0; i < from.inputs.size(); ++i)
         if (r != 0 || inputs_[i]) to.inputs.push_back(moved(from.inputs[i]));
       if (r == 0) {
@@ -496,9 +526,12 @@ Derivation derive(const LawEntry& law, std::span<const double> in, std::span<con
   return TapeReader(tape, in, open).whole();
 }
 
-Derivation read_calls(const LawEntry& law, std::span<const double> in) { return TapeReader(tape_of(law), in, {}).whole(); }
+Derivation read_calls(const LawEntry& law, std::span<const double> in) {
+  return TapeReader(tape_of(law), in, {}).whole();
+}
 
-Derivation derive_result(const LawEntry& law, std::span<const double> in, std::size_t result, std::span<const std::string> open) {
+Derivation derive_result(const LawEntry& law, std::span<const double> in, std::size_t result,
+                         std::span<const std::string> open) {
   const Tape& tape = tape_of(law);
   check_inputs(law, in);
   std::vector<std::string> opened{std::string(law.info.id)};

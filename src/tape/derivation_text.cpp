@@ -15,9 +15,9 @@ constexpr int kMostDepth = 6;  // of an expression; deeper parts appear as their
 
 std::string_view symbol_of(std::string_view op) {
   static constexpr std::pair<std::string_view, std::string_view> infix[] = {
-      {"add", "+"}, {"subtract", "-"}, {"multiply", "*"}, {"divide", "/"}, {"less", "<"}, {"greater", ">"},
-      {"less_equal", "<="}, {"greater_equal", ">="}, {"equal", "=="}, {"not_equal", "!="}, {"both", "and"},
-      {"either", "or"}};
+      {"add", "+"},    {"subtract", "-"},   {"multiply", "*"},    {"divide", "/"},
+      {"less", "<"},   {"greater", ">"},    {"less_equal", "<="}, {"greater_equal", ">="},
+      {"equal", "=="}, {"not_equal", "!="}, {"both", "and"},      {"either", "or"}};
   for (const auto& [name, symbol] : infix)
     if (name == op) return symbol;
   return {};
@@ -32,7 +32,8 @@ std::string expression(const Derivation& d, std::size_t at, Leaves leaves, int d
   const bool leaf = n.operands.empty();
   if (leaf || depth > kMostDepth || (!top && !n.name.empty())) {
     if (leaves == Leaves::numbers || n.name.empty()) return pretty(n.value);
-    if (n.op == "law_result" && n.record != self) return fmt::format("{}[{}].{}", d.records[n.record].law->id, n.record + 1, n.name);
+    if (n.op == "law_result" && n.record != self)
+      return fmt::format("{}[{}].{}", d.records[n.record].law->id, n.record + 1, n.name);
     return n.name;
   }
   const auto part = [&](std::size_t i) { return expression(d, n.operands[i], leaves, depth + 1, self); };
@@ -115,16 +116,20 @@ WrittenRecords written_records(const Derivation& d, Repeats repeats) {
     // What a further call of a law called in turn goes with it.
     left_out[r] = record.parent != kNone && left_out[record.parent];
     if (left_out[r]) continue;
-    const bool again = repeats == Repeats::counted && std::find(seen.begin(), seen.end(), record.law->id) != seen.end();
+    const bool again =
+        repeats == Repeats::counted && std::find(seen.begin(), seen.end(), record.law->id) != seen.end();
     if (!again) {
       seen.push_back(record.law->id);
       out.full.push_back(r);
       continue;
     }
     left_out[r] = true;
-    const auto of = std::find_if(out.further.begin(), out.further.end(), [&](const auto& f) { return f.first == record.law->id; });
-    if (of == out.further.end()) out.further.push_back({std::string(record.law->id), {r}});
-    else of->second.push_back(r);
+    const auto of = std::find_if(out.further.begin(), out.further.end(),
+                                 [&](const auto& f) { return f.first == record.law->id; });
+    if (of == out.further.end())
+      out.further.push_back({std::string(record.law->id), {r}});
+    else
+      of->second.push_back(r);
   }
   return out;
 }
@@ -142,7 +147,8 @@ std::vector<std::pair<std::string, std::size_t>> equations_of(const Derivation& 
     if (root != kNone) append_named(d, root, out, seen);
   for (std::size_t i = 0; i < r.roots.size(); ++i) {
     const std::size_t root = r.roots[i];
-    if (root != kNone && (d.nodes[root].name.empty() || d.nodes[root].operands.empty())) out.emplace_back(r.results[i].name, root);
+    if (root != kNone && (d.nodes[root].name.empty() || d.nodes[root].operands.empty()))
+      out.emplace_back(r.results[i].name, root);
   }
   return out;
 }
@@ -161,7 +167,8 @@ std::string to_text(const Derivation& d, Repeats repeats) {
     const std::string indent(static_cast<std::size_t>(record.depth) * 2, ' ');
     out += fmt::format("{}[{}] {}: {}\n", indent, r + 1, record.law->id, record.law->equation);
     if (!record.law->source.empty()) out += fmt::format("{}  source: {}\n", indent, source_of(*record.law));
-    if (!record.law->assumptions.empty()) out += fmt::format("{}  assumes: {}\n", indent, record.law->assumptions);
+    if (!record.law->assumptions.empty())
+      out += fmt::format("{}  assumes: {}\n", indent, record.law->assumptions);
     for (const auto& v : record.inputs)
       out += fmt::format("{}  {} = {}{}\n", indent, v.name, detail::shown_value(v), origin(d, v, r));
     if (!record.roots.empty()) {
@@ -170,7 +177,8 @@ std::string to_text(const Derivation& d, Repeats repeats) {
         const auto [names, numbers] = detail::expressions_of(d, node, r);
         const auto value = pretty(d.nodes[node].value);
         out += fmt::format("{}    {} = {}\n", indent, name, names);
-        out += fmt::format("{}    {:{}} = {}{}\n", indent, "", name.size(), numbers, numbers == value ? "" : " = " + value);
+        out += fmt::format("{}    {:{}} = {}{}\n", indent, "", name.size(), numbers,
+                           numbers == value ? "" : " = " + value);
       }
     }
     for (const auto& v : record.results)
@@ -193,8 +201,10 @@ std::string to_markdown(const Derivation& d, Repeats repeats) {
     out += "| | name | value | from |\n| --- | --- | --- | --- |\n";
     const auto row = [&](std::string_view side, const DerivedValue& v) {
       auto from = origin(d, v, r);
-      if (const auto at = from.find("= "); at != std::string::npos) from = from.substr(at + 2, from.size() - at - 3);
-      out += fmt::format("| {} | `{}` | {} | {} |\n", side, cell(v.name), cell(detail::shown_value(v)), cell(from));
+      if (const auto at = from.find("= "); at != std::string::npos)
+        from = from.substr(at + 2, from.size() - at - 3);
+      out += fmt::format("| {} | `{}` | {} | {} |\n", side, cell(v.name), cell(detail::shown_value(v)),
+                         cell(from));
     };
     for (const auto& v : record.inputs) row("input", v);
     for (const auto& v : record.results) row("result", v);
@@ -204,7 +214,8 @@ std::string to_markdown(const Derivation& d, Repeats repeats) {
     for (const auto& [name, node] : detail::equations_of(d, r, written.full)) {
       const auto [names, numbers] = detail::expressions_of(d, node, r);
       const auto value = pretty(d.nodes[node].value);
-      out += fmt::format("- `{} = {}` = {}{}\n", name, names, numbers == value ? "" : fmt::format("`{}` = ", numbers), value);
+      out += fmt::format("- `{} = {}` = {}{}\n", name, names,
+                         numbers == value ? "" : fmt::format("`{}` = ", numbers), value);
     }
     out += "\n";
   }

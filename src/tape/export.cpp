@@ -33,13 +33,16 @@ std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else out += c;
+    if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += c;
   }
   return out + '"';
 }
 
-/// Writes the operations of recordings as statements; loops become functions of their own, before what calls them.
+/// Writes the operations of recordings as statements; loops become functions of their own, before what calls
+/// them.
 class CWriter {
  public:
   /// Statements that compute nodes `n0`, `n1`, ... from `in[...]`.
@@ -70,33 +73,58 @@ class CWriter {
     const auto two = [&](std::string_view form) { return fmt::format(fmt::runtime(form), n.a, n.b); };
     const auto one = [&](std::string_view form) { return fmt::format(fmt::runtime(form), n.a); };
     switch (n.op) {
-      case TapeOp::input: return one("in[{}]");
-      case TapeOp::constant: return c_number(r.constants[n.a]);
-      case TapeOp::loop: return fmt::format("s{}[{}]", called[n.a], n.b);
-      case TapeOp::negate: return one("-n{}");
-      case TapeOp::abs: return one("fabs(n{})");
-      case TapeOp::ceil: return one("ceil(n{})");
-      case TapeOp::floor: return one("floor(n{})");
-      case TapeOp::sqrt: return one("sqrt(n{})");
-      case TapeOp::log: return one("tape_log(n{})");
-      case TapeOp::log2: return one("tape_log2(n{})");
-      case TapeOp::exp: return one("tape_exp(n{})");
-      case TapeOp::negation: return one("1.0 - n{}");
-      case TapeOp::add: return two("n{} + n{}");
-      case TapeOp::subtract: return two("n{} - n{}");
+      case TapeOp::input:
+        return one("in[{}]");
+      case TapeOp::constant:
+        return c_number(r.constants[n.a]);
+      case TapeOp::loop:
+        return fmt::format("s{}[{}]", called[n.a], n.b);
+      case TapeOp::negate:
+        return one("-n{}");
+      case TapeOp::abs:
+        return one("fabs(n{})");
+      case TapeOp::ceil:
+        return one("ceil(n{})");
+      case TapeOp::floor:
+        return one("floor(n{})");
+      case TapeOp::sqrt:
+        return one("sqrt(n{})");
+      case TapeOp::log:
+        return one("tape_log(n{})");
+      case TapeOp::log2:
+        return one("tape_log2(n{})");
+      case TapeOp::exp:
+        return one("tape_exp(n{})");
+      case TapeOp::negation:
+        return one("1.0 - n{}");
+      case TapeOp::add:
+        return two("n{} + n{}");
+      case TapeOp::subtract:
+        return two("n{} - n{}");
       case TapeOp::multiply:
-      case TapeOp::both: return two("n{} * n{}");
-      case TapeOp::divide: return two("n{} / n{}");
-      case TapeOp::min: return two("n{1} < n{0} ? n{1} : n{0}");
+      case TapeOp::both:
+        return two("n{} * n{}");
+      case TapeOp::divide:
+        return two("n{} / n{}");
+      case TapeOp::min:
+        return two("n{1} < n{0} ? n{1} : n{0}");
       case TapeOp::max:
-      case TapeOp::either: return two("n{0} < n{1} ? n{1} : n{0}");
-      case TapeOp::pow: return two("tape_pow(n{}, n{})");
-      case TapeOp::quadrature: return two("sqrt(n{0} * n{0} + n{1} * n{1})");
-      case TapeOp::less: return two("n{} < n{} ? 1.0 : 0.0");
-      case TapeOp::less_equal: return two("n{} <= n{} ? 1.0 : 0.0");
-      case TapeOp::equal: return two("n{} == n{} ? 1.0 : 0.0");
-      case TapeOp::not_equal: return two("n{} != n{} ? 1.0 : 0.0");
-      case TapeOp::select: return fmt::format("n{} != 0.0 ? n{} : n{}", n.a, n.b, n.c);
+      case TapeOp::either:
+        return two("n{0} < n{1} ? n{1} : n{0}");
+      case TapeOp::pow:
+        return two("tape_pow(n{}, n{})");
+      case TapeOp::quadrature:
+        return two("sqrt(n{0} * n{0} + n{1} * n{1})");
+      case TapeOp::less:
+        return two("n{} < n{} ? 1.0 : 0.0");
+      case TapeOp::less_equal:
+        return two("n{} <= n{} ? 1.0 : 0.0");
+      case TapeOp::equal:
+        return two("n{} == n{} ? 1.0 : 0.0");
+      case TapeOp::not_equal:
+        return two("n{} != n{} ? 1.0 : 0.0");
+      case TapeOp::select:
+        return fmt::format("n{} != 0.0 ? n{} : n{}", n.a, n.b, n.c);
     }
     return "NAN";
   }
@@ -107,21 +135,31 @@ class CWriter {
     const std::size_t states = loop.initial.size(), captured = loop.captured.size();
     const std::string body = statements(loop.body);
     auto to = std::back_inserter(functions_);
-    fmt::format_to(to, "static void tape_loop{}(double count, double* state, const double* captured) {{\n", id);
+    fmt::format_to(to, "static void tape_loop{}(double count, double* state, const double* captured) {{\n",
+                   id);
     fmt::format_to(to, "  double in[{}], round;\n  size_t i;\n", 1 + states + captured);
-    fmt::format_to(to, "  if (!(count <= {})) {{\n    for (i = 0; i < {}; ++i) state[i] = NAN;\n    return;\n  }}\n", loop.bound, states);
-    if (captured > 0) fmt::format_to(to, "  for (i = 0; i < {}; ++i) in[{} + i] = captured[i];\n", captured, 1 + states);
-    else functions_ += "  (void)captured;\n";
-    fmt::format_to(to, "  for (round = 0; round < count; ++round) {{\n  in[0] = round;\n  for (i = 0; i < {}; ++i) in[1 + i] = state[i];\n  {{\n{}", states, body);
-    for (std::size_t i = 0; i < states; ++i) fmt::format_to(to, "  state[{}] = n{};\n", i, loop.body.outputs[i]);
+    fmt::format_to(
+        to, "  if (!(count <= {})) {{\n    for (i = 0; i < {}; ++i) state[i] = NAN;\n    return;\n  }}\n",
+        loop.bound, states);
+    if (captured > 0)
+      fmt::format_to(to, "  for (i = 0; i < {}; ++i) in[{} + i] = captured[i];\n", captured, 1 + states);
+    else
+      functions_ += "  (void)captured;\n";
+    fmt::format_to(to,
+                   "  for (round = 0; round < count; ++round) {{\n  in[0] = round;\n  for (i = 0; i < {}; "
+                   "++i) in[1 + i] = state[i];\n  {{\n{}",
+                   states, body);
+    for (std::size_t i = 0; i < states; ++i)
+      fmt::format_to(to, "  state[{}] = n{};\n", i, loop.body.outputs[i]);
     functions_ += "  }\n  }\n}\n\n";
     const auto list = [](std::span<const std::uint32_t> nodes) {
       std::string out;
       for (const auto n : nodes) out += fmt::format("{}n{}", out.empty() ? "" : ", ", n);
       return out.empty() ? std::string("0.0") : out;
     };
-    return fmt::format("  double s{0}[] = {{{1}}};\n  const double c{0}[] = {{{2}}};\n  tape_loop{3}(n{4}, s{0}, c{0});\n", at,
-                       list(loop.initial), list(loop.captured), id, loop.count);
+    return fmt::format(
+        "  double s{0}[] = {{{1}}};\n  const double c{0}[] = {{{2}}};\n  tape_loop{3}(n{4}, s{0}, c{0});\n",
+        at, list(loop.initial), list(loop.captured), id, loop.count);
   }
 
   std::string functions_;
@@ -140,18 +178,21 @@ std::string json_recording(const Recording& r) {
     nodes.push_back(node + "]");
   }
   for (const TapeLoop& l : r.loops)
-    loops.push_back(fmt::format(R"({{"count": {}, "bound": {}, "initial": {}, "captured": {}, "body": {{{}, "outputs": {}}}}})", l.count, l.bound,
-                                l.initial, l.captured, json_recording(l.body), l.body.outputs));
-  return fmt::format("\"constants\": [{}],\n  \"nodes\": [{}],\n  \"loops\": [{}]", fmt::join(constants, ", "), fmt::join(nodes, ", "),
-                     fmt::join(loops, ", "));
+    loops.push_back(fmt::format(
+        R"({{"count": {}, "bound": {}, "initial": {}, "captured": {}, "body": {{{}, "outputs": {}}}}})",
+        l.count, l.bound, l.initial, l.captured, json_recording(l.body), l.body.outputs));
+  return fmt::format("\"constants\": [{}],\n  \"nodes\": [{}],\n  \"loops\": [{}]",
+                     fmt::join(constants, ", "), fmt::join(nodes, ", "), fmt::join(loops, ", "));
 }
 
 /// One display unit of a field in base units.
-double scale_of(const FieldInfo& f) { return f.unit.empty() ? 1.0 : AnyQuantity::parse("1 " + std::string(f.unit)).base(); }
+double scale_of(const FieldInfo& f) {
+  return f.unit.empty() ? 1.0 : AnyQuantity::parse("1 " + std::string(f.unit)).base();
+}
 
 std::string json_field(const FieldInfo& f) {
-  return fmt::format("\"name\": {}, \"unit\": {}, \"scale\": {}, \"meaning\": {}", json_text(f.name), json_text(f.unit), json_number(scale_of(f)),
-                     json_text(f.meaning));
+  return fmt::format("\"name\": {}, \"unit\": {}, \"scale\": {}, \"meaning\": {}", json_text(f.name),
+                     json_text(f.unit), json_number(scale_of(f)), json_text(f.meaning));
 }
 
 /// Text inside a comment of C.
@@ -164,11 +205,13 @@ std::string comment(std::string_view text) {
 
 }  // namespace
 
-ExportedProgram::ExportedProgram(const LawEntry& law, std::span<const std::size_t> results, std::span<const double> point)
+ExportedProgram::ExportedProgram(const LawEntry& law, std::span<const std::size_t> results,
+                                 std::span<const double> point)
     : info_(law.info), inputs_(law.inputs), point_(point.begin(), point.end()) {
   if (!law.is_law())
     throw SolverError({.id = "mlsysim.tools.017",
-                       .message = fmt::format("{} is code that was not recorded, so there is nothing to export", law.info.id),
+                       .message = fmt::format(
+                           "{} is code that was not recorded, so there is nothing to export", law.info.id),
                        .expected = "a law, or a scenario at a fidelity with laws",
                        .hint = "sweep it instead, or write it as a law"});
   if (!point.empty() && point.size() != inputs_.size())
@@ -187,7 +230,8 @@ ExportedProgram::ExportedProgram(const LawEntry& law, std::span<const std::size_
 
 std::string ExportedProgram::c_source(std::string_view name) const {
   const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0 || !std::all_of(name.begin(), name.end(), letter))
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0 ||
+      !std::all_of(name.begin(), name.end(), letter))
     throw InputError({.id = "mlsysim.tools.019",
                       .message = "a function of C needs a name of letters, digits and underscores",
                       .found = fmt::format("'{}'", name),
@@ -195,9 +239,11 @@ std::string ExportedProgram::c_source(std::string_view name) const {
   const Recording& r = tape_.recording();
   CWriter writer;
   const std::string body = writer.statements(r);
-  std::string out = fmt::format("/* {}{}{}\n", comment(info_.id), info_.equation.empty() ? "" : ": ", comment(info_.equation));
+  std::string out = fmt::format("/* {}{}{}\n", comment(info_.id), info_.equation.empty() ? "" : ": ",
+                                comment(info_.equation));
   const auto describe_field = [&](std::string_view array, std::size_t i, const FieldInfo& f) {
-    fmt::format_to(std::back_inserter(out), "   {}[{}]: {}{}{}, base units{}\n", array, i, f.name, f.meaning.empty() ? "" : ", ", comment(f.meaning),
+    fmt::format_to(std::back_inserter(out), "   {}[{}]: {}{}{}, base units{}\n", array, i, f.name,
+                   f.meaning.empty() ? "" : ", ", comment(f.meaning),
                    f.unit.empty() ? "" : fmt::format(" (1 {} = {})", f.unit, scale_of(f)));
   };
   for (std::size_t i = 0; i < inputs_.size(); ++i) describe_field("in", i, inputs_[i]);
@@ -227,9 +273,12 @@ static double (*volatile const tape_exp)(double) = exp;
 )";
   out += writer.functions();
   out += "#ifdef __cplusplus\nextern \"C\"\n#endif\n";
-  fmt::format_to(std::back_inserter(out), "void {0}(const double* in, double* out);\nvoid {0}(const double* in, double* out) {{\n", name);
+  fmt::format_to(std::back_inserter(out),
+                 "void {0}(const double* in, double* out);\nvoid {0}(const double* in, double* out) {{\n",
+                 name);
   out += body;
-  for (std::size_t i = 0; i < r.outputs.size(); ++i) fmt::format_to(std::back_inserter(out), "  out[{}] = n{};\n", i, r.outputs[i]);
+  for (std::size_t i = 0; i < r.outputs.size(); ++i)
+    fmt::format_to(std::back_inserter(out), "  out[{}] = n{};\n", i, r.outputs[i]);
   return out + "  (void)tape_pow;\n  (void)tape_log;\n  (void)tape_log2;\n  (void)tape_exp;\n}\n";
 }
 
@@ -239,7 +288,8 @@ std::string ExportedProgram::json() const {
     const FieldInfo& f = inputs_[i];
     const double scale = scale_of(f);
     std::string range;
-    if (f.low > -kUnbounded) range += fmt::format(", \"{}\": {}", f.open_low ? "above" : "low", json_number(f.low * scale));
+    if (f.low > -kUnbounded)
+      range += fmt::format(", \"{}\": {}", f.open_low ? "above" : "low", json_number(f.low * scale));
     if (f.high < kUnbounded) range += fmt::format(", \"high\": {}", json_number(f.high * scale));
     if (f.integral) range += ", \"whole\": true";
     if (!point_.empty()) range += fmt::format(", \"value\": {}", json_number(point_[i]));
@@ -247,10 +297,12 @@ std::string ExportedProgram::json() const {
   }
   for (std::size_t i = 0; i < results_.size(); ++i)
     results.push_back(fmt::format("{{{}, \"node\": {}}}", json_field(results_[i]), tape_.output(i)));
-  return fmt::format("{{\n  \"schema\": \"mlsysim/program@1\",\n  \"law\": {},\n  \"equation\": {},\n  \"source\": {},\n  \"inputs\": [\n    {}\n  ],\n"
-                     "  \"results\": [\n    {}\n  ],\n  {}\n}}\n",
-                     json_text(info_.id), json_text(info_.equation), json_text(info_.source), fmt::join(inputs, ",\n    "),
-                     fmt::join(results, ",\n    "), json_recording(tape_.recording()));
+  return fmt::format(
+      "{{\n  \"schema\": \"mlsysim/program@1\",\n  \"law\": {},\n  \"equation\": {},\n  \"source\": {},\n  "
+      "\"inputs\": [\n    {}\n  ],\n"
+      "  \"results\": [\n    {}\n  ],\n  {}\n}}\n",
+      json_text(info_.id), json_text(info_.equation), json_text(info_.source), fmt::join(inputs, ",\n    "),
+      fmt::join(results, ",\n    "), json_recording(tape_.recording()));
 }
 
 }  // namespace mlsysim

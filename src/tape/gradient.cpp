@@ -44,7 +44,9 @@ class Differ {
     double up[kSeeds] = {}, down[kSeeds] = {}, marks = 0;  ///< the steps that it met
   };
   /// Seeds move in `direction`.
-  [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction) { return run(inputs, direction, in_); }
+  [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction) {
+    return run(inputs, direction, in_);
+  }
 
   /// Steps of an input that passes through ceil, floor or a count: the next move that changes one of them.
   struct Step {
@@ -65,7 +67,8 @@ class Differ {
         // With the same seeds, because what a run leaves out hangs on them.
         const Run there = run(here.inputs, 1.0, at);
         if (there.marks != here.marks) return {at[input], values_of(there)};
-        // An input that enters the ceil in a curved way is met by repeating the linear step from where it landed.
+        // An input that enters the ceil in a curved way is met by repeating the linear step from where it
+        // landed.
         move = direction > 0 ? there.up[seed] : there.down[seed];
       }
     }
@@ -86,7 +89,8 @@ class Differ {
         f.kinks |= (tangents_->kinks(r, k) ? 1u : 0u) << k;
       }
     }
-    for (std::size_t k = 0; k < inputs.size(); ++k) run.up[k] = tangents_->step_up(k), run.down[k] = tangents_->step_down(k);
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      run.up[k] = tangents_->step_up(k), run.down[k] = tangents_->step_down(k);
     run.marks = tangents_->step_marks();
     return run;
   }
@@ -105,7 +109,8 @@ class Differ {
 
 bool bit(std::uint32_t bits, std::size_t i) { return (bits >> i & 1u) != 0; }
 
-void set_steps(Gradient& g, std::size_t input, double to, const std::vector<double>& there, const std::vector<bool>& which) {
+void set_steps(Gradient& g, std::size_t input, double to, const std::vector<double>& there,
+               const std::vector<bool>& which) {
   for (std::size_t r = 0; r < g.values.size(); ++r) {
     if (!which[r]) continue;
     Sensitivity& s = g.entries[r * g.in.size() + input];
@@ -121,19 +126,21 @@ double next_count(const FieldRange& range, double n) {
   return admissible(range, up) ? up : std::ceil(n) - 1.0;
 }
 
-/// The inputs that meet a kink somewhere. The others have the same slopes on both sides, because flags cover both.
+/// The inputs that meet a kink somewhere. The others have the same slopes on both sides, because flags cover
+/// both.
 std::vector<std::size_t> kinked_inputs(std::span<const Differ::Run> runs) {
   std::vector<std::size_t> out;
   for (const auto& run : runs)
     for (std::size_t k = 0; k < run.inputs.size(); ++k)
-      if (std::any_of(run.found.begin(), run.found.end(), [&](const Differ::Found& x) { return bit(x.kinks, k); }))
+      if (std::any_of(run.found.begin(), run.found.end(),
+                      [&](const Differ::Found& x) { return bit(x.kinks, k); }))
         out.push_back(run.inputs[k]);
   return out;
 }
 
 /// Inputs that are rough for one of the results, and counts, whose slope is a change over a step.
-std::vector<std::size_t> smooth_gradient(const LawEntry& law, std::span<const std::size_t> wanted, std::span<const std::size_t> results,
-                                         Gradient& g) {
+std::vector<std::size_t> smooth_gradient(const LawEntry& law, std::span<const std::size_t> wanted,
+                                         std::span<const std::size_t> results, Gradient& g) {
   Slopes slopes(law.tape());
   slopes.run(g.in);
   std::vector<bool> rough(g.in.size());
@@ -152,7 +159,8 @@ std::vector<std::size_t> smooth_gradient(const LawEntry& law, std::span<const st
 }
 
 /// Slopes by these inputs, with both sides of kinks and the moves to the next steps.
-void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t> wanted, std::span<const std::size_t> results, Gradient& g) {
+void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t> wanted,
+                    std::span<const std::size_t> results, Gradient& g) {
   const std::size_t n_in = g.in.size(), n_out = g.values.size();
   const auto runs_of = [&](std::span<const std::size_t> inputs, double direction) {
     std::vector<Differ::Run> runs;
@@ -182,7 +190,8 @@ void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t
       s.right = front.partial[seed];
       s.left = kink ? -back->partial[seed_back] : s.right;
       if (s.right != s.left && (bit(front.kinks, seed) || bit(back->kinks, seed_back))) s.slope = Slope::kink;
-      steps[r] = bit(front.steps, seed) || (kink && bit(back->steps, seed_back)) || (law.inputs[i].integral && (s.right != 0 || s.left != 0));
+      steps[r] = bit(front.steps, seed) || (kink && bit(back->steps, seed_back)) ||
+                 (law.inputs[i].integral && (s.right != 0 || s.left != 0));
       any = any || steps[r];
     }
     if (!any) continue;
@@ -203,21 +212,25 @@ void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t
 struct OneSided {
   double far = 0, near = 0, h = 0;
 
-  /// A change that does not shrink with the move is a jump at the point; one that comes in between belongs to a later one.
-  [[nodiscard]] bool jumps(double noise) const { return std::fabs(near) > noise && std::fabs(near) > 0.5 * std::fabs(far); }
+  /// A change that does not shrink with the move is a jump at the point; one that comes in between belongs to
+  /// a later one.
+  [[nodiscard]] bool jumps(double noise) const {
+    return std::fabs(near) > noise && std::fabs(near) > 0.5 * std::fabs(far);
+  }
   [[nodiscard]] double slope(double noise) const {
     if (jumps(noise)) return (far - near) / (0.875 * h);
     const double whole = far / h, part = near / (0.125 * h);
     if (!std::isfinite(far)) return part;
-    const bool later = std::fabs(far) > noise && std::fabs(whole - part) > 0.5 * std::max(std::fabs(whole), std::fabs(part));
+    const bool later =
+        std::fabs(far) > noise && std::fabs(whole - part) > 0.5 * std::max(std::fabs(whole), std::fabs(part));
     return later ? part : whole;
   }
 };
 
-/// Central differences with the step that balances rounding and curvature; one-sided at the end of the range. A second,
-/// shorter step tells jumps from slopes.
-void numeric_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted, std::span<const std::size_t> results,
-                      Gradient& g) {
+/// Central differences with the step that balances rounding and curvature; one-sided at the end of the range.
+/// A second, shorter step tells jumps from slopes.
+void numeric_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted,
+                      std::span<const std::size_t> results, Gradient& g) {
   std::vector<bool> asked(g.values.size());
   for (const std::size_t r : results) asked[r] = true;
   for (const std::size_t i : wanted) {
@@ -228,14 +241,17 @@ void numeric_gradient(const LawEntry& law, const Differ& at, std::span<const std
       set_steps(g, i, to, at.moved(i, to), asked);
       continue;
     }
-    const double h = 6.0554544523933429e-06 * (x != 0 ? std::fabs(x) : 1.0);  // cube root of the machine epsilon
+    const double h =
+        6.0554544523933429e-06 * (x != 0 ? std::fabs(x) : 1.0);  // cube root of the machine epsilon
     const bool right = admissible(range, x + h), left = admissible(range, x - h);
     const auto above = right ? at.moved(i, x + h) : g.values, below = left ? at.moved(i, x - h) : g.values;
-    const auto just_above = right ? at.moved(i, x + 0.125 * h) : g.values, just_below = left ? at.moved(i, x - 0.125 * h) : g.values;
+    const auto just_above = right ? at.moved(i, x + 0.125 * h) : g.values,
+               just_below = left ? at.moved(i, x - 0.125 * h) : g.values;
     for (const std::size_t r : results) {
       Sensitivity& s = g.entries[r * g.in.size() + i];
       const double here = g.values[r];
-      const OneSided up{above[r] - here, just_above[r] - here, h}, down{here - below[r], here - just_below[r], h};
+      const OneSided up{above[r] - here, just_above[r] - here, h},
+          down{here - below[r], here - just_below[r], h};
       const double noise = 1e-12 * std::fabs(here);  // rounding of a resolver that sums thousands of terms
       s.right = right ? up.slope(noise) : down.slope(noise);
       s.left = left ? down.slope(noise) : s.right;
@@ -246,12 +262,16 @@ void numeric_gradient(const LawEntry& law, const Differ& at, std::span<const std
         continue;
       }
       // Curvature makes the sides differ by about h; a thousand times that is a kink.
-      if (right && left && std::fabs(s.right - s.left) > 1e-2 * std::max(std::fabs(s.right), std::fabs(s.left)) &&
+      if (right && left &&
+          std::fabs(s.right - s.left) > 1e-2 * std::max(std::fabs(s.right), std::fabs(s.left)) &&
           std::max(std::fabs(up.far), std::fabs(down.far)) > noise) {
         s.slope = Slope::kink;
         continue;
       }
-      if (right && left) s.right = s.left = std::isfinite(s.right + s.left) ? 0.5 * (s.right + s.left) : std::isfinite(s.right) ? s.right : s.left;
+      if (right && left)
+        s.right = s.left = std::isfinite(s.right + s.left) ? 0.5 * (s.right + s.left)
+                           : std::isfinite(s.right)        ? s.right
+                                                           : s.left;
     }
   }
 }
@@ -264,7 +284,8 @@ std::optional<double> Gradient::elasticity(std::size_t result, std::size_t input
   return *slope * in[input] / values[result];
 }
 
-Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted, std::span<const std::size_t> results) {
+Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted,
+                  std::span<const std::size_t> results) {
   check_inputs(law, in);
   std::vector<std::size_t> all(std::max(in.size(), law.results.size()));
   std::iota(all.begin(), all.end(), std::size_t{0});

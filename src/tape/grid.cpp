@@ -20,16 +20,22 @@ constexpr std::uint64_t kWorth = 4;
 double weight_of(TapeOp op) {
   switch (op) {
     case TapeOp::input:
-    case TapeOp::constant: return 0;
-    case TapeOp::divide: return 4;
+    case TapeOp::constant:
+      return 0;
+    case TapeOp::divide:
+      return 4;
     case TapeOp::sqrt:
-    case TapeOp::quadrature: return 12;
+    case TapeOp::quadrature:
+      return 12;
     case TapeOp::log:
     case TapeOp::log2:
     case TapeOp::exp:
-    case TapeOp::pow: return 50;
-    case TapeOp::loop: return 1000;
-    default: return 1;
+    case TapeOp::pow:
+      return 50;
+    case TapeOp::loop:
+      return 1000;
+    default:
+      return 1;
   }
 }
 
@@ -43,13 +49,19 @@ constexpr Axes up_to(std::size_t axes) { return (Axes{1} << axes) - 1; }
 class GridProgram::Plan {
  public:
   Plan(GridProgram& to, const Tape& tape, const std::vector<std::size_t>& sizes)
-      : to_(to), r_(tape.recording()), sizes_(sizes), home_(r_.nodes.size()), wanted_(r_.nodes.size()),
+      : to_(to),
+        r_(tape.recording()),
+        sizes_(sizes),
+        home_(r_.nodes.size()),
+        wanted_(r_.nodes.size()),
         table_(std::clamp(to.points_ / kShare, kTable, kMostTable)) {
     place_nodes();
-    // The whole grid first: it says what it wants of the others. A part has fewer rows than those that read it.
+    // The whole grid first: it says what it wants of the others. A part has fewer rows than those that read
+    // it.
     std::vector<std::uint32_t> order(axes_.size());
     for (std::uint32_t g = 0; g < order.size(); ++g) order[g] = g;
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return rows_of(axes_[a]) > rows_of(axes_[b]); });
+    std::sort(order.begin(), order.end(),
+              [&](auto a, auto b) { return rows_of(axes_[a]) > rows_of(axes_[b]); });
     std::vector<std::pair<std::uint32_t, Recording>> made;
     std::vector<std::vector<Wanted>> sources;
     for (const auto g : order) {
@@ -64,7 +76,12 @@ class GridProgram::Plan {
     for (std::size_t k = made.size(); k-- > 0;) {
       const auto& [g, recording] = made[k];
       at[g] = static_cast<std::uint32_t>(to_.parts_.size());
-      Part part{.program = ColumnProgram(Tape(recording)), .sources = {}, .rows = rows_of(axes_[g]), .weight = 0, .is_table = false, .table = {}};
+      Part part{.program = ColumnProgram(Tape(recording)),
+                .sources = {},
+                .rows = rows_of(axes_[g]),
+                .weight = 0,
+                .is_table = false,
+                .table = {}};
       part.is_table = g != whole_ && part.rows <= table_;
       for (const auto& node : recording.nodes) part.weight += weight_of(node.op);
       Axes last = 0;
@@ -72,7 +89,8 @@ class GridProgram::Plan {
         const Axes from = axes_of(w);
         if (part.sources.empty() || from != last) part.patterns.push_back(digits(from, axes_[g]));
         last = from;
-        part.sources.push_back({w.group == kAxis ? kAxis : at[w.group], w.which, static_cast<std::uint32_t>(part.patterns.size() - 1)});
+        part.sources.push_back({w.group == kAxis ? kAxis : at[w.group], w.which,
+                                static_cast<std::uint32_t>(part.patterns.size() - 1)});
         part.weight += 1;
       }
       to_.parts_.push_back(std::move(part));
@@ -94,7 +112,8 @@ class GridProgram::Plan {
     return n;
   }
 
-  /// The row of a part of axes `from` in that of a part which has these axes and others. Neighbours are one digit.
+  /// The row of a part of axes `from` in that of a part which has these axes and others. Neighbours are one
+  /// digit.
   [[nodiscard]] std::vector<Digit> digits(Axes from, Axes reader) const {
     std::vector<Digit> out;
     std::uint64_t stride = 1, weight = 1;
@@ -102,8 +121,10 @@ class GridProgram::Plan {
     for (std::size_t a = sizes_.size(); a-- > 0;) {
       if ((reader >> a & 1u) == 0 || sizes_[a] == 1) continue;
       const bool one_of_them = (from >> a & 1u) != 0;
-      if (one_of_them && neighbours) out.back().rows *= sizes_[a];
-      else if (one_of_them) out.push_back({stride, sizes_[a], weight});
+      if (one_of_them && neighbours)
+        out.back().rows *= sizes_[a];
+      else if (one_of_them)
+        out.push_back({stride, sizes_[a], weight});
       if (one_of_them) weight *= sizes_[a];
       neighbours = one_of_them;
       stride *= sizes_[a];
@@ -145,17 +166,21 @@ class GridProgram::Plan {
     for (std::size_t n = 0; n < r_.nodes.size(); ++n) {
       if (is_leaf(n)) continue;
       weight[home_[n]] += weight_of(r_.nodes[n].op);
-      for_each_operand(r_, r_.nodes[n], [&](std::uint32_t o) { handed_on[o] = handed_on[o] || home_[o] != home_[n]; });
+      for_each_operand(r_, r_.nodes[n],
+                       [&](std::uint32_t o) { handed_on[o] = handed_on[o] || home_[o] != home_[n]; });
     }
     for (const auto o : r_.outputs) handed_on[o] = true;
     for (std::size_t n = 0; n < r_.nodes.size(); ++n)
       if (!is_leaf(n) && handed_on[n]) handed[home_[n]] += 1;
     dissolved_.assign(axes_.size(), false);
-    for (std::uint32_t g = 0; g < axes_.size(); ++g) dissolved_[g] = g != whole_ && weight[g] <= 1.5 * handed[g];
+    for (std::uint32_t g = 0; g < axes_.size(); ++g)
+      dissolved_[g] = g != whole_ && weight[g] <= 1.5 * handed[g];
     outputs_.resize(axes_.size());
   }
 
-  [[nodiscard]] bool is_leaf(std::size_t n) const { return r_.nodes[n].op == TapeOp::input || r_.nodes[n].op == TapeOp::constant; }
+  [[nodiscard]] bool is_leaf(std::size_t n) const {
+    return r_.nodes[n].op == TapeOp::input || r_.nodes[n].op == TapeOp::constant;
+  }
 
   /// The nodes that a group computes, as a tape of its own.
   Recording extract(std::uint32_t g) {
@@ -165,16 +190,20 @@ class GridProgram::Plan {
     const std::vector<std::uint32_t> roots = g == whole_ ? r_.outputs : outputs_[g];
     for (const auto o : roots) need[o] = 1;
     for (std::size_t n = size; n-- > 0;)
-      if (need[n] != 0 && !is_leaf(n) && inside(n)) for_each_operand(r_, r_.nodes[n], [&](std::uint32_t o) { need[o] = 1; });
+      if (need[n] != 0 && !is_leaf(n) && inside(n))
+        for_each_operand(r_, r_.nodes[n], [&](std::uint32_t o) { need[o] = 1; });
     sources_.clear();
     // Inputs are the first nodes, and those of the same axes neighbours.
     std::vector<std::pair<Wanted, std::size_t>> from;
     for (std::size_t n = 0; n < size; ++n) {
       if (need[n] == 0 || r_.nodes[n].op == TapeOp::constant) continue;
-      if (r_.nodes[n].op == TapeOp::input) from.push_back({{kAxis, r_.nodes[n].a}, n});
-      else if (!inside(n)) from.push_back({{home_[n], output_of(static_cast<std::uint32_t>(n))}, n});
+      if (r_.nodes[n].op == TapeOp::input)
+        from.push_back({{kAxis, r_.nodes[n].a}, n});
+      else if (!inside(n))
+        from.push_back({{home_[n], output_of(static_cast<std::uint32_t>(n))}, n});
     }
-    std::stable_sort(from.begin(), from.end(), [&](const auto& a, const auto& b) { return axes_of(a.first) < axes_of(b.first); });
+    std::stable_sort(from.begin(), from.end(),
+                     [&](const auto& a, const auto& b) { return axes_of(a.first) < axes_of(b.first); });
     detail::Transplant out(r_);
     for (const auto& [source, n] : from) {
       out.make_input(n);
@@ -223,8 +252,10 @@ GridProgram::GridProgram(const Tape& tape, std::vector<std::size_t> sizes, std::
     part.table.resize(part.program.results() * part.rows);
     for (std::uint64_t row = 0; row < part.rows; row += kBlock) {
       out.clear();
-      for (std::size_t k = 0; k < part.program.results(); ++k) out.push_back(part.table.data() + k * part.rows + row);
-      run_part(p, row, static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, part.rows - row)), out.data(), workspace);
+      for (std::size_t k = 0; k < part.program.results(); ++k)
+        out.push_back(part.table.data() + k * part.rows + row);
+      run_part(p, row, static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, part.rows - row)), out.data(),
+               workspace);
     }
   }
 }
@@ -233,17 +264,20 @@ GridProgram::Workspace::Workspace(const GridProgram& program) : windows_(program
   for (std::size_t p = 0; p < program.parts_.size(); ++p) {
     const Part& part = program.parts_[p];
     parts_.emplace_back(part.program);
-    if (!part.is_table && p + 1 < program.parts_.size()) windows_[p].values.resize(part.program.results() * kBlock);
+    if (!part.is_table && p + 1 < program.parts_.size())
+      windows_[p].values.resize(part.program.results() * kBlock);
   }
 }
 
 double GridProgram::work_per_point() const {
   double work = 0;
-  for (const auto& part : parts_) work += part.weight * static_cast<double>(part.rows) / static_cast<double>(points_);
+  for (const auto& part : parts_)
+    work += part.weight * static_cast<double>(part.rows) / static_cast<double>(points_);
   return work;
 }
 
-void GridProgram::divide(const std::vector<Digit>& pattern, std::uint64_t row, std::size_t count, std::vector<Segment>& segments) {
+void GridProgram::divide(const std::vector<Digit>& pattern, std::uint64_t row, std::size_t count,
+                         std::vector<Segment>& segments) {
   segments.clear();
   const Digit& last = pattern.back();
   for (std::size_t p = 0; p < count;) {
@@ -273,7 +307,9 @@ struct Stored {
   std::uint64_t begins = 0;
 
   [[nodiscard]] double operator[](std::uint64_t row) const { return values[row - begins]; }
-  void copy(std::uint64_t first, std::size_t count, double* to) const { std::copy_n(values + (first - begins), count, to); }
+  void copy(std::uint64_t first, std::size_t count, double* to) const {
+    std::copy_n(values + (first - begins), count, to);
+  }
 };
 
 /// Values of a source, spread over the rows of its reader.
@@ -293,7 +329,8 @@ void place(const Values& values, const std::vector<Segment>& segments, double* t
 
 }  // namespace
 
-void GridProgram::run_part(std::size_t p, std::uint64_t row, std::size_t rows, double* const* out, Workspace& workspace) const {
+void GridProgram::run_part(std::size_t p, std::uint64_t row, std::size_t rows, double* const* out,
+                           Workspace& workspace) const {
   const Part& part = parts_[p];
   for (const Source& s : part.sources) {
     if (s.part == kAxis || parts_[s.part].is_table) continue;
@@ -311,8 +348,10 @@ void GridProgram::run_part(std::size_t p, std::uint64_t row, std::size_t rows, d
     if (s.pattern != pattern) divide(part.patterns[pattern = s.pattern], row, rows, workspace.segments_);
     if (s.part == kAxis) {
       const Axis& axis = inputs_[s.which].values;
-      if (axis.listed() != nullptr) place(Stored{axis.listed()}, workspace.segments_, to);
-      else place(axis, workspace.segments_, to);
+      if (axis.listed() != nullptr)
+        place(Stored{axis.listed()}, workspace.segments_, to);
+      else
+        place(axis, workspace.segments_, to);
     } else if (const Part& from = parts_[s.part]; from.is_table) {
       place(Stored{from.table.data() + s.which * from.rows}, workspace.segments_, to);
     } else {
@@ -330,7 +369,8 @@ void GridProgram::reach(std::size_t p, std::uint64_t row, std::uint64_t last, Wo
   const auto rows = static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, parts_[p].rows - row));
   assert(last < row + rows);
   std::vector<double*> out;
-  for (std::size_t k = 0; k < parts_[p].program.results(); ++k) out.push_back(window.values.data() + k * kBlock);
+  for (std::size_t k = 0; k < parts_[p].program.results(); ++k)
+    out.push_back(window.values.data() + k * kBlock);
   run_part(p, row, rows, out.data(), workspace);
   window.first = row;
   window.rows = rows;

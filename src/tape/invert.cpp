@@ -12,10 +12,10 @@ using detail::Slice;
 
 namespace {
 
-constexpr double kDecades = 1e6;           // default domain: this factor to each side of the given value
-constexpr double kMostCounts = 1048576;    // counts of a domain that nothing bounds
-constexpr double kJump = 1e-9;             // residual above which a collapsed bracket is a jump and no root
-constexpr int kProofDepth = 4;             // halvings of a cell before its proof is given up
+constexpr double kDecades = 1e6;         // default domain: this factor to each side of the given value
+constexpr double kMostCounts = 1048576;  // counts of a domain that nothing bounds
+constexpr double kJump = 1e-9;           // residual above which a collapsed bracket is a jump and no root
+constexpr int kProofDepth = 4;           // halvings of a cell before its proof is given up
 
 bool adjacent(double a, double b) { return std::fabs(b - a) <= 4e-16 * std::max(std::fabs(a), std::fabs(b)); }
 
@@ -30,9 +30,9 @@ struct Bracket {
   double a, b;  ///< ends; the predicate or sign differs
 };
 
-/// Shrinks [a, b], of which `a` satisfies the predicate and `b` does not (in either order), to neighbouring numbers.
-template <class Holds>
-Bracket shrink(double a, double b, Holds holds) {
+/// Shrinks [a, b], of which `a` satisfies the predicate and `b` does not (in either order), to neighbouring
+/// numbers.
+template <class Holds> Bracket shrink(double a, double b, Holds holds) {
   for (int i = 0; i < 200 && !adjacent(a, b); ++i) {
     const double m = a < b ? halfway(a, b) : halfway(b, a);
     if (m == a || m == b) break;
@@ -75,7 +75,8 @@ Solution refine(Slice& f, double a, double b, double fa, double fb) {
   return s;
 }
 
-/// True if no point of (a, b) is at the target; ends are known not to be. Sign changes found on the way go to `more`.
+/// True if no point of (a, b) is at the target; ends are known not to be. Sign changes found on the way go to
+/// `more`.
 bool excluded(Slice& f, Bracket cell, double fa, double fb, int depth, std::vector<Bracket>& more) {
   const Interval r = f.range(cell.a, cell.b);
   if (!r.contains(f.target())) return true;
@@ -92,7 +93,8 @@ bool excluded(Slice& f, Bracket cell, double fa, double fb, int depth, std::vect
   return left && right;
 }
 
-void solve_equal(Slice& f, const std::vector<double>& xs, const std::vector<double>& values, Inversion& answer) {
+void solve_equal(Slice& f, const std::vector<double>& xs, const std::vector<double>& values,
+                 Inversion& answer) {
   bool proven = true;
   for (std::size_t i = 0; i < xs.size(); ++i) {
     if (!std::isfinite(values[i])) {
@@ -130,7 +132,8 @@ void solve_equal(Slice& f, const std::vector<double>& xs, const std::vector<doub
 }
 
 /// Ranges of the input in which a limit, or a count's equality, is met.
-void solve_runs(Slice& f, const std::vector<double>& xs, const std::vector<double>& values, Inversion& answer) {
+void solve_runs(Slice& f, const std::vector<double>& xs, const std::vector<double>& values,
+                Inversion& answer) {
   const auto holds = [&](double x) { return f.meets(f(x)); };
   for (std::size_t i = 0; i < xs.size(); ++i) {
     if (!f.meets(values[i])) continue;
@@ -158,7 +161,8 @@ Domain domain_of(const LawEntry& law, std::span<const double> in, const InverseQ
   // Without limits: six decades to each side, over zero as well where the field admits it.
   if (std::isinf(d.high)) d.high = field.integral ? std::max(kMostCounts - 1, 1e3 * size) : size * kDecades;
   if (std::isinf(d.low)) d.low = field.integral ? 0.0 : centre < 0 ? -size * kDecades : size / kDecades;
-  if (range.open_low && d.low == range.low) d.low = d.low == 0 ? std::min(size / kDecades, d.high * 1e-12) : std::nextafter(d.low, INFINITY);
+  if (range.open_low && d.low == range.low)
+    d.low = d.low == 0 ? std::min(size / kDecades, d.high * 1e-12) : std::nextafter(d.low, INFINITY);
   d.low = q.low.value_or(d.low);
   d.high = q.high.value_or(d.high);
   if (field.integral) d = {std::ceil(d.low), std::floor(d.high)};
@@ -171,13 +175,14 @@ Domain domain_of(const LawEntry& law, std::span<const double> in, const InverseQ
 }
 
 void check_query(const LawEntry& law, std::span<const double> in, const InverseQuery& q) {
-  if (in.size() == law.inputs.size() && q.free < law.inputs.size() && q.result < law.results.size() && q.scan >= 2 &&
-      std::isfinite(q.target) && (!q.only || (*q.only < law.results.size() && law.inputs[q.free].integral)))
+  if (in.size() == law.inputs.size() && q.free < law.inputs.size() && q.result < law.results.size() &&
+      q.scan >= 2 && std::isfinite(q.target) &&
+      (!q.only || (*q.only < law.results.size() && law.inputs[q.free].integral)))
     return;
   throw InputError({.id = "mlsysim.tools.014",
                     .message = fmt::format("the question to '{}' is malformed", law.info.id),
-                    .found = fmt::format("{} inputs, free input {}, result {}, {} scan points, target {}", in.size(),
-                                         q.free, q.result, q.scan, q.target),
+                    .found = fmt::format("{} inputs, free input {}, result {}, {} scan points, target {}",
+                                         in.size(), q.free, q.result, q.scan, q.target),
                     .expected = fmt::format("{} inputs, free < {}, result < {}, scan >= 2, a finite target",
                                             law.inputs.size(), law.inputs.size(), law.results.size())});
 }
@@ -185,10 +190,14 @@ void check_query(const LawEntry& law, std::span<const double> in, const InverseQ
 void conclude(Inversion& answer, double low, double high, bool counts) {
   std::sort(answer.solutions.begin(), answer.solutions.end(),
             [](const Solution& a, const Solution& b) { return a.low < b.low; });
-  const auto met = std::count_if(answer.solutions.begin(), answer.solutions.end(), [](const auto& s) { return !s.jump; });
-  if (met == 0) answer.outcome = InverseOutcome::none;
-  else if (met > 1) answer.outcome = InverseOutcome::several;
-  else answer.outcome = InverseOutcome::unique;
+  const auto met =
+      std::count_if(answer.solutions.begin(), answer.solutions.end(), [](const auto& s) { return !s.jump; });
+  if (met == 0)
+    answer.outcome = InverseOutcome::none;
+  else if (met > 1)
+    answer.outcome = InverseOutcome::several;
+  else
+    answer.outcome = InverseOutcome::unique;
   if (answer.solutions.size() != 1 || met != 1) return;
   const Solution& one = answer.solutions[0];
   if (counts ? !one.below && !one.above : low < high && one.low == low && one.high == high)
@@ -220,7 +229,8 @@ Inversion invert(const LawEntry& law, std::span<const double> in, const InverseQ
         solve_runs(f, xs, values, answer);
     }
   }
-  if (answer.outcome != InverseOutcome::undefined) conclude(answer, low, high, law.inputs[query.free].integral);
+  if (answer.outcome != InverseOutcome::undefined)
+    conclude(answer, low, high, law.inputs[query.free].integral);
   answer.evaluations = f.evaluations;
   return answer;
 }

@@ -16,9 +16,11 @@ class CountSearch {
  public:
   CountSearch(Slice& f, Counts counts) : f_(f), counts_(std::move(counts)) {}
 
-  /// Looks at counts until nothing is missed between two that are known, or its limits are reached. @return whether it is sure
+  /// Looks at counts until nothing is missed between two that are known, or its limits are reached. @return
+  /// whether it is sure
   bool look(int scan) {
-    const std::size_t n = counts_.size, first = std::min(n, f_.is_law() ? kFirst : static_cast<std::size_t>(scan));
+    const std::size_t n = counts_.size,
+                      first = std::min(n, f_.is_law() ? kFirst : static_cast<std::size_t>(scan));
     if (n == first || f_.is_law()) {
       look_at_all(0, first);
       bool sure = true;
@@ -29,7 +31,8 @@ class CountSearch {
       }
       return sure;
     }
-    for (const double x : scan_points(0, static_cast<double>(n - 1), scan)) (void)at(static_cast<std::size_t>(std::round(x)));
+    for (const double x : scan_points(0, static_cast<double>(n - 1), scan))
+      (void)at(static_cast<std::size_t>(std::round(x)));
     return false;
   }
 
@@ -42,7 +45,8 @@ class CountSearch {
       std::size_t last = k;
       while (last + 1 < known.size() && met(known[last + 1])) ++last;
       const std::size_t low = k > 0 ? edge(known[k], known[k - 1], met) : known[k],
-                        high = last + 1 < known.size() ? edge(known[last], known[last + 1], met) : known[last];
+                        high =
+                            last + 1 < known.size() ? edge(known[last], known[last + 1], met) : known[last];
       answer.solutions.push_back(between(low, high));
       k = last;
     }
@@ -56,13 +60,18 @@ class CountSearch {
       if (!std::isfinite(here) || !std::isfinite(there)) continue;
       const bool below = here < f_.target();
       if (below == (there < f_.target())) continue;
-      const std::size_t n = edge(known[k], known[k + 1], [&](std::size_t i) { return (at(i) < f_.target()) == below; });
+      const std::size_t n =
+          edge(known[k], known[k + 1], [&](std::size_t i) { return (at(i) < f_.target()) == below; });
       if (f_.at_target(at(n)) || f_.at_target(at(n + 1))) {
         const std::size_t i = f_.at_target(at(n)) ? n : n + 1;
         answer.solutions.push_back(between(i, i));
         continue;
       }
-      Solution s{.low = counts_[n], .high = counts_[n + 1], .value = at(n), .residual = f_.residual(at(n)), .jump = true};
+      Solution s{.low = counts_[n],
+                 .high = counts_[n + 1],
+                 .value = at(n),
+                 .residual = f_.residual(at(n)),
+                 .jump = true};
       s.above = s.high;
       s.neighbour_high = at(n + 1);
       answer.solutions.push_back(s);
@@ -87,7 +96,8 @@ class CountSearch {
     for (std::size_t i = from; i < to; ++i) xs.push_back(counts_[i]);
     const auto found = f_(xs);
     auto hint = known_.lower_bound(from);
-    for (std::size_t i = from; i < to; ++i) hint = std::next(known_.insert_or_assign(hint, i, found[i - from]));
+    for (std::size_t i = from; i < to; ++i)
+      hint = std::next(known_.insert_or_assign(hint, i, found[i - from]));
     tried_ += to - from;
   }
 
@@ -110,8 +120,7 @@ class CountSearch {
   }
 
   /// Between two known counts, the last one before the outcome of `holds` changes.
-  template <class Holds>
-  std::size_t edge(std::size_t in, std::size_t out, Holds holds) {
+  template <class Holds> std::size_t edge(std::size_t in, std::size_t out, Holds holds) {
     while ((in < out ? out - in : in - out) > 1) {
       const std::size_t middle = (in + out) / 2;
       (holds(middle) ? in : out) = middle;
@@ -120,7 +129,8 @@ class CountSearch {
   }
 
   Solution between(std::size_t low, std::size_t high) {
-    Solution s{.low = counts_[low], .high = counts_[high], .value = at(low), .residual = f_.residual(at(low))};
+    Solution s{
+        .low = counts_[low], .high = counts_[high], .value = at(low), .residual = f_.residual(at(low))};
     if (low > 0) {
       s.below = counts_[low - 1];
       s.neighbour_low = at(low - 1);

@@ -18,7 +18,8 @@ void add_logarithmic(std::vector<double>& xs, double low, double high, int n) {
 std::vector<double> scan_points(double low, double high, int n) {
   std::vector<double> xs;
   if (low == high) return {low};
-  const bool wide = (low <= 0 && high >= 0) || (low > 0 && high > 100 * low) || (high < 0 && low < 100 * high);
+  const bool wide =
+      (low <= 0 && high >= 0) || (low > 0 && high > 100 * low) || (high < 0 && low < 100 * high);
   for (int i = 0; i < n; ++i) xs.push_back(low + (high - low) * i / (n - 1));
   if (wide) {
     const double least = std::max(std::fabs(low), std::fabs(high)) * 1e-12;

@@ -28,7 +28,9 @@ std::string wrapped(const Text& t, Binds at_least) {
 
 std::string number(double x) {
   if (x == std::floor(x) && std::abs(x) < 1e6) return fmt::format("{}", static_cast<long long>(x));
-  auto text = std::isnan(x) ? "\\mathrm{NaN}" : std::isinf(x) ? (x < 0 ? "-\\infty" : "\\infty") : fmt::format("{:.6g}", x);
+  auto text = std::isnan(x)   ? "\\mathrm{NaN}"
+              : std::isinf(x) ? (x < 0 ? "-\\infty" : "\\infty")
+                              : fmt::format("{:.6g}", x);
   const auto e = text.find('e');
   if (e == std::string::npos) return text;
   return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
@@ -38,9 +40,9 @@ std::string number(double x) {
 class Writer {
  public:
   enum class Style {
-    law,      ///< names; calls of other laws by the law's name
-    names,    ///< names; calls of other laws with their number
-    numbers   ///< the numbers put in
+    law,     ///< names; calls of other laws by the law's name
+    names,   ///< names; calls of other laws with their number
+    numbers  ///< the numbers put in
   };
   explicit Writer(const Derivation& derivation, Style style = Style::law) : d_(derivation), style_(style) {}
 
@@ -48,7 +50,9 @@ class Writer {
     const DerivedNode& n = d_.nodes[node];
     if (style_ == Style::numbers && (n.operands.empty() || (!top && !n.name.empty()))) {
       const auto text = number(n.value);
-      return {text, n.value < 0 ? Binds::sum : text.find(' ') != std::string::npos ? Binds::product : Binds::atom};
+      return {text, n.value < 0                           ? Binds::sum
+                    : text.find(' ') != std::string::npos ? Binds::product
+                                                          : Binds::atom};
     }
     if (!top && !n.name.empty() && n.op != "input" && n.op != "constant" && n.op != "law_result") {
       intermediates_.emplace(node, n.name);
@@ -104,7 +108,9 @@ class Writer {
     if (op == "pow")
       return {fmt::format("{}^{{{}}}", wrapped(at(n, 0), Binds::atom), at(n, 1).latex), Binds::power};
     if (op == "quadrature")
-      return {fmt::format("\\sqrt{{{}^2 + {}^2}}", wrapped(at(n, 0), Binds::atom), wrapped(at(n, 1), Binds::atom)), Binds::atom};
+      return {fmt::format("\\sqrt{{{}^2 + {}^2}}", wrapped(at(n, 0), Binds::atom),
+                          wrapped(at(n, 1), Binds::atom)),
+              Binds::atom};
     if (op == "log") return call("\\ln");
     if (op == "log2") return call("\\log_2");
     if (op == "exp") return {fmt::format("e^{{{}}}", at(n, 0).latex), Binds::power};
@@ -173,7 +179,8 @@ std::string latex_name(std::string_view name) {
 LatexLaw to_latex(const LawEntry& law) {
   LatexLaw out;
   const auto d = traced(law, 3);
-  out.loops = std::any_of(d.nodes.begin(), d.nodes.end(), [](const DerivedNode& n) { return n.op == "loop"; });
+  out.loops =
+      std::any_of(d.nodes.begin(), d.nodes.end(), [](const DerivedNode& n) { return n.op == "loop"; });
   Writer writer(d);
   std::vector<std::string> results;
   const auto& record = d.records.front();
@@ -207,10 +214,14 @@ namespace {
 std::string latex_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '\\') out += "\\textbackslash{}";
-    else if (c == '^' || c == '~') out += fmt::format("\\{}{{}}", c);
-    else if (std::string_view("{}_&%$#").find(c) != std::string_view::npos) out += fmt::format("\\{}", c);
-    else out += c;
+    if (c == '\\')
+      out += "\\textbackslash{}";
+    else if (c == '^' || c == '~')
+      out += fmt::format("\\{}{{}}", c);
+    else if (std::string_view("{}_&%$#").find(c) != std::string_view::npos)
+      out += fmt::format("\\{}", c);
+    else
+      out += c;
   }
   return out;
 }
@@ -221,14 +232,18 @@ std::string to_latex(const Derivation& d, Repeats repeats) {
   std::string out;
   const auto written = detail::written_records(d, repeats);
   const auto value_line = [](const DerivedValue& v, std::string_view end) {
-    return fmt::format("  {} &= \\text{{{}}}{}\n", latex_name(v.name), latex_text(detail::shown_value(v)), end);
+    return fmt::format("  {} &= \\text{{{}}}{}\n", latex_name(v.name), latex_text(detail::shown_value(v)),
+                       end);
   };
   for (const std::size_t r : written.full) {
     const auto& record = d.records[r];
     out += fmt::format("\\paragraph{{[{}] {}}}", r + 1, latex_text(record.law->id));
-    if (!record.law->equation.empty()) out += fmt::format(" \\texttt{{{}}}", latex_text(record.law->equation));
+    if (!record.law->equation.empty())
+      out += fmt::format(" \\texttt{{{}}}", latex_text(record.law->equation));
     if (!record.law->source.empty())
-      out += fmt::format(" \\cite{}{{{}}}", record.law->where.empty() ? "" : fmt::format("[{}]", latex_text(record.law->where)), record.law->source);
+      out += fmt::format(" \\cite{}{{{}}}",
+                         record.law->where.empty() ? "" : fmt::format("[{}]", latex_text(record.law->where)),
+                         record.law->source);
     out += "\n\\begin{align*}\n";
     for (const auto& v : record.inputs) out += value_line(v, " \\\\");
     for (const auto& [name, node] : detail::equations_of(d, r, written.full)) {
@@ -236,7 +251,8 @@ std::string to_latex(const Derivation& d, Repeats repeats) {
       const auto numbers = Writer(d, Writer::Style::numbers).write(node, true).latex;
       out += fmt::format("  {} &= {} \\\\\n", latex_name(name), names);
       const auto value = number(d.nodes[node].value);
-      out += numbers == value ? fmt::format("    &= {} \\\\\n", value) : fmt::format("    &= {} = {} \\\\\n", numbers, value);
+      out += numbers == value ? fmt::format("    &= {} \\\\\n", value)
+                              : fmt::format("    &= {} = {} \\\\\n", numbers, value);
     }
     for (std::size_t i = 0; i < record.results.size(); ++i)
       out += value_line(record.results[i], i + 1 < record.results.size() ? " \\\\" : "");
@@ -245,7 +261,8 @@ std::string to_latex(const Derivation& d, Repeats repeats) {
   for (const auto& [law, records] : written.further) {
     out += fmt::format("\\noindent {} again, as above:", latex_text(law));
     for (const std::size_t r : records)
-      out += fmt::format("{} [{}] ${} = \\text{{{}}}$", r == records.front() ? "" : ",", r + 1, latex_name(d.records[r].results.front().name),
+      out += fmt::format("{} [{}] ${} = \\text{{{}}}$", r == records.front() ? "" : ",", r + 1,
+                         latex_name(d.records[r].results.front().name),
                          latex_text(detail::shown_value(d.records[r].results.front())));
     out += "\n\n";
   }

@@ -38,7 +38,9 @@ void check_count(const LawEntry& law, std::size_t found) {
 }  // namespace
 
 std::size_t LawEntry::input(std::string_view name) const { return index_of(inputs, name, "input", info.id); }
-std::size_t LawEntry::result(std::string_view name) const { return index_of(results, name, "result", info.id); }
+std::size_t LawEntry::result(std::string_view name) const {
+  return index_of(results, name, "result", info.id);
+}
 
 std::vector<double> LawEntry::operator()(std::span<const double> in) const {
   check_count(*this, in.size());
@@ -59,11 +61,12 @@ std::vector<double> evaluate_checked(const LawEntry& law, std::span<const double
 
 void detail::check_goal(const FieldInfo& result, const Exponents& target) {
   if (result.exps == target) return;
-  throw DimensionError({.id = "mlsysim.tools.016",
-                        .message = fmt::format("the target of '{}' has another dimension than the result", result.name),
-                        .key = result.name,
-                        .found = dimension_name(target),
-                        .expected = dimension_name(result.exps)});
+  throw DimensionError(
+      {.id = "mlsysim.tools.016",
+       .message = fmt::format("the target of '{}' has another dimension than the result", result.name),
+       .key = result.name,
+       .found = dimension_name(target),
+       .expected = dimension_name(result.exps)});
 }
 
 FieldRange base_range(const FieldInfo& field) {
@@ -75,8 +78,8 @@ FieldRange base_range(const FieldInfo& field) {
   }
   const auto to_base = [&](double x) { return x * mul / div; };
   constexpr double inf = std::numeric_limits<double>::infinity();
-  return {field.low > -kUnbounded ? to_base(field.low) : -inf, field.high < kUnbounded ? to_base(field.high) : inf,
-          field.open_low};
+  return {field.low > -kUnbounded ? to_base(field.low) : -inf,
+          field.high < kUnbounded ? to_base(field.high) : inf, field.open_low};
 }
 
 }  // namespace mlsysim

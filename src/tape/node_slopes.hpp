@@ -15,19 +15,32 @@ struct NodeSlopes {
 /// @param v its value at operands `a` and `b`
 [[nodiscard]] inline NodeSlopes slopes_of(TapeOp op, double a, double b, double v) {
   switch (op) {
-    case TapeOp::negate: return {-1.0, 0.0};
-    case TapeOp::abs: return {a > 0 ? 1.0 : -1.0, 0.0};
-    case TapeOp::sqrt: return {0.5 / v, 0.0};
-    case TapeOp::log: return {1.0 / a, 0.0};
-    case TapeOp::log2: return {1.4426950408889634074 / a, 0.0};
-    case TapeOp::exp: return {v, 0.0};
-    case TapeOp::add: return {1.0, 1.0};
-    case TapeOp::subtract: return {1.0, -1.0};
-    case TapeOp::multiply: return {b, a};
-    case TapeOp::divide: return {1.0 / b, -v / b};
-    case TapeOp::pow: return {a != 0 ? b * v / a : b * std::pow(a, b - 1.0), v == 0 ? 0.0 : v * std::log(a)};
-    case TapeOp::quadrature: return {a / v, b / v};
-    default: return {};
+    case TapeOp::negate:
+      return {-1.0, 0.0};
+    case TapeOp::abs:
+      return {a > 0 ? 1.0 : -1.0, 0.0};
+    case TapeOp::sqrt:
+      return {0.5 / v, 0.0};
+    case TapeOp::log:
+      return {1.0 / a, 0.0};
+    case TapeOp::log2:
+      return {1.4426950408889634074 / a, 0.0};
+    case TapeOp::exp:
+      return {v, 0.0};
+    case TapeOp::add:
+      return {1.0, 1.0};
+    case TapeOp::subtract:
+      return {1.0, -1.0};
+    case TapeOp::multiply:
+      return {b, a};
+    case TapeOp::divide:
+      return {1.0 / b, -v / b};
+    case TapeOp::pow:
+      return {a != 0 ? b * v / a : b * std::pow(a, b - 1.0), v == 0 ? 0.0 : v * std::log(a)};
+    case TapeOp::quadrature:
+      return {a / v, b / v};
+    default:
+      return {};
   }
 }
 

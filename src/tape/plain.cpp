@@ -7,7 +7,8 @@ namespace mlsysim::detail {
 std::vector<FieldInfo> numeric_fields(std::span<const FieldInfo> fields) {
   std::vector<FieldInfo> out;
   for (const auto& f : fields)
-    if (f.kind == ValueKind::number || f.kind == ValueKind::quantity || f.kind == ValueKind::flag) out.push_back(f);
+    if (f.kind == ValueKind::number || f.kind == ValueKind::quantity || f.kind == ValueKind::flag)
+      out.push_back(f);
   return out;
 }
 

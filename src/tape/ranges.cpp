@@ -16,13 +16,15 @@ Interval truth(const Undecided& u) { return {u.can_fail ? 0.0 : 1.0, u.can_hold 
 Interval loop_range(const TapeLoop& loop, std::uint32_t state, std::span<const Interval> range) {
   const Interval count = range[loop.count];
   if (!(count.high <= loop.bound)) return Interval::whole();
-  std::vector<Interval> states, in(1 + loop.initial.size() + loop.captured.size()), now(loop.body.nodes.size());
+  std::vector<Interval> states, in(1 + loop.initial.size() + loop.captured.size()),
+      now(loop.body.nodes.size());
   for (const auto x : loop.initial) states.push_back(range[x]);
   for (std::size_t i = 0; i < loop.captured.size(); ++i) in[1 + states.size() + i] = range[loop.captured[i]];
   for (double round = 0; round < count.high; ++round) {
     in[0] = Interval(round);
     std::copy(states.begin(), states.end(), in.begin() + 1);
-    for (std::size_t n = 0; n < now.size(); ++n) now[n] = detail::range_of(loop.body, loop.body.nodes[n], now, in);
+    for (std::size_t n = 0; n < now.size(); ++n)
+      now[n] = detail::range_of(loop.body, loop.body.nodes[n], now, in);
     for (std::size_t i = 0; i < states.size(); ++i) {
       const Interval& next = now[loop.body.outputs[i]];
       states[i] = round < count.low ? next : hull(states[i], next);
@@ -32,36 +34,63 @@ Interval loop_range(const TapeLoop& loop, std::uint32_t state, std::span<const I
 }
 
 /// Here, so that the walk over a tape has it in its loop.
-inline Interval node_range(const Recording& r, const TapeNode& node, std::span<const Interval> range, std::span<const Interval> box) {
+inline Interval node_range(const Recording& r, const TapeNode& node, std::span<const Interval> range,
+                           std::span<const Interval> box) {
   const auto a = [&]() -> const Interval& { return range[node.a]; };
   const auto b = [&]() -> const Interval& { return range[node.b]; };
   switch (node.op) {
-    case TapeOp::input: return box[node.a];
-    case TapeOp::constant: return r.constants[node.a];
-    case TapeOp::loop: return loop_range(r.loops[node.a], node.b, range);
-    case TapeOp::negate: return -a();
-    case TapeOp::abs: return abs(a());
-    case TapeOp::ceil: return ceil(a());
-    case TapeOp::floor: return floor(a());
-    case TapeOp::sqrt: return sqrt(a());
-    case TapeOp::log: return log(a());
-    case TapeOp::log2: return log2(a());
-    case TapeOp::exp: return exp(a());
-    case TapeOp::negation: return 1.0 - a();
-    case TapeOp::add: return a() + b();
-    case TapeOp::subtract: return a() - b();
-    case TapeOp::multiply: return node.a == node.b && a().low < 0 ? abs(a()) * abs(a()) : a() * b();
-    case TapeOp::divide: return a() / b();
-    case TapeOp::min: return min(a(), b());
-    case TapeOp::max: return max(a(), b());
-    case TapeOp::pow: return pow(a(), b());
-    case TapeOp::quadrature: return quadrature(a(), b());
-    case TapeOp::less: return truth(a() < b());
-    case TapeOp::less_equal: return truth(a() <= b());
-    case TapeOp::equal: return truth(a() == b());
-    case TapeOp::not_equal: return truth(a() != b());
-    case TapeOp::both: return min(a(), b());
-    case TapeOp::either: return max(a(), b());
+    case TapeOp::input:
+      return box[node.a];
+    case TapeOp::constant:
+      return r.constants[node.a];
+    case TapeOp::loop:
+      return loop_range(r.loops[node.a], node.b, range);
+    case TapeOp::negate:
+      return -a();
+    case TapeOp::abs:
+      return abs(a());
+    case TapeOp::ceil:
+      return ceil(a());
+    case TapeOp::floor:
+      return floor(a());
+    case TapeOp::sqrt:
+      return sqrt(a());
+    case TapeOp::log:
+      return log(a());
+    case TapeOp::log2:
+      return log2(a());
+    case TapeOp::exp:
+      return exp(a());
+    case TapeOp::negation:
+      return 1.0 - a();
+    case TapeOp::add:
+      return a() + b();
+    case TapeOp::subtract:
+      return a() - b();
+    case TapeOp::multiply:
+      return node.a == node.b && a().low < 0 ? abs(a()) * abs(a()) : a() * b();
+    case TapeOp::divide:
+      return a() / b();
+    case TapeOp::min:
+      return min(a(), b());
+    case TapeOp::max:
+      return max(a(), b());
+    case TapeOp::pow:
+      return pow(a(), b());
+    case TapeOp::quadrature:
+      return quadrature(a(), b());
+    case TapeOp::less:
+      return truth(a() < b());
+    case TapeOp::less_equal:
+      return truth(a() <= b());
+    case TapeOp::equal:
+      return truth(a() == b());
+    case TapeOp::not_equal:
+      return truth(a() != b());
+    case TapeOp::both:
+      return min(a(), b());
+    case TapeOp::either:
+      return max(a(), b());
     case TapeOp::select: {
       const Interval& c = range[node.c];
       if (a().low != 0) return b();
@@ -75,14 +104,19 @@ inline Interval node_range(const Recording& r, const TapeNode& node, std::span<c
 
 namespace detail {
 
-Interval range_of(const Recording& r, const TapeNode& node, std::span<const Interval> range, std::span<const Interval> box) {
+Interval range_of(const Recording& r, const TapeNode& node, std::span<const Interval> range,
+                  std::span<const Interval> box) {
   return node_range(r, node, range, box);
 }
 
 }  // namespace detail
 
 Ranges::Ranges(const Tape& tape)
-    : tape_(&tape), range_(tape.size()), adjoint_(tape.size()), partial_(tape.inputs()), trend_(tape.inputs()) {}
+    : tape_(&tape),
+      range_(tape.size()),
+      adjoint_(tape.size()),
+      partial_(tape.inputs()),
+      trend_(tape.inputs()) {}
 
 void Ranges::run(std::span<const Interval> box) {
   const Recording& r = tape_->recording();
@@ -98,8 +132,8 @@ Interval taken(const Interval& a, const Interval& b) {
   return {0.0, 1.0};
 }
 
-/// A product of partial derivatives. One that is too small for a double keeps its sign, else a result that moves would be
-/// taken for one that stays.
+/// A product of partial derivatives. One that is too small for a double keeps its sign, else a result that
+/// moves would be taken for one that stays.
 Interval product(const Interval& a, const Interval& b) {
   constexpr double tiny = std::numeric_limits<double>::denorm_min();
   Interval p = a * b;
@@ -117,27 +151,54 @@ void partials_of(const Recording& r, std::size_t at, std::span<const Interval> r
   const auto b = [&]() -> const Interval& { return range[node.b]; };
   switch (node.op) {
     case TapeOp::input:
-    case TapeOp::constant: break;
-    case TapeOp::loop: for_each_operand(r, node, [&](std::uint32_t o) { give(o, Interval::whole()); }); break;
+    case TapeOp::constant:
+      break;
+    case TapeOp::loop:
+      for_each_operand(r, node, [&](std::uint32_t o) { give(o, Interval::whole()); });
+      break;
     case TapeOp::negate:
-    case TapeOp::negation: give(node.a, -1.0); break;
-    case TapeOp::abs: give(node.a, a().low >= 0 ? Interval(1.0) : a().high <= 0 ? Interval(-1.0) : Interval(-1.0, 1.0)); break;
+    case TapeOp::negation:
+      give(node.a, -1.0);
+      break;
+    case TapeOp::abs:
+      give(node.a, a().low >= 0 ? Interval(1.0) : a().high <= 0 ? Interval(-1.0) : Interval(-1.0, 1.0));
+      break;
     case TapeOp::ceil:
-    case TapeOp::floor: give(node.a, value.low == value.high ? Interval(0.0) : Interval(0.0, inf)); break;
-    case TapeOp::sqrt: give(node.a, Interval(0.5) / value); break;
-    case TapeOp::log: give(node.a, Interval(1.0) / a()); break;
-    case TapeOp::log2: give(node.a, Interval(1.4426950408889634) / a()); break;
-    case TapeOp::exp: give(node.a, value); break;
-    case TapeOp::add: give(node.a, 1.0), give(node.b, 1.0); break;
-    case TapeOp::subtract: give(node.a, 1.0), give(node.b, -1.0); break;
-    case TapeOp::multiply: give(node.a, b()), give(node.b, a()); break;
+    case TapeOp::floor:
+      give(node.a, value.low == value.high ? Interval(0.0) : Interval(0.0, inf));
+      break;
+    case TapeOp::sqrt:
+      give(node.a, Interval(0.5) / value);
+      break;
+    case TapeOp::log:
+      give(node.a, Interval(1.0) / a());
+      break;
+    case TapeOp::log2:
+      give(node.a, Interval(1.4426950408889634) / a());
+      break;
+    case TapeOp::exp:
+      give(node.a, value);
+      break;
+    case TapeOp::add:
+      give(node.a, 1.0), give(node.b, 1.0);
+      break;
+    case TapeOp::subtract:
+      give(node.a, 1.0), give(node.b, -1.0);
+      break;
+    case TapeOp::multiply:
+      give(node.a, b()), give(node.b, a());
+      break;
     case TapeOp::divide: {
       give(node.a, Interval(1.0) / b());
       give(node.b, -product(value, Interval(1.0) / b()));
       break;
     }
-    case TapeOp::min: give(node.a, taken(a(), b())), give(node.b, taken(b(), a())); break;
-    case TapeOp::max: give(node.a, taken(-a(), -b())), give(node.b, taken(-b(), -a())); break;
+    case TapeOp::min:
+      give(node.a, taken(a(), b())), give(node.b, taken(b(), a()));
+      break;
+    case TapeOp::max:
+      give(node.a, taken(-a(), -b())), give(node.b, taken(-b(), -a()));
+      break;
     case TapeOp::pow: {
       if (a().low > 0) {
         give(node.a, product(b(), pow(a(), b() - 1.0)));
@@ -165,8 +226,12 @@ void partials_of(const Recording& r, std::size_t at, std::span<const Interval> r
     case TapeOp::not_equal:
       if (value.low != value.high) give(node.a, Interval::whole()), give(node.b, Interval::whole());
       break;
-    case TapeOp::both: give(node.a, b()), give(node.b, a()); break;
-    case TapeOp::either: give(node.a, 1.0 - b()), give(node.b, 1.0 - a()); break;
+    case TapeOp::both:
+      give(node.a, b()), give(node.b, a());
+      break;
+    case TapeOp::either:
+      give(node.a, 1.0 - b()), give(node.b, 1.0 - a());
+      break;
     case TapeOp::select: {
       const Interval& c = range[node.c];
       if (a().low != a().high) give(node.a, b() - c);

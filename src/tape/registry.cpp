@@ -8,12 +8,13 @@ namespace mlsysim {
 
 const LawEntry& LawRegistry::add(LawEntry entry) {
   if (entry.info.id.empty() || find(entry.info.id) != nullptr) {
-    throw InputError({.id = "mlsysim.tools.003",
-                      .message = "a law cannot be registered under this id",
-                      .key = std::string(entry.info.id),
-                      .found = entry.info.id.empty() ? "an empty id" : fmt::format("'{}', which is taken", entry.info.id),
-                      .expected = "an id of its own",
-                      .hint = "set LawInfo::id of the law"});
+    throw InputError(
+        {.id = "mlsysim.tools.003",
+         .message = "a law cannot be registered under this id",
+         .key = std::string(entry.info.id),
+         .found = entry.info.id.empty() ? "an empty id" : fmt::format("'{}', which is taken", entry.info.id),
+         .expected = "an id of its own",
+         .hint = "set LawInfo::id of the law"});
   }
   entries_.push_back(std::move(entry));
   return entries_.back();

@@ -25,7 +25,9 @@ struct Counts {
   std::vector<double> listed;
   bool some = false;
 
-  [[nodiscard]] double operator[](std::size_t i) const { return some ? listed[i] : low + static_cast<double>(i); }
+  [[nodiscard]] double operator[](std::size_t i) const {
+    return some ? listed[i] : low + static_cast<double>(i);
+  }
 };
 
 class Slice {
@@ -100,24 +102,33 @@ class Slice {
     return ranges_->trends(0)[q_.free] != Trend::unknown;
   }
 
-  [[nodiscard]] bool at_target(double value) const { return std::fabs(value - q_.target) <= kEqual * std::fabs(q_.target); }
+  [[nodiscard]] bool at_target(double value) const {
+    return std::fabs(value - q_.target) <= kEqual * std::fabs(q_.target);
+  }
   [[nodiscard]] bool meets(double value) const {
     switch (q_.relation) {
-      case Relation::at_most: return value <= q_.target;
-      case Relation::at_least: return value >= q_.target;
-      case Relation::equals: break;
+      case Relation::at_most:
+        return value <= q_.target;
+      case Relation::at_least:
+        return value >= q_.target;
+      case Relation::equals:
+        break;
     }
     return at_target(value);
   }
   /// Whether every value of a range meets the target, or none does.
   [[nodiscard]] bool all_meet(const Interval& r) const {
-    return q_.relation == Relation::at_most ? r.high <= q_.target : q_.relation == Relation::at_least && r.low >= q_.target;
+    return q_.relation == Relation::at_most ? r.high <= q_.target
+                                            : q_.relation == Relation::at_least && r.low >= q_.target;
   }
   [[nodiscard]] bool none_meets(const Interval& r) const {
     switch (q_.relation) {
-      case Relation::at_most: return r.low > q_.target;
-      case Relation::at_least: return r.high < q_.target;
-      case Relation::equals: break;
+      case Relation::at_most:
+        return r.low > q_.target;
+      case Relation::at_least:
+        return r.high < q_.target;
+      case Relation::equals:
+        break;
     }
     return !r.contains(q_.target) && !at_target(r.low) && !at_target(r.high);
   }
@@ -139,7 +150,8 @@ class Slice {
     fixed[q_.free].reset();
     return reduced(law_.tape(), {.fixed = fixed, .results = {&result, 1}});
   }
-  [[nodiscard]] std::vector<double> column(const ColumnProgram& program, const std::vector<double>& xs) const {
+  [[nodiscard]] std::vector<double> column(const ColumnProgram& program,
+                                           const std::vector<double>& xs) const {
     // What stays is a block of itself; only the free input is as long as the question.
     std::vector<double> out(xs.size()), same;
     for (const double x : at_) same.insert(same.end(), kBlock, x);

@@ -8,11 +8,17 @@
 namespace mlsysim {
 
 Slopes::Slopes(const Tape& tape)
-    : tape_(&tape), values_(tape.size()), adjoints_(tape.size()), partials_(tape.inputs()), marks_(tape.size()), rough_inputs_(tape.inputs()) {}
+    : tape_(&tape),
+      values_(tape.size()),
+      adjoints_(tape.size()),
+      partials_(tape.inputs()),
+      marks_(tape.size()),
+      rough_inputs_(tape.inputs()) {}
 
 void Slopes::run(std::span<const double> in) { tape_->evaluate(in, values_); }
 
-/// Hands what is known of a node to one of its operands, by the slope between them. What has no slope hands on nothing.
+/// Hands what is known of a node to one of its operands, by the slope between them. What has no slope hands
+/// on nothing.
 inline void Slopes::pass(std::size_t n, std::uint32_t operand, double slope) {
   if (slope == 0) return;
   if (!std::isfinite(slope)) {
@@ -38,16 +44,25 @@ void Slopes::pull(std::size_t n) {
       partials_[node.a] = adjoints_[n];
       rough_inputs_[node.a] = static_cast<std::uint8_t>(marks_[n] & kRough);
       break;
-    case TapeOp::constant: break;
-    case TapeOp::loop: for_each_operand(tape_->recording(), node, [&](std::uint32_t o) { roughen(o); }); break;
+    case TapeOp::constant:
+      break;
+    case TapeOp::loop:
+      for_each_operand(tape_->recording(), node, [&](std::uint32_t o) { roughen(o); });
+      break;
     case TapeOp::ceil:
-    case TapeOp::floor: roughen(node.a); break;
+    case TapeOp::floor:
+      roughen(node.a);
+      break;
     case TapeOp::min:
     case TapeOp::max: {
-      const bool first = node.op == TapeOp::min ? a < b : b < a, second = node.op == TapeOp::min ? b < a : a < b;
-      if (first) pass(n, node.a, 1.0);
-      else if (second) pass(n, node.b, 1.0);
-      else roughen(node.a), roughen(node.b);
+      const bool first = node.op == TapeOp::min ? a < b : b < a,
+                 second = node.op == TapeOp::min ? b < a : a < b;
+      if (first)
+        pass(n, node.a, 1.0);
+      else if (second)
+        pass(n, node.b, 1.0);
+      else
+        roughen(node.a), roughen(node.b);
       break;
     }
     // A condition matters to first order only where it is about to change.
@@ -58,17 +73,24 @@ void Slopes::pull(std::size_t n) {
       if (a == b) roughen(node.a), roughen(node.b);
       break;
     case TapeOp::both:
-    case TapeOp::either: ask(node.b); [[fallthrough]];
-    case TapeOp::negation: ask(node.a); break;
+    case TapeOp::either:
+      ask(node.b);
+      [[fallthrough]];
+    case TapeOp::negation:
+      ask(node.a);
+      break;
     case TapeOp::select:
       ask(node.a);
       pass(n, a != 0 ? node.b : node.c, 1.0);
       break;
     default:
       // The tip of a size, of one number or of two, has no slope.
-      if (v == 0 && node.op == TapeOp::abs) roughen(node.a);
-      else if (v == 0 && node.op == TapeOp::quadrature) roughen(node.a), roughen(node.b);
-      else pass_both(n, v);
+      if (v == 0 && node.op == TapeOp::abs)
+        roughen(node.a);
+      else if (v == 0 && node.op == TapeOp::quadrature)
+        roughen(node.a), roughen(node.b);
+      else
+        pass_both(n, v);
   }
 }
 

@@ -15,7 +15,12 @@ constexpr std::uint32_t kAll = (1u << kSeeds) - 1u;
 }  // namespace
 
 Tangents::Tangents(const Tape& tape)
-    : tape_(&tape), values_(tape.size()), partials_(tape.size() * kSeeds), marks_(tape.size()), moves_(tape.size()), written_(tape.size()) {}
+    : tape_(&tape),
+      values_(tape.size()),
+      partials_(tape.size() * kSeeds),
+      marks_(tape.size()),
+      moves_(tape.size()),
+      written_(tape.size()) {}
 
 void Tangents::clear_row(std::size_t n) { std::fill_n(row(n), kSeeds, 0.0); }
 void Tangents::rest(std::size_t n) {
@@ -24,8 +29,8 @@ void Tangents::rest(std::size_t n) {
   written_[n] = 0;
 }
 
-/// Adds `slope` times the partials of an operand. A seed that does not move it stays still even where the slope is infinite
-/// or undefined.
+/// Adds `slope` times the partials of an operand. A seed that does not move it stays still even where the
+/// slope is infinite or undefined.
 void Tangents::chain(std::size_t n, std::uint32_t operand, double slope) {
   const double* const from = row(operand);
   double* const to = row(n);
@@ -98,8 +103,8 @@ void Tangents::compare(std::size_t n) {
   marks_[n] = {ahead, behind};
 }
 
-/// `b` where the condition holds, else `c`; where it is about to change, the other's partials or a step. What changes on the
-/// other side of the point leaves a bit only.
+/// `b` where the condition holds, else `c`; where it is about to change, the other's partials or a step. What
+/// changes on the other side of the point leaves a bit only.
 void Tangents::pick(std::size_t n) {
   const TapeNode& node = tape_->node(n);
   const bool holds = values_[node.a] != 0;
@@ -128,8 +133,10 @@ void Tangents::run_loop_at(std::size_t n) {
   const TapeLoop& loop = tape_->recording().loops[tape_->node(n).a];
   const std::uint32_t state = tape_->node(n).b;
   const Tape body(loop.body);
-  // The body's own inputs are the seeds: round, states and captured values, chunk after chunk, and the chain rule does the rest.
-  const std::size_t states = loop.initial.size(), outside = loop.captured.size(), width = 1 + states + outside;
+  // The body's own inputs are the seeds: round, states and captured values, chunk after chunk, and the chain
+  // rule does the rest.
+  const std::size_t states = loop.initial.size(), outside = loop.captured.size(),
+                    width = 1 + states + outside;
   std::vector<double> in(width), now(states * kSeeds), next(states * kSeeds), next_value(states);
   std::vector<Marks> marks(states);
   for (std::size_t s = 0; s < states; ++s) {
@@ -161,8 +168,10 @@ void Tangents::run_loop_at(std::size_t n) {
         for (std::size_t k = 0; k < seeds.size(); ++k) {
           const double slope = inner.partial(s, k);
           if (slope == 0) continue;
-          const double* const from = seeds[k] <= states ? now.data() + (seeds[k] - 1) * kSeeds : row(loop.captured[seeds[k] - 1 - states]);
-          for (int i = 0; i < kSeeds; ++i) next[s * kSeeds + static_cast<std::size_t>(i)] += from[i] == 0 ? 0 : from[i] * slope;
+          const double* const from = seeds[k] <= states ? now.data() + (seeds[k] - 1) * kSeeds
+                                                        : row(loop.captured[seeds[k] - 1 - states]);
+          for (int i = 0; i < kSeeds; ++i)
+            next[s * kSeeds + static_cast<std::size_t>(i)] += from[i] == 0 ? 0 : from[i] * slope;
         }
       }
     }
@@ -188,16 +197,23 @@ void Tangents::step(std::size_t n) {
   const double a = values_[node.a], b = values_[node.b];
   switch (node.op) {
     case TapeOp::input:
-    case TapeOp::constant: return;
-    case TapeOp::loop: return run_loop_at(n);
-    case TapeOp::ceil: return round(n, true);
-    case TapeOp::floor: return round(n, false);
-    case TapeOp::min: return choose(n, node.a, node.b, false);
-    case TapeOp::max: return choose(n, node.a, node.b, true);
+    case TapeOp::constant:
+      return;
+    case TapeOp::loop:
+      return run_loop_at(n);
+    case TapeOp::ceil:
+      return round(n, true);
+    case TapeOp::floor:
+      return round(n, false);
+    case TapeOp::min:
+      return choose(n, node.a, node.b, false);
+    case TapeOp::max:
+      return choose(n, node.a, node.b, true);
     case TapeOp::less:
     case TapeOp::less_equal:
     case TapeOp::equal:
-    case TapeOp::not_equal: return compare(n);
+    case TapeOp::not_equal:
+      return compare(n);
     case TapeOp::negation:
       values_[n] = 1.0 - a;
       marks_[n] = {~marks_[node.a].steps & kAll, ~marks_[node.a].kinks & kAll};
@@ -210,8 +226,10 @@ void Tangents::step(std::size_t n) {
       values_[n] = std::max(a, b);
       marks_[n] = {marks_[node.a].steps | marks_[node.b].steps, marks_[node.a].kinks | marks_[node.b].kinks};
       return;
-    case TapeOp::select: return pick(n);
-    default: break;
+    case TapeOp::select:
+      return pick(n);
+    default:
+      break;
   }
   const bool two = operands_of(node.op) == 2;
   const double v = values_[n] = compute(node.op, a, b);
@@ -238,7 +256,8 @@ void Tangents::step(std::size_t n) {
   if (by_b) chain(n, node.b, slopes.by_b);
 }
 
-bool Tangents::visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds, double direction) {
+bool Tangents::visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds,
+                     double direction) {
   const Recording& r = tape_->recording();
   const TapeNode& node = r.nodes[n];
   if (node.op == TapeOp::input || node.op == TapeOp::constant) {
@@ -267,7 +286,8 @@ bool Tangents::visit(std::size_t n, std::span<const double> in, std::span<const 
 }
 
 bool Tangents::only_seeds_moved(std::span<const double> in, std::span<const std::size_t> seeds) const {
-  if (in_.size() != in.size() || !std::equal(seeds.begin(), seeds.end(), seeds_.begin(), seeds_.end())) return false;
+  if (in_.size() != in.size() || !std::equal(seeds.begin(), seeds.end(), seeds_.begin(), seeds_.end()))
+    return false;
   for (std::size_t i = 0; i < in.size(); ++i)
     if (in[i] != in_[i] && std::find(seeds.begin(), seeds.end(), i) == seeds.end()) return false;
   return true;

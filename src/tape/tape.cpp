@@ -28,7 +28,8 @@ namespace {
 /// Walks a tape with `Recorded`; node by node, so that a caller may replace values on the way.
 class Replay {
  public:
-  explicit Replay(const Recording& from) : from_(from), now_(from.nodes.size()), loops_(from.loops.size(), kNotYet) {}
+  explicit Replay(const Recording& from)
+      : from_(from), now_(from.nodes.size()), loops_(from.loops.size(), kNotYet) {}
 
   void set(std::size_t node, const Recorded& x) { now_[node] = x; }
   [[nodiscard]] const Recorded& at(std::size_t node) const { return now_[node]; }
@@ -36,15 +37,22 @@ class Replay {
   [[nodiscard]] Recorded step(std::size_t n, std::span<const Recorded> in) {
     const TapeNode& node = from_.nodes[n];
     switch (node.op) {
-      case TapeOp::input: return in[node.a];
-      case TapeOp::constant: return from_.constants[node.a];
-      case TapeOp::loop: return loop_state(node);
-      default: break;
+      case TapeOp::input:
+        return in[node.a];
+      case TapeOp::constant:
+        return from_.constants[node.a];
+      case TapeOp::loop:
+        return loop_state(node);
+      default:
+        break;
     }
     switch (operands_of(node.op)) {
-      case 1: return detail::record(node.op, now_[node.a]);
-      case 2: return detail::record(node.op, now_[node.a], now_[node.b]);
-      default: return detail::record(node.op, now_[node.a], now_[node.b], now_[node.c]);
+      case 1:
+        return detail::record(node.op, now_[node.a]);
+      case 2:
+        return detail::record(node.op, now_[node.a], now_[node.b]);
+      default:
+        return detail::record(node.op, now_[node.a], now_[node.b], now_[node.c]);
     }
   }
 
@@ -84,8 +92,10 @@ Recording compacted(const Recording& r) {
   const auto live = live_nodes(r, r.outputs);
   detail::Transplant out(r);
   for (std::size_t n = 0; n < r.nodes.size(); ++n) {
-    if (r.nodes[n].op == TapeOp::input) out.make_input(n);
-    else if (live[n]) out.copy(n);
+    if (r.nodes[n].op == TapeOp::input)
+      out.make_input(n);
+    else if (live[n])
+      out.copy(n);
   }
   for (const auto o : r.outputs) out.make_output(o);
   return out.finish();
@@ -112,7 +122,8 @@ std::optional<Recorded> decided(const TapeNode& node, std::span<const Interval> 
       if (a.low >= b.high) return now.at(node.a);
       if (a.high < b.low) return now.at(node.b);
       break;
-    default: break;
+    default:
+      break;
   }
   return std::nullopt;
 }

@@ -10,7 +10,8 @@ namespace mlsysim::detail {
 /// A recording that grows from nodes of another. What a node needs is copied, or made an input, before it.
 class Transplant {
  public:
-  explicit Transplant(const Recording& from) : from_(from), moved_(from.nodes.size()), loops_(from.loops.size(), kNotYet) {}
+  explicit Transplant(const Recording& from)
+      : from_(from), moved_(from.nodes.size()), loops_(from.loops.size(), kNotYet) {}
 
   /// The node stands for the next input.
   void make_input(std::size_t n) {

@@ -14,31 +14,40 @@ constexpr std::uint32_t kMaxAttempts = 1000;
 
 double draw(const UncertainInput& u, double value, double p) {
   switch (u.distribution) {
-    case Distribution::normal: return value + u.spread * normal_quantile(p);
-    case Distribution::lognormal: return value * std::exp(u.spread * normal_quantile(p));
-    case Distribution::uniform: return u.low + p * (u.high - u.low);
-    case Distribution::triangular: break;
+    case Distribution::normal:
+      return value + u.spread * normal_quantile(p);
+    case Distribution::lognormal:
+      return value * std::exp(u.spread * normal_quantile(p));
+    case Distribution::uniform:
+      return u.low + p * (u.high - u.low);
+    case Distribution::triangular:
+      break;
   }
   const double width = u.high - u.low;
   const double rise = value - u.low, fall = u.high - value;
-  return p * width < rise ? u.low + std::sqrt(p * width * rise) : u.high - std::sqrt((1.0 - p) * width * fall);
+  return p * width < rise ? u.low + std::sqrt(p * width * rise)
+                          : u.high - std::sqrt((1.0 - p) * width * fall);
 }
 
 /// Probability that the input stays below `x`, before its range cuts it.
 double probability_below(const UncertainInput& u, double value, double x) {
   const auto normal = [](double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); };
   switch (u.distribution) {
-    case Distribution::normal: return u.spread > 0 ? normal((x - value) / u.spread) : (x < value ? 0.0 : 1.0);
+    case Distribution::normal:
+      return u.spread > 0 ? normal((x - value) / u.spread) : (x < value ? 0.0 : 1.0);
     case Distribution::lognormal:
       if (x <= 0) return value > 0 ? 0.0 : 1.0;
       return u.spread > 0 ? normal(std::log(x / value) / u.spread) : (x < value ? 0.0 : 1.0);
-    case Distribution::uniform: return u.high > u.low ? std::clamp((x - u.low) / (u.high - u.low), 0.0, 1.0) : (x < u.low ? 0.0 : 1.0);
-    case Distribution::triangular: break;
+    case Distribution::uniform:
+      return u.high > u.low ? std::clamp((x - u.low) / (u.high - u.low), 0.0, 1.0) : (x < u.low ? 0.0 : 1.0);
+    case Distribution::triangular:
+      break;
   }
   if (x <= u.low) return 0;
   if (x >= u.high) return 1;
   const double width = u.high - u.low;
-  return x < value ? (x - u.low) * (x - u.low) / (width * (value - u.low)) : 1 - (u.high - x) * (u.high - x) / (width * (u.high - value));
+  return x < value ? (x - u.low) * (x - u.low) / (width * (value - u.low))
+                   : 1 - (u.high - x) * (u.high - x) / (width * (u.high - value));
 }
 
 void check_spec(const LawEntry& law, const UncertainInput& u, double value) {
@@ -82,7 +91,8 @@ double input_quantile(const LawEntry& law, const UncertainInput& spec, double va
                        .expected = fmt::format("values in [{}, {}]", range.low, range.high),
                        .hint = "check the spread and the unit of the uncertainty"});
   const double at = below + p * (up_to - below);
-  double x = spec.spread == 0 && (spec.distribution == Distribution::normal || spec.distribution == Distribution::lognormal)
+  double x = spec.spread == 0 && (spec.distribution == Distribution::normal ||
+                                  spec.distribution == Distribution::lognormal)
                  ? value
                  : draw(spec, value, std::clamp(at, 1e-300, 1 - 1e-16));
   if (field.integral) x = std::round(x);

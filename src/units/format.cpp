@@ -155,7 +155,8 @@ std::string pretty(double number, int digits) {
 
 std::string pretty(const AnyQuantity& q, int digits) {
   if (q.dimensionless()) {
-    // A whole number is a count, an index or a size: rounded, it would be another one. Beyond 2^53 all doubles are whole.
+    // A whole number is a count, an index or a size: rounded, it would be another one. Beyond 2^53 all
+    // doubles are whole.
     const bool count = std::abs(q.base()) < 0x1p53 && q.base() == std::trunc(q.base());
     auto rounded = pretty(q.base(), digits);
     return count && q.base() != 0 ? fmt::format("{:.0f}", q.base()) : rounded;

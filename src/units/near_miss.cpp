@@ -29,7 +29,8 @@ int edit_distance(std::string_view left, std::string_view right) {
     for (std::size_t j = 1; j < width; ++j) {
       const int replace = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, replace});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
     std::swap(before, last);
     std::swap(last, row);
@@ -37,7 +38,8 @@ int edit_distance(std::string_view left, std::string_view right) {
   return last[width - 1];
 }
 
-std::vector<std::string> near_misses(std::string_view name, std::span<const std::string> candidates, std::size_t most) {
+std::vector<std::string> near_misses(std::string_view name, std::span<const std::string> candidates,
+                                     std::size_t most) {
   struct Ranked {
     int distance;
     const std::string* name;
@@ -47,13 +49,16 @@ std::vector<std::string> near_misses(std::string_view name, std::span<const std:
   for (const auto& candidate : candidates) {
     const int distance = edit_distance(name, candidate);
     const std::string other = folded(candidate);
-    const bool contains = wanted.size() >= 3 && other.size() >= 3 &&
-                          (other.find(wanted) != std::string::npos || wanted.find(other) != std::string::npos);
+    const bool contains =
+        wanted.size() >= 3 && other.size() >= 3 &&
+        (other.find(wanted) != std::string::npos || wanted.find(other) != std::string::npos);
     const int limit = std::max(2, static_cast<int>(wanted.size() / 3));
-    if ((distance <= limit && distance < static_cast<int>(std::max(wanted.size(), std::size_t{1}))) || contains)
+    if ((distance <= limit && distance < static_cast<int>(std::max(wanted.size(), std::size_t{1}))) ||
+        contains)
       ranked.push_back({distance, &candidate});
   }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& x, const Ranked& y) { return x.distance < y.distance; });
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const Ranked& x, const Ranked& y) { return x.distance < y.distance; });
   std::vector<std::string> out;
   for (std::size_t i = 0; i < std::min(most, ranked.size()); ++i) out.push_back(*ranked[i].name);
   return out;

@@ -9,7 +9,9 @@ namespace {
 
 using Count = std::atomic<std::uint32_t>;
 
-Count& count_of(const char* data) { return *std::launder(reinterpret_cast<Count*>(const_cast<char*>(data) - sizeof(Count))); }
+Count& count_of(const char* data) {
+  return *std::launder(reinterpret_cast<Count*>(const_cast<char*>(data) - sizeof(Count)));
+}
 
 }  // namespace
 

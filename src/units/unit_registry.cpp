@@ -183,7 +183,8 @@ std::string UnitRegistry::hint_for(std::string_view unknown) const {
                             const std::string& name) { return edit_distance(unknown, name) > best; });
     if (!near.empty()) return did_you_mean(unknown, near);
   }
-  return "'mlsysim units list', or spellings() of the units in Python and C++, lists the units and their prefixes";
+  return "'mlsysim units list', or spellings() of the units in Python and C++, lists the units and their "
+         "prefixes";
 }
 
 }  // namespace mlsysim

@@ -19,10 +19,10 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kMatters = 1e-3;     // a constant that moves no row by this share of its own change has no say
-constexpr int kMostPasses = 10;       // of a fit
-constexpr double kSettled = 0.01;     // share by which the noise still moves
-constexpr double kIdentified = 0.5;   // posterior over prior spread
+constexpr double kMatters = 1e-3;  // a constant that moves no row by this share of its own change has no say
+constexpr int kMostPasses = 10;    // of a fit
+constexpr double kSettled = 0.01;  // share by which the noise still moves
+constexpr double kIdentified = 0.5;  // posterior over prior spread
 
 /// Whether an input of the row is this device, alone or in a node.
 bool concerns(const HardwareNode& device, const ObjectRef& input) {
@@ -33,7 +33,8 @@ bool concerns(const HardwareNode& device, const ObjectRef& input) {
 }
 /// Whether an input of the row is this engine.
 bool concerns(const ServingEngine& engine, const ObjectRef& input) {
-  return input.type == ObjectType<ServingEngine>::name && static_cast<const ServingEngine*>(input.object)->name == engine.name;
+  return input.type == ObjectType<ServingEngine>::name &&
+         static_cast<const ServingEngine*>(input.object)->name == engine.name;
 }
 
 template <class S> bool is_measured_on(const S& subject, const Measurand& measurand, const void* inputs) {
@@ -64,7 +65,8 @@ struct Fit {
 
 class Calibrator {
  public:
-  Calibrator(const detail::FitProblem& problem, const CalibrationOptions& options) : problem_(problem), options_(options) {}
+  Calibrator(const detail::FitProblem& problem, const CalibrationOptions& options)
+      : problem_(problem), options_(options) {}
 
   Fit run(const std::vector<detail::FitRow>& rows, std::vector<std::size_t> all) const {
     Fit f;
@@ -83,7 +85,8 @@ class Calibrator {
       f.noise = settle(rows, f.u, f.active);
       f.all_u = problem_.start(f.all);
       for (std::size_t j = 0, k = 0; j < f.all.size(); ++j)
-        if (k < known.size() && f.all[j] == known[k]) f.all_u[static_cast<Index>(j)] = f.u[static_cast<Index>(k++)];
+        if (k < known.size() && f.all[j] == known[k])
+          f.all_u[static_cast<Index>(j)] = f.u[static_cast<Index>(k++)];
       f.covariance = covariance(rows, f);
     }
     return f;
@@ -100,7 +103,8 @@ class Calibrator {
 
  private:
   /// Fits until the noise, which decides how much the priors weigh, is that of the fit itself. Returns it.
-  double settle(const std::vector<detail::FitRow>& rows, VectorXd& u, const std::vector<std::size_t>& active) const {
+  double settle(const std::vector<detail::FitRow>& rows, VectorXd& u,
+                const std::vector<std::size_t>& active) const {
     const auto noise_now = [&] { return detail::robust_deviation(problem_.residuals(rows, u, active)); };
     double noise = noise_now();
     for (int pass = 0; pass < kMostPasses; ++pass) {
@@ -112,9 +116,11 @@ class Calibrator {
   }
   MatrixXd covariance(const std::vector<detail::FitRow>& rows, const Fit& f) const {
     VectorXd spreads(static_cast<Index>(f.all.size()));
-    for (std::size_t j = 0; j < f.all.size(); ++j) spreads[static_cast<Index>(j)] = problem_.constants()[f.all[j]].prior_spread;
-    return detail::covariance_of(problem_.sensitivities(rows, f.all_u, f.all), problem_.residuals(rows, f.all_u, f.all), spreads,
-                                 std::max(f.noise, 0.01), options_.robust_scale);
+    for (std::size_t j = 0; j < f.all.size(); ++j)
+      spreads[static_cast<Index>(j)] = problem_.constants()[f.all[j]].prior_spread;
+    return detail::covariance_of(problem_.sensitivities(rows, f.all_u, f.all),
+                                 problem_.residuals(rows, f.all_u, f.all), spreads, std::max(f.noise, 0.01),
+                                 options_.robust_scale);
   }
   const detail::FitProblem& problem_;
   const CalibrationOptions& options_;
@@ -123,18 +129,23 @@ class Calibrator {
 /// Rows inside their interval; one without an answer is in none.
 Index inside_of(const VectorXd& errors, const VectorXd& deviations) {
   Index inside = 0;
-  for (Index i = 0; i < errors.size(); ++i) inside += std::abs(errors[i]) <= kIntervalQuantile * deviations[i];
+  for (Index i = 0; i < errors.size(); ++i)
+    inside += std::abs(errors[i]) <= kIntervalQuantile * deviations[i];
   return inside;
 }
 
 void check(const CalibrationOptions& o) {
   const auto refuse = [](const char* key, std::string found, const char* expected) {
-    throw InputError({.id = "mlsysim.validation.083", .message = fmt::format("the option '{}' of a calibration is out of its range", key),
-                      .key = key, .found = std::move(found), .expected = expected});
+    throw InputError({.id = "mlsysim.validation.083",
+                      .message = fmt::format("the option '{}' of a calibration is out of its range", key),
+                      .key = key,
+                      .found = std::move(found),
+                      .expected = expected});
   };
   if (o.most_rows == 0) refuse("most_rows", "0", "at least 1 row");
   if (o.most_folds == 0) refuse("most_folds", "0", "at least 2, or 1 for no groups left out");
-  if (!(o.robust_scale > 0) || !std::isfinite(o.robust_scale)) refuse("robust_scale", fmt::format("{}", o.robust_scale), "a positive number");
+  if (!(o.robust_scale > 0) || !std::isfinite(o.robust_scale))
+    refuse("robust_scale", fmt::format("{}", o.robust_scale), "a positive number");
 }
 
 std::map<std::string, InputRange> domain_of(const std::vector<detail::FitRow>& rows) {
@@ -144,7 +155,8 @@ std::map<std::string, InputRange> domain_of(const std::vector<detail::FitRow>& r
       const Value v = f.read(r.row->inputs.get());
       const auto* x = std::get_if<double>(&v);
       if (x == nullptr) continue;
-      const auto [at, fresh] = out.try_emplace(fmt::format("{}.{}", r.measurand->name(), f.name), InputRange{*x, *x});
+      const auto [at, fresh] =
+          out.try_emplace(fmt::format("{}.{}", r.measurand->name(), f.name), InputRange{*x, *x});
       if (!fresh) at->second = {std::min(at->second.low, *x), std::max(at->second.high, *x)};
     }
   return out;
@@ -152,8 +164,12 @@ std::map<std::string, InputRange> domain_of(const std::vector<detail::FitRow>& r
 
 }  // namespace
 
-double FittedConstant::p10() const { return std::max(constant.low, value * std::exp(-kIntervalQuantile * spread)); }
-double FittedConstant::p90() const { return std::min(constant.high, value * std::exp(kIntervalQuantile * spread)); }
+double FittedConstant::p10() const {
+  return std::max(constant.low, value * std::exp(-kIntervalQuantile * spread));
+}
+double FittedConstant::p90() const {
+  return std::min(constant.high, value * std::exp(kIntervalQuantile * spread));
+}
 
 std::vector<ConstantValue> Calibration::changes() const {
   std::vector<ConstantValue> out;
@@ -165,8 +181,8 @@ std::vector<ConstantValue> Calibration::changes() const {
 namespace {
 
 template <class S>
-Calibration calibration_of(std::string_view what, const S& subject, std::span<const MeasuredTable> tables, const Zoo& zoo,
-                           const CalibrationOptions& options) {
+Calibration calibration_of(std::string_view what, const S& subject, std::span<const MeasuredTable> tables,
+                           const Zoo& zoo, const CalibrationOptions& options) {
   check(options);
   Calibration out;
   out.what = what;
@@ -180,12 +196,17 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
     for (const auto& row : kept.back().rows)
       if (is_measured_on(subject, *t.measurand, row.inputs.get())) all.push_back({t.measurand, &row, 0});
     out.tables.push_back(t.name);
-    if (std::find(out.references.begin(), out.references.end(), t.reference) == out.references.end()) out.references.push_back(t.reference);
+    if (std::find(out.references.begin(), out.references.end(), t.reference) == out.references.end())
+      out.references.push_back(t.reference);
   }
   if (all.empty())
-    throw InputError({.id = "mlsysim.validation.081", .message = fmt::format("no row of these tables is measured on the {} '{}'", what, subject.name),
-                      .key = subject.name, .found = fmt::format("{} tables without it", tables.size()), .expected = fmt::format("rows of this {}", what),
-                      .hint = fmt::format("mlsysim validate --list shows the tables; the {} is an input of a row", what)});
+    throw InputError(
+        {.id = "mlsysim.validation.081",
+         .message = fmt::format("no row of these tables is measured on the {} '{}'", what, subject.name),
+         .key = subject.name,
+         .found = fmt::format("{} tables without it", tables.size()),
+         .expected = fmt::format("rows of this {}", what),
+         .hint = fmt::format("mlsysim validate --list shows the tables; the {} is an input of a row", what)});
   // A row that the present constants do not answer says nothing about them: no fit makes room in a memory.
   const Constants present(conventions_of(zoo));
   std::erase_if(all, [&](const detail::FitRow& r) {
@@ -193,14 +214,20 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
     if (p.answered() && p.base > 0) return false;
     const std::string reason = p.answered() ? "the prediction is not positive" : p.reason;
     const auto same = std::ranges::find(out.unanswered, reason, &LeftOut::reason);
-    if (same != out.unanswered.end()) ++same->rows;
-    else out.unanswered.push_back({reason, 1});
+    if (same != out.unanswered.end())
+      ++same->rows;
+    else
+      out.unanswered.push_back({reason, 1});
     return true;
   });
   if (all.empty())
-    throw InputError({.id = "mlsysim.validation.084", .message = fmt::format("no row of the {} '{}' has a prediction to fit", what, subject.name),
-                      .key = subject.name, .found = fmt::format("{} rows: {}", out.unanswered.front().rows, out.unanswered.front().reason),
-                      .expected = "rows to which the library gives an answer", .hint = "mlsysim validate shows what is left out"});
+    throw InputError(
+        {.id = "mlsysim.validation.084",
+         .message = fmt::format("no row of the {} '{}' has a prediction to fit", what, subject.name),
+         .key = subject.name,
+         .found = fmt::format("{} rows: {}", out.unanswered.front().rows, out.unanswered.front().reason),
+         .expected = "rows to which the library gives an answer",
+         .hint = "mlsysim validate shows what is left out"});
   out.rows = all.size();
 
   // Folds are whole groups; many groups share a fold, in order.
@@ -209,7 +236,9 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
   const std::vector<std::string> groups(names.begin(), names.end());
   const std::size_t folds = std::min(groups.size(), options.most_folds);
   for (auto& r : all)
-    r.fold = static_cast<std::size_t>(std::lower_bound(groups.begin(), groups.end(), r.row->group) - groups.begin()) % folds;
+    r.fold = static_cast<std::size_t>(std::lower_bound(groups.begin(), groups.end(), r.row->group) -
+                                      groups.begin()) %
+             folds;
   std::vector<detail::FitRow> fitted;
   const std::size_t step = (all.size() + options.most_rows - 1) / options.most_rows;
   for (std::size_t i = 0; i < all.size(); i += step) fitted.push_back(all[i]);
@@ -263,8 +292,10 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
     const auto misses = errors_of(missed);
     missed_errors.insert(missed_errors.end(), misses.begin(), misses.end());
     std::string members;
-    for (std::size_t g = fold; g < groups.size(); g += folds) members += fmt::format("{}{}", members.empty() ? "" : "; ", groups[g]);
-    out.groups.push_back({members, statistics_of(errors_of(problem.errors(test, fit.u, fit.active))), statistics_of(misses)});
+    for (std::size_t g = fold; g < groups.size(); g += folds)
+      members += fmt::format("{}{}", members.empty() ? "" : "; ", groups[g]);
+    out.groups.push_back(
+        {members, statistics_of(errors_of(problem.errors(test, fit.u, fit.active))), statistics_of(misses)});
   }
   out.left_out = statistics_of(missed_errors);
   out.coverage_left_out = static_cast<double>(inside) / static_cast<double>(asked);
@@ -273,23 +304,30 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
 
 }  // namespace
 
-Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable> tables, const Zoo& zoo, const CalibrationOptions& options) {
+Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable> tables, const Zoo& zoo,
+                      const CalibrationOptions& options) {
   return calibration_of("device", device, tables, zoo, options);
 }
-Calibration calibrate(const ServingEngine& engine, std::span<const MeasuredTable> tables, const Zoo& zoo, const CalibrationOptions& options) {
+Calibration calibrate(const ServingEngine& engine, std::span<const MeasuredTable> tables, const Zoo& zoo,
+                      const CalibrationOptions& options) {
   return calibration_of("engine", engine, tables, zoo, options);
 }
 
-Calibration calibrate(std::string_view what, std::string_view name, std::span<const MeasuredTable> tables, const Zoo& zoo,
-                      const CalibrationOptions& options) {
+Calibration calibrate(std::string_view what, std::string_view name, std::span<const MeasuredTable> tables,
+                      const Zoo& zoo, const CalibrationOptions& options) {
   if (what == "engine") return calibrate(zoo.at<ServingEngine>(name), tables, zoo, options);
   if (what == "device") return calibrate(zoo.at<HardwareNode>(name), tables, zoo, options);
   static const std::vector<std::string> known{"device", "engine"};
-  throw InputError({.id = "mlsysim.validation.085", .message = fmt::format("'{}' is nothing that can be calibrated", what), .key = std::string(what),
-                    .found = fmt::format("'{}'", what), .expected = "device or engine", .hint = did_you_mean(what, known)});
+  throw InputError({.id = "mlsysim.validation.085",
+                    .message = fmt::format("'{}' is nothing that can be calibrated", what),
+                    .key = std::string(what),
+                    .found = fmt::format("'{}'", what),
+                    .expected = "device or engine",
+                    .hint = did_you_mean(what, known)});
 }
 
-IntervalPrediction predict_interval(const Calibration& calibration, const Measurand& measurand, const void* inputs, const Zoo& zoo) {
+IntervalPrediction predict_interval(const Calibration& calibration, const Measurand& measurand,
+                                    const void* inputs, const Zoo& zoo) {
   std::vector<FreeConstant> constants;
   std::vector<std::size_t> all;
   for (const auto& c : calibration.constants) {
@@ -299,25 +337,34 @@ IntervalPrediction predict_interval(const Calibration& calibration, const Measur
   }
   const detail::FitProblem problem(calibration.owner, zoo, constants);
   // A residual against a measurement of 1 base unit is the logarithm of the prediction.
-  const MeasuredRow row{.measured = 1.0, .inputs = std::shared_ptr<const void>(std::shared_ptr<void>(), inputs)};
+  const MeasuredRow row{.measured = 1.0,
+                        .inputs = std::shared_ptr<const void>(std::shared_ptr<void>(), inputs)};
   const std::vector<detail::FitRow> rows{{&measurand, &row, 0}};
   const VectorXd u = problem.start(all);
   const Constants fitted(conventions_of(zoo), calibration.changes());
   const auto p = predict(measurand, inputs, {&zoo, &fitted});
   if (!p.answered())
-    throw SolverError({.id = "mlsysim.validation.082", .message = "there is no prediction to put an error bar on", .found = p.reason});
+    throw SolverError({.id = "mlsysim.validation.082",
+                       .message = "there is no prediction to put an error bar on",
+                       .found = p.reason});
   const MatrixXd s = problem.sensitivities(rows, u, all);
   const auto n = static_cast<Index>(all.size());
   const Eigen::Map<const MatrixXd> covariance(calibration.covariance.data(), n, n);
-  const double spread = std::sqrt((s * covariance * s.transpose())(0, 0) + calibration.noise * calibration.noise);
-  IntervalPrediction out{p.base * std::exp(-kIntervalQuantile * spread), p.base, p.base * std::exp(kIntervalQuantile * spread), {}};
+  const double spread =
+      std::sqrt((s * covariance * s.transpose())(0, 0) + calibration.noise * calibration.noise);
+  IntervalPrediction out{p.base * std::exp(-kIntervalQuantile * spread),
+                         p.base,
+                         p.base * std::exp(kIntervalQuantile * spread),
+                         {}};
   for (const auto& f : measurand.inputs()) {
     const Value v = f.read(inputs);
     const auto* x = std::get_if<double>(&v);
     const auto known = calibration.domain.find(fmt::format("{}.{}", measurand.name(), f.name));
     if (x == nullptr || known == calibration.domain.end()) continue;
-    if (*x < known->second.low) out.extrapolated.push_back(fmt::format("{} {} < {}", f.name, *x, known->second.low));
-    if (*x > known->second.high) out.extrapolated.push_back(fmt::format("{} {} > {}", f.name, *x, known->second.high));
+    if (*x < known->second.low)
+      out.extrapolated.push_back(fmt::format("{} {} < {}", f.name, *x, known->second.low));
+    if (*x > known->second.high)
+      out.extrapolated.push_back(fmt::format("{} {} > {}", f.name, *x, known->second.high));
   }
   return out;
 }

@@ -7,8 +7,10 @@
 
 namespace mlsysim {
 
-ColumnExpression ColumnExpression::parse(std::string_view text, const CsvTable& table, const Location& where) {
-  return {Expression::parse(text, {.inputs = {}, .results = {}, .columns = table.columns()}, where), table.columns().size()};
+ColumnExpression ColumnExpression::parse(std::string_view text, const CsvTable& table,
+                                         const Location& where) {
+  return {Expression::parse(text, {.inputs = {}, .results = {}, .columns = table.columns()}, where),
+          table.columns().size()};
 }
 
 ColumnExpression ColumnExpression::of_column(const CsvTable& table, std::size_t column) {

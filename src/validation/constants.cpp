@@ -26,25 +26,24 @@ struct Figure {
 };
 
 /// The numbers of a table struct, nested structs included; texts, lists and choices are passed over.
-template <HasFields S>
-std::vector<Figure> figures_of(S& object) {
+template <HasFields S> std::vector<Figure> figures_of(S& object) {
   std::vector<Figure> out;
-  for_each_own_member(field_table<S>(), &object, [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
-    const auto form = type.inner().form;
-    if (form == MemberForm::number || form == MemberForm::quantity) out.push_back({path, &type, member});
-  });
+  for_each_own_member(field_table<S>(), &object,
+                      [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
+                        const auto form = type.inner().form;
+                        if (form == MemberForm::number || form == MemberForm::quantity)
+                          out.push_back({path, &type, member});
+                      });
   return out;
 }
 
-template <class S>
-std::optional<Figure> find_figure(S& object, const std::string& name) {
+template <class S> std::optional<Figure> find_figure(S& object, const std::string& name) {
   for (const auto& g : figures_of(object))
     if (g.name == name) return g;
   return std::nullopt;
 }
 
-template <class S>
-Figure figure(S& object, const std::string& name, std::string_view what) {
+template <class S> Figure figure(S& object, const std::string& name, std::string_view what) {
   if (auto found = find_figure(object, name)) return *found;
   std::vector<std::string> names;
   for (const auto& g : figures_of(object)) names.push_back(g.name);
@@ -79,7 +78,8 @@ std::string owner_of(const HardwareNode& device) { return device.name; }
 
 std::string owner_of(const ServingEngine& engine) { return fmt::format("{}{}", kEngine, engine.name); }
 
-Constants::Constants(const Conventions& conventions, std::vector<ConstantValue> changes) : conventions_(conventions) {
+Constants::Constants(const Conventions& conventions, std::vector<ConstantValue> changes)
+    : conventions_(conventions) {
   change(std::move(changes));
 }
 
@@ -121,20 +121,23 @@ void Constants::change(std::vector<ConstantValue> changes) {
 }
 
 const HardwareNode& Constants::device(const HardwareNode& named) const {
-  return with_changes(devices_, named, "device", [](const HardwareNode& original, const ConstantValue& c, const std::optional<double>& stated) {
-    // "Every device" replaces what a device states; what it leaves to the conventions is changed there.
-    return c.owner == original.name || (c.owner == "*" && stated.has_value());
-  });
+  return with_changes(
+      devices_, named, "device",
+      [](const HardwareNode& original, const ConstantValue& c, const std::optional<double>& stated) {
+        // "Every device" replaces what a device states; what it leaves to the conventions is changed there.
+        return c.owner == original.name || (c.owner == "*" && stated.has_value());
+      });
 }
 
 const ServingEngine& Constants::engine(const ServingEngine& named) const {
-  return with_changes(engines_, named, "serving engine", [](const ServingEngine& original, const ConstantValue& c, const auto&) {
-    return c.owner == owner_of(original);
-  });
+  return with_changes(engines_, named, "serving engine",
+                      [](const ServingEngine& original, const ConstantValue& c, const auto&) {
+                        return c.owner == owner_of(original);
+                      });
 }
 
-ConstantFigure constant_of(const HardwareNode& device, const Conventions& conventions, const std::string& owner,
-                           const std::string& field) {
+ConstantFigure constant_of(const HardwareNode& device, const Conventions& conventions,
+                           const std::string& owner, const std::string& field) {
   Conventions all = conventions;
   if (owner == "default") {
     const auto f = figure(all, field, "convention");
@@ -146,13 +149,15 @@ ConstantFigure constant_of(const HardwareNode& device, const Conventions& conven
   // "efficiency.memory" of a device that is silent is the convention "memory_share".
   const auto last = field.substr(field.rfind('.') + 1);
   for (const std::string& name : {last, last + "_share", "kernel_" + last})
-    if (const auto c = find_figure(all, name); c && c->type->exps == f.type->exps) return {*c->value(), f.type->exps};
-  throw LookupError({.id = "mlsysim.validation.021",
-                     .message = fmt::format("'{}' states no '{}', and no convention stands in for it", device.name, field),
-                     .key = field,
-                     .found = "an absent figure",
-                     .expected = "a figure with a value to start from",
-                     .hint = "give the device a value"});
+    if (const auto c = find_figure(all, name); c && c->type->exps == f.type->exps)
+      return {*c->value(), f.type->exps};
+  throw LookupError(
+      {.id = "mlsysim.validation.021",
+       .message = fmt::format("'{}' states no '{}', and no convention stands in for it", device.name, field),
+       .key = field,
+       .found = "an absent figure",
+       .expected = "a figure with a value to start from",
+       .hint = "give the device a value"});
 }
 
 }  // namespace mlsysim

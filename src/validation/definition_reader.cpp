@@ -19,18 +19,21 @@ constexpr std::string_view kDefinitionSchema = "mlsysim/validation@1";
 /// Collects every fault of one definition.
 class Reader {
  public:
-  Reader(const YamlDocument& document, const std::function<CsvTable(const std::string&)>& open) : doc_(document), open_(open) {}
+  Reader(const YamlDocument& document, const std::function<CsvTable(const std::string&)>& open)
+      : doc_(document), open_(open) {}
 
   MeasuredTable run() {
     const auto& root = doc_.root();
     if (root.kind != YamlValue::Kind::map) {
-      fault(root, "the definition of a table is not a map", root.describe(), "keys such as 'title' and 'data'", "");
+      fault(root, "the definition of a table is not a map", root.describe(),
+            "keys such as 'title' and 'data'", "");
       raise();
     }
-    known(root, {"schema", "title", "data", "source", "note", "definitions", "measurand", "measured", "inputs", "left_out",
-                 "groups", "labels", "repeats", "tolerance", "unpredicted"});
+    known(root, {"schema", "title", "data", "source", "note", "definitions", "measurand", "measured",
+                 "inputs", "left_out", "groups", "labels", "repeats", "tolerance", "unpredicted"});
     if (word(root, "schema") != kDefinitionSchema)
-      fault(root, "the definition has another schema", word(root, "schema"), std::string(kDefinitionSchema), "begin with 'schema: mlsysim/validation@1'");
+      fault(root, "the definition has another schema", word(root, "schema"), std::string(kDefinitionSchema),
+            "begin with 'schema: mlsysim/validation@1'");
     t_.title = word(root, "title");
     t_.note = word(root, "note", Need::optional);
     source(root);
@@ -47,9 +50,14 @@ class Reader {
  private:
   enum class Need : std::uint8_t { required, optional };
 
-  void fault(const YamlValue& at, std::string message, std::string found, std::string expected, std::string hint) {
-    problems_.push_back(doc_.placed({.id = "mlsysim.validation.040", .message = std::move(message), .found = std::move(found),
-                                     .expected = std::move(expected), .hint = std::move(hint)}, at));
+  void fault(const YamlValue& at, std::string message, std::string found, std::string expected,
+             std::string hint) {
+    problems_.push_back(doc_.placed({.id = "mlsysim.validation.040",
+                                     .message = std::move(message),
+                                     .found = std::move(found),
+                                     .expected = std::move(expected),
+                                     .hint = std::move(hint)},
+                                    at));
   }
   void raise() {
     if (problems_.empty()) return;
@@ -57,8 +65,7 @@ class Reader {
     throw ErrorList({.id = "mlsysim.validation.041", .message = title}, std::move(problems_));
   }
   /// Faults of parts that throw by themselves are collected as well.
-  template <class F>
-  void attempt(const YamlValue& at, F&& f) {
+  template <class F> void attempt(const YamlValue& at, F&& f) {
     try {
       f();
     } catch (const ErrorList&) {
@@ -76,47 +83,61 @@ class Reader {
   std::string word(const YamlValue& map, std::string_view key, Need need = Need::required) {
     const YamlValue* v = map.find(key);
     if (v != nullptr && v->kind == YamlValue::Kind::scalar && !v->text.empty()) return v->text;
-    if (v != nullptr) fault(*v, fmt::format("'{}' is not a text", key), v->describe(), "a text that is not empty", "");
-    else if (need == Need::required) fault(map, fmt::format("'{}' is missing", key), "nothing", fmt::format("a key '{}'", key), "add it");
+    if (v != nullptr)
+      fault(*v, fmt::format("'{}' is not a text", key), v->describe(), "a text that is not empty", "");
+    else if (need == Need::required)
+      fault(map, fmt::format("'{}' is missing", key), "nothing", fmt::format("a key '{}'", key), "add it");
     return {};
   }
   std::vector<std::string> words(const YamlValue& list, std::string_view key) {
     std::vector<std::string> out;
-    if (list.kind != YamlValue::Kind::sequence) fault(list, fmt::format("'{}' is not a list", key), list.describe(), "a list of words", "write [a, b]");
-    for (const auto& item : list.items) out.push_back(item.kind == YamlValue::Kind::null ? std::string() : item.text);
+    if (list.kind != YamlValue::Kind::sequence)
+      fault(list, fmt::format("'{}' is not a list", key), list.describe(), "a list of words", "write [a, b]");
+    for (const auto& item : list.items)
+      out.push_back(item.kind == YamlValue::Kind::null ? std::string() : item.text);
     return out;
   }
   void columns(const YamlValue& root, std::string_view key, std::vector<std::size_t>& out) {
     const YamlValue* list = root.find(key);
     if (list == nullptr) return;
-    for (const auto& name : words(*list, key)) attempt(*list, [&] { out.push_back(t_.data.column(name, list->where)); });
+    for (const auto& name : words(*list, key))
+      attempt(*list, [&] { out.push_back(t_.data.column(name, list->where)); });
   }
   void source(const YamlValue& root) {
     const YamlValue* s = root.find("source");
     if (s == nullptr || s->kind != YamlValue::Kind::map) {
       fault(s == nullptr ? root : *s, "the table has no source", s == nullptr ? "nothing" : s->describe(),
-            "source: {kind: measured, ref: a key of references.yaml, recorded: a date}", "say where the figures come from");
+            "source: {kind: measured, ref: a key of references.yaml, recorded: a date}",
+            "say where the figures come from");
       return;
     }
     known(*s, {"kind", "ref", "recorded", "verified", "licence", "hardware", "software", "note"});
     if (const auto kind = word(*s, "kind"); !kind.empty() && !choice_of<SourceKind>(kind)) {
-      const std::vector<std::string> names(Choices<SourceKind>::names.begin(), Choices<SourceKind>::names.end());
-      fault(*s->find("kind"), "'source.kind' has no such choice", "'" + kind + "'", fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(kind, names));
+      const std::vector<std::string> names(Choices<SourceKind>::names.begin(),
+                                           Choices<SourceKind>::names.end());
+      fault(*s->find("kind"), "'source.kind' has no such choice", "'" + kind + "'",
+            fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(kind, names));
     }
     t_.reference = word(*s, "ref");
     t_.licence = word(*s, "licence", Need::optional);
     const YamlValue *recorded = s->find("recorded"), *verified = s->find("verified");
     if ((recorded == nullptr) == (verified == nullptr))
-      fault(*s, "'source' needs one date", recorded != nullptr ? "both 'recorded' and 'verified'" : "neither 'recorded' nor 'verified'",
-            "recorded: when the figures were entered, or verified: when the source was last read", "write, e.g., recorded: 2026-03-06");
+      fault(*s, "'source' needs one date",
+            recorded != nullptr ? "both 'recorded' and 'verified'" : "neither 'recorded' nor 'verified'",
+            "recorded: when the figures were entered, or verified: when the source was last read",
+            "write, e.g., recorded: 2026-03-06");
     for (const YamlValue* date : {recorded, verified})
       if (date != nullptr && !valid_date(date->text))
-        fault(*date, "this is no date", date->describe(), "a date of the calendar, YYYY-MM-DD", "write, e.g., 2026-03-06");
+        fault(*date, "this is no date", date->describe(), "a date of the calendar, YYYY-MM-DD",
+              "write, e.g., 2026-03-06");
   }
   ColumnExpression expression(const YamlValue& v) {
     if (v.kind != YamlValue::Kind::scalar)
-      throw InputError({.id = "mlsysim.validation.042", .message = "this is no expression", .found = v.describe(),
-                        .expected = "a number or an expression over columns", .where = v.where});
+      throw InputError({.id = "mlsysim.validation.042",
+                        .message = "this is no expression",
+                        .found = v.describe(),
+                        .expected = "a number or an expression over columns",
+                        .where = v.where});
     return ColumnExpression::parse(v.text, t_.data, v.where);
   }
 
@@ -129,17 +150,20 @@ class Reader {
     if (const YamlValue* list = root.find("inputs"); list != nullptr && list->kind == YamlValue::Kind::map) {
       for (const auto& [key, value] : list->pairs) attempt(value, [&] { input(key, value); });
     } else {
-      fault(list == nullptr ? root : *list, "'inputs' is missing", "nothing", "a map of inputs and where they come from", "");
+      fault(list == nullptr ? root : *list, "'inputs' is missing", "nothing",
+            "a map of inputs and where they come from", "");
     }
     for (const auto& f : t_.measurand->inputs()) {
-      const bool given = std::any_of(t_.inputs.begin(), t_.inputs.end(), [&](const InputRule& r) { return r.field == &f; });
+      const bool given =
+          std::any_of(t_.inputs.begin(), t_.inputs.end(), [&](const InputRule& r) { return r.field == &f; });
       if (f.required && !given)
         fault(root, fmt::format("the input '{}' ({}) of '{}' is missing", f.name, f.meaning, name), "nothing",
               fmt::format("a line '{}: ...' under 'inputs'", f.name), "");
     }
     if (const YamlValue* list = root.find("left_out")) {
       if (list->kind != YamlValue::Kind::sequence)
-        fault(*list, "'left_out' is not a list", list->describe(), "a list of rules", "write - {when: a condition, reason: a text}");
+        fault(*list, "'left_out' is not a list", list->describe(), "a list of rules",
+              "write - {when: a condition, reason: a text}");
       for (const auto& item : list->items) attempt(item, [&] { leave_out(item); });
     }
     columns(root, "groups", t_.groups);
@@ -157,12 +181,15 @@ class Reader {
   void measured(const YamlValue& root) {
     const YamlValue* m = root.find("measured");
     if (m == nullptr || m->kind != YamlValue::Kind::map) {
-      fault(m == nullptr ? root : *m, "'measured' is missing", "nothing", "measured: {value: an expression, unit: a unit}", "");
+      fault(m == nullptr ? root : *m, "'measured' is missing", "nothing",
+            "measured: {value: an expression, unit: a unit}", "");
       return;
     }
     known(*m, {"value", "unit"});
-    if (const YamlValue* v = m->find("value")) attempt(*v, [&] { t_.measured = expression(*v); });
-    else fault(*m, "'measured.value' is missing", "nothing", "an expression over columns", "");
+    if (const YamlValue* v = m->find("value"))
+      attempt(*v, [&] { t_.measured = expression(*v); });
+    else
+      fault(*m, "'measured.value' is missing", "nothing", "an expression over columns", "");
     attempt(*m, [&] {
       const auto unit = word(*m, "unit", Need::optional);
       t_.unit_factor = unit_factor(*t_.measurand, unit, "measured.unit");
@@ -173,8 +200,9 @@ class Reader {
     if (f == nullptr) {
       std::vector<std::string> names;
       for (const auto& i : t_.measurand->inputs()) names.push_back(i.name);
-      fault(key, fmt::format("'{}' is no input of '{}'", key.text, t_.measurand->name()), "'" + key.text + "'",
-            fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(key.text, names));
+      fault(key, fmt::format("'{}' is no input of '{}'", key.text, t_.measurand->name()),
+            "'" + key.text + "'", fmt::format("one of {}", fmt::join(names, ", ")),
+            did_you_mean(key.text, names));
       return;
     }
     InputRule rule{.field = f};
@@ -190,7 +218,8 @@ class Reader {
     } else if (value.kind == YamlValue::Kind::scalar) {
       rule.word = value.text;
     } else {
-      fault(value, fmt::format("'{}' cannot be read", key.text), value.describe(), "a word, an expression or a map with 'column'", "");
+      fault(value, fmt::format("'{}' cannot be read", key.text), value.describe(),
+            "a word, an expression or a map with 'column'", "");
     }
     t_.inputs.push_back(std::move(rule));
   }
@@ -200,21 +229,23 @@ class Reader {
     rule.reason = word(item, "reason");
     const YamlValue *when = item.find("when"), *column = item.find("column"), *is = item.find("is");
     if ((column == nullptr) != (is == nullptr)) {
-      fault(item, "'column' and 'is' belong together", column != nullptr ? "'column' without 'is'" : "'is' without 'column'",
-            "both, or 'when' alone", "write - {column: a column, is: [a word], reason: a text}");
+      fault(item, "'column' and 'is' belong together",
+            column != nullptr ? "'column' without 'is'" : "'is' without 'column'", "both, or 'when' alone",
+            "write - {column: a column, is: [a word], reason: a text}");
       return;
     }
     if ((when == nullptr) == (column == nullptr)) {
       fault(item, when == nullptr ? "the rule leaves out nothing" : "the rule has two conditions",
-            when == nullptr ? "neither 'when' nor 'column' and 'is'" : "'when' beside 'column' and 'is'", "one of them",
-            when == nullptr ? "" : "make two rules of it");
+            when == nullptr ? "neither 'when' nor 'column' and 'is'" : "'when' beside 'column' and 'is'",
+            "one of them", when == nullptr ? "" : "make two rules of it");
       return;
     }
     if (when != nullptr) rule.when = expression(*when);
     if (is != nullptr) {
       rule.column = t_.data.column(word(item, "column"), item.where);
       rule.words = words(*is, "is");
-      if (is->kind == YamlValue::Kind::sequence && rule.words.empty()) fault(*is, "'is' names no word", "an empty list", "a list of words", "");
+      if (is->kind == YamlValue::Kind::sequence && rule.words.empty())
+        fault(*is, "'is' names no word", "an empty list", "a list of words", "");
     }
     t_.left_out.push_back(std::move(rule));
   }
@@ -227,16 +258,22 @@ class Reader {
 
 }  // namespace
 
-MeasuredTable read_definition(const YamlDocument& document, const std::function<CsvTable(const std::string&)>& open) {
+MeasuredTable read_definition(const YamlDocument& document,
+                              const std::function<CsvTable(const std::string&)>& open) {
   return Reader(document, open).run();
 }
 
-double unit_factor(const Measurand& measurand, std::string_view unit, std::string key, const Location& where) {
+double unit_factor(const Measurand& measurand, std::string_view unit, std::string key,
+                   const Location& where) {
   const auto one = AnyQuantity::parse(unit.empty() ? "1" : fmt::format("1 {}", unit));
   if (one.exponents() == exponents_of(measurand)) return one.base();
-  throw DimensionError({.id = "mlsysim.validation.043", .message = "the measured unit does not suit the measurand", .key = std::move(key),
-                        .found = unit.empty() ? "no unit" : fmt::format("{}", unit),
-                        .expected = measurand.unit().empty() ? "no unit" : fmt::format("a unit like {}", measurand.unit()), .where = where});
+  throw DimensionError(
+      {.id = "mlsysim.validation.043",
+       .message = "the measured unit does not suit the measurand",
+       .key = std::move(key),
+       .found = unit.empty() ? "no unit" : fmt::format("{}", unit),
+       .expected = measurand.unit().empty() ? "no unit" : fmt::format("a unit like {}", measurand.unit()),
+       .where = where});
 }
 
 }  // namespace mlsysim::detail

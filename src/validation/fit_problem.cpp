@@ -9,13 +9,13 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr double kStep = 1e-3;        // of a logarithm, for differences
-constexpr double kNoAnswer = 5;       // logarithm: as bad as an error by a factor of 150
-constexpr double kFarthest = 6;       // coordinates: within 0.25 % of a bound
+constexpr double kStep = 1e-3;   // of a logarithm, for differences
+constexpr double kNoAnswer = 5;  // logarithm: as bad as an error by a factor of 150
+constexpr double kFarthest = 6;  // coordinates: within 0.25 % of a bound
 constexpr double kMedianOfNormal = 0.6745;
 constexpr int kMostEvaluations = 80;
-// The optimiser's first step is a share of the norm of its coordinates, so they must not lie around 0, which is the middle
-// of the bounds and the usual start.
+// The optimiser's first step is a share of the norm of its coordinates, so they must not lie around 0, which
+// is the middle of the bounds and the usual start.
 constexpr double kAway = 10;
 constexpr double kFirstStep = 0.1;
 
@@ -95,14 +95,16 @@ double FitProblem::slope_at(std::size_t i, double u) const {
 
 Eigen::VectorXd FitProblem::start(const std::vector<std::size_t>& active) const {
   Eigen::VectorXd u(static_cast<Eigen::Index>(active.size()));
-  for (std::size_t j = 0; j < active.size(); ++j) u[static_cast<Eigen::Index>(j)] = coordinate_of(active[j], constants_[active[j]].start);
+  for (std::size_t j = 0; j < active.size(); ++j)
+    u[static_cast<Eigen::Index>(j)] = coordinate_of(active[j], constants_[active[j]].start);
   return u;
 }
 
 Constants FitProblem::constants_at(const Eigen::VectorXd& u, const std::vector<std::size_t>& active) const {
   std::vector<ConstantValue> changes;
   for (std::size_t j = 0; j < active.size(); ++j)
-    changes.push_back({owner_, constants_[active[j]].field, value_at(active[j], u[static_cast<Eigen::Index>(j)])});
+    changes.push_back(
+        {owner_, constants_[active[j]].field, value_at(active[j], u[static_cast<Eigen::Index>(j)])});
   return Constants(conventions_, std::move(changes));
 }
 
@@ -114,7 +116,7 @@ Eigen::VectorXd FitProblem::errors(const std::vector<FitRow>& rows, const Eigen:
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto p = predict(*rows[i].measurand, rows[i].row->inputs.get(), context);
     r[static_cast<Eigen::Index>(i)] = p.answered() && p.base > 0 ? std::log(p.base / rows[i].row->measured)
-                                                           : std::numeric_limits<double>::quiet_NaN();
+                                                                 : std::numeric_limits<double>::quiet_NaN();
   }
   return r;
 }
@@ -146,10 +148,11 @@ Eigen::MatrixXd FitProblem::sensitivities(const std::vector<FitRow>& rows, const
   return out;
 }
 
-void FitProblem::fit(const std::vector<FitRow>& rows, Eigen::VectorXd& u, const std::vector<std::size_t>& active,
-                     double robust_scale) const {
+void FitProblem::fit(const std::vector<FitRow>& rows, Eigen::VectorXd& u,
+                     const std::vector<std::size_t>& active, double robust_scale) const {
   if (active.empty()) return;
-  Functor functor{this, &rows, &active, robust_scale, std::max(robust_deviation(residuals(rows, u, active)), 0.01)};
+  Functor functor{this, &rows, &active, robust_scale,
+                  std::max(robust_deviation(residuals(rows, u, active)), 0.01)};
   Eigen::LevenbergMarquardt<Functor> solver(functor);
   solver.parameters.maxfev = kMostEvaluations;
   solver.parameters.factor = kFirstStep;
@@ -172,8 +175,10 @@ Eigen::MatrixXd covariance_of(const Eigen::MatrixXd& sensitivities, const Eigen:
   // Rows far from the fit count less, as they did in it.
   const double s2 = robust_scale * robust_scale;
   Eigen::VectorXd weights(residuals.size());
-  for (Eigen::Index i = 0; i < residuals.size(); ++i) weights[i] = 1 / std::sqrt(1 + residuals[i] * residuals[i] / s2);
-  Eigen::MatrixXd information = sensitivities.transpose() * weights.asDiagonal() * sensitivities / std::max(noise * noise, 1e-6);
+  for (Eigen::Index i = 0; i < residuals.size(); ++i)
+    weights[i] = 1 / std::sqrt(1 + residuals[i] * residuals[i] / s2);
+  Eigen::MatrixXd information =
+      sensitivities.transpose() * weights.asDiagonal() * sensitivities / std::max(noise * noise, 1e-6);
   information.diagonal() += prior_spreads.cwiseAbs2().cwiseInverse();
   return information.ldlt().solve(Eigen::MatrixXd::Identity(information.rows(), information.cols()));
 }

@@ -11,10 +11,10 @@
 namespace mlsysim {
 namespace {
 
-constexpr double kWideSpread = 0.7;  // of a prior without a range: a factor of two to each side
+constexpr double kWideSpread = 0.7;     // of a prior without a range: a factor of two to each side
 constexpr double kNarrowSpread = 0.02;  // no prior is surer than this
-constexpr double kFarthest = 10;     // a constant is at most this factor from its prior
-constexpr double kRangeSpreads = 4;  // a range holds two standard deviations to each side
+constexpr double kFarthest = 10;        // a constant is at most this factor from its prior
+constexpr double kRangeSpreads = 4;     // a range holds two standard deviations to each side
 
 /// A field that measurements speak about, and what stands in for it where it is absent.
 struct Candidate {
@@ -22,21 +22,27 @@ struct Candidate {
   double low = 0, high = kUnbounded;  ///< physical bounds [base unit]
   std::optional<double> present{};
   std::optional<double> prior{};
-  double spread = kWideSpread;        ///< of the prior's logarithm
+  double spread = kWideSpread;  ///< of the prior's logarithm
 };
 
-double base_of(std::string_view unit) { return unit.empty() ? 1.0 : AnyQuantity::parse(fmt::format("1 {}", unit)).base(); }
+double base_of(std::string_view unit) {
+  return unit.empty() ? 1.0 : AnyQuantity::parse(fmt::format("1 {}", unit)).base();
+}
 
 /// The candidate of a field that is a number; none for anything else.
 template <class S, class M>
 std::optional<Candidate> candidate_of(const S& object, const Field<S, M>& row, std::string name) {
   using Inner = typename detail::unwrap<M>::type;
-  if constexpr ((Scalar<Inner> && !std::is_same_v<Inner, bool>) || requires { Inner::from_base(1.0).base(); }) {
+  if constexpr ((Scalar<Inner> && !std::is_same_v<Inner, bool>) ||
+                requires { Inner::from_base(1.0).base(); }) {
     const Value value = detail::Access<M>::get(&(object.*row.member));
     const auto* x = std::get_if<double>(&value);
     const double one = base_of(row.unit);
-    return Candidate{.field = std::move(name), .unit = std::string(row.unit), .low = row.low * one,
-                     .high = row.high < kUnbounded ? row.high * one : kUnbounded, .present = x != nullptr ? std::optional(*x) : std::nullopt};
+    return Candidate{.field = std::move(name),
+                     .unit = std::string(row.unit),
+                     .low = row.low * one,
+                     .high = row.high < kUnbounded ? row.high * one : kUnbounded,
+                     .present = x != nullptr ? std::optional(*x) : std::nullopt};
   } else {
     return std::nullopt;
   }
@@ -46,8 +52,9 @@ std::optional<Candidate> candidate_of(const S& object, const Field<S, M>& row, s
 /// "kernels.launch" -> "kernel_launch", "collectives.hop" -> "collective_hop".
 const ScalarFigure* convention_of(std::string_view group, std::string_view name, const Zoo& zoo) {
   const std::string last(name), one(group.substr(0, group.size() - 1));
-  const std::vector<std::string> names =
-      group == "efficiency" ? std::vector{last + "_share", "matrix_" + last, last} : std::vector{one + "_" + last, last};
+  const std::vector<std::string> names = group == "efficiency"
+                                             ? std::vector{last + "_share", "matrix_" + last, last}
+                                             : std::vector{one + "_" + last, last};
   for (const auto& n : names)
     if (const auto* found = zoo.find<ScalarFigure>("default." + n)) return found;
   return nullptr;
@@ -78,12 +85,14 @@ void collect(const G& group, std::string_view name, const Zoo& zoo, std::vector<
   });
 }
 
-/// What a device states about its kernels and links beside the data sheet: the tables of these members are the list.
+/// What a device states about its kernels and links beside the data sheet: the tables of these members are
+/// the list.
 std::vector<Candidate> candidates(const HardwareNode& device, const Zoo& zoo) {
   std::vector<Candidate> out;
   for_each_field<HardwareNode>([&]<class M>(const Field<HardwareNode, M>& row) {
     if constexpr (HasFields<M>)
-      if (row.name == "efficiency" || row.name == "kernels" || row.name == "collectives") collect(device.*row.member, row.name, zoo, out);
+      if (row.name == "efficiency" || row.name == "kernels" || row.name == "collectives")
+        collect(device.*row.member, row.name, zoo, out);
   });
   return out;
 }
@@ -103,7 +112,8 @@ std::vector<Candidate> candidates(const ServingEngine& engine, const Zoo& zoo) {
   return out;
 }
 
-std::vector<FreeConstant> free_of(const std::vector<Candidate>& all, std::string_view what, std::span<const std::string> fields) {
+std::vector<FreeConstant> free_of(const std::vector<Candidate>& all, std::string_view what,
+                                  std::span<const std::string> fields) {
   std::vector<FreeConstant> out;
   std::vector<std::string> names;
   for (const auto& c : all) {
@@ -112,25 +122,31 @@ std::vector<FreeConstant> free_of(const std::vector<Candidate>& all, std::string
     const double prior = c.prior.value_or(c.present.value_or(0)), start = c.present.value_or(prior);
     // What is not there (0) stays so: no factor leads from it to something.
     if (!(prior > 0) || !(start > 0)) continue;
-    FreeConstant f{.field = c.field, .unit = c.unit, .prior = prior, .prior_spread = c.spread, .start = start};
+    FreeConstant f{
+        .field = c.field, .unit = c.unit, .prior = prior, .prior_spread = c.spread, .start = start};
     f.low = std::max(c.low > 0 ? c.low : 0, std::min(prior, start) / kFarthest);
     f.high = std::min(c.high, std::max(prior, start) * kFarthest);
     out.push_back(std::move(f));
   }
   for (const auto& field : fields)
     if (std::find(names.begin(), names.end(), field) == names.end())
-      throw LookupError({.id = "mlsysim.validation.080", .message = fmt::format("'{}' is no constant of {} that can be fitted", field, what),
-                         .key = field, .found = fmt::format("'{}'", field), .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+      throw LookupError({.id = "mlsysim.validation.080",
+                         .message = fmt::format("'{}' is no constant of {} that can be fitted", field, what),
+                         .key = field,
+                         .found = fmt::format("'{}'", field),
+                         .expected = fmt::format("one of {}", fmt::join(names, ", ")),
                          .hint = did_you_mean(field, names)});
   return out;
 }
 
 }  // namespace
 
-std::vector<FreeConstant> free_constants(const HardwareNode& device, const Zoo& zoo, std::span<const std::string> fields) {
+std::vector<FreeConstant> free_constants(const HardwareNode& device, const Zoo& zoo,
+                                         std::span<const std::string> fields) {
   return free_of(candidates(device, zoo), "a device", fields);
 }
-std::vector<FreeConstant> free_constants(const ServingEngine& engine, const Zoo& zoo, std::span<const std::string> fields) {
+std::vector<FreeConstant> free_constants(const ServingEngine& engine, const Zoo& zoo,
+                                         std::span<const std::string> fields) {
   return free_of(candidates(engine, zoo), "a serving engine", fields);
 }
 

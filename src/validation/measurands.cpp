@@ -9,8 +9,9 @@ namespace mlsysim {
 std::span<const Measurand* const> measurands() {
   static const std::vector<const Measurand*> all = [] {
     std::vector<const Measurand*> out;
-    for (const auto& family : {detail::kernel_measurands(), detail::collective_measurands(), detail::training_measurands(),
-                               detail::serving_measurands(), detail::steady_measurands(), detail::other_measurands()})
+    for (const auto& family :
+         {detail::kernel_measurands(), detail::collective_measurands(), detail::training_measurands(),
+          detail::serving_measurands(), detail::steady_measurands(), detail::other_measurands()})
       out.insert(out.end(), family.begin(), family.end());
     return out;
   }();
@@ -23,9 +24,12 @@ const Measurand& measurand(std::string_view name, const Location& where) {
     if (t->name() == name) return *t;
     names.emplace_back(t->name());
   }
-  throw LookupError({.id = "mlsysim.validation.060", .message = fmt::format("there is no measurand '{}'", name),
-                     .key = std::string(name), .found = fmt::format("'{}'", name),
-                     .expected = fmt::format("one of {}", fmt::join(names, ", ")), .hint = did_you_mean(name, names),
+  throw LookupError({.id = "mlsysim.validation.060",
+                     .message = fmt::format("there is no measurand '{}'", name),
+                     .key = std::string(name),
+                     .found = fmt::format("'{}'", name),
+                     .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+                     .hint = did_you_mean(name, names),
                      .where = where});
 }
 

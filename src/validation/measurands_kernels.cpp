@@ -7,8 +7,8 @@
 
 #include <mlsysim/lowering/emit.hpp>
 #include <mlsysim/lowering/lower.hpp>
-#include <mlsysim/price/pass_cost.hpp>
 #include <mlsysim/lowering/single_op.hpp>
+#include <mlsysim/price/pass_cost.hpp>
 
 namespace mlsysim::detail {
 namespace {
@@ -57,14 +57,23 @@ struct ProductCase {
   double repeats = 1;
   static constexpr auto fields() {
     using C = ProductCase;
-    return rows(field(&C::hardware, "hardware", "", "device"),
-                field(&C::precision, "precision", "", "format of the factors").defaulted("bf16"),
-                field(&C::m, "rows", "", "rows of a group").positive(), field(&C::n, "columns", "", "columns").positive(),
-                field(&C::k, "depth", "", "depth of the sums").positive(),
-                field(&C::groups, "groups", "", "independent products, each with weights of its own").at_least(1).defaulted("1"),
-                field(&C::input_bytes, "input_bytes", "", "bytes of one value of the left factor").positive().defaulted("2"),
-                field(&C::quantised_inside, "quantised_inside", "", "the time includes quantising the left factor").defaulted("no"),
-                field(&C::repeats, "repeats", "", "executions back to back, of which the time is the mean").at_least(1).defaulted("1"));
+    return rows(
+        field(&C::hardware, "hardware", "", "device"),
+        field(&C::precision, "precision", "", "format of the factors").defaulted("bf16"),
+        field(&C::m, "rows", "", "rows of a group").positive(),
+        field(&C::n, "columns", "", "columns").positive(),
+        field(&C::k, "depth", "", "depth of the sums").positive(),
+        field(&C::groups, "groups", "", "independent products, each with weights of its own")
+            .at_least(1)
+            .defaulted("1"),
+        field(&C::input_bytes, "input_bytes", "", "bytes of one value of the left factor")
+            .positive()
+            .defaulted("2"),
+        field(&C::quantised_inside, "quantised_inside", "", "the time includes quantising the left factor")
+            .defaulted("no"),
+        field(&C::repeats, "repeats", "", "executions back to back, of which the time is the mean")
+            .at_least(1)
+            .defaulted("1"));
   }
 };
 
@@ -72,9 +81,11 @@ Prediction product_time(const ProductCase& c, const PredictionContext& context) 
   const Storage stored = inference_storage(c.precision, std::nullopt);
   Bare bare(stored);
   if (c.quantised_inside)  // reads 2 B, writes one; activations are counted at 2 B
-    elementwise(bare.frame(), "quantisation", OpGroup::feed_forward, c.repeats, c.m * c.k * c.groups, 1, 0.5, 2);
+    elementwise(bare.frame(), "quantisation", OpGroup::feed_forward, c.repeats, c.m * c.k * c.groups, 1, 0.5,
+                2);
   const double read = c.quantised_inside ? bytes_per_element(c.precision) : c.input_bytes;
-  const ProductBytes<> bytes{.a = (stored.activation_bytes + read - 2.0) * unit::B, .b = stored.weight_bytes * unit::B,
+  const ProductBytes<> bytes{.a = (stored.activation_bytes + read - 2.0) * unit::B,
+                             .b = stored.weight_bytes * unit::B,
                              .c = stored.activation_bytes * unit::B};
   bare.ops.push(product_op(c.m, c.n, c.k, bytes, c.repeats, c.groups));
   auto p = priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
@@ -97,16 +108,21 @@ struct AttentionCase {
   double kv_lora = 0, rope = 0;
   static constexpr auto fields() {
     using C = AttentionCase;
-    return rows(field(&C::hardware, "hardware", "", "device"),
-                field(&C::precision, "precision", "", "format of the arithmetic").defaulted("bf16"),
-                field(&C::kv_precision, "kv_precision", "", "format of keys and values").defaulted("bf16"),
-                field(&C::batch, "batch", "", "sequences").at_least(1),
-                field(&C::new_tokens, "new_tokens", "", "query tokens of a sequence").at_least(1).counted().defaulted("1"),
-                field(&C::context, "context", "", "tokens that a sequence holds").at_least(1),
-                field(&C::heads, "heads", "", "query heads").at_least(1), field(&C::kv_heads, "kv_heads", "", "key-value heads").at_least(1),
-                field(&C::head_dim, "head_dim", "", "width of a head").positive(),
-                field(&C::kv_lora, "kv_lora", "", "width of the latent (MLA)").non_negative().defaulted("no latent"),
-                field(&C::rope, "rope", "", "width with rotation (MLA)").non_negative().defaulted("0"));
+    return rows(
+        field(&C::hardware, "hardware", "", "device"),
+        field(&C::precision, "precision", "", "format of the arithmetic").defaulted("bf16"),
+        field(&C::kv_precision, "kv_precision", "", "format of keys and values").defaulted("bf16"),
+        field(&C::batch, "batch", "", "sequences").at_least(1),
+        field(&C::new_tokens, "new_tokens", "", "query tokens of a sequence")
+            .at_least(1)
+            .counted()
+            .defaulted("1"),
+        field(&C::context, "context", "", "tokens that a sequence holds").at_least(1),
+        field(&C::heads, "heads", "", "query heads").at_least(1),
+        field(&C::kv_heads, "kv_heads", "", "key-value heads").at_least(1),
+        field(&C::head_dim, "head_dim", "", "width of a head").positive(),
+        field(&C::kv_lora, "kv_lora", "", "width of the latent (MLA)").non_negative().defaulted("no latent"),
+        field(&C::rope, "rope", "", "width with rotation (MLA)").non_negative().defaulted("0"));
   }
 };
 
@@ -146,11 +162,14 @@ struct StreamCase {
   double reads = 1, writes = 1, value_bytes = 8;
   static constexpr auto fields() {
     using C = StreamCase;
-    return rows(field(&C::hardware, "hardware", "", "device"),
-                field(&C::values, "values", "", "values of one array").positive().defaulted("2^25, the habit of BabelStream"),
-                field(&C::reads, "reads", "", "arrays that are read").non_negative(),
-                field(&C::writes, "writes", "", "arrays that are written").non_negative(),
-                field(&C::value_bytes, "value_bytes", "", "bytes of one value").positive().defaulted("8, doubles"));
+    return rows(
+        field(&C::hardware, "hardware", "", "device"),
+        field(&C::values, "values", "", "values of one array")
+            .positive()
+            .defaulted("2^25, the habit of BabelStream"),
+        field(&C::reads, "reads", "", "arrays that are read").non_negative(),
+        field(&C::writes, "writes", "", "arrays that are written").non_negative(),
+        field(&C::value_bytes, "value_bytes", "", "bytes of one value").positive().defaulted("8, doubles"));
   }
 };
 
@@ -167,10 +186,14 @@ Prediction stream_rate(const StreamCase& c, const PredictionContext& context) {
 }  // namespace
 
 std::vector<const Measurand*> kernel_measurands() {
-  static const CaseMeasurand<ProductCase, product_time> a("matrix_product", MeasurandKind::time, "us", "time of one matrix product");
-  static const CaseMeasurand<AttentionCase, attention_time> b("attention", MeasurandKind::time, "us", "time of one fused attention kernel");
-  static const CaseMeasurand<StreamCase, stream_rate> c("memory_stream", MeasurandKind::rate, "GB/s", "bandwidth of a stream kernel");
-  static const CaseMeasurand<ProductCase, product_rate> d("product_rate", MeasurandKind::rate, "TFLOP/s", "arithmetic rate of one matrix product");
+  static const CaseMeasurand<ProductCase, product_time> a("matrix_product", MeasurandKind::time, "us",
+                                                          "time of one matrix product");
+  static const CaseMeasurand<AttentionCase, attention_time> b("attention", MeasurandKind::time, "us",
+                                                              "time of one fused attention kernel");
+  static const CaseMeasurand<StreamCase, stream_rate> c("memory_stream", MeasurandKind::rate, "GB/s",
+                                                        "bandwidth of a stream kernel");
+  static const CaseMeasurand<ProductCase, product_rate> d("product_rate", MeasurandKind::rate, "TFLOP/s",
+                                                          "arithmetic rate of one matrix product");
   return {&a, &b, &c, &d};
 }
 

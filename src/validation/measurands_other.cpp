@@ -18,13 +18,19 @@ struct SampleCase {
   Execution execution = Execution::graph;
   static constexpr auto fields() {
     using C = SampleCase;
-    return rows(field(&C::workload, "workload", "", "model of the zoo"), field(&C::hardware, "hardware", "", "device"),
+    return rows(field(&C::workload, "workload", "", "model of the zoo"),
+                field(&C::hardware, "hardware", "", "device"),
                 field(&C::precision, "precision", "", "format").defaulted("fp16"),
-                field(&C::batch_size, "batch_size", "", "samples of a batch on one device").at_least(1).defaulted("1"),
+                field(&C::batch_size, "batch_size", "", "samples of a batch on one device")
+                    .at_least(1)
+                    .defaulted("1"),
                 field(&C::seq_len, "seq_len", "", "tokens of a sequence").at_least(1).defaulted("1"),
                 field(&C::training, "training", "", "forward, backward and update").defaulted("inference"),
-                field(&C::accelerators, "accelerators", "", "devices, each with its own batch").at_least(1).defaulted("1"),
-                field(&C::execution, "execution", "", "kernels launched one by one, or as a captured graph").defaulted("graph"));
+                field(&C::accelerators, "accelerators", "", "devices, each with its own batch")
+                    .at_least(1)
+                    .defaulted("1"),
+                field(&C::execution, "execution", "", "kernels launched one by one, or as a captured graph")
+                    .defaulted("graph"));
   }
 };
 
@@ -56,7 +62,8 @@ Time<> batch_time(const SampleCase& c, const PredictionContext& context, std::ve
   Notes quiet;
   const auto launched = [&](auto& v) {
     v.model.structure.fused = c.execution == Execution::graph;
-    v.device = device_view(hardware, c.precision, *in.conventions, quiet, v.model.structure.phase, c.execution);
+    v.device =
+        device_view(hardware, c.precision, *in.conventions, quiet, v.model.structure.phase, c.execution);
   };
   Time<> total, compute, memory, overhead;
   const auto take = [&](const auto& n, Time<> latency) {
@@ -105,7 +112,8 @@ struct FailureCase {
   }
 };
 
-/// Interruptions of a job from the mean time to failure of one accelerator and its share of everything around it.
+/// Interruptions of a job from the mean time to failure of one accelerator and its share of everything around
+/// it.
 Prediction interruptions(const FailureCase& c, const PredictionContext& context) {
   const Time<> part = context.zoo->scalar("Gpu").quantity<dim::time>();
   const Time<> whole = ClusterMtbf::solve<double>({.part_mtbf = part, .parts = c.accelerators}).mtbf;
@@ -117,9 +125,12 @@ Prediction interruptions(const FailureCase& c, const PredictionContext& context)
 }  // namespace
 
 std::vector<const Measurand*> other_measurands() {
-  static const CaseMeasurand<SampleCase, sample_rate> a("sample_rate", MeasurandKind::rate, "1/s", "samples a second of all devices");
-  static const CaseMeasurand<SampleCase, sample_time> b("sample_time", MeasurandKind::time, "ms", "time of one batch");
-  static const CaseMeasurand<FailureCase, interruptions> c("interruptions", MeasurandKind::other, "", "interruptions of a long job");
+  static const CaseMeasurand<SampleCase, sample_rate> a("sample_rate", MeasurandKind::rate, "1/s",
+                                                        "samples a second of all devices");
+  static const CaseMeasurand<SampleCase, sample_time> b("sample_time", MeasurandKind::time, "ms",
+                                                        "time of one batch");
+  static const CaseMeasurand<FailureCase, interruptions> c("interruptions", MeasurandKind::other, "",
+                                                           "interruptions of a long job");
   return {&a, &b, &c};
 }
 

@@ -39,13 +39,15 @@ Prediction static_batch(const ServingCase& c, const PredictionContext& context) 
   const double n = c.output_tokens.value_or(1);
   const auto first = passes.prefill(c.batch_size, c.prompt, c.prompt);
   // The first token comes out of the prefill; time is linear in the context between two kernels' floors.
-  const auto begin = passes.decode(c.batch_size, c.prompt + 1), middle = passes.decode(c.batch_size, mean_context(c)),
+  const auto begin = passes.decode(c.batch_size, c.prompt + 1),
+             middle = passes.decode(c.batch_size, mean_context(c)),
              end = passes.decode(c.batch_size, c.prompt + n);
   const Time<> step = (begin.total + 4.0 * middle.total + end.total) / 6.0;
   const Time<> total = first.total + (n - 1) * step;
   Prediction p{c.batch_size * n / (total.base() * c.devices())};
   if (context.wants_terms)
-    p.terms = {{"prefill", first.total.base()}, {"decode", ((n - 1) * step).base()},
+    p.terms = {{"prefill", first.total.base()},
+               {"decode", ((n - 1) * step).base()},
                {"launch", ((n - 1) * middle.cost.overhead).base(), TermRole::within},
                {"network", ((n - 1) * middle.cost.network).base(), TermRole::within}};
   return p;
@@ -54,11 +56,16 @@ Prediction static_batch(const ServingCase& c, const PredictionContext& context) 
 }  // namespace
 
 std::vector<const Measurand*> serving_measurands() {
-  static const CaseMeasurand<ServingCase, first_token> a("first_token", MeasurandKind::time, "ms", "time of the prefill of one batch");
-  static const CaseMeasurand<ServingCase, token_time> b("token_time", MeasurandKind::time, "ms", "time of one decode step");
-  static const CaseMeasurand<ServingCase, prompt_rate> c("prompt_rate", MeasurandKind::rate, "1/s", "prompt tokens a second");
-  static const CaseMeasurand<ServingCase, decode_rate> d("decode_rate", MeasurandKind::rate, "1/s", "generated tokens a second, all sequences");
-  static const CaseMeasurand<ServingCase, static_batch> e("static_batch_rate", MeasurandKind::rate, "1/s", "generated tokens a second and device, static batch");
+  static const CaseMeasurand<ServingCase, first_token> a("first_token", MeasurandKind::time, "ms",
+                                                         "time of the prefill of one batch");
+  static const CaseMeasurand<ServingCase, token_time> b("token_time", MeasurandKind::time, "ms",
+                                                        "time of one decode step");
+  static const CaseMeasurand<ServingCase, prompt_rate> c("prompt_rate", MeasurandKind::rate, "1/s",
+                                                         "prompt tokens a second");
+  static const CaseMeasurand<ServingCase, decode_rate> d("decode_rate", MeasurandKind::rate, "1/s",
+                                                         "generated tokens a second, all sequences");
+  static const CaseMeasurand<ServingCase, static_batch> e(
+      "static_batch_rate", MeasurandKind::rate, "1/s", "generated tokens a second and device, static batch");
   return {&a, &b, &c, &d, &e};
 }
 

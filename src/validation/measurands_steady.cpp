@@ -26,7 +26,9 @@ Result open_loop(const ServingCase& c, const Replica& replica) {
 std::vector<PredictionTerm> terms(const Result& r, const Replica& replica, const PredictionContext& context) {
   if (!context.wants_terms) return {};
   const auto& in = replica.inputs();
-  auto out = terms_of(replica.passes().decode(std::max(1.0, r.running_requests), *in.seq_len + in.output_tokens / 2).cost, context);
+  auto out = terms_of(
+      replica.passes().decode(std::max(1.0, r.running_requests), *in.seq_len + in.output_tokens / 2).cost,
+      context);
   out.push_back({"host", r.host_time.base()});
   out.push_back({"prompts of others", (r.prefill_share * r.itl).base()});
   return out;
@@ -46,7 +48,11 @@ Prediction first(const Result& r, const Replica& replica, const PredictionContex
   if (!r.is_stable || !r.ttft) return {0, {}, std::string(kTooMany)};
   Prediction p{r.ttft->base()};
   if (context.wants_terms) {
-    p.terms = terms_of(replica.passes().prefill(replica.inputs().ep_size, *replica.inputs().seq_len, *replica.inputs().seq_len).cost, context);
+    p.terms =
+        terms_of(replica.passes()
+                     .prefill(replica.inputs().ep_size, *replica.inputs().seq_len, *replica.inputs().seq_len)
+                     .cost,
+                 context);
     for (auto& t : p.terms) t.role = TermRole::within;
     p.terms.push_back({"own pass", r.prompt_pass.base()});
     p.terms.push_back({"wait", (*r.ttft - r.prompt_pass).base()});
@@ -81,7 +87,8 @@ Prediction queued(const ServingCase& c, const PredictionContext& context) {
   if (!r.feasible) return {0, {}, std::string(kNoRoom)};
   Prediction p{r.token_throughput.base()};
   if (context.wants_terms)
-    p.terms = {{"batch", r.running_requests, TermRole::fact}, {"decode step [s]", r.decode_pass.base(), TermRole::fact},
+    p.terms = {{"batch", r.running_requests, TermRole::fact},
+               {"decode step [s]", r.decode_pass.base(), TermRole::fact},
                {"prompts per step [s]", (r.prefill_share * r.itl).base(), TermRole::fact}};
   return p;
 }
@@ -93,22 +100,38 @@ Prediction energy(const ServingCase& c, const PredictionContext& context) {
   const auto& power = replica.hardware().power;
   if (!power.tdp) return {0, {}, "the device states no power"};
   const double busy = context.comparison == Yardstick::operators ? r.utilization : 1.0;
-  const Energy<> step = EnergyProportional::solve<double>({.tdp = *power.tdp, .utilization = busy, .time = r.itl,
-                                                           .idle_fraction = context.constants->conventions().idle_fraction}).energy;
+  const Energy<> step =
+      EnergyProportional::solve<double>({.tdp = *power.tdp,
+                                         .utilization = busy,
+                                         .time = r.itl,
+                                         .idle_fraction = context.constants->conventions().idle_fraction})
+          .energy;
   Prediction p{step.base() * c.devices() / r.running_requests};
-  if (context.wants_terms) p.terms = {{"step [s]", r.itl.base(), TermRole::fact}, {"busy share", busy, TermRole::fact}, {"batch", r.running_requests, TermRole::fact}};
+  if (context.wants_terms)
+    p.terms = {{"step [s]", r.itl.base(), TermRole::fact},
+               {"busy share", busy, TermRole::fact},
+               {"batch", r.running_requests, TermRole::fact}};
   return p;
 }
 
 }  // namespace
 
 std::vector<const Measurand*> steady_measurands() {
-  static const CaseMeasurand<ServingCase, closed_loop_token> a("closed_loop_token_time", MeasurandKind::time, "ms", "time between tokens with a constant number of requests in flight");
-  static const CaseMeasurand<ServingCase, closed_loop_first_token> b("closed_loop_first_token", MeasurandKind::time, "ms", "time to first token with a constant number of requests in flight");
-  static const CaseMeasurand<ServingCase, queued> c("queued_rate", MeasurandKind::rate, "1/s", "generated tokens a second when all requests are queued at once");
-  static const CaseMeasurand<ServingCase, open_token> d("open_loop_token_time", MeasurandKind::time, "ms", "time between tokens at a rate of arrivals");
-  static const CaseMeasurand<ServingCase, open_first_token> e("open_loop_first_token", MeasurandKind::time, "ms", "time to first token at a rate of arrivals");
-  static const CaseMeasurand<ServingCase, energy> f("energy_per_token", MeasurandKind::other, "J", "energy of the accelerators for one generated token");
+  static const CaseMeasurand<ServingCase, closed_loop_token> a(
+      "closed_loop_token_time", MeasurandKind::time, "ms",
+      "time between tokens with a constant number of requests in flight");
+  static const CaseMeasurand<ServingCase, closed_loop_first_token> b(
+      "closed_loop_first_token", MeasurandKind::time, "ms",
+      "time to first token with a constant number of requests in flight");
+  static const CaseMeasurand<ServingCase, queued> c(
+      "queued_rate", MeasurandKind::rate, "1/s",
+      "generated tokens a second when all requests are queued at once");
+  static const CaseMeasurand<ServingCase, open_token> d("open_loop_token_time", MeasurandKind::time, "ms",
+                                                        "time between tokens at a rate of arrivals");
+  static const CaseMeasurand<ServingCase, open_first_token> e(
+      "open_loop_first_token", MeasurandKind::time, "ms", "time to first token at a rate of arrivals");
+  static const CaseMeasurand<ServingCase, energy> f("energy_per_token", MeasurandKind::other, "J",
+                                                    "energy of the accelerators for one generated token");
   return {&a, &b, &c, &d, &e, &f};
 }
 

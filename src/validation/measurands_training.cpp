@@ -33,19 +33,26 @@ struct TrainingCase {
     using C = TrainingCase;
     return rows(
         field(&C::workload, "workload", "", "model of the zoo").defaulted("made of the sizes below"),
-        field(&C::layers, "layers", "", "transformer blocks").positive(), field(&C::hidden, "hidden", "", "width").positive(),
+        field(&C::layers, "layers", "", "transformer blocks").positive(),
+        field(&C::hidden, "hidden", "", "width").positive(),
         field(&C::ffn, "ffn", "", "feed-forward width; four times the width where absent").positive(),
-        field(&C::heads, "heads", "", "query heads").positive(), field(&C::kv_heads, "kv_heads", "", "key-value heads").positive(),
+        field(&C::heads, "heads", "", "query heads").positive(),
+        field(&C::kv_heads, "kv_heads", "", "key-value heads").positive(),
         field(&C::vocab, "vocab", "", "vocabulary").positive(),
         field(&C::gated_ffn, "gated_ffn", "", "three feed-forward matrices").defaulted("two, GPT-3"),
         field(&C::biases, "biases", "", "projections and norms have biases").defaulted("yes, GPT-3"),
-        field(&C::learned_positions, "learned_positions", "", "learned position embeddings").defaulted("yes, GPT-3"),
-        field(&C::tied_embeddings, "tied_embeddings", "", "output shares the embedding").defaulted("yes, GPT-3"),
+        field(&C::learned_positions, "learned_positions", "", "learned position embeddings")
+            .defaulted("yes, GPT-3"),
+        field(&C::tied_embeddings, "tied_embeddings", "", "output shares the embedding")
+            .defaulted("yes, GPT-3"),
         field(&C::node, "node", "", "node with its devices"),
         field(&C::fabric, "fabric", "", "network between nodes").defaulted("one node"),
         field(&C::accelerators, "accelerators", "", "devices").at_least(1).counted(),
         field(&C::batch_size, "batch_size", "", "sequences of a step, all replicas").at_least(1),
-        field(&C::microbatch, "microbatch", "", "sequences of a micro-batch of a replica").at_least(1).counted().defaulted("1"),
+        field(&C::microbatch, "microbatch", "", "sequences of a micro-batch of a replica")
+            .at_least(1)
+            .counted()
+            .defaulted("1"),
         field(&C::seq_len, "seq_len", "", "tokens of a sequence").at_least(1),
         field(&C::tp_size, "tp_size", "", "tensor-parallel degree").at_least(1).counted().defaulted("1"),
         field(&C::pp_size, "pp_size", "", "pipeline-parallel degree").at_least(1).counted().defaulted("1"),
@@ -53,21 +60,37 @@ struct TrainingCase {
         field(&C::ep_size, "ep_size", "", "expert-parallel degree").at_least(1).counted().defaulted("1"),
         field(&C::v_stages, "v_stages", "", "model chunks of a device").at_least(1).counted().defaulted("1"),
         field(&C::zero_stage, "zero_stage", "", "ZeRO stage").within(0, 3).counted().defaulted("0"),
-        field(&C::shards, "shards", "", "ranks over which ZeRO divides").non_negative().counted().defaulted("all replicas"),
+        field(&C::shards, "shards", "", "ranks over which ZeRO divides")
+            .non_negative()
+            .counted()
+            .defaulted("all replicas"),
         field(&C::precision, "precision", "", "format of the products").defaulted("bf16"),
         field(&C::recomputation, "recomputation", "", "activations that are made again").defaulted("none"),
-        field(&C::recomputed_share, "recomputed_share", "", "share of the blocks that recompute").within(0, 1).defaulted("all"),
-        field(&C::sequence_parallel, "sequence_parallel", "", "norms divided over the tensor-parallel group").defaulted("no"),
+        field(&C::recomputed_share, "recomputed_share", "", "share of the blocks that recompute")
+            .within(0, 1)
+            .defaulted("all"),
+        field(&C::sequence_parallel, "sequence_parallel", "", "norms divided over the tensor-parallel group")
+            .defaulted("no"),
         field(&C::attention_kernel, "attention_kernel", "", "whether scores stay on chip").defaulted("fused"),
         field(&C::dropout, "dropout", "", "dropout masks are made and kept").defaulted("no"),
-        field(&C::kernel_fusion, "kernel_fusion", "", "chains of element-wise operations run as one kernel").defaulted("fused"),
-        field(&C::backward_prefetch, "backward_prefetch", "", "ZeRO-3 gathers weights ahead in the backward pass").defaulted("ahead"),
+        field(&C::kernel_fusion, "kernel_fusion", "", "chains of element-wise operations run as one kernel")
+            .defaulted("fused"),
+        field(&C::backward_prefetch, "backward_prefetch", "",
+              "ZeRO-3 gathers weights ahead in the backward pass")
+            .defaulted("ahead"),
         field(&C::optimizer, "optimizer", "", "optimizer").defaulted("Adam"),
-        field(&C::trainable_fraction, "trainable_fraction", "", "trained share of the weights").within(0, 1).defaulted("1"),
-        field(&C::gradient_precision, "gradient_precision", "", "format of gradients; that of the weights where absent"),
-        field(&C::overlap_efficiency, "overlap_efficiency", "", "share of the exchange that hides").within(0, 1),
-        field(&C::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products").within(0, 1).defaulted("none"),
-        field(&C::part, "part", "", "of a memory measurand: total, activations or states").defaulted("total"));
+        field(&C::trainable_fraction, "trainable_fraction", "", "trained share of the weights")
+            .within(0, 1)
+            .defaulted("1"),
+        field(&C::gradient_precision, "gradient_precision", "",
+              "format of gradients; that of the weights where absent"),
+        field(&C::overlap_efficiency, "overlap_efficiency", "", "share of the exchange that hides")
+            .within(0, 1),
+        field(&C::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products")
+            .within(0, 1)
+            .defaulted("none"),
+        field(&C::part, "part", "", "of a memory measurand: total, activations or states")
+            .defaulted("total"));
   }
 };
 
@@ -116,7 +139,8 @@ Prediction step(const TrainingCase& c, const PredictionContext& context, bool me
     const auto range = lower(view.structure, view.shape, view.layers, plan, ops);
     const double passes = 3.0 + (c.recomputation == Recomputation::full ? c.recomputed_share : 0.0);
     return {(passes * totals_of(ops, range.forward_end).work * c.batch_size /
-             (rate_at(*node.accelerator, c.precision) * c.accelerators)).base()};
+             (rate_at(*node.accelerator, c.precision) * c.accelerators))
+                .base()};
   }
 
   DistributedModel::Inputs in;
@@ -146,11 +170,15 @@ Prediction step(const TrainingCase& c, const PredictionContext& context, bool me
   in.overlap_efficiency = c.overlap_efficiency;
   in.tp_overlap = c.tp_overlap;
   in.conventions = &conventions;
-  in.fidelity = (context.comparison == Yardstick::operators ? operator_pricing() : textbook_pricing()).fidelity();
+  in.fidelity =
+      (context.comparison == Yardstick::operators ? operator_pricing() : textbook_pricing()).fidelity();
   const auto out = DistributedModel{}.solve(in);
   if (memory) {
     if (c.part != "total" && c.part != "activations" && c.part != "states")
-      throw InputError({.id = "mlsysim.validation.061", .message = "a memory has no such part", .key = "part", .found = "'" + c.part + "'",
+      throw InputError({.id = "mlsysim.validation.061",
+                        .message = "a memory has no such part",
+                        .key = "part",
+                        .found = "'" + c.part + "'",
                         .expected = "total, activations or states"});
     const auto& m = out.memory;
     const Data<> states = m.weights + m.gradients + m.optimizer_states;
@@ -158,30 +186,46 @@ Prediction step(const TrainingCase& c, const PredictionContext& context, bool me
     Prediction p{asked.base()};
     if (!context.wants_terms) return p;
     const PredictionTerm weights{"weights", m.weights.base()}, gradients{"gradients", m.gradients.base()},
-        optimizer{"optimizer states", m.optimizer_states.base()}, activations{"activations", m.activations.base()};
-    if (c.part == "activations") p.terms = {activations};
-    else if (c.part == "states") p.terms = {weights, gradients, optimizer};
+        optimizer{"optimizer states", m.optimizer_states.base()},
+        activations{"activations", m.activations.base()};
+    if (c.part == "activations")
+      p.terms = {activations};
+    else if (c.part == "states")
+      p.terms = {weights, gradients, optimizer};
     else
-      p.terms = {weights, gradients, optimizer, activations, {"buffers", m.communication_buffers.base()},
+      p.terms = {weights,
+                 gradients,
+                 optimizer,
+                 activations,
+                 {"buffers", m.communication_buffers.base()},
                  {"reserve", (m.fragmentation + m.reserve).base()}};
     return p;
   }
   Prediction p{out.step_latency_total.base()};
   if (context.wants_terms)
-    p.terms = {{"compute", out.latency_compute.base()}, {"memory", out.latency_memory.base()},
-               {"launch", out.latency_overhead.base()}, {"tensor parallel", out.tp_communication_latency.base()},
-               {"gradient exchange", out.dp_communication_latency.base()}, {"bubble", out.pipeline_bubble_latency.base()}};
+    p.terms = {{"compute", out.latency_compute.base()},
+               {"memory", out.latency_memory.base()},
+               {"launch", out.latency_overhead.base()},
+               {"tensor parallel", out.tp_communication_latency.base()},
+               {"gradient exchange", out.dp_communication_latency.base()},
+               {"bubble", out.pipeline_bubble_latency.base()}};
   return p;
 }
 
-Prediction step_time_of(const TrainingCase& c, const PredictionContext& context) { return step(c, context, false); }
-Prediction memory_of_step(const TrainingCase& c, const PredictionContext& context) { return step(c, context, true); }
+Prediction step_time_of(const TrainingCase& c, const PredictionContext& context) {
+  return step(c, context, false);
+}
+Prediction memory_of_step(const TrainingCase& c, const PredictionContext& context) {
+  return step(c, context, true);
+}
 
 }  // namespace
 
 std::vector<const Measurand*> training_measurands() {
-  static const CaseMeasurand<TrainingCase, step_time_of> a("training_step", MeasurandKind::time, "s", "time of one optimizer step");
-  static const CaseMeasurand<TrainingCase, memory_of_step> b("training_memory", MeasurandKind::other, "GiB", "memory of the fullest device in training");
+  static const CaseMeasurand<TrainingCase, step_time_of> a("training_step", MeasurandKind::time, "s",
+                                                           "time of one optimizer step");
+  static const CaseMeasurand<TrainingCase, memory_of_step> b("training_memory", MeasurandKind::other, "GiB",
+                                                             "memory of the fullest device in training");
   return {&a, &b};
 }
 

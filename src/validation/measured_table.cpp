@@ -15,7 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path folder_or_shipped(const fs::path& folder) { return folder.empty() ? zoo_directory() / "validation" : folder; }
+fs::path folder_or_shipped(const fs::path& folder) {
+  return folder.empty() ? zoo_directory() / "validation" : folder;
+}
 
 /// These hold results and checks, not tables.
 bool is_table(const std::string& name) { return name != "record" && name != "calibrations"; }
@@ -41,9 +43,13 @@ std::vector<std::string> table_names(const fs::path& folder) {
     if (is_table(name)) names.push_back(std::move(name));
   }
   if (failed)
-    throw InputError({.id = "mlsysim.validation.030", .message = "the folder of measured tables cannot be read",
-                      .key = root.generic_string(), .found = failed.message(), .expected = "a readable folder",
-                      .hint = "install mlsysim with its data, or name the folder", .where = {.file = root.generic_string()}});
+    throw InputError({.id = "mlsysim.validation.030",
+                      .message = "the folder of measured tables cannot be read",
+                      .key = root.generic_string(),
+                      .found = failed.message(),
+                      .expected = "a readable folder",
+                      .hint = "install mlsysim with its data, or name the folder",
+                      .where = {.file = root.generic_string()}});
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -55,13 +61,14 @@ MeasuredTable load_table(const std::string& name, const fs::path& folder) {
   for (const auto& n : names)
     if (n == name || n.substr(n.rfind('/') + 1) == name) found.push_back(n);
   if (found.size() != 1)
-    throw LookupError({.id = "mlsysim.validation.031",
-                       .message = found.empty() ? fmt::format("there is no table '{}'", name)
-                                                : fmt::format("'{}' is the name of several tables", name),
-                       .key = name,
-                       .found = found.empty() ? fmt::format("'{}'", name) : fmt::format("{}", fmt::join(found, ", ")),
-                       .expected = "the name of a table, as mlsysim validate --list shows it",
-                       .hint = did_you_mean(name, names)});
+    throw LookupError(
+        {.id = "mlsysim.validation.031",
+         .message = found.empty() ? fmt::format("there is no table '{}'", name)
+                                  : fmt::format("'{}' is the name of several tables", name),
+         .key = name,
+         .found = found.empty() ? fmt::format("'{}'", name) : fmt::format("{}", fmt::join(found, ", ")),
+         .expected = "the name of a table, as mlsysim validate --list shows it",
+         .hint = did_you_mean(name, names)});
   auto table = load_table_file(root / (found.front() + ".yaml"));
   table.name = found.front();
   table.topic = found.front().substr(0, found.front().find('/'));

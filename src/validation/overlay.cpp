@@ -14,7 +14,8 @@ namespace {
 
 /// A spec with fitted figures, as a file.
 template <ZooSpec S>
-std::string overlay(const S& original, S fitted, const Calibration& calibration, const Zoo& zoo, const std::string& date) {
+std::string overlay(const S& original, S fitted, const Calibration& calibration, const Zoo& zoo,
+                    const std::string& date) {
   Entry entry = Zoo::entry_of(original);
   entry.name = fitted.name = calibration.name + "_calibrated";
   entry.title += ", calibrated";
@@ -37,12 +38,15 @@ std::string overlay(const S& original, S fitted, const Calibration& calibration,
     source.kind = choice_of<SourceKind>("fit").value_or(SourceKind::measured);
     source.ref = known == calibration.references.end() ? entry.source.ref : *known;
     source.recorded = date;
-    source.note = fmt::format("fitted to {} rows of {}; range is p10 to p90", calibration.fitted_rows, fmt::join(calibration.tables, ", "));
+    source.note = fmt::format("fitted to {} rows of {}; range is p10 to p90", calibration.fitted_rows,
+                              fmt::join(calibration.tables, ", "));
     figure.own = source;
     const auto at = std::lower_bound(entry.figures.begin(), entry.figures.end(), figure.path,
                                      [](const Figure& a, const std::string& path) { return a.path < path; });
-    if (at != entry.figures.end() && at->path == figure.path) *at = std::move(figure);
-    else entry.figures.insert(at, std::move(figure));
+    if (at != entry.figures.end() && at->path == figure.path)
+      *at = std::move(figure);
+    else
+      entry.figures.insert(at, std::move(figure));
   }
   fitted.entry = &entry;
   return to_yaml(fitted);
@@ -52,8 +56,12 @@ std::string overlay(const S& original, S fitted, const Calibration& calibration,
 
 std::string overlay_of(const Calibration& calibration, const Zoo& zoo, const std::string& date) {
   if (!valid_date(date))
-    throw InputError({.id = "mlsysim.validation.086", .message = "the date of the fit is no date", .key = "date", .found = fmt::format("'{}'", date),
-                      .expected = "a date of the calendar, YYYY-MM-DD", .hint = "write, e.g., 2026-03-06"});
+    throw InputError({.id = "mlsysim.validation.086",
+                      .message = "the date of the fit is no date",
+                      .key = "date",
+                      .found = fmt::format("'{}'", date),
+                      .expected = "a date of the calendar, YYYY-MM-DD",
+                      .hint = "write, e.g., 2026-03-06"});
   const Constants fitted(conventions_of(zoo), calibration.changes());
   if (calibration.what == "engine") {
     const auto& engine = zoo.at<ServingEngine>(calibration.name);

@@ -16,16 +16,23 @@ constexpr std::string_view kRecordSchema = "mlsysim/validation-record@1";
 
 double rounded(double share) { return std::round(share * 1e4) / 1e4; }
 
-ErrorFacts fault(const YamlDocument& document, const YamlValue& at, std::string message, std::string expected) {
-  return document.placed({.id = "mlsysim.validation.070", .message = std::move(message), .found = at.describe(),
-                          .expected = std::move(expected), .hint = "write the record afresh: mlsysim validate --write-record"}, at);
+ErrorFacts fault(const YamlDocument& document, const YamlValue& at, std::string message,
+                 std::string expected) {
+  return document.placed({.id = "mlsysim.validation.070",
+                          .message = std::move(message),
+                          .found = at.describe(),
+                          .expected = std::move(expected),
+                          .hint = "write the record afresh: mlsysim validate --write-record"},
+                         at);
 }
 
-ErrorStatistics read_entry(const YamlDocument& document, const YamlValue& map, std::vector<ErrorFacts>& problems) {
+ErrorStatistics read_entry(const YamlDocument& document, const YamlValue& map,
+                           std::vector<ErrorFacts>& problems) {
   ErrorStatistics s;
   double rows = 0;
-  const std::pair<std::string_view, double*> fields[] = {{"rows", &rows},  {"median", &s.median}, {"mean", &s.mean},
-                                                         {"p90", &s.p90}, {"max", &s.max},       {"bias", &s.bias}};
+  const std::pair<std::string_view, double*> fields[] = {{"rows", &rows},   {"median", &s.median},
+                                                         {"mean", &s.mean}, {"p90", &s.p90},
+                                                         {"max", &s.max},   {"bias", &s.bias}};
   for (const auto& [name, slot] : fields) {
     const YamlValue* v = map.find(name);
     if (v == nullptr) {
@@ -37,7 +44,9 @@ ErrorStatistics read_entry(const YamlDocument& document, const YamlValue& map, s
     if (failed != std::errc{} || stop != end || !std::isfinite(*slot))
       problems.push_back(fault(document, *v, fmt::format("'{}' is not a number", name), "a number"));
   }
-  if (map.pairs.size() > std::size(fields)) problems.push_back(fault(document, map, "there are keys that are not known", "rows, median, mean, p90, max, bias"));
+  if (map.pairs.size() > std::size(fields))
+    problems.push_back(
+        fault(document, map, "there are keys that are not known", "rows, median, mean, p90, max, bias"));
   s.rows = rows >= 0 ? static_cast<std::size_t>(rows) : 0;
   return s;
 }
@@ -45,13 +54,16 @@ ErrorStatistics read_entry(const YamlDocument& document, const YamlValue& map, s
 }  // namespace
 
 ErrorRecord read_record(const std::filesystem::path& file) {
-  const auto document = YamlDocument::read(file.empty() ? zoo_directory() / "validation" / "record.yaml" : file);
+  const auto document =
+      YamlDocument::read(file.empty() ? zoo_directory() / "validation" / "record.yaml" : file);
   const auto& root = document.root();
   std::vector<ErrorFacts> problems;
   ErrorRecord out;
   const YamlValue *schema = root.find("schema"), *tables = root.find("tables");
-  if (schema == nullptr || schema->text != kRecordSchema) problems.push_back(fault(document, root, "the record has another schema", std::string(kRecordSchema)));
-  if (tables == nullptr || tables->kind != YamlValue::Kind::map) problems.push_back(fault(document, root, "'tables' is missing", "a map of tables"));
+  if (schema == nullptr || schema->text != kRecordSchema)
+    problems.push_back(fault(document, root, "the record has another schema", std::string(kRecordSchema)));
+  if (tables == nullptr || tables->kind != YamlValue::Kind::map)
+    problems.push_back(fault(document, root, "'tables' is missing", "a map of tables"));
   else
     for (const auto& [name, entry] : tables->pairs) out[name.text] = read_entry(document, entry, problems);
   if (problems.empty()) return out;
@@ -71,18 +83,26 @@ ErrorRecord record_of(std::span<const TableResult> results) {
 }
 
 std::string to_yaml(const ErrorRecord& record) {
-  std::string out = fmt::format("# Errors of the predictions when this record was written: mlsysim validate --write-record\nschema: {}\ntables:\n", kRecordSchema);
+  std::string out = fmt::format(
+      "# Errors of the predictions when this record was written: mlsysim validate --write-record\nschema: "
+      "{}\ntables:\n",
+      kRecordSchema);
   for (const auto& [name, e] : record)
-    out += fmt::format("  {}: {{rows: {}, median: {}, mean: {}, p90: {}, max: {}, bias: {}}}\n", name, e.rows, e.median, e.mean, e.p90, e.max, e.bias);
+    out += fmt::format("  {}: {{rows: {}, median: {}, mean: {}, p90: {}, max: {}, bias: {}}}\n", name, e.rows,
+                       e.median, e.mean, e.p90, e.max, e.bias);
   return out;
 }
 
-std::vector<Regression> regressions(const ErrorRecord& record, std::span<const TableResult> results, RecordScope scope) {
+std::vector<Regression> regressions(const ErrorRecord& record, std::span<const TableResult> results,
+                                    RecordScope scope) {
   std::vector<Regression> out;
   if (scope == RecordScope::all_tables)
     for (const auto& [name, e] : record) {
-      const bool found = std::ranges::any_of(results, [&](const TableResult& r) { return r.table->name == name && r.table->measurand != nullptr; });
-      if (!found) out.push_back({name, "rows, the table is not compared any more", static_cast<double>(e.rows), 0, 0});
+      const bool found = std::ranges::any_of(results, [&](const TableResult& r) {
+        return r.table->name == name && r.table->measurand != nullptr;
+      });
+      if (!found)
+        out.push_back({name, "rows, the table is not compared any more", static_cast<double>(e.rows), 0, 0});
     }
   for (const auto& r : results) {
     if (r.table->measurand == nullptr) continue;
@@ -93,9 +113,11 @@ std::vector<Regression> regressions(const ErrorRecord& record, std::span<const T
     }
     const auto& e = known->second;
     if (r.errors.rows < e.rows)
-      out.push_back({r.table->name, "rows", static_cast<double>(e.rows), static_cast<double>(r.errors.rows), 0});
+      out.push_back(
+          {r.table->name, "rows", static_cast<double>(e.rows), static_cast<double>(r.errors.rows), 0});
     const auto worse = [&](const char* what, double recorded, double found) {
-      if (found > recorded + r.table->tolerance + 5e-5) out.push_back({r.table->name, what, recorded, found, r.table->tolerance});
+      if (found > recorded + r.table->tolerance + 5e-5)
+        out.push_back({r.table->name, what, recorded, found, r.table->tolerance});
     };
     worse("median", e.median, r.errors.median);
     worse("mean", e.mean, r.errors.mean);

@@ -44,6 +44,8 @@ InFlightBatchingModel::Result Replica::steady(const InFlightBatchingModel::Input
   return in_flight(in, engine_, *passes_, quiet);
 }
 
-Time<> Replica::step(Time<> device, double requests) const { return with_host(engine_, device, requests / inputs_.ep_size); }
+Time<> Replica::step(Time<> device, double requests) const {
+  return with_host(engine_, device, requests / inputs_.ep_size);
+}
 
 }  // namespace mlsysim::detail

@@ -17,7 +17,8 @@ using Json = nlohmann::ordered_json;
 
 Table overview(std::span<const TableResult> results, OutputFormat format) {
   Table t{.schema = "mlsysim/validation@1", .title = "predictions against measurements"};
-  t.columns = {{"table"}, {"rows"}, {"left out"}, {"median"}, {"mean"}, {"p90"}, {"max"}, {"bias"}, {"textbook median"}, {"roofline median"}};
+  t.columns = {{"table"}, {"rows"}, {"left out"}, {"median"},          {"mean"},
+               {"p90"},   {"max"},  {"bias"},     {"textbook median"}, {"roofline median"}};
   const bool exact = format == OutputFormat::csv;
   if (exact) t.columns.insert(t.columns.end(), {{"textbook rows"}, {"roofline rows"}});
   const auto share = [&](double x, bool sign = false) -> Table::Cell {
@@ -41,8 +42,8 @@ Table overview(std::span<const TableResult> results, OutputFormat format) {
       continue;
     }
     const auto& e = r.errors;
-    t.rows.push_back({r.table->name, count(e.rows), left, share(e.median), share(e.mean), share(e.p90), share(e.max),
-                      share(e.bias, true), compared(r.textbook, r), compared(r.roofline, r)});
+    t.rows.push_back({r.table->name, count(e.rows), left, share(e.median), share(e.mean), share(e.p90),
+                      share(e.max), share(e.bias, true), compared(r.textbook, r), compared(r.roofline, r)});
     if (exact) t.rows.back().insert(t.rows.back().end(), {count(r.textbook.rows), count(r.roofline.rows)});
   }
   return t;
@@ -50,14 +51,19 @@ Table overview(std::span<const TableResult> results, OutputFormat format) {
 
 Json json_of(const ErrorStatistics& e) {
   if (e.rows == 0) return nullptr;
-  return {{"rows", e.rows}, {"median", e.median}, {"mean", e.mean}, {"p90", e.p90}, {"max", e.max}, {"bias", e.bias}};
+  return {{"rows", e.rows}, {"median", e.median}, {"mean", e.mean},
+          {"p90", e.p90},   {"max", e.max},       {"bias", e.bias}};
 }
 
 Json json_of(const PredictedRow& row, const MeasuredTable& table) {
   Json terms = Json::object();
   for (const auto& t : row.terms) terms[std::string(t.name)] = t.base;
-  return {{"line", table.data.where(row.row, 0).line}, {"row", row.label}, {"measured", row.measured}, {"predicted", row.predicted},
-          {"error", row.error()}, {"terms", terms}};
+  return {{"line", table.data.where(row.row, 0).line},
+          {"row", row.label},
+          {"measured", row.measured},
+          {"predicted", row.predicted},
+          {"error", row.error()},
+          {"terms", terms}};
 }
 
 std::string json(std::span<const TableResult> results) {
@@ -67,13 +73,25 @@ std::string json(std::span<const TableResult> results) {
     for (const auto& l : r.left_out) left.push_back({{"reason", l.reason}, {"rows", l.rows}});
     for (const auto& w : r.worst) worst.push_back(json_of(w, *r.table));
     for (const auto& a : r.ablations) without[std::string(a.name)] = json_of(a.errors);
-    tables.push_back({{"table", r.table->name}, {"title", r.table->title}, {"reference", r.table->reference},
-                      {"measurand", r.table->measurand != nullptr ? Json(r.table->measurand->name()) : Json()},
-                      {"unit", r.table->measurand != nullptr ? Json(canonical_unit(detail::exponents_of(*r.table->measurand))) : Json()},
-                      {"records", r.records}, {"left_out", left}, {"errors", json_of(r.errors)}, {"textbook", json_of(r.textbook)},
-                      {"roofline", json_of(r.roofline)}, {"without", without}, {"worst", worst}});
+    tables.push_back(
+        {{"table", r.table->name},
+         {"title", r.table->title},
+         {"reference", r.table->reference},
+         {"measurand", r.table->measurand != nullptr ? Json(r.table->measurand->name()) : Json()},
+         {"unit", r.table->measurand != nullptr
+                      ? Json(canonical_unit(detail::exponents_of(*r.table->measurand)))
+                      : Json()},
+         {"records", r.records},
+         {"left_out", left},
+         {"errors", json_of(r.errors)},
+         {"textbook", json_of(r.textbook)},
+         {"roofline", json_of(r.roofline)},
+         {"without", without},
+         {"worst", worst}});
   }
-  return Json({{"schema", "mlsysim/validation@1"}, {"tables", tables}}).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Json({{"schema", "mlsysim/validation@1"}, {"tables", tables}})
+             .dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
 }
 
 std::string markdown(std::span<const TableResult> results, const RenderOptions& options) {
@@ -90,13 +108,16 @@ std::string markdown(std::span<const TableResult> results, const RenderOptions& 
       for (const auto& a : r.ablations)
         for (const auto& known : ablations())
           if (known.name == a.name)
-            out += fmt::format("| {} | {} | {} | {} |\n", a.name, detail::percent_of(a.errors.median, a.errors, r), detail::percent(a.errors.mean), known.meaning);
+            out += fmt::format("| {} | {} | {} | {} |\n", a.name,
+                               detail::percent_of(a.errors.median, a.errors, r),
+                               detail::percent(a.errors.mean), known.meaning);
     }
     if (!r.worst.empty()) {
       out += "\n| worst rows | measured | predicted | error | terms |\n| --- | ---: | ---: | ---: | --- |\n";
       for (const auto& w : r.worst)
-        out += fmt::format("| {} | {} | {} | {} | {} |\n", w.label, detail::shown(w.measured, *r.table), detail::shown(w.predicted, *r.table),
-                           detail::percent(w.error(), true), detail::terms_text(w, *r.table));
+        out += fmt::format("| {} | {} | {} | {} | {} |\n", w.label, detail::shown(w.measured, *r.table),
+                           detail::shown(w.predicted, *r.table), detail::percent(w.error(), true),
+                           detail::terms_text(w, *r.table));
     }
   }
   return out;
@@ -106,10 +127,12 @@ std::string details(const TableResult& r) {
   std::string out = fmt::format("\n{}: {} [{}]\n", r.table->name, r.table->title, r.table->reference);
   for (const auto& l : r.left_out) out += fmt::format("  left out {:>6}  {}\n", l.rows, l.reason);
   for (const auto& a : r.ablations)
-    out += fmt::format("  without {:<8} median {}, mean {}\n", a.name, detail::percent_of(a.errors.median, a.errors, r), detail::percent(a.errors.mean));
+    out += fmt::format("  without {:<8} median {}, mean {}\n", a.name,
+                       detail::percent_of(a.errors.median, a.errors, r), detail::percent(a.errors.mean));
   for (const auto& w : r.worst)
-    out += fmt::format("  {:>8}  {}: measured {}, predicted {} ({})\n", detail::percent(w.error(), true), w.label,
-                       detail::shown(w.measured, *r.table), detail::shown(w.predicted, *r.table), detail::terms_text(w, *r.table));
+    out += fmt::format("  {:>8}  {}: measured {}, predicted {} ({})\n", detail::percent(w.error(), true),
+                       w.label, detail::shown(w.measured, *r.table), detail::shown(w.predicted, *r.table),
+                       detail::terms_text(w, *r.table));
   return out;
 }
 
@@ -117,12 +140,16 @@ std::string details(const TableResult& r) {
 
 std::string render(std::span<const TableResult> results, const RenderOptions& options) {
   switch (options.format) {
-    case OutputFormat::json: return json(results);
-    case OutputFormat::markdown: return markdown(results, options);
-    default: break;
+    case OutputFormat::json:
+      return json(results);
+    case OutputFormat::markdown:
+      return markdown(results, options);
+    default:
+      break;
   }
   std::string out = render(overview(results, options.format), options);
-  if (options.format == OutputFormat::text && (options.verbosity == Verbosity::verbose || results.size() == 1))
+  if (options.format == OutputFormat::text &&
+      (options.verbosity == Verbosity::verbose || results.size() == 1))
     for (const auto& r : results) out += details(r);
   return out;
 }

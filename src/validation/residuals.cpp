@@ -26,7 +26,8 @@ std::string advice_for(const std::string& term) {
       {"parallel", "communication: protocol, congestion, or ranks that wait for each other"},
       {"exchange", "the gradient exchange hides less, or its network is slower, than assumed"},
       {"bubble", "stages of the pipeline are not equally long"},
-      {"compute", "the sustained matrix rate differs: clocks, power limit, or shapes that suit the kernels badly"},
+      {"compute",
+       "the sustained matrix rate differs: clocks, power limit, or shapes that suit the kernels badly"},
       {"memory", "the sustained memory bandwidth differs: access patterns, or kernels that are not fused"},
       {"wait", "requests wait in another way than assumed"},
       {"prompt", "prompts are processed in another way than assumed"}};
@@ -42,7 +43,8 @@ struct RelativeRow {
   double whole;                ///< base unit; 0 where it is not known
 };
 
-ErrorStatistics errors_with(const std::vector<RelativeRow>& rows, const std::vector<double>& x, double c, bool rate) {
+ErrorStatistics errors_with(const std::vector<RelativeRow>& rows, const std::vector<double>& x, double c,
+                            bool rate) {
   std::vector<double> errors;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double whole = std::max(1e-3, 1 + c * x[i]) / rows[i].ratio;  // predicted over measured
@@ -55,8 +57,11 @@ ErrorStatistics errors_with(const std::vector<RelativeRow>& rows, const std::vec
 
 ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo) {
   if (table.measurand == nullptr)
-    throw InputError({.id = "mlsysim.validation.093", .message = "the table is kept without being compared", .key = table.name,
-                      .found = table.unpredicted, .expected = "a table with a measurand",
+    throw InputError({.id = "mlsysim.validation.093",
+                      .message = "the table is kept without being compared",
+                      .key = table.name,
+                      .found = table.unpredicted,
+                      .expected = "a table with a measurand",
                       .hint = "mlsysim validate --list shows what each table measures",
                       .where = {.file = table.file.generic_string()}});
   ResidualAnalysis out;
@@ -67,7 +72,8 @@ ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo) {
   const bool rate = kind == MeasurandKind::rate, timed = kind != MeasurandKind::other;
   for (const auto& f : table.measurand->inputs())
     if (std::ranges::none_of(table.inputs, [&](const InputRule& r) { return r.field == &f; }))
-      out.defaulted.push_back(f.default_source.empty() ? f.name + " (not stated)" : fmt::format("{} ({})", f.name, f.default_source));
+      out.defaulted.push_back(f.default_source.empty() ? f.name + " (not stated)"
+                                                       : fmt::format("{} ({})", f.name, f.default_source));
   std::vector<std::string> names;
   std::vector<RelativeRow> relative;
   std::vector<double> errors;
@@ -92,8 +98,11 @@ ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo) {
     errors.push_back(out.rows.back().error());
   }
   if (relative.empty())
-    throw InputError({.id = "mlsysim.validation.090", .message = "no row was predicted, so there is nothing to explain",
-                      .key = table.name, .found = fmt::format("{} records", table.data.rows()), .expected = "rows with an answer",
+    throw InputError({.id = "mlsysim.validation.090",
+                      .message = "no row was predicted, so there is nothing to explain",
+                      .key = table.name,
+                      .found = fmt::format("{} records", table.data.rows()),
+                      .expected = "rows with an answer",
                       .hint = "mlsysim validate shows why rows are left out"});
   out.before = statistics_of(errors);
   double whole = 0;
@@ -107,7 +116,8 @@ ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo) {
     double rest = 0;
     for (std::size_t i = 0; i < x.size(); ++i) rest += std::pow(relative[i].ratio - 1 - c * x[i], 2);
     out.explanations.push_back({std::move(term), std::move(advice), fixed ? c : 1 + c,
-                                whole > 0 ? std::max(0.0, 1 - rest / whole) : 0, errors_with(relative, x, c, rate)});
+                                whole > 0 ? std::max(0.0, 1 - rest / whole) : 0,
+                                errors_with(relative, x, c, rate)});
   };
   const auto column = [&](auto&& value) {
     std::vector<double> x;
@@ -117,12 +127,17 @@ ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo) {
   for (std::size_t k = 0; k < names.size(); ++k)
     explain(names[k], timed ? advice_for(names[k]) : std::string(kOffByFactor),
             column([&](const RelativeRow& r) { return k < r.shares.size() ? r.shares[k] : 0.0; }), false);
-  explain("everything", timed ? "all times are off by one factor: clocks, or another machine than stated" : "all values are off by one factor",
+  explain("everything",
+          timed ? "all times are off by one factor: clocks, or another machine than stated"
+                : "all values are off by one factor",
           column([](const RelativeRow&) { return 1.0; }), false);
   if (timed && std::ranges::all_of(relative, [](const RelativeRow& r) { return r.whole > 0; }))
-    explain("fixed time", "every measurement holds a time that the model does not know: the host, or the tool that measured",
-            column([](const RelativeRow& r) { return 1 / r.whole; }), true);
-  std::stable_sort(out.explanations.begin(), out.explanations.end(), [](const auto& a, const auto& b) { return a.explained > b.explained; });
+    explain(
+        "fixed time",
+        "every measurement holds a time that the model does not know: the host, or the tool that measured",
+        column([](const RelativeRow& r) { return 1 / r.whole; }), true);
+  std::stable_sort(out.explanations.begin(), out.explanations.end(),
+                   [](const auto& a, const auto& b) { return a.explained > b.explained; });
   return out;
 }
 
@@ -140,37 +155,56 @@ MeasuredTable table_of_measurements(const std::filesystem::path& csv, const std:
     const Location where{.file = t.data.file(), .line = 1};
     if (name == "measured" || (name.starts_with("measured [") && name.ends_with("]"))) {
       if (t.measured)
-        throw InputError({.id = "mlsysim.validation.094", .message = fmt::format("{} holds two measured columns", t.data.file()), .key = name,
-                          .found = fmt::format("'{}' and '{}'", t.measured->text(), name), .expected = "one of them",
-                          .hint = "name the other one 'label ...' to keep it as a label", .where = where});
-      t.unit_factor = detail::unit_factor(*t.measurand, name == "measured" ? t.measurand->unit() : std::string_view(name).substr(10, name.size() - 11),
-                                          name, where);
+        throw InputError({.id = "mlsysim.validation.094",
+                          .message = fmt::format("{} holds two measured columns", t.data.file()),
+                          .key = name,
+                          .found = fmt::format("'{}' and '{}'", t.measured->text(), name),
+                          .expected = "one of them",
+                          .hint = "name the other one 'label ...' to keep it as a label",
+                          .where = where});
+      t.unit_factor = detail::unit_factor(
+          *t.measurand,
+          name == "measured" ? t.measurand->unit() : std::string_view(name).substr(10, name.size() - 11),
+          name, where);
       t.measured = ColumnExpression::of_column(t.data, c);
       continue;
     }
     t.labels.push_back(c);
     if (const FieldInfo* f = find_field(t.measurand->inputs(), name)) {
       InputRule rule{.field = f};
-      if (f->kind == ValueKind::number || f->kind == ValueKind::quantity) rule.expression = ColumnExpression::of_column(t.data, c);
-      else rule.column = c;
+      if (f->kind == ValueKind::number || f->kind == ValueKind::quantity)
+        rule.expression = ColumnExpression::of_column(t.data, c);
+      else
+        rule.column = c;
       t.inputs.push_back(std::move(rule));
     } else if (!name.starts_with("label ") && !near_misses(name, known).empty()) {
-      throw LookupError({.id = "mlsysim.validation.097", .message = fmt::format("'{}' is no input of '{}', but close to one", name, measurand_name),
-                         .key = name, .found = fmt::format("the column '{}'", name), .expected = fmt::format("one of {}", fmt::join(known, ", ")),
-                         .hint = fmt::format("{} A column that is no input is named 'label {}'", did_you_mean(name, known), name), .where = where});
+      throw LookupError(
+          {.id = "mlsysim.validation.097",
+           .message = fmt::format("'{}' is no input of '{}', but close to one", name, measurand_name),
+           .key = name,
+           .found = fmt::format("the column '{}'", name),
+           .expected = fmt::format("one of {}", fmt::join(known, ", ")),
+           .hint = fmt::format("{} A column that is no input is named 'label {}'", did_you_mean(name, known),
+                               name),
+           .where = where});
     }
   }
   std::vector<std::string> missing;
   if (!t.measured) missing.emplace_back("measured");
   for (const auto& f : t.measurand->inputs())
-    if (f.required && std::none_of(t.inputs.begin(), t.inputs.end(), [&](const InputRule& r) { return r.field == &f; })) missing.push_back(f.name);
+    if (f.required &&
+        std::none_of(t.inputs.begin(), t.inputs.end(), [&](const InputRule& r) { return r.field == &f; }))
+      missing.push_back(f.name);
   if (missing.empty()) return t;
-  throw InputError({.id = "mlsysim.validation.092", .message = fmt::format("{} lacks columns that '{}' needs", t.data.file(), measurand_name),
-                    .key = missing.front(), .found = fmt::format("the columns {}", fmt::join(t.data.columns(), ", ")),
-                    .expected = fmt::format("the columns {}", fmt::join(missing, ", ")),
-                    .hint = fmt::format("columns are named like inputs ({}) and 'measured' or 'measured [unit]'",
-                                        fmt::join(std::span(known).subspan(1), ", ")),
-                    .where = {t.data.file(), 1, 1}});
+  throw InputError(
+      {.id = "mlsysim.validation.092",
+       .message = fmt::format("{} lacks columns that '{}' needs", t.data.file(), measurand_name),
+       .key = missing.front(),
+       .found = fmt::format("the columns {}", fmt::join(t.data.columns(), ", ")),
+       .expected = fmt::format("the columns {}", fmt::join(missing, ", ")),
+       .hint = fmt::format("columns are named like inputs ({}) and 'measured' or 'measured [unit]'",
+                           fmt::join(std::span(known).subspan(1), ", ")),
+       .where = {t.data.file(), 1, 1}});
 }
 
 }  // namespace mlsysim

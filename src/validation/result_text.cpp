@@ -17,21 +17,25 @@ std::string percent(double share, bool sign) {
 
 std::string percent_of(double share, const ErrorStatistics& compared, const TableResult& result) {
   if (compared.rows == 0) return {};
-  return percent(share) + (compared.rows < result.errors.rows ? fmt::format(" ({} rows)", compared.rows) : std::string());
+  return percent(share) +
+         (compared.rows < result.errors.rows ? fmt::format(" ({} rows)", compared.rows) : std::string());
 }
 
 Exponents exponents_of(const Measurand& measurand) {
-  return measurand.unit().empty() ? Exponents{} : AnyQuantity::parse(fmt::format("1 {}", measurand.unit())).exponents();
+  return measurand.unit().empty() ? Exponents{}
+                                  : AnyQuantity::parse(fmt::format("1 {}", measurand.unit())).exponents();
 }
 
 std::string shown(double base, const MeasuredTable& table) { return shown_value(base, *table.measurand); }
 
 std::string terms_text(const PredictedRow& row, const MeasuredTable& table) {
   // Terms of a rate are times; facts name their unit.
-  const auto unit = table.measurand->kind() == MeasurandKind::rate ? dim::time::exps : exponents_of(*table.measurand);
+  const auto unit =
+      table.measurand->kind() == MeasurandKind::rate ? dim::time::exps : exponents_of(*table.measurand);
   std::string out;
   for (const auto& t : row.terms) {
-    const auto value = t.role == TermRole::fact ? pretty(t.base, 3) : pretty(AnyQuantity::from_base(t.base, unit), 3);
+    const auto value =
+        t.role == TermRole::fact ? pretty(t.base, 3) : pretty(AnyQuantity::from_base(t.base, unit), 3);
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", t.name, value);
   }
   return out;

@@ -30,29 +30,35 @@ Value worded(const Zoo& zoo, const FieldInfo& f, const std::string& word, const 
   switch (f.kind) {
     case ValueKind::flag:
       if (word == "true" || word == "false") return word == "true";
-      throw InputError({.id = "mlsysim.validation.051", .message = fmt::format("'{}' is neither true nor false", f.name),
-                        .key = f.name, .found = fmt::format("'{}'", word), .expected = "true or false", .where = where});
+      throw InputError({.id = "mlsysim.validation.051",
+                        .message = fmt::format("'{}' is neither true nor false", f.name),
+                        .key = f.name,
+                        .found = fmt::format("'{}'", word),
+                        .expected = "true or false",
+                        .where = where});
     case ValueKind::object: {
       const void* object = nullptr;
       (void)with_spec_type(f.object_type, [&]<class T>() { object = entry_of<T>(zoo, word, f, where); });
       return ObjectRef{object, f.object_type};
     }
-    default: return word;
+    default:
+      return word;
   }
 }
 
 class RowFiller {
  public:
-  RowFiller(const MeasuredTable& table, const Zoo& zoo)
-      : t_(table), zoo_(zoo) {
+  RowFiller(const MeasuredTable& table, const Zoo& zoo) : t_(table), zoo_(zoo) {
     for (const auto& f : t_.measurand->inputs())
-      if (f.kind == ValueKind::number || f.kind == ValueKind::quantity) ranges_.push_back({&f, BaseRange::of(f)});
+      if (f.kind == ValueKind::number || f.kind == ValueKind::quantity)
+        ranges_.push_back({&f, BaseRange::of(f)});
   }
 
   Reason excluded(std::size_t row) const {
     for (const auto& rule : t_.left_out) {
       if (rule.when && rule.when->at(t_.data, row).value_or(0) != 0) return rule.reason;
-      if (rule.column && std::find(rule.words.begin(), rule.words.end(), t_.data.text(row, *rule.column)) != rule.words.end())
+      if (rule.column && std::find(rule.words.begin(), rule.words.end(), t_.data.text(row, *rule.column)) !=
+                             rule.words.end())
         return rule.reason;
     }
     return {};
@@ -64,13 +70,14 @@ class RowFiller {
       const Value v = field->read(inputs);
       const auto* x = std::get_if<double>(&v);
       if (x == nullptr || range.holds(*x)) continue;
-      throw DomainError({.id = "mlsysim.validation.052",
-                         .message = fmt::format("'{}' ({}) is out of its range in this row", field->name, field->meaning),
-                         .key = field->name,
-                         .found = fmt::format("{}", *x),
-                         .expected = field->integral ? "a whole number in range" : "a number in range",
-                         .hint = "correct the mapping, or leave the row out with its reason",
-                         .where = t_.data.where(row, 0)});
+      throw DomainError(
+          {.id = "mlsysim.validation.052",
+           .message = fmt::format("'{}' ({}) is out of its range in this row", field->name, field->meaning),
+           .key = field->name,
+           .found = fmt::format("{}", *x),
+           .expected = field->integral ? "a whole number in range" : "a number in range",
+           .hint = "correct the mapping, or leave the row out with its reason",
+           .where = t_.data.where(row, 0)});
     }
     return {};
   }
@@ -80,7 +87,8 @@ class RowFiller {
     const FieldInfo& f = *rule.field;
     if (rule.expression) {
       const auto x = rule.expression->at(t_.data, row);
-      if (!x) return f.required ? fmt::format("the source does not state '{}'", rule.expression->text()) : Reason();
+      if (!x)
+        return f.required ? fmt::format("the source does not state '{}'", rule.expression->text()) : Reason();
       f.write(inputs, f.unit.empty() ? *x : AnyQuantity::parse(fmt::format("1 {}", f.unit)).base() * *x);
       return {};
     }
@@ -90,8 +98,10 @@ class RowFiller {
       word = std::string(t_.data.text(row, *rule.column));
       where = t_.data.where(row, *rule.column);
       const auto ours = rule.words.find(word);
-      if (ours != rule.words.end()) word = ours->second;
-      else if (!rule.otherwise.empty()) return rule.otherwise;
+      if (ours != rule.words.end())
+        word = ours->second;
+      else if (!rule.otherwise.empty())
+        return rule.otherwise;
       else if (!rule.words.empty())
         throw LookupError({.id = "mlsysim.validation.053",
                            .message = fmt::format("the mapping of '{}' does not know this word", f.name),
@@ -105,8 +115,10 @@ class RowFiller {
         return fmt::format("the source does not state '{}'", t_.data.columns()[*rule.column]);
       }
     }
-    if (f.kind == ValueKind::number || f.kind == ValueKind::quantity) f.write(inputs, AnyQuantity::parse(word).base());
-    else f.write(inputs, worded(zoo_, f, word, where));
+    if (f.kind == ValueKind::number || f.kind == ValueKind::quantity)
+      f.write(inputs, AnyQuantity::parse(word).base());
+    else
+      f.write(inputs, worded(zoo_, f, word, where));
     return {};
   }
 
@@ -131,11 +143,16 @@ std::string fingerprint(const Measurand& measurand, const void* inputs) {
   std::string out;
   for (const auto& f : measurand.inputs()) {
     const Value v = f.read(inputs);
-    if (const auto* x = std::get_if<double>(&v)) out += fmt::format("{};", *x);
-    else if (const auto* s = std::get_if<std::string>(&v)) out += *s + ";";
-    else if (const auto* b = std::get_if<bool>(&v)) out += *b ? "1;" : "0;";
-    else if (const auto* o = std::get_if<ObjectRef>(&v)) out += fmt::format("{};", o->object);
-    else out += ";";
+    if (const auto* x = std::get_if<double>(&v))
+      out += fmt::format("{};", *x);
+    else if (const auto* s = std::get_if<std::string>(&v))
+      out += *s + ";";
+    else if (const auto* b = std::get_if<bool>(&v))
+      out += *b ? "1;" : "0;";
+    else if (const auto* o = std::get_if<ObjectRef>(&v))
+      out += fmt::format("{};", o->object);
+    else
+      out += ";";
   }
   return out;
 }
@@ -184,7 +201,8 @@ MeasuredRows rows_of(const MeasuredTable& t, const Zoo& zoo) {
       repeats.push_back({base});
     }
     MeasuredRow row{.row = r, .measured = base, .inputs = std::move(inputs)};
-    for (const auto c : t.groups) row.group += fmt::format("{}{}", row.group.empty() ? "" : ", ", t.data.text(r, c));
+    for (const auto c : t.groups)
+      row.group += fmt::format("{}{}", row.group.empty() ? "" : ", ", t.data.text(r, c));
     out.rows.push_back(std::move(row));
   }
   for (std::size_t i = 0; i < repeats.size(); ++i) {

@@ -9,7 +9,8 @@ namespace mlsysim {
 namespace {
 
 /// Errors of rows under a context; a row to which it gives no finite answer is skipped.
-std::vector<double> errors_of(const MeasuredTable& table, const std::vector<const MeasuredRow*>& rows, const PredictionContext& context) {
+std::vector<double> errors_of(const MeasuredTable& table, const std::vector<const MeasuredRow*>& rows,
+                              const PredictionContext& context) {
   std::vector<double> out;
   out.reserve(rows.size());
   for (const MeasuredRow* row : rows) {
@@ -22,21 +23,53 @@ std::vector<double> errors_of(const MeasuredTable& table, const std::vector<cons
 }  // namespace
 
 const std::vector<Ablation>& ablations() {
-  static const std::vector<Ablation> all{
-      {"launch", "kernels start at no cost", {{"default", "kernel_launch", 0}, {"default", "attention_launch", 0}, {"default", "dispatch_overhead", 0}, {"*", "dispatch_overhead", 0},
-        {"*", "kernels.launch", 0}, {"*", "kernels.attention_launch", 0}}},
-      {"wave", "tiles fill every wave", {{"default", "units", 1}, {"default", "kernel_wave", 0}, {"*", "compute.units", 1}, {"*", "kernels.wave", 0}}},
-      {"split", "kernels do not split depths and keys", {{"default", "kernel_split", 1}, {"default", "attention_split", 1}, {"*", "kernels.split", 1}, {"*", "kernels.attention_split", 1}}},
-      {"shares", "kernels sustain the peak rates",
-       {{"default", "matrix_share", 1}, {"default", "memory_share", 1}, {"default", "attention_share", 1}, {"default", "link_share", 1},
-        {"*", "efficiency.matrix", 1}, {"*", "efficiency.memory", 1}, {"*", "efficiency.link", 1}}},
-      {"latency", "messages start at no cost", {{"default", "intra_latency", 0}, {"default", "inter_latency", 0}, {"*", "device_link.latency", 0}, {"default", "collective_launch", 0},
-        {"default", "collective_hop", 0}, {"default", "collective_sync", 0}, {"*", "collectives.launch", 0}, {"*", "collectives.hop", 0},
-        {"*", "collectives.sync", 0}}},
-      {"protocol", "collectives know the bulk protocol only",
-       {{"default", "low_latency_share", 0.001}, {"default", "pair_share", 0.0001}, {"*", "collectives.low_latency_share", 0.001},
-        {"*", "collectives.pair_share", 0.0001}}},
-      {"overlap", "no communication hides", {{"default", "overlap", 0}}}};
+  static const std::vector<Ablation> all{{"launch",
+                                          "kernels start at no cost",
+                                          {{"default", "kernel_launch", 0},
+                                           {"default", "attention_launch", 0},
+                                           {"default", "dispatch_overhead", 0},
+                                           {"*", "dispatch_overhead", 0},
+                                           {"*", "kernels.launch", 0},
+                                           {"*", "kernels.attention_launch", 0}}},
+                                         {"wave",
+                                          "tiles fill every wave",
+                                          {{"default", "units", 1},
+                                           {"default", "kernel_wave", 0},
+                                           {"*", "compute.units", 1},
+                                           {"*", "kernels.wave", 0}}},
+                                         {"split",
+                                          "kernels do not split depths and keys",
+                                          {{"default", "kernel_split", 1},
+                                           {"default", "attention_split", 1},
+                                           {"*", "kernels.split", 1},
+                                           {"*", "kernels.attention_split", 1}}},
+                                         {"shares",
+                                          "kernels sustain the peak rates",
+                                          {{"default", "matrix_share", 1},
+                                           {"default", "memory_share", 1},
+                                           {"default", "attention_share", 1},
+                                           {"default", "link_share", 1},
+                                           {"*", "efficiency.matrix", 1},
+                                           {"*", "efficiency.memory", 1},
+                                           {"*", "efficiency.link", 1}}},
+                                         {"latency",
+                                          "messages start at no cost",
+                                          {{"default", "intra_latency", 0},
+                                           {"default", "inter_latency", 0},
+                                           {"*", "device_link.latency", 0},
+                                           {"default", "collective_launch", 0},
+                                           {"default", "collective_hop", 0},
+                                           {"default", "collective_sync", 0},
+                                           {"*", "collectives.launch", 0},
+                                           {"*", "collectives.hop", 0},
+                                           {"*", "collectives.sync", 0}}},
+                                         {"protocol",
+                                          "collectives know the bulk protocol only",
+                                          {{"default", "low_latency_share", 0.001},
+                                           {"default", "pair_share", 0.0001},
+                                           {"*", "collectives.low_latency_share", 0.001},
+                                           {"*", "collectives.pair_share", 0.0001}}},
+                                         {"overlap", "no communication hides", {{"default", "overlap", 0}}}};
   return all;
 }
 
@@ -46,11 +79,13 @@ Prediction predict(const Measurand& measurand, const void* inputs, const Predict
     if (p.answered() && !std::isfinite(p.base)) p.reason = "the prediction is not finite";
     return p;
   } catch (const Error& error) {
-    return {0, {}, error.facts().message + (error.facts().found.empty() ? "" : " (" + error.facts().found + ")")};
+    return {
+        0, {}, error.facts().message + (error.facts().found.empty() ? "" : " (" + error.facts().found + ")")};
   }
 }
 
-TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, const Constants* constants, std::size_t worst) {
+TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, const Constants* constants,
+                     std::size_t worst) {
   TableResult out;
   out.table = &table;
   out.records = table.data.rows();
@@ -65,12 +100,16 @@ TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, co
   for (const auto& row : rows.rows) {
     const auto p = predict(*table.measurand, row.inputs.get(), context);
     if (!p.answered()) {
-      const auto same = std::find_if(out.left_out.begin(), out.left_out.end(), [&](const LeftOut& l) { return l.reason == p.reason; });
-      if (same != out.left_out.end()) same->rows += row.repeats;
-      else out.left_out.push_back({p.reason, row.repeats});
+      const auto same = std::find_if(out.left_out.begin(), out.left_out.end(),
+                                     [&](const LeftOut& l) { return l.reason == p.reason; });
+      if (same != out.left_out.end())
+        same->rows += row.repeats;
+      else
+        out.left_out.push_back({p.reason, row.repeats});
       continue;
     }
-    out.rows.push_back({.row = row.row, .label = {}, .group = row.group, .measured = row.measured, .predicted = p.base});
+    out.rows.push_back(
+        {.row = row.row, .label = {}, .group = row.group, .measured = row.measured, .predicted = p.base});
     errors.push_back(out.rows.back().error());
     sources.push_back(&row);
   }
@@ -79,10 +118,11 @@ TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, co
   std::vector<std::size_t> order(out.rows.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto count = std::min(worst, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), [&](std::size_t a, std::size_t b) {
-    const double ea = std::abs(errors[a]), eb = std::abs(errors[b]);
-    return ea != eb ? ea > eb : a < b;
-  });
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](std::size_t a, std::size_t b) {
+                      const double ea = std::abs(errors[a]), eb = std::abs(errors[b]);
+                      return ea != eb ? ea > eb : a < b;
+                    });
   context.wants_terms = true;
   for (std::size_t i = 0; i < count; ++i) {
     PredictedRow row = out.rows[order[i]];
@@ -92,7 +132,8 @@ TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, co
   }
   if (depth == Depth::ours) return out;
 
-  // Everything below is computed over the rows that the operators answer, so that the figures can be compared.
+  // Everything below is computed over the rows that the operators answer, so that the figures can be
+  // compared.
   context.wants_terms = false;
   context.comparison = Yardstick::textbook;
   out.textbook = statistics_of(errors_of(table, sources, context));
@@ -103,7 +144,8 @@ TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, co
     const Constants changed = constants->with(a.neutral);
     context.constants = &changed;
     const auto errors_without = statistics_of(errors_of(table, sources, context));
-    if (std::abs(errors_without.mean - out.errors.mean) > 1e-6 * (1 + out.errors.mean)) out.ablations.push_back({a.name, errors_without});
+    if (std::abs(errors_without.mean - out.errors.mean) > 1e-6 * (1 + out.errors.mean))
+      out.ablations.push_back({a.name, errors_without});
   }
   return out;
 }

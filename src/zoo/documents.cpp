@@ -33,7 +33,8 @@ void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Pro
     keys.back() = "shape_source";
     return keys;
   }();
-  read_table(ctx, map, field_table<T>(), &spec, "", std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
+  read_table(ctx, map, field_table<T>(), &spec, "",
+             std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
   finish_entry(ctx, map);
   const auto* before = reinterpret_cast<const std::byte*>(&spec);
   try {
@@ -42,7 +43,8 @@ void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Pro
     T& added = zoo.add<T>(std::move(spec), std::move(entry));
     // Links point into the local spec so far; the spec has moved to where it stays.
     for (auto i = first_link; i < links.size(); ++i)
-      links[i].slot = reinterpret_cast<std::byte*>(&added) + (static_cast<const std::byte*>(links[i].slot) - before);
+      links[i].slot =
+          reinterpret_cast<std::byte*>(&added) + (static_cast<const std::byte*>(links[i].slot) - before);
   } catch (const Error& error) {
     links.resize(first_link);
     problems.add(ZooFault::name_taken, *doc.source, map.find("name")->place(), error.facts());
@@ -60,18 +62,23 @@ bool settle_schema(Document& doc, const MigrationTable& migrations, Problems& pr
   constexpr std::string_view example = "schema: mlsysim/hardware@1";
   if (!root.is_map())
     return fault(ZooFault::no_schema, root.place(),
-                 {.message = "the file is not a map", .found = root.describe(),
-                  .expected = fmt::format("'{}' and 'entries:'", example), .hint = "begin with the schema line"});
+                 {.message = "the file is not a map",
+                  .found = root.describe(),
+                  .expected = fmt::format("'{}' and 'entries:'", example),
+                  .hint = "begin with the schema line"});
   const auto line = root.find("schema");
   if (!line)
     return fault(ZooFault::no_schema, root.place(),
-                 {.message = "the schema line is missing", .key = "schema", .found = "no key 'schema'",
-                  .expected = fmt::format("a line such as '{}'", example), .hint = "add it as the first line"});
+                 {.message = "the schema line is missing",
+                  .key = "schema",
+                  .found = "no key 'schema'",
+                  .expected = fmt::format("a line such as '{}'", example),
+                  .hint = "add it as the first line"});
   const auto text = line->text();
   const auto slash = text.find('/'), at = text.rfind('@');
   int version = 0;
-  bool good = line->is_scalar() && slash != std::string_view::npos && at != std::string_view::npos && at > slash &&
-              text.substr(0, slash) == "mlsysim" && at + 1 < text.size();
+  bool good = line->is_scalar() && slash != std::string_view::npos && at != std::string_view::npos &&
+              at > slash && text.substr(0, slash) == "mlsysim" && at + 1 < text.size();
   if (good) {
     const auto* end = text.data() + text.size();
     const auto [stop, failed] = std::from_chars(text.data() + at + 1, end, version);
@@ -79,19 +86,25 @@ bool settle_schema(Document& doc, const MigrationTable& migrations, Problems& pr
   }
   if (!good)
     return fault(ZooFault::no_schema, line->place(),
-                 {.message = "the schema line is malformed", .key = "schema", .found = line->describe(),
-                  .expected = "mlsysim/<kind>@<version>", .hint = fmt::format("write, e.g., '{}'", example)});
+                 {.message = "the schema line is malformed",
+                  .key = "schema",
+                  .found = line->describe(),
+                  .expected = "mlsysim/<kind>@<version>",
+                  .hint = fmt::format("write, e.g., '{}'", example)});
   doc.kind = std::string(text.substr(slash + 1, at - slash - 1));
   const auto* kind = find_kind(doc.kind);
   if (kind == nullptr)
     return fault(ZooFault::unknown_kind, line->place(),
-                 {.message = fmt::format("there is no kind of file '{}'", doc.kind), .key = "schema",
-                  .found = line->describe(), .expected = fmt::format("one of {}", fmt::join(kind_names(), ", ")),
+                 {.message = fmt::format("there is no kind of file '{}'", doc.kind),
+                  .key = "schema",
+                  .found = line->describe(),
+                  .expected = fmt::format("one of {}", fmt::join(kind_names(), ", ")),
                   .hint = did_you_mean(doc.kind, kind_names())});
   if (version > kind->version)
     return fault(ZooFault::newer_version, line->place(),
                  {.message = fmt::format("the file is written for version {} of '{}'", version, doc.kind),
-                  .key = "schema", .found = line->describe(),
+                  .key = "schema",
+                  .found = line->describe(),
                   .expected = fmt::format("version {} or older", kind->version),
                   .hint = "use a newer mlsysim, or write the file for this version"});
   for (; version < kind->version; ++version) {
@@ -101,7 +114,8 @@ bool settle_schema(Document& doc, const MigrationTable& migrations, Problems& pr
     if (step == migrations.end())
       return fault(ZooFault::older_version, line->place(),
                    {.message = fmt::format("version {} of '{}' cannot be read any more", version, doc.kind),
-                    .key = "schema", .found = line->describe(),
+                    .key = "schema",
+                    .found = line->describe(),
                     .expected = fmt::format("version {}", kind->version),
                     .hint = fmt::format("rewrite the file for mlsysim/{}@{}", doc.kind, kind->version)});
     doc.tree = step->apply(doc.tree);
@@ -111,15 +125,19 @@ bool settle_schema(Document& doc, const MigrationTable& migrations, Problems& pr
   doc.root().for_each_pair([&](NodeRef key, NodeRef) {
     if (key.text() == "schema" || key.text() == "entries") return;
     clean = fault(ZooFault::unknown_key, key.place(),
-                  {.message = fmt::format("unknown key {}", quoted_text(key.text())), .key = std::string(key.text()),
-                   .found = quoted_text(key.text()), .expected = "schema and entries only",
+                  {.message = fmt::format("unknown key {}", quoted_text(key.text())),
+                   .key = std::string(key.text()),
+                   .found = quoted_text(key.text()),
+                   .expected = "schema and entries only",
                    .hint = did_you_mean(key.text(), known)});
   });
   const auto entries = doc.root().find("entries");
   if (!entries || !entries->is_sequence())
     return fault(ZooFault::wrong_shape, entries ? entries->place() : root.place(),
-                 {.message = "the file has no list of entries", .key = "entries",
-                  .found = entries ? entries->describe() : "no key 'entries'", .expected = "entries: and a list",
+                 {.message = "the file has no list of entries",
+                  .key = "entries",
+                  .found = entries ? entries->describe() : "no key 'entries'",
+                  .expected = "entries: and a list",
                   .hint = "write '- name: ...' below 'entries:'"});
   return clean;
 }
@@ -145,8 +163,10 @@ void read_references(const Document& doc, Zoo& zoo, const Zoo* base, Problems& p
     if (r.key.empty() || r.text.empty()) return;
     if (base != nullptr && base->find_reference(r.key) != nullptr) {
       ctx.fault(ZooFault::name_taken, *map.find("key"),
-                {.message = fmt::format("the reference '{}' is there already", r.key), .key = r.key,
-                 .found = quoted_text(r.key), .expected = "a key that no other reference has",
+                {.message = fmt::format("the reference '{}' is there already", r.key),
+                 .key = r.key,
+                 .found = quoted_text(r.key),
+                 .expected = "a key that no other reference has",
                  .hint = "choose another key, or cite the one that is there"});
       return;
     }
@@ -163,8 +183,11 @@ void read_entries(const Document& doc, Zoo& zoo, const Zoo* base, Problems& prob
   doc.root().find("entries")->for_each_item([&](NodeRef map) {
     if (!map.is_map()) {
       problems.add(ZooFault::wrong_shape, *doc.source, map.place(),
-                   {.message = "an entry has the wrong form", .key = "entries", .found = map.describe(),
-                    .expected = "a map such as {name: H100, ...}", .hint = "write '- name: ...'"});
+                   {.message = "an entry has the wrong form",
+                    .key = "entries",
+                    .found = map.describe(),
+                    .expected = "a map such as {name: H100, ...}",
+                    .hint = "write '- name: ...'"});
       return;
     }
     with_spec_of(doc.kind, [&]<class T>() { read_entry<T>(doc, map, zoo, base, problems, links); });
@@ -183,8 +206,10 @@ void settle_links(std::vector<PendingLink>& links, const Zoo& zoo, const Zoo* ba
     if (base != nullptr)
       for (auto& name : spec_names(*base, link.type->what)) names.push_back(std::move(name));
     problems.add(ZooFault::unknown_entry, *link.source, link.at,
-                 {.message = fmt::format("'{}' names a {} that there is not", link.path, link.type->what), .key = link.path,
-                  .found = quoted_text(link.name), .expected = fmt::format("the name or alias of a {}", link.type->what),
+                 {.message = fmt::format("'{}' names a {} that there is not", link.path, link.type->what),
+                  .key = link.path,
+                  .found = quoted_text(link.name),
+                  .expected = fmt::format("the name or alias of a {}", link.type->what),
                   .hint = did_you_mean(link.name, names)});
   }
 }

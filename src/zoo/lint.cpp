@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-
 namespace mlsysim::detail {
 namespace {
 
@@ -22,13 +21,14 @@ void check_units(const Entry& entry, std::vector<ErrorFacts>& out) {
     const auto q = UnitRegistry::standard().parse(figure.authored);
     const auto spelling = UnitRegistry::standard().parse_unit(q.unit()).spelling;
     if (q.unit() == spelling) continue;
-    out.push_back(warning(ZooFault::alias_unit, entry,
-                          {.message = fmt::format("'{}' of '{}' is not in canonical spelling", figure.path, entry.name),
-                           .key = figure.path,
-                           .found = quoted_text(q.unit()),
-                           .expected = quoted_text(spelling),
-                           .hint = "write the canonical unit",
-                           .where = figure.where}));
+    out.push_back(
+        warning(ZooFault::alias_unit, entry,
+                {.message = fmt::format("'{}' of '{}' is not in canonical spelling", figure.path, entry.name),
+                 .key = figure.path,
+                 .found = quoted_text(q.unit()),
+                 .expected = quoted_text(spelling),
+                 .hint = "write the canonical unit",
+                 .where = figure.where}));
   }
 }
 
@@ -45,11 +45,12 @@ std::vector<ErrorFacts> warnings_of(const Zoo& zoo) {
                              .expected = "source: {kind: ..., ref: ..., verified: ...}",
                              .hint = "say where the figures come from"}));
     else if (entry->source.verified.empty())
-      out.push_back(warning(ZooFault::not_verified, *entry,
-                            {.message = fmt::format("the source of {} '{}' was not read again", entry->kind, entry->name),
-                             .found = fmt::format("recorded: {}", entry->source.recorded),
-                             .expected = "verified: the date on which the source was read",
-                             .hint = "read the source, compare the figures, and write the date"}));
+      out.push_back(warning(
+          ZooFault::not_verified, *entry,
+          {.message = fmt::format("the source of {} '{}' was not read again", entry->kind, entry->name),
+           .found = fmt::format("recorded: {}", entry->source.recorded),
+           .expected = "verified: the date on which the source was read",
+           .hint = "read the source, compare the figures, and write the date"}));
   }
   return out;
 }

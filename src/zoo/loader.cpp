@@ -19,8 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Reads one file into the list of documents; problems are collected.
-void read_document(const fs::path& file, const std::string& cache_key, TreeCache& cache, Authorship authorship,
-                   MigrationTable migrations, std::vector<Document>& documents, Problems& problems) {
+void read_document(const fs::path& file, const std::string& cache_key, TreeCache& cache,
+                   Authorship authorship, MigrationTable migrations, std::vector<Document>& documents,
+                   Problems& problems) {
   try {
     auto source = std::make_shared<SourceText>(read_source(file));
     auto tree = cache.take(cache_key, source->bytes);
@@ -33,8 +34,8 @@ void read_document(const fs::path& file, const std::string& cache_key, TreeCache
   }
 }
 
-void read_folder(const fs::path& folder, Authorship authorship, const LoadOptions& options, MigrationTable migrations,
-                 std::vector<Document>& documents, Problems& problems) {
+void read_folder(const fs::path& folder, Authorship authorship, const LoadOptions& options,
+                 MigrationTable migrations, std::vector<Document>& documents, Problems& problems) {
   try {
     TreeCache cache = options.cache == ZooCache::use ? TreeCache::read(folder / kCacheName) : TreeCache();
     for (const auto& name : yaml_files(folder))
@@ -95,7 +96,8 @@ Gathered gather_text(SourceText source, const Zoo* base, MigrationTable migratio
   if (!tree) return out;
   std::vector<Document> documents;
   documents.push_back({std::move(shared), std::move(*tree), {}, Authorship::user});
-  if (settle_schema(documents.front(), migrations, out.problems)) read_all(documents, out.zoo, base, out.problems);
+  if (settle_schema(documents.front(), migrations, out.problems))
+    read_all(documents, out.zoo, base, out.problems);
   return out;
 }
 

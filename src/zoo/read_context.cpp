@@ -20,7 +20,8 @@ const Reference* ReadContext::find_reference(std::string_view key) const {
   return base == nullptr ? nullptr : base->find_reference(key);
 }
 
-bool expect_kind(ReadContext& ctx, NodeRef node, NodeKind kind, const std::string& path, std::string_view example) {
+bool expect_kind(ReadContext& ctx, NodeRef node, NodeKind kind, const std::string& path,
+                 std::string_view example) {
   if (node.kind() == kind) return true;
   const std::string_view wanted = kind == NodeKind::map        ? "a map"
                                   : kind == NodeKind::sequence ? "a list"
@@ -64,8 +65,11 @@ std::optional<std::string> read_text(ReadContext& ctx, NodeRef node, const std::
   if (!expect_kind(ctx, node, NodeKind::scalar, path, "a word or a sentence")) return std::nullopt;
   if (node.text().find_first_not_of(" \t\r\n") != std::string_view::npos) return std::string(node.text());
   ctx.fault(ZooFault::not_a_text, node,
-            {.message = fmt::format("'{}' is empty", path), .key = path, .found = "an empty text",
-             .expected = "a text", .hint = "leave the key out where nothing is known"});
+            {.message = fmt::format("'{}' is empty", path),
+             .key = path,
+             .found = "an empty text",
+             .expected = "a text",
+             .hint = "leave the key out where nothing is known"});
   return std::nullopt;
 }
 
@@ -74,20 +78,26 @@ std::optional<bool> read_flag(ReadContext& ctx, NodeRef node, const std::string&
   if (node.is_plain() && node.text() == "true") return true;
   if (node.is_plain() && node.text() == "false") return false;
   ctx.fault(ZooFault::not_a_flag, node,
-            {.message = fmt::format("'{}' is a yes-or-no", path), .key = path, .found = node.describe(),
-             .expected = "true or false", .hint = "write it without quotes"});
+            {.message = fmt::format("'{}' is a yes-or-no", path),
+             .key = path,
+             .found = node.describe(),
+             .expected = "true or false",
+             .hint = "write it without quotes"});
   return std::nullopt;
 }
 
-std::optional<std::size_t> read_choice(ReadContext& ctx, NodeRef node, const std::string& path, std::string_view what,
-                                       std::span<const std::string_view> choices) {
+std::optional<std::size_t> read_choice(ReadContext& ctx, NodeRef node, const std::string& path,
+                                       std::string_view what, std::span<const std::string_view> choices) {
   if (!expect_kind(ctx, node, NodeKind::scalar, path, choices.front())) return std::nullopt;
   for (std::size_t i = 0; i < choices.size(); ++i)
     if (choices[i] == node.text()) return i;
   const std::vector<std::string> names(choices.begin(), choices.end());
   ctx.fault(ZooFault::unknown_choice, node,
-            {.message = fmt::format("'{}' is no {} that there is", path, what), .key = path, .found = node.describe(),
-             .expected = fmt::format("one of {}", fmt::join(choices, ", ")), .hint = did_you_mean(node.text(), names)});
+            {.message = fmt::format("'{}' is no {} that there is", path, what),
+             .key = path,
+             .found = node.describe(),
+             .expected = fmt::format("one of {}", fmt::join(choices, ", ")),
+             .hint = did_you_mean(node.text(), names)});
   return std::nullopt;
 }
 
@@ -136,21 +146,27 @@ std::optional<AnyQuantity> read_number(ReadContext& ctx, NodeRef node, const std
   if (plain && (count || any)) {
     if (node.quoted()) {
       ctx.fault(ZooFault::not_a_number, node,
-                {.message = fmt::format("'{}' is a number", path), .key = path, .found = node.describe(),
-                 .expected = "a number without quotes", .hint = "remove the quotes"});
+                {.message = fmt::format("'{}' is a number", path),
+                 .key = path,
+                 .found = node.describe(),
+                 .expected = "a number without quotes",
+                 .hint = "remove the quotes"});
       return std::nullopt;
     }
     return AnyQuantity(*plain);
   }
   if (plain) {
     ctx.fault(ZooFault::missing_unit, node,
-              {.message = fmt::format("'{}' ({}) needs a unit", path, rule.meaning), .key = path,
-               .found = quoted_text(text), .expected = fmt::format("a quantity such as '{} {}'", text, rule.unit),
+              {.message = fmt::format("'{}' ({}) needs a unit", path, rule.meaning),
+               .key = path,
+               .found = quoted_text(text),
+               .expected = fmt::format("a quantity such as '{} {}'", text, rule.unit),
                .hint = fmt::format("its dimension is {}", dimension_name(rule.exps))});
     return std::nullopt;
   }
   try {
-    // 0132 is decimal to some readers and octal to others; a text of digits alone is not given to the unit reader.
+    // 0132 is decimal to some readers and octal to others; a text of digits alone is not given to the unit
+    // reader.
     const bool digits_only = text.find_first_not_of("0123456789+-.eE_xX") == std::string_view::npos;
     if (digits_only && (count || any))
       throw UnitError({.id = std::string(id_of(ZooFault::not_a_number)),
@@ -161,16 +177,20 @@ std::optional<AnyQuantity> read_number(ReadContext& ctx, NodeRef node, const std
     auto q = UnitRegistry::standard().parse(text);
     if (any || q.exponents() == rule.exps) return q;
     ctx.fault(count ? ZooFault::not_a_number : ZooFault::bad_quantity, node,
-              {.message = fmt::format("'{}' ({}) has the wrong dimension", path, rule.meaning), .key = path,
+              {.message = fmt::format("'{}' ({}) has the wrong dimension", path, rule.meaning),
+               .key = path,
                .found = fmt::format("{}, which is {}", quoted_text(text), dimension_name(q.exponents())),
                .expected = count ? "a plain number" : fmt::format("{}", dimension_name(rule.exps)),
-               .hint = count ? "leave the unit out" : fmt::format("write it in {} or a compatible unit", rule.unit)});
+               .hint = count ? "leave the unit out"
+                             : fmt::format("write it in {} or a compatible unit", rule.unit)});
   } catch (const Error& error) {
     ErrorFacts facts = error.facts();
     if (count) {
       ctx.fault(ZooFault::not_a_number, node,
-                {.message = fmt::format("'{}' ({}) is a number", path, rule.meaning), .key = path,
-                 .found = node.describe(), .expected = "a finite decimal number such as 80, 0.5 or 1.5e9",
+                {.message = fmt::format("'{}' ({}) is a number", path, rule.meaning),
+                 .key = path,
+                 .found = node.describe(),
+                 .expected = "a finite decimal number such as 80, 0.5 or 1.5e9",
                  .hint = facts.hint});
       return std::nullopt;
     }
@@ -191,21 +211,29 @@ bool check_range(ReadContext& ctx, NodeRef node, const std::string& path, const 
   if (!below && shown <= rule.high) return true;
   const auto unit = rule.unit.empty() ? std::string() : fmt::format(" {}", rule.unit);
   std::string range;
-  if (rule.low > -kUnbounded && rule.high < kUnbounded) range = fmt::format("a value in [{}, {}]{}", rule.low, rule.high, unit);
-  else if (rule.high < kUnbounded) range = fmt::format("at most {}{}", rule.high, unit);
-  else range = fmt::format("{} {}{}", rule.open_low ? "more than" : "at least", rule.low, unit);
+  if (rule.low > -kUnbounded && rule.high < kUnbounded)
+    range = fmt::format("a value in [{}, {}]{}", rule.low, rule.high, unit);
+  else if (rule.high < kUnbounded)
+    range = fmt::format("at most {}{}", rule.high, unit);
+  else
+    range = fmt::format("{} {}{}", rule.open_low ? "more than" : "at least", rule.low, unit);
   ctx.fault(ZooFault::out_of_range, node,
-            {.message = fmt::format("'{}' ({}) is out of range", path, rule.meaning), .key = path,
-             .found = quoted_text(node.text()), .expected = range, .hint = "check sign, unit and decimal point"});
+            {.message = fmt::format("'{}' ({}) is out of range", path, rule.meaning),
+             .key = path,
+             .found = quoted_text(node.text()),
+             .expected = range,
+             .hint = "check sign, unit and decimal point"});
   return false;
 }
 
-void read_range(ReadContext& ctx, NodeRef node, const std::string& path, const NumberRule& rule, Figure& figure) {
+void read_range(ReadContext& ctx, NodeRef node, const std::string& path, const NumberRule& rule,
+                Figure& figure) {
   std::vector<NodeRef> ends;
   if (node.is_sequence()) node.for_each_item([&](NodeRef item) { ends.push_back(item); });
   if (ends.size() != 2) {
     ctx.fault(ZooFault::bad_range, node,
-              {.message = fmt::format("the range of '{}' is malformed", path), .key = path,
+              {.message = fmt::format("the range of '{}' is malformed", path),
+               .key = path,
                .found = node.is_sequence() ? fmt::format("a list of {}", ends.size()) : node.describe(),
                .expected = fmt::format("a list of two, e.g. [{0}, {0}]", example_of(rule)),
                .hint = "write the lower and the upper end"});
@@ -216,11 +244,15 @@ void read_range(ReadContext& ctx, NodeRef node, const std::string& path, const N
   if (!low || !high) return;
   figure.low = low->base();
   figure.high = high->base();
-  if (low->exponents() == high->exponents() && *figure.low <= figure.base && figure.base <= *figure.high) return;
+  if (low->exponents() == high->exponents() && *figure.low <= figure.base && figure.base <= *figure.high)
+    return;
   ctx.fault(ZooFault::bad_range, node,
-            {.message = fmt::format("the range of '{}' does not hold its value", path), .key = path,
-             .found = fmt::format("{} outside [{}, {}]", quoted_text(figure.authored), ends[0].text(), ends[1].text()),
-             .expected = "lower end <= value <= upper end", .hint = "swap the ends, or correct one of the three"});
+            {.message = fmt::format("the range of '{}' does not hold its value", path),
+             .key = path,
+             .found = fmt::format("{} outside [{}, {}]", quoted_text(figure.authored), ends[0].text(),
+                                  ends[1].text()),
+             .expected = "lower end <= value <= upper end",
+             .hint = "swap the ends, or correct one of the three"});
 }
 
 }  // namespace
@@ -231,8 +263,8 @@ std::optional<AnyQuantity> read_figure(ReadContext& ctx, NodeRef node, const std
   figure.path = path;
   std::optional<NodeRef> value = node;
   if (node.is_map()) {
-    static const std::vector<std::string> known{"value", "range", "kind",    "ref",    "verified",
-                                                "recorded", "note", "formula", "spread"};
+    static const std::vector<std::string> known{"value",    "range", "kind",    "ref",   "verified",
+                                                "recorded", "note",  "formula", "spread"};
     refuse_unknown_keys(ctx, node, path + ".", known);
     value = node.find("value");
     if (!value) {
@@ -253,14 +285,19 @@ std::optional<AnyQuantity> read_figure(ReadContext& ctx, NodeRef node, const std
       figure.own = read_source_keys(ctx, node, path, SourceOf::figure);
       if (figure.own && figure.own->kind == SourceKind::estimate && !range && !figure.own->spread)
         ctx.fault(ZooFault::no_range, node,
-                  {.message = fmt::format("the estimate '{}' has no range", path), .key = path, .found = "a value alone",
-                   .expected = "range: [low, high], or spread: 30 %", .hint = "say how far off it may be"});
+                  {.message = fmt::format("the estimate '{}' has no range", path),
+                   .key = path,
+                   .found = "a value alone",
+                   .expected = "range: [low, high], or spread: 30 %",
+                   .hint = "say how far off it may be"});
     } else {
       for (const auto* key : {"ref", "verified", "recorded", "formula", "spread"})
         if (const auto lone = node.find(key))
           ctx.fault(ZooFault::missing_source, *lone,
-                    {.message = fmt::format("'{}' has part of a source", path), .key = path,
-                     .found = fmt::format("'{}' without 'kind'", key), .expected = "kind: datasheet, measured, ...",
+                    {.message = fmt::format("'{}' has part of a source", path),
+                     .key = path,
+                     .found = fmt::format("'{}' without 'kind'", key),
+                     .expected = "kind: datasheet, measured, ...",
                      .hint = fmt::format("one of {}", fmt::join(Choices<SourceKind>::names, ", "))});
       if (const auto note = node.find("note")) {
         figure.own = ctx.entry.source;
@@ -279,8 +316,11 @@ bool good_part(ReadContext& ctx, NodeRef key, const std::string& path) {
   const auto name = key.text();
   if (!name.empty() && name.find_first_of("[].") == std::string_view::npos) return true;
   ctx.fault(ZooFault::bad_key, key,
-            {.message = fmt::format("{} cannot be a name here", quoted_text(name)), .key = path,
-             .found = quoted_text(name), .expected = "a name without dots and brackets", .hint = "rename it"});
+            {.message = fmt::format("{} cannot be a name here", quoted_text(name)),
+             .key = path,
+             .found = quoted_text(name),
+             .expected = "a name without dots and brackets",
+             .hint = "rename it"});
   return false;
 }
 
@@ -293,10 +333,11 @@ void read_numbers(ReadContext& ctx, NodeRef map, const std::string& path, const 
     if (node.is_plain() && (node.text() == "true" || node.text() == "false")) {
       const auto [line, column] = node.place();
       out[name] = node.text() == "true" ? 1 : 0;
-      ctx.entry.figures.push_back({.path = full,
-                                   .authored = std::string(node.text()),
-                                   .base = out[name],
-                                   .where = {ctx.source->file, static_cast<int>(line), static_cast<int>(column)}});
+      ctx.entry.figures.push_back(
+          {.path = full,
+           .authored = std::string(node.text()),
+           .base = out[name],
+           .where = {ctx.source->file, static_cast<int>(line), static_cast<int>(column)}});
     } else if (const auto q = read_figure(ctx, node, full, rule)) {
       out[name] = q->base();
     }

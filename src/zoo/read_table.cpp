@@ -8,15 +8,19 @@ namespace mlsysim::detail {
 namespace {
 
 NumberRule rule_of(const FieldRow& row, const Exponents& exps) {
-  return {.exps = exps, .unit = row.unit, .meaning = row.meaning, .low = row.low, .high = row.high,
+  return {.exps = exps,
+          .unit = row.unit,
+          .meaning = row.meaning,
+          .low = row.low,
+          .high = row.high,
           .open_low = row.open_low};
 }
 
-bool read_value(ReadContext& ctx, NodeRef node, const std::string& path, const FieldRow& row, const MemberType& type,
-                void* out);
+bool read_value(ReadContext& ctx, NodeRef node, const std::string& path, const FieldRow& row,
+                const MemberType& type, void* out);
 
-bool read_rates(ReadContext& ctx, NodeRef node, const std::string& path, const FieldRow& row, const MemberType& type,
-                void* out) {
+bool read_rates(ReadContext& ctx, NodeRef node, const std::string& path, const FieldRow& row,
+                const MemberType& type, void* out) {
   if (!expect_kind(ctx, node, NodeKind::map, path, "{fp16: 989 TFLOP/s}")) return false;
   const std::vector<std::string> known(type.choices.begin(), type.choices.end());
   refuse_unknown_keys(ctx, node, path + ".", known);
@@ -24,7 +28,8 @@ bool read_rates(ReadContext& ctx, NodeRef node, const std::string& path, const F
   rate.low = 0;
   rate.open_low = true;
   node.for_each_pair([&](NodeRef key, NodeRef value) {
-    const auto slot = static_cast<std::size_t>(std::find(known.begin(), known.end(), key.text()) - known.begin());
+    const auto slot =
+        static_cast<std::size_t>(std::find(known.begin(), known.end(), key.text()) - known.begin());
     if (slot < known.size())
       read_value(ctx, value, path + "." + known[slot], rate, *type.item, type.at(out, slot));
   });
@@ -32,8 +37,8 @@ bool read_rates(ReadContext& ctx, NodeRef node, const std::string& path, const F
 }
 
 /// Reads one value; false when it was not set.
-bool read_value(ReadContext& ctx, NodeRef node, const std::string& path, const FieldRow& row, const MemberType& type,
-                void* out) {
+bool read_value(ReadContext& ctx, NodeRef node, const std::string& path, const FieldRow& row,
+                const MemberType& type, void* out) {
   switch (type.form) {
     case MemberForm::maybe:
       if (read_value(ctx, node, path, row, *type.item, type.append(out))) return true;
@@ -70,17 +75,24 @@ bool read_value(ReadContext& ctx, NodeRef node, const std::string& path, const F
     case MemberForm::object: {
       auto name = read_text(ctx, node, path);
       if (name)
-        ctx.links.push_back({.slot = out, .name = std::move(*name), .type = &type, .path = path, .source = ctx.source,
+        ctx.links.push_back({.slot = out,
+                             .name = std::move(*name),
+                             .type = &type,
+                             .path = path,
+                             .source = ctx.source,
                              .at = node.place()});
       return name.has_value();
     }
-    case MemberForm::slots: return read_rates(ctx, node, path, row, type, out);
+    case MemberForm::slots:
+      return read_rates(ctx, node, path, row, type, out);
     case MemberForm::numbers:
       if (!expect_kind(ctx, node, NodeKind::map, path, "{image_size: 224}")) return false;
-      read_numbers(ctx, node, path, rule_of(row, Exponents{}), *static_cast<std::map<std::string, double>*>(out));
+      read_numbers(ctx, node, path, rule_of(row, Exponents{}),
+                   *static_cast<std::map<std::string, double>*>(out));
       return true;
     case MemberForm::list:
-      if (!expect_kind(ctx, node, NodeKind::sequence, path, type.item->form == MemberForm::table ? "- {...}" : "[80, 443]"))
+      if (!expect_kind(ctx, node, NodeKind::sequence, path,
+                       type.item->form == MemberForm::table ? "- {...}" : "[80, 443]"))
         return false;
       node.for_each_item([&](NodeRef item) {
         const auto item_path = path + "[" + std::to_string(type.count(out)) + "]";
@@ -97,9 +109,11 @@ bool read_value(ReadContext& ctx, NodeRef node, const std::string& path, const F
 
 }  // namespace
 
-void read_table(ReadContext& ctx, NodeRef map, const TableInfo& table, void* object, const std::string& prefix,
-                std::span<const std::string_view> also) {
-  const auto is_also = [&](std::string_view key) { return std::find(also.begin(), also.end(), key) != also.end(); };
+void read_table(ReadContext& ctx, NodeRef map, const TableInfo& table, void* object,
+                const std::string& prefix, std::span<const std::string_view> also) {
+  const auto is_also = [&](std::string_view key) {
+    return std::find(also.begin(), also.end(), key) != also.end();
+  };
   std::size_t matched = 0, pairs = 0;
   map.for_each_pair([&](NodeRef key, NodeRef) {
     ++pairs;

@@ -23,11 +23,13 @@ Json number_schema(const FieldRow& row) {
   Json out{{"type", "number"}};
   if (row.low > -kUnbounded) out[row.open_low ? "exclusiveMinimum" : "minimum"] = row.low;
   if (row.high < kUnbounded) out["maximum"] = row.high;
-  return {{"anyOf", Json::array({out, Json{{"type", "string"}, {"pattern", R"(^[+-]?[0-9].*%$)"}}, Json{{"$ref", "#/definitions/figure"}}})}};
+  return {{"anyOf", Json::array({out, Json{{"type", "string"}, {"pattern", R"(^[+-]?[0-9].*%$)"}},
+                                 Json{{"$ref", "#/definitions/figure"}}})}};
 }
 
 Json quantity_schema() {
-  return {{"anyOf", Json::array({Json{{"type", "string"}, {"pattern", kQuantityPattern}}, Json{{"$ref", "#/definitions/figure"}}})}};
+  return {{"anyOf", Json::array({Json{{"type", "string"}, {"pattern", kQuantityPattern}},
+                                 Json{{"$ref", "#/definitions/figure"}}})}};
 }
 
 Json choice_schema(std::span<const std::string_view> names) {
@@ -42,23 +44,36 @@ Json table_schema(const TableInfo& table);
 
 Json value_schema(const FieldRow& row, const MemberType& type) {
   switch (type.form) {
-    case MemberForm::maybe: return value_schema(row, *type.item);
-    case MemberForm::quantity: return quantity_schema();
-    case MemberForm::number: return number_schema(row);
+    case MemberForm::maybe:
+      return value_schema(row, *type.item);
+    case MemberForm::quantity:
+      return quantity_schema();
+    case MemberForm::number:
+      return number_schema(row);
     case MemberForm::any_quantity:
-      return {{"anyOf", Json::array({Json{{"type", "number"}}, Json{{"type", "string"}, {"pattern", kQuantityPattern}}, Json{{"$ref", "#/definitions/figure"}}})}};
-    case MemberForm::flag: return {{"type", "boolean"}};
-    case MemberForm::text: return text();
-    case MemberForm::choice: return choice_schema(type.choices);
-    case MemberForm::object: return {{"type", "string"}};
+      return {{"anyOf",
+               Json::array({Json{{"type", "number"}}, Json{{"type", "string"}, {"pattern", kQuantityPattern}},
+                            Json{{"$ref", "#/definitions/figure"}}})}};
+    case MemberForm::flag:
+      return {{"type", "boolean"}};
+    case MemberForm::text:
+      return text();
+    case MemberForm::choice:
+      return choice_schema(type.choices);
+    case MemberForm::object:
+      return {{"type", "string"}};
     case MemberForm::slots: {
       Json out{{"type", "object"}, {"additionalProperties", false}};
-      for (const auto name : type.choices) out["properties"][std::string(name)] = value_schema(row, *type.item);
+      for (const auto name : type.choices)
+        out["properties"][std::string(name)] = value_schema(row, *type.item);
       return out;
     }
-    case MemberForm::numbers: return {{"type", "object"}};
-    case MemberForm::list: return {{"type", "array"}, {"items", value_schema(row, *type.item)}};
-    case MemberForm::table: return table_schema(type.table());
+    case MemberForm::numbers:
+      return {{"type", "object"}};
+    case MemberForm::list:
+      return {{"type", "array"}, {"items", value_schema(row, *type.item)}};
+    case MemberForm::table:
+      return table_schema(type.table());
   }
   return {};
 }
@@ -67,9 +82,12 @@ std::string description_of(const FieldRow& row) {
   std::string out(row.meaning);
   if (!row.unit.empty()) out += fmt::format(" [{}]", row.unit);
   if (row.low > -kUnbounded || row.high < kUnbounded) {
-    if (row.high >= kUnbounded) out += fmt::format(", {} {}", row.open_low ? ">" : ">=", row.low);
-    else if (row.low <= -kUnbounded) out += fmt::format(", <= {}", row.high);
-    else out += fmt::format(", {} to {}", row.low, row.high);
+    if (row.high >= kUnbounded)
+      out += fmt::format(", {} {}", row.open_low ? ">" : ">=", row.low);
+    else if (row.low <= -kUnbounded)
+      out += fmt::format(", <= {}", row.high);
+    else
+      out += fmt::format(", {} to {}", row.low, row.high);
   }
   if (row.has_default) out += fmt::format("; when left out: {}", row.source);
   return out;
@@ -82,11 +100,15 @@ Json table_schema(const TableInfo& table) {
     const auto form = row.type->form;
     auto field = value_schema(row, *row.type);
     field["description"] = description_of(row);
-    if (form == MemberForm::flag || (row.has_default && (form == MemberForm::choice || form == MemberForm::number))) {
+    if (form == MemberForm::flag ||
+        (row.has_default && (form == MemberForm::choice || form == MemberForm::number))) {
       const Value value = row.type->get(row.in(table.blank));
-      if (const auto* flag = std::get_if<bool>(&value)) field["default"] = *flag;
-      else if (const auto* number = std::get_if<double>(&value)) field["default"] = *number;
-      else field["default"] = std::get<std::string>(value);
+      if (const auto* flag = std::get_if<bool>(&value))
+        field["default"] = *flag;
+      else if (const auto* number = std::get_if<double>(&value))
+        field["default"] = *number;
+      else
+        field["default"] = std::get<std::string>(value);
     }
     out["properties"][std::string(row.name)] = std::move(field);
     if (row.must_be_given()) required.push_back(row.name);
@@ -98,35 +120,54 @@ Json table_schema(const TableInfo& table) {
 Json date() { return {{"type", "string"}, {"pattern", R"(^[0-9]{4}-[0-9]{2}-[0-9]{2}$)"}}; }
 
 Json source_properties() {
-  return {{"kind", choice_schema(Choices<SourceKind>::names)}, {"ref", Json{{"type", "string"}}}, {"verified", date()}, {"recorded", date()},
-          {"note", text()}, {"formula", text()}, {"spread", Json{{"type", Json::array({"string", "number"})}}}};
+  return {{"kind", choice_schema(Choices<SourceKind>::names)},
+          {"ref", Json{{"type", "string"}}},
+          {"verified", date()},
+          {"recorded", date()},
+          {"note", text()},
+          {"formula", text()},
+          {"spread", Json{{"type", Json::array({"string", "number"})}}}};
 }
 
 Json definitions() {
-  Json source{{"type", "object"}, {"additionalProperties", false}, {"properties", source_properties()},
+  Json source{{"type", "object"},
+              {"additionalProperties", false},
+              {"properties", source_properties()},
               {"required", Json::array({"kind"})}};
   Json properties = source_properties();
   properties["value"] = {{"type", Json::array({"string", "number"})}};
-  properties["range"] = {{"type", "array"}, {"minItems", 2}, {"maxItems", 2}, {"items", Json{{"type", Json::array({"string", "number"})}}}};
-  Json figure{{"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)},
+  properties["range"] = {{"type", "array"},
+                         {"minItems", 2},
+                         {"maxItems", 2},
+                         {"items", Json{{"type", Json::array({"string", "number"})}}}};
+  Json figure{{"type", "object"},
+              {"additionalProperties", false},
+              {"properties", std::move(properties)},
               {"required", Json::array({"value"})}};
-  Json decision{{"type", "object"}, {"additionalProperties", false},
-                {"properties", Json{{"field", text()}, {"took", choice_schema(Choices<Settled>::names)}, {"instead_of", text()},
-                                    {"alternative", text()}, {"why", text()}, {"ref", text()}, {"confidence", text()}}},
+  Json decision{{"type", "object"},
+                {"additionalProperties", false},
+                {"properties", Json{{"field", text()},
+                                    {"took", choice_schema(Choices<Settled>::names)},
+                                    {"instead_of", text()},
+                                    {"alternative", text()},
+                                    {"why", text()},
+                                    {"ref", text()},
+                                    {"confidence", text()}}},
                 {"required", Json::array({"field", "took", "why"})}};
   return {{"source", std::move(source)}, {"figure", std::move(figure)}, {"decision", std::move(decision)}};
 }
 
 Json file_schema(const KindInfo& kind, Json entry) {
-  return {{"$schema", "http://json-schema.org/draft-07/schema#"},
-          {"title", fmt::format("mlsysim/{}@{}", kind.name, kind.version)},
-          {"description", std::string(kind.meaning)},
-          {"type", "object"},
-          {"additionalProperties", false},
-          {"required", Json::array({"schema", "entries"})},
-          {"properties", Json{{"schema", Json{{"const", fmt::format("mlsysim/{}@{}", kind.name, kind.version)}}},
-                              {"entries", Json{{"type", "array"}, {"items", std::move(entry)}}}}},
-          {"definitions", definitions()}};
+  return {
+      {"$schema", "http://json-schema.org/draft-07/schema#"},
+      {"title", fmt::format("mlsysim/{}@{}", kind.name, kind.version)},
+      {"description", std::string(kind.meaning)},
+      {"type", "object"},
+      {"additionalProperties", false},
+      {"required", Json::array({"schema", "entries"})},
+      {"properties", Json{{"schema", Json{{"const", fmt::format("mlsysim/{}@{}", kind.name, kind.version)}}},
+                          {"entries", Json{{"type", "array"}, {"items", std::move(entry)}}}}},
+      {"definitions", definitions()}};
 }
 
 void add_entry_keys(Json& entry, std::string_view kind) {
@@ -136,8 +177,11 @@ void add_entry_keys(Json& entry, std::string_view kind) {
   p["origin"] = {{"type", "string"}, {"description", "mlsysim-py, added, user, or the name of a plugin"}};
   p["source"] = {{"$ref", "#/definitions/source"}, {"description", "who says so, and when that was read"}};
   if (kind == "model")
-    p["shape_source"] = {{"$ref", "#/definitions/source"}, {"description", "source of the sizes, where it differs"}};
-  p["decisions"] = {{"type", "array"}, {"items", Json{{"$ref", "#/definitions/decision"}}}, {"description", "how doubts were settled"}};
+    p["shape_source"] = {{"$ref", "#/definitions/source"},
+                         {"description", "source of the sizes, where it differs"}};
+  p["decisions"] = {{"type", "array"},
+                    {"items", Json{{"$ref", "#/definitions/decision"}}},
+                    {"description", "how doubts were settled"}};
 }
 
 }  // namespace
@@ -165,8 +209,11 @@ std::string json_schema(std::string_view name) {
     detail::add_entry_keys(entry, name);
   });
   if (!spec)
-    entry = {{"type", "object"}, {"additionalProperties", false},
-             {"properties", Json{{"key", Json{{"type", "string"}}}, {"text", Json{{"type", "string"}}}, {"url", Json{{"type", "string"}}}}},
+    entry = {{"type", "object"},
+             {"additionalProperties", false},
+             {"properties", Json{{"key", Json{{"type", "string"}}},
+                                 {"text", Json{{"type", "string"}}},
+                                 {"url", Json{{"type", "string"}}}}},
              {"required", Json::array({"key", "text"})}};
   return detail::file_schema(*kind, std::move(entry)).dump(2) + "\n";
 }

@@ -26,7 +26,9 @@ namespace fs = std::filesystem;
 
 /// Length of the UTF-8 sequence at `p`, or 0 when it is broken (overlong, surrogate, beyond U+10FFFF, cut).
 std::size_t sequence_length(const char* p, const char* end) {
-  const auto at = [&](std::ptrdiff_t i) -> unsigned { return p + i < end ? static_cast<unsigned char>(p[i]) : 0u; };
+  const auto at = [&](std::ptrdiff_t i) -> unsigned {
+    return p + i < end ? static_cast<unsigned char>(p[i]) : 0u;
+  };
   const auto tail = [&](std::ptrdiff_t i) { return (at(i) & 0xC0u) == 0x80u; };
   const unsigned c = at(0);
   if (c < 0x80) return 1;
@@ -72,8 +74,8 @@ SourceText read_source(const fs::path& file) {
     refuse(ZooFault::unreadable, name, "the file cannot be read", failed.message(), "a readable file",
            "check its permissions and those of its folder");
   if (status.type() != fs::file_type::regular)
-    refuse(ZooFault::not_a_file, name, "this is not a regular file", "a device, pipe or socket", "a YAML file",
-           "write the text to a file first");
+    refuse(ZooFault::not_a_file, name, "this is not a regular file", "a device, pipe or socket",
+           "a YAML file", "write the text to a file first");
   const auto size = fs::file_size(file, failed);
   if (!failed && size > kLargestFile)
     refuse(ZooFault::too_large, name, "the file is too large",
@@ -102,9 +104,12 @@ void check_text(const SourceText& source) {
              fmt::format("byte 0x{:02x} at offset {} (line {})", c, offset, 1 + std::count(begin, p, '\n')),
              "UTF-8 text without control characters", "save it as UTF-8, or name the file that was meant");
     }
-    if (c == '\n') comment = false;
-    else if (c == '#') comment = true;
-    else if (!comment && c != ' ' && c != '\t' && c != '\r') content = true;
+    if (c == '\n')
+      comment = false;
+    else if (c == '#')
+      comment = true;
+    else if (!comment && c != ' ' && c != '\t' && c != '\r')
+      content = true;
     p += length;
   }
   if (!content)
@@ -139,7 +144,8 @@ ErrorFacts placed(ErrorFacts facts, const SourceText& source, Place at) {
 }
 
 std::uint64_t content_hash(std::string_view bytes) {
-  // Multiply and fold eight bytes at a time; not cryptographic, it only tells an edited file from the cached one.
+  // Multiply and fold eight bytes at a time; not cryptographic, it only tells an edited file from the cached
+  // one.
   constexpr std::uint64_t prime = 0x9E3779B97F4A7C15u;
   std::uint64_t h = 0xCBF29CE484222325u ^ (bytes.size() * prime);
   const auto mix = [&h](std::uint64_t word) {

@@ -22,7 +22,8 @@ bool plain_is_safe(std::string_view text) {
   if (text.back() == ' ' || text.back() == ':') return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    const bool word = letter(c) || (c >= '0' && c <= '9') || std::string_view("./-+()%^*").find(c) != std::string_view::npos;
+    const bool word = letter(c) || (c >= '0' && c <= '9') ||
+                      std::string_view("./-+()%^*").find(c) != std::string_view::npos;
     const bool blank = c == ' ' && text[i - 1] != ' ';
     const bool inner_colon = c == ':' && text[i + 1] != ' ';
     if (!word && !blank && !inner_colon) return false;
@@ -64,7 +65,8 @@ class Writer {
   [[nodiscard]] const Figure* figure(const std::string& path) const { return entry_.figure(path); }
 
   /// Text of a number: as authored where it still is that number.
-  [[nodiscard]] static std::string number_text(const Figure* f, double base, const Exponents& exps, std::string_view unit) {
+  [[nodiscard]] static std::string number_text(const Figure* f, double base, const Exponents& exps,
+                                               std::string_view unit) {
     if (f != nullptr && f->base == base) return f->authored;
     return exact(base, exps, unit);
   }
@@ -93,7 +95,9 @@ class Writer {
     }
     out_ += fmt::format("{:{}}{}\n", "", 2 * depth, start);
     line(depth + 1, "value", value);
-    if (f->low && f->high) line(depth + 1, "range", fmt::format("[{}, {}]", exact(*f->low, exps, unit), exact(*f->high, exps, unit)));
+    if (f->low && f->high)
+      line(depth + 1, "range",
+           fmt::format("[{}, {}]", exact(*f->low, exps, unit), exact(*f->high, exps, unit)));
     if (f->own) source_keys(depth + 1, *f->own);
   }
 
@@ -103,15 +107,16 @@ class Writer {
 
 void write_table(Writer& w, int depth, const TableInfo& table, const void* object, const std::string& prefix);
 
-void write_numbers(Writer& w, int depth, const std::string& path, const std::map<std::string, double>& numbers,
-                   std::string_view unit) {
+void write_numbers(Writer& w, int depth, const std::string& path,
+                   const std::map<std::string, double>& numbers, std::string_view unit) {
   std::map<std::string, std::map<std::size_t, std::string>> lists;
   for (const auto& [name, value] : numbers)
     if (const auto bracket = name.find('['); bracket != std::string::npos)
       lists[name.substr(0, bracket)][static_cast<std::size_t>(std::stoul(name.substr(bracket + 1)))] =
           Writer::number_text(w.figure(path + "." + name), value, Exponents{}, unit);
   for (const auto& [name, value] : numbers)
-    if (name.find('[') == std::string::npos) w.number(depth, name, path + "." + name, value, Exponents{}, unit);
+    if (name.find('[') == std::string::npos)
+      w.number(depth, name, path + "." + name, value, Exponents{}, unit);
   for (const auto& [name, items] : lists) {
     std::string joined;
     for (const auto& [i, item] : items) joined += (joined.empty() ? "" : ", ") + item;
@@ -131,18 +136,22 @@ void write_items(Writer& w, int depth, const std::string& path, std::string_view
     const auto start = w.size();
     write_table(w, depth + 1, type.item->table(), value, item + ".");
     // The first key of an item stands behind its dash.
-    if (w.size() == start) w.raw(fmt::format("{:{}}- {{}}\n", "", 2 * depth));
-    else w.replace(start + static_cast<std::size_t>(2 * depth), 2, "- ");
+    if (w.size() == start)
+      w.raw(fmt::format("{:{}}- {{}}\n", "", 2 * depth));
+    else
+      w.replace(start + static_cast<std::size_t>(2 * depth), 2, "- ");
   }
 }
 
-/// Writes a value under its key. One that need not be said is left out: an absent one, and one that `fallback` has too.
+/// Writes a value under its key. One that need not be said is left out: an absent one, and one that
+/// `fallback` has too.
 void write_value(Writer& w, int depth, std::string_view key, const std::string& path, std::string_view unit,
                  const MemberType& type, const void* value, const void* fallback) {
   switch (type.form) {
     case MemberForm::maybe:
       // An absent value is left out, so a present one is written even where it equals a default.
-      if (type.count(value) > 0) write_value(w, depth, key, path, unit, *type.item, type.item_at(value, 0), nullptr);
+      if (type.count(value) > 0)
+        write_value(w, depth, key, path, unit, *type.item, type.item_at(value, 0), nullptr);
       return;
     case MemberForm::number:
     case MemberForm::quantity: {
@@ -155,16 +164,21 @@ void write_value(Writer& w, int depth, std::string_view key, const std::string& 
     case MemberForm::any_quantity: {
       const auto& q = *static_cast<const AnyQuantity*>(value);
       const Figure* f = w.figure(path);
-      if (f == nullptr || f->base != q.base()) w.line(depth, key, q.str());
-      else w.number(depth, key, path, q.base(), q.exponents(), q.unit());
+      if (f == nullptr || f->base != q.base())
+        w.line(depth, key, q.str());
+      else
+        w.number(depth, key, path, q.base(), q.exponents(), q.unit());
       return;
     }
     case MemberForm::flag: {
       const bool flag = *static_cast<const bool*>(value);
-      if (fallback == nullptr || flag != *static_cast<const bool*>(fallback)) w.line(depth, key, flag ? "true" : "false");
+      if (fallback == nullptr || flag != *static_cast<const bool*>(fallback))
+        w.line(depth, key, flag ? "true" : "false");
       return;
     }
-    case MemberForm::text: w.text(depth, key, *static_cast<const std::string*>(value)); return;
+    case MemberForm::text:
+      w.text(depth, key, *static_cast<const std::string*>(value));
+      return;
     case MemberForm::choice:
       if (fallback == nullptr || type.index(value) != type.index(fallback))
         w.line(depth, key, type.choices[type.index(value)]);
@@ -174,7 +188,8 @@ void write_value(Writer& w, int depth, std::string_view key, const std::string& 
       if (const auto* ref = std::get_if<ObjectRef>(&spec)) w.line(depth, key, yaml_scalar(spec_name(*ref)));
       return;
     }
-    default: break;
+    default:
+      break;
   }
   // A key with lines below it, which is taken back where there are none.
   const auto start = w.size();
@@ -195,19 +210,22 @@ void write_value(Writer& w, int depth, std::string_view key, const std::string& 
   if (w.size() == filled) w.drop(start);
 }
 
-void write_table(Writer& w, int depth, const TableInfo& table, const void* object, const std::string& prefix) {
+void write_table(Writer& w, int depth, const TableInfo& table, const void* object,
+                 const std::string& prefix) {
   for (const auto& row : table.rows) {
     const std::string path = prefix + std::string(row.name);
     if (path == "name") continue;  // stands in the head of the entry
     // A choice or a number that must be given is written even where it equals the initial value.
     const auto form = row.type->form;
     const bool always = row.must_be_given() && (form == MemberForm::choice || form == MemberForm::number);
-    write_value(w, depth, row.name, path, row.unit, *row.type, row.in(object), always ? nullptr : row.in(table.blank));
+    write_value(w, depth, row.name, path, row.unit, *row.type, row.in(object),
+                always ? nullptr : row.in(table.blank));
   }
 }
 
 void write_head(Writer& w, const Entry& e) {
-  w.raw(fmt::format("schema: mlsysim/{}@{}\nentries:\n- name: {}\n", e.kind, find_kind(e.kind)->version, yaml_scalar(e.name)));
+  w.raw(fmt::format("schema: mlsysim/{}@{}\nentries:\n- name: {}\n", e.kind, find_kind(e.kind)->version,
+                    yaml_scalar(e.name)));
   w.text(1, "title", e.title);
   if (!e.aliases.empty()) {
     std::string list;
@@ -241,8 +259,7 @@ void write_decisions(Writer& w, const Entry& e) {
   }
 }
 
-template <class T>
-std::string_view kind_of_spec() {
+template <class T> std::string_view kind_of_spec() {
   for (const auto& kind : kKinds) {
     bool same = false;
     with_spec_of(kind.name, [&]<class U>() { same = std::is_same_v<T, U>; });
@@ -258,17 +275,21 @@ std::string yaml_scalar(std::string_view text) {
   if (detail::plain_is_safe(text) && !valid_date(text)) return std::string(text);
   std::string out = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\') (out += '\\') += c;
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    else out += c;
+    if (c == '"' || c == '\\')
+      (out += '\\') += c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      out += c;
   }
   return out + "\"";
 }
 
-template <ZooSpec T>
-std::string to_yaml(const T& spec) {
+template <ZooSpec T> std::string to_yaml(const T& spec) {
   Entry handmade;
   if (spec.entry == nullptr) {
     handmade.kind = std::string(std::is_same_v<T, ScalarFigure> ? "figure" : detail::kind_of_spec<T>());

@@ -15,7 +15,8 @@ YamlValue value_of(detail::NodeRef node, const std::string& file) {
   const auto at = node.place();
   out.where = {file, static_cast<int>(at.line), static_cast<int>(at.column)};
   switch (node.kind()) {
-    case detail::NodeKind::null: break;
+    case detail::NodeKind::null:
+      break;
     case detail::NodeKind::scalar:
       out.kind = YamlValue::Kind::scalar;
       out.quotes = node.quoted() ? YamlValue::Quotes::some : YamlValue::Quotes::none;
@@ -46,7 +47,8 @@ bool valid_date(std::string_view text) {
   };
   int year = 0, month = 0, day = 0;
   if (!part(0, 4, year) || !part(5, 2, month) || !part(8, 2, day)) return false;
-  return std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+  return std::chrono::year_month_day(std::chrono::year(year),
+                                     std::chrono::month(static_cast<unsigned>(month)),
                                      std::chrono::day(static_cast<unsigned>(day)))
       .ok();
 }
@@ -59,10 +61,14 @@ const YamlValue* YamlValue::find(std::string_view key) const {
 
 std::string YamlValue::describe() const {
   switch (kind) {
-    case Kind::null: return "nothing";
-    case Kind::scalar: return fmt::format("the text {}", detail::quoted_text(text));
-    case Kind::sequence: return "a list";
-    case Kind::map: break;
+    case Kind::null:
+      return "nothing";
+    case Kind::scalar:
+      return fmt::format("the text {}", detail::quoted_text(text));
+    case Kind::sequence:
+      return "a list";
+    case Kind::map:
+      break;
   }
   return "a map";
 }
@@ -87,8 +93,9 @@ YamlDocument YamlDocument::parse(std::string text, std::string name) {
 
 ErrorFacts YamlDocument::placed(ErrorFacts facts, const YamlValue& at) const {
   const detail::SourceText source{file_, bytes_};
-  return detail::placed(std::move(facts), source,
-                        {static_cast<std::uint32_t>(at.where.line), static_cast<std::uint32_t>(at.where.column)});
+  return detail::placed(
+      std::move(facts), source,
+      {static_cast<std::uint32_t>(at.where.line), static_cast<std::uint32_t>(at.where.column)});
 }
 
 }  // namespace mlsysim

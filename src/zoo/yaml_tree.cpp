@@ -27,9 +27,9 @@ struct Stop {};  // leaves the parser after a fault that makes the rest meaningl
 
 /// Words that are booleans in YAML 1.1 but texts in 1.2: a reader cannot know which was meant.
 bool foreign_boolean(std::string_view word) {
-  static constexpr std::array<std::string_view, 20> words{"y",  "Y",  "yes", "Yes", "YES", "n",    "N",
-                                                          "no", "No", "NO",  "on",  "On",  "ON",   "off",
-                                                          "Off", "OFF", "True", "TRUE", "False", "FALSE"};
+  static constexpr std::array<std::string_view, 20> words{
+      "y",  "Y",  "yes", "Yes", "YES", "n",   "N",    "no",   "No",    "NO",
+      "on", "On", "ON",  "off", "Off", "OFF", "True", "TRUE", "False", "FALSE"};
   if (word.empty() || word.size() > 5) return false;
   for (const auto w : words)
     if (w == word) return true;
@@ -59,7 +59,9 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     stop(ZooFault::no_anchors, mark,
-         {.message = "aliases are not read", .found = "an alias (*)", .expected = "plain values",
+         {.message = "aliases are not read",
+          .found = "an alias (*)",
+          .expected = "plain values",
           .hint = "write the value out"});
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -69,7 +71,8 @@ class TreeBuilder : public YAML::EventHandler {
     refuse_tag(mark, tag);
     const bool quoted = tag == "!";
     const bool key = !open_.empty() && open_.back().wants_key;
-    if (key) refuse_duplicate(mark, value);
+    if (key)
+      refuse_duplicate(mark, value);
     else if (!quoted && foreign_boolean(value))
       problems_.add(ZooFault::foreign_boolean, source_, place(mark),
                     {.message = fmt::format("'{}' may mean a boolean or a text", value),
@@ -112,19 +115,25 @@ class TreeBuilder : public YAML::EventHandler {
   void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (anchor != 0)
       stop(ZooFault::no_anchors, mark,
-           {.message = "anchors are not read", .found = "an anchor (&)", .expected = "plain values",
+           {.message = "anchors are not read",
+            .found = "an anchor (&)",
+            .expected = "plain values",
             .hint = "write the value out where it is used"});
   }
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
     stop(ZooFault::no_anchors, mark,
-         {.message = "tags are not read", .found = quoted_text(tag), .expected = "plain values",
+         {.message = "tags are not read",
+          .found = quoted_text(tag),
+          .expected = "plain values",
           .hint = "leave the tag out; the schema says what a value is"});
   }
   void refuse_as_key(const YAML::Mark& mark, std::string_view what) {
     if (!open_.empty() && open_.back().wants_key)
       stop(ZooFault::bad_key, mark,
-           {.message = "a key is not a text", .found = std::string(what), .expected = "a key and a colon",
+           {.message = "a key is not a text",
+            .found = std::string(what),
+            .expected = "a key and a colon",
             .hint = "write 'key: value'"});
   }
   void refuse_duplicate(const YAML::Mark& mark, const std::string& key) {
@@ -134,7 +143,8 @@ class TreeBuilder : public YAML::EventHandler {
     problems_.add(ZooFault::duplicate_key, source_, place(mark),
                   {.message = fmt::format("the key {} is given twice", quoted_text(key)),
                    .key = key,
-                   .found = fmt::format("it again; first at {}:{}:{}", source_.file, it->second.line, it->second.column),
+                   .found = fmt::format("it again; first at {}:{}:{}", source_.file, it->second.line,
+                                        it->second.column),
                    .expected = "each key once",
                    .hint = "remove or rename one of them"});
   }
@@ -149,7 +159,8 @@ class TreeBuilder : public YAML::EventHandler {
     refuse_as_key(mark, kind == NodeKind::map ? "a map" : "a list");
     if (open_.size() >= static_cast<std::size_t>(kDeepestNesting))
       stop(ZooFault::too_deep, mark,
-           {.message = "the nesting is too deep", .found = fmt::format("level {}", kDeepestNesting + 1),
+           {.message = "the nesting is too deep",
+            .found = fmt::format("level {}", kDeepestNesting + 1),
             .expected = fmt::format("at most {} levels", kDeepestNesting),
             .hint = "no entry needs more than five; look for a bracket that is not closed"});
     const auto index = static_cast<std::uint32_t>(tree.nodes.size());
@@ -180,10 +191,13 @@ std::optional<YamlTree> parse_yaml(const SourceText& source, Problems& problems)
     std::istream in(&buffer);
     YAML::Parser parser(in);
     TreeBuilder builder(source, problems);
-    while (parser.HandleNextDocument(builder)) {}
+    while (parser.HandleNextDocument(builder)) {
+    }
     if (builder.tree.nodes.empty() || builder.tree.nodes.front().kind == NodeKind::null) {
       problems.add(ZooFault::empty_file, source, {},
-                   {.message = "the file is empty", .found = "no content", .expected = "a schema line and entries",
+                   {.message = "the file is empty",
+                    .found = "no content",
+                    .expected = "a schema line and entries",
                     .hint = "begin with, e.g., 'schema: mlsysim/hardware@1'"});
       return std::nullopt;
     }
@@ -194,9 +208,12 @@ std::optional<YamlTree> parse_yaml(const SourceText& source, Problems& problems)
   } catch (const Error& error) {
     problems.add(error.facts());
   } catch (const YAML::Exception& error) {
-    const Place at{static_cast<std::uint32_t>(error.mark.line + 1), static_cast<std::uint32_t>(error.mark.column + 1)};
+    const Place at{static_cast<std::uint32_t>(error.mark.line + 1),
+                   static_cast<std::uint32_t>(error.mark.column + 1)};
     problems.add(ZooFault::syntax, source, error.mark.is_null() ? Place{} : at,
-                 {.message = "the file is not YAML", .found = error.msg, .expected = "YAML 1.2",
+                 {.message = "the file is not YAML",
+                  .found = error.msg,
+                  .expected = "YAML 1.2",
                   .hint = "check indentation, colons and quotes at this place"});
   }
   return std::nullopt;
@@ -214,10 +231,14 @@ std::optional<NodeRef> NodeRef::find(std::string_view key) const {
 
 std::string NodeRef::describe() const {
   switch (kind()) {
-    case NodeKind::null: return "nothing";
-    case NodeKind::scalar: return quoted() ? fmt::format("the text {} in quotes", quoted_text(text())) : quoted_text(text());
-    case NodeKind::sequence: return "a list";
-    case NodeKind::map: return "a map";
+    case NodeKind::null:
+      return "nothing";
+    case NodeKind::scalar:
+      return quoted() ? fmt::format("the text {} in quotes", quoted_text(text())) : quoted_text(text());
+    case NodeKind::sequence:
+      return "a list";
+    case NodeKind::map:
+      return "a map";
   }
   return {};
 }

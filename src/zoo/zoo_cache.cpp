@@ -22,10 +22,7 @@ class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
-  template <class T>
-  bool get(T& out) {
-    return copy(&out, sizeof(T));
-  }
+  template <class T> bool get(T& out) { return copy(&out, sizeof(T)); }
   bool copy(void* out, std::size_t size) {
     if (size > bytes_.size()) return false;
     if (size > 0) std::memcpy(out, bytes_.data(), size);
@@ -45,14 +42,15 @@ class Reader {
   std::string_view bytes_;
 };
 
-template <class T>
-void put(std::string& out, const T& value) {
+template <class T> void put(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
 bool get_tree(Reader& in, std::string& path, CachedTree& entry) {
   std::uint32_t path_size = 0, pool_size = 0, nodes = 0;
-  if (!in.get(path_size) || !in.get(nodes) || !in.get(pool_size) || !in.get(entry.hash) || !in.get(entry.bytes)) return false;
+  if (!in.get(path_size) || !in.get(nodes) || !in.get(pool_size) || !in.get(entry.hash) ||
+      !in.get(entry.bytes))
+    return false;
   if (!in.text(path, path_size) || nodes > in.left() / sizeof(YamlNode)) return false;
   entry.tree.nodes.resize(nodes);
   return in.copy(entry.tree.nodes.data(), nodes * sizeof(YamlNode)) && in.text(entry.tree.pool, pool_size) &&
@@ -110,7 +108,8 @@ std::string TreeCache::serialise() const {
     put(body, entry.hash);
     put(body, entry.bytes);
     body += path;
-    body.append(reinterpret_cast<const char*>(entry.tree.nodes.data()), entry.tree.nodes.size() * sizeof(YamlNode));
+    body.append(reinterpret_cast<const char*>(entry.tree.nodes.data()),
+                entry.tree.nodes.size() * sizeof(YamlNode));
     body += entry.tree.pool;
   }
   std::string out(kMagic, sizeof kMagic);
@@ -130,7 +129,8 @@ std::vector<std::string> yaml_files(const fs::path& folder) {
       continue;
     }
     const auto extension = it->path().extension();
-    if (extension == ".yaml" || extension == ".yml") files.push_back(it->path().lexically_relative(folder).generic_string());
+    if (extension == ".yaml" || extension == ".yml")
+      files.push_back(it->path().lexically_relative(folder).generic_string());
   }
   if (failed)
     throw InputError({.id = std::string(id_of(ZooFault::unreadable)),

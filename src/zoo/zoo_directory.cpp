@@ -35,7 +35,8 @@ std::vector<fs::path> code_files() {
   };
 #if defined(__unix__) || defined(__APPLE__)
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&is_zoo), &info) != 0 && info.dli_fname != nullptr) add(info.dli_fname);
+  if (dladdr(reinterpret_cast<const void*>(&is_zoo), &info) != 0 && info.dli_fname != nullptr)
+    add(info.dli_fname);
 #endif
   add("/proc/self/exe");
   return files;

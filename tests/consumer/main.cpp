@@ -9,6 +9,6 @@
 int main() {
   using namespace mlsysim;
   const auto time = 140 * unit::GB / (3.35 * unit::TB / unit::s);
-  const bool right = std::abs(time.in(unit::ms) - 41.791) < 0.001 && version_text == MLSYSIM_VERSION_TEXT;
+  const bool right = std::abs(time.in(unit::ms)-41.791) < 0.001 && version_text == MLSYSIM_VERSION_TEXT;
   return right ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-/// Fuzzes what users write: plan files and lists of regions. Whatever the bytes, only mlsysim::Error is thrown, every
-/// error has an id and says something, and what is read twice gives the same scorecard.
+/// Fuzzes what users write: plan files and lists of regions. Whatever the bytes, only mlsysim::Error is
+/// thrown, every error has an id and says something, and what is read twice gives the same scorecard.
 ///
 /// LLVMFuzzerTestOneInput is for libFuzzer; the main below mutates its seeds for a fixed number of rounds:
 /// fuzz_plan [rounds] [seed]
@@ -31,8 +31,7 @@ using namespace mlsysim;
 }
 
 /// Calls f(); an error must be one of ours and complete.
-template <class F>
-bool answers(const std::string& text, F&& f) {
+template <class F> bool answers(const std::string& text, F&& f) {
   try {
     f();
     return true;
@@ -63,7 +62,8 @@ bool check_plan(const std::string& text) {
     const auto found = numbers(card);
     for (const double x : found)
       if (std::isnan(x)) fail("a metric that is no number", text);
-    if (numbers(SystemEvaluator::evaluate(parse_plan(text, "fuzz.yaml", standard_zoo()).build().scenario)) != found)
+    if (numbers(SystemEvaluator::evaluate(parse_plan(text, "fuzz.yaml", standard_zoo()).build().scenario)) !=
+        found)
       fail("the same plan gives other numbers", text);
     (void)plan.check(card);
   });
@@ -71,38 +71,51 @@ bool check_plan(const std::string& text) {
 
 bool check_regions(const std::string& text) {
   return answers(text, [&] {
-    const auto answer = evaluate(PlacementOptimizer{}, {.fleet = &standard_zoo().at<Fleet>("Research_256"), .duration_days = 30, .regions = text});
+    const auto answer =
+        evaluate(PlacementOptimizer{},
+                 {.fleet = &standard_zoo().at<Fleet>("Research_256"), .duration_days = 30, .regions = text});
     if (!answer) fail("no region and no error", text);
-    if (!answer->total_cost || !(answer->total_cost->in(unit::USD) > 0)) fail("a region without a cost", text);
+    if (!answer->total_cost || !(answer->total_cost->in(unit::USD) > 0))
+      fail("a region without a cost", text);
   });
 }
 
 const std::vector<std::string>& plans() {
   static const std::vector<std::string> all{
-      "version: \"1\"\nname: a\nworkload: {name: Llama3_8B, batch_size: 8, seq_len: 1024, output_tokens: 128,\n"
+      "version: \"1\"\nname: a\nworkload: {name: Llama3_8B, batch_size: 8, seq_len: 1024, output_tokens: "
+      "128,\n"
       "  cached_prefix_len: 16, prefill_chunk_tokens: 512, draft_model: GPT2_Small, draft_tokens: 4}\n"
-      "hardware: {name: H100, accelerators: 8, intra_node_bw: 400 GB/s, precision: bf16, kv_precision: fp8, efficiency: 0.5}\n"
-      "parallelism: {tp_size: 4, pp_size: 2}\nops: {region: Quebec, duration_days: 30, kwh_price: 0.1 USD/kWh}\n"
-      "also: SustainabilityModel, TailLatencyModel\nconstraints:\n  assert:\n  - {metric: performance.itl, max: 25 ms}\n",
+      "hardware: {name: H100, accelerators: 8, intra_node_bw: 400 GB/s, precision: bf16, kv_precision: fp8, "
+      "efficiency: 0.5}\n"
+      "parallelism: {tp_size: 4, pp_size: 2}\nops: {region: Quebec, duration_days: 30, kwh_price: 0.1 "
+      "USD/kWh}\n"
+      "also: SustainabilityModel, TailLatencyModel\nconstraints:\n  assert:\n  - {metric: performance.itl, "
+      "max: 25 ms}\n",
       "version: \"1\"\nname: b\nmode: train\nworkload: {name: Llama3_8B, batch_size: 128, seq_len: 2048}\n"
       "hardware: {name: DGX_H100, node_count: 4, congestion_factor: 1.5, straggler_factor: 1.1}\n"
-      "parallelism: {tp_size: 2, pp_size: 4, v_stages: 1, microbatch_count: 8, zero_stage: 1, recomputation: full,\n"
-      "  kernel_fusion: false, dropout: true, trainable_fraction: 0.5, offload_states: 0.5, schedule: zero_bubble}\n",
+      "parallelism: {tp_size: 2, pp_size: 4, v_stages: 1, microbatch_count: 8, zero_stage: 1, recomputation: "
+      "full,\n"
+      "  kernel_fusion: false, dropout: true, trainable_fraction: 0.5, offload_states: 0.5, schedule: "
+      "zero_bubble}\n",
       "version: 1\nname: c\nmode: infer\nfidelity: textbook\nworkload: {name: ResNet50, batch_size: 256}\n"
-      "hardware: {name: A100, accelerators: 2, unit_cost: 15000 USD}\nops: {grid: Poland, datacenter: Norway_Hydro}\n",
+      "hardware: {name: A100, accelerators: 2, unit_cost: 15000 USD}\nops: {grid: Poland, datacenter: "
+      "Norway_Hydro}\n",
   };
   return all;
 }
 
 const std::vector<std::string>& regions() {
-  static const std::vector<std::string> all{"Quebec", "US_Avg,Quebec,Iowa", "Texas, Iowa", " Poland ,, France"};
+  static const std::vector<std::string> all{"Quebec", "US_Avg,Quebec,Iowa", "Texas, Iowa",
+                                            " Poland ,, France"};
   return all;
 }
 
 const std::vector<std::string>& pieces() {
-  static const std::vector<std::string> all{": ", "\n", "\n  ", "{", "}", ",", "\"", "-1", "0", "1e9", "1e308", "nan", "7", "0.3", "512",
-                                            "GB/s", "3 kg", "true", "fp8", "gpipe", "Quebec", "Quebeck", "\xC3", " ", ";",
-                                            "Mixtral_8x7B", "T4", "full", "train", "serve", "1024"};
+  static const std::vector<std::string> all{
+      ": ",   "\n",           "\n  ",  "{",     "}",      ",",       "\"",   "-1",
+      "0",    "1e9",          "1e308", "nan",   "7",      "0.3",     "512",  "GB/s",
+      "3 kg", "true",         "fp8",   "gpipe", "Quebec", "Quebeck", "\xC3", " ",
+      ";",    "Mixtral_8x7B", "T4",    "full",  "train",  "serve",   "1024"};
   return all;
 }
 

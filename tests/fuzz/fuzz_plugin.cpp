@@ -1,5 +1,6 @@
-/// Fuzzes what a plugin hands over before and beside its calls: manifests, library files, and the messages of a process
-/// of its own. Whatever the bytes, only mlsysim::Error is thrown, and what can be read is bounded in time and memory.
+/// Fuzzes what a plugin hands over before and beside its calls: manifests, library files, and the messages of
+/// a process of its own. Whatever the bytes, only mlsysim::Error is thrown, and what can be read is bounded
+/// in time and memory.
 ///
 /// LLVMFuzzerTestOneInput is for libFuzzer; the main below mutates its seeds for a fixed number of rounds:
 /// fuzz_plugin [rounds] [seed]
@@ -9,6 +10,9 @@
 
 #include <mlsysim/plugin/manifest.hpp>
 
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -16,9 +20,6 @@
 #include <iterator>
 #include <random>
 #include <string>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -40,7 +41,9 @@ bool check_manifest(const std::string& text) {
     if (m.name.empty() || m.version.empty()) fail("a manifest without name or version was taken", text);
     // A relative library stays below the manifest.
     const auto relative = m.library.lexically_relative("/srv/plugins");
-    if (!m.library.empty() && text.find("/") == std::string::npos && (relative.empty() || *relative.begin() == "..")) fail("a library outside was taken", text);
+    if (!m.library.empty() && text.find("/") == std::string::npos &&
+        (relative.empty() || *relative.begin() == ".."))
+      fail("a library outside was taken", text);
     return true;
   } catch (const Error& error) {
     if (error.id().empty() || std::string(error.what()).empty()) fail("an error without id or text", text);
@@ -85,28 +88,36 @@ std::size_t check_stream(const std::string& bytes) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return 0;
   const Channel channel(ends[0]);
-  const auto sent = ::send(ends[1], bytes.data(), std::min<std::size_t>(bytes.size(), 32768), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const auto sent =
+      ::send(ends[1], bytes.data(), std::min<std::size_t>(bytes.size(), 32768), MSG_NOSIGNAL | MSG_DONTWAIT);
   ::close(ends[1]);
   std::size_t messages = 0;
   if (sent > 0)
-    while (auto message = channel.receive(Channel::Clock::now() + std::chrono::seconds(5), [](int) { return true; })) ++messages;
+    while (auto message =
+               channel.receive(Channel::Clock::now() + std::chrono::seconds(5), [](int) { return true; }))
+      ++messages;
   return messages;
 }
 
 /// @return whether it looks like a library that may be opened
 bool check_library(const std::string& bytes) {
   static const int file = ::memfd_create("fuzz", MFD_CLOEXEC);
-  if (::ftruncate(file, 0) != 0 || ::pwrite(file, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return false;
+  if (::ftruncate(file, 0) != 0 ||
+      ::pwrite(file, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return false;
   const auto facts = read_elf("/proc/self/fd/" + std::to_string(file));
   return facts.fault.empty();
 }
 
 const std::vector<std::string>& manifests() {
   static const std::vector<std::string> all{
-      "schema: mlsysim/plugin@1\nname: acme\nversion: 1.2.0\nlibrary: mlsysim-plugin-acme.so\nabi: {major: 1, min_minor: 0}\n"
+      "schema: mlsysim/plugin@1\nname: acme\nversion: 1.2.0\nlibrary: mlsysim-plugin-acme.so\nabi: {major: "
+      "1, min_minor: 0}\n"
       "registers: [model acme/X, unit furlong]\nconfig: {threshold: 2}\npriority: 500\nisolated: true\n",
-      "schema: mlsysim/plugin@1\nname: v\nversion: \"1\"\nsummary: s\nlicense: l\nvariants: {x86-64-v3: a.so, x86-64: b.so, aarch64: c.so}\n",
-      "schema: mlsysim/plugin@1\nname: z\nversion: 2\nzoo: [a.yaml, b/c.yaml]\nsha256: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n",
+      "schema: mlsysim/plugin@1\nname: v\nversion: \"1\"\nsummary: s\nlicense: l\nvariants: {x86-64-v3: "
+      "a.so, x86-64: b.so, aarch64: c.so}\n",
+      "schema: mlsysim/plugin@1\nname: z\nversion: 2\nzoo: [a.yaml, b/c.yaml]\nsha256: "
+      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n",
   };
   return all;
 }
@@ -115,7 +126,13 @@ std::string message() {
   PluginDescription d{.name = "acme", .version = "1", .summary = "s", .license = "l", .abi_major = 1};
   FieldDescription f{.name = "x", .meaning = "m", .unit = "s", .choices = {"a", "b"}};
   d.attributes.emplace_back("formats.in", OwnedValue{MLS_STRING, false, 0, "operators", nullptr});
-  d.resolvers.push_back({.tier = Tier::solver, .name = "acme/X", .inputs = {f}, .outputs = {f, f}, .options = {f}, .has_instances = true, .ownership = Ownership::exclusive_system});
+  d.resolvers.push_back({.tier = Tier::solver,
+                         .name = "acme/X",
+                         .inputs = {f},
+                         .outputs = {f, f},
+                         .options = {f},
+                         .has_instances = true,
+                         .ownership = Ownership::exclusive_system});
   d.units.push_back({"furlong", "m", "k", "length", 201168, 1000});
   d.zoo.push_back({"devices.yaml", "schema: x"});
   d.callbacks.push_back({"acme/C", "c"});
@@ -132,20 +149,39 @@ std::string framed(const std::string& bytes, std::uint32_t type) {
 }
 
 std::string mutated(std::string text, std::mt19937& random, bool words) {
-  static const std::vector<std::string> pieces{": ", "\n", "\n  ", "- ", "{", "}", "[", "]", ",", "\"", "&a", "*a", "!t", "../", "/etc/passwd", "~", "null", "-1", "1e999",
-                                               "99999999999999999999", "\xC3", "\xEF\xBB\xBF", "mlsysim", "library: ", "sha256: ", "abi: ", "---\n"};
+  static const std::vector<std::string> pieces{": ",          "\n",
+                                               "\n  ",        "- ",
+                                               "{",           "}",
+                                               "[",           "]",
+                                               ",",           "\"",
+                                               "&a",          "*a",
+                                               "!t",          "../",
+                                               "/etc/passwd", "~",
+                                               "null",        "-1",
+                                               "1e999",       "99999999999999999999",
+                                               "\xC3",        "\xEF\xBB\xBF",
+                                               "mlsysim",     "library: ",
+                                               "sha256: ",    "abi: ",
+                                               "---\n"};
   const auto below = [&random](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random() % n); };
   for (std::size_t i = 1 + below(4); i > 0; --i) {
     const auto at = below(text.size() + 1);
     switch (random() % 5) {
-      case 0: text.erase(at, 1 + below(8)); break;
+      case 0:
+        text.erase(at, 1 + below(8));
+        break;
       case 1:
-        if (words) text.insert(at, pieces[below(pieces.size())]);
+        if (words)
+          text.insert(at, pieces[below(pieces.size())]);
         else if (text.size() >= 8 && at + 8 <= text.size())  // lengths and counts are eight bytes
           for (std::size_t k = 0; k < 8; ++k) text[at + k] = static_cast<char>(random() % 4 == 0 ? 0xFF : 0);
         break;
-      case 2: text.insert(at, text.substr(below(text.size() + 1), below(40))); break;
-      case 3: text.resize(at); break;
+      case 2:
+        text.insert(at, text.substr(below(text.size() + 1), below(40)));
+        break;
+      case 3:
+        text.resize(at);
+        break;
       default:
         if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << (random() % 8)));
     }
@@ -190,10 +226,13 @@ int main(int argc, char** argv) {
     read += check_manifest(mutated(manifests()[random() % manifests().size()], random, true)) ? 1 : 0;
     const auto bytes = mutated(description, random, false);
     told += check_message(bytes) ? 1 : 0;
-    streamed += static_cast<long>(check_stream(mutated(framed(bytes, static_cast<std::uint32_t>(random()) % 24) + framed(bytes, 0), random, false)));
+    streamed += static_cast<long>(check_stream(
+        mutated(framed(bytes, static_cast<std::uint32_t>(random()) % 24) + framed(bytes, 0), random, false)));
     if (i % 4 == 0) opened += check_library(mutated_library(library, random)) ? 1 : 0;
   }
-  std::printf("%ld rounds: %ld manifests and %ld descriptions read, %ld messages received, %ld libraries passed\n", rounds, read, told, streamed, opened);
+  std::printf(
+      "%ld rounds: %ld manifests and %ld descriptions read, %ld messages received, %ld libraries passed\n",
+      rounds, read, told, streamed, opened);
   return read > 0 && told > 0 && streamed > 0 && opened > 0 ? 0 : 1;  // otherwise only refusals were tested
 }
 #endif

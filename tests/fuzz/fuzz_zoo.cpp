@@ -1,5 +1,5 @@
-/// Fuzzes the reading of YAML: whatever the bytes, only mlsysim::Error is thrown, and what loads can be written,
-/// read again and written to the same bytes. The second half of the input space is the binary cache.
+/// Fuzzes the reading of YAML: whatever the bytes, only mlsysim::Error is thrown, and what loads can be
+/// written, read again and written to the same bytes. The second half of the input space is the binary cache.
 ///
 /// LLVMFuzzerTestOneInput is for libFuzzer; the main below mutates its seeds for a fixed number of rounds:
 /// fuzz_zoo [rounds] [seed]
@@ -65,7 +65,8 @@ const std::vector<std::string>& seeds() {
   static const std::vector<std::string> all{
       "schema: mlsysim/hardware@1\nentries:\n- name: D\n  aliases: [D1]\n"
       "  source: {kind: datasheet, ref: ref, verified: 2026-03-06, note: \"a, b\"}\n"
-      "  compute: {dense: {fp16: 100 TFLOP/s, int8: {value: 200 TOP/s, range: [100 TOP/s, 300 TOP/s]}}, units: 132}\n"
+      "  compute: {dense: {fp16: 100 TFLOP/s, int8: {value: 200 TOP/s, range: [100 TOP/s, 300 TOP/s]}}, "
+      "units: 132}\n"
       "  memory: {capacity: 80 GiB, bandwidth: 3.35 TB/s, type: HBM3}\n"
       "  partition_profiles: [{name: half, memory: 40 GB}]\n"
       "  decisions: [{field: memory, took: both, why: x, instead_of: 5}]\n",
@@ -74,7 +75,8 @@ const std::vector<std::string>& seeds() {
       "  convolution:\n  - {op: conv, in: 3, out: 64, kernel: 7}\n  extra: {a: 1, b: [1, 2], c: true}\n"
       "  recommendation: {top_mlp: [1, 2], parameter_range: [1 Gparam, 2 Gparam]}\n",
       "schema: mlsysim/node@1\nentries:\n- {name: N1, accelerator: X1, accelerators_per_node: 8}\n",
-      "schema: mlsysim/price@1\nentries:\n- name: cloud.electricity\n  value: 0.12 USD/kWh\n  low: 0.1 USD/kWh\n  year: 2024\n",
+      "schema: mlsysim/price@1\nentries:\n- name: cloud.electricity\n  value: 0.12 USD/kWh\n  low: 0.1 "
+      "USD/kWh\n  year: 2024\n",
       "schema: mlsysim/references@1\nentries:\n- {key: k, text: \"t \\\" u\", url: https://example.org}\n",
       "a: &x [1, {b: !!str c}]\n---\nd: *x\n",
   };
@@ -82,10 +84,27 @@ const std::vector<std::string>& seeds() {
 }
 
 const std::vector<std::string>& pieces() {
-  static const std::vector<std::string> all{": ", "\n", "\n  ", "- ", "{", "}", "[", "]", ",", "\"", "'", "#", "&a", "*a",
-                                            "!t", "|", ">", "%", "@", "? ", "~", "null", "true", "no", "80", "80 GB",
-                                            "-1", "1e999", "nan", "\t", "\r\n", "\xEF\xBB\xBF", "\xC3", "\xE2\x82\xAC",
-                                            "value", "range", "kind", "name", "mlsysim/", "@1", "---\n", "...\n"};
+  static const std::vector<std::string> all{": ",       "\n",
+                                            "\n  ",     "- ",
+                                            "{",        "}",
+                                            "[",        "]",
+                                            ",",        "\"",
+                                            "'",        "#",
+                                            "&a",       "*a",
+                                            "!t",       "|",
+                                            ">",        "%",
+                                            "@",        "? ",
+                                            "~",        "null",
+                                            "true",     "no",
+                                            "80",       "80 GB",
+                                            "-1",       "1e999",
+                                            "nan",      "\t",
+                                            "\r\n",     "\xEF\xBB\xBF",
+                                            "\xC3",     "\xE2\x82\xAC",
+                                            "value",    "range",
+                                            "kind",     "name",
+                                            "mlsysim/", "@1",
+                                            "---\n",    "...\n"};
   return all;
 }
 
@@ -103,11 +122,13 @@ int main(int argc, char** argv) {
   const long rounds = argc > 1 ? std::atol(argv[1]) : 20000;
   std::mt19937 random(argc > 2 ? static_cast<std::uint32_t>(std::atol(argv[2])) : 1u);
   detail::TreeCache cache;
-  for (std::size_t i = 0; i < 4; ++i) (void)load_text(seeds()[i], "seed", base());  // a seed that fails teaches nothing
+  for (std::size_t i = 0; i < 4; ++i)
+    (void)load_text(seeds()[i], "seed", base());  // a seed that fails teaches nothing
   for (const auto& seed : seeds()) {
     check_text(seed);
     detail::Problems problems;
-    if (auto tree = detail::parse_yaml({"seed", seed}, problems)) cache.add(seed.substr(16, 6), {1, seed.size(), std::move(*tree)});
+    if (auto tree = detail::parse_yaml({"seed", seed}, problems))
+      cache.add(seed.substr(16, 6), {1, seed.size(), std::move(*tree)});
   }
   const auto cached = cache.serialise();
   long loaded = 0;

@@ -10,7 +10,8 @@ namespace mlsysim::fuzz {
 
 /// What a mutation is made from.
 struct Material {
-  const std::vector<std::string>& seeds;   ///< documents, of which one is changed and parts of others are put in
+  const std::vector<std::string>&
+      seeds;  ///< documents, of which one is changed and parts of others are put in
   const std::vector<std::string>& pieces;  ///< what means something to the reader: punctuation, keys, values
 };
 
@@ -21,10 +22,18 @@ inline std::string mutated(const Material& from, std::mt19937& random) {
   for (std::size_t i = random() % 2 == 0 ? 1 : 1 + below(4); i > 0; --i) {
     const auto at = below(text.size() + 1);
     switch (random() % 8) {
-      case 0: text.erase(at, 1 + below(8)); break;
-      case 1: text.insert(at, from.pieces[below(from.pieces.size())]); break;
-      case 2: text.insert(at, 1, static_cast<char>(random() & 0xFF)); break;
-      case 3: text.insert(at, text.substr(below(text.size() + 1), below(40))); break;
+      case 0:
+        text.erase(at, 1 + below(8));
+        break;
+      case 1:
+        text.insert(at, from.pieces[below(from.pieces.size())]);
+        break;
+      case 2:
+        text.insert(at, 1, static_cast<char>(random() & 0xFF));
+        break;
+      case 3:
+        text.insert(at, text.substr(below(text.size() + 1), below(40)));
+        break;
       case 4:
         if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << (random() % 8)));
         break;

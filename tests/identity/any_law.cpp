@@ -7,7 +7,9 @@ namespace identity {
 
 using namespace mlsysim;
 
-std::vector<double> AnyLaw::solve(const std::vector<double>& values) const { return evaluate_checked(*entry, values); }
+std::vector<double> AnyLaw::solve(const std::vector<double>& values) const {
+  return evaluate_checked(*entry, values);
+}
 
 const std::vector<AnyLaw>& all_laws() {
   static const std::vector<AnyLaw> laws = [] {

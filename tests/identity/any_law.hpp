@@ -1,6 +1,6 @@
 #pragma once
-// Every law of the physics room seen through its field tables: numbers in base units in and out, and its tape.
-// The tests are then plain code, and the laws are instantiated once.
+// Every law of the physics room seen through its field tables: numbers in base units in and out, and its
+// tape. The tests are then plain code, and the laws are instantiated once.
 
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/table/law.hpp>

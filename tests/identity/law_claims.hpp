@@ -42,10 +42,12 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"WindowedAttentionPairs", "keys", "+new_tokens +past_tokens +window"},
 
     {"AttentionTime", "time",
-     "+copies ~group +new_tokens +keys +reach +pair_work +pair_softmax +traffic ~tile ~units -peak -bandwidth +launch "
+     "+copies ~group +new_tokens +keys +reach +pair_work +pair_softmax +traffic ~tile ~units -peak "
+     "-bandwidth +launch "
      "+block +block_rows +split"},
     {"AttentionTime", "compute",
-     "+copies ~group +new_tokens +keys +reach +pair_work +pair_softmax ~tile ~units -peak +block +block_rows +split"},
+     "+copies ~group +new_tokens +keys +reach +pair_work +pair_softmax ~tile ~units -peak +block +block_rows "
+     "+split"},
     {"AttentionTime", "memory", "+traffic -bandwidth"},
 
     {"KvBytesPerToken", "kv_per_token", "+layers +kv_heads +head_dim +element_bytes"},
@@ -159,7 +161,8 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"CheckpointGoodput", "goodput", "~interval -checkpoint_time -restart_time +mtbf"},
 
     {"TextbookPass", "latency",
-     "+work +weights +batch_size -efficiency +activation_share +layers +passes -peak -bandwidth +layer_overhead "
+     "+work +weights +batch_size -efficiency +activation_share +layers +passes -peak -bandwidth "
+     "+layer_overhead "
      "+dispatch +gathered"},
     {"TextbookPass", "latency_compute", "+work +batch_size -efficiency -peak"},
     {"TextbookPass", "latency_memory", "+weights +batch_size +activation_share +gathered -bandwidth"},
@@ -181,7 +184,8 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"ResponseTail", "exceed", "-time +wait_probability +wait_given +service_time ~service_cv"},
 
     {"ChinchillaLoss", "loss",
-     "-params -tokens +irreducible +params_coefficient +tokens_coefficient -params_exponent -tokens_exponent"},
+     "-params -tokens +irreducible +params_coefficient +tokens_coefficient -params_exponent "
+     "-tokens_exponent"},
     {"ChinchillaLoss", "params_loss", "-params +params_coefficient -params_exponent"},
     {"ChinchillaLoss", "tokens_loss", "-tokens +tokens_coefficient -tokens_exponent"},
     {"ChinchillaAllocation", "params",
@@ -213,8 +217,7 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"ExpertLoad", "touched", "~experts +top_k +tokens"},
     {"ExpertLoad", "imbalance", "~experts -top_k -tokens"},
 
-    {"NodeMtbf", "mtbf",
-     "-accelerators +accelerator_mtbf -nics +nic_mtbf -psus +psu_mtbf -other_rate"},
+    {"NodeMtbf", "mtbf", "-accelerators +accelerator_mtbf -nics +nic_mtbf -psus +psu_mtbf -other_rate"},
     {"DalyInterval", "interval", "~checkpoint_time ~mtbf"},
     {"FirstOrderGoodput", "goodput", "~interval -checkpoint_time -restart_time +mtbf -lost_share"},
     {"SpareCoverage", "in_repair", "+nodes -node_mtbf +repair_time"},
@@ -227,8 +230,7 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"RequiredRates", "required_flops", "+work -time -efficiency"},
     {"RequiredRates", "required_bw", "+traffic -time -memory_share"},
     {"RequiredRates", "balance", "+work -traffic -efficiency +memory_share"},
-    {"DataParallelRoofline", "time",
-     "+params +tokens +element_bytes +devices -peak -efficiency -bandwidth"},
+    {"DataParallelRoofline", "time", "+params +tokens +element_bytes +devices -peak -efficiency -bandwidth"},
     {"DataParallelRoofline", "compute", "+params +tokens -peak -efficiency"},
     {"DataParallelRoofline", "network", "+params +element_bytes +devices -bandwidth"},
     {"DataParallelRoofline", "ridge_tokens", "+element_bytes +devices +peak +efficiency -bandwidth"},

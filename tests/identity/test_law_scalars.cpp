@@ -1,4 +1,5 @@
-// Every law on double against its tape: values bit for bit, ranges that hold them and are tight, slopes that are slopes.
+// Every law on double against its tape: values bit for bit, ranges that hold them and are tight, slopes that
+// are slopes.
 
 #include "identity/any_law.hpp"
 #include "identity/law_claims.hpp"
@@ -88,7 +89,8 @@ TEST_CASE("a reduced tape keeps every bit", "[identity]") {
         box.emplace_back(a[i], b[i]);
         fixed.push_back(i % 2 == static_cast<std::size_t>(n % 2) ? std::optional(a[i]) : std::nullopt);
       }
-      const Tape in_box = reduced(law.tape(), {.box = box}), part = reduced(law.tape(), {.fixed = fixed, .box = box});
+      const Tape in_box = reduced(law.tape(), {.box = box}),
+                 part = reduced(law.tape(), {.fixed = fixed, .box = box});
       for (int k = 0; k < 10; ++k) {
         auto point = a;
         for (std::size_t i = 0; i < a.size(); ++i)
@@ -96,7 +98,8 @@ TEST_CASE("a reduced tape keeps every bit", "[identity]") {
         auto kept = point;
         for (std::size_t i = 0; i < a.size(); ++i)
           if (fixed[i]) kept[i] = *fixed[i];
-        const auto plain = law.solve(point), boxed = in_box(point), plain_kept = law.solve(kept), folded = part(point);
+        const auto plain = law.solve(point), boxed = in_box(point), plain_kept = law.solve(kept),
+                   folded = part(point);
         for (std::size_t o = 0; o < plain.size(); ++o)
           same = same && std::bit_cast<std::uint64_t>(plain[o]) == std::bit_cast<std::uint64_t>(boxed[o]) &&
                  std::bit_cast<std::uint64_t>(plain_kept[o]) == std::bit_cast<std::uint64_t>(folded[o]);
@@ -132,7 +135,8 @@ TEST_CASE("ranges hold every point, and are tight where the law is monotone", "[
       std::vector<Interval> outer, bound;
       for (std::size_t o = 0; o < results.size(); ++o) outer.push_back(ranges.result(o));
       for (std::size_t o = 0; o < results.size(); ++o) bound.push_back(ranges.tight(o, box));
-      for (std::size_t o = 0; o < results.size(); ++o) never_wider = never_wider && outer[o].low <= bound[o].low && bound[o].high <= outer[o].high;
+      for (std::size_t o = 0; o < results.size(); ++o)
+        never_wider = never_wider && outer[o].low <= bound[o].low && bound[o].high <= outer[o].high;
       for (int k = 0; k < 20; ++k) {
         std::vector<double> point;
         for (std::size_t i = 0; i < box.size(); ++i) {
@@ -192,11 +196,13 @@ TEST_CASE("derivatives are slopes", "[identity]") {
         const bool inside =
             at[i] - step > limit(inputs[i], inputs[i].low) && at[i] + step < limit(inputs[i], inputs[i].high);
         if (inputs[i].integral || !inside) continue;
-        const auto slopes = test::sixth_order_slopes([&](double x) {
-          auto moved = at;
-          moved[i] = x;
-          return law.solve(moved);
-        }, at[i]);
+        const auto slopes = test::sixth_order_slopes(
+            [&](double x) {
+              auto moved = at;
+              moved[i] = x;
+              return law.solve(moved);
+            },
+            at[i]);
         for (std::size_t o = 0; o < plain.size(); ++o) {
           backwards.reverse(o);
           const bool special = tangents.kinks(o, 0) || tangents.steps(o, 0);
@@ -241,12 +247,14 @@ TEST_CASE("trends that a box proves are those that laws declare", "[identity]") 
         const auto found = ranges.trends(o);
         for (std::size_t i = 0; i < a.size(); ++i) {
           const char s = trend(law.info.id, law.results[o].name, law.inputs[i].name);
-          // Next to nothing of CheckpointGoodput is left where its exponent is cut off, and that falls with the MTBF.
+          // Next to nothing of CheckpointGoodput is left where its exponent is cut off, and that falls with
+          // the MTBF.
           if (s == '~' || box[i].width() == 0 || ranges.result(o).high < 1e-200) continue;
           ++declared;
           if (found[i] == Trend::unknown) continue;
           ++proved;
-          INFO(law.info.id << "." << law.results[o].name << " along " << law.inputs[i].name << ", declared '" << s << "'");
+          INFO(law.info.id << "." << law.results[o].name << " along " << law.inputs[i].name << ", declared '"
+                           << s << "'");
           // A constant over this box may move elsewhere.
           if (found[i] == Trend::rising) CHECK(s == '+');
           if (found[i] == Trend::falling) CHECK(s == '-');

@@ -1,5 +1,6 @@
-// How much wider intervals are than true ranges, law by law: the page docs/reference/tightness.md is written here, and
-// compared with what it says. `MLSYSIM_WRITE_TIGHTNESS=docs/reference/tightness.md test_identity '[tightness]'` writes it.
+// How much wider intervals are than true ranges, law by law: the page docs/reference/tightness.md is written
+// here, and compared with what it says. `MLSYSIM_WRITE_TIGHTNESS=docs/reference/tightness.md test_identity
+// '[tightness]'` writes it.
 
 #include "identity/any_law.hpp"
 #include "identity/law_samples.hpp"
@@ -19,8 +20,8 @@ using identity::Draw;
 
 namespace {
 
-constexpr int kBoxes = 41;           // an odd number, so that the median is one of them
-constexpr std::size_t kCorners = 12; // inputs up to which every corner is looked at
+constexpr int kBoxes = 41;            // an odd number, so that the median is one of them
+constexpr std::size_t kCorners = 12;  // inputs up to which every corner is looked at
 
 double limit(const FieldInfo& f, double display) {
   const auto unit = UnitRegistry::standard().parse_unit(f.unit);
@@ -44,8 +45,8 @@ struct Ratio {
   double median = 0, largest = 0;
 };
 
-/// Width of the interval over the width of the values at corners and random points inside, an inner range: so the ratio is
-/// at least the true one.
+/// Width of the interval over the width of the values at corners and random points inside, an inner range: so
+/// the ratio is at least the true one.
 std::vector<Ratio> tightness(const identity::AnyLaw& law) {
   Draw draw(21);
   std::vector<std::vector<double>> ratios(law.results.size());
@@ -63,7 +64,8 @@ std::vector<Ratio> tightness(const identity::AnyLaw& law) {
     std::vector<double> point(box.size());
     if (box.size() <= kCorners)
       for (std::size_t corner = 0; corner < std::size_t{1} << box.size(); ++corner) {
-        for (std::size_t i = 0; i < box.size(); ++i) point[i] = (corner >> i & 1) != 0 ? box[i].high : box[i].low;
+        for (std::size_t i = 0; i < box.size(); ++i)
+          point[i] = (corner >> i & 1) != 0 ? box[i].high : box[i].low;
         look(point);
       }
     for (int k = 0; k < 200; ++k) {
@@ -91,13 +93,18 @@ std::string page(const std::map<std::string, Ratio>& all) {
   std::string text =
       "# How tight intervals are\n\n"
       "<!-- Written by test_identity '[tightness]'. Do not edit. -->\n\n"
-      "Width of the interval that a law gives over a box of 5 % about its inputs (counts: to the next whole numbers), over the\n"
-      "width of the range that its values really take there: median and largest of 41 boxes across the admissible inputs.\n"
-      "1 is exact. Intervals are outer bounds: they prune a search, and are no error bars. A result that no box moves has no line.\n\n"
+      "Width of the interval that a law gives over a box of 5 % about its inputs (counts: to the next whole "
+      "numbers), over the\n"
+      "width of the range that its values really take there: median and largest of 41 boxes across the "
+      "admissible inputs.\n"
+      "1 is exact. Intervals are outer bounds: they prune a search, and are no error bars. A result that no "
+      "box moves has no line.\n\n"
       "| law | result | median | largest |\n| --- | --- | --- | --- |\n";
   for (const auto& [name, r] : all) {
     const auto dot = name.find('.');
-    if (r.largest > 0) text += fmt::format("| {} | {} | {:.3g} | {:.3g} |\n", name.substr(0, dot), name.substr(dot + 1), r.median, r.largest);
+    if (r.largest > 0)
+      text += fmt::format("| {} | {} | {:.3g} | {:.3g} |\n", name.substr(0, dot), name.substr(dot + 1),
+                          r.median, r.largest);
   }
   return text;
 }
@@ -108,9 +115,11 @@ TEST_CASE("intervals are as tight as their page says", "[identity][tightness]") 
   std::map<std::string, Ratio> all;
   for (const auto& law : all_laws()) {
     const auto ratios = tightness(law);
-    for (std::size_t o = 0; o < ratios.size(); ++o) all[fmt::format("{}.{}", law.info.id, law.results[o].name)] = ratios[o];
+    for (std::size_t o = 0; o < ratios.size(); ++o)
+      all[fmt::format("{}.{}", law.info.id, law.results[o].name)] = ratios[o];
   }
-  if (const char* path = std::getenv("MLSYSIM_WRITE_TIGHTNESS"); path != nullptr) std::ofstream(path) << page(all);
+  if (const char* path = std::getenv("MLSYSIM_WRITE_TIGHTNESS"); path != nullptr)
+    std::ofstream(path) << page(all);
   std::ifstream in(MLSYSIM_SOURCE_DIR "/docs/reference/tightness.md");
   REQUIRE(in);
   std::map<std::string, Ratio> said;
@@ -118,7 +127,8 @@ TEST_CASE("intervals are as tight as their page says", "[identity][tightness]") 
     std::istringstream cells(line);
     std::string bar, law, result;
     Ratio r;
-    if (cells >> bar >> law >> bar >> result >> bar >> r.median >> bar >> r.largest) said[law + "." + result] = r;
+    if (cells >> bar >> law >> bar >> result >> bar >> r.median >> bar >> r.largest)
+      said[law + "." + result] = r;
   }
   std::size_t compared = 0;
   for (const auto& [name, r] : all) {

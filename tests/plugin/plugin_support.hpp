@@ -1,14 +1,15 @@
 #pragma once
-// What the tests of the plugin host share: places of plugins, hosts that look nowhere else, pipelines of one resolver.
+// What the tests of the plugin host share: places of plugins, hosts that look nowhere else, pipelines of one
+// resolver.
 
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
 #include <mlsysim/plugin/host.hpp>
 #include <mlsysim/resolve/registry.hpp>
 
+#include <unistd.h>
 #include <filesystem>
 #include <string>
-#include <unistd.h>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -18,12 +19,21 @@ inline const std::string kProbe = kBuild + "/tests/plugin/probe/mlsysim-plugin-p
 inline const std::string kHello = kBuild + "/plugins/hello_c/mlsysim-plugin-hello-c.so";
 
 /// Looks nowhere but where it is told.
-inline mlsysim::plugin::HostOptions closed(std::vector<std::filesystem::path> paths, mlsysim::plugin::Isolation isolation = mlsysim::plugin::Isolation::never) {
+inline mlsysim::plugin::HostOptions closed(
+    std::vector<std::filesystem::path> paths,
+    mlsysim::plugin::Isolation isolation = mlsysim::plugin::Isolation::never) {
   using mlsysim::plugin::Look;
-  return {.paths = std::move(paths), .environment = Look::no, .user = Look::no, .install = Look::no, .allowed = "all", .isolation = isolation};
+  return {.paths = std::move(paths),
+          .environment = Look::no,
+          .user = Look::no,
+          .install = Look::no,
+          .allowed = "all",
+          .isolation = isolation};
 }
 
-inline double number(const mlsysim::Run& run, const char* key) { return std::get<double>(run.value(key).value); }
+inline double number(const mlsysim::Run& run, const char* key) {
+  return std::get<double>(run.value(key).value);
+}
 
 inline mlsysim::Pipeline pipeline_of(const char* resolver, const char* given) {
   mlsysim::PipelineBuilder b;
@@ -33,7 +43,8 @@ inline mlsysim::Pipeline pipeline_of(const char* resolver, const char* given) {
 
 /// A folder that vanishes with the test.
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("mlsysim-plugins-" + std::to_string(::getpid()));
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("mlsysim-plugins-" + std::to_string(::getpid()));
   Folder() {
     std::filesystem::remove_all(path);
     std::filesystem::create_directories(path);

@@ -47,8 +47,10 @@ std::string answer(const std::string& name, double x) {
     const auto resolver = ResolverRegistry::standard().share(name);
     Record in(*resolver, Side::inputs);
     for (const auto& f : resolver->inputs()) {
-      if (f.kind == ValueKind::object) in.set(f.name, DynamicValue(&standard_zoo().at<HardwareNode>("H100")));
-      else if (f.kind == ValueKind::quantity) in.set(f.name, {Value(x), f.exps});
+      if (f.kind == ValueKind::object)
+        in.set(f.name, DynamicValue(&standard_zoo().at<HardwareNode>("H100")));
+      else if (f.kind == ValueKind::quantity)
+        in.set(f.name, {Value(x), f.exps});
     }
     const auto got = evaluate(*resolver, in);
     if (!got.outcome.feasible()) return "infeasible: " + got.outcome.why()->reason;
@@ -88,24 +90,58 @@ TEST_CASE("no bad plugin in a process of its own harms the host", "[plugin]") {
 
 TEST_CASE("what a plugin can do in this process is kept from doing harm by the rules", "[plugin]") {
   // Those that vetting, the versions or the registration catch, and those whose answers are wrong.
-  for (const auto* name : {"no_entry", "null_table", "table_too_small", "other_major", "needs_newer_host", "null_attributes", "attribute_no_utf8", "name_is_a_path", "initialize_fails",
-                           "register_throws", "duplicate_names", "half_registered", "host_namespace", "bare_name", "name_no_utf8", "unknown_tier", "unknown_ownership", "duplicate_fields", "lying_field_size",
-                           "null_fields", "too_many_fields", "unit_taken", "unit_base_unknown", "field_unit_unknown", "object_type_unknown", "default_of_wrong_kind", "zoo_wrong"}) {
+  for (const auto* name : {"no_entry",
+                           "null_table",
+                           "table_too_small",
+                           "other_major",
+                           "needs_newer_host",
+                           "null_attributes",
+                           "attribute_no_utf8",
+                           "name_is_a_path",
+                           "initialize_fails",
+                           "register_throws",
+                           "duplicate_names",
+                           "half_registered",
+                           "host_namespace",
+                           "bare_name",
+                           "name_no_utf8",
+                           "unknown_tier",
+                           "unknown_ownership",
+                           "duplicate_fields",
+                           "lying_field_size",
+                           "null_fields",
+                           "too_many_fields",
+                           "unit_taken",
+                           "unit_base_unknown",
+                           "field_unit_unknown",
+                           "object_type_unknown",
+                           "default_of_wrong_kind",
+                           "zoo_wrong"}) {
     INFO(name);
     PluginHost host(strict({kBad + name + ".so"}, Isolation::never));
     const auto report = host.load_all();
     REQUIRE(report.failed.size() == 1);
     INFO(report.failed[0].failure->message);
     CHECK(ResolverRegistry::standard().find("bad/Model") == nullptr);
-    for (const auto* half : {"bad/Two", "bad/Four", "bad/Five"}) CHECK(ResolverRegistry::standard().find(half) == nullptr);
+    for (const auto* half : {"bad/Two", "bad/Four", "bad/Five"})
+      CHECK(ResolverRegistry::standard().find(half) == nullptr);
     CHECK_THROWS(UnitRegistry::standard().parse_unit("smoot"));
     CHECK(UnitRegistry::standard().parse_unit("min").mul == 60);
   }
-  const std::pair<const char*, const char*> wrong[] = {
-      {"nan", "expected a finite number"}, {"infinite", "expected a finite number"}, {"negative", "from 0 to 1000000000 s"}, {"wrong_unit", "unit error"},
-      {"unknown_unit", "unit error"}, {"missing_result", "'y' of bad/Model"}, {"text_for_a_number", "'y' of bad/Model"}, {"result_behind", "does not declare"},
-      {"wrong_count", "another number of results"}, {"infeasible_without_reason", "gives no reason"}, {"always_fails", "not today"}, {"create_fails", "no instance today"},
-      {"no_solve", "UNIMPLEMENTED"}, {"searched_nothing", "searched nothing"}};
+  const std::pair<const char*, const char*> wrong[] = {{"nan", "expected a finite number"},
+                                                       {"infinite", "expected a finite number"},
+                                                       {"negative", "from 0 to 1000000000 s"},
+                                                       {"wrong_unit", "unit error"},
+                                                       {"unknown_unit", "unit error"},
+                                                       {"missing_result", "'y' of bad/Model"},
+                                                       {"text_for_a_number", "'y' of bad/Model"},
+                                                       {"result_behind", "does not declare"},
+                                                       {"wrong_count", "another number of results"},
+                                                       {"infeasible_without_reason", "gives no reason"},
+                                                       {"always_fails", "not today"},
+                                                       {"create_fails", "no instance today"},
+                                                       {"no_solve", "UNIMPLEMENTED"},
+                                                       {"searched_nothing", "searched nothing"}};
   for (const auto& [name, part] : wrong) {
     INFO(name);
     PluginHost host(strict({kBad + name + ".so"}, Isolation::never));
@@ -115,8 +151,14 @@ TEST_CASE("what a plugin can do in this process is kept from doing harm by the r
 }
 
 TEST_CASE("each way to die gives one error that names plugin, call and signal", "[plugin]") {
-  const std::pair<const char*, const char*> ways[] = {{"aborts", "SIGABRT"}, {"exits", "exit with status 0"}, {"crashes", "SIGSEGV"}, {"divides_by_zero", "SIGFPE"},
-                                                      {"loops", "no answer after 1500 ms"}, {"floods_the_log", "no answer after 1500 ms"}, {"memory_bomb", "SIGABRT"}, {"stack_overflow", "SIGSEGV"}};
+  const std::pair<const char*, const char*> ways[] = {{"aborts", "SIGABRT"},
+                                                      {"exits", "exit with status 0"},
+                                                      {"crashes", "SIGSEGV"},
+                                                      {"divides_by_zero", "SIGFPE"},
+                                                      {"loops", "no answer after 1500 ms"},
+                                                      {"floods_the_log", "no answer after 1500 ms"},
+                                                      {"memory_bomb", "SIGABRT"},
+                                                      {"stack_overflow", "SIGSEGV"}};
   for (const auto& [name, part] : ways) {
     // A sanitizer needs more address space than any limit on it, so its programs have none.
     if (kSanitized && std::string_view(name) == "memory_bomb") continue;
@@ -165,7 +207,10 @@ TEST_CASE("a plugin whose process is killed in the middle of a sweep costs one p
   CHECK(answer.feasible == 19999);
   CHECK(answer.complete);
   REQUIRE(answer.skip_reasons.size() == 1);
-  CHECK_THAT(answer.skip_reasons[0].first, ContainsSubstring("plugin_error: the process of the plugin 'bad' ended during solve of bad/Model: signal SIGKILL"));
+  CHECK_THAT(
+      answer.skip_reasons[0].first,
+      ContainsSubstring(
+          "plugin_error: the process of the plugin 'bad' ended during solve of bad/Model: signal SIGKILL"));
   REQUIRE(answer.best.size() == 1);
   CHECK(answer.best[0].objectives[0] == 40002);
 }

@@ -1,4 +1,5 @@
-// A backend with two memories: a plan with the bytes of each link where the weights do not fit into the fast one.
+// A backend with two memories: a plan with the bytes of each link where the weights do not fit into the fast
+// one.
 
 #include "plugin_support.hpp"
 
@@ -19,7 +20,11 @@ const std::string kHybrid = kBuild + "/plugins/acme_hybrid/mlsysim-plugin-acme-h
 
 Run streamed(const Workload& workload, const HardwareNode& device, double batch = 1) {
   PipelineBuilder b;
-  b.registry(ResolverRegistry::standard()).stage("acme_hybrid/StreamedDecode").given("workload").given("hardware").given("batch_size");
+  b.registry(ResolverRegistry::standard())
+      .stage("acme_hybrid/StreamedDecode")
+      .given("workload")
+      .given("hardware")
+      .given("batch_size");
   return b.build().run({{"workload", &workload}, {"hardware", &device}, {"batch_size", batch}});
 }
 
@@ -54,7 +59,8 @@ TEST_CASE("what is larger than the fast memory gives a plan with bytes per link"
   // Real figures: GH200 reads 96 GiB of HBM and fetches the rest over NVLink-C2C.
   run = streamed(large, standard_zoo().at<HardwareNode>("GH200"));
   CHECK_THAT(number(run, "link_traffic"), WithinRel(bytes - 96.0 * (1ULL << 30), 1e-12));
-  CHECK_THAT(number(run, "step_time"), WithinRel(std::max((bytes - 96.0 * (1ULL << 30)) / 450e9, bytes / 4e12), 1e-12));
+  CHECK_THAT(number(run, "step_time"),
+             WithinRel(std::max((bytes - 96.0 * (1ULL << 30)) / 450e9, bytes / 4e12), 1e-12));
 }
 
 TEST_CASE("what is larger than both memories is infeasible, with the bytes", "[plugin]") {
@@ -62,8 +68,12 @@ TEST_CASE("what is larger than both memories is infeasible, with the bytes", "[p
   REQUIRE(host.load_all().failed.empty());
   const auto& huge = standard_zoo().at<Workload>("Llama3_405B");
   PipelineBuilder b;
-  b.registry(ResolverRegistry::standard()).stage("acme_hybrid/StreamedDecode", "s").given("workload").given("hardware");
-  const auto run = b.build().run({{"workload", &huge}, {"hardware", &standard_zoo().at<HardwareNode>("Acme_Hybrid1")}});
+  b.registry(ResolverRegistry::standard())
+      .stage("acme_hybrid/StreamedDecode", "s")
+      .given("workload")
+      .given("hardware");
+  const auto run =
+      b.build().run({{"workload", &huge}, {"hardware", &standard_zoo().at<HardwareNode>("Acme_Hybrid1")}});
   REQUIRE(run["s"].why() != nullptr);
   CHECK_THAT(run["s"].why()->reason, ContainsSubstring("both memories have"));
 }
@@ -87,7 +97,8 @@ TEST_CASE("resolvers of plugins stand in the scorecard beside the three levels",
   // One that asks for more than a scenario says is left out with the reason, and costs the others nothing.
   CHECK(card.further[1].status == EvaluationLevel::Status::skipped);
   CHECK_THAT(card.further[1].summary, ContainsSubstring("weights"));
-  // The three levels know the first memory alone, which is too small; the plugin's answer stands beside theirs.
+  // The three levels know the first memory alone, which is too small; the plugin's answer stands beside
+  // theirs.
   CHECK(card.feasibility.status == EvaluationLevel::Status::fail);
   s.also = "StreamedDecod";
   CHECK_THROWS_AS(SystemEvaluator::evaluate(s), LookupError);

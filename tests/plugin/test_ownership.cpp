@@ -6,9 +6,9 @@
 
 #include "support/catch.hpp"
 
+#include <sys/wait.h>
 #include <csignal>
 #include <cstdlib>
-#include <sys/wait.h>
 
 using namespace mlsysim;
 using namespace mlsysim::plugin;
@@ -105,7 +105,8 @@ TEST_CASE("one instance on the machine: the holder is named, and a dead one hold
     for (int i = 0; i < 3; ++i) {
       const auto now = host.can_create("probe/Model");
       REQUIRE(now.held);
-      CHECK_THAT(now.held->message, ContainsSubstring("process " + std::to_string(child) + ", by probe/Model, since 20"));
+      CHECK_THAT(now.held->message,
+                 ContainsSubstring("process " + std::to_string(child) + ", by probe/Model, since 20"));
     }
     CHECK_THAT(refusal(1), ContainsSubstring("held by process " + std::to_string(child)));
     ::kill(child, SIGKILL);
@@ -123,7 +124,8 @@ TEST_CASE("a lock file that cannot be made is an error with its path", "[plugin]
   {
     PluginHost host(closed({kProbe + "-system.so"}));
     REQUIRE(host.load_all().failed.empty());
-    CHECK_THROWS_WITH(y_of(1), ContainsSubstring("/nowhere/at/all/mlsysim-probe-card-0.lock") && ContainsSubstring("MLSYSIM_LOCK_DIR"));
+    CHECK_THROWS_WITH(y_of(1), ContainsSubstring("/nowhere/at/all/mlsysim-probe-card-0.lock") &&
+                                   ContainsSubstring("MLSYSIM_LOCK_DIR"));
   }
   ::unsetenv("MLSYSIM_LOCK_DIR");
 }

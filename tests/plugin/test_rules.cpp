@@ -1,4 +1,5 @@
-// Rules of the interface that have no test of their own elsewhere: versions of one name, discovery, forks, codes, tiers.
+// Rules of the interface that have no test of their own elsewhere: versions of one name, discovery, forks,
+// codes, tiers.
 
 #include "plugin_support.hpp"
 
@@ -11,10 +12,10 @@
 
 #include <fmt/format.h>
 
+#include <sys/wait.h>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <sys/wait.h>
 
 using namespace mlsysim;
 using namespace mlsysim::plugin;
@@ -67,7 +68,9 @@ TEST_CASE("the first source wins, or the newest version where that is asked", "[
     const auto place = folder.path / name;
     fs::create_directories(place);
     fs::copy(kProbe + suffix + ".so", place / "mlsysim-plugin-probe.so");
-    write(place / "probe.plugin.yaml", std::string("schema: mlsysim/plugin@1\nname: probe\nversion: ") + (*suffix == 0 ? "2.0.0" : "3.0.0") + "\nlibrary: mlsysim-plugin-probe.so\n");
+    write(place / "probe.plugin.yaml", std::string("schema: mlsysim/plugin@1\nname: probe\nversion: ") +
+                                           (*suffix == 0 ? "2.0.0" : "3.0.0") +
+                                           "\nlibrary: mlsysim-plugin-probe.so\n");
   }
   for (const auto prefer : {Prefer::first, Prefer::newest}) {
     auto options = closed({folder.path / "one", folder.path / "two"});
@@ -82,7 +85,9 @@ TEST_CASE("the first source wins, or the newest version where that is asked", "[
 TEST_CASE("a library that crashes is listed safely behind its manifest", "[plugin]") {
   const Folder folder;
   fs::copy(kBad + "constructor_crashes.so", folder.path / "mlsysim-plugin-crash.so");
-  write(folder.path / "crash.plugin.yaml", "schema: mlsysim/plugin@1\nname: crash\nversion: 1.0.0\nlibrary: mlsysim-plugin-crash.so\nregisters: [model bad/Model]\n");
+  write(folder.path / "crash.plugin.yaml",
+        "schema: mlsysim/plugin@1\nname: crash\nversion: 1.0.0\nlibrary: mlsysim-plugin-crash.so\nregisters: "
+        "[model bad/Model]\n");
   PluginHost host(closed({folder.path}));
   host.discover();
   const auto records = host.records();
@@ -133,10 +138,12 @@ TEST_CASE("a secure process looks only at what is named and installed", "[plugin
 TEST_CASE("in one folder the manifest of the highest priority wins, across folders the first", "[plugin]") {
   const Folder folder;
   for (const auto* place : {"one", "two"}) fs::create_directories(folder.path / place);
-  const auto put = [&](const char* place, const char* file, const char* suffix, const char* version, int priority) {
+  const auto put = [&](const char* place, const char* file, const char* suffix, const char* version,
+                       int priority) {
     fs::copy(kProbe + suffix + ".so", folder.path / place / (std::string(file) + ".so"));
-    write(folder.path / place / (std::string(file) + ".plugin.yaml"), std::string("schema: mlsysim/plugin@1\nname: probe\nversion: ") + version + "\nlibrary: " + file +
-                                                                        ".so\npriority: " + std::to_string(priority) + "\n");
+    write(folder.path / place / (std::string(file) + ".plugin.yaml"),
+          std::string("schema: mlsysim/plugin@1\nname: probe\nversion: ") + version + "\nlibrary: " + file +
+              ".so\npriority: " + std::to_string(priority) + "\n");
   };
   put("one", "a", "", "2.0.0", 100);
   put("one", "b", "-3", "3.0.0", 200);
@@ -151,13 +158,16 @@ TEST_CASE("in one folder the manifest of the highest priority wins, across folde
 TEST_CASE("a bare name that two plugins have is an error with both, in pipelines too", "[plugin]") {
   PluginHost host(closed({kProbe + ".so", kBad + "good.so"}));
   REQUIRE(host.load_all().failed.empty());
-  CHECK_THROWS_WITH(ResolverRegistry::standard().at("Model"), ContainsSubstring("several resolvers are called 'Model'"));
-  CHECK_THROWS_WITH(pipeline_of("Model", "x"), ContainsSubstring("several resolvers are called 'Model'") && ContainsSubstring("bad/Model, probe/Model") &&
+  CHECK_THROWS_WITH(ResolverRegistry::standard().at("Model"),
+                    ContainsSubstring("several resolvers are called 'Model'"));
+  CHECK_THROWS_WITH(pipeline_of("Model", "x"), ContainsSubstring("several resolvers are called 'Model'") &&
+                                                   ContainsSubstring("bad/Model, probe/Model") &&
                                                    ContainsSubstring("[mlsysim.resolve.041]"));
 }
 
 TEST_CASE("one load asks for a process of its own, and a plugin stays where it is", "[plugin]") {
-  const Placement apart{.isolation = Isolation::always, .limits = IsolationLimits{.timeout = std::chrono::milliseconds(5000)}};
+  const Placement apart{.isolation = Isolation::always,
+                        .limits = IsolationLimits{.timeout = std::chrono::milliseconds(5000)}};
   for (const auto isolated : {true, false}) {
     PluginHost host(closed({kProbe + ".so"}));
     CHECK(host.load_all(isolated ? apart : Placement{}).failed.empty());
@@ -165,8 +175,10 @@ TEST_CASE("one load asks for a process of its own, and a plugin stays where it i
     CHECK(number(pipeline_of("probe/Model", "x").run({{"x", 1.0}}), "y") == 2);
     const auto again = host.load_all(apart);
     CHECK(again.failed.size() == (isolated ? 0 : 1));
-    if (isolated) CHECK(host.load("probe", apart) == "probe");
-    else CHECK_THROWS_WITH(host.load("probe", apart), ContainsSubstring("runs in this process already"));
+    if (isolated)
+      CHECK(host.load("probe", apart) == "probe");
+    else
+      CHECK_THROWS_WITH(host.load("probe", apart), ContainsSubstring("runs in this process already"));
     (void)host.reload("probe");
     CHECK(host.records().at(0).isolated == isolated);
   }
@@ -180,7 +192,9 @@ TEST_CASE("a variable that names no option is a warning", "[plugin]") {
   PluginHost host(options);
   CHECK(host.load_all().failed.empty());
   ::unsetenv("MLSYSIM_PLUGIN_PROBE_GAINN");
-  CHECK_THAT(log, ContainsSubstring(fmt::format("{}: the variable MLSYSIM_PLUGIN_PROBE_GAINN names no option", int{MLS_LOG_WARNING})) && ContainsSubstring("did you mean"));
+  CHECK_THAT(log, ContainsSubstring(fmt::format("{}: the variable MLSYSIM_PLUGIN_PROBE_GAINN names no option",
+                                                int{MLS_LOG_WARNING})) &&
+                      ContainsSubstring("did you mean"));
   CHECK(host.records().at(0).note == log.substr(log.find(' ') + 1));
 }
 
@@ -204,10 +218,12 @@ TEST_CASE("the plugin of the how-to refuses a device without a power limit", "[p
   b.registry(ResolverRegistry::standard()).stage("my_power/PassEnergy").given("hardware").given("duration");
   const auto pipeline = b.build();
   auto device = standard_zoo().at<HardwareNode>("H100");
-  CHECK(number(pipeline.run({{"hardware", &device}, {"duration", 20 * unit::ms}}), "pass_energy") == 14);  // 700 W
+  CHECK(number(pipeline.run({{"hardware", &device}, {"duration", 20 * unit::ms}}), "pass_energy") ==
+        14);  // 700 W
   device.power.tdp.reset();
   device.entry = nullptr;
-  CHECK_THROWS_WITH(pipeline.run({{"hardware", &device}, {"duration", 20 * unit::ms}}), ContainsSubstring("H100 has no TDP specified"));
+  CHECK_THROWS_WITH(pipeline.run({{"hardware", &device}, {"duration", 20 * unit::ms}}),
+                    ContainsSubstring("H100 has no TDP specified"));
 }
 
 TEST_CASE("every code of an error arrives as it was sent", "[plugin]") {

@@ -95,9 +95,12 @@ TEST_CASE("eight threads load, call and reload at once", "[plugin]") {
               ++loads;
               break;
             case 2:
-              if (host.records().empty() || host.options_of("probe").size() != 1 || host.can_create("probe/Model").held) ++wrong;
+              if (host.records().empty() || host.options_of("probe").size() != 1 ||
+                  host.can_create("probe/Model").held)
+                ++wrong;
               break;
-            default: break;
+            default:
+              break;
           }
           Run run(pipeline);
           const auto x = run.index_of("x");

@@ -16,11 +16,11 @@
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
 
+#include <unistd.h>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
-#include <unistd.h>
 
 using namespace mlsysim;
 using namespace mlsysim::plugin;
@@ -29,27 +29,35 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::string kNpu = kBuild + "/plugins/acme_npu/mlsysim-plugin-acme-npu.so";
-std::string old_hello(const char* version) { return kBuild + "/tests/plugin/old/mlsysim-plugin-hello-" + version + ".so"; }
+std::string old_hello(const char* version) {
+  return kBuild + "/tests/plugin/old/mlsysim-plugin-hello-" + version + ".so";
+}
 
 }  // namespace
 
 TEST_CASE("a plugin that was built with an earlier header works unchanged", "[plugin]") {
   double old_answer = 0;
-  for (const auto& [path, minor] : {std::pair{old_hello("1.0"), 0}, std::pair{old_hello("1.1"), 1}, std::pair{kHello, MLS_ABI_MINOR}}) {
+  for (const auto& [path, minor] :
+       {std::pair{old_hello("1.0"), 0}, std::pair{old_hello("1.1"), 1}, std::pair{kHello, MLS_ABI_MINOR}}) {
     PluginHost host(closed({path}));
     const auto report = host.load_all();
     if (!report.failed.empty()) FAIL(report.failed[0].failure->message);
     CHECK(host.description("hello-c").abi_minor == static_cast<unsigned>(minor));
     PipelineBuilder b;
-    b.registry(ResolverRegistry::standard()).stage("hello/DecodeFloor", "s").given("weights").given("hardware");
-    const auto run = b.build().run({{"weights", 16 * unit::GB}, {"hardware", &standard_zoo().at<HardwareNode>("H100")}});
+    b.registry(ResolverRegistry::standard())
+        .stage("hello/DecodeFloor", "s")
+        .given("weights")
+        .given("hardware");
+    const auto run =
+        b.build().run({{"weights", 16 * unit::GB}, {"hardware", &standard_zoo().at<HardwareNode>("H100")}});
     const double answer = number(run, "floor");
     if (minor > 0) CHECK(answer == old_answer);
     old_answer = answer;
   }
 }
 
-TEST_CASE("a host of version 1.0 takes plugins that need no more, and refuses the others with both versions", "[plugin]") {
+TEST_CASE("a host of version 1.0 takes plugins that need no more, and refuses the others with both versions",
+          "[plugin]") {
   const auto old = [] {
     auto services = std::make_shared<plugin::detail::LocalServices>();
     services->pretend_minor(0, MLS_HOST_API_SIZE_1_0);
@@ -75,7 +83,11 @@ TEST_CASE("a backend answers for programs, and predicts as a resolver like any o
     if (!report.failed.empty()) FAIL(report.failed[0].failure->message);
     REQUIRE(host.backends().size() == 1);
     const auto& npu = standard_zoo().at<HardwareNode>("Acme_NPU1");
-    Program program{.name = "p", .precision = "bf16", .ops = {{"qkv", "matmul"}, {"scan", "recurrence", "", "file.mlir:3", 4}, {"conv1", "convolution", "", "", 2}}};
+    Program program{.name = "p",
+                    .precision = "bf16",
+                    .ops = {{"qkv", "matmul"},
+                            {"scan", "recurrence", "", "file.mlir:3", 4},
+                            {"conv1", "convolution", "", "", 2}}};
     auto answer = host.support("NPU1", program, "Acme_NPU1", MLS_EFFORT_REWRITE);
     CHECK(answer.verdict == Verdict::no);
     CHECK(answer.effort_used == MLS_EFFORT_TYPES);
@@ -95,20 +107,29 @@ TEST_CASE("a backend answers for programs, and predicts as a resolver like any o
     CHECK(host.support("NPU1", {.name = "empty"}, "Acme_NPU1").verdict == Verdict::yes);
     CHECK_THROWS_AS(host.support("NPU1", program, "H100"), LookupError);
     CHECK_THROWS_AS(host.support("NPU2", program, "Acme_NPU1"), LookupError);
-    Program large{.name = "large", .precision = "bf16", .ops = std::vector<ProgramOp>(10000, ProgramOp{"add", "elementwise"})};
+    Program large{.name = "large",
+                  .precision = "bf16",
+                  .ops = std::vector<ProgramOp>(10000, ProgramOp{"add", "elementwise"})};
     CHECK(host.support("NPU1", large, "Acme_NPU1", MLS_EFFORT_NAMES).seconds < (kSanitized ? 10 : 0.1));
     PipelineBuilder b;
-    b.registry(ResolverRegistry::standard()).stage("acme_npu/AcmePredict").given("workload").given("hardware");
-    const auto run = b.build().run({{"workload", &standard_zoo().at<Workload>("Llama3_8B")}, {"hardware", &npu}});
+    b.registry(ResolverRegistry::standard())
+        .stage("acme_npu/AcmePredict")
+        .given("workload")
+        .given("hardware");
+    const auto run =
+        b.build().run({{"workload", &standard_zoo().at<Workload>("Llama3_8B")}, {"hardware", &npu}});
     // 8.03e9 weights of 2 bytes at 400 GB/s.
     CHECK_THAT(number(run, "step_time"), WithinRel(8.03e9 * 2 / 400e9, 1e-12));
   }
 }
 
-TEST_CASE("options come from the call, the environment, the manifest, the plugin, in this order", "[plugin]") {
+TEST_CASE("options come from the call, the environment, the manifest, the plugin, in this order",
+          "[plugin]") {
   const Folder folder;
   folder.put(kProbe + ".so");
-  std::ofstream(folder.path / "probe.plugin.yaml") << "schema: mlsysim/plugin@1\nname: probe\nversion: 2.0.0\nlibrary: mlsysim-plugin-probe.so\nconfig: {gain: 10}\n";
+  std::ofstream(folder.path / "probe.plugin.yaml")
+      << "schema: mlsysim/plugin@1\nname: probe\nversion: 2.0.0\nlibrary: mlsysim-plugin-probe.so\nconfig: "
+         "{gain: 10}\n";
   const auto y_of = [](PluginHost& host) {
     REQUIRE(host.load_all().failed.empty());
     auto run = pipeline_of("probe/Model", "x").run({{"x", 1.0}});
@@ -135,7 +156,9 @@ TEST_CASE("options come from the call, the environment, the manifest, the plugin
     CHECK(number(run, "instances") == 2);  // one for each set of options
   }
   ::unsetenv("MLSYSIM_PLUGIN_PROBE_GAIN");
-  std::ofstream(folder.path / "probe.plugin.yaml") << "schema: mlsysim/plugin@1\nname: probe\nversion: 2.0.0\nlibrary: mlsysim-plugin-probe.so\nconfig: {gian: 10}\n";
+  std::ofstream(folder.path / "probe.plugin.yaml")
+      << "schema: mlsysim/plugin@1\nname: probe\nversion: 2.0.0\nlibrary: mlsysim-plugin-probe.so\nconfig: "
+         "{gian: 10}\n";
   PluginHost host(closed({folder.path}));
   const auto report = host.load_all();
   REQUIRE(report.failed.size() == 1);

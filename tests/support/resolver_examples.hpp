@@ -56,7 +56,8 @@ inline std::vector<std::pair<std::string, std::string>> arguments(std::string_vi
 }
 
 /// The example of a resolver's page, with some arguments left out or replaced.
-inline Record example(const Resolver& r, const std::map<std::string, DynamicValue>& instead = {}, std::string_view without = {}) {
+inline Record example(const Resolver& r, const std::map<std::string, DynamicValue>& instead = {},
+                      std::string_view without = {}) {
   FieldReader reader(standard_zoo());
   Record in(r, Side::inputs);
   for (const auto& [key, text] : arguments(example_of(r.info().name))) {

@@ -1,7 +1,8 @@
 // A chip-design question, from question to Pareto front.
 //
-// Eight accelerators shall serve Llama-3.1-70B, no slower than 25 ms per token. Where does the next dollar go: into memory
-// bandwidth, into arithmetic, into capacity? The prices per unit of each are assumptions of this study, not of the zoo.
+// Eight accelerators shall serve Llama-3.1-70B, no slower than 25 ms per token. Where does the next dollar
+// go: into memory bandwidth, into arithmetic, into capacity? The prices per unit of each are assumptions of
+// this study, not of the zoo.
 
 #include <mlsysim/explore/explore.hpp>
 #include <mlsysim/explore/sensitivity.hpp>
@@ -35,22 +36,27 @@ int main() {
   // 2. How much memory bandwidth would halve the time per token?
   const double now = levers.value;
   const auto answer = solve(today, "itl <= " + std::to_string(500 * now) + " ms", "device.memory_bandwidth");
-  std::printf("Half the time per token: %s\n", answer ? answer->text().c_str() : answer.why()->text().c_str());
+  std::printf("Half the time per token: %s\n",
+              answer ? answer->text().c_str() : answer.why()->text().c_str());
 
   // 3. All designs of a grid: cost of a token against time per token.
-  const std::string dies = "(7000 USD * device.matrix_rate / 1000 TFLOP/s + 2500 USD * device.memory_bandwidth / 1 TB/s + "
-                           "60 USD * device.memory_capacity / 1 GB)";
-  const std::string cost = dies + " * accelerators / facility.lifetime / token_throughput + kwh_price * energy_per_token";
-  const Space designs(problem_of(scenario),
-                      {range_axis("device.matrix_rate", 250 * unit::TFLOP / unit::s, 2000 * unit::TFLOP / unit::s, 8),
-                       range_axis("device.memory_bandwidth", 2 * unit::TB / unit::s, 12 * unit::TB / unit::s, 21),
-                       range_axis("device.memory_capacity", 48 * unit::GB, 288 * unit::GB, 6),
-                       numbers_axis("batch_size", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512})});
+  const std::string dies =
+      "(7000 USD * device.matrix_rate / 1000 TFLOP/s + 2500 USD * device.memory_bandwidth / 1 TB/s + "
+      "60 USD * device.memory_capacity / 1 GB)";
+  const std::string cost =
+      dies + " * accelerators / facility.lifetime / token_throughput + kwh_price * energy_per_token";
+  const Space designs(
+      problem_of(scenario),
+      {range_axis("device.matrix_rate", 250 * unit::TFLOP / unit::s, 2000 * unit::TFLOP / unit::s, 8),
+       range_axis("device.memory_bandwidth", 2 * unit::TB / unit::s, 12 * unit::TB / unit::s, 21),
+       range_axis("device.memory_capacity", 48 * unit::GB, 288 * unit::GB, 6),
+       numbers_axis("batch_size", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512})});
   Question front;
   front.objectives = {{Goal::minimize, cost}, {Goal::minimize, "itl"}};
   front.constraints = {"ttft <= 10 s"};
   const auto pareto = explore(designs, front);
-  std::printf("%.0f designs and batches\n%.0f feasible, %zu on the front\n", pareto.total, pareto.feasible, pareto.front.size());
+  std::printf("%.0f designs and batches\n%.0f feasible, %zu on the front\n", pareto.total, pareto.feasible,
+              pareto.front.size());
 
   // 4. The cheapest token at 25 ms, proven.
   Question best;
@@ -61,7 +67,8 @@ int main() {
   how.strategy = Strategy::branch_and_bound;
   const auto chosen = explore(designs, best, how);
   const auto& p = chosen.best.at(0);
-  for (std::size_t a = 0; a < p.labels.size(); ++a) std::printf("  %-24s %s\n", chosen.axes[a].c_str(), p.labels[a].c_str());
-  std::printf("  cost of a million tokens %.3g USD at %.3g ms per token\nThe cheapest design is %s.\n", 1e6 * p.objectives[0], 1e3 * p.shown[0],
-              std::string(name_of(chosen.exactness)).c_str());
+  for (std::size_t a = 0; a < p.labels.size(); ++a)
+    std::printf("  %-24s %s\n", chosen.axes[a].c_str(), p.labels[a].c_str());
+  std::printf("  cost of a million tokens %.3g USD at %.3g ms per token\nThe cheapest design is %s.\n",
+              1e6 * p.objectives[0], 1e3 * p.shown[0], std::string(name_of(chosen.exactness)).c_str());
 }

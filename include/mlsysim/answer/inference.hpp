@@ -7,8 +7,7 @@
 
 namespace mlsysim {
 
-template <class T = double>
-struct InferenceViews {
+template <class T = double> struct InferenceViews {
   const Pricing* pricing = nullptr;
   ModelView<T> model;
   Device<T> device;
@@ -16,11 +15,10 @@ struct InferenceViews {
   Plan<T> plan;                     ///< bytes
   T batch{1.0}, accelerators{1.0};  ///< of all devices
   T seq_len{1.0};
-  bool sequences = true;            ///< the workload has a token axis
+  bool sequences = true;  ///< the workload has a token axis
 };
 
-template <class T = double>
-struct InferenceNumbers {
+template <class T = double> struct InferenceNumbers {
   Time<T> latency, latency_compute, latency_memory, latency_network, latency_overhead;
   SampleRate<T> throughput;
   T mfu{0.0}, utilization{0.0};
@@ -31,23 +29,23 @@ struct InferenceNumbers {
 
   static constexpr auto fields() {
     using R = InferenceNumbers;
-    return rows(field(&R::latency, "latency", "ms", "time of one batch"),
-                field(&R::latency_compute, "latency_compute", "ms", "arithmetic"),
-                field(&R::latency_memory, "latency_memory", "ms", "memory traffic"),
-                field(&R::latency_network, "latency_network", "ms", "collectives"),
-                field(&R::latency_overhead, "latency_overhead", "ms", "launches and dispatch"),
-                field(&R::throughput, "throughput", "sample/s", "samples of all devices"),
-                field(&R::mfu, "mfu", "", "model FLOPs utilisation"),
-                field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
-                field(&R::arithmetic_intensity, "arithmetic_intensity", "FLOP/B", "work per byte moved"),
-                field(&R::energy_per_batch, "energy_per_batch", "J", "energy of one batch on one device"),
-                field(&R::spilled, "spilled", "GB", "bytes that do not fit and are fetched over the host link"),
-                field(&R::memory, "memory", "", "memory of the device by use"));
+    return rows(
+        field(&R::latency, "latency", "ms", "time of one batch"),
+        field(&R::latency_compute, "latency_compute", "ms", "arithmetic"),
+        field(&R::latency_memory, "latency_memory", "ms", "memory traffic"),
+        field(&R::latency_network, "latency_network", "ms", "collectives"),
+        field(&R::latency_overhead, "latency_overhead", "ms", "launches and dispatch"),
+        field(&R::throughput, "throughput", "sample/s", "samples of all devices"),
+        field(&R::mfu, "mfu", "", "model FLOPs utilisation"),
+        field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
+        field(&R::arithmetic_intensity, "arithmetic_intensity", "FLOP/B", "work per byte moved"),
+        field(&R::energy_per_batch, "energy_per_batch", "J", "energy of one batch on one device"),
+        field(&R::spilled, "spilled", "GB", "bytes that do not fit and are fetched over the host link"),
+        field(&R::memory, "memory", "", "memory of the device by use"));
   }
 };
 
-template <class T>
-[[nodiscard]] InferenceNumbers<T> inference_numbers(const InferenceViews<T>& v) {
+template <class T> [[nodiscard]] InferenceNumbers<T> inference_numbers(const InferenceViews<T>& v) {
   const T one{1.0};
   const Pricer<T>& pricer = v.pricing->template pricer<T>();
   InferenceNumbers<T> out;
@@ -71,8 +69,11 @@ template <class T>
   out.mfu = share.filled * min(one, T(pass.cost.work / (v.device.matrix_rate * out.latency)));
   const T busy = min(one, T(pass.busy / out.latency));
   out.utilization = busy * share.working;
-  out.energy_per_batch = apply<EnergyProportional, T>({.tdp = v.device.tdp, .utilization = busy, .time = out.latency,
-                                                       .idle_fraction = v.device.idle_fraction}).energy;
+  out.energy_per_batch = apply<EnergyProportional, T>({.tdp = v.device.tdp,
+                                                       .utilization = busy,
+                                                       .time = out.latency,
+                                                       .idle_fraction = v.device.idle_fraction})
+                             .energy;
   return out;
 }
 

@@ -9,8 +9,7 @@
 namespace mlsysim {
 
 /// Figures of the facility, the grid and the accounts.
-template <class T = double>
-struct Facility {
+template <class T = double> struct Facility {
   T pue{1.0}, maintenance_share{0.0};
   WaterIntensity<T> wue;
   CarbonIntensity<T> carbon_intensity;
@@ -19,31 +18,31 @@ struct Facility {
 
   static constexpr auto fields() {
     using F = Facility;
-    return rows(field(&F::pue, "pue", "", "facility energy over IT energy").at_least(1),
-                field(&F::maintenance_share, "maintenance_share", "", "share of the purchase per year").within(0, 1),
-                field(&F::wue, "wue", "L/kWh", "water over IT energy").non_negative(),
-                field(&F::carbon_intensity, "carbon_intensity", "gCO2e/kWh", "of the grid").non_negative(),
-                field(&F::embodied_carbon, "embodied_carbon", "kgCO2e", "emissions of making one device").non_negative(),
-                field(&F::lifetime, "lifetime", "yr", "years over which purchases are written off").positive());
+    return rows(
+        field(&F::pue, "pue", "", "facility energy over IT energy").at_least(1),
+        field(&F::maintenance_share, "maintenance_share", "", "share of the purchase per year").within(0, 1),
+        field(&F::wue, "wue", "L/kWh", "water over IT energy").non_negative(),
+        field(&F::carbon_intensity, "carbon_intensity", "gCO2e/kWh", "of the grid").non_negative(),
+        field(&F::embodied_carbon, "embodied_carbon", "kgCO2e", "emissions of making one device")
+            .non_negative(),
+        field(&F::lifetime, "lifetime", "yr", "years over which purchases are written off").positive());
   }
 };
 
 /// What is run, and at which prices.
-template <class T = double>
-struct MacroViews {
+template <class T = double> struct MacroViews {
   Facility<T> facility;
-  Power<T> tdp;             ///< of one device
-  T idle_fraction{0.0};     ///< share of it that an idle device draws
+  Power<T> tdp;          ///< of one device
+  T idle_fraction{0.0};  ///< share of it that an idle device draws
   T accelerators{1.0};
-  T utilization{1.0};       ///< share of the time in which a device draws its full power
+  T utilization{1.0};  ///< share of the time in which a device draws its full power
   Time<T> period;
-  T infrastructure{1.0};    ///< purchase over that of the devices alone
+  T infrastructure{1.0};  ///< purchase over that of the devices alone
   MoneyPerEnergy<T> energy_price;
-  Money<T> unit_cost;       ///< of one device
+  Money<T> unit_cost;  ///< of one device
 };
 
-template <class T = double>
-struct MacroNumbers {
+template <class T = double> struct MacroNumbers {
   T utilization{0.0};
   Money<T> tco, capex, energy_cost, maintenance;
   Power<T> power;
@@ -56,27 +55,27 @@ struct MacroNumbers {
 
   static constexpr auto fields() {
     using R = MacroNumbers;
-    return rows(field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
-                field(&R::tco, "tco", "USD", "total cost of the period"),
-                field(&R::capex, "capex", "USD", "capital cost of the period"),
-                field(&R::energy_cost, "energy_cost", "USD", "electricity"),
-                field(&R::maintenance, "maintenance", "USD", "maintenance"),
-                field(&R::power, "power", "kW", "mean power of all accelerators"),
-                field(&R::it_energy, "it_energy", "kWh", "energy of the accelerators"),
-                field(&R::energy, "energy", "kWh", "energy of the facility"),
-                field(&R::carbon_footprint, "carbon_footprint", "tCO2e", "operational and embodied"),
-                field(&R::operational_carbon, "operational_carbon", "tCO2e", "of the electricity"),
-                field(&R::embodied_carbon, "embodied_carbon", "tCO2e", "of making the devices, for the period"),
-                field(&R::water, "water", "L", "water used on site"),
-                field(&R::cost_per_token, "cost_per_token", "USD/Mtoken", "all costs over all tokens, always busy"),
-                field(&R::energy_per_token, "energy_per_token", "J/token", "energy of the facility over all tokens"),
-                field(&R::carbon_per_token, "carbon_per_token", "gCO2e/Mtoken", "greenhouse gases over all tokens"));
+    return rows(
+        field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
+        field(&R::tco, "tco", "USD", "total cost of the period"),
+        field(&R::capex, "capex", "USD", "capital cost of the period"),
+        field(&R::energy_cost, "energy_cost", "USD", "electricity"),
+        field(&R::maintenance, "maintenance", "USD", "maintenance"),
+        field(&R::power, "power", "kW", "mean power of all accelerators"),
+        field(&R::it_energy, "it_energy", "kWh", "energy of the accelerators"),
+        field(&R::energy, "energy", "kWh", "energy of the facility"),
+        field(&R::carbon_footprint, "carbon_footprint", "tCO2e", "operational and embodied"),
+        field(&R::operational_carbon, "operational_carbon", "tCO2e", "of the electricity"),
+        field(&R::embodied_carbon, "embodied_carbon", "tCO2e", "of making the devices, for the period"),
+        field(&R::water, "water", "L", "water used on site"),
+        field(&R::cost_per_token, "cost_per_token", "USD/Mtoken", "all costs over all tokens, always busy"),
+        field(&R::energy_per_token, "energy_per_token", "J/token", "energy of the facility over all tokens"),
+        field(&R::carbon_per_token, "carbon_per_token", "gCO2e/Mtoken", "greenhouse gases over all tokens"));
   }
 };
 
 /// Cost, energy and carbon of the period, without figures a token.
-template <class T>
-[[nodiscard]] MacroNumbers<T> macro_numbers(const MacroViews<T>& v) {
+template <class T> [[nodiscard]] MacroNumbers<T> macro_numbers(const MacroViews<T>& v) {
   MacroNumbers<T> out;
   const auto& f = v.facility;
   out.utilization = v.utilization;
@@ -85,16 +84,25 @@ template <class T>
   out.power = drawn.power * v.accelerators;
   out.it_energy = drawn.energy * v.accelerators;
   out.energy = apply<FacilityEnergy, T>({.energy = out.it_energy, .pue = f.pue}).facility_energy;
-  const auto carbon = apply<CarbonFootprint, T>({.energy = out.it_energy, .pue = f.pue, .carbon_intensity = f.carbon_intensity,
-                                                 .device_carbon = f.embodied_carbon, .devices = v.accelerators,
-                                                 .used_time = v.period, .lifetime = f.lifetime});
+  const auto carbon = apply<CarbonFootprint, T>({.energy = out.it_energy,
+                                                 .pue = f.pue,
+                                                 .carbon_intensity = f.carbon_intensity,
+                                                 .device_carbon = f.embodied_carbon,
+                                                 .devices = v.accelerators,
+                                                 .used_time = v.period,
+                                                 .lifetime = f.lifetime});
   out.carbon_footprint = carbon.carbon_footprint;
   out.operational_carbon = carbon.operational;
   out.embodied_carbon = carbon.embodied;
   out.water = apply<WaterUse, T>({.energy = out.it_energy, .wue = f.wue}).water;
-  const auto cost = apply<TotalCost, T>({.unit_cost = v.unit_cost, .devices = v.accelerators, .used_time = v.period,
-                                         .lifetime = f.lifetime, .facility_energy = out.energy, .energy_price = v.energy_price,
-                                         .infrastructure = v.infrastructure, .annual_maintenance = f.maintenance_share});
+  const auto cost = apply<TotalCost, T>({.unit_cost = v.unit_cost,
+                                         .devices = v.accelerators,
+                                         .used_time = v.period,
+                                         .lifetime = f.lifetime,
+                                         .facility_energy = out.energy,
+                                         .energy_price = v.energy_price,
+                                         .infrastructure = v.infrastructure,
+                                         .annual_maintenance = f.maintenance_share});
   out.tco = cost.tco;
   out.capex = cost.capital;
   out.energy_cost = cost.energy_cost;
@@ -105,7 +113,8 @@ template <class T>
 /// Adds the figures of one token, of `tokens` in a second.
 template <class T>
 void add_per_token(MacroNumbers<T>& out, const TokenRate<T>& tokens, const Time<T>& period) {
-  out.cost_per_token = apply<CostPerToken, T>({.cost_rate = out.tco / period, .token_throughput = tokens}).cost_per_token;
+  out.cost_per_token =
+      apply<CostPerToken, T>({.cost_rate = out.tco / period, .token_throughput = tokens}).cost_per_token;
   out.energy_per_token = out.energy / (tokens * period);
   out.carbon_per_token = out.carbon_footprint / (tokens * period);
 }

@@ -1,9 +1,10 @@
 #pragma once
 /// A whole scenario over any scalar: from about a hundred numbers to every number of the scorecard.
 ///
-/// `ScenarioShape` holds the categories, which fix the operations; `ScenarioInputs` the numbers. The scorecard is
-/// `scenario_numbers` on doubles; on the recording scalar it leaves the tape that sweeps, bounds, slopes, inversions and
-/// derivations interpret. Tapes are kept by shape, because recording one costs some hundred evaluations.
+/// `ScenarioShape` holds the categories, which fix the operations; `ScenarioInputs` the numbers. The
+/// scorecard is `scenario_numbers` on doubles; on the recording scalar it leaves the tape that sweeps,
+/// bounds, slopes, inversions and derivations interpret. Tapes are kept by shape, because recording one costs
+/// some hundred evaluations.
 
 #include <mlsysim/answer/inference.hpp>
 #include <mlsysim/answer/macro.hpp>
@@ -16,9 +17,9 @@ namespace mlsysim {
 enum class ScenarioKind : std::uint8_t { inference, serving, training };
 
 /// Numbers of a request. Units, meanings and ranges are those of the scenario's table, by name.
-template <class T = double>
-struct RunNumbers {
-  T batch_size{1.0}, seq_len{1.0}, output_tokens{0.0}, cached_prefix_len{0.0}, prefill_chunk_tokens{1.0}, accelerators{1.0};
+template <class T = double> struct RunNumbers {
+  T batch_size{1.0}, seq_len{1.0}, output_tokens{0.0}, cached_prefix_len{0.0}, prefill_chunk_tokens{1.0},
+      accelerators{1.0};
   T tp_size{1.0}, pp_size{1.0}, ep_size{1.0}, cp_size{1.0}, v_stages{1.0};
   T microbatch_size{1.0}, microbatch_count{1.0}, gradient_accumulation_steps{1.0};
   T congestion_factor{1.0}, straggler_factor{1.0};
@@ -29,25 +30,27 @@ struct RunNumbers {
 
   static constexpr auto fields() {
     using R = RunNumbers;
-    return rows(field(&R::batch_size, key::batch_size), field(&R::seq_len, key::seq_len),
-                field(&R::output_tokens, key::output_tokens), field(&R::cached_prefix_len, key::cached_prefix_len),
-                field(&R::prefill_chunk_tokens, key::prefill_chunk_tokens),
-                field(&R::accelerators, key::accelerators), field(&R::tp_size, key::tp_size),
-                field(&R::pp_size, key::pp_size), field(&R::ep_size, key::ep_size), field(&R::cp_size, key::cp_size),
-                field(&R::v_stages, key::v_stages), field(&R::microbatch_size, "microbatch_size", "", ""),
-                field(&R::microbatch_count, key::microbatch_count),
-                field(&R::gradient_accumulation_steps, key::gradient_accumulation_steps),
-                field(&R::congestion_factor, key::congestion_factor), field(&R::straggler_factor, key::straggler_factor),
-                field(&R::draft_acceptance_rate, key::draft_acceptance_rate), field(&R::draft_tokens, key::draft_tokens),
-                field(&R::duration_days, key::duration_days),
-                field(&R::infrastructure_multiplier, key::infrastructure_multiplier),
-                field(&R::kwh_price, key::kwh_price), field(&R::unit_cost, "unit_cost", "USD", "price of one device"));
+    return rows(
+        field(&R::batch_size, key::batch_size), field(&R::seq_len, key::seq_len),
+        field(&R::output_tokens, key::output_tokens), field(&R::cached_prefix_len, key::cached_prefix_len),
+        field(&R::prefill_chunk_tokens, key::prefill_chunk_tokens),
+        field(&R::accelerators, key::accelerators), field(&R::tp_size, key::tp_size),
+        field(&R::pp_size, key::pp_size), field(&R::ep_size, key::ep_size), field(&R::cp_size, key::cp_size),
+        field(&R::v_stages, key::v_stages), field(&R::microbatch_size, "microbatch_size", "", ""),
+        field(&R::microbatch_count, key::microbatch_count),
+        field(&R::gradient_accumulation_steps, key::gradient_accumulation_steps),
+        field(&R::congestion_factor, key::congestion_factor),
+        field(&R::straggler_factor, key::straggler_factor),
+        field(&R::draft_acceptance_rate, key::draft_acceptance_rate),
+        field(&R::draft_tokens, key::draft_tokens), field(&R::duration_days, key::duration_days),
+        field(&R::infrastructure_multiplier, key::infrastructure_multiplier),
+        field(&R::kwh_price, key::kwh_price),
+        field(&R::unit_cost, "unit_cost", "USD", "price of one device"));
   }
 };
 
 /// A small model that proposes tokens.
-template <class T = double>
-struct DraftNumbers {
+template <class T = double> struct DraftNumbers {
   Shape<T> shape;
   Totals<T> totals;
   T tp{1.0};  ///< devices that share each of its layers
@@ -60,8 +63,7 @@ struct DraftNumbers {
 };
 
 /// What a plan is held to, and what is no number of the request.
-template <class T = double>
-struct Limits {
+template <class T = double> struct Limits {
   T per_node{1.0};         ///< devices come in this many, or in the number of nodes that was given
   T given_count{0.0};      ///< micro-batches that were given beside their size; 0: none
   T training_tokens{0.0};  ///< published number; 0: none
@@ -74,8 +76,7 @@ struct Limits {
   }
 };
 
-template <class T = double>
-struct ScenarioInputs {
+template <class T = double> struct ScenarioInputs {
   RunNumbers<T> run;
   Device<T> device;
   Links<T> links;
@@ -90,32 +91,33 @@ struct ScenarioInputs {
 
   static constexpr auto fields() {
     using S = ScenarioInputs;
-    return rows(field(&S::run, "run", "", ""), field(&S::device, "device", "", ""), field(&S::links, "links", "", ""),
-                field(&S::facility, "facility", "", ""), field(&S::shape, "shape", "", ""), field(&S::totals, "totals", "", ""),
-                field(&S::plan, "plan", "", ""), field(&S::draft, "draft", "", ""), field(&S::limits, "limits", "", ""),
-                field(&S::decode_device, "decode_device", "", ""), field(&S::network_bandwidth, key::network_bandwidth));
+    return rows(field(&S::run, "run", "", ""), field(&S::device, "device", "", ""),
+                field(&S::links, "links", "", ""), field(&S::facility, "facility", "", ""),
+                field(&S::shape, "shape", "", ""), field(&S::totals, "totals", "", ""),
+                field(&S::plan, "plan", "", ""), field(&S::draft, "draft", "", ""),
+                field(&S::limits, "limits", "", ""), field(&S::decode_device, "decode_device", "", ""),
+                field(&S::network_bandwidth, key::network_bandwidth));
   }
 };
 
-template <class T = double>
-struct FeasibilityNumbers {
+template <class T = double> struct FeasibilityNumbers {
   Data<T> memory_used, memory_capacity, memory_missing;
   T memory_utilization{0.0}, plan_fits{1.0};
 
   static constexpr auto fields() {
     using R = FeasibilityNumbers;
-    return rows(
-        field(&R::memory_used, "memory_used", "GB", "memory of the fullest device"),
-        field(&R::memory_capacity, "memory_capacity", "GB", "memory of one device"),
-        field(&R::memory_missing, "memory_missing", "GB", "bytes that do not fit"),
-        field(&R::memory_utilization, "memory_utilization", "", "used over capacity"),
-        field(&R::plan_fits, "plan_fits", "", "1 where the plan is one: nodes are full, degrees divide devices and model, accumulation steps the batch, a part of the prompt is computed"));
+    return rows(field(&R::memory_used, "memory_used", "GB", "memory of the fullest device"),
+                field(&R::memory_capacity, "memory_capacity", "GB", "memory of one device"),
+                field(&R::memory_missing, "memory_missing", "GB", "bytes that do not fit"),
+                field(&R::memory_utilization, "memory_utilization", "", "used over capacity"),
+                field(&R::plan_fits, "plan_fits", "",
+                      "1 where the plan is one: nodes are full, degrees divide devices and model, "
+                      "accumulation steps the batch, a part of the prompt is computed"));
   }
 };
 
 /// Everything that is reported. Of the three questions one is answered; the others stay empty.
-template <class T = double>
-struct ScenarioResults {
+template <class T = double> struct ScenarioResults {
   FeasibilityNumbers<T> feasibility;
   ServingNumbers<T> serving;
   TrainingNumbers<T> training;
@@ -136,24 +138,24 @@ struct ScenarioResults {
 struct ScenarioShape {
   ScenarioKind kind = ScenarioKind::inference;
   const Pricing* pricing = nullptr;
-  Structure prefill, decode;            ///< serving: the two phases; else `prefill` is the pass
+  Structure prefill, decode;  ///< serving: the two phases; else `prefill` is the pass
   Structure draft;
   std::span<const ConvLayer> layers{};
-  bool generates = false;               ///< the number of output tokens is given
+  bool generates = false;  ///< the number of output tokens is given
   bool drafts = false;
   int chunks = 1;
   Microbatches division = Microbatches::by_default;
-  bool sequences = true;                ///< the workload has a token axis
-  bool has_power = true;                ///< TDP is known, so energy and cost are
-  bool has_price = true;                ///< the price of a device is known
-  bool has_tokens = false;              ///< the number of tokens that the model was trained on is published
+  bool sequences = true;    ///< the workload has a token axis
+  bool has_power = true;    ///< TDP is known, so energy and cost are
+  bool has_price = true;    ///< the price of a device is known
+  bool has_tokens = false;  ///< the number of tokens that the model was trained on is published
   /// What eval refuses, see `plan_fits`: a model without layers, heads or experts has no limit for them.
   bool has_layers = false, has_heads = false;
-  bool part_of_node = false;            ///< fewer devices than a node holds share one
-  bool sharded = false;                 ///< ZeRO divides over a group that was named
+  bool part_of_node = false;  ///< fewer devices than a node holds share one
+  bool sharded = false;       ///< ZeRO divides over a group that was named
   // What single resolvers know and no scenario asks for.
-  bool apart = false;                   ///< serving: tokens are generated on `decode_device`
-  bool spills = false;                  ///< training: what does not fit is fetched over the host link
+  bool apart = false;   ///< serving: tokens are generated on `decode_device`
+  bool spills = false;  ///< training: what does not fit is fetched over the host link
 };
 
 /// The views that a question is answered from.

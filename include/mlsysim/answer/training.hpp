@@ -14,8 +14,7 @@ enum class Microbatches : std::uint8_t {
 };
 
 /// What a training step is computed from.
-template <class T = double>
-struct TrainingViews {
+template <class T = double> struct TrainingViews {
   const Pricing* pricing = nullptr;
   ModelView<T> model;
   Device<T> device;
@@ -25,14 +24,14 @@ struct TrainingViews {
   T seq_len{1.0};
   Microbatches division = Microbatches::by_default;
   T microbatch_size{1.0}, microbatch_count{1.0}, accumulation_steps{1.0};
-  bool sequences = true;            ///< the workload has a token axis
-  bool spills = false;              ///< what does not fit is fetched over the host link, instead of being refused
+  bool sequences = true;  ///< the workload has a token axis
+  bool spills = false;    ///< what does not fit is fetched over the host link, instead of being refused
 };
 
-template <class T = double>
-struct TrainingNumbers {
+template <class T = double> struct TrainingNumbers {
   Time<T> step_latency, latency_compute, latency_memory, latency_network, latency_overhead;
-  Time<T> comm_overhead, data_parallel, tensor_parallel, expert_parallel, context_parallel, pipeline_parallel, host_transfer;
+  Time<T> comm_overhead, data_parallel, tensor_parallel, expert_parallel, context_parallel, pipeline_parallel,
+      host_transfer;
   Time<T> pipeline_bubble;
   T bubble_fraction{0.0};
   SampleRate<T> fleet_throughput;
@@ -62,7 +61,8 @@ struct TrainingNumbers {
         field(&R::bubble_fraction, "bubble_fraction", "", "share of the pipeline's time that is idle"),
         field(&R::fleet_throughput, "fleet_throughput", "sample/s", "sequences or samples per second"),
         field(&R::token_throughput, "token_throughput", "token/s", "tokens per second"),
-        field(&R::mfu, "mfu", "", "model FLOPs utilisation"), field(&R::hfu, "hfu", "", "hardware FLOPs utilisation"),
+        field(&R::mfu, "mfu", "", "model FLOPs utilisation"),
+        field(&R::hfu, "hfu", "", "hardware FLOPs utilisation"),
         field(&R::scaling_efficiency, "scaling_efficiency", "", "kernel time over step time"),
         field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
         field(&R::dp_size, "dp_size", "", "data-parallel replicas"),
@@ -75,14 +75,10 @@ struct TrainingNumbers {
 };
 
 /// Micro-batches of one replica, and sequences in each.
-template <class T = double>
-struct ReplicaBatch {
-  T microbatches{1.0}, microbatch{1.0};
-};
+template <class T = double> struct ReplicaBatch { T microbatches{1.0}, microbatch{1.0}; };
 
 /// Divides a replica's sequences into `count` micro-batches, of one sequence at least.
-template <class T>
-[[nodiscard]] ReplicaBatch<T> divide_batch(const T& local, const T& count) {
+template <class T> [[nodiscard]] ReplicaBatch<T> divide_batch(const T& local, const T& count) {
   const T microbatches = min(count, local);
   return {microbatches, ceil(local / microbatches)};
 }
@@ -91,16 +87,19 @@ template <class T>
 template <class T>
 [[nodiscard]] T microbatches_asked(const TrainingViews<T>& v, const Plan<T>& plan, const T& local) {
   switch (v.division) {
-    case Microbatches::sized: return ceil_div(local, v.microbatch_size);
-    case Microbatches::counted: return v.microbatch_count * v.accumulation_steps;
-    case Microbatches::by_default: break;
+    case Microbatches::sized:
+      return ceil_div(local, v.microbatch_size);
+    case Microbatches::counted:
+      return v.microbatch_count * v.accumulation_steps;
+    case Microbatches::by_default:
+      break;
   }
-  return v.pricing->template pricer<T>().default_microbatches({v.model, plan, v.device, v.links}, local, v.accumulation_steps);
+  return v.pricing->template pricer<T>().default_microbatches({v.model, plan, v.device, v.links}, local,
+                                                              v.accumulation_steps);
 }
 
 /// The plan of a replica, with its micro-batches.
-template <class T>
-[[nodiscard]] Plan<T> training_plan(const TrainingViews<T>& v) {
+template <class T> [[nodiscard]] Plan<T> training_plan(const TrainingViews<T>& v) {
   Plan<T> plan = v.plan;
   plan.dp = v.accelerators / (plan.tp * plan.pp * plan.ep * plan.cp);
   plan.new_tokens = plan.context = v.sequences ? v.seq_len : T{1.0};
@@ -113,10 +112,10 @@ template <class T>
 
 /// One optimizer step.
 ///
-/// MFU counts the forward pass of the undivided model and twice that for the backward pass, without the weight gradients of
-/// frozen weights; HFU adds what is recomputed. Congestion slows the exchange over the replicas, a straggler everything.
-template <class T>
-[[nodiscard]] TrainingNumbers<T> training_numbers(const TrainingViews<T>& v) {
+/// MFU counts the forward pass of the undivided model and twice that for the backward pass, without the
+/// weight gradients of frozen weights; HFU adds what is recomputed. Congestion slows the exchange over the
+/// replicas, a straggler everything.
+template <class T> [[nodiscard]] TrainingNumbers<T> training_numbers(const TrainingViews<T>& v) {
   const T one{1.0};
   const Pricer<T>& pricer = v.pricing->template pricer<T>();
   const Plan<T> plan = training_plan(v);

@@ -1,6 +1,6 @@
 #pragma once
-/// From a resolver's inputs to the views that its numbers are computed from: names, gaps, categories and warnings are
-/// settled here, once, in double.
+/// From a resolver's inputs to the views that its numbers are computed from: names, gaps, categories and
+/// warnings are settled here, once, in double.
 
 #include <mlsysim/answer/inference.hpp>
 #include <mlsysim/answer/macro.hpp>
@@ -19,12 +19,12 @@ namespace mlsysim {
 /// Views of a training step of a fleet. @throws DomainError when the degrees do not fit the fleet
 [[nodiscard]] TrainingViews<> prepare_training(const DistributedModel::Inputs& in, Notes& notes);
 /// Warns of micro-batches that do not divide the batch, and notes those that nobody asked for.
-void warn_of_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& views, const TrainingNumbers<>& numbers, Notes& notes);
+void warn_of_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& views,
+                          const TrainingNumbers<>& numbers, Notes& notes);
 /// Views of a training step of devices in one node, each with a batch of its own.
 [[nodiscard]] TrainingViews<> prepare_step(const SingleNodeModel::Inputs& in, Notes& notes);
 /// Views of one batch on one device.
 [[nodiscard]] InferenceViews<> prepare_inference(const SingleNodeModel::Inputs& in, Notes& notes);
-
 
 /// What running costs and emits is computed from, and what of it is not known.
 struct PreparedMacro {

@@ -9,88 +9,125 @@
 namespace mlsysim {
 
 /// The fidelity and the defaults that fill gaps, last in every table.
-template <class I>
-[[nodiscard]] constexpr auto fidelity_rows() {
+template <class I> [[nodiscard]] constexpr auto fidelity_rows() {
   return rows(field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
               field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
 }
 
 /// Formats in which a served model is stored and computes.
-template <class I>
-[[nodiscard]] constexpr auto serving_format_rows() {
+template <class I> [[nodiscard]] constexpr auto serving_format_rows() {
   return rows(field(&I::precision, key::precision).defaulted("the device's default precision"),
               field(&I::kv_precision, key::kv_precision).defaulted("as the weights, 16 bits below 8"),
-              field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"));
+              field(&I::efficiency, key::efficiency)
+                  .within(1e-9, 1)
+                  .defaulted("0.5 (textbook) or the device's share (operator)"));
 }
 
 /// Devices of one serving replica.
-template <class I>
-[[nodiscard]] constexpr auto replica_rows() {
+template <class I> [[nodiscard]] constexpr auto replica_rows() {
   return rows(field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
               field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("one stage"),
               field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"));
 }
 
 /// A small model that proposes tokens.
-template <class I>
-[[nodiscard]] constexpr auto speculation_rows() {
-  return rows(field(&I::draft_model, key::draft_model).defaulted("no speculation"),
-              field(&I::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1).defaulted("0.7, convention of MLSys-im"),
-              field(&I::draft_tokens, key::draft_tokens).at_least(1).counted().defaulted("zoo/defaults.yaml"));
+template <class I> [[nodiscard]] constexpr auto speculation_rows() {
+  return rows(
+      field(&I::draft_model, key::draft_model).defaulted("no speculation"),
+      field(&I::draft_acceptance_rate, key::draft_acceptance_rate)
+          .within(0, 1)
+          .defaulted("0.7, convention of MLSys-im"),
+      field(&I::draft_tokens, key::draft_tokens).at_least(1).counted().defaulted("zoo/defaults.yaml"));
 }
 
 /// Pages of the cache, and the engine that fills them.
-template <class I>
-[[nodiscard]] constexpr auto engine_rows() {
-  return rows(field(&I::page_tokens, "page_tokens", "", "tokens of a page of the cache").at_least(1).counted().defaulted("kwon2023vllm"),
+template <class I> [[nodiscard]] constexpr auto engine_rows() {
+  return rows(field(&I::page_tokens, "page_tokens", "", "tokens of a page of the cache")
+                  .at_least(1)
+                  .counted()
+                  .defaulted("kwon2023vllm"),
               field(&I::engine, key::engine).defaulted("generic, zoo/engines.yaml"));
 }
 
 /// How a training step is divided over devices, and what each of them holds.
-template <class I>
-[[nodiscard]] constexpr auto training_plan_rows() {
+template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
   return rows(
       field(&I::cp_size, key::cp_size).at_least(1).counted().defaulted("sequences not divided"),
       field(&I::schedule, "schedule", "", "order of the micro-batches in a pipeline").defaulted("1F1B"),
       field(&I::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"),
-      field(&I::gradient_accumulation_steps, key::gradient_accumulation_steps).at_least(1).counted().defaulted("no accumulation"),
+      field(&I::gradient_accumulation_steps, key::gradient_accumulation_steps)
+          .at_least(1)
+          .counted()
+          .defaulted("no accumulation"),
       field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
-      field(&I::shard_size, "shard_size", "", "ranks over which ZeRO divides (hybrid sharding)").at_least(1).counted().defaulted("all replicas"),
+      field(&I::shard_size, "shard_size", "", "ranks over which ZeRO divides (hybrid sharding)")
+          .at_least(1)
+          .counted()
+          .defaulted("all replicas"),
       field(&I::recomputation, key::recomputation).defaulted("selective, convention of MLSys-im"),
-      field(&I::recomputed_share, "recomputed_share", "", "share of the layers that recompute").within(0, 1).defaulted("all layers"),
+      field(&I::recomputed_share, "recomputed_share", "", "share of the layers that recompute")
+          .within(0, 1)
+          .defaulted("all layers"),
       field(&I::sequence_parallel, key::sequence_parallel).defaulted("on with tensor parallelism"),
       field(&I::attention_kernel, "attention_kernel", "", "whether scores stay on chip").defaulted("fused"),
       field(&I::dropout, "dropout", "", "dropout masks are made and kept").defaulted("none"),
-      field(&I::kernel_fusion, "kernel_fusion", "", "chains of element-wise operations run as one kernel").defaulted("fused, as by hand or by a compiler"),
-      field(&I::gradient_precision, "gradient_precision", "", "format in which gradients are kept and exchanged").defaulted("that of the weights"),
+      field(&I::kernel_fusion, "kernel_fusion", "", "chains of element-wise operations run as one kernel")
+          .defaulted("fused, as by hand or by a compiler"),
+      field(&I::gradient_precision, "gradient_precision", "",
+            "format in which gradients are kept and exchanged")
+          .defaulted("that of the weights"),
       field(&I::optimizer, key::optimizer).defaulted("Adam"),
       field(&I::trainable_fraction, key::trainable_fraction).within(0, 1).defaulted("all weights"),
-      field(&I::offload_weights, "offload_weights", "", "share of the weights in host memory").within(0, 1).defaulted("none"),
-      field(&I::offload_activations, "offload_activations", "", "share of the activations in host memory").within(0, 1).defaulted("none"),
-      field(&I::offload_states, "offload_states", "", "share of the optimizer states in host memory").within(0, 1).defaulted("none"));
+      field(&I::offload_weights, "offload_weights", "", "share of the weights in host memory")
+          .within(0, 1)
+          .defaulted("none"),
+      field(&I::offload_activations, "offload_activations", "", "share of the activations in host memory")
+          .within(0, 1)
+          .defaulted("none"),
+      field(&I::offload_states, "offload_states", "", "share of the optimizer states in host memory")
+          .within(0, 1)
+          .defaulted("none"));
 }
 
 /// What decides the time of a training step beside its plan.
-template <class I>
-[[nodiscard]] constexpr auto training_step_rows() {
+template <class I> [[nodiscard]] constexpr auto training_step_rows() {
   return rows(
-      field(&I::microbatch_size, "microbatch_size", "", "sequences of one micro-batch").at_least(1).counted().defaulted("from microbatch_count"),
-      field(&I::microbatch_count, key::microbatch_count).at_least(1).counted().defaulted("as few as fit in memory, in a pipeline one for each sequence of a rank (operator); 1 (textbook)"),
-      field(&I::backward_prefetch, "backward_prefetch", "", "ZeRO-3 gathers a block's weights ahead in the backward pass").defaulted("ahead"),
-      field(&I::overlap_efficiency, key::overlap_efficiency).within(0, 1).defaulted("none (textbook) or zoo/defaults.yaml (operator)"),
-      field(&I::overlap_slowdown, "overlap_slowdown", "", "slowdown of kernels beside communication").within(0, 1).defaulted("zoo/defaults.yaml"),
-      field(&I::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products").within(0, 1).defaulted("none"),
+      field(&I::microbatch_size, "microbatch_size", "", "sequences of one micro-batch")
+          .at_least(1)
+          .counted()
+          .defaulted("from microbatch_count"),
+      field(&I::microbatch_count, key::microbatch_count)
+          .at_least(1)
+          .counted()
+          .defaulted("as few as fit in memory, in a pipeline one for each sequence of a rank (operator); 1 "
+                     "(textbook)"),
+      field(&I::backward_prefetch, "backward_prefetch", "",
+            "ZeRO-3 gathers a block's weights ahead in the backward pass")
+          .defaulted("ahead"),
+      field(&I::overlap_efficiency, key::overlap_efficiency)
+          .within(0, 1)
+          .defaulted("none (textbook) or zoo/defaults.yaml (operator)"),
+      field(&I::overlap_slowdown, "overlap_slowdown", "", "slowdown of kernels beside communication")
+          .within(0, 1)
+          .defaulted("zoo/defaults.yaml"),
+      field(&I::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products")
+          .within(0, 1)
+          .defaulted("none"),
       field(&I::congestion_factor, key::congestion_factor).at_least(1).defaulted("an uncontended network"),
       field(&I::straggler_factor, key::straggler_factor).at_least(1).defaulted("equal devices"));
 }
 
 /// Guard rails of a compression.
-template <class I>
-[[nodiscard]] constexpr auto guard_rail_rows() {
-  return rows(field(&I::size_limit, "size_limit", "GB", "guard rail: largest size").positive().defaulted("none"),
-              field(&I::max_accuracy_drop, "max_accuracy_drop", "", "guard rail: largest loss of accuracy").within(0, 1).defaulted("none"),
-              field(&I::min_speedup, "min_speedup", "", "guard rail: least speed-up").positive().defaulted("none"),
-              field(&I::require_hardware_support, "require_hardware_support", "", "guard rail: the device has the format or pattern").defaulted("not required"));
+template <class I> [[nodiscard]] constexpr auto guard_rail_rows() {
+  return rows(
+      field(&I::size_limit, "size_limit", "GB", "guard rail: largest size").positive().defaulted("none"),
+      field(&I::max_accuracy_drop, "max_accuracy_drop", "", "guard rail: largest loss of accuracy")
+          .within(0, 1)
+          .defaulted("none"),
+      field(&I::min_speedup, "min_speedup", "", "guard rail: least speed-up").positive().defaulted("none"),
+      field(&I::require_hardware_support, "require_hardware_support", "",
+            "guard rail: the device has the format or pattern")
+          .defaulted("not required"));
 }
 
 }  // namespace mlsysim

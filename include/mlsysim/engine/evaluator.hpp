@@ -11,7 +11,8 @@ namespace mlsysim {
 
 /// A scenario with its gaps filled: the fleet it runs on, the mode, the degrees.
 ///
-/// Owns the node, fabric and fleet that are made for the occasion. Keep it as long as results point to its fleet.
+/// Owns the node, fabric and fleet that are made for the occasion. Keep it as long as results point to its
+/// fleet.
 class ResolvedScenario {
  public:
   /// @throws InputError, DomainError for contradictory counts or missing parts
@@ -40,10 +41,12 @@ class ResolvedScenario {
 };
 
 struct SystemEvaluator {
-  /// Feasibility (memory), performance (time, throughput, bottleneck) and macro (cost, energy, carbon) of a scenario,
-  /// and a level for each resolver of `also`: its inputs are the workload, the machine, and numbers of the scenario that
-  /// have their names. One that fails or lacks an input is a skipped level that says why.
-  /// @throws InputError, DomainError for a contradictory scenario, LookupError for a name in `also` that nobody has
+  /// Feasibility (memory), performance (time, throughput, bottleneck) and macro (cost, energy, carbon) of a
+  /// scenario, and a level for each resolver of `also`: its inputs are the workload, the machine, and numbers
+  /// of the scenario that have their names. One that fails or lacks an input is a skipped level that says
+  /// why.
+  /// @throws InputError, DomainError for a contradictory scenario, LookupError for a name in `also` that
+  /// nobody has
   [[nodiscard]] static SystemEvaluation evaluate(const Scenario& scenario);
 };
 

@@ -9,12 +9,12 @@
 
 namespace mlsysim {
 
-/// What `explain` can take apart into terms in a scenario's mode, e.g. "ttft", "itl", "memory", "latency", "step_latency".
-/// `explanation` of explore/explanation.hpp derives every number of the scorecard.
+/// What `explain` can take apart into terms in a scenario's mode, e.g. "ttft", "itl", "memory", "latency",
+/// "step_latency". `explanation` of explore/explanation.hpp derives every number of the scorecard.
 [[nodiscard]] std::vector<std::string> explainable(const Scenario& scenario);
 
-/// Derivation as text: the result, the terms that it is made of (largest first, small ones collapsed), the law calls
-/// behind the largest terms with their inputs, and the assumptions with their sources.
+/// Derivation as text: the result, the terms that it is made of (largest first, small ones collapsed), the
+/// law calls behind the largest terms with their inputs, and the assumptions with their sources.
 /// @throws LookupError naming what can be explained
 [[nodiscard]] std::string explain(const Scenario& scenario, std::string_view metric);
 
@@ -35,7 +35,8 @@ struct DeviceFigure {
 };
 [[nodiscard]] std::vector<DeviceFigure> device_figures(const Scenario& scenario);
 
-/// What a number of a scenario is made of, prepared once: the rows are there, the text is written when it is read.
+/// What a number of a scenario is made of, prepared once: the rows are there, the text is written when it is
+/// read.
 struct NumberTerms {
   std::function<std::string()> text;   ///< what `explain` says; empty for a number that has no table of terms
   std::vector<OperatorRow> operators;  ///< `operator_table`, where the number is the time of listed operators

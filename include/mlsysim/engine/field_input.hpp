@@ -11,8 +11,8 @@
 
 namespace mlsysim {
 
-/// Reads a text as the value of a field: a quantity with its unit, a bare number, true or false, a choice, a text, or
-/// the name of a zoo entry (or a YAML file that holds one).
+/// Reads a text as the value of a field: a quantity with its unit, a bare number, true or false, a choice, a
+/// text, or the name of a zoo entry (or a YAML file that holds one).
 ///
 /// Keeps what it loads from files; values that point there are valid while it lives.
 class FieldReader {

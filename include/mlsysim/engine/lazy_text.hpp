@@ -31,16 +31,16 @@ class LazyText {
   LazyText(std::string_view text) : LazyText(SharedText(text)) {}
   LazyText(Writer writer, Parts parts) : writer_(writer), parts_(std::move(parts)) {}
 
-  [[nodiscard]] std::string str() const { return writer_ == nullptr ? parts_.words[0].str() : writer_(parts_); }
+  [[nodiscard]] std::string str() const {
+    return writer_ == nullptr ? parts_.words[0].str() : writer_(parts_);
+  }
   operator std::string() const { return str(); }
   [[nodiscard]] bool empty() const { return writer_ == nullptr && parts_.words[0].empty(); }
 
   friend bool operator==(const LazyText& a, const LazyText& b) { return a.str() == b.str(); }
   template <class T>
     requires std::convertible_to<const T&, std::string_view>
-  friend bool operator==(const LazyText& a, const T& b) {
-    return a.str() == std::string_view(b);
-  }
+  friend bool operator==(const LazyText& a, const T& b) { return a.str() == std::string_view(b); }
   friend std::string operator+(std::string a, const LazyText& b) { return std::move(a += b.str()); }
   friend std::string operator+(const LazyText& a, std::string_view b) { return a.str() += b; }
   template <class Traits>

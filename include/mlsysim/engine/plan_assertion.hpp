@@ -12,8 +12,8 @@ namespace mlsysim {
 
 /// A bound on a metric of the scorecard.
 struct PlanAssertion {
-  std::string metric;             ///< "performance.ttft"
-  std::string min_text, max_text; ///< as written; empty where there is no such bound
+  std::string metric;              ///< "performance.ttft"
+  std::string min_text, max_text;  ///< as written; empty where there is no such bound
   Location where;
 };
 
@@ -22,10 +22,10 @@ struct AssertionResult {
   enum class Bound : std::uint8_t { min, max };
   std::string metric;
   Bound bound = Bound::max;
-  std::string limit;   ///< "50 ms"
-  std::string found;   ///< "81.3 ms"
+  std::string limit;  ///< "50 ms"
+  std::string found;  ///< "81.3 ms"
   bool passed = false;
-  std::string note;    ///< how a bare number was read; empty otherwise
+  std::string note;  ///< how a bare number was read; empty otherwise
 };
 
 /// Compares bounds with the scorecard; both ends are inclusive.

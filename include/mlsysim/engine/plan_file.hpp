@@ -38,7 +38,8 @@ struct PlanKey {
 };
 [[nodiscard]] std::span<const PlanKey> plan_keys();
 
-/// @throws ErrorList with every problem of the file, each with place and caret; InputError for an unreadable file
+/// @throws ErrorList with every problem of the file, each with place and caret; InputError for an unreadable
+/// file
 [[nodiscard]] PlanFile read_plan(const std::filesystem::path& file, const Zoo& zoo);
 /// The same for a text; `name` stands for it in messages.
 [[nodiscard]] PlanFile parse_plan(std::string text, std::string name, const Zoo& zoo);

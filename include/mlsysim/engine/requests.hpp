@@ -11,11 +11,13 @@
 namespace mlsysim::detail {
 
 [[nodiscard]] SingleNodeModel::Inputs infer_request(const ResolvedScenario& s);
-/// Whether one inference is a whole pass of a model without an operator list: the steps of a diffusion model, the state of
-/// a state-space model, the lookups of a recommendation model. `InferencePassModel` answers then.
+/// Whether one inference is a whole pass of a model without an operator list: the steps of a diffusion model,
+/// the state of a state-space model, the lookups of a recommendation model. `InferencePassModel` answers
+/// then.
 [[nodiscard]] bool is_whole_pass(const ResolvedScenario& s);
 [[nodiscard]] InferencePassModel::Inputs pass_request(const ResolvedScenario& s);
-[[nodiscard]] MemoryBreakdown<> pass_memory(const ResolvedScenario& s, const InferencePassModel::Result& pass);
+[[nodiscard]] MemoryBreakdown<> pass_memory(const ResolvedScenario& s,
+                                            const InferencePassModel::Result& pass);
 [[nodiscard]] ServingModel::Inputs serve_request(const ResolvedScenario& s);
 [[nodiscard]] DistributedModel::Inputs train_request(const ResolvedScenario& s);
 

@@ -1,8 +1,8 @@
 #pragma once
 /// A question to the whole library: this workload, on these devices, run like this.
 ///
-/// The table of `Scenario` is the only list of what may be asked: plan files, command-line options and Python keywords
-/// are made from it.
+/// The table of `Scenario` is the only list of what may be asked: plan files, command-line options and Python
+/// keywords are made from it.
 
 #include <mlsysim/catalogue/row_groups.hpp>
 #include <mlsysim/spec/conventions.hpp>
@@ -18,22 +18,23 @@ namespace mlsysim {
 
 /// What is done with the workload.
 enum class Mode : std::uint8_t { infer, serve, train };
-template <>
-struct Choices<Mode> {
+template <> struct Choices<Mode> {
   static constexpr std::string_view what = "mode";
   static constexpr std::array<std::string_view, 3> names{"infer", "serve", "train"};
 };
 
 namespace key {
-inline constexpr Key<Mode> mode{"mode", "", "infer (one batch), serve (prefill and decode) or train (optimizer steps)"};
+inline constexpr Key<Mode> mode{"mode", "",
+                                "infer (one batch), serve (prefill and decode) or train (optimizer steps)"};
 inline constexpr Key<double> node_count{"node_count", "", "nodes in use"};
 inline constexpr Key<double> accelerators_per_node{"accelerators_per_node", "", "devices of one node"};
 inline constexpr Key<Bandwidth<>> intra_node_bw{"intra_node_bw", "GB/s", "inside a node, one way per device"};
-inline constexpr Key<Bandwidth<>> fabric_bandwidth{"fabric_bandwidth", "GB/s", "between nodes, one way per port"};
+inline constexpr Key<Bandwidth<>> fabric_bandwidth{"fabric_bandwidth", "GB/s",
+                                                   "between nodes, one way per port"};
 }  // namespace key
 
-/// One scenario. Exactly one of `hardware` and `fleet` is given; counts beside `hardware` describe a fleet made for the
-/// occasion.
+/// One scenario. Exactly one of `hardware` and `fleet` is given; counts beside `hardware` describe a fleet
+/// made for the occasion.
 struct Scenario {
   std::string name = "scenario";
   const Workload* workload = nullptr;
@@ -85,32 +86,62 @@ struct Scenario {
     using S = Scenario;
     return join(
         rows(field(&S::name, "name", "", "name of the scenario").defaulted("scenario"),
-             field(&S::workload, key::workload),
-             field(&S::hardware, key::hardware).defaulted("the fleet's"),
+             field(&S::workload, key::workload), field(&S::hardware, key::hardware).defaulted("the fleet's"),
              field(&S::fleet, key::fleet).defaulted("made from hardware and counts"),
              field(&S::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
              field(&S::batch_size, key::batch_size).at_least(1).counted().defaulted("one"),
-             field(&S::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
-             field(&S::output_tokens, key::output_tokens).at_least(1).counted().defaulted("decode priced at the prompt's context"),
-             field(&S::accelerators, key::accelerators).at_least(1).counted().defaulted("one, or the whole fleet"),
-             field(&S::node_count, key::node_count).at_least(1).counted().defaulted("accelerators / accelerators_per_node"),
-             field(&S::accelerators_per_node, key::accelerators_per_node).at_least(1).counted().defaulted("up to 8 in one node"),
+             field(&S::seq_len, key::seq_len)
+                 .at_least(1)
+                 .counted()
+                 .defaulted("2048 tokens, or the longest that the model takes"),
+             field(&S::output_tokens, key::output_tokens)
+                 .at_least(1)
+                 .counted()
+                 .defaulted("decode priced at the prompt's context"),
+             field(&S::accelerators, key::accelerators)
+                 .at_least(1)
+                 .counted()
+                 .defaulted("one, or the whole fleet"),
+             field(&S::node_count, key::node_count)
+                 .at_least(1)
+                 .counted()
+                 .defaulted("accelerators / accelerators_per_node"),
+             field(&S::accelerators_per_node, key::accelerators_per_node)
+                 .at_least(1)
+                 .counted()
+                 .defaulted("up to 8 in one node"),
              field(&S::intra_node_bw, key::intra_node_bw).positive().defaulted("the device's link"),
              field(&S::fabric_bandwidth, key::fabric_bandwidth).positive().defaulted("zoo/defaults.yaml"),
-             field(&S::tp_size, key::tp_size).at_least(1).counted().defaulted("all devices of the node (serve), 1 (train)"),
+             field(&S::tp_size, key::tp_size)
+                 .at_least(1)
+                 .counted()
+                 .defaulted("all devices of the node (serve), 1 (train)"),
              field(&S::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
              field(&S::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread")),
         serving_format_rows<S>(), training_plan_rows<S>(), training_step_rows<S>(),
-        rows(field(&S::cached_prefix_len, key::cached_prefix_len).non_negative().counted().defaulted("nothing cached"),
-             field(&S::prefill_chunk_tokens, key::prefill_chunk_tokens).at_least(1).counted().defaulted("whole prompt at once")),
+        rows(field(&S::cached_prefix_len, key::cached_prefix_len)
+                 .non_negative()
+                 .counted()
+                 .defaulted("nothing cached"),
+             field(&S::prefill_chunk_tokens, key::prefill_chunk_tokens)
+                 .at_least(1)
+                 .counted()
+                 .defaulted("whole prompt at once")),
         speculation_rows<S>(),
         rows(field(&S::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
              field(&S::datacenter, key::datacenter).defaulted("the fleet's, else none"),
              field(&S::duration_days, key::duration_days).positive().defaulted("30 days"),
-             field(&S::kwh_price, key::kwh_price).non_negative().defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),
-             field(&S::unit_cost, "unit_cost", "USD", "price of one device").non_negative().defaulted("the device's own figure"),
-             field(&S::infrastructure_multiplier, key::infrastructure_multiplier).at_least(1).defaulted("the devices alone"),
-             field(&S::also, "also", "", "further resolvers for the scorecard, names with commas").defaulted("none")),
+             field(&S::kwh_price, key::kwh_price)
+                 .non_negative()
+                 .defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),
+             field(&S::unit_cost, "unit_cost", "USD", "price of one device")
+                 .non_negative()
+                 .defaulted("the device's own figure"),
+             field(&S::infrastructure_multiplier, key::infrastructure_multiplier)
+                 .at_least(1)
+                 .defaulted("the devices alone"),
+             field(&S::also, "also", "", "further resolvers for the scorecard, names with commas")
+                 .defaulted("none")),
         fidelity_rows<S>());
   }
 };

@@ -30,7 +30,9 @@ class ScenarioBuilder {
   /// @throws LookupError for a field that there is not, with near misses
   ScenarioBuilder& set(std::string_view field, std::string_view text, const Location& where = {});
   /// What it runs on: a device, a node, a pod or a cluster of the zoo, or a YAML file with one of these.
-  ScenarioBuilder& hardware(std::string_view text, const Location& where = {}) { return set("hardware", text, where); }
+  ScenarioBuilder& hardware(std::string_view text, const Location& where = {}) {
+    return set("hardware", text, where);
+  }
   /// A grid or a facility.
   ScenarioBuilder& region(std::string_view text, const Location& where = {});
 
@@ -43,7 +45,8 @@ class ScenarioBuilder {
   [[nodiscard]] std::string_view text_of(std::string_view field) const;
 
   /// Reads all texts. A field that the mode does not use is refused rather than ignored.
-  /// @throws what FieldReader::read throws; InputError for counts that contradict the hardware and for fields without
+  /// @throws what FieldReader::read throws; InputError for counts that contradict the hardware and for fields
+  /// without
   ///         an effect
   [[nodiscard]] BuiltScenario build() const;
 

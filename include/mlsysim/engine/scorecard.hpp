@@ -14,8 +14,8 @@ namespace mlsysim {
 
 /// One number or text of a report.
 struct Metric {
-  SharedText name;     ///< "ttft"
-  Value value;         ///< numbers in the base unit of `exps`
+  SharedText name;  ///< "ttft"
+  Value value;      ///< numbers in the base unit of `exps`
   Exponents exps{};
   SharedText unit;     ///< display unit; empty for counts, fractions and texts
   SharedText meaning;  ///< one line
@@ -52,8 +52,8 @@ struct SystemEvaluation {
   std::string mode, fidelity;
   EvaluationLevel feasibility, performance, macro;
   std::vector<EvaluationLevel> further;  ///< one for each resolver of Scenario::also, under its name
-  std::vector<Metric> memory;     ///< parts of the memory of one device, largest first
-  std::vector<Remedy> remedies;   ///< when it does not fit
+  std::vector<Metric> memory;            ///< parts of the memory of one device, largest first
+  std::vector<Remedy> remedies;          ///< when it does not fit
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
 

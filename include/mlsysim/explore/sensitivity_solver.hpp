@@ -8,19 +8,22 @@ namespace mlsysim {
 
 /// Elasticities of the latency of a workload on a device, and what binds.
 ///
-/// Operator: exact one-sided slopes of the whole operator list, see `sensitivity`. Textbook: the device's figures are moved
-/// by the perturbation one after the other, as one does by hand; every precision's rate moves together. An elasticity is the
-/// relative change of the latency per relative change of the figure: -1 where the figure alone sets the pace, 0 where it does
-/// not matter. The other sensitivities of a scenario, and those of other results: `mlsysim sensitivity`.
+/// Operator: exact one-sided slopes of the whole operator list, see `sensitivity`. Textbook: the device's
+/// figures are moved by the perturbation one after the other, as one does by hand; every precision's rate
+/// moves together. An elasticity is the relative change of the latency per relative change of the figure: -1
+/// where the figure alone sets the pace, 0 where it does not matter. The other sensitivities of a scenario,
+/// and those of other results: `mlsysim sensitivity`.
 /// @cite griewank2008derivatives, section 3.1
 struct SensitivitySolver : Solver<SensitivitySolver> {
   static constexpr std::string_view id = "SensitivitySolver";
   static constexpr std::string_view about = "what a latency hangs on, and what binds";
-  static constexpr std::string_view law = "elasticity = d log latency / d log figure; binding = argmax |elasticity|";
+  static constexpr std::string_view law =
+      "elasticity = d log latency / d log figure; binding = argmax |elasticity|";
   static constexpr std::string_view source = "griewank2008derivatives";
   static constexpr std::array walls{21};
   static constexpr std::array fallacies{
-      Fallacy{"Twice the FLOPs, half the time.", "Only where arithmetic binds; beyond the kink of the roofline the slope is 0."}};
+      Fallacy{"Twice the FLOPs, half the time.",
+              "Only where arithmetic binds; beyond the kink of the roofline the slope is 0."}};
   static constexpr bool thread_safe = true;
 
   struct Inputs {
@@ -38,23 +41,32 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                  field(&I::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
-                  field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
-                  field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
-                  field(&I::accelerators, key::accelerators).at_least(1).counted().defaulted("one"),
-                  field(&I::precision, key::precision).defaulted("the device's default precision"),
-                  field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
-                  field(&I::perturbation, "perturbation", "", "relative move of a figure").within(1e-6, 0.999).defaulted("0.1, convention of MLSys-im"),
-                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return rows(
+          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+          field(&I::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
+          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
+          field(&I::seq_len, key::seq_len)
+              .at_least(1)
+              .counted()
+              .defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::accelerators, key::accelerators).at_least(1).counted().defaulted("one"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::efficiency, key::efficiency)
+              .within(1e-9, 1)
+              .defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::perturbation, "perturbation", "", "relative move of a figure")
+              .within(1e-6, 0.999)
+              .defaulted("0.1, convention of MLSys-im"),
+          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {
     std::string metric;
     Time<> baseline_latency;
     double peak_flops = 0, memory_bandwidth = 0, memory_capacity = 0, overhead = 0, interconnect = 0;
-    double peak_flops_change = 0, memory_bandwidth_change = 0, memory_capacity_change = 0, overhead_change = 0, interconnect_change = 0;
+    double peak_flops_change = 0, memory_bandwidth_change = 0, memory_capacity_change = 0,
+           overhead_change = 0, interconnect_change = 0;
     std::string binding_constraint, shadow_price;
     double perturbation = 0.1;
     Fidelity fidelity{};
@@ -69,11 +81,14 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
           field(&R::memory_capacity, "memory_capacity", "", "with respect to the memory capacity"),
           field(&R::overhead, "overhead", "", "with respect to launches and dispatch"),
           field(&R::interconnect, "interconnect", "", "with respect to the bandwidth between devices"),
-          field(&R::peak_flops_change, "peak_flops_change", "", "relative change of the latency for the perturbation"),
-          field(&R::memory_bandwidth_change, "memory_bandwidth_change", "", "the same for the memory bandwidth"),
+          field(&R::peak_flops_change, "peak_flops_change", "",
+                "relative change of the latency for the perturbation"),
+          field(&R::memory_bandwidth_change, "memory_bandwidth_change", "",
+                "the same for the memory bandwidth"),
           field(&R::memory_capacity_change, "memory_capacity_change", "", "the same for the memory capacity"),
           field(&R::overhead_change, "overhead_change", "", "the same for launches and dispatch"),
-          field(&R::interconnect_change, "interconnect_change", "", "the same for the bandwidth between devices"),
+          field(&R::interconnect_change, "interconnect_change", "",
+                "the same for the bandwidth between devices"),
           field(&R::binding_constraint, "binding_constraint", "", "the figure with the largest elasticity"),
           field(&R::shadow_price, "shadow_price", "", "what more of it buys, in words"),
           field(&R::perturbation, "perturbation", "", "relative move of a figure"),
@@ -85,7 +100,8 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
     Notes quiet;
     return solve(in, quiet);
   }
-  /// The change that the slopes promise for a small move of the binding figure, against the latency computed there.
+  /// The change that the slopes promise for a small move of the binding figure, against the latency computed
+  /// there.
   [[nodiscard]] Check verify(const Inputs& in, const Result& result) const;
 };
 

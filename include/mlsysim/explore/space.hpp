@@ -1,9 +1,9 @@
 #pragma once
 /// Design spaces: axes over a subject, and the lazily indexed grid of all their combinations.
 ///
-/// A space holds no points: a point is its index, so memory does not grow with their number. Axes that change what is
-/// evaluated (hardware, precision, ZeRO stage: "structural") run slowest, in the order given; axes over numbers follow in
-/// the order given, the last one fastest.
+/// A space holds no points: a point is its index, so memory does not grow with their number. Axes that change
+/// what is evaluated (hardware, precision, ZeRO stage: "structural") run slowest, in the order given; axes
+/// over numbers follow in the order given, the last one fastest.
 
 #include <mlsysim/explore/subject.hpp>
 #include <mlsysim/resolve/axes.hpp>
@@ -21,9 +21,10 @@ namespace mlsysim {
 
 /// The values that one field, or several coupled ones, may take, in order.
 ///
-/// Numbers of one field are an `Axis`: a range holds its ends and its count, so memory does not depend on its length.
+/// Numbers of one field are an `Axis`: a range holds its ends and its count, so memory does not depend on its
+/// length.
 struct SpaceAxis {
-  std::vector<std::string> names;  ///< one, or several for coupled tuples
+  std::vector<std::string> names;               ///< one, or several for coupled tuples
   std::vector<std::vector<DynamicValue>> rows;  ///< one value per name; empty where the axis is `numbers`
   std::vector<std::string> labels;  ///< of the rows, for reports; made from the values where empty
   std::string caption{};            ///< of the axis, for reports; the names where empty
@@ -44,28 +45,32 @@ struct SpaceAxis {
 };
 
 /// `count` values from `low` to `high`, evenly or in equal ratios.
-[[nodiscard]] SpaceAxis range_axis(std::string name, const AnyQuantity& low, const AnyQuantity& high, std::size_t count,
-                                   Spacing spacing = Spacing::linear);
+[[nodiscard]] SpaceAxis range_axis(std::string name, const AnyQuantity& low, const AnyQuantity& high,
+                                   std::size_t count, Spacing spacing = Spacing::linear);
 /// These numbers.
 [[nodiscard]] SpaceAxis numbers_axis(std::string name, std::vector<double> base, const Exponents& exps = {});
 /// Divisors of a whole number, ascending.
 [[nodiscard]] SpaceAxis divisors_axis(std::string name, double n);
 /// Every (tp_size, pp_size) or (tp_size, pp_size, ep_size) whose product divides `accelerators`.
-[[nodiscard]] SpaceAxis degrees_axis(double accelerators, std::vector<std::string> names = {"tp_size", "pp_size"});
+[[nodiscard]] SpaceAxis degrees_axis(double accelerators,
+                                     std::vector<std::string> names = {"tp_size", "pp_size"});
 
-/// Reads "batch_size=1,2,4", "seq_len=1024..8192*2" (ratio), "batch_size=1..64" (step 1), "batch_size=8..64+8" (step),
-/// "device.memory_bandwidth=1 TB/s..8 TB/s:64" (64 values, evenly), ":64log" (equal ratios), "tp_size,pp_size=1x8,2x4",
-/// "pp_size=divisors(64)", "hardware=@devices.yaml" (a list of values; of lists for coupled names; of maps, each of which is
-/// a named configuration of several fields). Values are read by `value(name, text)`, which knows the field.
+/// Reads "batch_size=1,2,4", "seq_len=1024..8192*2" (ratio), "batch_size=1..64" (step 1),
+/// "batch_size=8..64+8" (step), "device.memory_bandwidth=1 TB/s..8 TB/s:64" (64 values, evenly), ":64log"
+/// (equal ratios), "tp_size,pp_size=1x8,2x4", "pp_size=divisors(64)", "hardware=@devices.yaml" (a list of
+/// values; of lists for coupled names; of maps, each of which is a named configuration of several fields).
+/// Values are read by `value(name, text)`, which knows the field.
 /// @throws InputError for a text that does not read, an empty axis, NaN, or more than 2^32 values
-[[nodiscard]] SpaceAxis parse_axis(std::string_view text,
-                                   const std::function<DynamicValue(std::string_view name, std::string_view text)>& value);
+[[nodiscard]] SpaceAxis parse_axis(
+    std::string_view text,
+    const std::function<DynamicValue(std::string_view name, std::string_view text)>& value);
 
 /// The axes of a YAML file, a map from names to what `parse_axis` reads or to lists as in its files:
 /// `{batch_size: 1..64*2, "tp_size, pp_size": [[1, 8], [2, 4]], hardware: [H100, H200]}`.
 /// @throws InputError, ErrorList with file, line and column
-[[nodiscard]] std::vector<SpaceAxis> read_axes(const std::string& path,
-                                               const std::function<DynamicValue(std::string_view name, std::string_view text)>& value);
+[[nodiscard]] std::vector<SpaceAxis> read_axes(
+    const std::string& path,
+    const std::function<DynamicValue(std::string_view name, std::string_view text)>& value);
 
 /// What a space is laid over: makes the subject for each choice of the structural axes.
 class Problem {
@@ -76,20 +81,24 @@ class Problem {
   [[nodiscard]] virtual Subject bind(const Choice& structural, std::span<const std::string> varied) const = 0;
   /// Whether a name must be structural although the subject has a number of that name.
   [[nodiscard]] virtual bool structural(std::string_view name, std::span<const std::string> varied) const = 0;
-  /// Everything that the answer depends on besides the axes, as text; shards are merged only when it is the same.
+  /// Everything that the answer depends on besides the axes, as text; shards are merged only when it is the
+  /// same.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
   [[nodiscard]] virtual std::string title() const = 0;
 };
 
 /// A scenario as a problem. `keep` owns what the scenario points to.
-[[nodiscard]] std::shared_ptr<const Problem> problem_of(const Scenario& scenario, std::shared_ptr<const void> keep = {});
+[[nodiscard]] std::shared_ptr<const Problem> problem_of(const Scenario& scenario,
+                                                        std::shared_ptr<const void> keep = {});
 /// A law or resolver at these inputs.
-[[nodiscard]] std::shared_ptr<const Problem> problem_of(std::shared_ptr<const Resolver> resolver, const void* inputs);
+[[nodiscard]] std::shared_ptr<const Problem> problem_of(std::shared_ptr<const Resolver> resolver,
+                                                        const void* inputs);
 
 /// The grid of all combinations.
 class Space {
  public:
-  /// @throws InputError for no axis, an empty axis, a name twice, NaN, or more than 2^62 points; what `bind` throws for
+  /// @throws InputError for no axis, an empty axis, a name twice, NaN, or more than 2^62 points; what `bind`
+  /// throws for
   ///         every choice
   Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes);
 

@@ -1,5 +1,6 @@
 #pragma once
-/// What the tools are asked about: a scenario, a law, a model, a solver, all in the shape of a law at a point.
+/// What the tools are asked about: a scenario, a law, a model, a solver, all in the shape of a law at a
+/// point.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/resolve/notes.hpp>
@@ -19,30 +20,35 @@ namespace mlsysim {
 
 /// A figure of the zoo that states a range, and the input that it stands behind.
 struct EstimatedFigure {
-  std::string input;        ///< of the subject
-  std::string figure;       ///< "default.memory_share", "M3 memory.bandwidth"
-  std::string source;       ///< kind and reference: "estimate, azure-ai-benchmarking"
-  double low = 0, high = 0; ///< of the input where the figure is at the ends of its range, base unit
+  std::string input;         ///< of the subject
+  std::string figure;        ///< "default.memory_share", "M3 memory.bandwidth"
+  std::string source;        ///< kind and reference: "estimate, azure-ai-benchmarking"
+  double low = 0, high = 0;  ///< of the input where the figure is at the ends of its range, base unit
 };
 
 /// A law with the point that questions start from.
 ///
-/// `entry.is_law()` tells whether derivatives and bounds are exact; if not, tools take differences and say so.
+/// `entry.is_law()` tells whether derivatives and bounds are exact; if not, tools take differences and say
+/// so.
 struct Subject {
-  std::string title;          ///< "Llama3_70B on 8 x H100, serve"
+  std::string title;  ///< "Llama3_70B on 8 x H100, serve"
   LawEntry entry;
   std::vector<double> point;  ///< canonical base units, one per input of the entry
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
-  bool thread_safe = true;    ///< whether points may be evaluated on several threads
-  /// Results that subjects of this kind have and this one lacks, each with the reason: {"tco", "the price of ..."}.
+  bool thread_safe = true;  ///< whether points may be evaluated on several threads
+  /// Results that subjects of this kind have and this one lacks, each with the reason: {"tco", "the price of
+  /// ..."}.
   std::vector<std::pair<std::string, std::string>> absent{};
-  /// Figures of the zoo with a range, found by moving each to its ends; empty where the inputs were all given.
-  /// Valid while what the scenario points to is.
+  /// Figures of the zoo with a range, found by moving each to its ends; empty where the inputs were all
+  /// given. Valid while what the scenario points to is.
   std::function<std::vector<EstimatedFigure>()> estimates{};
 
-  /// The derivation of a result at a point, with the operations of these laws; empty where `derive_result` of the entry says it.
-  std::function<Derivation(std::span<const double> point, std::size_t result, std::span<const std::string> open)> derive{};
+  /// The derivation of a result at a point, with the operations of these laws; empty where `derive_result` of
+  /// the entry says it.
+  std::function<Derivation(std::span<const double> point, std::size_t result,
+                           std::span<const std::string> open)>
+      derive{};
 
   /// Index of an input or result; also by its name in the scorecard ("performance.ttft").
   /// @throws LookupError with near misses
@@ -52,24 +58,27 @@ struct Subject {
 
 /// A scenario as a law from its numbers, and every zoo figure behind it, to its scorecard.
 ///
-/// Inputs: the numbers of Scenario that its mode uses ("batch_size", "tp_size"), the figures of device, network, facility
-/// and model as the views hold them ("device.memory_bandwidth", "links.intra_bandwidth", "facility.pue", "shape.ffn"),
-/// and the remaining members of the plan ("plan.weight_bytes"). Results: the metrics of the scorecard with their names and
-/// units, the times behind them, and `plan_fits`, 1 where the plan is one that eval accepts: the devices fill their nodes, the
-/// parallel degrees divide devices and model, and the prompt is longer than its cached part.
-/// The number of devices varies at a fixed number per node.
+/// Inputs: the numbers of Scenario that its mode uses ("batch_size", "tp_size"), the figures of device,
+/// network, facility and model as the views hold them ("device.memory_bandwidth", "links.intra_bandwidth",
+/// "facility.pue", "shape.ffn"), and the remaining members of the plan ("plan.weight_bytes"). Results: the
+/// metrics of the scorecard with their names and units, the times behind them, and `plan_fits`, 1 where the
+/// plan is one that eval accepts: the devices fill their nodes, the parallel degrees divide devices and
+/// model, and the prompt is longer than its cached part. The number of devices varies at a fixed number per
+/// node.
 /// @param varied fields of Scenario that will vary: no default is derived from them
 /// @throws what SystemEvaluator::evaluate throws
 [[nodiscard]] Subject subject_of(const Scenario& scenario, std::span<const std::string> varied = {});
 
-/// Figures of the zoo with a range behind the inputs of `subject_of(scenario)`: defaults, the device, node and fabric, the
-/// grid and the facility. An estimate whose source states a spread has that range about its value.
+/// Figures of the zoo with a range behind the inputs of `subject_of(scenario)`: defaults, the device, node
+/// and fabric, the grid and the facility. An estimate whose source states a spread has that range about its
+/// value.
 [[nodiscard]] std::vector<EstimatedFigure> estimates_behind(const Scenario& scenario);
 
-/// A resolver at these inputs: its law where it is one, else calls of the resolver. Inputs are the numeric fields that have
-/// a value, then the figures of the specs that fields point to, under the path of the zoo's files: "hardware.memory.bandwidth",
-/// "fleet.node.accelerator.power.tdp", "conventions.textbook_efficiency". A figure moves on a copy of its spec. Results are
-/// all numeric fields; where one is absent, or the resolver has no answer, it is not a number.
+/// A resolver at these inputs: its law where it is one, else calls of the resolver. Inputs are the numeric
+/// fields that have a value, then the figures of the specs that fields point to, under the path of the zoo's
+/// files: "hardware.memory.bandwidth", "fleet.node.accelerator.power.tdp", "conventions.textbook_efficiency".
+/// A figure moves on a copy of its spec. Results are all numeric fields; where one is absent, or the resolver
+/// has no answer, it is not a number.
 /// @param inputs a live struct of the resolver; copied field by field
 [[nodiscard]] Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs);
 

@@ -21,12 +21,12 @@ template <class T>
   return f.plan.kv_bytes * (f.sequences * min(f.plan.context, window) * cached_width);
 }
 
-/// Rotates queries and keys, and writes keys and values to the cache when serving. Unfused, the rotation is a swap of
-/// halves, two products and a sum: five arrays in, four out.
+/// Rotates queries and keys, and writes keys and values to the cache when serving. Unfused, the rotation is a
+/// swap of halves, two products and a sum: five arrays in, four out.
 template <class T>
 void rotary_and_cache(const Frame<T>& f, const T& count, const T& rotated, const T& cached_width) {
-  auto& op = elementwise(f, "rotary_and_cache", OpGroup::attention, count, f.tokens * rotated, f.structure.fused ? 1 : 5,
-                         f.structure.fused ? 1 : 4, 6);
+  auto& op = elementwise(f, "rotary_and_cache", OpGroup::attention, count, f.tokens * rotated,
+                         f.structure.fused ? 1 : 5, f.structure.fused ? 1 : 4, 6);
   op.traffic += f.plan.kv_bytes * (f.tokens * cached_width);
 }
 
@@ -34,8 +34,8 @@ void rotary_and_cache(const Frame<T>& f, const T& count, const T& rotated, const
 /// @param heads, kv_heads heads on this device
 /// @param window tokens that each sequence may attend to in this layer
 template <class T>
-void attention_core(const Frame<T>& f, std::string_view name, const T& count, const T& heads, const T& kv_heads,
-                    const T& qk, const T& v, const T& cached_width, const T& window) {
+void attention_core(const Frame<T>& f, std::string_view name, const T& count, const T& heads,
+                    const T& kv_heads, const T& qk, const T& v, const T& cached_width, const T& window) {
   const T head_copies = f.sequences * heads;
   const Data<T> inputs = f.activations(f.tokens * (heads * qk + kv_heads * (qk + v)));
   const bool cached = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
@@ -43,9 +43,11 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
   const Data<T> state = cached ? plan_state(f, window, cached_width) : Data<T>();
   if (f.structure.kernel == AttentionKernel::unfused) {
     // Each step reads and writes the whole square of scores; a mask zeroes what is not attended to.
-    const T rows = f.plan.new_tokens / f.plan.cp, keys = min(f.plan.context, window), square = head_copies * rows * keys;
+    const T rows = f.plan.new_tokens / f.plan.cp, keys = min(f.plan.context, window),
+            square = head_copies * rows * keys;
     const Parts core = part::core;
-    auto& scores = activation_product(f, "attention_scores", OpGroup::attention, count, rows, keys, qk, head_copies, core);
+    auto& scores = activation_product(f, "attention_scores", OpGroup::attention, count, rows, keys, qk,
+                                      head_copies, core);
     scores.kept = f.training() ? inputs : Data<T>();
     scores.remade = part::attention | part::block;
     scores.state = state;
@@ -78,10 +80,9 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
   if (f.training()) op.kept = inputs;
 }
 
-/// Context-parallel ranks hold a part of each sequence and pass keys and values around, beside the attention of the
-/// part at hand.
-template <class T>
-void exchange_context(const Frame<T>& f, const T& count, const T& width) {
+/// Context-parallel ranks hold a part of each sequence and pass keys and values around, beside the attention
+/// of the part at hand.
+template <class T> void exchange_context(const Frame<T>& f, const T& count, const T& width) {
   if (f.structure.phase == Phase::decode) return;
   auto& op = collective(f.ops, "context_exchange", Collective::all_gather, Traffic::context, count,
                         f.activations(f.sequences * f.plan.new_tokens * width), f.plan.cp, f.plan.tp);
@@ -90,8 +91,7 @@ void exchange_context(const Frame<T>& f, const T& count, const T& width) {
 }
 
 /// Multi-head, grouped-query or multi-query attention of `count` layers.
-template <class T>
-void grouped_attention(const Frame<T>& f, const T& count, const T& window) {
+template <class T> void grouped_attention(const Frame<T>& f, const T& count, const T& window) {
   const auto& h = f.shape;
   const T heads = h.heads / f.plan.tp;
   // Fewer key-value heads than devices: each device holds one, copied.
@@ -141,17 +141,18 @@ void block_index(const Frame<T>& f, const T& count, const T& query_inputs, const
 
 /// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
 /// projections absorbed into the query and the output.
-template <class T>
-void latent_attention(const Frame<T>& f, const T& count) {
+template <class T> void latent_attention(const Frame<T>& f, const T& count) {
   const auto& h = f.shape;
   const T heads = h.heads / f.plan.tp;
   const T query_inputs = select(h.q_lora > T{0.0}, h.q_lora, h.hidden);
   const T latent = h.kv_lora + h.rope;
   // The down projections are small and are held by every device of the group.
-  auto& down = matmul(f, "latent_down_projection", OpGroup::attention, count, f.tokens, h.q_lora + latent, h.hidden);
+  auto& down =
+      matmul(f, "latent_down_projection", OpGroup::attention, count, f.tokens, h.q_lora + latent, h.hidden);
   down.params += params<T>(h.q_lora + h.kv_lora);  // norms of the two latents
   down.kept *= f.split;
-  matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.rope), query_inputs);
+  matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.rope),
+         query_inputs);
   rotary_and_cache(f, count, (heads + 1.0) * h.rope, latent);
   exchange_context(f, count, latent);
   if (f.structure.phase == Phase::decode) {
@@ -159,7 +160,8 @@ void latent_attention(const Frame<T>& f, const T& count) {
     attention_core(f, "latent_attention", count, heads, T{1.0}, latent, h.kv_lora, latent, f.plan.context);
     matmul(f, "absorbed_value_projection", OpGroup::attention, count, f.tokens, h.v_dim, h.kv_lora, heads);
   } else {
-    matmul(f, "key_value_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.v_dim), h.kv_lora);
+    matmul(f, "key_value_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.v_dim),
+           h.kv_lora);
     attention_core(f, "attention", count, heads, heads, h.nope + h.rope, h.v_dim, latent, f.plan.context);
   }
   if (f.structure.indexed) block_index(f, count, query_inputs, f.plan.context);
@@ -168,19 +170,23 @@ void latent_attention(const Frame<T>& f, const T& count) {
   join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 
-/// Compressed attention: a sliding window, and the past as one vector for each block of `block` tokens, of which the
-/// selection reads `index_top_k` where there is one (DeepSeek-V4). Keys and values are one shared vector.
+/// Compressed attention: a sliding window, and the past as one vector for each block of `block` tokens, of
+/// which the selection reads `index_top_k` where there is one (DeepSeek-V4). Keys and values are one shared
+/// vector.
 template <class T>
 void compressed_attention(const Frame<T>& f, const T& count, double block, const T& selected) {
   const auto& h = f.shape;
   const T heads = h.heads / f.plan.tp;
-  auto& down = matmul(f, "query_down_projection", OpGroup::attention, count, f.tokens, h.q_lora + h.qk_dim, h.hidden);
+  auto& down =
+      matmul(f, "query_down_projection", OpGroup::attention, count, f.tokens, h.q_lora + h.qk_dim, h.hidden);
   down.params += params<T>(h.q_lora + h.qk_dim);
   matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * h.qk_dim, h.q_lora);
   if (block > 1) {
-    // Two gated projections per overlapping block of 4, one pair for a block of 128; weights for each position.
+    // Two gated projections per overlapping block of 4, one pair for a block of 128; weights for each
+    // position.
     const double wide = block < 8 ? 2.0 : 1.0;
-    auto& press = matmul(f, "block_compression", OpGroup::attention, count, f.tokens, 2.0 * wide * h.qk_dim, h.hidden);
+    auto& press =
+        matmul(f, "block_compression", OpGroup::attention, count, f.tokens, 2.0 * wide * h.qk_dim, h.hidden);
     press.params += params<T>((block * wide + 1.0) * h.qk_dim);
   }
   const T blocks = block > 1 ? f.plan.context / block : T{0.0};
@@ -203,19 +209,19 @@ void compressed_attention(const Frame<T>& f, const T& count, double block, const
 
   matmul(f, "grouped_output_down", OpGroup::attention, count, f.tokens, h.output_rank,
          heads * h.qk_dim / h.output_groups, h.output_groups);
-  matmul(f, "grouped_output_up", OpGroup::attention, count, f.tokens, h.hidden, h.output_groups * h.output_rank / f.plan.tp);
+  matmul(f, "grouped_output_up", OpGroup::attention, count, f.tokens, h.hidden,
+         h.output_groups * h.output_rank / f.plan.tp);
   join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 
 /// Gated linear attention with a recurrent state per value head (delta rule).
-template <class T>
-void linear_attention(const Frame<T>& f, const T& count) {
+template <class T> void linear_attention(const Frame<T>& f, const T& count) {
   const auto& h = f.shape;
   const T keys = h.linear_key_heads / f.plan.tp, values = h.linear_value_heads / f.plan.tp;
   const T mixed = (2.0 * keys + values) * h.linear_head_dim;
   const T width = values * h.linear_head_dim;
-  // Query, key, value and output gate; beside them write strength and decay, of which Kimi's is a vector through a
-  // low rank instead of a number.
+  // Query, key, value and output gate; beside them write strength and decay, of which Kimi's is a vector
+  // through a low rank instead of a number.
   auto& in = matmul(f, "linear_attention_input", OpGroup::attention, count, f.tokens,
                     mixed + width + values * (f.structure.delta_attention ? 1.0 : 2.0), h.hidden);
   in.kept *= f.split;
@@ -238,7 +244,8 @@ void linear_attention(const Frame<T>& f, const T& count) {
   op.unfused_traffic = op.traffic;
   op.kept = f.activations(f.tokens * mixed);
 
-  matmul(f, "linear_attention_output", OpGroup::attention, count, f.tokens, h.hidden, values * h.linear_head_dim);
+  matmul(f, "linear_attention_output", OpGroup::attention, count, f.tokens, h.hidden,
+         values * h.linear_head_dim);
   join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 

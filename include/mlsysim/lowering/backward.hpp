@@ -5,8 +5,7 @@
 
 namespace mlsysim::detail {
 
-template <class T>
-void recompute_by_operator(const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
+template <class T> void recompute_by_operator(const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
   for (std::size_t i = 0; i < forward_end; ++i) {
     Op<T>& op = ops[i];
     if (op.place != Place::block || op.kind == OpKind::collective) continue;
@@ -27,11 +26,11 @@ void recompute_by_operator(const Plan<T>& plan, OpList<T>& ops, std::size_t forw
   }
 }
 
-/// Repeats the parts that recomputation names, in `plan.recomputed` of the blocks, and drops what need not be kept.
-/// A fused attention kernel forms its scores again in any case, so there is no core to repeat.
+/// Repeats the parts that recomputation names, in `plan.recomputed` of the blocks, and drops what need not be
+/// kept. A fused attention kernel forms its scores again in any case, so there is no core to repeat.
 ///
-/// Recomputation by operator keeps what attention and every second product write, and repeats the other products and
-/// everything between them.
+/// Recomputation by operator keeps what attention and every second product write, and repeats the other
+/// products and everything between them.
 template <class T>
 void recompute(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
   if (structure.per_operator) return recompute_by_operator(plan, ops, forward_end);
@@ -65,7 +64,8 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
   };
   // Gradient of a bias: the sum of the output's gradient over the rows, a pass over it.
   const auto bias_gradient = [&](const Op<T>& weights) {
-    Op<T>& op = emit(ops, OpKind::elementwise, weights.group, "bias_gradient", weights.count * weights.biased);
+    Op<T>& op =
+        emit(ops, OpKind::elementwise, weights.group, "bias_gradient", weights.count * weights.biased);
     op.pass = Pass::weight_gradient;
     op.place = weights.place;
     const T values = weights.k * weights.n * weights.copies;
@@ -82,8 +82,9 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         // Gradient of the input: the product with the transposed weights.
         op.n = forward.k;
         op.k = forward.n;
-        // Gradient of the weights: activations transposed times output gradient; the gradient is read and written.
-        // A product of two activations has a second input instead of weights, and its gradient cannot wait.
+        // Gradient of the weights: activations transposed times output gradient; the gradient is read and
+        // written. A product of two activations has a second input instead of weights, and its gradient
+        // cannot wait.
         const bool weights = !(forward.parts & part::core);
         Op<T>& gradient = mirror(forward, weights ? Pass::weight_gradient : Pass::backward);
         gradient.m = forward.k;
@@ -105,8 +106,9 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
       case OpKind::elementwise:
       case OpKind::gather:
       case OpKind::recurrence:
-        // A function of one array reads it and the gradient and writes one. A norm reads both twice, once for the
-        // gradients of its weights, and the residual's gradients are summed: ten arrays for five, and a mask once.
+        // A function of one array reads it and the gradient and writes one. A norm reads both twice, once for
+        // the gradients of its weights, and the residual's gradients are summed: ten arrays for five, and a
+        // mask once.
         op.work = 2.0 * forward.work;
         if (forward.group == OpGroup::norm) {
           op.traffic += forward.live;
@@ -122,11 +124,13 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
           op.collective = Collective::all_gather;
         } else if (forward.collective == Collective::all_gather) {
           op.collective = Collective::reduce_scatter;
-          // With sequence parallelism the input of the products is kept divided: their weight gradients gather it again.
+          // With sequence parallelism the input of the products is kept divided: their weight gradients
+          // gather it again.
           if (forward.beside == Beside::product) mirror(forward, Pass::backward).beside = Beside::pass;
         }
         break;
-      case OpKind::host_transfer: break;  // what went out comes back
+      case OpKind::host_transfer:
+        break;  // what went out comes back
     }
   }
 }

@@ -17,24 +17,33 @@ struct ConvExtents {
   const double in = per_channel ? layer.channels.value_or(0) : layer.in.value_or(0);
   const double out = per_channel ? in : layer.out.value_or(0);
   const double stride = layer.stride.value_or(1);
-  const double h = layer.size_h.value_or(layer.size.value_or(1)), w = layer.size_w.value_or(layer.size.value_or(1));
+  const double h = layer.size_h.value_or(layer.size.value_or(1)),
+               w = layer.size_w.value_or(layer.size.value_or(1));
   const double kernel_h = layer.kernel_h.value_or(layer.kernel.value_or(1));
   const double kernel_w = layer.kernel_w.value_or(layer.kernel.value_or(1));
   const bool dense = layer.op == LayerOp::linear, valid = layer.padding == Padding::valid;
   const auto output = [&](double size, double kernel) {
     return valid ? std::floor((size - kernel) / stride) + 1 : std::ceil(size / stride);
   };
-  return {in, out, per_channel ? in : layer.groups.value_or(1),
-          kernel_h, kernel_w, dense ? 1 : output(h, kernel_h), dense ? 1 : output(w, kernel_w), dense ? 1 : h, dense ? 1 : w,
+  return {in,
+          out,
+          per_channel ? in : layer.groups.value_or(1),
+          kernel_h,
+          kernel_w,
+          dense ? 1 : output(h, kernel_h),
+          dense ? 1 : output(w, kernel_w),
+          dense ? 1 : h,
+          dense ? 1 : w,
           layer.times.value_or(1)};
 }
 
-/// Batch normalisation, activation and, at the end of a residual block, the sum: for inference they are folded into the
-/// convolution unless nothing is fused. Training needs the statistics of the batch before it can normalise: it reads the
-/// output for them, reads it again to normalise it, and the activation and the sum are passes as well. The backward pass
-/// reads the output and its gradient twice again.
+/// Batch normalisation, activation and, at the end of a residual block, the sum: for inference they are
+/// folded into the convolution unless nothing is fused. Training needs the statistics of the batch before it
+/// can normalise: it reads the output for them, reads it again to normalise it, and the activation and the
+/// sum are passes as well. The backward pass reads the output and its gradient twice again.
 template <class T>
-void normalise(const Structure& structure, const ConvLayer& layer, const Plan<T>& plan, const T& outputs, OpList<T>& ops) {
+void normalise(const Structure& structure, const ConvLayer& layer, const Plan<T>& plan, const T& outputs,
+               OpList<T>& ops) {
   const bool training = structure.phase == Phase::training;
   if (!layer.batch_norm || (structure.fused && !training)) return;
   Op<T>& op = emit(ops, OpKind::elementwise, OpGroup::convolution, "batch_norm", T{layer.times.value_or(1)});
@@ -46,7 +55,8 @@ void normalise(const Structure& structure, const ConvLayer& layer, const Plan<T>
   op.kept = plan.activation_bytes * outputs;
 }
 
-/// A convolution is an implicit product: rows are output pixels, columns output channels, depth the receptive field.
+/// A convolution is an implicit product: rows are output pixels, columns output channels, depth the receptive
+/// field.
 template <class T>
 void forward_convolution(const Structure& structure, std::span<const ConvLayer> layers, const Plan<T>& plan,
                          OpList<T>& ops) {
@@ -67,7 +77,8 @@ void forward_convolution(const Structure& structure, std::span<const ConvLayer> 
       op.copies = T{e.groups};
       op.work = flops<T>(2.0 * op.m * op.n * op.k * op.copies);
       op.params = params<T>(op.n * op.k * op.copies + (layer.bias ? e.out : 0.0) +
-                             (layer.unit_bias ? e.out * e.out_h * e.out_w : 0.0) + (layer.batch_norm ? 2 * e.out : 0.0));
+                            (layer.unit_bias ? e.out * e.out_h * e.out_w : 0.0) +
+                            (layer.batch_norm ? 2 * e.out : 0.0));
       op.kept = plan.activation_bytes * inputs;
     }
     op.live = plan.activation_bytes * (inputs + outputs);

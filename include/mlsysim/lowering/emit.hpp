@@ -8,16 +8,15 @@
 
 namespace mlsysim::detail {
 
-/// Sequences of a micro-batch on the fullest device. Expert-parallel ranks share the replica's sequences between them, and
-/// none of them divides one: of fewer sequences than ranks some have one whole, and the others wait for them.
-template <class T>
-[[nodiscard]] T sequences_of(const Plan<T>& p) {
+/// Sequences of a micro-batch on the fullest device. Expert-parallel ranks share the replica's sequences
+/// between them, and none of them divides one: of fewer sequences than ranks some have one whole, and the
+/// others wait for them.
+template <class T> [[nodiscard]] T sequences_of(const Plan<T>& p) {
   return select(p.ep > T{1.0}, max(p.batch / p.ep, T{1.0}), p.batch);
 }
 
 /// What every rule of the forward pass needs: sizes of this device's share of one micro-batch.
-template <class T>
-struct Frame {
+template <class T> struct Frame {
   const Structure& structure;
   const Shape<T>& shape;
   const Plan<T>& plan;
@@ -28,39 +27,43 @@ struct Frame {
   T stage;      ///< share of all layers that the fullest pipeline stage holds
 
   Frame(const Structure& s, const Shape<T>& h, const Plan<T>& p, OpList<T>& o)
-      : structure(s), shape(h), plan(p), ops(o),
+      : structure(s),
+        shape(h),
+        plan(p),
+        ops(o),
         // Context-parallel ranks divide each sequence.
-        sequences(sequences_of(p)), tokens(sequences * p.new_tokens / p.cp),
-        split(s.sequence_parallel ? 1.0 / p.tp : T{1.0}), stage(ceil_div(h.layers, p.pp) / h.layers) {}
+        sequences(sequences_of(p)),
+        tokens(sequences * p.new_tokens / p.cp),
+        split(s.sequence_parallel ? 1.0 / p.tp : T{1.0}),
+        stage(ceil_div(h.layers, p.pp) / h.layers) {}
 
   [[nodiscard]] bool training() const { return structure.phase == Phase::training; }
   /// Bytes of `values` activations.
   [[nodiscard]] Data<T> activations(const T& values) const { return plan.activation_bytes * values; }
 };
 
-template <class T>
-[[nodiscard]] Params<T> params(const T& n) {
-  return Params<T>::from_base(n);
-}
-template <class T>
-[[nodiscard]] Work<T> flops(const T& n) {
-  return Work<T>::from_base(n);
-}
+template <class T> [[nodiscard]] Params<T> params(const T& n) { return Params<T>::from_base(n); }
+template <class T> [[nodiscard]] Work<T> flops(const T& n) { return Work<T>::from_base(n); }
 
 /// The part of a block that a group of operators is.
 [[nodiscard]] constexpr Parts part_of(OpGroup group) {
   switch (group) {
-    case OpGroup::attention: return part::attention;
+    case OpGroup::attention:
+      return part::attention;
     case OpGroup::feed_forward:
-    case OpGroup::experts: return part::feed_forward;
-    case OpGroup::norm: return part::norm;
-    default: return part::none;
+    case OpGroup::experts:
+      return part::feed_forward;
+    case OpGroup::norm:
+      return part::norm;
+    default:
+      return part::none;
   }
 }
 
 /// Appends an empty operator of the blocks; `parts` beside those of its group.
 template <class T>
-Op<T>& emit(OpList<T>& ops, OpKind kind, OpGroup group, std::string_view name, const T& count, Parts parts = part::none) {
+Op<T>& emit(OpList<T>& ops, OpKind kind, OpGroup group, std::string_view name, const T& count,
+            Parts parts = part::none) {
   Op<T>& op = ops.push();
   op.kind = kind;
   op.group = group;
@@ -73,8 +76,8 @@ Op<T>& emit(OpList<T>& ops, OpKind kind, OpGroup group, std::string_view name, c
 
 /// A product without weights: `copies` x (m x k)(k x n), both operands activations.
 template <class T>
-Op<T>& activation_product(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& m, const T& n,
-               const T& k, const T& copies, Parts parts = part::none) {
+Op<T>& activation_product(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& m,
+                          const T& n, const T& k, const T& copies, Parts parts = part::none) {
   Op<T>& op = emit(f.ops, OpKind::matmul, group, name, count, parts);
   op.m = m;
   op.n = n;
@@ -91,9 +94,9 @@ template <class T>
 Op<T>& elementwise(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& values,
                    double reads, double writes, double flops_per_value, Parts parts = part::none);
 
-/// A dense product: `copies` x (m x k)(k x n), weights (k x n) read once per copy. In narrow training its left factor is
-/// cast first: read at 16 bits, written at 8 in both layouts that the backward pass needs; the output head stays wide, as
-/// it does in the common recipes.
+/// A dense product: `copies` x (m x k)(k x n), weights (k x n) read once per copy. In narrow training its
+/// left factor is cast first: read at 16 bits, written at 8 in both layouts that the backward pass needs; the
+/// output head stays wide, as it does in the common recipes.
 template <class T>
 Op<T>& matmul(const Frame<T>& f, std::string_view name, OpGroup group, const T& count, const T& m, const T& n,
               const T& k, const T& copies = T{1.0}, Parts parts = part::none) {
@@ -158,14 +161,14 @@ void join_tensor_parallel(const Frame<T>& f, std::string_view name, const T& cou
   }
 }
 
-/// Residual sum and normalisation. Serving fuses the two: reads the sum and the branch, writes the new sum and its norm.
-/// Training runs them one after the other and reads the sum again. Where nothing is fused, dropout is a pass of its own
-/// before them.
-template <class T>
-Op<T>& norm(const Frame<T>& f, std::string_view name, const T& count) {  // count may be 0
+/// Residual sum and normalisation. Serving fuses the two: reads the sum and the branch, writes the new sum
+/// and its norm. Training runs them one after the other and reads the sum again. Where nothing is fused,
+/// dropout is a pass of its own before them.
+template <class T> Op<T>& norm(const Frame<T>& f, std::string_view name, const T& count) {  // count may be 0
   const T values = f.tokens * f.shape.hidden * f.split;
   const double apart = !f.structure.fused && f.structure.dropout && f.training() ? 1 : 0;
-  Op<T>& op = elementwise(f, name, OpGroup::norm, count, values, (f.training() ? 3 : 2) + apart, 2 + apart, 6);
+  Op<T>& op =
+      elementwise(f, name, OpGroup::norm, count, values, (f.training() ? 3 : 2) + apart, 2 + apart, 6);
   op.params = params<T>(f.shape.norm_vectors * f.shape.hidden);
   op.kept = f.activations(values);
   op.remade = part::block;
@@ -173,14 +176,12 @@ Op<T>& norm(const Frame<T>& f, std::string_view name, const T& count) {  // coun
 }
 
 /// The mask of a dropout layer: one byte a value, kept for the backward pass.
-template <class T>
-void dropout_mask(const Frame<T>& f, Op<T>& op, const T& values) {
+template <class T> void dropout_mask(const Frame<T>& f, Op<T>& op, const T& values) {
   if (f.structure.dropout && f.training()) op.kept += values * unit::B;
 }
 
 /// The same mask as traffic of the kernel that writes it; what the backward pass reads follows by its rules.
-template <class T>
-void dropout_traffic(const Frame<T>& f, Op<T>& op, const T& values) {
+template <class T> void dropout_traffic(const Frame<T>& f, Op<T>& op, const T& values) {
   if (!f.structure.dropout || !f.training()) return;
   op.traffic += values * unit::B;
   op.unfused_traffic += values * unit::B;

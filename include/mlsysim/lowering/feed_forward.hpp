@@ -8,8 +8,8 @@ namespace mlsysim::detail {
 /// Two or three matrices of width `width`, on `rows` rows for each of `copies` independent layers.
 template <class T>
 void feed_forward_pair(const Frame<T>& f, OpGroup group, std::string_view up_name, std::string_view act_name,
-                       std::string_view down_name, const T& count, const T& rows, const T& width, const T& copies,
-                       const T& outer) {
+                       std::string_view down_name, const T& count, const T& rows, const T& width,
+                       const T& copies, const T& outer) {
   const T matrices_up = f.shape.ffn_matrices - 1.0;
   auto& up = matmul(f, up_name, group, count, rows, matrices_up * width, outer, copies);
   up.kept *= f.split;
@@ -25,8 +25,7 @@ void feed_forward_pair(const Frame<T>& f, OpGroup group, std::string_view up_nam
   dropout_mask(f, down, rows * outer * f.split);
 }
 
-template <class T>
-void dense_feed_forward(const Frame<T>& f, const T& count) {
+template <class T> void dense_feed_forward(const Frame<T>& f, const T& count) {
   feed_forward_pair(f, OpGroup::feed_forward, "ffn_up", "ffn_activation", "ffn_down", count, f.tokens,
                     f.shape.ffn / f.plan.tp, T{1.0}, f.shape.hidden);
   join_tensor_parallel(f, "ffn_join", count, part::feed_forward);
@@ -34,8 +33,7 @@ void dense_feed_forward(const Frame<T>& f, const T& count) {
 
 /// Routed and shared experts. Routing is taken as balanced; a token's `top_k` experts are distinct.
 /// The number of experts that a batch touches is E(1 - (1 - k/E)^tokens), so a small batch reads few weights.
-template <class T>
-void expert_feed_forward(const Frame<T>& f, const T& count) {
+template <class T> void expert_feed_forward(const Frame<T>& f, const T& count) {
   const auto& h = f.shape;
   auto& router = matmul(f, "router", OpGroup::experts, count, f.tokens, h.experts, h.hidden);
   router.remade = part::norm | part::block;

@@ -8,10 +8,9 @@ namespace mlsysim {
 
 /// The ranks that hold the same weights, and how many of them share one copy of what ZeRO divides.
 ///
-/// Context-parallel ranks are data-parallel for all weights, expert-parallel ranks for all but the routed experts.
-/// Devices are numbered tensor-parallel first, then context, expert, data and pipeline.
-template <class T>
-struct Holders {
+/// Context-parallel ranks are data-parallel for all weights, expert-parallel ranks for all but the routed
+/// experts. Devices are numbered tensor-parallel first, then context, expert, data and pipeline.
+template <class T> struct Holders {
   T ranks;   ///< ranks with the same weights
   T shards;  ///< of them, ranks over which states are divided
   T stride;  ///< devices between neighbours
@@ -19,7 +18,8 @@ struct Holders {
   /// @param routed for the routed experts, else for all other weights
   Holders(const Plan<T>& p, bool routed)
       : ranks(p.dp * p.cp * (routed ? T{1.0} : p.ep)),
-        shards(select(p.shards > T{0.0}, min(p.shards, ranks), ranks)), stride(routed ? p.tp * p.ep : p.tp) {}
+        shards(select(p.shards > T{0.0}, min(p.shards, ranks), ranks)),
+        stride(routed ? p.tp * p.ep : p.tp) {}
 };
 
 }  // namespace mlsysim

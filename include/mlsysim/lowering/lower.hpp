@@ -1,6 +1,6 @@
 #pragma once
-/// Lowering: from a structure and numbers to the operator list. The only one; both fidelities, the memory model,
-/// the parameter count, reports and exporters read this list.
+/// Lowering: from a structure and numbers to the operator list. The only one; both fidelities, the memory
+/// model, the parameter count, reports and exporters read this list.
 
 #include <mlsysim/lowering/backward.hpp>
 #include <mlsysim/lowering/convolution.hpp>
@@ -10,36 +10,40 @@
 namespace mlsysim {
 
 /// What `lower` made.
-template <class T = double>
-struct Lowered {
+template <class T = double> struct Lowered {
   std::size_t forward_end = 0;  ///< operators [0, forward_end) are one forward pass
   std::size_t end = 0;
-  PlaceTotals<T> totals{};      ///< of the forward operators
-  T exchanges{1.0};             ///< collectives in which the gradients of the fullest stage's blocks travel
+  PlaceTotals<T> totals{};  ///< of the forward operators
+  T exchanges{1.0};         ///< collectives in which the gradients of the fullest stage's blocks travel
 };
 
 /// Blocks of the whole model; of a convolutional network its layer records.
 template <class T>
-[[nodiscard]] T layers_of(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers) {
+[[nodiscard]] T layers_of(const Structure& structure, const Shape<T>& shape,
+                          std::span<const ConvLayer> layers) {
   if (structure.architecture == Architecture::cnn) return T{static_cast<double>(layers.size())};
   return max(shape.layers, T{1.0});
 }
 /// Blocks of the fullest pipeline stage: the pieces in which weights and activations come and go.
 template <class T>
-[[nodiscard]] T blocks_of(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers, const Plan<T>& plan) {
+[[nodiscard]] T blocks_of(const Structure& structure, const Shape<T>& shape,
+                          std::span<const ConvLayer> layers, const Plan<T>& plan) {
   return ceil_div(layers_of(structure, shape, layers), plan.pp);
 }
 
 namespace detail {
 
-/// Appends the forward pass. Returns the end of the operators that have weights; transfers between stages follow.
+/// Appends the forward pass. Returns the end of the operators that have weights; transfers between stages
+/// follow.
 template <class T>
 std::size_t forward_pass(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers,
                          const Plan<T>& plan, const T& chunks, OpList<T>& ops) {
   ops.clear();
   const bool convolutional = structure.architecture == Architecture::cnn;
-  if (convolutional) forward_convolution(structure, layers, plan, ops);
-  else forward_transformer(structure, shape, plan, ops);
+  if (convolutional)
+    forward_convolution(structure, layers, plan, ops);
+  else
+    forward_transformer(structure, shape, plan, ops);
   const std::size_t weights_end = ops.size();
   if (!convolutional) pipeline_transfer(structure, shape, plan, chunks, ops);
   return weights_end;
@@ -47,11 +51,12 @@ std::size_t forward_pass(const Structure& structure, const Shape<T>& shape, std:
 
 }  // namespace detail
 
-/// Totals of the forward pass alone, nothing recomputed, by the place where they run. Parameters as of `lower`; `ops`
-/// afterwards holds the forward operators.
+/// Totals of the forward pass alone, nothing recomputed, by the place where they run. Parameters as of
+/// `lower`; `ops` afterwards holds the forward operators.
 template <class T>
 [[nodiscard]] PlaceTotals<T> forward_totals(const Structure& structure, const Shape<T>& shape,
-                                            std::span<const ConvLayer> layers, const Plan<T>& plan, OpList<T>& ops) {
+                                            std::span<const ConvLayer> layers, const Plan<T>& plan,
+                                            OpList<T>& ops) {
   detail::forward_pass(structure, shape, layers, plan, plan.virtual_stages, ops);
   return place_totals_of(ops, ops.size());
 }
@@ -59,8 +64,10 @@ template <class T>
 /// The same of a training pass, with what recomputation need not keep.
 template <class T>
 [[nodiscard]] PlaceTotals<T> training_totals(const Structure& structure, const Shape<T>& shape,
-                                             std::span<const ConvLayer> layers, const Plan<T>& plan, OpList<T>& ops) {
-  const std::size_t weights_end = detail::forward_pass(structure, shape, layers, plan, plan.virtual_stages, ops);
+                                             std::span<const ConvLayer> layers, const Plan<T>& plan,
+                                             OpList<T>& ops) {
+  const std::size_t weights_end =
+      detail::forward_pass(structure, shape, layers, plan, plan.virtual_stages, ops);
   const std::size_t forward_end = ops.size();
   detail::recompute(structure, plan, ops, weights_end);
   return place_totals_of(ops, forward_end);
@@ -84,7 +91,9 @@ Lowered<T> lower_chunks(const Structure& structure, const Shape<T>& shape, std::
   if (training || structure.offloads) {
     const bool convolutional = structure.architecture == Architecture::cnn;
     const T blocks = blocks_of(structure, shape, layers, plan);
-    made.exchanges = exchanges_of(structure, plan, blocks, Data<T>(plan.gradient_bytes * made.totals[Place::block].params() * plan.trainable));
+    made.exchanges =
+        exchanges_of(structure, plan, blocks,
+                     Data<T>(plan.gradient_bytes * made.totals[Place::block].params() * plan.trainable));
     shard(structure, plan, ops, Place::block, blocks, made.totals[Place::block]);
     if (!convolutional) {
       shard(structure, plan, ops, Place::first, T{1.0}, made.totals[Place::first]);
@@ -99,9 +108,9 @@ Lowered<T> lower_chunks(const Structure& structure, const Shape<T>& shape, std::
 
 /// Appends the operators of one pass (serving) or of one micro-batch and its update (training) on one device.
 ///
-/// Numbers are those of a device of the fullest pipeline stage; `count` gives executions per micro-batch, and operators
-/// of Pass::update happen once a step. Operators of Place::first and Place::last exist on those stages only: whoever
-/// sums the list chooses the stage. No allocation.
+/// Numbers are those of a device of the fullest pipeline stage; `count` gives executions per micro-batch, and
+/// operators of Pass::update happen once a step. Operators of Place::first and Place::last exist on those
+/// stages only: whoever sums the list chooses the stage. No allocation.
 /// @param structure which operators exist
 /// @param shape     sizes of a transformer (ignored for a convolutional network)
 /// @param layers    records of a convolutional network (empty otherwise)

@@ -10,24 +10,24 @@
 namespace mlsysim {
 
 /// Bytes on one device, by use.
-template <class T = double>
-struct MemoryBreakdown {
-  Data<T> weights, kv_cache, activations, gradients, optimizer_states, communication_buffers, fragmentation, reserve;
+template <class T = double> struct MemoryBreakdown {
+  Data<T> weights, kv_cache, activations, gradients, optimizer_states, communication_buffers, fragmentation,
+      reserve;
   Data<T> total, capacity;
 
   static constexpr auto fields() {
     using M = MemoryBreakdown;
-    return rows(
-        field(&M::weights, "weights", "GB", "model weights"),
-        field(&M::kv_cache, "kv_cache", "GB", "keys, values and recurrent states"),
-        field(&M::activations, "activations", "GB", "activations kept for the backward pass, or the working set"),
-        field(&M::gradients, "gradients", "GB", "gradients"),
-        field(&M::optimizer_states, "optimizer_states", "GB", "master weights and moments"),
-        field(&M::communication_buffers, "communication_buffers", "GB", "buffers of collectives"),
-        field(&M::fragmentation, "fragmentation", "GB", "allocated but not usable"),
-        field(&M::reserve, "reserve", "GB", "framework and context"),
-        field(&M::total, "total", "GB", "sum of the parts"),
-        field(&M::capacity, "capacity", "GB", "device memory"));
+    return rows(field(&M::weights, "weights", "GB", "model weights"),
+                field(&M::kv_cache, "kv_cache", "GB", "keys, values and recurrent states"),
+                field(&M::activations, "activations", "GB",
+                      "activations kept for the backward pass, or the working set"),
+                field(&M::gradients, "gradients", "GB", "gradients"),
+                field(&M::optimizer_states, "optimizer_states", "GB", "master weights and moments"),
+                field(&M::communication_buffers, "communication_buffers", "GB", "buffers of collectives"),
+                field(&M::fragmentation, "fragmentation", "GB", "allocated but not usable"),
+                field(&M::reserve, "reserve", "GB", "framework and context"),
+                field(&M::total, "total", "GB", "sum of the parts"),
+                field(&M::capacity, "capacity", "GB", "device memory"));
   }
 };
 
@@ -36,15 +36,13 @@ template <class T>
 [[nodiscard]] MemoryBreakdown<T> larger(const MemoryBreakdown<T>& a, const MemoryBreakdown<T>& b) {
   MemoryBreakdown<T> out;
   const auto condition = a.total > b.total;
-  for_each_field<MemoryBreakdown<T>>([&](const auto& row) {
-    out.*(row.member) = select(condition, a.*(row.member), b.*(row.member));
-  });
+  for_each_field<MemoryBreakdown<T>>(
+      [&](const auto& row) { out.*(row.member) = select(condition, a.*(row.member), b.*(row.member)); });
   return out;
 }
 
 /// What the memory model needs to know about a pass on one device.
-template <class T = double>
-struct MemoryDemand {
+template <class T = double> struct MemoryDemand {
   Params<T> dense_params, expert_params;  ///< weights stored on the device before data-parallel sharding
   Data<T> kv_cache;                       ///< KV cache and recurrent states
   Data<T> activations;                    ///< all that is alive at the peak
@@ -54,13 +52,14 @@ struct MemoryDemand {
 
 /// Memory of one device [B].
 ///
-/// Weights, gradients and optimizer states are divided by the ranks that hold the same ones (or by the group that
-/// hybrid sharding names) from ZeRO stage 3, 2 and 1 on. What is offloaded is not counted, except two blocks of weights
-/// and one of activations that are on their way. Fragmentation is a share of what is allocated.
+/// Weights, gradients and optimizer states are divided by the ranks that hold the same ones (or by the group
+/// that hybrid sharding names) from ZeRO stage 3, 2 and 1 on. What is offloaded is not counted, except two
+/// blocks of weights and one of activations that are on their way. Fragmentation is a share of what is
+/// allocated.
 /// @cite rajbhandari2020zero, section 3
 template <class T>
-[[nodiscard]] MemoryBreakdown<T> memory_of(const Structure& structure, const Plan<T>& plan, const Device<T>& device,
-                                           const MemoryDemand<T>& demand) {
+[[nodiscard]] MemoryBreakdown<T> memory_of(const Structure& structure, const Plan<T>& plan,
+                                           const Device<T>& device, const MemoryDemand<T>& demand) {
   MemoryBreakdown<T> m;
   const Params<T> whole = demand.dense_params + demand.expert_params;
   const Params<T> shard = demand.dense_params / Holders<T>(plan, false).shards +
@@ -87,20 +86,25 @@ template <class T>
 
 /// The demand of a pipeline stage.
 ///
-/// Inference holds the largest working set of one operator (in and out, twice for the buffers that alternate).
-/// Training holds what the backward pass needs of every micro-batch in flight, and beside it one block's activations
-/// while they are recomputed, or the largest working set of one operator (often the loss).
+/// Inference holds the largest working set of one operator (in and out, twice for the buffers that
+/// alternate). Training holds what the backward pass needs of every micro-batch in flight, and beside it one
+/// block's activations while they are recomputed, or the largest working set of one operator (often the
+/// loss).
 /// @param totals    of the stage's forward operators
 /// @param blocks    that the stage holds, see blocks_of
 /// @param in_flight micro-batches whose activations the stage holds
 /// @cite korthikanti2022recomputation, section 4.1
 template <class T>
-[[nodiscard]] MemoryDemand<T> demand_of(const Structure& structure, const Plan<T>& plan, const ListTotals<T>& totals,
-                                        const T& blocks, const T& in_flight = T{1.0}) {
+[[nodiscard]] MemoryDemand<T> demand_of(const Structure& structure, const Plan<T>& plan,
+                                        const ListTotals<T>& totals, const T& blocks,
+                                        const T& in_flight = T{1.0}) {
   const bool training = structure.phase == Phase::training;
-  // A training pass starts from nothing and leaves nothing behind: it keeps no keys, values or states for later tokens.
-  MemoryDemand<T> d{totals.dense_params, totals.expert_params, training ? Data<T>() : totals.state, {}, {}, T{0.0}};
-  d.activations = training ? max(totals.block_again, totals.live) + totals.kept * in_flight * (1.0 - plan.offload_activations)
+  // A training pass starts from nothing and leaves nothing behind: it keeps no keys, values or states for
+  // later tokens.
+  MemoryDemand<T> d{
+      totals.dense_params, totals.expert_params, training ? Data<T>() : totals.state, {}, {}, T{0.0}};
+  d.activations = training ? max(totals.block_again, totals.live) +
+                                 totals.kept * in_flight * (1.0 - plan.offload_activations)
                            : 2.0 * totals.live;
   // Gathered or fetched: the weights of the block at work and of the next one.
   const Data<T> two_blocks = 2.0 * (plan.weight_bytes * totals.params()) / blocks;

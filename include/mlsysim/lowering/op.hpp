@@ -17,36 +17,53 @@ namespace mlsysim {
 
 /// What prices an operator.
 enum class OpKind : std::uint8_t {
-  matmul, attention, elementwise, gather, convolution, recurrence, collective, host_transfer
+  matmul,
+  attention,
+  elementwise,
+  gather,
+  convolution,
+  recurrence,
+  collective,
+  host_transfer
 };
-template <>
-struct Choices<OpKind> {
+template <> struct Choices<OpKind> {
   static constexpr std::string_view what = "kind of operator";
-  static constexpr std::array<std::string_view, 8> names{"matmul",      "attention",  "elementwise", "gather",
-                                                         "convolution", "recurrence", "collective",  "host_transfer"};
+  static constexpr std::array<std::string_view, 8> names{"matmul",     "attention",    "elementwise",
+                                                         "gather",     "convolution",  "recurrence",
+                                                         "collective", "host_transfer"};
 };
 
 /// The part of the model that an operator belongs to; reports group by it.
-enum class OpGroup : std::uint8_t { embedding, attention, feed_forward, experts, norm, head, convolution, communication, optimizer };
-template <>
-struct Choices<OpGroup> {
+enum class OpGroup : std::uint8_t {
+  embedding,
+  attention,
+  feed_forward,
+  experts,
+  norm,
+  head,
+  convolution,
+  communication,
+  optimizer
+};
+template <> struct Choices<OpGroup> {
   static constexpr std::string_view what = "group of operators";
-  static constexpr std::array<std::string_view, 9> names{"embedding", "attention", "feed_forward",  "experts",  "norm",
-                                                         "head",      "convolution", "communication", "optimizer"};
+  static constexpr std::array<std::string_view, 9> names{"embedding",   "attention",     "feed_forward",
+                                                         "experts",     "norm",          "head",
+                                                         "convolution", "communication", "optimizer"};
 };
 
-/// When an operator runs. The gradients of weights are apart from the rest of the backward pass, because nothing waits
-/// for them but the optimizer.
+/// When an operator runs. The gradients of weights are apart from the rest of the backward pass, because
+/// nothing waits for them but the optimizer.
 enum class Pass : std::uint8_t { forward, recompute, backward, weight_gradient, update };
 inline constexpr std::size_t kPasses = 5;
-template <>
-struct Choices<Pass> {
+template <> struct Choices<Pass> {
   static constexpr std::string_view what = "pass";
-  static constexpr std::array<std::string_view, kPasses> names{"forward", "recompute", "backward", "weight_gradient",
-                                                               "update"};
+  static constexpr std::array<std::string_view, kPasses> names{"forward", "recompute", "backward",
+                                                               "weight_gradient", "update"};
 };
 
-/// Where in a pipeline an operator runs: in each block, once on the first or the last stage, or once on every stage.
+/// Where in a pipeline an operator runs: in each block, once on the first or the last stage, or once on every
+/// stage.
 enum class Place : std::uint8_t { block, first, last, stage };
 inline constexpr std::size_t kPlaces = 4;
 
@@ -58,9 +75,15 @@ enum class Beside : std::uint8_t {
 };
 
 /// Pattern of a collective.
-enum class Collective : std::uint8_t { none, all_reduce, all_gather, reduce_scatter, all_to_all, point_to_point };
-template <>
-struct Choices<Collective> {
+enum class Collective : std::uint8_t {
+  none,
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  point_to_point
+};
+template <> struct Choices<Collective> {
   static constexpr std::string_view what = "collective";
   static constexpr std::array<std::string_view, 6> names{"none",           "all_reduce", "all_gather",
                                                          "reduce_scatter", "all_to_all", "point_to_point"};
@@ -69,16 +92,14 @@ struct Choices<Collective> {
 /// Between whom a collective or transfer runs; results report the network by it.
 enum class Traffic : std::uint8_t { none, tensor, context, experts, pipeline, replicas, host };
 inline constexpr std::size_t kTraffics = 7;
-template <>
-struct Choices<Traffic> {
+template <> struct Choices<Traffic> {
   static constexpr std::string_view what = "traffic";
   static constexpr std::array<std::string_view, kTraffics> names{"none",     "tensor",   "context", "experts",
                                                                  "pipeline", "replicas", "host"};
 };
 
 /// One operator on one device. Amounts are those of one execution; `count` executions make one pass.
-template <class T = double>
-struct Op {
+template <class T = double> struct Op {
   OpKind kind = OpKind::elementwise;
   OpGroup group = OpGroup::norm;
   Pass pass = Pass::forward;
@@ -86,31 +107,30 @@ struct Op {
   Traffic between = Traffic::none;
   Place place = Place::block;
   Beside beside = Beside::nothing;
-  Parts parts{};                 ///< what this operator belongs to
-  Parts remade{};                ///< what recomputation must repeat so that `kept` need not be kept
-  bool wide = false;             ///< a product that stays at 16 bits in narrow training
-  std::string_view name{};       ///< static text, e.g. "qkv_projection"
+  Parts parts{};            ///< what this operator belongs to
+  Parts remade{};           ///< what recomputation must repeat so that `kept` need not be kept
+  bool wide = false;        ///< a product that stays at 16 bits in narrow training
+  std::string_view name{};  ///< static text, e.g. "qkv_projection"
   T count{1.0};
   T m{0.0}, n{0.0}, k{0.0}, copies{1.0};  ///< extents of a product: copies x (m x k) (k x n)
-  T reach{0.0};                  ///< attention: keys that a query sees, mean; 0: all n
-  T group_heads{1.0};            ///< attention: query heads that share a key-value head
-  T biased{0.0};                 ///< product: 1 where a bias is added to its output
-  Work<T> work;                  ///< multiplies and adds
-  Data<T> traffic;               ///< bytes to and from memory, intermediates on chip
-  Data<T> unfused_traffic;       ///< bytes when intermediates go to memory
-  Params<T> params;              ///< weights stored for it on this device
-  Data<T> kept;                  ///< activations kept for the backward pass
-  Data<T> made_again;            ///< activations that recomputation restores, one execution
-  Data<T> live;                  ///< activations in and out
-  Data<T> state;                 ///< KV or recurrent state held
-  Data<T> message;               ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
-  T ranks{1.0};                  ///< participants
-  T stride{1.0};                 ///< devices between neighbours of the group: 1 is innermost
+  T reach{0.0};                           ///< attention: keys that a query sees, mean; 0: all n
+  T group_heads{1.0};                     ///< attention: query heads that share a key-value head
+  T biased{0.0};                          ///< product: 1 where a bias is added to its output
+  Work<T> work;                           ///< multiplies and adds
+  Data<T> traffic;                        ///< bytes to and from memory, intermediates on chip
+  Data<T> unfused_traffic;                ///< bytes when intermediates go to memory
+  Params<T> params;                       ///< weights stored for it on this device
+  Data<T> kept;                           ///< activations kept for the backward pass
+  Data<T> made_again;                     ///< activations that recomputation restores, one execution
+  Data<T> live;                           ///< activations in and out
+  Data<T> state;                          ///< KV or recurrent state held
+  Data<T> message;  ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
+  T ranks{1.0};     ///< participants
+  T stride{1.0};    ///< devices between neighbours of the group: 1 is innermost
 };
 
 /// A list of operators with room for `capacity` of them; no allocation after construction.
-template <class T = double>
-class OpList {
+template <class T = double> class OpList {
  public:
   static constexpr std::size_t capacity = 288;
 
@@ -120,9 +140,9 @@ class OpList {
 
   void clear() { size_ = 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Appends an empty record and returns it, to be filled in place: a record is two cache lines, and copying one that
-  /// was just written costs more than writing it. The list of every shipped model fits, so overflow here is a
-  /// programming error.
+  /// Appends an empty record and returns it, to be filled in place: a record is two cache lines, and copying
+  /// one that was just written costs more than writing it. The list of every shipped model fits, so overflow
+  /// here is a programming error.
   Op<T>& push() {
     if (size_ == capacity) throw_full();
     return *std::construct_at(data() + size_++);
@@ -141,7 +161,9 @@ class OpList {
  private:
   [[noreturn]] static void throw_full() { throw std::bad_alloc(); }
   [[nodiscard]] Op<T>* data() { return std::launder(reinterpret_cast<Op<T>*>(storage_.data())); }
-  [[nodiscard]] const Op<T>* data() const { return std::launder(reinterpret_cast<const Op<T>*>(storage_.data())); }
+  [[nodiscard]] const Op<T>* data() const {
+    return std::launder(reinterpret_cast<const Op<T>*>(storage_.data()));
+  }
 
   // Raw bytes: constructing all records up front would cost more than a whole lowering.
   alignas(Op<T>) std::array<std::byte, sizeof(Op<T>) * capacity> storage_;

@@ -7,28 +7,34 @@
 
 namespace mlsysim::detail {
 
-/// Sends the block's output to the next pipeline stage (and its gradient back, by the backward rule). Each tensor-parallel
-/// rank sends its part; ranks that need the whole gather it inside the node (Narayanan et al. 2021, section 4.1).
+/// Sends the block's output to the next pipeline stage (and its gradient back, by the backward rule). Each
+/// tensor-parallel rank sends its part; ranks that need the whole gather it inside the node (Narayanan et al.
+/// 2021, section 4.1).
 /// @param chunks model chunks whose outputs are sent
 template <class T>
-void pipeline_transfer(const Structure& structure, const Shape<T>& shape, const Plan<T>& plan, const T& chunks, OpList<T>& ops) {
+void pipeline_transfer(const Structure& structure, const Shape<T>& shape, const Plan<T>& plan,
+                       const T& chunks, OpList<T>& ops) {
   const T values = sequences_of(plan) * plan.new_tokens / plan.cp * shape.hidden;
   const Data<T> whole = plan.activation_bytes * values;
   const T sent = chunks * select(plan.pp > T{1.0}, T{1.0}, T{0.0});
-  collective(ops, "pipeline_transfer", Collective::point_to_point, Traffic::pipeline, sent, whole / plan.tp, plan.pp,
-             plan.tp * plan.cp * plan.ep * plan.dp).place = Place::stage;
+  collective(ops, "pipeline_transfer", Collective::point_to_point, Traffic::pipeline, sent, whole / plan.tp,
+             plan.pp, plan.tp * plan.cp * plan.ep * plan.dp)
+      .place = Place::stage;
   if (!structure.sequence_parallel)
-    collective(ops, "pipeline_gather", Collective::all_gather, Traffic::pipeline, sent, whole, plan.tp, T{1.0}).place =
-        Place::stage;
+    collective(ops, "pipeline_gather", Collective::all_gather, Traffic::pipeline, sent, whole, plan.tp,
+               T{1.0})
+        .place = Place::stage;
 }
 
-/// Collectives in which `bytes` of a stage's weights or gradients travel over the replicas, of `layers` layers.
+/// Collectives in which `bytes` of a stage's weights or gradients travel over the replicas, of `layers`
+/// layers.
 ///
-/// What is small waits until a bucket is full, and what is larger than a bucket goes on its own (Li et al. 2020, section
-/// 3.2.2). ZeRO-3 has its weights for one layer at a time, so that it cannot wait.
+/// What is small waits until a bucket is full, and what is larger than a bucket goes on its own (Li et al.
+/// 2020, section 3.2.2). ZeRO-3 has its weights for one layer at a time, so that it cannot wait.
 /// @cite li2020pytorch, section 3.2.2
 template <class T>
-[[nodiscard]] T exchanges_of(const Structure& structure, const Plan<T>& plan, const T& layers, const Data<T>& bytes) {
+[[nodiscard]] T exchanges_of(const Structure& structure, const Plan<T>& plan, const T& layers,
+                             const Data<T>& bytes) {
   if (structure.zero_stage >= 3) return layers;
   const Data<T> byte = Data<T>::from_base(T{1.0});  // no bucket: each layer by itself
   return clamp(T(ceil(bytes / max(plan.exchange_bucket, byte))), T{1.0}, layers);
@@ -36,42 +42,46 @@ template <class T>
 
 /// A collective of weights or gradients, `pieces` times a pass.
 template <class T>
-void shard_collective(OpList<T>& ops, std::string_view name, Collective pattern, Pass pass, Place place, const T& pieces,
-                      const Data<T>& message, const T& ranks, const T& stride) {
+void shard_collective(OpList<T>& ops, std::string_view name, Collective pattern, Pass pass, Place place,
+                      const T& pieces, const Data<T>& message, const T& ranks, const T& stride) {
   auto& op = collective(ops, name, pattern, Traffic::replicas, pieces, message, ranks, stride);
   op.pass = pass;
   op.place = place;
   op.beside = Beside::pass;
 }
 
-/// Gradients: reduced over all holders. Up to stage 1 once a step; from stage 2 on with every micro-batch, because a
-/// device has no room for the sum of all gradients (FSDP does the same). Hybrid sharding reduces inside the group that
-/// shares one copy and then over the groups.
+/// Gradients: reduced over all holders. Up to stage 1 once a step; from stage 2 on with every micro-batch,
+/// because a device has no room for the sum of all gradients (FSDP does the same). Hybrid sharding reduces
+/// inside the group that shares one copy and then over the groups.
 template <class T>
-void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const T& layers,
-                        const Params<T>& weights, const Holders<T>& h) {
+void exchange_gradients(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place,
+                        const T& layers, const Params<T>& weights, const Holders<T>& h) {
   const Data<T> all = plan.gradient_bytes * weights * plan.trainable;
   const T pieces = exchanges_of(structure, plan, layers, all);
   const Data<T> gradients = all / pieces;
   const Pass pass = structure.zero_stage >= 2 ? Pass::backward : Pass::update;
   if (structure.zero_stage == 0) {
-    shard_collective(ops, "gradient_exchange", Collective::all_reduce, pass, place, pieces, gradients, h.ranks, h.stride);
+    shard_collective(ops, "gradient_exchange", Collective::all_reduce, pass, place, pieces, gradients,
+                     h.ranks, h.stride);
     return;
   }
-  shard_collective(ops, "gradient_scatter", Collective::reduce_scatter, pass, place, pieces, gradients, h.shards, h.stride);
-  shard_collective(ops, "gradient_exchange", Collective::all_reduce, pass, place, pieces, gradients / h.shards,
-                   h.ranks / h.shards, h.stride * h.shards);
+  shard_collective(ops, "gradient_scatter", Collective::reduce_scatter, pass, place, pieces, gradients,
+                   h.shards, h.stride);
+  shard_collective(ops, "gradient_exchange", Collective::all_reduce, pass, place, pieces,
+                   gradients / h.shards, h.ranks / h.shards, h.stride * h.shards);
 }
 
-/// Weights: gathered after the update (stages 1 and 2) or before each pass that uses them (stage 3). Without prefetch the
-/// backward pass asks for the next block's weights only when it is done with a block, and waits for them.
+/// Weights: gathered after the update (stages 1 and 2) or before each pass that uses them (stage 3). Without
+/// prefetch the backward pass asks for the next block's weights only when it is done with a block, and waits
+/// for them.
 template <class T>
-void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const T& layers,
-                    const Params<T>& weights, const Holders<T>& h) {
+void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place,
+                    const T& layers, const Params<T>& weights, const Holders<T>& h) {
   const Data<T> all = plan.weight_bytes * weights;
   const auto gather = [&](Pass pass, const Data<T>& bytes) {
     const T pieces = exchanges_of(structure, plan, layers, bytes);
-    shard_collective(ops, "weight_gather", Collective::all_gather, pass, place, pieces, bytes / pieces, h.shards, h.stride);
+    shard_collective(ops, "weight_gather", Collective::all_gather, pass, place, pieces, bytes / pieces,
+                     h.shards, h.stride);
   };
   if (structure.zero_stage >= 3) {
     gather(Pass::forward, all);
@@ -84,7 +94,8 @@ void gather_weights(const Structure& structure, const Plan<T>& plan, OpList<T>& 
 
 /// Bytes over the host link, one way; the other way is free to work at the same time.
 template <class T>
-void host_transfer(OpList<T>& ops, std::string_view name, Pass pass, Place place, const T& count, const Data<T>& bytes) {
+void host_transfer(OpList<T>& ops, std::string_view name, Pass pass, Place place, const T& count,
+                   const Data<T>& bytes) {
   auto& op = emit(ops, OpKind::host_transfer, OpGroup::communication, name, count);
   op.pass = pass;
   op.place = place;
@@ -93,11 +104,11 @@ void host_transfer(OpList<T>& ops, std::string_view name, Pass pass, Place place
   op.message = bytes;
 }
 
-/// The optimizer: reads gradients, reads and writes its states, writes the weights. States in host memory stream
-/// through the device.
+/// The optimizer: reads gradients, reads and writes its states, writes the weights. States in host memory
+/// stream through the device.
 template <class T>
-void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const Params<T>& weights,
-               const Holders<T>& h) {
+void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place,
+               const Params<T>& weights, const Holders<T>& h) {
   Op<T>& op = emit(ops, OpKind::elementwise, OpGroup::optimizer, "optimizer", T{1.0});
   op.pass = Pass::update;
   op.place = place;
@@ -105,7 +116,9 @@ void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
   op.work = Work<T>::from_base(12.0 * mine.base());
   op.traffic = (plan.gradient_bytes + 2.0 * plan.state_bytes + plan.weight_bytes) * mine;
   op.unfused_traffic = op.traffic;
-  if (structure.offloads) host_transfer(ops, "state_transfer", Pass::update, place, T{1.0}, plan.state_bytes * mine * plan.offload_states);
+  if (structure.offloads)
+    host_transfer(ops, "state_transfer", Pass::update, place, T{1.0},
+                  plan.state_bytes * mine * plan.offload_states);
 }
 
 /// Everything that happens to weights and activations of one place beside the passes themselves.

@@ -1,5 +1,6 @@
 #pragma once
-/// Operators on their own, as kernel benchmarks measure them; `price` prices them as it does those of a model.
+/// Operators on their own, as kernel benchmarks measure them; `price` prices them as it does those of a
+/// model.
 
 #include <mlsysim/lowering/op.hpp>
 #include <mlsysim/physics/attention.hpp>
@@ -8,8 +9,7 @@
 namespace mlsysim {
 
 /// Storage of the three matrices of a product, per element.
-template <class T = double>
-struct ProductBytes {
+template <class T = double> struct ProductBytes {
   Data<T> a = Data<T>::from_base(T{2.0}), b = Data<T>::from_base(T{2.0}), c = Data<T>::from_base(T{2.0});
 };
 
@@ -17,7 +17,8 @@ struct ProductBytes {
 template <class T = double>
 [[nodiscard]] Op<T> product_op(const T& m, const T& n, const T& k, const ProductBytes<T>& bytes = {},
                                const T& times = T{1.0}, const T& copies = T{1.0}) {
-  const auto need = apply<MatmulWork, T>({.m = m, .n = n, .k = k, .count = copies, .a_bytes = bytes.a, .b_bytes = bytes.b, .c_bytes = bytes.c});
+  const auto need = apply<MatmulWork, T>(
+      {.m = m, .n = n, .k = k, .count = copies, .a_bytes = bytes.a, .b_bytes = bytes.b, .c_bytes = bytes.c});
   Op<T> op;
   op.kind = OpKind::matmul;
   op.group = OpGroup::feed_forward;
@@ -33,19 +34,25 @@ template <class T = double>
 }
 
 /// Shape of one attention call: heads of this device, tokens of one sequence.
-template <class T = double>
-struct AttentionCall {
-  T batch{1.0}, heads{1.0}, kv_heads{1.0}, qk_dim{128.0}, v_dim{128.0}, new_tokens{1.0}, context{1.0}, causal{1.0};
+template <class T = double> struct AttentionCall {
+  T batch{1.0}, heads{1.0}, kv_heads{1.0}, qk_dim{128.0}, v_dim{128.0}, new_tokens{1.0}, context{1.0},
+      causal{1.0};
   Data<T> io_bytes = Data<T>::from_base(T{2.0}), kv_bytes = Data<T>::from_base(T{2.0});
 };
 
 /// One fused attention call, run `times` back to back.
 template <class T = double>
 [[nodiscard]] Op<T> attention_op(const AttentionCall<T>& s, const T& times = T{1.0}) {
-  const auto need = apply<AttentionWork, T>({.batch = s.batch, .heads = s.heads, .kv_heads = s.kv_heads, .qk_dim = s.qk_dim,
-                                             .v_dim = s.v_dim, .new_tokens = s.new_tokens,
-                                             .past_tokens = s.context - s.new_tokens, .causal = s.causal,
-                                             .io_bytes = s.io_bytes, .kv_bytes = s.kv_bytes});
+  const auto need = apply<AttentionWork, T>({.batch = s.batch,
+                                             .heads = s.heads,
+                                             .kv_heads = s.kv_heads,
+                                             .qk_dim = s.qk_dim,
+                                             .v_dim = s.v_dim,
+                                             .new_tokens = s.new_tokens,
+                                             .past_tokens = s.context - s.new_tokens,
+                                             .causal = s.causal,
+                                             .io_bytes = s.io_bytes,
+                                             .kv_bytes = s.kv_bytes});
   Op<T> op;
   op.kind = OpKind::attention;
   op.group = OpGroup::attention;
@@ -63,8 +70,7 @@ template <class T = double>
 }
 
 /// A kernel that moves bytes and computes next to nothing, e.g. a copy (read and written bytes both count).
-template <class T = double>
-[[nodiscard]] Op<T> stream_op(const Data<T>& traffic) {
+template <class T = double> [[nodiscard]] Op<T> stream_op(const Data<T>& traffic) {
   Op<T> op;
   op.name = "stream";
   op.traffic = op.unfused_traffic = traffic;

@@ -7,8 +7,7 @@ namespace mlsysim {
 
 /// What one pass over the model does.
 enum class Phase : std::uint8_t { prefill, decode, training, inference };
-template <>
-struct Choices<Phase> {
+template <> struct Choices<Phase> {
   static constexpr std::string_view what = "phase";
   static constexpr std::array<std::string_view, 4> names{"prefill", "decode", "training", "inference"};
 };
@@ -31,15 +30,24 @@ inline constexpr Parts routed{64};
 /// The parts that a choice of recomputation repeats.
 [[nodiscard]] constexpr Parts parts_of(Recomputation r) {
   switch (r) {
-    case Recomputation::none: return part::none;
-    case Recomputation::selective: return part::core;
-    case Recomputation::full: return part::all;
-    case Recomputation::norm: return part::norm;
-    case Recomputation::activation: return part::activation;
-    case Recomputation::pointwise: return part::norm | part::activation;
-    case Recomputation::feed_forward: return part::feed_forward;
-    case Recomputation::attention: return part::attention;
-    case Recomputation::per_operator: return part::none;  // chosen by operator, not by part
+    case Recomputation::none:
+      return part::none;
+    case Recomputation::selective:
+      return part::core;
+    case Recomputation::full:
+      return part::all;
+    case Recomputation::norm:
+      return part::norm;
+    case Recomputation::activation:
+      return part::activation;
+    case Recomputation::pointwise:
+      return part::norm | part::activation;
+    case Recomputation::feed_forward:
+      return part::feed_forward;
+    case Recomputation::attention:
+      return part::attention;
+    case Recomputation::per_operator:
+      return part::none;  // chosen by operator, not by part
   }
   return part::none;
 }
@@ -55,22 +63,23 @@ struct Structure {
   int zero_stage = 0;
   bool causal = true;
   bool moe = false;
-  bool linear = false;       ///< some layers keep a recurrent state
+  bool linear = false;           ///< some layers keep a recurrent state
   bool delta_attention = false;  ///< ... with full-width gates and low-rank decay (Kimi delta attention)
-  bool indexed = false;      ///< attention reads the cached tokens that an index selects
-  bool windowed = false;     ///< some layers see a window only
+  bool indexed = false;          ///< attention reads the cached tokens that an index selects
+  bool windowed = false;         ///< some layers see a window only
   bool sequence_parallel = false;
-  bool offloads = false;     ///< some of the weights, activations or optimizer states are in host memory
-  bool narrow = false;       ///< training casts the factors of its products to fewer than 16 bits
-  bool dropout = false;      ///< dropout masks are kept (GPT-3 and earlier)
-  bool biased = false;       ///< some products add a bias
-  bool fused = true;         ///< chains of element-wise operations run as one kernel
-  bool per_operator = false; ///< recomputes all but attention and every second product
-  bool known = true;         ///< the shape is known, so that operators can be listed
-  bool attends = true;       ///< a transformer, of which closed forms of the activations hold
-  bool drafting = false;     ///< proposes tokens inside the step of another model
-  bool per_token = false;    ///< the published work is that of a token, not of a sample
-  bool prefetch = true;      ///< the weights of the next block are gathered while the backward pass works on this one
+  bool offloads = false;      ///< some of the weights, activations or optimizer states are in host memory
+  bool narrow = false;        ///< training casts the factors of its products to fewer than 16 bits
+  bool dropout = false;       ///< dropout masks are kept (GPT-3 and earlier)
+  bool biased = false;        ///< some products add a bias
+  bool fused = true;          ///< chains of element-wise operations run as one kernel
+  bool per_operator = false;  ///< recomputes all but attention and every second product
+  bool known = true;          ///< the shape is known, so that operators can be listed
+  bool attends = true;        ///< a transformer, of which closed forms of the activations hold
+  bool drafting = false;      ///< proposes tokens inside the step of another model
+  bool per_token = false;     ///< the published work is that of a token, not of a sample
+  bool prefetch =
+      true;  ///< the weights of the next block are gathered while the backward pass works on this one
 };
 
 }  // namespace mlsysim

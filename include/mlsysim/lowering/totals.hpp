@@ -6,24 +6,26 @@
 namespace mlsysim {
 
 /// Totals of forward operators on one device.
-template <class T = double>
-struct ListTotals {
+template <class T = double> struct ListTotals {
   Params<T> dense_params, expert_params;  ///< weights stored, outside and inside the routed experts
-  Work<T> work;                           ///< products, convolutions, attention and the rest, one forward pass
-  Work<T> weight_work;                    ///< of it, products and convolutions with weights
+  Work<T> work;         ///< products, convolutions, attention and the rest, one forward pass
+  Work<T> weight_work;  ///< of it, products and convolutions with weights
   Data<T> traffic;
-  Data<T> kept;        ///< activations kept for the backward pass, one micro-batch
-  Data<T> block_again; ///< activations of one block that recomputation restores
-  Data<T> live;        ///< largest working set of one operator
-  Data<T> state;       ///< KV cache and recurrent states
+  Data<T> kept;         ///< activations kept for the backward pass, one micro-batch
+  Data<T> block_again;  ///< activations of one block that recomputation restores
+  Data<T> live;         ///< largest working set of one operator
+  Data<T> state;        ///< KV cache and recurrent states
 
   [[nodiscard]] Params<T> params() const { return dense_params + expert_params; }
 
   ListTotals& operator+=(const Op<T>& op) {
-    if (op.parts & part::routed) expert_params += op.params * op.count;
-    else dense_params += op.params * op.count;
+    if (op.parts & part::routed)
+      expert_params += op.params * op.count;
+    else
+      dense_params += op.params * op.count;
     work += op.work * op.count;
-    if ((op.kind == OpKind::matmul || op.kind == OpKind::convolution) && !(op.parts & part::core)) weight_work += op.work * op.count;
+    if ((op.kind == OpKind::matmul || op.kind == OpKind::convolution) && !(op.parts & part::core))
+      weight_work += op.work * op.count;
     traffic += op.traffic * op.count;
     kept += op.kept * op.count;
     state += op.state * op.count;
@@ -33,8 +35,8 @@ struct ListTotals {
     live = max(live, op.live * once);
     return *this;
   }
-  /// The two together on one device, the second `share` times. What one block holds while it is at work does not grow with
-  /// the number of blocks: it is there where any of them is.
+  /// The two together on one device, the second `share` times. What one block holds while it is at work does
+  /// not grow with the number of blocks: it is there where any of them is.
   ListTotals& add(const ListTotals& other, const T& share) {
     const T there = min(ceil(share), T{1.0});
     dense_params += other.dense_params * share;
@@ -51,8 +53,7 @@ struct ListTotals {
 };
 
 /// Totals of the forward operators by the place where they run.
-template <class T = double>
-struct PlaceTotals {
+template <class T = double> struct PlaceTotals {
   std::array<ListTotals<T>, kPlaces> at{};
 
   [[nodiscard]] const ListTotals<T>& operator[](Place p) const { return at[static_cast<std::size_t>(p)]; }
@@ -68,8 +69,7 @@ struct PlaceTotals {
 };
 
 /// Sums the forward operators of [0, end) by place.
-template <class T>
-[[nodiscard]] PlaceTotals<T> place_totals_of(const OpList<T>& ops, std::size_t end) {
+template <class T> [[nodiscard]] PlaceTotals<T> place_totals_of(const OpList<T>& ops, std::size_t end) {
   PlaceTotals<T> t;
   // Neighbours mostly share a place: the sums of a run of them stay in registers.
   for (std::size_t i = 0; i < end;) {
@@ -84,8 +84,7 @@ template <class T>
 }
 
 /// Sums the forward operators of [0, end): a device that holds both ends of the model.
-template <class T>
-[[nodiscard]] ListTotals<T> totals_of(const OpList<T>& ops, std::size_t end) {
+template <class T> [[nodiscard]] ListTotals<T> totals_of(const OpList<T>& ops, std::size_t end) {
   return place_totals_of(ops, end).stage(T{1.0}, T{1.0});
 }
 

@@ -6,8 +6,7 @@
 
 namespace mlsysim::detail {
 
-template <class T>
-void input_embedding(const Frame<T>& f) {
+template <class T> void input_embedding(const Frame<T>& f) {
   const auto& h = f.shape;
   const T values = f.tokens * h.hidden;
   Op<T>& op = emit(f.ops, OpKind::gather, OpGroup::embedding, "embedding", T{1.0});
@@ -20,30 +19,31 @@ void input_embedding(const Frame<T>& f) {
   dropout_traffic(f, op, values * f.split);
   if (f.structure.architecture == Architecture::encoder) {
     const std::size_t first = f.ops.size();
-    auto& patch = matmul(f, "patch_embedding", OpGroup::embedding, select(h.patch_inputs > T{0.0}, T{1.0}, T{0.0}),
-                         f.tokens, h.hidden, h.patch_inputs);
+    auto& patch = matmul(f, "patch_embedding", OpGroup::embedding,
+                         select(h.patch_inputs > T{0.0}, T{1.0}, T{0.0}), f.tokens, h.hidden, h.patch_inputs);
     patch.params = patch.params + params<T>(2.0 * h.hidden);  // bias and class token
     for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].place = Place::first;
   }
-  collective(f.ops, "embedding_join", f.structure.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce,
-             Traffic::tensor, T{1.0}, f.activations(values), f.plan.tp, T{1.0}).place = Place::first;
+  collective(f.ops, "embedding_join",
+             f.structure.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce,
+             Traffic::tensor, T{1.0}, f.activations(values), f.plan.tp, T{1.0})
+      .place = Place::first;
 }
 
 /// Cross entropy over logits that are divided over the tensor-parallel ranks: in fp32, several passes.
-template <class T>
-void loss(const Frame<T>& f, const T& rows) {
+template <class T> void loss(const Frame<T>& f, const T& rows) {
   const T logits = rows * f.shape.vocab / f.plan.tp;
   auto& op = elementwise(f, "loss", OpGroup::head, T{1.0}, logits, 1, 0, 6);
   // To fp32 (write), maximum (read), exponential and sum (read, write): 16 B a logit beside the read above.
   op.traffic += (16.0 * unit::B) * logits;
   op.unfused_traffic = op.traffic;
   op.kept = (4.0 * unit::B) * logits;
-  // At the peak the logits, their fp32 copy and its gradient are alive beside the probabilities that are kept.
+  // At the peak the logits, their fp32 copy and its gradient are alive beside the probabilities that are
+  // kept.
   op.live += (8.0 * unit::B) * logits;
 }
 
-template <class T>
-void output_head(const Frame<T>& f) {
+template <class T> void output_head(const Frame<T>& f) {
   const auto& h = f.shape;
   const std::size_t first = f.ops.size();
   norm(f, "edge_norm", h.edge_norms);
@@ -51,8 +51,8 @@ void output_head(const Frame<T>& f) {
   const T rows = f.training() ? f.tokens : f.sequences;
   if (f.structure.architecture == Architecture::decoder) {
     if (f.structure.sequence_parallel)
-      collective(f.ops, "logits_gather", Collective::all_gather, Traffic::tensor, T{1.0}, f.activations(rows * h.hidden),
-                 f.plan.tp, T{1.0});
+      collective(f.ops, "logits_gather", Collective::all_gather, Traffic::tensor, T{1.0},
+                 f.activations(rows * h.hidden), f.plan.tp, T{1.0});
     auto& logits = matmul(f, "logits", OpGroup::head, T{1.0}, rows, h.vocab / f.plan.tp, h.hidden);
     // A tied matrix is the embedding itself where both live on one stage, and a copy of it elsewhere.
     const T copied = select(f.plan.pp > T{1.0}, T{1.0}, T{0.0});
@@ -61,7 +61,8 @@ void output_head(const Frame<T>& f) {
     if (f.training()) loss(f, rows);
   } else {
     matmul(f, "pooler", OpGroup::head, h.pooler, f.sequences, h.hidden, h.hidden);
-    matmul(f, "classifier", OpGroup::head, select(h.outputs > T{0.0}, T{1.0}, T{0.0}), f.sequences, h.outputs, h.hidden)
+    matmul(f, "classifier", OpGroup::head, select(h.outputs > T{0.0}, T{1.0}, T{0.0}), f.sequences, h.outputs,
+           h.hidden)
         .params += params<T>(h.outputs * (1.0 - h.bias));
   }
   for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].place = Place::last;
@@ -75,7 +76,8 @@ void forward_transformer(const Structure& structure, const Shape<T>& h, const Pl
 
   const T layers = h.layers * f.stage;
   const T norms = layers * (0.5 * h.norms_per_layer);
-  // The kernels of residual sum and norm drop the branch's output before: two branches a block, however many norms.
+  // The kernels of residual sum and norm drop the branch's output before: two branches a block, however many
+  // norms.
   const T dropped = f.tokens * h.hidden * f.split * (2.0 / max(h.norms_per_layer, T{1.0}));
   auto& attention_norm = norm(f, "attention_norm", norms);
   attention_norm.remade = part::none;  // its input is the block's, which is always kept

@@ -29,26 +29,26 @@ struct TransformerActivations {
     T tp_size{1.0}, sequence_parallel{0.0};
     static constexpr auto fields() {
       return rows(field(&Inputs::seq_len, key::seq_len).non_negative().counted(),
-                        field(&Inputs::batch_size, "batch_size", "", "sequences of one micro-batch")
-                            .non_negative()
-                            .counted(),
-                        field(&Inputs::hidden, key::hidden).at_least(1).counted(),
-                        field(&Inputs::heads, key::heads).at_least(1).counted(),
-                        field(&Inputs::element_bytes, key::element_bytes).non_negative(),
-                        field(&Inputs::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
-                        field(&Inputs::sequence_parallel, "sequence_parallel", "",
-                              "1: what tensor parallelism leaves whole is split too")
-                            .within(0, 1)
-                            .counted()
-                            .defaulted("not split"));
+                  field(&Inputs::batch_size, "batch_size", "", "sequences of one micro-batch")
+                      .non_negative()
+                      .counted(),
+                  field(&Inputs::hidden, key::hidden).at_least(1).counted(),
+                  field(&Inputs::heads, key::heads).at_least(1).counted(),
+                  field(&Inputs::element_bytes, key::element_bytes).non_negative(),
+                  field(&Inputs::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
+                  field(&Inputs::sequence_parallel, "sequence_parallel", "",
+                        "1: what tensor parallelism leaves whole is split too")
+                      .within(0, 1)
+                      .counted()
+                      .defaulted("not split"));
     }
   };
   template <class T> struct Result {
     Data<T> none, selective, full;
     static constexpr auto fields() {
       return rows(field(&Result::none, "none", "GB", "nothing recomputed"),
-                        field(&Result::selective, "selective", "GB", "attention scores recomputed"),
-                        field(&Result::full, "full", "GB", "whole layer recomputed from its input"));
+                  field(&Result::selective, "selective", "GB", "attention scores recomputed"),
+                  field(&Result::full, "full", "GB", "whole layer recomputed from its input"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

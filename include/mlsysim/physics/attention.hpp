@@ -49,9 +49,9 @@ struct AttentionWork {
     Data<T> qo_traffic, kv_traffic;
     static constexpr auto fields() {
       return rows(field(&Result::pairs, "pairs", "", "query-key pairs per head and sequence"),
-                        field(&Result::work, key::work),
-                        field(&Result::qo_traffic, "qo_traffic", "GB", "queries read and outputs written"),
-                        field(&Result::kv_traffic, "kv_traffic", "GB", "keys and values read"));
+                  field(&Result::work, key::work),
+                  field(&Result::qo_traffic, "qo_traffic", "GB", "queries read and outputs written"),
+                  field(&Result::kv_traffic, "kv_traffic", "GB", "keys and values read"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -92,7 +92,7 @@ struct WindowedAttentionPairs {
     T pairs, keys;
     static constexpr auto fields() {
       return rows(field(&Result::pairs, "pairs", "", "query-key pairs per head and sequence"),
-                        field(&Result::keys, "keys", "", "distinct tokens whose keys and values are read"));
+                  field(&Result::keys, "keys", "", "distinct tokens whose keys and values are read"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -112,19 +112,22 @@ struct WindowedAttentionPairs {
 
 /// Time of one fused attention kernel, new tokens against the tokens they see [s].
 ///
-/// Each unit takes blocks of `tile` query rows of one head; the `group` query heads that share a key-value head may
-/// fill one block together. A block costs a fixed time, the reading and writing of its rows, and a step for each
-/// `tile` keys: the products of its rows, padded to an eighth of a tile, and the softmax, which runs beside the matrix
-/// engine but not faster with narrower formats. The mean query sees `reach` keys, and the block on the diagonal is
-/// done whole. Few blocks leave units idle, and the longest block decides; or the keys are split over the units, at
-/// the fixed price `split`, and the library takes the faster way. With memory as in MatmulTime:
-///     time = launch + min(overlap(max(all / units, longest), memory), overlap(max(all / units, shortest), memory)
+/// Each unit takes blocks of `tile` query rows of one head; the `group` query heads that share a key-value
+/// head may fill one block together. A block costs a fixed time, the reading and writing of its rows, and a
+/// step for each `tile` keys: the products of its rows, padded to an eighth of a tile, and the softmax, which
+/// runs beside the matrix engine but not faster with narrower formats. The mean query sees `reach` keys, and
+/// the block on the diagonal is done whole. Few blocks leave units idle, and the longest block decides; or
+/// the keys are split over the units, at the fixed price `split`, and the library takes the faster way. With
+/// memory as in MatmulTime:
+///     time = launch + min(overlap(max(all / units, longest), memory), overlap(max(all / units, shortest),
+///     memory)
 ///            + split)
 /// Ranges: all counts >= 0 and integral, tile and units >= 1, rates > 0. copies 0 costs exactly 0.
 /// @cite dao2024flashattention2, section 3.2 (blocks of rows over units); flashdecoding2023 (split keys)
 struct AttentionTime {
   static constexpr LawInfo info{
-      "AttentionTime", "time = launch + min(blocks over units, keys split over units + split), each with memory",
+      "AttentionTime",
+      "time = launch + min(blocks over units, keys split over units + split), each with memory",
       "dao2024flashattention2", "section 3.2, with the split of Flash-Decoding",
       "one fused kernel; sequences of equal length; the diagonal block is not skipped in part"};
   template <class T> struct Inputs {
@@ -139,17 +142,19 @@ struct AttentionTime {
     static constexpr auto fields() {
       return rows(
           field(&Inputs::copies, "copies", "", "sequences times query heads").non_negative().counted(),
-          field(&Inputs::group, "group", "", "query heads that share one key-value head").at_least(1).counted(),
+          field(&Inputs::group, "group", "", "query heads that share one key-value head")
+              .at_least(1)
+              .counted(),
           field(&Inputs::new_tokens, "new_tokens", "", "query tokens per sequence").at_least(1).counted(),
           field(&Inputs::keys, "keys", "", "distinct keys per sequence").at_least(1).counted(),
           field(&Inputs::reach, "reach", "", "keys that one query sees, mean").non_negative(),
           field(&Inputs::pair_work, "pair_work", "FLOP", "products of one query-key pair").non_negative(),
-          field(&Inputs::pair_softmax, "pair_softmax", "ns", "softmax of one pair, whole device").non_negative(),
+          field(&Inputs::pair_softmax, "pair_softmax", "ns", "softmax of one pair, whole device")
+              .non_negative(),
           field(&Inputs::traffic, key::traffic).non_negative(),
           field(&Inputs::tile, "tile", "", "query rows, and keys, of one step").at_least(1).counted(),
           field(&Inputs::units, "units", "", "blocks in flight on the device").at_least(1).counted(),
-          field(&Inputs::peak, key::peak).positive(),
-          field(&Inputs::bandwidth, key::bandwidth).positive(),
+          field(&Inputs::peak, key::peak).positive(), field(&Inputs::bandwidth, key::bandwidth).positive(),
           field(&Inputs::launch, key::launch).non_negative(),
           field(&Inputs::block, "block", "us", "fixed time of one block").non_negative(),
           field(&Inputs::block_rows, "block_rows", "us", "rows of a full block, in and out").non_negative(),
@@ -166,7 +171,8 @@ struct AttentionTime {
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     const T packed = in.new_tokens * in.group;
-    const T blocks = named("blocks", in.copies * min(T(ceil_div(packed, in.tile) / in.group), ceil_div(in.new_tokens, in.tile)));
+    const T blocks = named(
+        "blocks", in.copies * min(T(ceil_div(packed, in.tile) / in.group), ceil_div(in.new_tokens, in.tile)));
     const T rows_used = min(packed, in.tile);
     const T grain = 0.125 * in.tile;  // rows of one matrix instruction
     const T padded = grain * ceil_div(rows_used, grain);

@@ -19,14 +19,12 @@ struct FacilityEnergy {
     T pue;
     static constexpr auto fields() {
       return rows(field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
-                        field(&Inputs::pue, key::pue).at_least(1));
+                  field(&Inputs::pue, key::pue).at_least(1));
     }
   };
   template <class T> struct Result {
     Energy<T> facility_energy;
-    static constexpr auto fields() {
-      return rows(field(&Result::facility_energy, key::facility_energy));
-    }
+    static constexpr auto fields() { return rows(field(&Result::facility_energy, key::facility_energy)); }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     return {.facility_energy = in.energy * in.pue};
@@ -47,7 +45,7 @@ struct OperationalCarbon {
     CarbonIntensity<T> carbon_intensity;
     static constexpr auto fields() {
       return rows(field(&Inputs::facility_energy, key::facility_energy).non_negative(),
-                        field(&Inputs::carbon_intensity, key::carbon_intensity).non_negative());
+                  field(&Inputs::carbon_intensity, key::carbon_intensity).non_negative());
     }
   };
   template <class T> struct Result {
@@ -75,19 +73,17 @@ struct EmbodiedCarbon {
     T devices;
     Time<T> used_time, lifetime;
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::device_carbon, "device_carbon", "kgCO2e", "emissions of making one device")
-              .non_negative(),
-          field(&Inputs::devices, key::devices).non_negative().counted(),
-          field(&Inputs::used_time, key::used_time).non_negative(),
-          field(&Inputs::lifetime, key::lifetime).positive());
+      return rows(field(&Inputs::device_carbon, "device_carbon", "kgCO2e", "emissions of making one device")
+                      .non_negative(),
+                  field(&Inputs::devices, key::devices).non_negative().counted(),
+                  field(&Inputs::used_time, key::used_time).non_negative(),
+                  field(&Inputs::lifetime, key::lifetime).positive());
     }
   };
   template <class T> struct Result {
     Carbon<T> embodied;
     static constexpr auto fields() {
-      return rows(
-          field(&Result::embodied, "embodied", "kgCO2e", "manufacturing emissions of the period"));
+      return rows(field(&Result::embodied, "embodied", "kgCO2e", "manufacturing emissions of the period"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -112,24 +108,22 @@ struct CarbonFootprint {
     T devices;
     Time<T> used_time, lifetime;
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
-          field(&Inputs::pue, key::pue).at_least(1),
-          field(&Inputs::carbon_intensity, key::carbon_intensity).non_negative(),
-          field(&Inputs::device_carbon, "device_carbon", "kgCO2e", "emissions of making one device")
-              .non_negative(),
-          field(&Inputs::devices, key::devices).non_negative().counted(),
-          field(&Inputs::used_time, key::used_time).non_negative(),
-          field(&Inputs::lifetime, key::lifetime).positive());
+      return rows(field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
+                  field(&Inputs::pue, key::pue).at_least(1),
+                  field(&Inputs::carbon_intensity, key::carbon_intensity).non_negative(),
+                  field(&Inputs::device_carbon, "device_carbon", "kgCO2e", "emissions of making one device")
+                      .non_negative(),
+                  field(&Inputs::devices, key::devices).non_negative().counted(),
+                  field(&Inputs::used_time, key::used_time).non_negative(),
+                  field(&Inputs::lifetime, key::lifetime).positive());
     }
   };
   template <class T> struct Result {
     Carbon<T> operational, embodied, carbon_footprint;
     static constexpr auto fields() {
-      return rows(
-          field(&Result::operational, "operational", "kgCO2e", "greenhouse gases of the electricity"),
-          field(&Result::embodied, "embodied", "kgCO2e", "manufacturing emissions of the period"),
-          field(&Result::carbon_footprint, key::carbon_footprint));
+      return rows(field(&Result::operational, "operational", "kgCO2e", "greenhouse gases of the electricity"),
+                  field(&Result::embodied, "embodied", "kgCO2e", "manufacturing emissions of the period"),
+                  field(&Result::carbon_footprint, key::carbon_footprint));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -160,7 +154,7 @@ struct WaterUse {
     WaterIntensity<T> wue;
     static constexpr auto fields() {
       return rows(field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
-                        field(&Inputs::wue, key::wue).non_negative());
+                  field(&Inputs::wue, key::wue).non_negative());
     }
   };
   template <class T> struct Result {

@@ -20,9 +20,9 @@ template <class T> struct CollectiveInputs {
   Time<T> alpha;
   static constexpr auto fields() {
     return rows(field(&CollectiveInputs::message, key::message).non_negative(),
-                      field(&CollectiveInputs::ranks, key::ranks).at_least(1).counted(),
-                      field(&CollectiveInputs::bandwidth, key::bandwidth).positive(),
-                      field(&CollectiveInputs::alpha, key::alpha).non_negative());
+                field(&CollectiveInputs::ranks, key::ranks).at_least(1).counted(),
+                field(&CollectiveInputs::bandwidth, key::bandwidth).positive(),
+                field(&CollectiveInputs::alpha, key::alpha).non_negative());
   }
 };
 
@@ -30,10 +30,9 @@ template <class T> struct CollectiveInputs {
 template <class T> struct CollectiveResult {
   Time<T> time, startup, transfer;
   static constexpr auto fields() {
-    return rows(
-        field(&CollectiveResult::time, key::time),
-        field(&CollectiveResult::startup, "startup", "us", "part that grows with alpha"),
-        field(&CollectiveResult::transfer, "transfer", "ms", "part that grows with the message"));
+    return rows(field(&CollectiveResult::time, key::time),
+                field(&CollectiveResult::startup, "startup", "us", "part that grows with alpha"),
+                field(&CollectiveResult::transfer, "transfer", "ms", "part that grows with the message"));
   }
 };
 
@@ -57,8 +56,8 @@ struct PointToPoint {
     Time<T> alpha;
     static constexpr auto fields() {
       return rows(field(&Inputs::message, key::message).non_negative(),
-                        field(&Inputs::bandwidth, key::bandwidth).positive(),
-                        field(&Inputs::alpha, key::alpha).non_negative());
+                  field(&Inputs::bandwidth, key::bandwidth).positive(),
+                  field(&Inputs::alpha, key::alpha).non_negative());
     }
   };
   template <class T> using Result = detail::CollectiveResult<T>;
@@ -158,15 +157,15 @@ struct DoubleBinaryTreeAllReduce {
     T latency_factor{1.2}, bandwidth_factor{1.05};
     static constexpr auto fields() {
       return rows(field(&Inputs::message, key::message).non_negative(),
-                        field(&Inputs::ranks, key::ranks).at_least(1).counted(),
-                        field(&Inputs::bandwidth, key::bandwidth).positive(),
-                        field(&Inputs::alpha, key::alpha).non_negative(),
-                        field(&Inputs::latency_factor, "latency_factor", "", "start-up over the bound")
-                            .at_least(1)
-                            .defaulted("convention of MLSys-im"),
-                        field(&Inputs::bandwidth_factor, "bandwidth_factor", "", "transfer over the bound")
-                            .at_least(1)
-                            .defaulted("convention of MLSys-im"));
+                  field(&Inputs::ranks, key::ranks).at_least(1).counted(),
+                  field(&Inputs::bandwidth, key::bandwidth).positive(),
+                  field(&Inputs::alpha, key::alpha).non_negative(),
+                  field(&Inputs::latency_factor, "latency_factor", "", "start-up over the bound")
+                      .at_least(1)
+                      .defaulted("convention of MLSys-im"),
+                  field(&Inputs::bandwidth_factor, "bandwidth_factor", "", "transfer over the bound")
+                      .at_least(1)
+                      .defaulted("convention of MLSys-im"));
     }
   };
   template <class T> using Result = detail::CollectiveResult<T>;
@@ -228,8 +227,8 @@ struct HierarchicalAllReduce {
     Time<T> time, intra, inter;
     static constexpr auto fields() {
       return rows(field(&Result::time, key::time),
-                        field(&Result::intra, "intra", "ms", "part inside the nodes"),
-                        field(&Result::inter, "inter", "ms", "part between the nodes"));
+                  field(&Result::intra, "intra", "ms", "part inside the nodes"),
+                  field(&Result::inter, "inter", "ms", "part between the nodes"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -266,18 +265,18 @@ struct BusBandwidth {
     Time<T> time;
     static constexpr auto fields() {
       return rows(field(&Inputs::message, key::message).non_negative(),
-                        field(&Inputs::ranks, key::ranks).at_least(1).counted(),
-                        field(&Inputs::passes, "passes", "", "2: all-reduce; 1: gather, scatter, all-to-all")
-                            .within(1, 2)
-                            .counted(),
-                        field(&Inputs::time, key::time).positive());
+                  field(&Inputs::ranks, key::ranks).at_least(1).counted(),
+                  field(&Inputs::passes, "passes", "", "2: all-reduce; 1: gather, scatter, all-to-all")
+                      .within(1, 2)
+                      .counted(),
+                  field(&Inputs::time, key::time).positive());
     }
   };
   template <class T> struct Result {
     Bandwidth<T> algorithm, bus;
     static constexpr auto fields() {
       return rows(field(&Result::algorithm, "algorithm", "GB/s", "message over time"),
-                        field(&Result::bus, "bus", "GB/s", "rate that each link carries"));
+                  field(&Result::bus, "bus", "GB/s", "rate that each link carries"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

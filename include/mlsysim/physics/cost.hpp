@@ -22,21 +22,20 @@ struct CapitalCost {
     T infrastructure{1.0};
     static constexpr auto fields() {
       return rows(field(&Inputs::unit_cost, "unit_cost", "USD", "price of one device").non_negative(),
-                        field(&Inputs::devices, key::devices).non_negative().counted(),
-                        field(&Inputs::used_time, key::used_time).non_negative(),
-                        field(&Inputs::lifetime, key::lifetime).positive(),
-                        field(&Inputs::infrastructure, "infrastructure", "",
-                              "purchase of everything over that of the devices")
-                            .at_least(1)
-                            .defaulted("devices alone"));
+                  field(&Inputs::devices, key::devices).non_negative().counted(),
+                  field(&Inputs::used_time, key::used_time).non_negative(),
+                  field(&Inputs::lifetime, key::lifetime).positive(),
+                  field(&Inputs::infrastructure, "infrastructure", "",
+                        "purchase of everything over that of the devices")
+                      .at_least(1)
+                      .defaulted("devices alone"));
     }
   };
   template <class T> struct Result {
     Money<T> purchase, capital;
     static constexpr auto fields() {
-      return rows(
-          field(&Result::purchase, "purchase", "USD", "price paid at the start"),
-          field(&Result::capital, "capital", "USD", "part of the price that falls to the period"));
+      return rows(field(&Result::purchase, "purchase", "USD", "price paid at the start"),
+                  field(&Result::capital, "capital", "USD", "part of the price that falls to the period"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -57,7 +56,7 @@ struct EnergyCost {
     MoneyPerEnergy<T> energy_price;
     static constexpr auto fields() {
       return rows(field(&Inputs::facility_energy, key::facility_energy).non_negative(),
-                        field(&Inputs::energy_price, key::energy_price).non_negative());
+                  field(&Inputs::energy_price, key::energy_price).non_negative());
     }
   };
   template <class T> struct Result {
@@ -86,11 +85,11 @@ struct MaintenanceCost {
     T annual_maintenance{0.05};
     static constexpr auto fields() {
       return rows(field(&Inputs::purchase, "purchase", "USD", "price paid at the start").non_negative(),
-                        field(&Inputs::used_time, key::used_time).non_negative(),
-                        field(&Inputs::annual_maintenance, "annual_maintenance", "",
-                              "share of the purchase price per 365 days")
-                            .within(0, 1)
-                            .defaulted("convention of MLSys-im"));
+                  field(&Inputs::used_time, key::used_time).non_negative(),
+                  field(&Inputs::annual_maintenance, "annual_maintenance", "",
+                        "share of the purchase price per 365 days")
+                      .within(0, 1)
+                      .defaulted("convention of MLSys-im"));
     }
   };
   template <class T> struct Result {
@@ -122,28 +121,28 @@ struct TotalCost {
     T infrastructure{1.0}, annual_maintenance{0.05};
     static constexpr auto fields() {
       return rows(field(&Inputs::unit_cost, "unit_cost", "USD", "price of one device").non_negative(),
-                        field(&Inputs::devices, key::devices).non_negative().counted(),
-                        field(&Inputs::used_time, key::used_time).non_negative(),
-                        field(&Inputs::lifetime, key::lifetime).positive(),
-                        field(&Inputs::facility_energy, key::facility_energy).non_negative(),
-                        field(&Inputs::energy_price, key::energy_price).non_negative(),
-                        field(&Inputs::infrastructure, "infrastructure", "",
-                              "purchase of everything over that of the devices")
-                            .at_least(1)
-                            .defaulted("devices alone"),
-                        field(&Inputs::annual_maintenance, "annual_maintenance", "",
-                              "share of the purchase price per 365 days")
-                            .within(0, 1)
-                            .defaulted("convention of MLSys-im"));
+                  field(&Inputs::devices, key::devices).non_negative().counted(),
+                  field(&Inputs::used_time, key::used_time).non_negative(),
+                  field(&Inputs::lifetime, key::lifetime).positive(),
+                  field(&Inputs::facility_energy, key::facility_energy).non_negative(),
+                  field(&Inputs::energy_price, key::energy_price).non_negative(),
+                  field(&Inputs::infrastructure, "infrastructure", "",
+                        "purchase of everything over that of the devices")
+                      .at_least(1)
+                      .defaulted("devices alone"),
+                  field(&Inputs::annual_maintenance, "annual_maintenance", "",
+                        "share of the purchase price per 365 days")
+                      .within(0, 1)
+                      .defaulted("convention of MLSys-im"));
     }
   };
   template <class T> struct Result {
     Money<T> capital, energy_cost, maintenance, tco;
     static constexpr auto fields() {
-      return rows(
-          field(&Result::capital, "capital", "USD", "part of the purchase that falls to the period"),
-          field(&Result::energy_cost, "energy_cost", "USD", "cost of the electricity"),
-          field(&Result::maintenance, "maintenance", "USD", "cost of upkeep"), field(&Result::tco, key::tco));
+      return rows(field(&Result::capital, "capital", "USD", "part of the purchase that falls to the period"),
+                  field(&Result::energy_cost, "energy_cost", "USD", "cost of the electricity"),
+                  field(&Result::maintenance, "maintenance", "USD", "cost of upkeep"),
+                  field(&Result::tco, key::tco));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

@@ -63,25 +63,24 @@ struct EnergyPerOperation {
     Power<T> static_power;
     Time<T> time;
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::work, key::work).non_negative(),
-          field(&Inputs::traffic, key::traffic).non_negative(),
-          field(&Inputs::energy_per_work, "energy_per_work", "pJ/FLOP", "energy of one operation")
-              .non_negative(),
-          field(&Inputs::energy_per_data, "energy_per_data", "pJ/B", "energy of moving one byte")
-              .non_negative(),
-          field(&Inputs::static_power, "static_power", "W", "power drawn without any operation")
-              .non_negative(),
-          field(&Inputs::time, key::time).non_negative());
+      return rows(field(&Inputs::work, key::work).non_negative(),
+                  field(&Inputs::traffic, key::traffic).non_negative(),
+                  field(&Inputs::energy_per_work, "energy_per_work", "pJ/FLOP", "energy of one operation")
+                      .non_negative(),
+                  field(&Inputs::energy_per_data, "energy_per_data", "pJ/B", "energy of moving one byte")
+                      .non_negative(),
+                  field(&Inputs::static_power, "static_power", "W", "power drawn without any operation")
+                      .non_negative(),
+                  field(&Inputs::time, key::time).non_negative());
     }
   };
   template <class T> struct Result {
     Energy<T> energy, compute_energy, memory_energy, static_energy;
     static constexpr auto fields() {
       return rows(field(&Result::energy, key::energy),
-                        field(&Result::compute_energy, "compute_energy", "J", "part of the arithmetic"),
-                        field(&Result::memory_energy, "memory_energy", "J", "part of the memory traffic"),
-                        field(&Result::static_energy, "static_energy", "J", "part that only time costs"));
+                  field(&Result::compute_energy, "compute_energy", "J", "part of the arithmetic"),
+                  field(&Result::memory_energy, "memory_energy", "J", "part of the memory traffic"),
+                  field(&Result::static_energy, "static_energy", "J", "part that only time costs"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

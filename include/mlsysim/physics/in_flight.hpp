@@ -8,21 +8,26 @@ namespace mlsysim {
 
 /// Time between two tokens of a request in an engine that batches in flight [s].
 ///
-/// Of the steps of the batch, the share min(prompts_per_step, 1) also has prompts to process, which makes it longer by
-/// `added`: the pass of the prompts less the step that it replaces where both share a pass, all of it where they do not.
+/// Of the steps of the batch, the share min(prompts_per_step, 1) also has prompts to process, which makes it
+/// longer by `added`: the pass of the prompts less the step that it replaces where both share a pass, all of
+/// it where they do not.
 ///     itl = decode_pass + min(prompts_per_step, 1) added
-/// `added` is that of max(prompts_per_step, 1) prompts. Ranges: decode_pass > 0; added, prompts_per_step >= 0.
+/// `added` is that of max(prompts_per_step, 1) prompts. Ranges: decode_pass > 0; added, prompts_per_step >=
+/// 0.
 /// @cite yu2022orca, section 4 (iteration-level scheduling); agrawal2024sarathi, section 4 (mixed passes)
 struct InFlightStep {
-  static constexpr LawInfo info{"InFlightStep", "itl = decode_pass + min(prompts_per_step, 1) added", "yu2022orca", "section 4",
+  static constexpr LawInfo info{"InFlightStep", "itl = decode_pass + min(prompts_per_step, 1) added",
+                                "yu2022orca", "section 4",
                                 "arrivals are spread over the steps; passes do not overlap"};
   template <class T> struct Inputs {
     Time<T> decode_pass, added;
     T prompts_per_step;
     static constexpr auto fields() {
-      return rows(field(&Inputs::decode_pass, "decode_pass", "ms", "a step without prompts").positive(),
-                  field(&Inputs::added, "added", "ms", "what prompts add to a step").non_negative(),
-                  field(&Inputs::prompts_per_step, "prompts_per_step", "", "prompts that arrive during one step").non_negative());
+      return rows(
+          field(&Inputs::decode_pass, "decode_pass", "ms", "a step without prompts").positive(),
+          field(&Inputs::added, "added", "ms", "what prompts add to a step").non_negative(),
+          field(&Inputs::prompts_per_step, "prompts_per_step", "", "prompts that arrive during one step")
+              .non_negative());
     }
   };
   template <class T> struct Result {
@@ -36,9 +41,9 @@ struct InFlightStep {
 
 /// Mean time to the first token of a request that arrives at a random moment [s].
 ///
-/// It waits for the rest of the pass under way, which is the longer the more the passes differ: E[t^2] / (2 E[t]) =
-/// mean_pass (1 + pass_cv^2) / 2. Then comes its own pass, with `crowd` further prompts that arrived meanwhile, and
-/// what the engine adds (`late`):
+/// It waits for the rest of the pass under way, which is the longer the more the passes differ: E[t^2] / (2
+/// E[t]) = mean_pass (1 + pass_cv^2) / 2. Then comes its own pass, with `crowd` further prompts that arrived
+/// meanwhile, and what the engine adds (`late`):
 ///     ttft = busy mean_pass (1 + pass_cv^2) / 2 + own_pass (1 + crowd) + late
 /// Ranges: mean_pass, own_pass > 0; pass_cv, crowd, late >= 0; busy in [0, 1].
 /// @cite kleinrock1975queueing, section 5.2 (residual life); yu2022orca, section 4
@@ -54,12 +59,16 @@ struct InFlightFirstToken {
     T crowd{0.0}, busy{1.0};
     Time<T> late;
     static constexpr auto fields() {
-      return rows(field(&Inputs::mean_pass, "mean_pass", "ms", "mean of the passes").positive(),
-                  field(&Inputs::pass_cv, "pass_cv", "", "standard deviation over mean of the passes").within(0, 1000),
-                  field(&Inputs::own_pass, "own_pass", "ms", "a pass with its prompt").positive(),
-                  field(&Inputs::crowd, "crowd", "", "further prompts in it, mean").within(0, 1000).defaulted("none"),
-                  field(&Inputs::busy, "busy", "", "probability that a pass is under way").within(0, 1).defaulted("always"),
-                  field(&Inputs::late, "late", "ms", "from the end of the pass to the client").non_negative());
+      return rows(
+          field(&Inputs::mean_pass, "mean_pass", "ms", "mean of the passes").positive(),
+          field(&Inputs::pass_cv, "pass_cv", "", "standard deviation over mean of the passes")
+              .within(0, 1000),
+          field(&Inputs::own_pass, "own_pass", "ms", "a pass with its prompt").positive(),
+          field(&Inputs::crowd, "crowd", "", "further prompts in it, mean").within(0, 1000).defaulted("none"),
+          field(&Inputs::busy, "busy", "", "probability that a pass is under way")
+              .within(0, 1)
+              .defaulted("always"),
+          field(&Inputs::late, "late", "ms", "from the end of the pass to the client").non_negative());
     }
   };
   template <class T> struct Result {
@@ -74,9 +83,9 @@ struct InFlightFirstToken {
 
 /// Mean time to the first token of requests that all arrive at once [s].
 ///
-/// Prompts are processed in passes of `together`; each request waits for the passes before its own and gets its
-/// token at the end of its own: ttft = prompt (requests + min(together, requests)) / 2. Ranges: prompt >= 0, time of
-/// one prompt in a full pass; requests, together >= 1. Exact where `together` divides `requests`.
+/// Prompts are processed in passes of `together`; each request waits for the passes before its own and gets
+/// its token at the end of its own: ttft = prompt (requests + min(together, requests)) / 2. Ranges: prompt >=
+/// 0, time of one prompt in a full pass; requests, together >= 1. Exact where `together` divides `requests`.
 /// @cite agrawal2024sarathi, section 3 (prefills ahead of a request)
 struct BurstFirstToken {
   static constexpr LawInfo info{"BurstFirstToken", "ttft = prompt (requests + min(together, requests)) / 2",

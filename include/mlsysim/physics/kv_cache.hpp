@@ -19,9 +19,9 @@ struct KvBytesPerToken {
     Data<T> element_bytes;
     static constexpr auto fields() {
       return rows(field(&Inputs::layers, key::layers).non_negative().counted(),
-                        field(&Inputs::kv_heads, key::kv_heads).non_negative().counted(),
-                        field(&Inputs::head_dim, key::head_dim).non_negative().counted(),
-                        field(&Inputs::element_bytes, key::element_bytes).non_negative());
+                  field(&Inputs::kv_heads, key::kv_heads).non_negative().counted(),
+                  field(&Inputs::head_dim, key::head_dim).non_negative().counted(),
+                  field(&Inputs::element_bytes, key::element_bytes).non_negative());
     }
   };
   template <class T> struct Result {
@@ -48,11 +48,11 @@ struct KvCache {
     T seq_len, batch_size;
     static constexpr auto fields() {
       return rows(field(&Inputs::layers, key::layers).non_negative().counted(),
-                        field(&Inputs::kv_heads, key::kv_heads).non_negative().counted(),
-                        field(&Inputs::head_dim, key::head_dim).non_negative().counted(),
-                        field(&Inputs::element_bytes, key::element_bytes).non_negative(),
-                        field(&Inputs::seq_len, key::seq_len).non_negative().counted(),
-                        field(&Inputs::batch_size, key::batch_size).non_negative().counted());
+                  field(&Inputs::kv_heads, key::kv_heads).non_negative().counted(),
+                  field(&Inputs::head_dim, key::head_dim).non_negative().counted(),
+                  field(&Inputs::element_bytes, key::element_bytes).non_negative(),
+                  field(&Inputs::seq_len, key::seq_len).non_negative().counted(),
+                  field(&Inputs::batch_size, key::batch_size).non_negative().counted());
     }
   };
   template <class T> struct Result {
@@ -84,17 +84,16 @@ struct MlaKvCache {
     Data<T> element_bytes;
     T seq_len, batch_size;
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::layers, key::layers).non_negative().counted(),
-          field(&Inputs::kv_lora_rank, "kv_lora_rank", "", "width of the compressed key-value vector")
-              .non_negative()
-              .counted(),
-          field(&Inputs::rope_head_dim, "rope_head_dim", "", "width of the rotated key")
-              .non_negative()
-              .counted(),
-          field(&Inputs::element_bytes, key::element_bytes).non_negative(),
-          field(&Inputs::seq_len, key::seq_len).non_negative().counted(),
-          field(&Inputs::batch_size, key::batch_size).non_negative().counted());
+      return rows(field(&Inputs::layers, key::layers).non_negative().counted(),
+                  field(&Inputs::kv_lora_rank, "kv_lora_rank", "", "width of the compressed key-value vector")
+                      .non_negative()
+                      .counted(),
+                  field(&Inputs::rope_head_dim, "rope_head_dim", "", "width of the rotated key")
+                      .non_negative()
+                      .counted(),
+                  field(&Inputs::element_bytes, key::element_bytes).non_negative(),
+                  field(&Inputs::seq_len, key::seq_len).non_negative().counted(),
+                  field(&Inputs::batch_size, key::batch_size).non_negative().counted());
     }
   };
   template <class T> struct Result {
@@ -102,7 +101,7 @@ struct MlaKvCache {
     Data<T> kv_cache_size;
     static constexpr auto fields() {
       return rows(field(&Result::kv_per_token, key::kv_per_token),
-                        field(&Result::kv_cache_size, key::kv_cache_size));
+                  field(&Result::kv_cache_size, key::kv_cache_size));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -126,11 +125,10 @@ struct PagedKv {
     DataPerToken<T> kv_per_token;
     T seq_len, batch_size, page_tokens;
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::kv_per_token, key::kv_per_token).non_negative(),
-          field(&Inputs::seq_len, key::seq_len).at_least(1).counted(),
-          field(&Inputs::batch_size, key::batch_size).non_negative().counted(),
-          field(&Inputs::page_tokens, "page_tokens", "", "tokens per page").at_least(1).counted());
+      return rows(field(&Inputs::kv_per_token, key::kv_per_token).non_negative(),
+                  field(&Inputs::seq_len, key::seq_len).at_least(1).counted(),
+                  field(&Inputs::batch_size, key::batch_size).non_negative().counted(),
+                  field(&Inputs::page_tokens, "page_tokens", "", "tokens per page").at_least(1).counted());
     }
   };
   template <class T> struct Result {
@@ -139,8 +137,8 @@ struct PagedKv {
     T waste;
     static constexpr auto fields() {
       return rows(field(&Result::pages, "pages", "", "pages of one sequence"),
-                        field(&Result::reserved, "reserved", "GB", "bytes reserved for the batch"),
-                        field(&Result::waste, "waste", "", "share of the reserved bytes without a token"));
+                  field(&Result::reserved, "reserved", "GB", "bytes reserved for the batch"),
+                  field(&Result::waste, "waste", "", "share of the reserved bytes without a token"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

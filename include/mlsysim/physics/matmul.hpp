@@ -18,14 +18,13 @@ struct MatmulWork {
     T m, n, k, count;
     Data<T> a_bytes, b_bytes, c_bytes;
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::m, "m", "", "rows of A and C").non_negative().counted(),
-          field(&Inputs::n, "n", "", "columns of B and C").non_negative().counted(),
-          field(&Inputs::k, "k", "", "columns of A, rows of B").non_negative().counted(),
-          field(&Inputs::count, "count", "", "products of this shape").non_negative().counted(),
-          field(&Inputs::a_bytes, "a_bytes", "B", "storage of one element of A").non_negative(),
-          field(&Inputs::b_bytes, "b_bytes", "B", "storage of one element of B").non_negative(),
-          field(&Inputs::c_bytes, "c_bytes", "B", "storage of one element of C").non_negative());
+      return rows(field(&Inputs::m, "m", "", "rows of A and C").non_negative().counted(),
+                  field(&Inputs::n, "n", "", "columns of B and C").non_negative().counted(),
+                  field(&Inputs::k, "k", "", "columns of A, rows of B").non_negative().counted(),
+                  field(&Inputs::count, "count", "", "products of this shape").non_negative().counted(),
+                  field(&Inputs::a_bytes, "a_bytes", "B", "storage of one element of A").non_negative(),
+                  field(&Inputs::b_bytes, "b_bytes", "B", "storage of one element of B").non_negative(),
+                  field(&Inputs::c_bytes, "c_bytes", "B", "storage of one element of C").non_negative());
     }
   };
   template <class T> struct Result {
@@ -69,10 +68,9 @@ struct TileWave {
   template <class T> struct Result {
     T tiles, waves, efficiency;
     static constexpr auto fields() {
-      return rows(
-          field(&Result::tiles, "tiles", "", "tiles of all products"),
-          field(&Result::waves, "waves", "", "rounds over all units"),
-          field(&Result::efficiency, "efficiency", "", "useful share of the occupied arithmetic"));
+      return rows(field(&Result::tiles, "tiles", "", "tiles of all products"),
+                  field(&Result::waves, "waves", "", "rounds over all units"),
+                  field(&Result::efficiency, "efficiency", "", "useful share of the occupied arithmetic"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -86,9 +84,9 @@ struct TileWave {
 /// Rate of the matrix engine under a power limit [FLOP/s].
 ///
 /// A short burst runs at a higher clock than the power limit sustains: rate = peak (1 + burst / (1 + work /
-/// (peak burst_time))), so `peak` for ever and peak (1 + burst) for an instant. peak is the sustained rate; work
-/// is what runs back to back; burst_time is how much of it, in time, halves the gain. Ranges: work >= 0; burst
-/// in [0, 1]; peak, burst_time > 0. The shape is a convention of this library.
+/// (peak burst_time))), so `peak` for ever and peak (1 + burst) for an instant. peak is the sustained rate;
+/// work is what runs back to back; burst_time is how much of it, in time, halves the gain. Ranges: work >= 0;
+/// burst in [0, 1]; peak, burst_time > 0. The shape is a convention of this library.
 /// @cite aiconfigurator-gemm-h100, rate of large products against their duration
 struct BurstRate {
   static constexpr LawInfo info{"BurstRate", "rate = peak (1 + burst / (1 + work / (peak burst_time)))",
@@ -100,11 +98,11 @@ struct BurstRate {
     T burst;
     Time<T> burst_time;
     static constexpr auto fields() {
-      return rows(field(&Inputs::work, key::work).non_negative(),
-                  field(&Inputs::peak, key::peak).positive(),
-                  field(&Inputs::burst, "burst", "", "gain of a short burst over the sustained rate").within(0, 1),
-                  field(&Inputs::burst_time, "burst_time", "ms", "work, as time, after which half of it is left")
-                      .positive());
+      return rows(
+          field(&Inputs::work, key::work).non_negative(), field(&Inputs::peak, key::peak).positive(),
+          field(&Inputs::burst, "burst", "", "gain of a short burst over the sustained rate").within(0, 1),
+          field(&Inputs::burst_time, "burst_time", "ms", "work, as time, after which half of it is left")
+              .positive());
     }
   };
   template <class T> struct Result {
@@ -125,12 +123,13 @@ struct BurstRate {
 /// spreads the depth as well, so that all units finish together ("split-k", "stream-k"), at the fixed price
 /// `split` of a second pass that adds the parts. No part is shorter than split_depth. The library takes the
 /// faster way:
-///     time = launch + min(overlap(waves (k step + wave), memory), overlap(max(k tiles / units, split_depth) step
+///     time = launch + min(overlap(waves (k step + wave), memory), overlap(max(k tiles / units, split_depth)
+///     step
 ///            + wave, memory) + split)
-/// with step = 2 tile_m tile_n units / peak, memory = traffic / bandwidth, overlap(a, b) = sqrt(a^2 + b^2): two sides of one
-/// kernel that overlap imperfectly, at most sqrt(2) times the larger one.
-/// peak and bandwidth are the sustained rates of the whole device. A product that vanishes (count 0) costs
-/// exactly 0, launch included. Ranges as for the composed laws.
+/// with step = 2 tile_m tile_n units / peak, memory = traffic / bandwidth, overlap(a, b) = sqrt(a^2 + b^2):
+/// two sides of one kernel that overlap imperfectly, at most sqrt(2) times the larger one. peak and bandwidth
+/// are the sustained rates of the whole device. A product that vanishes (count 0) costs exactly 0, launch
+/// included. Ranges as for the composed laws.
 /// @cite nvidia2023matmul, sections "Tile Quantization" and "Wave Quantization"; osama2023streamk, section 4
 struct MatmulTime {
   static constexpr LawInfo info{
@@ -155,8 +154,7 @@ struct MatmulTime {
           field(&Inputs::tile_n, "tile_n", "", "columns of one tile").at_least(1).counted(),
           field(&Inputs::units, "units", "", "tiles in flight on the device").at_least(1).counted(),
           field(&Inputs::split_depth, "split_depth", "", "least depth of a part").at_least(1).counted(),
-          field(&Inputs::peak, key::peak).positive(),
-          field(&Inputs::bandwidth, key::bandwidth).positive(),
+          field(&Inputs::peak, key::peak).positive(), field(&Inputs::bandwidth, key::bandwidth).positive(),
           field(&Inputs::launch, key::launch).non_negative(),
           field(&Inputs::wave, "wave", "us", "start and end of a tile, once per wave").non_negative(),
           field(&Inputs::split, "split", "us", "adding up the parts of a split depth").non_negative());
@@ -166,11 +164,11 @@ struct MatmulTime {
     Time<T> time, compute, memory;
     T tile_efficiency;
     static constexpr auto fields() {
-      return rows(
-          field(&Result::time, key::time),
-          field(&Result::compute, "compute", "ms", "time of the occupied tiles, the faster way"),
-          field(&Result::memory, "memory", "ms", "time that memory traffic alone needs"),
-          field(&Result::tile_efficiency, "tile_efficiency", "", "useful share of the arithmetic of whole waves"));
+      return rows(field(&Result::time, key::time),
+                  field(&Result::compute, "compute", "ms", "time of the occupied tiles, the faster way"),
+                  field(&Result::memory, "memory", "ms", "time that memory traffic alone needs"),
+                  field(&Result::tile_efficiency, "tile_efficiency", "",
+                        "useful share of the arithmetic of whole waves"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -183,7 +181,8 @@ struct MatmulTime {
     const Time<T> step = in.tile_m * in.tile_n * in.units * (2.0 * unit::FLOP) / in.peak;
     const auto memory = named("memory", in.traffic / in.bandwidth);
     const auto whole = named("whole", grid.waves * (in.k * step + in.wave));
-    const auto spread = named("spread", max(T(in.k * grid.tiles / in.units), in.split_depth) * step + in.wave);
+    const auto spread =
+        named("spread", max(T(in.k * grid.tiles / in.units), in.split_depth) * step + in.wave);
     const Time<T> busy = min(quadrature(whole, memory), quadrature(spread, memory) + in.split);
     return {.time = in.launch * min(in.count, T(1.0)) + busy,
             .compute = min(whole, spread + in.split),

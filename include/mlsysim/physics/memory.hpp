@@ -39,10 +39,10 @@ struct TrainingStateBytes {
   template <class T> struct Result {
     Data<T> weights, gradients, optimizer_states, total;
     static constexpr auto fields() {
-      return rows(
-          field(&Result::weights, key::weights), field(&Result::gradients, "gradients", "GB", "gradients"),
-          field(&Result::optimizer_states, "optimizer_states", "GB", "master weights and moments"),
-          field(&Result::total, "total", "GB", "all model states of one device"));
+      return rows(field(&Result::weights, key::weights),
+                  field(&Result::gradients, "gradients", "GB", "gradients"),
+                  field(&Result::optimizer_states, "optimizer_states", "GB", "master weights and moments"),
+                  field(&Result::total, "total", "GB", "all model states of one device"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

@@ -19,10 +19,9 @@ struct BubbleOverhead {
   template <class T> struct Inputs {
     T pp_size, microbatch_count, v_stages{1.0};
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::pp_size, key::pp_size).at_least(1).counted(),
-          field(&Inputs::microbatch_count, key::microbatch_count).at_least(1).counted(),
-          field(&Inputs::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"));
+      return rows(field(&Inputs::pp_size, key::pp_size).at_least(1).counted(),
+                  field(&Inputs::microbatch_count, key::microbatch_count).at_least(1).counted(),
+                  field(&Inputs::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"));
     }
   };
   template <class T> struct Result {
@@ -49,9 +48,7 @@ struct BubbleFraction {
   template <class T> using Inputs = BubbleOverhead::Inputs<T>;
   template <class T> struct Result {
     T bubble_fraction;
-    static constexpr auto fields() {
-      return rows(field(&Result::bubble_fraction, key::bubble_fraction));
-    }
+    static constexpr auto fields() { return rows(field(&Result::bubble_fraction, key::bubble_fraction)); }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     const T overhead = apply<BubbleOverhead, T>(in).bubble_overhead;

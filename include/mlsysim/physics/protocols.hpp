@@ -1,7 +1,9 @@
 #pragma once
-/// Collectives inside a node as libraries run them: several protocols and algorithms, of which the fastest is taken.
+/// Collectives inside a node as libraries run them: several protocols and algorithms, of which the fastest is
+/// taken.
 ///
-/// Every factor is written so that one rank costs exactly 0. Shares are of the one-way link bandwidth of a device.
+/// Every factor is written so that one rank costs exactly 0. Shares are of the one-way link bandwidth of a
+/// device.
 
 #include <mlsysim/table/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -10,16 +12,18 @@ namespace mlsysim {
 
 /// Time of a ring collective under two protocols [s].
 ///
-/// The low-latency protocol sends data and flag together: passes (ranks - 1) short steps, and a small share of the link,
-/// since half of what it sends is flags. The bulk protocol synchronises once and then streams; a gather or scatter
-/// (passes 1) also copies its own share. An all-reduce has passes 2.
+/// The low-latency protocol sends data and flag together: passes (ranks - 1) short steps, and a small share
+/// of the link, since half of what it sends is flags. The bulk protocol synchronises once and then streams; a
+/// gather or scatter (passes 1) also copies its own share. An all-reduce has passes 2.
 ///     time = launch + min(passes (ranks - 1) hop + bus / (low_latency_share bandwidth),
-///                         sync + bus / (share bandwidth) + (2 - passes) message / (ranks copy_ratio bandwidth))
+///                         sync + bus / (share bandwidth) + (2 - passes) message / (ranks copy_ratio
+///                         bandwidth))
 /// with bus = passes (1 - 1/ranks) message. Ranges: message, times >= 0; ranks >= 1; bandwidth, shares > 0.
 /// @cite hu2025nccl, section IV (protocols) and table I
 struct ProtocolRing {
-  static constexpr LawInfo info{"ProtocolRing", "time = launch + min(low-latency protocol, bulk protocol)", "hu2025nccl",
-                                "section IV, protocols LL and Simple", "equal ranks in one node; no contention"};
+  static constexpr LawInfo info{"ProtocolRing", "time = launch + min(low-latency protocol, bulk protocol)",
+                                "hu2025nccl", "section IV, protocols LL and Simple",
+                                "equal ranks in one node; no contention"};
   template <class T> struct Inputs {
     Data<T> message;
     T ranks, passes;
@@ -27,17 +31,18 @@ struct ProtocolRing {
     Time<T> launch, hop, sync;
     T low_latency_share, share, copy_ratio;
     static constexpr auto fields() {
-      return rows(field(&Inputs::message, key::message).non_negative(),
-                  field(&Inputs::ranks, key::ranks).at_least(1).counted(),
-                  field(&Inputs::passes, "passes", "", "2: all-reduce; 1: gather or scatter").within(1, 2).counted(),
-                  field(&Inputs::bandwidth, key::bandwidth).positive(),
-                  field(&Inputs::launch, key::launch).non_negative(),
-                  field(&Inputs::hop, "hop", "us", "one step of the low-latency protocol").non_negative(),
-                  field(&Inputs::sync, "sync", "us", "start of the bulk protocol").non_negative(),
-                  field(&Inputs::low_latency_share, "low_latency_share", "", "share of the link, low latency")
-                      .within(0.001, 1),
-                  field(&Inputs::share, "share", "", "share of the link, bulk").within(0.001, 1),
-                  field(&Inputs::copy_ratio, "copy_ratio", "", "local copy rate over bandwidth").positive());
+      return rows(
+          field(&Inputs::message, key::message).non_negative(),
+          field(&Inputs::ranks, key::ranks).at_least(1).counted(),
+          field(&Inputs::passes, "passes", "", "2: all-reduce; 1: gather or scatter").within(1, 2).counted(),
+          field(&Inputs::bandwidth, key::bandwidth).positive(),
+          field(&Inputs::launch, key::launch).non_negative(),
+          field(&Inputs::hop, "hop", "us", "one step of the low-latency protocol").non_negative(),
+          field(&Inputs::sync, "sync", "us", "start of the bulk protocol").non_negative(),
+          field(&Inputs::low_latency_share, "low_latency_share", "", "share of the link, low latency")
+              .within(0.001, 1),
+          field(&Inputs::share, "share", "", "share of the link, bulk").within(0.001, 1),
+          field(&Inputs::copy_ratio, "copy_ratio", "", "local copy rate over bandwidth").positive());
     }
   };
   template <class T> struct Result {
@@ -56,13 +61,14 @@ struct ProtocolRing {
 
 /// Time of an all-reduce that the switch adds up [s].
 ///
-/// Each rank sends its message once and receives the sum, its own share twice: time = start + (1 + 1/ranks) message /
-/// (share bandwidth), start and all 0 for one rank. share 0: the switch cannot reduce, and the time is past any other.
-/// Ranges: message, start >= 0; ranks >= 1; bandwidth > 0; share in [0, 1].
+/// Each rank sends its message once and receives the sum, its own share twice: time = start + (1 + 1/ranks)
+/// message / (share bandwidth), start and all 0 for one rank. share 0: the switch cannot reduce, and the time
+/// is past any other. Ranges: message, start >= 0; ranks >= 1; bandwidth > 0; share in [0, 1].
 /// @cite hu2025nccl, section III-D (NVLS)
 struct SwitchAllReduce {
   static constexpr LawInfo info{"SwitchAllReduce", "time = start + (1 + 1/ranks) message / (share bandwidth)",
-                                "hu2025nccl", "section III-D, NVLS", "one switch joins all ranks of the node"};
+                                "hu2025nccl", "section III-D, NVLS",
+                                "one switch joins all ranks of the node"};
   template <class T> struct Inputs {
     Data<T> message;
     T ranks;
@@ -70,17 +76,19 @@ struct SwitchAllReduce {
     Time<T> start;
     T share;
     static constexpr auto fields() {
-      return rows(field(&Inputs::message, key::message).non_negative(),
-                  field(&Inputs::ranks, key::ranks).at_least(1).counted(),
-                  field(&Inputs::bandwidth, key::bandwidth).positive(),
-                  field(&Inputs::start, "start", "us", "launch and multicast set-up").non_negative(),
-                  field(&Inputs::share, "share", "", "share of the link; 0: the switch cannot reduce").within(0, 1));
+      return rows(
+          field(&Inputs::message, key::message).non_negative(),
+          field(&Inputs::ranks, key::ranks).at_least(1).counted(),
+          field(&Inputs::bandwidth, key::bandwidth).positive(),
+          field(&Inputs::start, "start", "us", "launch and multicast set-up").non_negative(),
+          field(&Inputs::share, "share", "", "share of the link; 0: the switch cannot reduce").within(0, 1));
     }
   };
   template <class T> using Result = ProtocolRing::Result<T>;
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     const T others = min(in.ranks - 1.0, T(1.0));
-    // 1e-6 of a link instead of none: far past any other way, and still a number. Then the start cannot be 0 either.
+    // 1e-6 of a link instead of none: far past any other way, and still a number. Then the start cannot be 0
+    // either.
     const T share = max(in.share, T(1e-6));
     return {.time = others * (in.start + (1.0 + 1.0 / in.ranks) * (in.message / in.bandwidth) / share)};
   }
@@ -88,10 +96,10 @@ struct SwitchAllReduce {
 
 /// Time of an engine's own all-reduce kernel [s].
 ///
-/// One shot: every rank reads the whole message of every other. Two shots: every rank adds up its share, then reads the
-/// others' sums, with a second synchronisation. time = start + min((ranks - 1)(hop + message / (share bandwidth)),
-/// second + 2 (ranks - 1) hop + 2 (1 - 1/ranks) message / (share bandwidth)), and 0 for one rank.
-/// Ranges: message, times >= 0; ranks >= 1; bandwidth, share > 0.
+/// One shot: every rank reads the whole message of every other. Two shots: every rank adds up its share, then
+/// reads the others' sums, with a second synchronisation. time = start + min((ranks - 1)(hop + message /
+/// (share bandwidth)), second + 2 (ranks - 1) hop + 2 (1 - 1/ranks) message / (share bandwidth)), and 0 for
+/// one rank. Ranges: message, times >= 0; ranks >= 1; bandwidth, share > 0.
 /// @cite vllm-custom-allreduce, one-stage and two-stage kernels
 struct DirectAllReduce {
   static constexpr LawInfo info{"DirectAllReduce", "time = start + min(one shot, second + two shots)",
@@ -125,15 +133,16 @@ struct DirectAllReduce {
 
 /// Time of an all-to-all over direct links under two protocols [s].
 ///
-/// Every rank sends to all others at once. A short message goes with a handshake there and back, on the small share of
-/// the link that one peer's channel carries; a long one is started with one synchronisation, half of the ring's, and
-/// streams, its own share copied. time = launch + min(2 hop + message / (ranks pair_share bandwidth), sync / 2 +
-/// (1 - 1/ranks) message / (share bandwidth) + message / (ranks copy_ratio bandwidth)), and 0 for one rank.
-/// Ranges as for ProtocolRing.
+/// Every rank sends to all others at once. A short message goes with a handshake there and back, on the small
+/// share of the link that one peer's channel carries; a long one is started with one synchronisation, half of
+/// the ring's, and streams, its own share copied. time = launch + min(2 hop + message / (ranks pair_share
+/// bandwidth), sync / 2 + (1 - 1/ranks) message / (share bandwidth) + message / (ranks copy_ratio
+/// bandwidth)), and 0 for one rank. Ranges as for ProtocolRing.
 /// @cite hu2025nccl, section IV (protocols)
 struct ProtocolAllToAll {
-  static constexpr LawInfo info{"ProtocolAllToAll", "time = launch + min(low-latency protocol, bulk protocol)",
-                                "hu2025nccl", "section IV, protocols LL and Simple, pairwise sends",
+  static constexpr LawInfo info{"ProtocolAllToAll",
+                                "time = launch + min(low-latency protocol, bulk protocol)", "hu2025nccl",
+                                "section IV, protocols LL and Simple, pairwise sends",
                                 "equal shares; all pairs at once; no contention"};
   template <class T> struct Inputs {
     Data<T> message;
@@ -142,15 +151,16 @@ struct ProtocolAllToAll {
     Time<T> launch, hop, sync;
     T pair_share, share, copy_ratio;
     static constexpr auto fields() {
-      return rows(field(&Inputs::message, key::message).non_negative(),
-                  field(&Inputs::ranks, key::ranks).at_least(1).counted(),
-                  field(&Inputs::bandwidth, key::bandwidth).positive(),
-                  field(&Inputs::launch, key::launch).non_negative(),
-                  field(&Inputs::hop, "hop", "us", "one step of the low-latency protocol").non_negative(),
-                  field(&Inputs::sync, "sync", "us", "start of the bulk protocol of a ring").non_negative(),
-                  field(&Inputs::pair_share, "pair_share", "", "share of the link to one peer").within(0.0001, 1),
-                  field(&Inputs::share, "share", "", "share of the link, bulk").within(0.001, 1),
-                  field(&Inputs::copy_ratio, "copy_ratio", "", "local copy rate over bandwidth").positive());
+      return rows(
+          field(&Inputs::message, key::message).non_negative(),
+          field(&Inputs::ranks, key::ranks).at_least(1).counted(),
+          field(&Inputs::bandwidth, key::bandwidth).positive(),
+          field(&Inputs::launch, key::launch).non_negative(),
+          field(&Inputs::hop, "hop", "us", "one step of the low-latency protocol").non_negative(),
+          field(&Inputs::sync, "sync", "us", "start of the bulk protocol of a ring").non_negative(),
+          field(&Inputs::pair_share, "pair_share", "", "share of the link to one peer").within(0.0001, 1),
+          field(&Inputs::share, "share", "", "share of the link, bulk").within(0.001, 1),
+          field(&Inputs::copy_ratio, "copy_ratio", "", "local copy rate over bandwidth").positive());
     }
   };
   template <class T> using Result = ProtocolRing::Result<T>;

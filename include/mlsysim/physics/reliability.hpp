@@ -53,17 +53,15 @@ struct FailureProbability {
   template <class T> struct Inputs {
     Time<T> time, mtbf;
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::time, "time", "h", "period").non_negative(),
-          field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive());
+      return rows(field(&Inputs::time, "time", "h", "period").non_negative(),
+                  field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive());
     }
   };
   template <class T> struct Result {
     T expected, probability;
     static constexpr auto fields() {
-      return rows(
-          field(&Result::expected, "expected", "", "failures in the period"),
-          field(&Result::probability, "probability", "", "probability of at least one failure"));
+      return rows(field(&Result::expected, "expected", "", "failures in the period"),
+                  field(&Result::probability, "probability", "", "probability of at least one failure"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -83,10 +81,9 @@ struct YoungInterval {
   template <class T> struct Inputs {
     Time<T> checkpoint_time, mtbf;
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::checkpoint_time, "checkpoint_time", "s", "time to write one checkpoint")
-              .non_negative(),
-          field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive());
+      return rows(field(&Inputs::checkpoint_time, "checkpoint_time", "s", "time to write one checkpoint")
+                      .non_negative(),
+                  field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive());
     }
   };
   template <class T> struct Result {
@@ -117,13 +114,12 @@ struct CheckpointGoodput {
   template <class T> struct Inputs {
     Time<T> interval, checkpoint_time, restart_time, mtbf;
     static constexpr auto fields() {
-      return rows(
-          field(&Inputs::interval, "interval", "s", "work between two checkpoints").positive(),
-          field(&Inputs::checkpoint_time, "checkpoint_time", "s", "time to write one checkpoint")
-              .non_negative(),
-          field(&Inputs::restart_time, "restart_time", "s", "time from a failure to useful work")
-              .non_negative(),
-          field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive());
+      return rows(field(&Inputs::interval, "interval", "s", "work between two checkpoints").positive(),
+                  field(&Inputs::checkpoint_time, "checkpoint_time", "s", "time to write one checkpoint")
+                      .non_negative(),
+                  field(&Inputs::restart_time, "restart_time", "s", "time from a failure to useful work")
+                      .non_negative(),
+                  field(&Inputs::mtbf, "mtbf", "h", "mean time between failures of the whole").positive());
     }
   };
   template <class T> struct Result {

@@ -23,17 +23,17 @@ struct Roofline {
     Bandwidth<T> bandwidth;
     static constexpr auto fields() {
       return rows(field(&Inputs::work, key::work).non_negative(),
-                        field(&Inputs::traffic, key::traffic).non_negative(),
-                        field(&Inputs::peak, key::peak).positive(),
-                        field(&Inputs::bandwidth, key::bandwidth).positive());
+                  field(&Inputs::traffic, key::traffic).non_negative(),
+                  field(&Inputs::peak, key::peak).positive(),
+                  field(&Inputs::bandwidth, key::bandwidth).positive());
     }
   };
   template <class T> struct Result {
     Time<T> time, compute, memory;
     static constexpr auto fields() {
       return rows(field(&Result::time, key::time),
-                        field(&Result::compute, "compute", "ms", "time that arithmetic alone needs"),
-                        field(&Result::memory, "memory", "ms", "time that memory traffic alone needs"));
+                  field(&Result::compute, "compute", "ms", "time that arithmetic alone needs"),
+                  field(&Result::memory, "memory", "ms", "time that memory traffic alone needs"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -55,7 +55,7 @@ struct RidgePoint {
     Bandwidth<T> bandwidth;
     static constexpr auto fields() {
       return rows(field(&Inputs::peak, key::peak).non_negative(),
-                        field(&Inputs::bandwidth, key::bandwidth).positive());
+                  field(&Inputs::bandwidth, key::bandwidth).positive());
     }
   };
   template <class T> struct Result {
@@ -84,8 +84,8 @@ struct AttainableRate {
     Intensity<T> intensity;
     static constexpr auto fields() {
       return rows(field(&Inputs::peak, key::peak).non_negative(),
-                        field(&Inputs::bandwidth, key::bandwidth).non_negative(),
-                        field(&Inputs::intensity, key::arithmetic_intensity).non_negative());
+                  field(&Inputs::bandwidth, key::bandwidth).non_negative(),
+                  field(&Inputs::intensity, key::arithmetic_intensity).non_negative());
     }
   };
   template <class T> struct Result {
@@ -103,8 +103,8 @@ struct AttainableRate {
 ///
 /// time = (compute^4 + memory^4)^(1/4): at most 2^(1/4) = 1.189 times the roofline, reached where both sides
 /// are equal, and within 1 % of it once they differ by a factor of 2.3. The order 4 is fixed, so that two
-/// square roots replace a power. Times between 1e-75 and 1e75 s. Ranges as for Roofline. The rounding is a convention of this library; the roofs are
-/// Williams'.
+/// square roots replace a power. Times between 1e-75 and 1e75 s. Ranges as for Roofline. The rounding is a
+/// convention of this library; the roofs are Williams'.
 /// @cite williams2009roofline, section "The Roofline Model"
 struct SoftRoofline {
   static constexpr LawInfo info{"SoftRoofline", "time = ((work / peak)^4 + (traffic / bandwidth)^4)^(1/4)",
@@ -116,7 +116,8 @@ struct SoftRoofline {
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     const auto compute = named("compute", in.work / in.peak);
     const auto memory = named("memory", in.traffic / in.bandwidth);
-    return {.time = sqrt(quadrature(compute * compute, memory * memory)), .compute = compute, .memory = memory};
+    return {
+        .time = sqrt(quadrature(compute * compute, memory * memory)), .compute = compute, .memory = memory};
   }
 };
 

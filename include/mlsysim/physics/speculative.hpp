@@ -23,14 +23,13 @@ struct ExpectedAcceptedTokens {
     T draft_acceptance_rate, draft_tokens;
     static constexpr auto fields() {
       return rows(field(&Inputs::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1),
-                        field(&Inputs::draft_tokens, key::draft_tokens).within(0, 1024).counted());
+                  field(&Inputs::draft_tokens, key::draft_tokens).within(0, 1024).counted());
     }
   };
   template <class T> struct Result {
     T expected_tokens;
     static constexpr auto fields() {
-      return rows(
-          field(&Result::expected_tokens, "expected_tokens", "", "tokens gained per verification"));
+      return rows(field(&Result::expected_tokens, "expected_tokens", "", "tokens gained per verification"));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
@@ -65,9 +64,8 @@ struct SpeculativeTokenTime {
     T expected_tokens;
     Time<T> itl;
     static constexpr auto fields() {
-      return rows(
-          field(&Result::expected_tokens, "expected_tokens", "", "tokens gained per verification"),
-          field(&Result::itl, key::itl));
+      return rows(field(&Result::expected_tokens, "expected_tokens", "", "tokens gained per verification"),
+                  field(&Result::itl, key::itl));
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

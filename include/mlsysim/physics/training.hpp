@@ -20,7 +20,7 @@ struct TrainingWork {
     Tokens<T> tokens;
     static constexpr auto fields() {
       return rows(field(&Inputs::params, key::params).non_negative(),
-                        field(&Inputs::tokens, key::tokens).non_negative());
+                  field(&Inputs::tokens, key::tokens).non_negative());
     }
   };
   template <class T> struct Result {
@@ -62,10 +62,10 @@ struct ChinchillaOptimal {
     Quantity<dim::tokens_per_param, T> tokens_per_param{20.0 * unit::token / unit::param};
     static constexpr auto fields() {
       return rows(field(&Inputs::work, "work", "ZFLOP", "training budget").non_negative(),
-                        field(&Inputs::tokens_per_param, "tokens_per_param", "token/param",
-                              "tokens per parameter at the optimum")
-                            .positive()
-                            .defaulted("hoffmann2022chinchilla, table 3"));
+                  field(&Inputs::tokens_per_param, "tokens_per_param", "token/param",
+                        "tokens per parameter at the optimum")
+                      .positive()
+                      .defaulted("hoffmann2022chinchilla, table 3"));
     }
   };
   template <class T> struct Result {
@@ -98,9 +98,8 @@ struct TrainingTime {
     T mfu;
     static constexpr auto fields() {
       return rows(field(&Inputs::work, "work", "ZFLOP", "arithmetic of the whole run").non_negative(),
-                        field(&Inputs::devices, key::devices).at_least(1).counted(),
-                        field(&Inputs::peak, key::peak).positive(),
-                        field(&Inputs::mfu, key::mfu).within(1e-9, 1));
+                  field(&Inputs::devices, key::devices).at_least(1).counted(),
+                  field(&Inputs::peak, key::peak).positive(), field(&Inputs::mfu, key::mfu).within(1e-9, 1));
     }
   };
   template <class T> struct Result {

@@ -22,9 +22,8 @@ struct ModelFlopsUtilisation {
     Time<T> time;
     static constexpr auto fields() {
       return rows(field(&Inputs::work, key::work).non_negative(),
-                        field(&Inputs::devices, key::devices).at_least(1).counted(),
-                        field(&Inputs::peak, key::peak).positive(),
-                        field(&Inputs::time, key::time).positive());
+                  field(&Inputs::devices, key::devices).at_least(1).counted(),
+                  field(&Inputs::peak, key::peak).positive(), field(&Inputs::time, key::time).positive());
     }
   };
   template <class T> struct Result {

@@ -112,7 +112,9 @@ class Run {
 
   [[nodiscard]] const PipelineReport& report() const;
   /// Defaults used and assumptions noted by a stage, each with its source.
-  [[nodiscard]] std::vector<Assumption> assumptions(std::string_view stage) const { return notes(stage).assumptions; }
+  [[nodiscard]] std::vector<Assumption> assumptions(std::string_view stage) const {
+    return notes(stage).assumptions;
+  }
   /// The same with the stage's warnings. The stage runs once more for it.
   [[nodiscard]] NoteBook notes(std::string_view stage) const;
   /// Puts the answer of a stage back into its equation.

@@ -15,13 +15,19 @@ class PluginFault : public PluginError {
  public:
   PluginFault(ErrorFacts facts, MlsStatus code, std::string plugin = {}, std::string call = {},
               std::vector<std::pair<std::string, std::string>> payload = {})
-      : PluginError(std::move(facts)), code_(code), plugin_(std::move(plugin)), call_(std::move(call)), payload_(std::move(payload)) {}
+      : PluginError(std::move(facts)),
+        code_(code),
+        plugin_(std::move(plugin)),
+        call_(std::move(call)),
+        payload_(std::move(payload)) {}
 
   [[nodiscard]] MlsStatus code() const noexcept { return code_; }
   [[nodiscard]] const std::string& plugin() const noexcept { return plugin_; }
   /// "solve of acme/PowerEfficiencyModel"
   [[nodiscard]] const std::string& call() const noexcept { return call_; }
-  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& payload() const noexcept { return payload_; }
+  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& payload() const noexcept {
+    return payload_;
+  }
 
  private:
   MlsStatus code_;

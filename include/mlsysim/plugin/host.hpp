@@ -29,7 +29,8 @@ enum class PluginState : std::uint8_t { found, skipped, refused, vetted, loaded,
 /// Where the code of plugins runs. `as_asked`: in this process, unless the manifest asks for one of its own.
 enum class Isolation : std::uint8_t { as_asked, never, always };
 
-/// Which of several plugins of one name is meant: the one that was found first, or that of the highest version.
+/// Which of several plugins of one name is meant: the one that was found first, or that of the highest
+/// version.
 enum class Prefer : std::uint8_t { first, newest };
 
 /// Whether a source of plugins is looked at.
@@ -37,8 +38,8 @@ enum class Look : std::uint8_t { no, yes };
 
 /// What a plugin may use up in a process of its own.
 struct IsolationLimits {
-  std::chrono::milliseconds timeout{10000};    ///< of one call, initialisation included
-  std::uint64_t memory = 2ULL << 30;           ///< address space [B]; 0: no limit
+  std::chrono::milliseconds timeout{10000};  ///< of one call, initialisation included
+  std::uint64_t memory = 2ULL << 30;         ///< address space [B]; 0: no limit
 };
 
 struct HostOptions {
@@ -49,10 +50,11 @@ struct HostOptions {
   Look install = Look::yes;                    ///< lib/mlsysim/plugins of the installation
   std::optional<std::string> allowed{};        ///< "none" or names with commas; without it MLSYSIM_PLUGINS
   Isolation isolation = Isolation::as_asked;
-  std::vector<std::string> isolated{};         ///< names of plugins that run in a process of their own, whatever `isolation` says
+  std::vector<std::string>
+      isolated{};  ///< names of plugins that run in a process of their own, whatever `isolation` says
   IsolationLimits limits{};
   Prefer prefer = Prefer::first;
-  Look insecure = Look::no;                    ///< also plugins that everybody can write to
+  Look insecure = Look::no;  ///< also plugins that everybody can write to
   std::function<void(std::int32_t level, std::string_view text)> log{};  ///< lines that plugins log
 };
 
@@ -78,7 +80,8 @@ struct PluginRecord {
   std::string source;  ///< "named", "MLSYSIM_PLUGIN_PATH", "project", "user", "install"
   PluginState state = PluginState::found;
   bool isolated = false;
-  std::vector<std::pair<std::string, std::string>> provides;  ///< kind and name; from the manifest until it is loaded
+  std::vector<std::pair<std::string, std::string>>
+      provides;  ///< kind and name; from the manifest until it is loaded
   std::optional<PluginFailure> failure;
   std::string note;  ///< why it was skipped, or a warning
   std::uint64_t instances = 0;
@@ -96,8 +99,9 @@ struct ReloadReport {
   std::string old_code;        ///< "is unloaded when its last run ends", or why it stays mapped
 };
 
-/// The plugins of a process. What they register is published: resolvers in ResolverRegistry::standard(), units in
-/// UnitRegistry::standard(), entries in standard_zoo(). One host at a time; its end withdraws what it published.
+/// The plugins of a process. What they register is published: resolvers in ResolverRegistry::standard(),
+/// units in UnitRegistry::standard(), entries in standard_zoo(). One host at a time; its end withdraws what
+/// it published.
 ///
 /// Thread-safe. Nothing is opened before `load`, and no instance is made before a resolver runs.
 class PluginHost {
@@ -109,8 +113,8 @@ class PluginHost {
 
   /// Looks at all sources and reads manifests. Failures become records.
   void discover();
-  /// Looks, and checks each plugin that may be loaded without running its code in this process: one with a manifest is
-  /// vetted, a library without one is asked in a process of its own. Failures become records.
+  /// Looks, and checks each plugin that may be loaded without running its code in this process: one with a
+  /// manifest is vetted, a library without one is asked in a process of its own. Failures become records.
   void inspect();
   /// All plugins in order of their sources, and bytewise by name within one.
   [[nodiscard]] std::vector<PluginRecord> records() const;
@@ -120,7 +124,8 @@ class PluginHost {
   std::string load(const std::string& name_or_path, const Placement& how = {});
   /// Loads all that were found and may be loaded. A plugin that fails does not keep others from loading.
   LoadReport load_all(const Placement& how = {});
-  /// Withdraws what a plugin registered and shuts it down; runs that use it keep its code. @throws LookupError
+  /// Withdraws what a plugin registered and shuts it down; runs that use it keep its code. @throws
+  /// LookupError
   void unload(const std::string& name);
   /// Loads the file again, from a private copy, and switches new runs over. On failure the old one stays.
   /// @throws PluginFault, LookupError
@@ -135,11 +140,13 @@ class PluginHost {
     std::string resolver, option, value, origin;
   };
   [[nodiscard]] std::vector<OptionValue> options_of(const std::string& name) const;
-  /// Whether an instance of a resolver could be made now, with the options as they are set; asks, and changes nothing.
+  /// Whether an instance of a resolver could be made now, with the options as they are set; asks, and changes
+  /// nothing.
   struct Availability {
     Ownership ownership = Ownership::shared;
-    std::string resource;               ///< what an exclusive instance holds
-    std::optional<PluginFailure> held;  ///< nothing: it could be made; otherwise who holds it, or what the plugin says
+    std::string resource;  ///< what an exclusive instance holds
+    std::optional<PluginFailure>
+        held;  ///< nothing: it could be made; otherwise who holds it, or what the plugin says
   };
   /// @throws LookupError
   [[nodiscard]] Availability can_create(const std::string& resolver) const;
@@ -148,12 +155,15 @@ class PluginHost {
   /// Asks a backend whether it runs a program on one of its devices; touches no device.
   /// @param effort 0 names, 1 attributes, 2 types and shapes, 3 context, 4 trial rewrite
   /// @throws LookupError, PluginFault
-  [[nodiscard]] SupportAnswer support(const std::string& backend, const Program& program, const std::string& device, int effort = MLS_EFFORT_TYPES,
+  [[nodiscard]] SupportAnswer support(const std::string& backend, const Program& program,
+                                      const std::string& device, int effort = MLS_EFFORT_TYPES,
                                       SupportMode mode = SupportMode::conservative) const;
   /// Every importer and exporter that plugins registered.
   [[nodiscard]] std::vector<ConverterDescription> converters() const;
-  /// What an importer makes of a file: the text of a zoo file, checked as one of the user. @throws LookupError, PluginFault, ErrorList
-  [[nodiscard]] std::string import_text(const std::string& importer, const std::string& file, std::string_view bytes) const;
+  /// What an importer makes of a file: the text of a zoo file, checked as one of the user. @throws
+  /// LookupError, PluginFault, ErrorList
+  [[nodiscard]] std::string import_text(const std::string& importer, const std::string& file,
+                                        std::string_view bytes) const;
   /// An object in the format of an exporter. @throws LookupError, PluginFault
   [[nodiscard]] std::string export_text(const std::string& exporter, ObjectRef object) const;
   /// Observers of pipelines that plugins registered, for RunOptions; valid while the host lives.
@@ -164,8 +174,8 @@ class PluginHost {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Path of the library that this process is opening now; a null pointer where it opens none. A handler of signals may ask:
-/// code of a library can end the process before it is a plugin.
+/// Path of the library that this process is opening now; a null pointer where it opens none. A handler of
+/// signals may ask: code of a library can end the process before it is a plugin.
 [[nodiscard]] const char* library_being_opened() noexcept;
 
 /// "found", ...

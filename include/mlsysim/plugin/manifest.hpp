@@ -14,19 +14,20 @@ struct Manifest {
   std::filesystem::path file;
   std::string name, version, summary, license;
   std::filesystem::path library;  ///< absolute; empty for a plugin of zoo files alone
-  std::string variant;            ///< name of the variant that was chosen for this machine; empty without variants
+  std::string variant;  ///< name of the variant that was chosen for this machine; empty without variants
   std::vector<std::filesystem::path> zoo;  ///< files with entries, absolute
-  std::vector<std::pair<std::string, std::string>> registers;  ///< kind and name, as PluginDescription::provides gives them
+  std::vector<std::pair<std::string, std::string>>
+      registers;  ///< kind and name, as PluginDescription::provides gives them
   bool says_what_it_registers = false;
   std::vector<std::pair<std::string, std::string>> config;  ///< defaults of options
   std::uint32_t abi_major = 0, abi_min_minor = 0;           ///< major 0: not stated
   std::string sha256;                                       ///< of the library; empty: not checked
-  int priority = 400;                                       ///< the highest wins among plugins of one name in one folder
-  bool isolated = false;                                    ///< asks to run in a process of its own
+  int priority = 400;     ///< the highest wins among plugins of one name in one folder
+  bool isolated = false;  ///< asks to run in a process of its own
 };
 
-/// Reads a manifest of at most 64 KiB. @throws InputError, ErrorList with every problem: unknown and missing keys,
-/// paths that leave the folder, ...
+/// Reads a manifest of at most 64 KiB. @throws InputError, ErrorList with every problem: unknown and missing
+/// keys, paths that leave the folder, ...
 [[nodiscard]] Manifest read_manifest(const std::filesystem::path& file);
 [[nodiscard]] Manifest parse_manifest(std::string text, const std::filesystem::path& file);
 

@@ -8,9 +8,9 @@
 /// }
 /// ```
 ///
-/// Only C crosses: the library code that a plugin uses is its own private copy (link `mlsysim::plugin_sdk`, which is
-/// static, with everything hidden). Exceptions become errors; specs are copied figure by figure, so that neither side
-/// depends on the other's structs.
+/// Only C crosses: the library code that a plugin uses is its own private copy (link `mlsysim::plugin_sdk`,
+/// which is static, with everything hidden). Exceptions become errors; specs are copied figure by figure, so
+/// that neither side depends on the other's structs.
 
 #include <mlsysim/plugin/sdk_resolver.hpp>
 
@@ -45,11 +45,13 @@ class Plugin {
 
   /// A Model, Solver or Optimizer, or a law; its name is "space/Class".
   template <class R> Plugin& add(R resolver = {}) {
-    resolvers_.push_back(std::make_unique<detail::Exported>(make_resolver(std::move(resolver)), about_.space, about_.version));
+    resolvers_.push_back(
+        std::make_unique<detail::Exported>(make_resolver(std::move(resolver)), about_.space, about_.version));
     return *this;
   }
   /// The resolver that was added last holds something that only one may hold: MLS_OWN_EXCLUSIVE_PROCESS or
-  /// MLS_OWN_EXCLUSIVE_SYSTEM. @param resource its name: letters, digits, '_', '-' and '.'; empty: the resolver itself
+  /// MLS_OWN_EXCLUSIVE_SYSTEM. @param resource its name: letters, digits, '_', '-' and '.'; empty: the
+  /// resolver itself
   Plugin& exclusive(std::int32_t ownership, std::string_view resource = {}) {
     if (!resolvers_.empty()) resolvers_.back()->own(ownership, resource);
     return *this;
@@ -64,10 +66,12 @@ class Plugin {
     zoo_.emplace_back(std::move(name), std::move(yaml));
     return *this;
   }
-  /// A backend: devices by their names in the zoo, and what it says about programs. @param query gives a verdict
+  /// A backend: devices by their names in the zoo, and what it says about programs. @param query gives a
+  /// verdict
   /// @tparam Predict a Model that becomes a resolver like any other
   template <class Predict>
-  Plugin& backend(std::string name, std::string summary, std::vector<std::string> devices, std::int32_t max_effort, std::int32_t (*query)(SupportQuery&)) {
+  Plugin& backend(std::string name, std::string summary, std::vector<std::string> devices,
+                  std::int32_t max_effort, std::int32_t (*query)(SupportQuery&)) {
     auto& row = backends_.emplace_back();
     row.name = about_.space + "/" + name;
     row.summary = std::move(summary);
@@ -79,7 +83,8 @@ class Plugin {
     return *this;
   }
   /// Makes the text of a zoo file from the bytes of a file.
-  Plugin& importer(std::string name, std::string summary, std::string format, std::string (*function)(std::string_view file, std::string_view bytes)) {
+  Plugin& importer(std::string name, std::string summary, std::string format,
+                   std::string (*function)(std::string_view file, std::string_view bytes)) {
     auto& row = converters_.emplace_back();
     row.name = about_.space + "/" + name;
     row.summary = std::move(summary);
@@ -88,7 +93,8 @@ class Plugin {
     return *this;
   }
   /// Writes an object in a format of its own.
-  Plugin& exporter(std::string name, std::string summary, std::string format, std::string (*function)(const MlsObject* object)) {
+  Plugin& exporter(std::string name, std::string summary, std::string format,
+                   std::string (*function)(const MlsObject* object)) {
     auto& row = converters_.emplace_back();
     row.name = about_.space + "/" + name;
     row.summary = std::move(summary);
@@ -114,7 +120,8 @@ class Plugin {
     table_.version = c_text(about_.version);
     table_.summary = c_text(about_.summary);
     table_.license = c_text(about_.license);
-    for (const auto& [name, text] : about_.attributes) attributes_.push_back({c_text(name), {MLS_STRING, 0, 0, c_text(text), nullptr}});
+    for (const auto& [name, text] : about_.attributes)
+      attributes_.push_back({c_text(name), {MLS_STRING, 0, 0, c_text(text), nullptr}});
     table_.attributes = attributes_.data();
     table_.attribute_count = attributes_.size();
     current() = this;
@@ -122,7 +129,9 @@ class Plugin {
       host_table() = api;
       return nullptr;
     };
-    table_.register_all = [](const MlsHostApi* api, MlsRegistration* registration) -> MlsError* { return current()->register_all(api, registration); };
+    table_.register_all = [](const MlsHostApi* api, MlsRegistration* registration) -> MlsError* {
+      return current()->register_all(api, registration);
+    };
     table_.has_feature = [](MlsString name) -> std::int32_t {
       const auto& all = current()->about_.features;
       return std::find(all.begin(), all.end(), cpp_text(name)) != all.end() ? 1 : 0;
@@ -167,7 +176,8 @@ class Plugin {
   static MlsError* convert(MlsConvertArgs* args) noexcept {
     try {
       const auto& row = *static_cast<const ConverterRow*>(args->user);
-      const auto text = row.reads != nullptr ? row.reads(cpp_text(args->file), cpp_text(args->input)) : row.writes(args->object);
+      const auto text = row.reads != nullptr ? row.reads(cpp_text(args->file), cpp_text(args->input))
+                                             : row.writes(args->object);
       args->output = args->host->keep(args->host, args->call, c_text(text));
       return nullptr;
     } catch (...) {
@@ -208,7 +218,9 @@ class Plugin {
 
   MlsError* register_all(const MlsHostApi* api, MlsRegistration* registration) const noexcept {
     for (const auto& u : units_) {
-      const MlsUnit c{sizeof c, 0, nullptr, c_text(u.symbol), c_text(u.base), {}, c_text(u.meaning), u.multiplier, u.divisor};
+      const MlsUnit c{sizeof c,       0,  nullptr,           c_text(u.symbol),
+                      c_text(u.base), {}, c_text(u.meaning), u.multiplier,
+                      u.divisor};
       if (auto* error = api->add_unit(api, registration, &c)) return error;
     }
     for (const auto& r : resolvers_)
@@ -248,19 +260,20 @@ class Plugin {
 
 }  // namespace mlsysim::plugin::sdk
 
-/// Defines the exported symbol; the block that follows fills `plugin`. What it throws makes the plugin unusable.
-#define MLSYSIM_PLUGIN(...)                                                                          \
-  static void mlsysim_fill_plugin(mlsysim::plugin::sdk::Plugin& plugin);                             \
-  extern "C" MLS_EXPORT const MlsPluginApi* mlsysim_get_plugin_api(void) {                           \
-    static const MlsPluginApi* const table = []() noexcept -> const MlsPluginApi* {                  \
-      try {                                                                                          \
-        static mlsysim::plugin::sdk::Plugin plugin(mlsysim::plugin::sdk::About __VA_ARGS__);         \
-        mlsysim_fill_plugin(plugin);                                                                 \
-        return plugin.table();                                                                       \
-      } catch (...) {                                                                                \
-        return nullptr;                                                                              \
-      }                                                                                              \
-    }();                                                                                             \
-    return table;                                                                                    \
-  }                                                                                                  \
+/// Defines the exported symbol; the block that follows fills `plugin`. What it throws makes the plugin
+/// unusable.
+#define MLSYSIM_PLUGIN(...)                                                                  \
+  static void mlsysim_fill_plugin(mlsysim::plugin::sdk::Plugin& plugin);                     \
+  extern "C" MLS_EXPORT const MlsPluginApi* mlsysim_get_plugin_api(void) {                   \
+    static const MlsPluginApi* const table = []() noexcept -> const MlsPluginApi* {          \
+      try {                                                                                  \
+        static mlsysim::plugin::sdk::Plugin plugin(mlsysim::plugin::sdk::About __VA_ARGS__); \
+        mlsysim_fill_plugin(plugin);                                                         \
+        return plugin.table();                                                               \
+      } catch (...) {                                                                        \
+        return nullptr;                                                                      \
+      }                                                                                      \
+    }();                                                                                     \
+    return table;                                                                            \
+  }                                                                                          \
   static void mlsysim_fill_plugin([[maybe_unused]] mlsysim::plugin::sdk::Plugin& plugin)

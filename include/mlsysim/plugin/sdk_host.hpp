@@ -1,5 +1,6 @@
 #pragma once
-/// The host as the code of a C++ plugin sees it, and copies of the host's objects. Part of mlsysim_plugin.hpp.
+/// The host as the code of a C++ plugin sees it, and copies of the host's objects. Part of
+/// mlsysim_plugin.hpp.
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
 #include <mlsysim/spec/leaves.hpp>
@@ -56,7 +57,9 @@ class Host {
   }
 
  private:
-  [[nodiscard]] MlsError* make(MlsStatus code, std::string_view text) const noexcept { return api_->error_create(api_, code, c_text(text)); }
+  [[nodiscard]] MlsError* make(MlsStatus code, std::string_view text) const noexcept {
+    return api_->error_create(api_, code, c_text(text));
+  }
   const MlsHostApi* api_;
 };
 
@@ -79,8 +82,8 @@ class Specs {
     if (const auto known = made_.find(object); known != made_.end()) return known->second.get();
     std::map<std::string, Figure, std::less<>> figures;
     const auto collect = [](void* user, MlsString name, const MlsValue* value) {
-      (*static_cast<decltype(figures)*>(user))[std::string(cpp_text(name))] = {value->kind, value->flag != 0, value->number,
-                                                                              std::string(cpp_text(value->text)), value->object};
+      (*static_cast<decltype(figures)*>(user))[std::string(cpp_text(name))] = {
+          value->kind, value->flag != 0, value->number, std::string(cpp_text(value->text)), value->object};
     };
     const auto h = host();
     h.check(h.api()->object_read(h.api(), object, &figures, collect));
@@ -91,7 +94,9 @@ class Specs {
         [&](std::string_view path, const MemberType& leaf, void* member) {
           if (const auto at = figures.find(path); at != figures.end()) put(at->second, leaf, member);
         },
-        [&](const std::string& path, const MemberType& list, void* member) { resize(figures, path, list, member); });
+        [&](const std::string& path, const MemberType& list, void* member) {
+          resize(figures, path, list, member);
+        });
     return spec.get();
   }
 
@@ -112,34 +117,45 @@ class Specs {
   }
   void put(const Figure& f, const MemberType& type, void* member) {
     switch (type.form) {
-      case MemberForm::maybe: return put(f, *type.item, type.append(member));
+      case MemberForm::maybe:
+        return put(f, *type.item, type.append(member));
       case MemberForm::any_quantity:
         *static_cast<AnyQuantity*>(member) = AnyQuantity::from_base(
             base(f), f.text.empty() ? Exponents{} : UnitRegistry::standard().parse_unit(f.text).exps);
         return;
-      case MemberForm::number: *static_cast<double*>(member) = f.number; return;
-      case MemberForm::flag: *static_cast<bool*>(member) = f.flag; return;
-      case MemberForm::text: *static_cast<std::string*>(member) = f.text; return;
+      case MemberForm::number:
+        *static_cast<double*>(member) = f.number;
+        return;
+      case MemberForm::flag:
+        *static_cast<bool*>(member) = f.flag;
+        return;
+      case MemberForm::text:
+        *static_cast<std::string*>(member) = f.text;
+        return;
       case MemberForm::choice:
         for (const auto name : type.choices)
           if (name == f.text) type.set(member, f.text, {});
         return;
-      case MemberForm::object: return type.set(member, ObjectRef{copy(type.what, f.object), type.what}, {});
-      default: *static_cast<double*>(member) = base(f);  // a quantity
+      case MemberForm::object:
+        return type.set(member, ObjectRef{copy(type.what, f.object), type.what}, {});
+      default:
+        *static_cast<double*>(member) = base(f);  // a quantity
     }
   }
   static void resize(const Figures& figures, const std::string& path, const MemberType& type, void* list) {
     if (type.form == MemberForm::numbers) {
       const auto prefix = path + ".";
       for (auto it = figures.lower_bound(prefix); it != figures.end() && it->first.starts_with(prefix); ++it)
-        (*static_cast<std::map<std::string, double>*>(list))[it->first.substr(prefix.size())] = it->second.number;
+        (*static_cast<std::map<std::string, double>*>(list))[it->first.substr(prefix.size())] =
+            it->second.number;
       return;
     }
     const auto prefix = path + "[";
     std::size_t size = 0;
     for (auto it = figures.lower_bound(prefix); it != figures.end() && it->first.starts_with(prefix); ++it) {
       std::size_t index = 0;
-      for (std::size_t i = prefix.size(); i < it->first.size() && std::isdigit(static_cast<unsigned char>(it->first[i])) != 0; ++i)
+      for (std::size_t i = prefix.size();
+           i < it->first.size() && std::isdigit(static_cast<unsigned char>(it->first[i])) != 0; ++i)
         index = index * 10 + static_cast<std::size_t>(it->first[i] - '0');
       size = std::max(size, index + 1);
     }
@@ -157,11 +173,14 @@ inline Specs*& specs_of_call() {
 }
 }  // namespace detail
 
-/// The host's entries of one type, in the order of the zoo, as structs that live until the end of the call at work.
+/// The host's entries of one type, in the order of the zoo, as structs that live until the end of the call at
+/// work.
 /// @throws PluginError outside of a call
 template <ZooSpec T> [[nodiscard]] std::vector<const T*> zoo() {
   auto* specs = detail::specs_of_call();
-  if (specs == nullptr) throw PluginError({.id = "mlsysim.plugin.202", .message = "the zoo is read outside of a call of a resolver"});
+  if (specs == nullptr)
+    throw PluginError(
+        {.id = "mlsysim.plugin.202", .message = "the zoo is read outside of a call of a resolver"});
   const auto h = host();
   const auto type = c_text(ObjectType<T>::name);
   std::uint64_t count = 0;
@@ -188,7 +207,8 @@ struct NamedFigure {
   std::vector<NamedFigure> out;
   const auto h = host();
   h.check(h.api()->object_read(h.api(), object, &out, [](void* user, MlsString name, const MlsValue* v) {
-    static_cast<std::vector<NamedFigure>*>(user)->push_back({std::string(cpp_text(name)), v->kind, v->number, std::string(cpp_text(v->text)), v->flag != 0});
+    static_cast<std::vector<NamedFigure>*>(user)->push_back(
+        {std::string(cpp_text(name)), v->kind, v->number, std::string(cpp_text(v->text)), v->flag != 0});
   }));
   return out;
 }
@@ -202,7 +222,8 @@ class SupportQuery {
   [[nodiscard]] std::int32_t effort() const { return args_.effort; }
   [[nodiscard]] bool aggressive() const { return args_.mode == MLS_MODE_AGGRESSIVE; }
   /// Says why the program does not run, or may not.
-  void reason(std::int32_t code, std::string_view op, double count, std::string_view location, std::string_view hint) {
+  void reason(std::int32_t code, std::string_view op, double count, std::string_view location,
+              std::string_view hint) {
     MlsReason r{};
     r.struct_size = sizeof r;
     r.code = code;

@@ -19,7 +19,9 @@
 namespace mlsysim::plugin::sdk::detail {
 
 using Copier = const void* (*)(Specs&, const MlsObject*);
-template <class T> const void* copy_as(Specs& specs, const MlsObject* object) { return specs.copy<T>(object); }
+template <class T> const void* copy_as(Specs& specs, const MlsObject* object) {
+  return specs.copy<T>(object);
+}
 [[nodiscard]] inline Copier copier_of(std::string_view type) {
   Copier found = nullptr;
   (void)with_spec_type(type, [&]<class T>() { found = &copy_as<T>; });
@@ -29,7 +31,8 @@ template <class T> const void* copy_as(Specs& specs, const MlsObject* object) { 
 /// One resolver behind the C interface.
 class Exported {
  public:
-  Exported(std::unique_ptr<Resolver> resolver, const std::string& space, const std::string& version) : resolver_(std::move(resolver)) {
+  Exported(std::unique_ptr<Resolver> resolver, const std::string& space, const std::string& version)
+      : resolver_(std::move(resolver)) {
     const auto& info = resolver_->info();
     name_ = space + "/" + info.name;
     version_ = version;
@@ -49,8 +52,11 @@ class Exported {
     c_.output_count = outputs_.size();
     c_.user = this;
     c_.solve = &Exported::solve;
-    for (const auto& f : resolver_->inputs()) input_wires_.push_back({is_bare_number(f), f.offset, f.kind == ValueKind::object ? copier_of(f.object_type) : nullptr});
-    for (const auto& f : resolver_->outputs()) output_wires_.push_back({is_bare_number(f), f.offset, nullptr});
+    for (const auto& f : resolver_->inputs())
+      input_wires_.push_back(
+          {is_bare_number(f), f.offset, f.kind == ValueKind::object ? copier_of(f.object_type) : nullptr});
+    for (const auto& f : resolver_->outputs())
+      output_wires_.push_back({is_bare_number(f), f.offset, nullptr});
   }
   Exported(const Exported&) = delete;
   Exported& operator=(const Exported&) = delete;
@@ -80,12 +86,23 @@ class Exported {
     if (f.integral) c.flags |= MLS_FIELD_WHOLE;
     if (input && !f.required) c.flags |= MLS_FIELD_OPTIONAL;
     switch (f.kind) {
-      case ValueKind::quantity: c.kind = MLS_FIELD_QUANTITY; break;
-      case ValueKind::number: c.kind = MLS_FIELD_NUMBER; break;
-      case ValueKind::flag: c.kind = MLS_FIELD_FLAG; break;
-      case ValueKind::choice: c.kind = MLS_FIELD_CHOICE; break;
-      case ValueKind::object: c.kind = MLS_FIELD_OBJECT; break;
-      default: c.kind = MLS_FIELD_TEXT;
+      case ValueKind::quantity:
+        c.kind = MLS_FIELD_QUANTITY;
+        break;
+      case ValueKind::number:
+        c.kind = MLS_FIELD_NUMBER;
+        break;
+      case ValueKind::flag:
+        c.kind = MLS_FIELD_FLAG;
+        break;
+      case ValueKind::choice:
+        c.kind = MLS_FIELD_CHOICE;
+        break;
+      case ValueKind::object:
+        c.kind = MLS_FIELD_OBJECT;
+        break;
+      default:
+        c.kind = MLS_FIELD_TEXT;
     }
     if (f.kind == ValueKind::quantity) {
       // Base units cross, so that nothing is rounded on the way.
@@ -103,14 +120,16 @@ class Exported {
     for (const auto name : f.choices) names.push_back(c_text(name));
     c.choices = names.data();
     c.choice_count = names.size();
-    if (input && !f.required) c.default_value = value(f, f.default_value, [this](std::string text) { return keep(std::move(text)); });
+    if (input && !f.required)
+      c.default_value = value(f, f.default_value, [this](std::string text) { return keep(std::move(text)); });
     return c;
   }
 
   template <class Keep> static MlsValue value(const FieldInfo& f, const Value& v, Keep&& keep_text) {
     if (const auto* x = std::get_if<double>(&v)) return {MLS_NUMBER, 0, *x, {}, nullptr};
     if (const auto* b = std::get_if<bool>(&v)) return {MLS_FLAG, *b ? 1 : 0, 0, {}, nullptr};
-    if (const auto* s = std::get_if<std::string>(&v)) return {MLS_STRING, 0, 0, c_text(keep_text(*s)), nullptr};
+    if (const auto* s = std::get_if<std::string>(&v))
+      return {MLS_STRING, 0, 0, c_text(keep_text(*s)), nullptr};
     (void)f;
     return {};
   }
@@ -118,7 +137,10 @@ class Exported {
   static MlsError* solve(MlsSolveArgs* args) {
     try {
       if (args->struct_size < MLS_SOLVE_ARGS_SIZE_1_0)
-        throw InputError({.id = "mlsysim.plugin.201", .message = "MlsSolveArgs is too small", .key = "struct_size", .found = std::to_string(args->struct_size),
+        throw InputError({.id = "mlsysim.plugin.201",
+                          .message = "MlsSolveArgs is too small",
+                          .key = "struct_size",
+                          .found = std::to_string(args->struct_size),
                           .expected = "at least " + std::to_string(MLS_SOLVE_ARGS_SIZE_1_0)});
       static_cast<const Exported*>(args->user)->run(*args);
       return nullptr;
@@ -156,7 +178,9 @@ class Exported {
         if (input_wires_[i].copy != nullptr)
           inputs[i].write(memory, ObjectRef{input_wires_[i].copy(*specs, v.object), inputs[i].object_type});
       } else {
-        inputs[i].write(memory, v.kind == MLS_NUMBER ? Value(v.number) : v.kind == MLS_FLAG ? Value(v.flag != 0) : Value(std::string(cpp_text(v.text))));
+        inputs[i].write(memory, v.kind == MLS_NUMBER ? Value(v.number)
+                                : v.kind == MLS_FLAG ? Value(v.flag != 0)
+                                                     : Value(std::string(cpp_text(v.text))));
       }
     }
     SolveContext context;
@@ -172,7 +196,8 @@ class Exported {
     } const in_call(specs.get());
     const auto status = resolver_->solve(memory, memory + split, context);
     const auto* host = args.host;
-    for (const auto& a : notes.assumptions) host->assume(host, args.call, c_text(a.name), c_text(a.value.str()), c_text(a.source));
+    for (const auto& a : notes.assumptions)
+      host->assume(host, args.call, c_text(a.name), c_text(a.value.str()), c_text(a.source));
     for (const auto& w : notes.warnings) host->warn(host, args.call, c_text(w));
     if (status == Status::infeasible) {
       host->infeasible(host, args.call, c_text(context.why.reason), c_text(context.why.smallest_change));
@@ -185,8 +210,9 @@ class Exported {
         args.outputs[i].kind = MLS_NUMBER;
         args.outputs[i].number = *reinterpret_cast<const double*>(memory + split + output_wires_[i].offset);
       } else {
-        args.outputs[i] = value(outputs[i], outputs[i].read(memory + split),
-                                [&](const std::string& text) { return cpp_text(host->keep(host, args.call, c_text(text))); });
+        args.outputs[i] = value(outputs[i], outputs[i].read(memory + split), [&](const std::string& text) {
+          return cpp_text(host->keep(host, args.call, c_text(text)));
+        });
       }
     }
   }

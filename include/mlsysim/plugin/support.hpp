@@ -28,7 +28,16 @@ struct Program {
 };
 
 enum class Verdict : std::uint8_t { no, yes, maybe };
-enum class ReasonCode : std::uint8_t { unknown_op, unsupported_type, unsupported_shape_dynamic, unsupported_attr, custom_call_unknown, memory, version, other };
+enum class ReasonCode : std::uint8_t {
+  unknown_op,
+  unsupported_type,
+  unsupported_shape_dynamic,
+  unsupported_attr,
+  custom_call_unknown,
+  memory,
+  version,
+  other
+};
 /// Conservative: what is not known to work does not.
 enum class SupportMode : std::uint8_t { conservative, aggressive };
 
@@ -56,8 +65,14 @@ template <> struct Choices<plugin::Verdict> {
 };
 template <> struct Choices<plugin::ReasonCode> {
   static constexpr std::string_view what = "reason";
-  static constexpr std::array<std::string_view, 8> names{"unknown_op",          "unsupported_type", "unsupported_shape_dynamic", "unsupported_attr",
-                                                         "custom_call_unknown", "memory",           "version",                   "other"};
+  static constexpr std::array<std::string_view, 8> names{"unknown_op",
+                                                         "unsupported_type",
+                                                         "unsupported_shape_dynamic",
+                                                         "unsupported_attr",
+                                                         "custom_call_unknown",
+                                                         "memory",
+                                                         "version",
+                                                         "other"};
 };
 template <> struct Choices<plugin::SupportMode> {
   static constexpr std::string_view what = "mode";

@@ -10,17 +10,17 @@
 namespace mlsysim {
 
 /// Sums over a set of operators.
-template <class T = double>
-struct PassCost {
+template <class T = double> struct PassCost {
   Time<T> total;          ///< operators one after the other
   Time<T> compute_bound;  ///< time of operators whose arithmetic is the slower side
   Time<T> memory_bound;   ///< time of operators whose traffic is the slower side
   Time<T> network;        ///< time of collectives and transfers between devices
   Time<T> host;           ///< time of transfers over the host link
-  Time<T> beside_pass;    ///< part of the two that was issued ahead and runs under the other kernels of the pass
-  Time<T> beside_product; ///< part of the collectives that can run piece by piece beside its product
-  Time<T> overhead;       ///< launches
-  Time<T> issued;         ///< time in which the host issues the kernels one by one; 0 for a captured graph
+  Time<T>
+      beside_pass;  ///< part of the two that was issued ahead and runs under the other kernels of the pass
+  Time<T> beside_product;  ///< part of the collectives that can run piece by piece beside its product
+  Time<T> overhead;        ///< launches
+  Time<T> issued;          ///< time in which the host issues the kernels one by one; 0 for a captured graph
   Work<T> work;
   Data<T> traffic;
 
@@ -48,9 +48,11 @@ struct PassCost {
   /// Adds one priced operator.
   void add(const Op<T>& op, const OpCost<T>& cost, const Time<T>& issue) {
     // Nobody issues a collective of one rank.
-    issued += issue * (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0}) : op.count);
+    issued +=
+        issue * (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0}) : op.count);
     total += named(op.name, cost.total);
-    if (op.kind == OpKind::collective || op.kind == OpKind::host_transfer) {  // they have neither work nor launches
+    if (op.kind == OpKind::collective ||
+        op.kind == OpKind::host_transfer) {  // they have neither work nor launches
       (op.kind == OpKind::host_transfer ? host : network) += cost.network;
       if (op.beside == Beside::pass) beside_pass += cost.network;
       if (op.beside == Beside::product) beside_product += cost.network;
@@ -67,10 +69,13 @@ struct PassCost {
 
   /// Time of the pass when communication runs beside its kernels [s].
   ///
-  /// Prefetched traffic hides under `plan.overlap` of the kernels, except the first of `blocks` pieces, for which nothing
-  /// is there to hide under; pieces of tensor-parallel collectives hide under their products by `plan.tp_overlap`. What
-  /// hides slows the kernels beside it by `plan.steal` of its time. A pass cannot end before the host has issued it.
-  [[nodiscard]] Time<T> exposed(const Plan<T>& plan, const T& blocks) const { return max(on_device(plan, blocks), issued); }
+  /// Prefetched traffic hides under `plan.overlap` of the kernels, except the first of `blocks` pieces, for
+  /// which nothing is there to hide under; pieces of tensor-parallel collectives hide under their products by
+  /// `plan.tp_overlap`. What hides slows the kernels beside it by `plan.steal` of its time. A pass cannot end
+  /// before the host has issued it.
+  [[nodiscard]] Time<T> exposed(const Plan<T>& plan, const T& blocks) const {
+    return max(on_device(plan, blocks), issued);
+  }
 
   /// Time in which the device waits for the host to issue kernels [s].
   [[nodiscard]] Time<T> launch_wait(const Plan<T>& plan, const T& blocks) const {
@@ -102,8 +107,7 @@ template <class C, class T>
 }
 
 /// Sums of a list by pass and place.
-template <class T = double>
-struct ListCost {
+template <class T = double> struct ListCost {
   std::array<std::array<PassCost<T>, kPlaces>, kPasses> at{};
   std::array<Time<T>, kTraffics> network{};  ///< of the passes of one micro-batch, by whom it joins
 
@@ -112,8 +116,8 @@ struct ListCost {
   [[nodiscard]] const PassCost<T>& of(Pass pass, Place place) const {
     return at[static_cast<std::size_t>(pass)][static_cast<std::size_t>(place)];
   }
-  /// Of one pass on a pipeline stage, without what runs once on every stage; `first`, `last`: 1 where it is that stage;
-  /// `blocks`: its share of the fullest stage's blocks.
+  /// Of one pass on a pipeline stage, without what runs once on every stage; `first`, `last`: 1 where it is
+  /// that stage; `blocks`: its share of the fullest stage's blocks.
   [[nodiscard]] PassCost<T> stage(Pass pass, const T& first, const T& last, const T& blocks) const {
     PassCost<T> sum = of(pass, Place::block) * blocks;
     sum.add(of(pass, Place::first), first);
@@ -125,15 +129,16 @@ struct ListCost {
 namespace detail {
 
 /// Whether two numbers are one and the same, so that what was computed from one holds for the other.
-template <class T>
-[[nodiscard]] bool same_number(const T& a, const T& b) {
-  if constexpr (std::is_same_v<T, double>) return a == b;
-  else return identical(a, b);
+template <class T> [[nodiscard]] bool same_number(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, double>)
+    return a == b;
+  else
+    return identical(a, b);
 }
 
-/// Prices the operators of a list in turn. Collectives are the dearest to price and mostly repeat the one before.
-template <class T>
-class ListPricer {
+/// Prices the operators of a list in turn. Collectives are the dearest to price and mostly repeat the one
+/// before.
+template <class T> class ListPricer {
  public:
   ListPricer(const Device<T>& device, const Links<T>& links) : device_(device), links_(links) {}
 
@@ -166,7 +171,8 @@ class ListPricer {
 
 /// Prices a list.
 template <class T>
-[[nodiscard]] ListCost<T> price_list(std::span<const Op<T>> ops, const Device<T>& device, const Links<T>& links) {
+[[nodiscard]] ListCost<T> price_list(std::span<const Op<T>> ops, const Device<T>& device,
+                                     const Links<T>& links) {
   ListCost<T> sums;
   detail::ListPricer<T> price_one(device, links);
   // Neighbours mostly share pass and place: the sums of a run of them stay in registers.
@@ -180,7 +186,8 @@ template <class T>
     for (; op != end && op->pass == pass && op->place == place; ++op) {
       const OpCost<T> cost = price_one(*op);
       sum.add(*op, cost, device.issue);
-      if (op->between != Traffic::none && pass != Pass::update) sums.network[static_cast<std::size_t>(op->between)] += cost.network;
+      if (op->between != Traffic::none && pass != Pass::update)
+        sums.network[static_cast<std::size_t>(op->between)] += cost.network;
     }
     here = sum;
   }

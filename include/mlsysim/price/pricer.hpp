@@ -1,8 +1,8 @@
 #pragma once
 /// Pricers: how long a pass or a step takes, and what it holds, at one level of detail.
 ///
-/// A pricer is chosen when views are prepared (price/pricing.hpp); whoever asks it does not know which one it is. There is
-/// one for each of the two scalars.
+/// A pricer is chosen when views are prepared (price/pricing.hpp); whoever asks it does not know which one it
+/// is. There is one for each of the two scalars.
 
 #include <mlsysim/price/spill.hpp>
 #include <mlsysim/price/step.hpp>
@@ -10,8 +10,7 @@
 namespace mlsysim {
 
 /// What is priced: a model on a plan. The plan says how many tokens of how many sequences a pass has.
-template <class T = double>
-struct PassAsk {
+template <class T = double> struct PassAsk {
   const ModelView<T>& model;
   const Plan<T>& plan;
   const Device<T>& device;
@@ -19,8 +18,7 @@ struct PassAsk {
 };
 
 /// Weights of which a pass reads all: those outside of tables [B].
-template <class T>
-[[nodiscard]] Data<T> dense_weights(const Totals<T>& m, const DataPerParam<T>& bytes) {
+template <class T> [[nodiscard]] Data<T> dense_weights(const Totals<T>& m, const DataPerParam<T>& bytes) {
   return bytes * (m.params - m.tables);
 }
 
@@ -33,41 +31,42 @@ template <class T>
 }
 
 /// A pass over the whole model, of one micro-batch.
-template <class T = double>
-struct PassPrice {
-  Time<T> total;     ///< through all pipeline stages in turn, one dispatch
-  Time<T> slot;      ///< on the slowest stage, with a dispatch of its own; `total` where there is one stage
-  Time<T> busy;      ///< time in which a device draws its full power, all stages together
-  PassCost<T> cost;  ///< of all stages, on one of the devices that share each of them; the dispatch is overhead
+template <class T = double> struct PassPrice {
+  Time<T> total;  ///< through all pipeline stages in turn, one dispatch
+  Time<T> slot;   ///< on the slowest stage, with a dispatch of its own; `total` where there is one stage
+  Time<T> busy;   ///< time in which a device draws its full power, all stages together
+  PassCost<T>
+      cost;  ///< of all stages, on one of the devices that share each of them; the dispatch is overhead
   StageDemands<T> demands;  ///< what the devices hold
 };
 
 /// An optimizer step of all replicas, before congestion and stragglers.
-template <class T = double>
-struct StepPrice {
+template <class T = double> struct StepPrice {
   Time<T> total;
-  Time<T> slots;     ///< micro-batches one after the other on the slowest stage
-  Time<T> bubble;    ///< idle time at the start and end of the pipeline
-  Time<T> compute, memory, overhead;  ///< kernels by what limits them; launches, dispatch and waits for the host
+  Time<T> slots;   ///< micro-batches one after the other on the slowest stage
+  Time<T> bubble;  ///< idle time at the start and end of the pipeline
+  Time<T> compute, memory,
+      overhead;      ///< kernels by what limits them; launches, dispatch and waits for the host
   Time<T> kernels;   ///< a device's kernels
   Time<T> busy;      ///< time in which a device draws its full power
   Time<T> exchange;  ///< gradients and weights over the replicas, before overlap
-  Time<T> tensor_parallel, expert_parallel, context_parallel, pipeline_parallel, host_transfer;  ///< before overlap
+  Time<T> tensor_parallel, expert_parallel, context_parallel, pipeline_parallel,
+      host_transfer;              ///< before overlap
   Time<T> exposed_communication;  ///< what the step waits for
-  Work<T> work;        ///< of a device, recomputation and update included
-  Data<T> traffic;     ///< of a device
-  Work<T> model_work;  ///< forward and backward passes of the whole model over the whole batch
-  T again{1.0};        ///< work that runs over the work that the model needs
-  StageDemands<T> demands;  ///< what the devices hold
+  Work<T> work;                   ///< of a device, recomputation and update included
+  Data<T> traffic;                ///< of a device
+  Work<T> model_work;             ///< forward and backward passes of the whole model over the whole batch
+  T again{1.0};                   ///< work that runs over the work that the model needs
+  StageDemands<T> demands;        ///< what the devices hold
 
   /// Collectives and transfers, over the host link too, before overlap.
   [[nodiscard]] Time<T> communication() const {
-    return exchange + tensor_parallel + expert_parallel + context_parallel + pipeline_parallel + host_transfer;
+    return exchange + tensor_parallel + expert_parallel + context_parallel + pipeline_parallel +
+           host_transfer;
   }
 };
 
-template <class T = double>
-class Pricer {
+template <class T = double> class Pricer {
  public:
   Pricer() = default;
   Pricer(const Pricer&) = delete;
@@ -81,7 +80,8 @@ class Pricer {
   /// A plain inference.
   [[nodiscard]] virtual PassPrice<T> inference(const PassAsk<T>& ask) const = 0;
   /// A step of `devices` devices for `batch` sequences in all, `local` of them of one replica.
-  [[nodiscard]] virtual StepPrice<T> step(const PassAsk<T>& ask, const T& devices, const T& batch, const T& local) const = 0;
+  [[nodiscard]] virtual StepPrice<T> step(const PassAsk<T>& ask, const T& devices, const T& batch,
+                                          const T& local) const = 0;
 
   /// What a device holds in a pass.
   [[nodiscard]] virtual StageDemands<T> pass_demands(const PassAsk<T>& ask) const = 0;
@@ -89,10 +89,13 @@ class Pricer {
   [[nodiscard]] virtual StageDemands<T> step_demands(const PassAsk<T>& ask) const = 0;
   /// Keys, values and states of all sequences of a pass, over the whole model.
   [[nodiscard]] virtual Data<T> cache(const PassAsk<T>& ask) const = 0;
-  /// Micro-batches of a replica of `local` sequences in `steps` accumulation steps where nobody says how many.
-  [[nodiscard]] virtual T default_microbatches(const PassAsk<T>& ask, const T& local, const T& steps) const = 0;
+  /// Micro-batches of a replica of `local` sequences in `steps` accumulation steps where nobody says how
+  /// many.
+  [[nodiscard]] virtual T default_microbatches(const PassAsk<T>& ask, const T& local,
+                                               const T& steps) const = 0;
   /// What a pass pays for what the device has no room for.
-  [[nodiscard]] virtual SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass, const Device<T>& device) const = 0;
+  [[nodiscard]] virtual SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass,
+                                                const Device<T>& device) const = 0;
 
   [[nodiscard]] MemoryBreakdown<T> pass_memory(const PassAsk<T>& ask) const {
     return fullest(pass_demands(ask), ask.model.structure, ask.plan, ask.device);
@@ -102,24 +105,23 @@ class Pricer {
   }
 };
 
-/// Keys, values and states of a pass over the whole model, from the operator list; none where the shape is not known.
-template <class T>
-[[nodiscard]] Data<T> whole_cache(const PassAsk<T>& ask) {
+/// Keys, values and states of a pass over the whole model, from the operator list; none where the shape is
+/// not known.
+template <class T> [[nodiscard]] Data<T> whole_cache(const PassAsk<T>& ask) {
   if (!ask.model.structure.known) return {};
   Plan<T> whole = ask.plan;
   whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.virtual_stages = T{1.0};
   OpList<T> ops;
-  return forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, whole, ops).stage(T{1.0}, T{1.0}).state;
+  return forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, whole, ops)
+      .stage(T{1.0}, T{1.0})
+      .state;
 }
 
 /// Every operator of the lowered list: launch, tiles, sustained shares, collectives.
-template <class T>
-[[nodiscard]] const Pricer<T>& operator_pricer();
+template <class T> [[nodiscard]] const Pricer<T>& operator_pricer();
 /// The classic formulas that a student does by hand, from totals.
-template <class T>
-[[nodiscard]] const Pricer<T>& textbook_pricer();
+template <class T> [[nodiscard]] const Pricer<T>& textbook_pricer();
 /// The roofline of whole passes, with the memory and the steps of the operators.
-template <class T>
-[[nodiscard]] const Pricer<T>& roofline_pricer();
+template <class T> [[nodiscard]] const Pricer<T>& roofline_pricer();
 
 }  // namespace mlsysim

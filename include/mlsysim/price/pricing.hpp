@@ -1,6 +1,7 @@
 #pragma once
-/// Pricings: the levels of detail at which the library answers. One is chosen when views are prepared; it makes the views
-/// of devices, links and models, and brings the pricer that reads them. Nobody above or below asks which one it is.
+/// Pricings: the levels of detail at which the library answers. One is chosen when views are prepared; it
+/// makes the views of devices, links and models, and brings the pricer that reads them. Nobody above or below
+/// asks which one it is.
 
 #include <mlsysim/price/pricer.hpp>
 #include <mlsysim/price/views.hpp>
@@ -24,8 +25,22 @@ struct DeviceUse {
 
 /// Questions whose inputs a pricing may not price.
 enum class PricedInputs : std::uint8_t {
-  serving, training, batching, checkpoint, compression, data, efficiency, network_roofline, orchestration, privacy, reasoning,
-  reliability, scaling, synthesis, tail_latency, topology
+  serving,
+  training,
+  batching,
+  checkpoint,
+  compression,
+  data,
+  efficiency,
+  network_roofline,
+  orchestration,
+  privacy,
+  reasoning,
+  reliability,
+  scaling,
+  synthesis,
+  tail_latency,
+  topology
 };
 
 class CompressionRules;
@@ -44,24 +59,27 @@ class Pricing {
 
   [[nodiscard]] virtual Fidelity fidelity() const = 0;
   /// The pricer over double or over the recording scalar.
-  template <class T>
-  [[nodiscard]] const Pricer<T>& pricer() const {
-    if constexpr (std::is_same_v<T, double>) return numbers();
-    else return recorder();
+  template <class T> [[nodiscard]] const Pricer<T>& pricer() const {
+    if constexpr (std::is_same_v<T, double>)
+      return numbers();
+    else
+      return recorder();
   }
 
   /// Structure, sizes and totals of a workload for one phase. @throws InputError naming what is missing
   [[nodiscard]] virtual ModelView<> model(const Workload& workload, Phase phase, Notes& notes) const = 0;
   /// The numbers of a device; every convention that fills a gap is noted.
-  [[nodiscard]] virtual Device<> device(const HardwareNode& hardware, const DeviceUse& use, const Conventions& conventions,
-                                        Notes& notes) const = 0;
+  [[nodiscard]] virtual Device<> device(const HardwareNode& hardware, const DeviceUse& use,
+                                        const Conventions& conventions, Notes& notes) const = 0;
   /// The two levels of a fleet.
-  [[nodiscard]] virtual Links<> links(const Fleet& fleet, const Conventions& conventions, Notes& notes, Phase phase) const = 0;
+  [[nodiscard]] virtual Links<> links(const Fleet& fleet, const Conventions& conventions, Notes& notes,
+                                      Phase phase) const = 0;
   /// Storage of weights, gradients and optimizer states in training.
   [[nodiscard]] virtual Storage training_storage(Precision precision, OptimizerKind optimizer) const = 0;
   /// Share of a pass under which gradient traffic hides, and what that costs the kernels.
-  virtual void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>& slowdown,
-                           const Conventions& conventions, Notes& notes) const = 0;
+  virtual void set_overlap(Plan<>& plan, const std::optional<double>& overlap,
+                           const std::optional<double>& slowdown, const Conventions& conventions,
+                           Notes& notes) const = 0;
   /// Whether the host time and the scheduling of an engine are part of the price.
   [[nodiscard]] virtual bool prices_engines() const { return true; }
   /// Whether a time is a sum over operators.
@@ -86,9 +104,11 @@ class Pricing {
   [[nodiscard]] virtual const Pricer<Recorded>& recorder() const = 0;
 };
 
-/// The pricing of a request: the fidelity named, or operators where the workload's shape is known, else the textbook (noted).
+/// The pricing of a request: the fidelity named, or operators where the workload's shape is known, else the
+/// textbook (noted).
 /// @throws InputError when operators are asked for and the shape is not known
-[[nodiscard]] const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes);
+[[nodiscard]] const Pricing& pricing_for(std::optional<Fidelity> fidelity, const Workload& workload,
+                                         Notes& notes);
 /// The pricing of a fidelity.
 [[nodiscard]] const Pricing& pricing_of(Fidelity fidelity);
 [[nodiscard]] const Pricing& operator_pricing();

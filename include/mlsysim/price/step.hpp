@@ -1,16 +1,16 @@
 #pragma once
-/// From priced operators to the time and memory of a pass (serving, inference) or of an optimizer step (training).
+/// From priced operators to the time and memory of a pass (serving, inference) or of an optimizer step
+/// (training).
 
 #include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/lowering/memory_model.hpp>
-#include <mlsysim/price/pass_cost.hpp>
 #include <mlsysim/physics/pipeline_bubble.hpp>
+#include <mlsysim/price/pass_cost.hpp>
 
 namespace mlsysim {
 
 /// What a lowering starts from: categories, sizes and layer records of one model.
-template <class T = double>
-struct ModelView {
+template <class T = double> struct ModelView {
   Structure structure;
   Shape<T> shape;
   std::span<const ConvLayer> layers{};  ///< of a convolutional network; lives in the workload
@@ -21,17 +21,17 @@ struct ModelView {
 };
 
 /// What the operators of one pass come to, before any of them run beside each other.
-template <class T = double>
-struct PassParts {
-  PassCost<T> all;          ///< of all stages
-  PassCost<T> first, last;  ///< of the stages at the two ends, of which the first has a full share of the blocks
+template <class T = double> struct PassParts {
+  PassCost<T> all;  ///< of all stages
+  PassCost<T> first,
+      last;  ///< of the stages at the two ends, of which the first has a full share of the blocks
   T blocks{1.0}, last_blocks{1.0};  ///< blocks of the two
-  PlaceTotals<T> totals;    ///< of the fullest stage, by place
+  PlaceTotals<T> totals;            ///< of the fullest stage, by place
 };
 
-/// Lowers and prices a pass. All stages together hold every block once; the first stage holds as many as the fullest, the last
-/// one less where they do not divide evenly, and the output head. `ops` is the caller's workspace and afterwards holds the
-/// list.
+/// Lowers and prices a pass. All stages together hold every block once; the first stage holds as many as the
+/// fullest, the last one less where they do not divide evenly, and the output head. `ops` is the caller's
+/// workspace and afterwards holds the list.
 template <class T>
 [[nodiscard]] PassParts<T> pass_parts(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
                                       const Links<T>& links, OpList<T>& ops) {
@@ -54,34 +54,32 @@ template <class T>
 }
 
 /// Time of one pass over the whole model, all pipeline stages one after the other.
-template <class T = double>
-struct PassTime {
+template <class T = double> struct PassTime {
   Time<T> total;
-  Time<T> slot;               ///< of the slowest stage, with a dispatch of its own; the total where there is one stage
-  PassCost<T> cost;           ///< of all stages
+  Time<T> slot;      ///< of the slowest stage, with a dispatch of its own; the total where there is one stage
+  PassCost<T> cost;  ///< of all stages
 };
 
 /// Time of a pass with what runs beside each other. The model's dispatch is paid once.
 template <class T>
-[[nodiscard]] PassTime<T> overlapped_pass(const PassParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
-                                          const Device<T>& device) {
+[[nodiscard]] PassTime<T> overlapped_pass(const PassParts<T>& parts, const ModelView<T>& model,
+                                          const Plan<T>& plan, const Device<T>& device) {
   PassTime<T> pass{{}, {}, parts.all};
   const T blocks = layers_of(model.structure, model.shape, model.layers);
   pass.total = parts.all.exposed(plan, blocks) + device.dispatch;
   pass.cost.overhead += parts.all.launch_wait(plan, blocks) + device.dispatch;
-  const Time<T> slowest = max(parts.first.exposed(plan, parts.blocks), parts.last.exposed(plan, parts.last_blocks));
+  const Time<T> slowest =
+      max(parts.first.exposed(plan, parts.blocks), parts.last.exposed(plan, parts.last_blocks));
   pass.slot = select(plan.pp > T{1.0}, slowest + device.dispatch, pass.total);
   return pass;
 }
 
 /// What the two ends of a pipeline hold in a pass; one of them is the fullest stage.
-template <class T = double>
-struct StageDemands {
-  MemoryDemand<T> first, last;
-};
+template <class T = double> struct StageDemands { MemoryDemand<T> first, last; };
 
 template <class T>
-[[nodiscard]] StageDemands<T> pass_demands(const PlaceTotals<T>& totals, const ModelView<T>& model, const Plan<T>& plan) {
+[[nodiscard]] StageDemands<T> pass_demands(const PlaceTotals<T>& totals, const ModelView<T>& model,
+                                           const Plan<T>& plan) {
   const T one{1.0}, alone = select(plan.pp > one, T{0.0}, one);
   const T full = model.blocks(plan), layers = layers_of(model.structure, model.shape, model.layers);
   const T share = select(plan.pp > one, max(floor(layers / plan.pp), one) / full, one);
@@ -91,74 +89,74 @@ template <class T>
 
 /// Memory of the fuller of two stages.
 template <class T>
-[[nodiscard]] MemoryBreakdown<T> fullest(const StageDemands<T>& demands, const Structure& structure, const Plan<T>& plan,
-                                         const Device<T>& device) {
-  return larger(memory_of(structure, plan, device, demands.first), memory_of(structure, plan, device, demands.last));
+[[nodiscard]] MemoryBreakdown<T> fullest(const StageDemands<T>& demands, const Structure& structure,
+                                         const Plan<T>& plan, const Device<T>& device) {
+  return larger(memory_of(structure, plan, device, demands.first),
+                memory_of(structure, plan, device, demands.last));
 }
 
 /// One pipeline stage of a training step, one micro-batch.
-template <class T = double>
-struct StageCost {
+template <class T = double> struct StageCost {
   PassCost<T> forward, recompute, backward, weight_gradient, update;
-  T blocks{1.0};  ///< blocks that it holds
+  T blocks{1.0};     ///< blocks that it holds
   T exchanges{1.0};  ///< collectives in which their gradients travel
 
   /// All passes of one micro-batch, collectives included, nothing overlapped.
   [[nodiscard]] PassCost<T> passes() const { return forward + recompute + backward + weight_gradient; }
-  /// Time of one micro-batch. Recomputation and both parts of the backward pass run under one roof of overlap.
+  /// Time of one micro-batch. Recomputation and both parts of the backward pass run under one roof of
+  /// overlap.
   [[nodiscard]] Time<T> slot(const Plan<T>& plan) const {
     return forward.exposed(plan, blocks) + (recompute + backward + weight_gradient).exposed(plan, blocks);
   }
   /// Part of it in which the device waits for the host.
   [[nodiscard]] Time<T> launch_wait(const Plan<T>& plan) const {
-    return forward.launch_wait(plan, blocks) + (recompute + backward + weight_gradient).launch_wait(plan, blocks);
+    return forward.launch_wait(plan, blocks) +
+           (recompute + backward + weight_gradient).launch_wait(plan, blocks);
   }
 };
 
 /// One optimizer step of all replicas.
-template <class T = double>
-struct StepTime {
+template <class T = double> struct StepTime {
   Time<T> total;
-  Time<T> slots;       ///< micro-batches, one after the other on the slowest stage
-  Time<T> bubble;      ///< idle time at the start and end of the pipeline
-  Time<T> update;      ///< exposed gradient exchange and optimizer
-  Time<T> exchange;    ///< exchange of gradients and weights over the replicas before overlap, one step
+  Time<T> slots;             ///< micro-batches, one after the other on the slowest stage
+  Time<T> bubble;            ///< idle time at the start and end of the pipeline
+  Time<T> update;            ///< exposed gradient exchange and optimizer
+  Time<T> exchange;          ///< exchange of gradients and weights over the replicas before overlap, one step
   Time<T> host_transfer;     ///< transfers over the host link before overlap, one step
   Time<T> tensor_parallel;   ///< collectives inside the blocks before overlap, one step
   Time<T> expert_parallel;   ///< all-to-all of the experts before overlap, one step
   Time<T> context_parallel;  ///< exchange of keys and values before overlap, one step
-  Time<T> pipeline_parallel; ///< transfers between stages before overlap, one step
-  StageCost<T> stage;  ///< the slowest stage
-  Time<T> launch_wait;    ///< time in which the slowest stage waits for the host to issue kernels, one step
+  Time<T> pipeline_parallel;  ///< transfers between stages before overlap, one step
+  StageCost<T> stage;         ///< the slowest stage
+  Time<T> launch_wait;  ///< time in which the slowest stage waits for the host to issue kernels, one step
 };
 
 /// Micro-batches whose activations the first pipeline stage holds.
 ///
-/// 1F1B: as many as there are stages; with v model chunks a device (pp - 1) chunks more (Korthikanti et al. 2022,
-/// section 4.2.3: 1 + (pp - 1) / (pp v) for one). The zero-bubble schedule without extra memory (ZB-H1) holds as many. GPipe holds all of them.
-template <class T>
-[[nodiscard]] T micro_batches_in_flight(const Structure& structure, const Plan<T>& plan) {
+/// 1F1B: as many as there are stages; with v model chunks a device (pp - 1) chunks more (Korthikanti et al.
+/// 2022, section 4.2.3: 1 + (pp - 1) / (pp v) for one). The zero-bubble schedule without extra memory (ZB-H1)
+/// holds as many. GPipe holds all of them.
+template <class T> [[nodiscard]] T micro_batches_in_flight(const Structure& structure, const Plan<T>& plan) {
   if (structure.schedule == Schedule::gpipe) return plan.microbatches;
   const T more = select(plan.virtual_stages > T{1.0}, (plan.pp - 1.0) / plan.virtual_stages, T{0.0});
   return min(plan.microbatches, plan.pp + more);
 }
 
-/// What the operators of a step come to on the two ends of the pipeline, before any of them run beside each other: all of
-/// a step that the number of micro-batches, the shares of overlap, the schedule and the model chunks of a stage do not
-/// change, so that plans which differ in those only can have it in common.
-template <class T = double>
-struct StepParts {
-  StageCost<T> first, last;                    ///< without the transfers between stages
-  PassCost<T> sent, sent_back;                 ///< transfers of one model chunk, forward and backward
-  std::array<Time<T>, kTraffics> network{};     ///< of one micro-batch, by whom it joins
-  PlaceTotals<T> totals;                        ///< of the forward operators, recomputation regarded
+/// What the operators of a step come to on the two ends of the pipeline, before any of them run beside each
+/// other: all of a step that the number of micro-batches, the shares of overlap, the schedule and the model
+/// chunks of a stage do not change, so that plans which differ in those only can have it in common.
+template <class T = double> struct StepParts {
+  StageCost<T> first, last;                  ///< without the transfers between stages
+  PassCost<T> sent, sent_back;               ///< transfers of one model chunk, forward and backward
+  std::array<Time<T>, kTraffics> network{};  ///< of one micro-batch, by whom it joins
+  PlaceTotals<T> totals;                     ///< of the forward operators, recomputation regarded
 
   [[nodiscard]] const Time<T>& between(Traffic t) const { return network[static_cast<std::size_t>(t)]; }
 };
 
-/// Lowers and prices one micro-batch and its update. Layers that do not divide evenly leave one less for the last stage,
-/// which holds the output head. `ops` is the caller's workspace and afterwards holds the list, with the transfers of one
-/// model chunk.
+/// Lowers and prices one micro-batch and its update. Layers that do not divide evenly leave one less for the
+/// last stage, which holds the output head. `ops` is the caller's workspace and afterwards holds the list,
+/// with the transfers of one model chunk.
 template <class T>
 [[nodiscard]] StepParts<T> step_parts(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
                                       const Links<T>& links, OpList<T>& ops) {
@@ -174,15 +172,23 @@ template <class T>
                         costs.stage(Pass::recompute, first, last, share),
                         costs.stage(Pass::backward, first, last, share),
                         costs.stage(Pass::weight_gradient, first, last, share),
-                        costs.stage(Pass::update, first, last, share), full * share, lowered.exchanges};
+                        costs.stage(Pass::update, first, last, share),
+                        full * share,
+                        lowered.exchanges};
   };
-  return {stage_at(one, alone, one), stage_at(alone, one, last_share), costs.of(Pass::forward, Place::stage),
-          costs.of(Pass::backward, Place::stage), costs.network, lowered.totals};
+  return {stage_at(one, alone, one),
+          stage_at(alone, one, last_share),
+          costs.of(Pass::forward, Place::stage),
+          costs.of(Pass::backward, Place::stage),
+          costs.network,
+          lowered.totals};
 }
 
-/// What the two ends of a pipeline hold in a step; `totals` are those of the forward operators, recomputation regarded.
+/// What the two ends of a pipeline hold in a step; `totals` are those of the forward operators, recomputation
+/// regarded.
 template <class T>
-[[nodiscard]] StageDemands<T> step_demands(const PlaceTotals<T>& totals, const ModelView<T>& model, const Plan<T>& plan) {
+[[nodiscard]] StageDemands<T> step_demands(const PlaceTotals<T>& totals, const ModelView<T>& model,
+                                           const Plan<T>& plan) {
   const T one{1.0}, alone = select(plan.pp > one, T{0.0}, one);
   const T full = model.blocks(plan), layers = layers_of(model.structure, model.shape, model.layers);
   const T share = select(plan.pp > one, max(floor(layers / plan.pp), one) / full, one);
@@ -194,10 +200,11 @@ template <class T>
 
 /// One optimizer step of parts that are known.
 ///
-/// The slowest stage runs its micro-batches one after the other. Every other stage must have had the first micro-batch
-/// before and the last one after: a pipeline adds one micro-batch of each other stage, divided by `virtual_stages`
-/// chunks (Narayanan et al. 2021, section 2.2; equal stages give the bubble (pp - 1)/(v M)). The zero-bubble schedule
-/// fills two of three parts of a wait with weight gradients (Qi et al. 2023, section 2: ZB-H1, (F + B - W) for F + B + W).
+/// The slowest stage runs its micro-batches one after the other. Every other stage must have had the first
+/// micro-batch before and the last one after: a pipeline adds one micro-batch of each other stage, divided by
+/// `virtual_stages` chunks (Narayanan et al. 2021, section 2.2; equal stages give the bubble (pp - 1)/(v M)).
+/// The zero-bubble schedule fills two of three parts of a wait with weight gradients (Qi et al. 2023, section
+/// 2: ZB-H1, (F + B - W) for F + B + W).
 template <class T>
 [[nodiscard]] StepTime<T> step_of(const StepParts<T>& parts, const ModelView<T>& model, const Plan<T>& plan,
                                   const Device<T>& device) {
@@ -214,21 +221,25 @@ template <class T>
   StepTime<T> step;
   const Time<T> slowest = max(slot_first, slot_last);
   step.slots = slowest * plan.microbatches + device.dispatch;
-  // Every stage but the slowest once; the inner ones have blocks alone, so they are taken like the faster end.
-  const Time<T> wait = model.structure.schedule == Schedule::zero_bubble
-                           ? max(min(slot_first, slot_last) - 2.0 * first.weight_gradient.kernels(), Time<T>())
-                           : min(slot_first, slot_last);
+  // Every stage but the slowest once; the inner ones have blocks alone, so they are taken like the faster
+  // end.
+  const Time<T> wait =
+      model.structure.schedule == Schedule::zero_bubble
+          ? max(min(slot_first, slot_last) - 2.0 * first.weight_gradient.kernels(), Time<T>())
+          : min(slot_first, slot_last);
   step.bubble = wait * ((plan.pp - 1.0) / chunks);
   step.stage = {select_cost(first_slower, first.forward, last.forward),
                 select_cost(first_slower, first.recompute, last.recompute),
                 select_cost(first_slower, first.backward, last.backward),
                 select_cost(first_slower, first.weight_gradient, last.weight_gradient),
-                select_cost(first_slower, first.update, last.update), select(first_slower, first.blocks, last.blocks),
+                select_cost(first_slower, first.update, last.update),
+                select(first_slower, first.blocks, last.blocks),
                 first.exchanges};
   const StageCost<T>& s = step.stage;
-  // The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the next step,
-  // except its last piece, which is not ready before the backward pass is over.
-  const Time<T> beside = (s.forward.kernels() + s.backward.kernels() + s.weight_gradient.kernels()) * plan.overlap;
+  // The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the
+  // next step, except its last piece, which is not ready before the backward pass is over.
+  const Time<T> beside =
+      (s.forward.kernels() + s.backward.kernels() + s.weight_gradient.kernels()) * plan.overlap;
   const Time<T> hidden = min(s.update.beside_pass * (1.0 - 1.0 / s.exchanges), beside);
   step.update = s.update.total - hidden * (1.0 - plan.steal);
   step.total = step.slots + step.bubble + step.update;
@@ -244,14 +255,17 @@ template <class T>
 }
 
 // Of the plain number there is one compiled copy for each instruction set; calls find these first.
-[[nodiscard]] PlaceTotals<> forward_totals(const Structure& structure, const Shape<>& shape, std::span<const ConvLayer> layers,
-                                           const Plan<>& plan, OpList<>& ops);
-[[nodiscard]] PlaceTotals<> training_totals(const Structure& structure, const Shape<>& shape, std::span<const ConvLayer> layers,
-                                            const Plan<>& plan, OpList<>& ops);
+[[nodiscard]] PlaceTotals<> forward_totals(const Structure& structure, const Shape<>& shape,
+                                           std::span<const ConvLayer> layers, const Plan<>& plan,
+                                           OpList<>& ops);
+[[nodiscard]] PlaceTotals<> training_totals(const Structure& structure, const Shape<>& shape,
+                                            std::span<const ConvLayer> layers, const Plan<>& plan,
+                                            OpList<>& ops);
 [[nodiscard]] PassParts<> pass_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
                                      const Links<>& links, OpList<>& ops);
 [[nodiscard]] StepParts<> step_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
                                      const Links<>& links, OpList<>& ops);
-[[nodiscard]] StepTime<> step_of(const StepParts<>& parts, const ModelView<>& model, const Plan<>& plan, const Device<>& device);
+[[nodiscard]] StepTime<> step_of(const StepParts<>& parts, const ModelView<>& model, const Plan<>& plan,
+                                 const Device<>& device);
 
 }  // namespace mlsysim

@@ -13,31 +13,37 @@
 namespace mlsysim {
 
 /// The precision of a request: the one named, or the device's default (noted).
-[[nodiscard]] Precision precision_or_default(std::optional<Precision> precision, const HardwareNode& hardware, Notes& notes);
+[[nodiscard]] Precision precision_or_default(std::optional<Precision> precision, const HardwareNode& hardware,
+                                             Notes& notes);
 
-/// The tokens of a sequence: the ones named, or 2048, or what the model takes beside `output_tokens` where that is less
-/// (noted). Of an image the model takes its patches.
-[[nodiscard]] double seq_len_or_default(std::optional<double> seq_len, const Workload& workload, double output_tokens, Notes& notes);
+/// The tokens of a sequence: the ones named, or 2048, or what the model takes beside `output_tokens` where
+/// that is less (noted). Of an image the model takes its patches.
+[[nodiscard]] double seq_len_or_default(std::optional<double> seq_len, const Workload& workload,
+                                        double output_tokens, Notes& notes);
 /// Warns of sequences of `tokens` that are longer than the model takes.
 void warn_of_positions(const Workload& workload, double tokens, Notes& notes);
 
-/// The fidelity of a request: the one named, or operator where the workload's shape is known, else textbook (noted).
+/// The fidelity of a request: the one named, or operator where the workload's shape is known, else textbook
+/// (noted).
 /// @throws InputError when operator fidelity is asked for and the shape is not known
-[[nodiscard]] Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes);
+[[nodiscard]] Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& workload,
+                                           Notes& notes);
 
 /// The numbers of a device at one precision; every convention that fills a gap is noted.
 ///
-/// The phase decides what is not asked for: training launches kernels one by one (`Execution::eager`) and runs for ever,
-/// so that nothing is left of the gain of a short burst; the other phases replay a captured graph.
-/// @throws LookupError when the device has no rate at this precision; InputError when it has no memory figures
-[[nodiscard]] Device<> device_view(const HardwareNode& hardware, Precision precision, const Conventions& conventions,
-                                   Notes& notes, Phase phase = Phase::decode,
+/// The phase decides what is not asked for: training launches kernels one by one (`Execution::eager`) and
+/// runs for ever, so that nothing is left of the gain of a short burst; the other phases replay a captured
+/// graph.
+/// @throws LookupError when the device has no rate at this precision; InputError when it has no memory
+/// figures
+[[nodiscard]] Device<> device_view(const HardwareNode& hardware, Precision precision,
+                                   const Conventions& conventions, Notes& notes, Phase phase = Phase::decode,
                                    std::optional<Execution> execution = std::nullopt);
 /// Replaces the sustained share of the matrix rate, and the burst above it, by the caller's.
 void set_matrix_share(Device<>& device, std::optional<double> share);
 
-/// Memory that a model of `weights` bytes works from: on-chip SRAM where it fits, else flash where there is one, else
-/// main memory.
+/// Memory that a model of `weights` bytes works from: on-chip SRAM where it fits, else flash where there is
+/// one, else main memory.
 struct MemoryLevel {
   Bandwidth<> bandwidth;
   Data<> capacity;
@@ -45,10 +51,10 @@ struct MemoryLevel {
 };
 [[nodiscard]] MemoryLevel memory_level(const HardwareNode& hardware, Data<> weights);
 
-/// Devices of one kind joined by the device link alone, all in one node. In serving, the engine brings all-reduce kernels
-/// of its own; training and plain inference use the library's.
-[[nodiscard]] Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& conventions, Notes& notes,
-                                 Phase phase = Phase::training);
+/// Devices of one kind joined by the device link alone, all in one node. In serving, the engine brings
+/// all-reduce kernels of its own; training and plain inference use the library's.
+[[nodiscard]] Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& conventions,
+                                 Notes& notes, Phase phase = Phase::training);
 /// The two levels of a fleet.
 [[nodiscard]] Links<> links_view(const Fleet& fleet, const Conventions& conventions, Notes& notes,
                                  Phase phase = Phase::training);
@@ -61,13 +67,13 @@ struct MemoryLevel {
 struct Storage {
   double weight_bytes, activation_bytes, kv_bytes, gradient_bytes, state_bytes;
 };
-/// Inference: weights at `precision`; activations at 2 B or the precision if wider; KV at `kv_precision`, by default
-/// `precision` when it has at least 8 bits, else 16 bits.
+/// Inference: weights at `precision`; activations at 2 B or the precision if wider; KV at `kv_precision`, by
+/// default `precision` when it has at least 8 bits, else 16 bits.
 [[nodiscard]] Storage inference_storage(Precision precision, std::optional<Precision> kv_precision);
 /// The format in which keys and values are kept where nobody names one.
 [[nodiscard]] std::string_view kv_format_words(Precision precision);
-/// Training: weights, gradients and activations at 16 bits for formats of 16 bits and less, else at the format; the
-/// optimizer adds its moments and, beside narrow weights, an fp32 master copy.
+/// Training: weights, gradients and activations at 16 bits for formats of 16 bits and less, else at the
+/// format; the optimizer adds its moments and, beside narrow weights, an fp32 master copy.
 [[nodiscard]] Storage training_storage(Precision precision, OptimizerKind optimizer);
 /// Fills the bytes of a plan.
 void set_storage(Plan<>& plan, const Storage& storage);
@@ -77,6 +83,7 @@ void set_storage(Plan<>& plan, const Storage& storage);
 /// Weights that one token uses, counted from the shape: of the routed experts only `top_k` [param].
 [[nodiscard]] Params<> active_parameter_count(const Workload& workload);
 /// KV cache of one sequence of `tokens`, from the operator list [B].
-[[nodiscard]] Data<> kv_cache_bytes(const Workload& workload, double tokens, double batch, Precision precision);
+[[nodiscard]] Data<> kv_cache_bytes(const Workload& workload, double tokens, double batch,
+                                    Precision precision);
 
 }  // namespace mlsysim

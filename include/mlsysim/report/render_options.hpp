@@ -12,8 +12,7 @@ namespace mlsysim {
 
 /// Form of an answer: for a reader, for a program, for a page, for a spreadsheet.
 enum class OutputFormat : std::uint8_t { text, json, markdown, csv };
-template <>
-struct Choices<OutputFormat> {
+template <> struct Choices<OutputFormat> {
   static constexpr std::string_view what = "output format";
   static constexpr std::array<std::string_view, 4> names{"text", "json", "markdown", "csv"};
 };
@@ -23,8 +22,8 @@ enum class Verbosity : std::uint8_t { brief, verbose };
 /// Whether text may hold the colour codes of terminals.
 enum class Colour : std::uint8_t { off, on };
 
-/// Options of every renderer. Numbers are rounded to `digits` significant digits in text and markdown; in JSON and
-/// CSV they read back as the same double.
+/// Options of every renderer. Numbers are rounded to `digits` significant digits in text and markdown; in
+/// JSON and CSV they read back as the same double.
 struct RenderOptions {
   OutputFormat format = OutputFormat::text;
   Verbosity verbosity = Verbosity::brief;

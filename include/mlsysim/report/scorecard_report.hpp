@@ -13,11 +13,11 @@ namespace mlsysim {
 
 /// A scorecard in the format of the options, with the results of assertions where there are some.
 ///
-/// Text: a box with the three levels, a memory bar, what limits the time, remedies where it does not fit, warnings,
-/// and the assumptions with their sources (their number alone when brief).
-/// JSON, schema "mlsysim/evaluation@1": the flat keys `f_status`, `p_status`, `m_status` and one `f_`, `p_` or `m_`
-/// key per metric, in its documented unit; and `levels`, where each metric has value and unit of the base dimension,
-/// number in the display unit, and text. CSV: one line per metric.
+/// Text: a box with the three levels, a memory bar, what limits the time, remedies where it does not fit,
+/// warnings, and the assumptions with their sources (their number alone when brief). JSON, schema
+/// "mlsysim/evaluation@1": the flat keys `f_status`, `p_status`, `m_status` and one `f_`, `p_` or `m_` key
+/// per metric, in its documented unit; and `levels`, where each metric has value and unit of the base
+/// dimension, number in the display unit, and text. CSV: one line per metric.
 [[nodiscard]] std::string render(const SystemEvaluation& evaluation, const RenderOptions& options,
                                  std::span<const AssertionResult> assertions = {});
 

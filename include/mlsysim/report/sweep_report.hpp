@@ -8,7 +8,8 @@
 
 namespace mlsysim {
 
-/// One row per point: what was varied, whether it fits, and the main results. A skipped point gives its reason.
+/// One row per point: what was varied, whether it fits, and the main results. A skipped point gives its
+/// reason.
 [[nodiscard]] Table sweep_table(std::span<const SweepPoint> points);
 
 }  // namespace mlsysim

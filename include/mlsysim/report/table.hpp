@@ -22,14 +22,13 @@ struct Table {
     Exponents exps{};
 
     Cell() = default;
-    Cell(Value v, Exponents e = {}) : value(std::move(v)), exps(e) {}         // NOLINT: values pass the border
-    Cell(std::string text) : value(std::move(text)) {}                        // NOLINT
-    Cell(std::string_view text) : value(std::string(text)) {}                 // NOLINT
-    Cell(const char* text) : value(std::string(text)) {}                      // NOLINT
-    Cell(double number) : value(number) {}                                    // NOLINT
-    Cell(const AnyQuantity& q) : value(q.base()), exps(q.exponents()) {}      // NOLINT
-    template <class D>
-    Cell(const Quantity<D, double>& q) : value(q.base()), exps(D::exps) {}    // NOLINT
+    Cell(Value v, Exponents e = {}) : value(std::move(v)), exps(e) {}     // NOLINT: values pass the border
+    Cell(std::string text) : value(std::move(text)) {}                    // NOLINT
+    Cell(std::string_view text) : value(std::string(text)) {}             // NOLINT
+    Cell(const char* text) : value(std::string(text)) {}                  // NOLINT
+    Cell(double number) : value(number) {}                                // NOLINT
+    Cell(const AnyQuantity& q) : value(q.base()), exps(q.exponents()) {}  // NOLINT
+    template <class D> Cell(const Quantity<D, double>& q) : value(q.base()), exps(D::exps) {}  // NOLINT
   };
 
   std::string schema;  ///< stable name of the JSON form: "mlsysim/table@1"
@@ -41,8 +40,9 @@ struct Table {
 
 /// The table in the format of the options.
 ///
-/// Text: columns padded, numbers to the right, each quantity in the unit that suits its size. Markdown: the same as a
-/// pipe table. CSV (RFC 4180): header "name [unit]", numbers exact. JSON: {schema, title, columns, rows}.
+/// Text: columns padded, numbers to the right, each quantity in the unit that suits its size. Markdown: the
+/// same as a pipe table. CSV (RFC 4180): header "name [unit]", numbers exact. JSON: {schema, title, columns,
+/// rows}.
 /// @throws UnitError, DimensionError when a column's unit does not suit its cells
 [[nodiscard]] std::string render(const Table& table, const RenderOptions& options);
 

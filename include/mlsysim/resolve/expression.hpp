@@ -1,13 +1,15 @@
 #pragma once
-/// The language of expressions: objectives and constraints of a search, conditions to solve, columns of measured tables.
+/// The language of expressions: objectives and constraints of a search, conditions to solve, columns of
+/// measured tables.
 ///
-/// `ttft <= 500 ms`, `cost_per_token`, `max(ttft, 10 * itl) < 2 s or batch_size == 1`, `gpus / (tp * pp)`. Names are those of
-/// the inputs and results of what is asked, or the columns of a table; docs/reference/expressions.md has the whole grammar. A
-/// unit stands right after its number and reaches as far as it reads as one. Dimensions are checked when the text is read, so
-/// that evaluating never fails. Truth is 1 and 0.
+/// `ttft <= 500 ms`, `cost_per_token`, `max(ttft, 10 * itl) < 2 s or batch_size == 1`, `gpus / (tp * pp)`.
+/// Names are those of the inputs and results of what is asked, or the columns of a table;
+/// docs/reference/expressions.md has the whole grammar. A unit stands right after its number and reaches as
+/// far as it reads as one. Dimensions are checked when the text is read, so that evaluating never fails.
+/// Truth is 1 and 0.
 
-#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/table/describe.hpp>
+#include <mlsysim/tape/interval.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <cstddef>
@@ -21,8 +23,8 @@ namespace mlsysim {
 
 struct Recorded;
 
-/// Names that an expression may use. Of fields, slot i is `fields[i]` of the inputs, then of the results. Of n columns, slot i
-/// is the number in column i, and slot n + i is 1 where the column holds one, else 0.
+/// Names that an expression may use. Of fields, slot i is `fields[i]` of the inputs, then of the results. Of
+/// n columns, slot i is the number in column i, and slot n + i is 1 where the column holds one, else 0.
 struct ExpressionScope {
   std::span<const FieldInfo> inputs, results;
   std::span<const std::string> columns{};
@@ -32,9 +34,11 @@ struct ExpressionScope {
 class Expression {
  public:
   /// @param where of the first character of the text, for messages
-  /// @throws InputError with place and caret for a text that does not read, LookupError with near misses for names,
+  /// @throws InputError with place and caret for a text that does not read, LookupError with near misses for
+  /// names,
   ///         DimensionError where dimensions do not fit
-  [[nodiscard]] static Expression parse(std::string_view text, const ExpressionScope& scope, const Location& where = {});
+  [[nodiscard]] static Expression parse(std::string_view text, const ExpressionScope& scope,
+                                        const Location& where = {});
   /// The number of a slot, whatever its name. It has no dimension.
   [[nodiscard]] static Expression of_slot(std::size_t slot, std::string name);
 
@@ -57,18 +61,36 @@ class Expression {
  private:
   friend class ExpressionReader;
   enum class Op : std::uint8_t {
-    constant, slot,                                                 // of nothing
-    negate, abs, sqrt, floor, ceil, round, log2,                    // of one value
-    add, subtract, multiply, divide, min, max,                      // of two
-    equal, differ, less, at_most, more, at_least, both, either      // of two, giving 1 or 0
+    constant,
+    slot,  // of nothing
+    negate,
+    abs,
+    sqrt,
+    floor,
+    ceil,
+    round,
+    log2,  // of one value
+    add,
+    subtract,
+    multiply,
+    divide,
+    min,
+    max,  // of two
+    equal,
+    differ,
+    less,
+    at_most,
+    more,
+    at_least,
+    both,
+    either  // of two, giving 1 or 0
   };
   struct Step {
     Op op;
     std::uint16_t slot = 0;
     double value = 0;
   };
-  template <class T>
-  [[nodiscard]] T run(std::span<const T> slots) const;
+  template <class T> [[nodiscard]] T run(std::span<const T> slots) const;
   /// Whether it is 1 or 0 by what it says.
   [[nodiscard]] bool truth() const { return !steps_.empty() && steps_.back().op >= Op::equal; }
 
@@ -83,12 +105,13 @@ class Expression {
 /// How the two sides of a constraint must compare.
 enum class Comparison : std::uint8_t { at_most, at_least, below, above, equal };
 
-/// `left relation right`; where comparisons are joined by `and` and `or`, or where two values must differ, their truth is the
-/// left side and must be at least 1.
+/// `left relation right`; where comparisons are joined by `and` and `or`, or where two values must differ,
+/// their truth is the left side and must be at least 1.
 class ConstraintExpression {
  public:
   /// @throws as Expression::parse; InputError where nothing is compared
-  [[nodiscard]] static ConstraintExpression parse(std::string_view text, const ExpressionScope& scope, const Location& where = {});
+  [[nodiscard]] static ConstraintExpression parse(std::string_view text, const ExpressionScope& scope,
+                                                  const Location& where = {});
 
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] const Expression& left() const { return left_; }

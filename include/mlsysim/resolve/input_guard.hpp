@@ -60,7 +60,8 @@ struct GivenInputs {
   const void* object = nullptr;
 };
 
-/// Checks that the numbers of a result are finite. @throws SolverError naming resolver and field, and inputs that are zero
+/// Checks that the numbers of a result are finite. @throws SolverError naming resolver and field, and inputs
+/// that are zero
 void check_result(std::span<const FieldInfo> outputs, const void* result, std::string_view resolver,
                   const GivenInputs& given = {});
 

@@ -8,18 +8,21 @@
 
 namespace mlsysim {
 
-/// Positions of the points that no other beats, in lexicographic order of their values: a point beats another when it is no
-/// larger in every objective and smaller in one, or equal in all with a lower index.
+/// Positions of the points that no other beats, in lexicographic order of their values: a point beats another
+/// when it is no larger in every objective and smaller in one, or equal in all with a lower index.
 ///
-/// n points take n log n comparisons for up to three objectives (Kung, Luccio, Preparata 1975), and n (log n)^(d-1) for d more.
-/// @param values     of all points one after the other, `objectives` each; infinities count, NaN must not occur
+/// n points take n log n comparisons for up to three objectives (Kung, Luccio, Preparata 1975), and n (log
+/// n)^(d-1) for d more.
+/// @param values     of all points one after the other, `objectives` each; infinities count, NaN must not
+/// occur
 /// @param indices    one for each point
-[[nodiscard]] std::vector<std::uint32_t> non_dominated(std::span<const double> values, std::span<const std::uint64_t> indices,
+[[nodiscard]] std::vector<std::uint32_t> non_dominated(std::span<const double> values,
+                                                       std::span<const std::uint64_t> indices,
                                                        std::size_t objectives);
 
-/// The front so far of points that are added one by one. Points that may be on it wait until there are as many as the front
-/// has, then both are reduced at once: the bounds of `non_dominated` hold for all points together, and memory is that of
-/// twice the front. The order of adding does not matter.
+/// The front so far of points that are added one by one. Points that may be on it wait until there are as
+/// many as the front has, then both are reduced at once: the bounds of `non_dominated` hold for all points
+/// together, and memory is that of twice the front. The order of adding does not matter.
 class NonDominated {
  public:
   struct Entry {
@@ -40,7 +43,8 @@ class NonDominated {
   std::size_t objectives_ = 0, reduced_ = 0;  // the first points are a front, in order
   std::vector<double> values_;
   std::vector<std::uint64_t> indices_;
-  std::vector<std::uint32_t> first_asked_;  // points of the front that beat the most: a new point meets them first
+  std::vector<std::uint32_t>
+      first_asked_;  // points of the front that beat the most: a new point meets them first
 };
 
 }  // namespace mlsysim

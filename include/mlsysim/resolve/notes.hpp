@@ -21,8 +21,7 @@ namespace mlsysim {
 class AssumedValue {
  public:
   AssumedValue() = default;
-  template <std::size_t n>
-  consteval AssumedValue(const char (&literal)[n]) : words_(literal) {}
+  template <std::size_t n> consteval AssumedValue(const char (&literal)[n]) : words_(literal) {}
   AssumedValue(SharedText words) : words_(std::move(words)) {}
   AssumedValue(const std::string& words) : words_(words) {}
   AssumedValue(double number) : base_(number), form_(Form::number) {}
@@ -43,9 +42,7 @@ class AssumedValue {
   friend bool operator==(const AssumedValue& a, const AssumedValue& b) { return a.reads_as(b); }
   template <class T>
     requires std::convertible_to<const T&, std::string_view>
-  friend bool operator==(const AssumedValue& a, const T& text) {
-    return a.str() == std::string_view(text);
-  }
+  friend bool operator==(const AssumedValue& a, const T& text) { return a.str() == std::string_view(text); }
   friend std::string operator+(std::string a, const AssumedValue& b) { return std::move(a += b.str()); }
   friend std::string operator+(const AssumedValue& a, std::string_view b) { return a.str() += b; }
   template <class Traits>
@@ -76,7 +73,9 @@ class NameFilter {
   /// Whether the name may have been here before.
   bool add(std::string_view name) {
     if (name.empty()) return true;
-    const auto at = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(name[i])); };
+    const auto at = [&](std::size_t i) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(name[i]));
+    };
     const std::size_t n = name.size();
     const std::size_t key = (n * 37 + at(0) * 7 + at(n / 2) * 59 + at(n - 1) * 23) % 256;
     const std::uint64_t bit = std::uint64_t{1} << (key % 64);
@@ -103,7 +102,7 @@ struct NoteBook {
 
  private:
   friend class Notes;
-  NameFilter names_;          // of the first `filtered_` assumptions
+  NameFilter names_;  // of the first `filtered_` assumptions
   std::size_t filtered_ = 0;
 };
 
@@ -117,15 +116,15 @@ class Notes {
 
   [[nodiscard]] bool wanted() const { return book_ != nullptr; }
 
-  /// States that `name` was taken as `value`, because `source` says so. No text is made of it before it is read.
+  /// States that `name` was taken as `value`, because `source` says so. No text is made of it before it is
+  /// read.
   void assume(TextRef name, TextRef value, TextRef source) {
     if (wanted()) put({name.keep(), value.keep(), source.keep()});
   }
   void assume(TextRef name, double value, TextRef source) {
     if (wanted()) put({name.keep(), value, source.keep()});
   }
-  template <class D>
-  void assume(TextRef name, const Quantity<D, double>& value, TextRef source) {
+  template <class D> void assume(TextRef name, const Quantity<D, double>& value, TextRef source) {
     if (wanted()) put({name.keep(), value, source.keep()});
   }
   template <Choice E> void assume(TextRef name, E value, TextRef source) {

@@ -1,8 +1,10 @@
 #pragma once
-/// What every search keeps of the points that it looks at: counts, reasons, the best ones, the nearest misses.
+/// What every search keeps of the points that it looks at: counts, reasons, the best ones, the nearest
+/// misses.
 ///
-/// The searches of resolvers (`Search`) and those of spaces (`explore`) count with these. Adding points in any order, or
-/// joining parts in any order, gives the same; of equal points the one with the lower index wins.
+/// The searches of resolvers (`Search`) and those of spaces (`explore`) count with these. Adding points in
+/// any order, or joining parts in any order, gives the same; of equal points the one with the lower index
+/// wins.
 
 #include <cmath>
 #include <cstddef>
@@ -51,7 +53,8 @@ class TopK {
   std::vector<Entry> entries_;
 };
 
-/// The points that one constraint excludes, and of those that miss nothing else the one that misses it by least.
+/// The points that one constraint excludes, and of those that miss nothing else the one that misses it by
+/// least.
 struct NearMiss {
   double violated = 0;       ///< points that miss it
   double alone = 0;          ///< points that miss only this one

@@ -211,22 +211,25 @@ template <CandidateRange C, class F> auto Search::pareto(C&& candidates, F&& sco
     std::erase_if(items, [&](const auto& i) { return !on_front[i.first]; });
   };
   std::vector<double> numbers;
-  visit<ParetoScore>(candidates, score, tally, [&](const ParetoScore& s, const Item& item, std::size_t index, bool feasible) {
-    if (!feasible) return;
-    detail::check_objectives(s.objectives, numbers.empty() ? s.objectives.size() : numbers.size());
-    numbers.resize(s.objectives.size());
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = s.objectives[i].base;
-    if (!kept.add(numbers, index)) return;
-    if constexpr (lives_on)
-      items.emplace_back(index, &item);
-    else
-      items.emplace_back(index, item);
-    if (items.size() > 1024 + 4 * kept.held()) reduce(kept.entries());
-  });
+  visit<ParetoScore>(candidates, score, tally,
+                     [&](const ParetoScore& s, const Item& item, std::size_t index, bool feasible) {
+                       if (!feasible) return;
+                       detail::check_objectives(s.objectives,
+                                                numbers.empty() ? s.objectives.size() : numbers.size());
+                       numbers.resize(s.objectives.size());
+                       for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = s.objectives[i].base;
+                       if (!kept.add(numbers, index)) return;
+                       if constexpr (lives_on)
+                         items.emplace_back(index, &item);
+                       else
+                         items.emplace_back(index, item);
+                       if (items.size() > 1024 + 4 * kept.held()) reduce(kept.entries());
+                     });
   auto entries = kept.entries();
   reduce(entries);
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
-  for (std::size_t i = 0; i < entries.size(); ++i) front.points.push_back({std::move(items[i].second), std::move(entries[i].values)});
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    front.points.push_back({std::move(items[i].second), std::move(entries[i].values)});
   front.summary = tally.summary();
   last_ = front.summary;
   return front;

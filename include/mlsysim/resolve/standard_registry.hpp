@@ -8,8 +8,9 @@ namespace mlsysim {
 /// The resolvers that ship alone. Defined beside them, in the catalogue.
 [[nodiscard]] const ResolverRegistry& shipped_resolvers();
 
-/// From now on `ResolverRegistry::standard()` is this registry, on every thread. References to the registries before
-/// stay valid: they are kept until the process ends, so this is for loading plugins and not for every day.
+/// From now on `ResolverRegistry::standard()` is this registry, on every thread. References to the registries
+/// before stay valid: they are kept until the process ends, so this is for loading plugins and not for every
+/// day.
 void publish_resolvers(ResolverRegistry resolvers);
 
 }  // namespace mlsysim

@@ -49,7 +49,8 @@ class Tally {
     std::string_view name;
     Exponents exps;
     Sense sense;
-    TopK best{};         // the best objective (signed: smaller is better) among those that miss this constraint alone
+    TopK
+        best{};  // the best objective (signed: smaller is better) among those that miss this constraint alone
     NearMiss nearest{};  // the smallest excess among those
     Miss best_miss{}, nearest_miss{};
   };

@@ -1,9 +1,9 @@
 #pragma once
 /// What comparisons of scalars give, and the refusal to branch on it.
 ///
-/// A law is one text for numbers and for the recording, so a comparison is data: while recording nobody knows it yet.
-/// Every condition type converts to bool only into an error with one sentence of advice; that also catches
-/// `std::max`, `std::min`, `?:` and `while`.
+/// A law is one text for numbers and for the recording, so a comparison is data: while recording nobody knows
+/// it yet. Every condition type converts to bool only into an error with one sentence of advice; that also
+/// catches `std::max`, `std::min`, `?:` and `while`.
 
 #include <type_traits>
 

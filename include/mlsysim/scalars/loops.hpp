@@ -20,20 +20,17 @@ template <class D, class T1, class T2>
 }
 
 /// Sum from left to right; the order is part of the result.
-template <class First, class... Rest>
-[[nodiscard]] constexpr First sum(First first, const Rest&... rest) {
+template <class First, class... Rest> [[nodiscard]] constexpr First sum(First first, const Rest&... rest) {
   ((first = first + rest), ...);
   return first;
 }
 /// Sum of the elements from first to last; a default-constructed value if there are none.
-template <class V>
-[[nodiscard]] constexpr V sum(std::span<const V> values) {
+template <class V> [[nodiscard]] constexpr V sum(std::span<const V> values) {
   V total{};
   for (const V& v : values) total = total + v;
   return total;
 }
-template <class V, std::size_t N>
-[[nodiscard]] constexpr V sum(const std::array<V, N>& values) {
+template <class V, std::size_t N> [[nodiscard]] constexpr V sum(const std::array<V, N>& values) {
   return sum(std::span<const V>(values));
 }
 
@@ -45,8 +42,7 @@ namespace detail {
 [[noreturn]] void refuse_repeat(double count, int bound);
 
 /// Calls `change(scalar)` for each scalar of a state, in order.
-template <class S, class F>
-constexpr void change_state(S& state, const F& change) {
+template <class S, class F> constexpr void change_state(S& state, const F& change) {
   if constexpr (requires { std::tuple_size<S>::value; }) {
     std::apply([&](auto&... part) { (change_state(part, change), ...); }, state);
   } else if constexpr (is_quantity_v<S>) {
@@ -80,10 +76,10 @@ template <class State, class F>
 
 /// Applies `state = f(state, k)` for k = 0, 1, ... while k < count, and gives the last state.
 ///
-/// The state is a scalar, a quantity, or an array, pair or tuple of them; all parts, and k, are of the law's scalar `T`.
-/// While recording, a count that is a constant unrolls the loop and any other becomes one node with the body inside:
-/// ranges of counts then give the hull of all states that the loop may stop at, and derivatives with respect to the count
-/// are reported as steps.
+/// The state is a scalar, a quantity, or an array, pair or tuple of them; all parts, and k, are of the law's
+/// scalar `T`. While recording, a count that is a constant unrolls the loop and any other becomes one node
+/// with the body inside: ranges of counts then give the hull of all states that the loop may stop at, and
+/// derivatives with respect to the count are reported as steps.
 /// @tparam Bound largest admissible count, so that no input can make a law run for ever
 /// @param count  rounds; a fraction counts as a whole round
 /// @throws DomainError if the count is above `Bound` or not a number

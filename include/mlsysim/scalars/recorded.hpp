@@ -1,8 +1,9 @@
 #pragma once
-/// The recording scalar: a law that runs on it writes down what it does, once, for everything else to interpret.
+/// The recording scalar: a law that runs on it writes down what it does, once, for everything else to
+/// interpret.
 ///
-/// A value is a constant or a node of the recording that is under way on this thread (scalars/recorder.hpp). Arithmetic on
-/// constants is done at once, so that what does not depend on an input leaves no trace.
+/// A value is a constant or a node of the recording that is under way on this thread (scalars/recorder.hpp).
+/// Arithmetic on constants is done at once, so that what does not depend on an input leaves no trace.
 
 #include <mlsysim/scalars/condition.hpp>
 #include <mlsysim/scalars/tape_op.hpp>
@@ -30,7 +31,8 @@ struct Recorded {
   std::uint32_t depth = 0;  ///< recordings nest (bodies of loops): 0 is a constant, 1 the outermost recording
 
   constexpr Recorded() = default;
-  constexpr Recorded(double x) : value(x) {}  // NOLINT(google-explicit-constructor): literals are scalars of a law
+  constexpr Recorded(double x)
+      : value(x) {}  // NOLINT(google-explicit-constructor): literals are scalars of a law
   [[nodiscard]] static constexpr Recorded at(std::uint32_t node, std::uint32_t depth) {
     Recorded r;
     r.node = node;
@@ -44,10 +46,18 @@ struct Recorded {
     return a.depth == b.depth && (a.is_constant() ? a.value == b.value : a.node == b.node);
   }
 
-  friend Recorded operator+(const Recorded& a, const Recorded& b) { return detail::record(TapeOp::add, a, b); }
-  friend Recorded operator-(const Recorded& a, const Recorded& b) { return detail::record(TapeOp::subtract, a, b); }
-  friend Recorded operator*(const Recorded& a, const Recorded& b) { return detail::record(TapeOp::multiply, a, b); }
-  friend Recorded operator/(const Recorded& a, const Recorded& b) { return detail::record(TapeOp::divide, a, b); }
+  friend Recorded operator+(const Recorded& a, const Recorded& b) {
+    return detail::record(TapeOp::add, a, b);
+  }
+  friend Recorded operator-(const Recorded& a, const Recorded& b) {
+    return detail::record(TapeOp::subtract, a, b);
+  }
+  friend Recorded operator*(const Recorded& a, const Recorded& b) {
+    return detail::record(TapeOp::multiply, a, b);
+  }
+  friend Recorded operator/(const Recorded& a, const Recorded& b) {
+    return detail::record(TapeOp::divide, a, b);
+  }
   friend Recorded operator-(const Recorded& a) { return detail::record(TapeOp::negate, a); }
   friend Recorded operator+(const Recorded& a) { return a; }
   Recorded& operator+=(const Recorded& o) { return *this = *this + o; }
@@ -57,7 +67,9 @@ struct Recorded {
 
   friend Recorded min(const Recorded& a, const Recorded& b) { return detail::record(TapeOp::min, a, b); }
   friend Recorded max(const Recorded& a, const Recorded& b) { return detail::record(TapeOp::max, a, b); }
-  friend Recorded clamp(const Recorded& x, const Recorded& low, const Recorded& high) { return min(max(x, low), high); }
+  friend Recorded clamp(const Recorded& x, const Recorded& low, const Recorded& high) {
+    return min(max(x, low), high);
+  }
   friend Recorded select(bool condition, const Recorded& a, const Recorded& b) { return condition ? a : b; }
   friend Recorded abs(const Recorded& a) { return detail::record(TapeOp::abs, a); }
   friend Recorded ceil(const Recorded& a) { return detail::record(TapeOp::ceil, a); }
@@ -65,7 +77,9 @@ struct Recorded {
   friend Recorded ceil_div(const Recorded& count, const Recorded& size) { return ceil(count / size); }
   friend Recorded sqrt(const Recorded& a) { return detail::record(TapeOp::sqrt, a); }
   friend Recorded pow(const Recorded& x, const Recorded& y) { return detail::record(TapeOp::pow, x, y); }
-  friend Recorded quadrature(const Recorded& a, const Recorded& b) { return detail::record(TapeOp::quadrature, a, b); }
+  friend Recorded quadrature(const Recorded& a, const Recorded& b) {
+    return detail::record(TapeOp::quadrature, a, b);
+  }
   friend Recorded log(const Recorded& a) { return detail::record(TapeOp::log, a); }
   friend Recorded log2(const Recorded& a) { return detail::record(TapeOp::log2, a); }
   friend Recorded exp(const Recorded& a) { return detail::record(TapeOp::exp, a); }
@@ -90,13 +104,19 @@ struct RecordedCondition : detail::NoBranch {
   friend RecordedCondition operator!(const RecordedCondition& a) {
     return RecordedCondition(detail::record(TapeOp::negation, a.truth));
   }
-  friend RecordedCondition operator&(const RecordedCondition& a, const RecordedCondition& b) { return a && b; }
-  friend RecordedCondition operator|(const RecordedCondition& a, const RecordedCondition& b) { return a || b; }
+  friend RecordedCondition operator&(const RecordedCondition& a, const RecordedCondition& b) {
+    return a && b;
+  }
+  friend RecordedCondition operator|(const RecordedCondition& a, const RecordedCondition& b) {
+    return a || b;
+  }
 
   friend Recorded select(const RecordedCondition& c, const Recorded& a, const Recorded& b) {
     return detail::record(TapeOp::select, c.truth, a, b);
   }
-  friend Recorded select(const RecordedCondition& c, double a, double b) { return select(c, Recorded(a), Recorded(b)); }
+  friend Recorded select(const RecordedCondition& c, double a, double b) {
+    return select(c, Recorded(a), Recorded(b));
+  }
 };
 
 inline RecordedCondition operator<(const Recorded& a, const Recorded& b) {
@@ -114,7 +134,6 @@ inline RecordedCondition operator!=(const Recorded& a, const Recorded& b) {
   return RecordedCondition(detail::record(TapeOp::not_equal, a, b));
 }
 
-template <>
-inline constexpr bool is_scalar_v<Recorded> = true;
+template <> inline constexpr bool is_scalar_v<Recorded> = true;
 
 }  // namespace mlsysim

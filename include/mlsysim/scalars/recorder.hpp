@@ -1,9 +1,10 @@
 #pragma once
 /// The recorder: collects what the recording scalar does.
 ///
-/// Constants are folded and equal operations shared while recording, so a recording is already small. Rewrites keep the value
-/// of every node bit for bit, with two exceptions: a product with the constant 0 and a quotient of it are 0 (a double makes
-/// "not a number" of them where the other operand is infinite or 0), and the sign of a zero may differ.
+/// Constants are folded and equal operations shared while recording, so a recording is already small.
+/// Rewrites keep the value of every node bit for bit, with two exceptions: a product with the constant 0 and
+/// a quotient of it are 0 (a double makes "not a number" of them where the other operand is infinite or 0),
+/// and the sign of a zero may differ.
 
 #include <mlsysim/scalars/recorded.hpp>
 
@@ -18,8 +19,9 @@ namespace mlsysim {
 
 struct LawShape;
 
-/// One operation: operands are earlier nodes. An input holds its position in `a`, a constant its position among the
-/// constants in `a`, a loop its position among the loops in `a` and which of its states it gives in `b`.
+/// One operation: operands are earlier nodes. An input holds its position in `a`, a constant its position
+/// among the constants in `a`, a loop its position among the loops in `a` and which of its states it gives in
+/// `b`.
 struct TapeNode {
   TapeOp op = TapeOp::constant;
   std::uint32_t a = 0, b = 0, c = 0;
@@ -50,11 +52,12 @@ struct Recording {
   std::vector<TapeCall> calls;
   std::vector<std::uint32_t> call_values;  ///< nodes
   std::vector<TapeName> names;
-  std::uint32_t inputs = 0;             ///< the first nodes
-  std::vector<std::uint32_t> outputs;   ///< nodes
+  std::uint32_t inputs = 0;            ///< the first nodes
+  std::vector<std::uint32_t> outputs;  ///< nodes
 };
 
-/// A loop whose count is a number of the tape: `states = body(round, states, captured)` for round = 0, 1, ... below `count`.
+/// A loop whose count is a number of the tape: `states = body(round, states, captured)` for round = 0, 1, ...
+/// below `count`.
 struct TapeLoop {
   std::uint32_t count = 0;              ///< node
   int bound = 0;                        ///< largest admissible count
@@ -64,8 +67,7 @@ struct TapeLoop {
 };
 
 /// Calls `f(operand)` for each node that a node needs.
-template <class F>
-void for_each_operand(const Recording& r, const TapeNode& n, F&& f) {
+template <class F> void for_each_operand(const Recording& r, const TapeNode& n, F&& f) {
   const int count = operands_of(n.op);
   if (count > 0) f(n.a);
   if (count > 1) f(n.b);
@@ -107,7 +109,8 @@ class Recorder {
   void name(std::string_view name, const Recorded& x);
 
   /// Begins a call of a law; returns its position plus 1, to be given to `end_call`.
-  [[nodiscard]] std::uint32_t begin_call(const LawShape* law, std::span<const Recorded> inputs, std::size_t results);
+  [[nodiscard]] std::uint32_t begin_call(const LawShape* law, std::span<const Recorded> inputs,
+                                         std::size_t results);
   void end_call(std::uint32_t call, std::span<const Recorded> results);
   void leave_call(std::uint32_t call);
 

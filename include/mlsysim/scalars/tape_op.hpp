@@ -10,11 +10,33 @@ namespace mlsysim {
 
 /// What a node of a tape does. Conditions are numbers: 1 where they hold, else 0.
 enum class TapeOp : std::uint8_t {
-  input, constant, loop,                                          // leaves and loops
-  negate, abs, ceil, floor, sqrt, log, log2, exp, negation,       // of one operand
-  add, subtract, multiply, divide, min, max, pow, quadrature,     // of two
-  less, less_equal, equal, not_equal, both, either,               // of two, giving a condition
-  select                                                          // of a condition and two
+  input,
+  constant,
+  loop,  // leaves and loops
+  negate,
+  abs,
+  ceil,
+  floor,
+  sqrt,
+  log,
+  log2,
+  exp,
+  negation,  // of one operand
+  add,
+  subtract,
+  multiply,
+  divide,
+  min,
+  max,
+  pow,
+  quadrature,  // of two
+  less,
+  less_equal,
+  equal,
+  not_equal,
+  both,
+  either,  // of two, giving a condition
+  select   // of a condition and two
 };
 inline constexpr std::size_t kTapeOps = static_cast<std::size_t>(TapeOp::select) + 1;
 
@@ -27,8 +49,9 @@ inline constexpr std::size_t kTapeOps = static_cast<std::size_t>(TapeOp::select)
 
 [[nodiscard]] constexpr std::string_view name_of(TapeOp op) {
   constexpr std::string_view names[kTapeOps] = {
-      "input", "constant", "loop", "negate",   "abs", "ceil", "floor", "sqrt", "log",        "log2",  "exp",       "negation", "add",
-      "subtract", "multiply", "divide", "min", "max", "pow", "quadrature", "less",  "less_equal", "equal", "not_equal", "both",     "either", "select"};
+      "input", "constant",   "loop",     "negate",     "abs",      "ceil",      "floor",  "sqrt",   "log",
+      "log2",  "exp",        "negation", "add",        "subtract", "multiply",  "divide", "min",    "max",
+      "pow",   "quadrature", "less",     "less_equal", "equal",    "not_equal", "both",   "either", "select"};
   return names[static_cast<std::size_t>(op)];
 }
 
@@ -46,31 +69,56 @@ inline constexpr std::size_t kTapeOps = static_cast<std::size_t>(TapeOp::select)
   switch (op) {
     case TapeOp::input:
     case TapeOp::constant:
-    case TapeOp::loop: return a;
-    case TapeOp::negate: return -a;
-    case TapeOp::abs: return std::fabs(a);
-    case TapeOp::ceil: return std::ceil(a);
-    case TapeOp::floor: return std::floor(a);
-    case TapeOp::sqrt: return std::sqrt(a);
-    case TapeOp::log: return std::log(a);
-    case TapeOp::log2: return std::log2(a);
-    case TapeOp::exp: return std::exp(a);
-    case TapeOp::negation: return 1.0 - a;
-    case TapeOp::add: return a + b;
-    case TapeOp::subtract: return a - b;
-    case TapeOp::multiply: return a * b;
-    case TapeOp::divide: return a / b;
-    case TapeOp::min: return b < a ? b : a;
-    case TapeOp::max: return a < b ? b : a;
-    case TapeOp::pow: return std::pow(a, b);
-    case TapeOp::quadrature: return std::sqrt(a * a + b * b);
-    case TapeOp::less: return a < b ? 1.0 : 0.0;
-    case TapeOp::less_equal: return a <= b ? 1.0 : 0.0;
-    case TapeOp::equal: return a == b ? 1.0 : 0.0;
-    case TapeOp::not_equal: return a != b ? 1.0 : 0.0;
-    case TapeOp::both: return a * b;
-    case TapeOp::either: return a < b ? b : a;
-    case TapeOp::select: return a != 0.0 ? b : c;
+    case TapeOp::loop:
+      return a;
+    case TapeOp::negate:
+      return -a;
+    case TapeOp::abs:
+      return std::fabs(a);
+    case TapeOp::ceil:
+      return std::ceil(a);
+    case TapeOp::floor:
+      return std::floor(a);
+    case TapeOp::sqrt:
+      return std::sqrt(a);
+    case TapeOp::log:
+      return std::log(a);
+    case TapeOp::log2:
+      return std::log2(a);
+    case TapeOp::exp:
+      return std::exp(a);
+    case TapeOp::negation:
+      return 1.0 - a;
+    case TapeOp::add:
+      return a + b;
+    case TapeOp::subtract:
+      return a - b;
+    case TapeOp::multiply:
+      return a * b;
+    case TapeOp::divide:
+      return a / b;
+    case TapeOp::min:
+      return b < a ? b : a;
+    case TapeOp::max:
+      return a < b ? b : a;
+    case TapeOp::pow:
+      return std::pow(a, b);
+    case TapeOp::quadrature:
+      return std::sqrt(a * a + b * b);
+    case TapeOp::less:
+      return a < b ? 1.0 : 0.0;
+    case TapeOp::less_equal:
+      return a <= b ? 1.0 : 0.0;
+    case TapeOp::equal:
+      return a == b ? 1.0 : 0.0;
+    case TapeOp::not_equal:
+      return a != b ? 1.0 : 0.0;
+    case TapeOp::both:
+      return a * b;
+    case TapeOp::either:
+      return a < b ? b : a;
+    case TapeOp::select:
+      return a != 0.0 ? b : c;
   }
   return a;
 }

@@ -9,7 +9,20 @@
 namespace mlsysim {
 
 /// Number formats. The storage width is `bytes_per_element`; the arithmetic rate comes from the device.
-enum class Precision : std::uint8_t { fp64, fp32, tf32, bf16, fp16, fp8, fp6, fp4, mxint4, int8, int4, mxint8 };
+enum class Precision : std::uint8_t {
+  fp64,
+  fp32,
+  tf32,
+  bf16,
+  fp16,
+  fp8,
+  fp6,
+  fp4,
+  mxint4,
+  int8,
+  int4,
+  mxint8
+};
 inline constexpr std::size_t kPrecisions = 12;
 
 /// How far a prediction looks: totals only, or each operator.
@@ -24,25 +37,39 @@ enum class Execution : std::uint8_t { eager, graph };
 /// Optimizers whose states are held in memory during training.
 enum class OptimizerKind : std::uint8_t { none, sgd, adam, adamw };
 
-/// Activations that are recomputed in the backward pass instead of kept: the attention core (selective), whole blocks
-/// (full), or single modules.
-/// per_operator keeps the outputs of attention and of every second product, and repeats the rest (torchtitan's
-/// selective checkpointing by operator).
+/// Activations that are recomputed in the backward pass instead of kept: the attention core (selective),
+/// whole blocks (full), or single modules. per_operator keeps the outputs of attention and of every second
+/// product, and repeats the rest (torchtitan's selective checkpointing by operator).
 enum class Recomputation : std::uint8_t {
-  none, selective, full, norm, activation, pointwise, feed_forward, attention, per_operator
+  none,
+  selective,
+  full,
+  norm,
+  activation,
+  pointwise,
+  feed_forward,
+  attention,
+  per_operator
 };
 
-/// Order in which micro-batches pass a pipeline; fixes how long stages wait and how many micro-batches are in flight.
-/// Interleaving (several model chunks per device) is a number, v_stages, beside it.
+/// Order in which micro-batches pass a pipeline; fixes how long stages wait and how many micro-batches are in
+/// flight. Interleaving (several model chunks per device) is a number, v_stages, beside it.
 enum class Schedule : std::uint8_t { one_forward_one_backward, gpipe, zero_bubble };
 
-/// Whether an attention kernel keeps its score matrix on chip (fused; flash1 and flash2 are its generations of 2022 and
-/// 2023, slower on devices that came after them) or writes it to memory.
+/// Whether an attention kernel keeps its score matrix on chip (fused; flash1 and flash2 are its generations
+/// of 2022 and 2023, slower on devices that came after them) or writes it to memory.
 enum class AttentionKernel : std::uint8_t { fused, unfused, flash1, flash2 };
 
 /// What a model is made of; fixes which operators exist.
 enum class Architecture : std::uint8_t {
-  decoder, encoder, encoder_decoder, cnn, ssm, diffusion, recommendation, opaque
+  decoder,
+  encoder,
+  encoder_decoder,
+  cnn,
+  ssm,
+  diffusion,
+  recommendation,
+  opaque
 };
 
 /// How attention keeps its keys and values.
@@ -53,82 +80,81 @@ enum class WorkUnit : std::uint8_t { token, sequence, image, sample, step };
 
 /// How well a figure is founded.
 enum class SourceKind : std::uint8_t {
-  datasheet, literature, measured, industry_report, convention, estimate, derived, illustrative, heuristic, secondary,
+  datasheet,
+  literature,
+  measured,
+  industry_report,
+  convention,
+  estimate,
+  derived,
+  illustrative,
+  heuristic,
+  secondary,
   fit
 };
 
 /// How a doubt about a figure was settled.
 enum class Settled : std::uint8_t { suggested, reference, both, dropped, derived };
 
-template <>
-struct Choices<Precision> {
+template <> struct Choices<Precision> {
   static constexpr std::string_view what = "precision";
   static constexpr std::array<std::string_view, 12> names{"fp64", "fp32", "tf32",   "bf16", "fp16", "fp8",
                                                           "fp6",  "fp4",  "mxint4", "int8", "int4", "mxint8"};
 };
-template <>
-struct Choices<Fidelity> {
+template <> struct Choices<Fidelity> {
   static constexpr std::string_view what = "fidelity";
   static constexpr std::array<std::string_view, 2> names{"textbook", "operator"};
 };
-template <>
-struct Choices<Bottleneck> {
+template <> struct Choices<Bottleneck> {
   static constexpr std::string_view what = "bottleneck";
-  static constexpr std::array<std::string_view, 5> names{"compute", "memory", "network", "overhead", "capacity"};
+  static constexpr std::array<std::string_view, 5> names{"compute", "memory", "network", "overhead",
+                                                         "capacity"};
 };
-template <>
-struct Choices<Execution> {
+template <> struct Choices<Execution> {
   static constexpr std::string_view what = "execution";
   static constexpr std::array<std::string_view, 2> names{"eager", "graph"};
 };
-template <>
-struct Choices<OptimizerKind> {
+template <> struct Choices<OptimizerKind> {
   static constexpr std::string_view what = "optimizer";
   static constexpr std::array<std::string_view, 4> names{"none", "sgd", "adam", "adamw"};
 };
-template <>
-struct Choices<Recomputation> {
+template <> struct Choices<Recomputation> {
   static constexpr std::string_view what = "recomputation";
-  static constexpr std::array<std::string_view, 9> names{
-      "none", "selective", "full", "norm", "activation", "pointwise", "feed_forward", "attention", "per_operator"};
+  static constexpr std::array<std::string_view, 9> names{"none",         "selective",  "full",
+                                                         "norm",         "activation", "pointwise",
+                                                         "feed_forward", "attention",  "per_operator"};
 };
-template <>
-struct Choices<Schedule> {
+template <> struct Choices<Schedule> {
   static constexpr std::string_view what = "schedule";
   static constexpr std::array<std::string_view, 3> names{"1f1b", "gpipe", "zero_bubble"};
 };
-template <>
-struct Choices<AttentionKernel> {
+template <> struct Choices<AttentionKernel> {
   static constexpr std::string_view what = "attention kernel";
   static constexpr std::array<std::string_view, 4> names{"fused", "unfused", "flash1", "flash2"};
 };
-template <>
-struct Choices<Architecture> {
+template <> struct Choices<Architecture> {
   static constexpr std::string_view what = "architecture";
   static constexpr std::array<std::string_view, 8> names{"decoder", "encoder",   "encoder_decoder", "cnn",
                                                          "ssm",     "diffusion", "recommendation",  "opaque"};
 };
-template <>
-struct Choices<AttentionKind> {
+template <> struct Choices<AttentionKind> {
   static constexpr std::string_view what = "attention";
   static constexpr std::array<std::string_view, 6> names{"mha", "gqa", "mqa", "mla", "hybrid", "compressed"};
 };
-template <>
-struct Choices<WorkUnit> {
+template <> struct Choices<WorkUnit> {
   static constexpr std::string_view what = "unit of work";
   static constexpr std::array<std::string_view, 5> names{"token", "sequence", "image", "sample", "step"};
 };
-template <>
-struct Choices<SourceKind> {
+template <> struct Choices<SourceKind> {
   static constexpr std::string_view what = "kind of source";
-  static constexpr std::array<std::string_view, 11> names{"datasheet",  "literature", "measured",     "industry_report",
-                                                          "convention", "estimate",   "derived",      "illustrative",
-                                                          "heuristic",  "secondary",  "fit"};
+  static constexpr std::array<std::string_view, 11> names{
+      "datasheet", "literature",   "measured",  "industry_report", "convention", "estimate",
+      "derived",   "illustrative", "heuristic", "secondary",       "fit"};
 };
-template <>
-struct Choices<Settled> {
+template <> struct Choices<Settled> {
   static constexpr std::string_view what = "settlement";
-  static constexpr std::array<std::string_view, 5> names{"suggested", "reference", "both", "dropped", "derived"};
+  static constexpr std::array<std::string_view, 5> names{"suggested", "reference", "both", "dropped",
+                                                         "derived"};
 };
 
 /// Storage width of one element [B]. Block scales of the micro-scaled formats are not counted.

@@ -28,8 +28,7 @@ struct RatePerPrecision {
   [[nodiscard]] std::vector<std::string> names() const;
 };
 
-template <>
-struct detail::TypeOf<RatePerPrecision> {
+template <> struct detail::TypeOf<RatePerPrecision> {
   static constexpr MemberType value{
       .form = MemberForm::slots,
       .size = sizeof(RatePerPrecision),
@@ -47,10 +46,10 @@ struct ComputeCore {
   RatePerPrecision vector;
   RatePerPrecision dense_fp16_accumulate;  ///< matrix rate when sums are kept in fp16
   Precision default_precision = Precision::fp16;
-  std::optional<double> units;        ///< SMs, compute units or cores
-  std::optional<Frequency<>> clock;  ///< boost clock
+  std::optional<double> units;              ///< SMs, compute units or cores
+  std::optional<Frequency<>> clock;         ///< boost clock
   std::optional<Frequency<>> matrix_clock;  ///< clock of the matrix engine where it differs
-  std::optional<double> matrix_rows;  ///< rows of one matrix instruction: 1 without a matrix engine
+  std::optional<double> matrix_rows;        ///< rows of one matrix instruction: 1 without a matrix engine
 
   /// Dense rate at the default precision [FLOP/s]. @throws InputError when the core has no rate at all
   [[nodiscard]] ComputeRate<> peak_flops() const;
@@ -63,7 +62,8 @@ struct ComputeCore {
         field(&C::vector, "vector", "FLOP/s", "peak rate outside the matrix engine").defaulted("absent"),
         field(&C::dense_fp16_accumulate, "dense_fp16_accumulate", "FLOP/s", "dense rate with sums in fp16")
             .defaulted("absent"),
-        field(&C::default_precision, "default_precision", "", "precision meant when none is named").defaulted("fp16"),
+        field(&C::default_precision, "default_precision", "", "precision meant when none is named")
+            .defaulted("fp16"),
         field(&C::units, "units", "", "streaming multiprocessors, compute units or cores").positive(),
         field(&C::clock, "clock", "GHz", "boost clock").positive(),
         field(&C::matrix_clock, "matrix_clock", "GHz", "clock of the matrix engine, if another").positive(),
@@ -80,8 +80,8 @@ struct SecondMemoryTier {
   static constexpr auto fields() {
     using M = SecondMemoryTier;
     return rows(field(&M::capacity, "capacity", "GB", "capacity").positive(),
-                      field(&M::bandwidth, "bandwidth", "GB/s", "bandwidth").positive(),
-                      field(&M::type, "type", "", "technology").defaulted("unstated"));
+                field(&M::bandwidth, "bandwidth", "GB/s", "bandwidth").positive(),
+                field(&M::type, "type", "", "technology").defaulted("unstated"));
   }
 };
 
@@ -112,8 +112,10 @@ struct MemoryHierarchy {
         field(&M::flash_capacity, "flash_capacity", "MB", "flash that holds weights").positive(),
         field(&M::flash_bandwidth, "flash_bandwidth", "MB/s", "bandwidth of the flash").positive(),
         field(&M::l2_cache, "l2_cache", "MB", "second-level cache").positive(),
-        field(&M::shared_memory_per_unit, "shared_memory_per_unit", "KiB", "scratchpad of one unit").positive(),
-        field(&M::register_file_per_unit, "register_file_per_unit", "KiB", "registers of one unit").positive(),
+        field(&M::shared_memory_per_unit, "shared_memory_per_unit", "KiB", "scratchpad of one unit")
+            .positive(),
+        field(&M::register_file_per_unit, "register_file_per_unit", "KiB", "registers of one unit")
+            .positive(),
         field(&M::last_level_cache, "last_level_cache", "MB", "cache behind the L2").positive(),
         field(&M::usable_capacity, "usable_capacity", "GiB", "capacity that programs can use").positive(),
         field(&M::second_tier, "second_tier", "", "slower memory beside it").defaulted("absent"));
@@ -129,8 +131,8 @@ struct StorageHierarchy {
   static constexpr auto fields() {
     using S = StorageHierarchy;
     return rows(field(&S::capacity, "capacity", "TB", "capacity").positive(),
-                      field(&S::bandwidth, "bandwidth", "GB/s", "sequential bandwidth").positive(),
-                      field(&S::latency, "latency", "us", "access latency").non_negative());
+                field(&S::bandwidth, "bandwidth", "GB/s", "sequential bandwidth").positive(),
+                field(&S::latency, "latency", "us", "access latency").non_negative());
   }
 };
 
@@ -139,14 +141,15 @@ struct IOInterconnect {
   std::string name;
   std::optional<Bandwidth<>> bandwidth;
   std::optional<Time<>> latency;
-  std::optional<double> peers;  ///< devices among which the links are divided, one each; absent behind a switch
+  std::optional<double>
+      peers;  ///< devices among which the links are divided, one each; absent behind a switch
 
   static constexpr auto fields() {
     using I = IOInterconnect;
     return rows(field(&I::name, "name", "", "name of the link").defaulted("unstated"),
-                      field(&I::bandwidth, "bandwidth", "GB/s", "one-way bandwidth").positive(),
-                      field(&I::latency, "latency", "us", "one-way latency").non_negative(),
-                      field(&I::peers, "peers", "", "peers of a full mesh without a switch").at_least(1));
+                field(&I::bandwidth, "bandwidth", "GB/s", "one-way bandwidth").positive(),
+                field(&I::latency, "latency", "us", "one-way latency").non_negative(),
+                field(&I::peers, "peers", "", "peers of a full mesh without a switch").at_least(1));
   }
 };
 
@@ -158,12 +161,12 @@ struct PowerEnvelope {
   static constexpr auto fields() {
     using P = PowerEnvelope;
     return rows(field(&P::tdp, "tdp", "W", "thermal design power").positive(),
-                      field(&P::tdp_min, "tdp_min", "W", "lowest configurable limit").positive(),
-                      field(&P::tdp_max, "tdp_max", "W", "highest configurable limit").positive(),
-                      field(&P::battery_capacity, "battery_capacity", "J", "battery").positive(),
-                      field(&P::measured_min, "measured_min", "W", "lowest power measured").positive(),
-                      field(&P::measured_mean, "measured_mean", "W", "mean power measured").positive(),
-                      field(&P::measured_max, "measured_max", "W", "highest power measured").positive());
+                field(&P::tdp_min, "tdp_min", "W", "lowest configurable limit").positive(),
+                field(&P::tdp_max, "tdp_max", "W", "highest configurable limit").positive(),
+                field(&P::battery_capacity, "battery_capacity", "J", "battery").positive(),
+                field(&P::measured_min, "measured_min", "W", "lowest power measured").positive(),
+                field(&P::measured_mean, "measured_mean", "W", "mean power measured").positive(),
+                field(&P::measured_max, "measured_max", "W", "highest power measured").positive());
   }
 };
 
@@ -176,8 +179,8 @@ struct PartitionProfile {
   static constexpr auto fields() {
     using P = PartitionProfile;
     return rows(field(&P::name, "name", "", "name of the profile"),
-                      field(&P::memory, "memory", "GiB", "memory of the slice").positive(),
-                      field(&P::units, "units", "", "units of the slice").positive());
+                field(&P::memory, "memory", "GiB", "memory of the slice").positive(),
+                field(&P::units, "units", "", "units of the slice").positive());
   }
 };
 
@@ -211,7 +214,9 @@ struct HardwareNode {
         field(&H::category, "category", "", "cloud, workstation, mobile, edge or tiny").defaulted("unstated"),
         field(&H::vendor, "vendor", "", "maker").defaulted("unstated"),
         field(&H::release_year, "release_year", "", "year of release").within(1970, 2100),
-        field(&H::accelerator_count, "accelerator_count", "", "dies or cards that this entry stands for").at_least(1).defaulted("1"),
+        field(&H::accelerator_count, "accelerator_count", "", "dies or cards that this entry stands for")
+            .at_least(1)
+            .defaulted("1"),
         field(&H::compute, "compute", "", "arithmetic units").defaulted("absent"),
         field(&H::memory, "memory", "", "memories").defaulted("absent"),
         field(&H::storage, "storage", "", "local storage").defaulted("absent"),
@@ -220,9 +225,11 @@ struct HardwareNode {
         field(&H::power, "power", "", "power limits").defaulted("absent"),
         field(&H::unit_cost, "unit_cost", "USD", "price of one device").non_negative(),
         field(&H::unit_cost_max, "unit_cost_max", "USD", "upper end of the price").non_negative(),
-        field(&H::embodied_carbon, "embodied_carbon", "kgCO2e", "greenhouse gases of manufacture").non_negative(),
+        field(&H::embodied_carbon, "embodied_carbon", "kgCO2e", "greenhouse gases of manufacture")
+            .non_negative(),
         field(&H::die_area_mm2, "die_area_mm2", "", "die area in square millimetres").positive(),
-        field(&H::dispatch_overhead, "dispatch_overhead", "us", "fixed time of one invocation").non_negative(),
+        field(&H::dispatch_overhead, "dispatch_overhead", "us", "fixed time of one invocation")
+            .non_negative(),
         field(&H::efficiency, "efficiency", "", "sustained shares, measured").defaulted("absent"),
         field(&H::kernels, "kernels", "", "fixed times of kernels, measured").defaulted("absent"),
         field(&H::collectives, "collectives", "", "collectives inside a node, measured").defaulted("absent"),
@@ -230,10 +237,7 @@ struct HardwareNode {
   }
 };
 
-template <>
-struct ObjectType<HardwareNode> {
-  static constexpr std::string_view name = "hardware";
-};
+template <> struct ObjectType<HardwareNode> { static constexpr std::string_view name = "hardware"; };
 
 /// Dense rate of the device at this precision [FLOP/s].
 /// @throws LookupError naming device, precision and the precisions it has, when there is none

@@ -26,7 +26,8 @@ struct GridProfile {
     using G = GridProfile;
     return rows(
         field(&G::name, "name", "", "key of the grid"),
-        field(&G::carbon_intensity, "carbon_intensity", "gCO2e/kWh", "greenhouse gases per energy").non_negative(),
+        field(&G::carbon_intensity, "carbon_intensity", "gCO2e/kWh", "greenhouse gases per energy")
+            .non_negative(),
         field(&G::basis, "basis", "", "lifecycle or direct").defaulted("unstated"),
         field(&G::year, "year", "", "year of the figure").within(1990, 2100),
         field(&G::primary_source, "primary_source", "", "largest source").defaulted("unstated"),
@@ -46,8 +47,8 @@ struct CoolingProfile {
   static constexpr auto fields() {
     using C = CoolingProfile;
     return rows(field(&C::name, "name", "", "key of the profile"),
-                      field(&C::pue, "pue", "", "facility energy over IT energy").at_least(1),
-                      field(&C::wue, "wue", "L/kWh", "water per IT energy").non_negative());
+                field(&C::pue, "pue", "", "facility energy over IT energy").at_least(1),
+                field(&C::wue, "wue", "L/kWh", "water per IT energy").non_negative());
   }
 };
 
@@ -63,24 +64,15 @@ struct Datacenter {
   static constexpr auto fields() {
     using D = Datacenter;
     return rows(field(&D::name, "name", "", "key of the facility"),
-                      field(&D::grid, "grid", "", "electricity"),
-                      field(&D::cooling, "cooling", "", "way of cooling").defaulted("absent"),
-                      field(&D::pue, "pue", "", "facility energy over IT energy").at_least(1),
-                      field(&D::wue, "wue", "L/kWh", "water per IT energy").non_negative());
+                field(&D::grid, "grid", "", "electricity"),
+                field(&D::cooling, "cooling", "", "way of cooling").defaulted("absent"),
+                field(&D::pue, "pue", "", "facility energy over IT energy").at_least(1),
+                field(&D::wue, "wue", "L/kWh", "water per IT energy").non_negative());
   }
 };
 
-template <>
-struct ObjectType<GridProfile> {
-  static constexpr std::string_view name = "grid";
-};
-template <>
-struct ObjectType<Datacenter> {
-  static constexpr std::string_view name = "datacenter";
-};
-template <>
-struct ObjectType<CoolingProfile> {
-  static constexpr std::string_view name = "cooling";
-};
+template <> struct ObjectType<GridProfile> { static constexpr std::string_view name = "grid"; };
+template <> struct ObjectType<Datacenter> { static constexpr std::string_view name = "datacenter"; };
+template <> struct ObjectType<CoolingProfile> { static constexpr std::string_view name = "cooling"; };
 
 }  // namespace mlsysim

@@ -1,6 +1,7 @@
 #pragma once
-/// Every figure of a spec under its path, as the zoo's files name it: "memory.bandwidth", "compute.dense.fp16",
-/// "convolution[2].kernel". Plugins get objects this way, and the digest of a zoo is made so.
+/// Every figure of a spec under its path, as the zoo's files name it: "memory.bandwidth",
+/// "compute.dense.fp16", "convolution[2].kernel". Plugins get objects this way, and the digest of a zoo is
+/// made so.
 
 #include <mlsysim/table/member.hpp>
 
@@ -19,13 +20,16 @@ using ListVisit = std::function<void(const std::string& path, const MemberType& 
 void for_each_leaf(const TableInfo& table, void* object, const LeafVisit& leaf, const ListVisit& list = {});
 
 /// The same of an object that stays as it is.
-void for_each_leaf(const TableInfo& table, const void* object,
-                   const std::function<void(std::string_view path, const MemberType& type, const void* member)>& leaf);
+void for_each_leaf(
+    const TableInfo& table, const void* object,
+    const std::function<void(std::string_view path, const MemberType& type, const void* member)>& leaf);
 
 /// Called for a member that a struct or its parts hold by themselves; `path` as in the zoo's files.
-using MemberVisit = std::function<void(const std::string& path, const FieldRow& row, const MemberType& type, void* member)>;
+using MemberVisit =
+    std::function<void(const std::string& path, const FieldRow& row, const MemberType& type, void* member)>;
 
-/// Visits the members of an object that stand in no list and no map; the places of a table of rates are members.
+/// Visits the members of an object that stand in no list and no map; the places of a table of rates are
+/// members.
 void for_each_own_member(const TableInfo& table, void* object, const MemberVisit& visit);
 
 /// The number of a member, in its base unit; null where it holds none, or an optional one is absent.

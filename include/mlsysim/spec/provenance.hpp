@@ -24,17 +24,17 @@ struct Source {
   std::string verified;  ///< ISO date on which the source was last read; empty when `recorded` is given
   std::string recorded;  ///< ISO date on which the figure was entered; the source was not read again
   std::string note;
-  std::string formula;   ///< for derived figures
+  std::string formula;           ///< for derived figures
   std::optional<double> spread;  ///< relative half width of an estimate
 };
 
 /// One authored number of an entry.
 struct Figure {
-  std::string path;      ///< dotted name in the entry, e.g. "memory.bandwidth"
-  std::string authored;  ///< text as written, e.g. "3.35 TB/s"
-  double base = 0;       ///< value in the canonical base unit
-  std::optional<Source> own;                ///< provenance of this figure where it differs from the entry's
-  std::optional<double> low, high;          ///< range of an estimate, base unit
+  std::string path;                 ///< dotted name in the entry, e.g. "memory.bandwidth"
+  std::string authored;             ///< text as written, e.g. "3.35 TB/s"
+  double base = 0;                  ///< value in the canonical base unit
+  std::optional<Source> own;        ///< provenance of this figure where it differs from the entry's
+  std::optional<double> low, high;  ///< range of an estimate, base unit
   Location where;
 };
 
@@ -42,8 +42,8 @@ struct Figure {
 struct Decision {
   std::string field;
   Settled took = Settled::reference;
-  std::string instead_of;  ///< the value not taken, as text
-  std::string alternative; ///< a better value kept beside the figure, as text
+  std::string instead_of;   ///< the value not taken, as text
+  std::string alternative;  ///< a better value kept beside the figure, as text
   std::string why;
   std::string ref;
   std::string confidence;
@@ -55,10 +55,11 @@ struct Entry {
   std::string name;
   std::string title;
   std::vector<std::string> aliases;
-  std::string origin;  ///< "mlsysim-py" (figures of the Python package), "added", "user", or the name of a plugin
+  std::string
+      origin;  ///< "mlsysim-py" (figures of the Python package), "added", "user", or the name of a plugin
   Source source;
   std::optional<Source> shape_source;  ///< of the sizes of a model, where it differs
-  std::vector<Figure> figures;  ///< sorted by path
+  std::vector<Figure> figures;         ///< sorted by path
   std::vector<Decision> decisions;
   Location where;
 

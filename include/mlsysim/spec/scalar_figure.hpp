@@ -23,27 +23,20 @@ struct ScalarFigure {
   const Entry* entry = nullptr;
 
   /// The value in its dimension. @throws DimensionError naming both dimensions and the authored text
-  template <class D>
-  [[nodiscard]] auto quantity() const {
-    return value.as<D>();
-  }
+  template <class D> [[nodiscard]] auto quantity() const { return value.as<D>(); }
 
   static constexpr auto fields() {
     using F = ScalarFigure;
     return rows(field(&F::name, "name", "", "key of the figure"),
-                      field(&F::value, "value", "", "the figure with its unit"),
-                      field(&F::low, "low", "", "lower end"),
-                      field(&F::high, "high", "", "upper end"),
-                      field(&F::region, "region", "", "where it holds").defaulted("unstated"),
-                      field(&F::per, "per", "", "what it is counted by").defaulted("the unit"),
-                      field(&F::detail, "detail", "", "boundary, failure mode or scope").defaulted("unstated"),
-                      field(&F::year, "year", "", "year of the figure").within(1970, 2100));
+                field(&F::value, "value", "", "the figure with its unit"),
+                field(&F::low, "low", "", "lower end"), field(&F::high, "high", "", "upper end"),
+                field(&F::region, "region", "", "where it holds").defaulted("unstated"),
+                field(&F::per, "per", "", "what it is counted by").defaulted("the unit"),
+                field(&F::detail, "detail", "", "boundary, failure mode or scope").defaulted("unstated"),
+                field(&F::year, "year", "", "year of the figure").within(1970, 2100));
   }
 };
 
-template <>
-struct ObjectType<ScalarFigure> {
-  static constexpr std::string_view name = "figure";
-};
+template <> struct ObjectType<ScalarFigure> { static constexpr std::string_view name = "figure"; };
 
 }  // namespace mlsysim

@@ -21,7 +21,8 @@ struct Node {
   std::string host_cpu;
   std::optional<Data<>> host_memory;
   std::string local_storage;
-  std::optional<double> domain_accelerators;  ///< accelerators that one inner network joins, also across nodes
+  std::optional<double>
+      domain_accelerators;  ///< accelerators that one inner network joins, also across nodes
   std::optional<Bandwidth<>> pair_bandwidth;  ///< one way, between two accelerators of a mesh
   const Entry* entry = nullptr;
 
@@ -31,16 +32,20 @@ struct Node {
         field(&N::name, "name", "", "key of the node"),
         field(&N::accelerator, "accelerator", "", "device in the node"),
         field(&N::accelerators_per_node, "accelerators_per_node", "", "devices in the node").at_least(1),
-        field(&N::intra_node_bandwidth, "intra_node_bandwidth", "GB/s", "one way, per accelerator").positive(),
-        field(&N::intra_node_topology, "intra_node_topology", "", "how the devices are joined").defaulted("unstated"),
+        field(&N::intra_node_bandwidth, "intra_node_bandwidth", "GB/s", "one way, per accelerator")
+            .positive(),
+        field(&N::intra_node_topology, "intra_node_topology", "", "how the devices are joined")
+            .defaulted("unstated"),
         field(&N::nics_per_node, "nics_per_node", "", "network adapters").positive(),
         field(&N::nic_bandwidth, "nic_bandwidth", "Gbit/s", "one way, per adapter").positive(),
         field(&N::psus_per_node, "psus_per_node", "", "power supplies").positive(),
         field(&N::host_cpu, "host_cpu", "", "host processor").defaulted("unstated"),
         field(&N::host_memory, "host_memory", "TB", "host memory").positive(),
         field(&N::local_storage, "local_storage", "", "local storage, in words").defaulted("unstated"),
-        field(&N::domain_accelerators, "domain_accelerators", "", "devices that one inner network joins").at_least(1),
-        field(&N::pair_bandwidth, "pair_bandwidth", "GB/s", "between two devices of a mesh, one way").positive());
+        field(&N::domain_accelerators, "domain_accelerators", "", "devices that one inner network joins")
+            .at_least(1),
+        field(&N::pair_bandwidth, "pair_bandwidth", "GB/s", "between two devices of a mesh, one way")
+            .positive());
   }
 };
 
@@ -56,10 +61,12 @@ struct NetworkFabric {
   static constexpr auto fields() {
     using F = NetworkFabric;
     return rows(field(&F::name, "name", "", "key of the fabric"),
-                      field(&F::topology, "topology", "", "shape of the network").defaulted("unstated"),
-                      field(&F::bandwidth, "bandwidth", "GB/s", "one way, per port").positive(),
-                      field(&F::latency, "latency", "us", "end-to-end latency of one message").non_negative(),
-                      field(&F::oversubscription, "oversubscription", "", "edge over core bandwidth").at_least(1).defaulted("1"));
+                field(&F::topology, "topology", "", "shape of the network").defaulted("unstated"),
+                field(&F::bandwidth, "bandwidth", "GB/s", "one way, per port").positive(),
+                field(&F::latency, "latency", "us", "end-to-end latency of one message").non_negative(),
+                field(&F::oversubscription, "oversubscription", "", "edge over core bandwidth")
+                    .at_least(1)
+                    .defaulted("1"));
   }
 };
 
@@ -74,31 +81,25 @@ struct Fleet {
   std::optional<double> stated_accelerators;  ///< as the source counts them; must agree with the nodes
   const Entry* entry = nullptr;
 
-  [[nodiscard]] double total_accelerators() const { return node == nullptr ? 0 : count * node->accelerators_per_node; }
+  [[nodiscard]] double total_accelerators() const {
+    return node == nullptr ? 0 : count * node->accelerators_per_node;
+  }
 
   static constexpr auto fields() {
     using F = Fleet;
-    return rows(field(&F::name, "name", "", "key of the fleet"),
-                      field(&F::node, "node", "", "node type"),
-                      field(&F::count, "node_count", "", "nodes").at_least(1),
-                      field(&F::fabric, "fabric", "", "network between the nodes"),
-                      field(&F::grid, "grid", "", "electricity").defaulted("absent"),
-                      field(&F::datacenter, "datacenter", "", "facility").defaulted("absent"),
-                      field(&F::stated_accelerators, "total_accelerators", "", "accelerators, as the source counts them").at_least(1));
+    return rows(
+        field(&F::name, "name", "", "key of the fleet"), field(&F::node, "node", "", "node type"),
+        field(&F::count, "node_count", "", "nodes").at_least(1),
+        field(&F::fabric, "fabric", "", "network between the nodes"),
+        field(&F::grid, "grid", "", "electricity").defaulted("absent"),
+        field(&F::datacenter, "datacenter", "", "facility").defaulted("absent"),
+        field(&F::stated_accelerators, "total_accelerators", "", "accelerators, as the source counts them")
+            .at_least(1));
   }
 };
 
-template <>
-struct ObjectType<Node> {
-  static constexpr std::string_view name = "node";
-};
-template <>
-struct ObjectType<NetworkFabric> {
-  static constexpr std::string_view name = "fabric";
-};
-template <>
-struct ObjectType<Fleet> {
-  static constexpr std::string_view name = "fleet";
-};
+template <> struct ObjectType<Node> { static constexpr std::string_view name = "node"; };
+template <> struct ObjectType<NetworkFabric> { static constexpr std::string_view name = "fabric"; };
+template <> struct ObjectType<Fleet> { static constexpr std::string_view name = "fleet"; };
 
 }  // namespace mlsysim

@@ -18,11 +18,11 @@ struct Pod {
   static constexpr auto fields() {
     using P = Pod;
     return rows(field(&P::name, "name", "", "key of the pod"),
-                      field(&P::accelerator, "accelerator", "", "device in the pod"),
-                      field(&P::chips, "chips", "", "devices in the pod").at_least(1),
-                      field(&P::memory, "memory", "TB", "memory of all devices").positive(),
-                      field(&P::power, "power", "MW", "power of the pod").positive(),
-                      field(&P::topology, "topology", "", "how the devices are joined").defaulted("unstated"));
+                field(&P::accelerator, "accelerator", "", "device in the pod"),
+                field(&P::chips, "chips", "", "devices in the pod").at_least(1),
+                field(&P::memory, "memory", "TB", "memory of all devices").positive(),
+                field(&P::power, "power", "MW", "power of the pod").positive(),
+                field(&P::topology, "topology", "", "how the devices are joined").defaulted("unstated"));
   }
 };
 
@@ -37,14 +37,14 @@ struct Rack {
 
   static constexpr auto fields() {
     using R = Rack;
-    return rows(
-        field(&R::name, "name", "", "key of the rack"),
-        field(&R::node, "node", "", "node type in the rack").defaulted("absent"),
-        field(&R::nodes_per_rack, "nodes_per_rack", "", "nodes in the rack").positive(),
-        field(&R::accelerators, "accelerators", "", "accelerators in the rack").positive(),
-        field(&R::power, "power", "kW", "power that the rack may draw").positive(),
-        field(&R::non_accelerator_power, "non_accelerator_power", "kW", "power of everything else").non_negative(),
-        field(&R::cooling, "cooling", "", "air or liquid").defaulted("unstated"));
+    return rows(field(&R::name, "name", "", "key of the rack"),
+                field(&R::node, "node", "", "node type in the rack").defaulted("absent"),
+                field(&R::nodes_per_rack, "nodes_per_rack", "", "nodes in the rack").positive(),
+                field(&R::accelerators, "accelerators", "", "accelerators in the rack").positive(),
+                field(&R::power, "power", "kW", "power that the rack may draw").positive(),
+                field(&R::non_accelerator_power, "non_accelerator_power", "kW", "power of everything else")
+                    .non_negative(),
+                field(&R::cooling, "cooling", "", "air or liquid").defaulted("unstated"));
   }
 };
 
@@ -61,27 +61,18 @@ struct StorageTier {
   static constexpr auto fields() {
     using S = StorageTier;
     return rows(field(&S::name, "name", "", "key of the tier"),
-                      field(&S::bandwidth, "bandwidth", "GB/s", "sequential bandwidth").positive(),
-                      field(&S::latency, "latency", "us", "access latency").non_negative(),
-                      field(&S::iops, "iops", "", "random operations per second").positive(),
-                      field(&S::drives, "drives", "", "drives that the figures are for").positive(),
-                      field(&S::media, "media", "", "medium").defaulted("unstated"),
-                      field(&S::interface, "interface", "", "interface").defaulted("unstated"),
-                      field(&S::durability, "durability", "", "local or durable").defaulted("unstated"));
+                field(&S::bandwidth, "bandwidth", "GB/s", "sequential bandwidth").positive(),
+                field(&S::latency, "latency", "us", "access latency").non_negative(),
+                field(&S::iops, "iops", "", "random operations per second").positive(),
+                field(&S::drives, "drives", "", "drives that the figures are for").positive(),
+                field(&S::media, "media", "", "medium").defaulted("unstated"),
+                field(&S::interface, "interface", "", "interface").defaulted("unstated"),
+                field(&S::durability, "durability", "", "local or durable").defaulted("unstated"));
   }
 };
 
-template <>
-struct ObjectType<Pod> {
-  static constexpr std::string_view name = "pod";
-};
-template <>
-struct ObjectType<Rack> {
-  static constexpr std::string_view name = "rack";
-};
-template <>
-struct ObjectType<StorageTier> {
-  static constexpr std::string_view name = "storage";
-};
+template <> struct ObjectType<Pod> { static constexpr std::string_view name = "pod"; };
+template <> struct ObjectType<Rack> { static constexpr std::string_view name = "rack"; };
+template <> struct ObjectType<StorageTier> { static constexpr std::string_view name = "storage"; };
 
 }  // namespace mlsysim

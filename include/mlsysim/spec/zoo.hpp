@@ -19,32 +19,26 @@
 namespace mlsysim {
 
 /// A list of types.
-template <class... T>
-struct SpecList {
+template <class... T> struct SpecList {
   static constexpr std::size_t size = sizeof...(T);
-  template <class X>
-  static constexpr bool has = (std::same_as<X, T> || ...);
+  template <class X> static constexpr bool has = (std::same_as<X, T> || ...);
   /// Calls f<T>() for each type, in order.
-  template <class F>
-  static constexpr void for_each(F&& f) {
-    (f.template operator()<T>(), ...);
-  }
+  template <class F> static constexpr void for_each(F&& f) { (f.template operator()<T>(), ...); }
   /// W<T...>, for instance a tuple of one container for each.
-  template <template <class...> class W, template <class> class Of>
-  using apply = W<Of<T>...>;
+  template <template <class...> class W, template <class> class Of> using apply = W<Of<T>...>;
 };
 
 /// What a Zoo holds, in one list.
-using ZooSpecs = SpecList<HardwareNode, Workload, Node, NetworkFabric, Fleet, Pod, Rack, StorageTier, GridProfile,
-                          CoolingProfile, Datacenter, ServingEngine, ScalarFigure>;
+using ZooSpecs = SpecList<HardwareNode, Workload, Node, NetworkFabric, Fleet, Pod, Rack, StorageTier,
+                          GridProfile, CoolingProfile, Datacenter, ServingEngine, ScalarFigure>;
 
 /// A type that a Zoo holds.
 template <class T>
 concept ZooSpec = ZooSpecs::has<T>;
 
-/// Calls f<T>() for the type of this name ("Workload", ...). @return false, and no call, when a Zoo holds none such
-template <class F>
-bool with_spec_type(std::string_view type, F&& f) {
+/// Calls f<T>() for the type of this name ("Workload", ...). @return false, and no call, when a Zoo holds
+/// none such
+template <class F> bool with_spec_type(std::string_view type, F&& f) {
   bool known = false;
   ZooSpecs::for_each([&]<class T>() {
     if (ObjectType<T>::name != type) return;
@@ -54,10 +48,11 @@ bool with_spec_type(std::string_view type, F&& f) {
   return known;
 }
 
-/// Specs and their provenance, owned at addresses that never change while the Zoo lives, also when it is moved.
+/// Specs and their provenance, owned at addresses that never change while the Zoo lives, also when it is
+/// moved.
 ///
-/// Names are exact: the canonical name of an entry or one of its declared aliases. Reading is thread-safe; adding
-/// is not. A moved-from Zoo may only be destroyed or assigned to.
+/// Names are exact: the canonical name of an entry or one of its declared aliases. Reading is thread-safe;
+/// adding is not. A moved-from Zoo may only be destroyed or assigned to.
 class Zoo {
  public:
   Zoo();
@@ -66,32 +61,26 @@ class Zoo {
   Zoo& operator=(Zoo&&) noexcept;
 
   /// The spec of this name or alias. @throws LookupError with near misses
-  template <ZooSpec T>
-  [[nodiscard]] const T& at(std::string_view name) const;
+  template <ZooSpec T> [[nodiscard]] const T& at(std::string_view name) const;
   /// The spec of this name or alias, or null.
-  template <ZooSpec T>
-  [[nodiscard]] const T* find(std::string_view name) const;
+  template <ZooSpec T> [[nodiscard]] const T* find(std::string_view name) const;
   /// All specs of a type, in load order.
-  template <ZooSpec T>
-  [[nodiscard]] std::span<const T* const> all() const;
+  template <ZooSpec T> [[nodiscard]] std::span<const T* const> all() const;
   /// Canonical names of all specs of a type, in load order.
-  template <ZooSpec T>
-  [[nodiscard]] std::vector<std::string> names() const;
-  /// The one spec of a type, for a file that holds a single entry. @throws LookupError when there are none or several
-  template <ZooSpec T>
-  [[nodiscard]] const T& only() const;
+  template <ZooSpec T> [[nodiscard]] std::vector<std::string> names() const;
+  /// The one spec of a type, for a file that holds a single entry. @throws LookupError when there are none or
+  /// several
+  template <ZooSpec T> [[nodiscard]] const T& only() const;
 
   /// Adds a spec; its name and entry pointer are set from `entry`.
   /// @throws InputError when a name or alias is taken; the Zoo is then unchanged: nothing silently shadows
-  template <ZooSpec T>
-  T& add(T spec, Entry entry);
+  template <ZooSpec T> T& add(T spec, Entry entry);
 
   /// The named scalar figure, e.g. "cloud.electricity". @throws LookupError with near misses
   [[nodiscard]] const ScalarFigure& scalar(std::string_view name) const { return at<ScalarFigure>(name); }
 
   /// What is known about a spec beside its figures. @throws LookupError for a spec that was made by hand
-  template <ZooSpec T>
-  [[nodiscard]] static const Entry& entry_of(const T& spec) {
+  template <ZooSpec T> [[nodiscard]] static const Entry& entry_of(const T& spec) {
     if (spec.entry == nullptr) refuse_handmade(spec.name, ObjectType<T>::name);
     return *spec.entry;
   }
@@ -111,10 +100,7 @@ class Zoo {
   std::unique_ptr<Shelves> shelves_;
 };
 
-template <>
-struct ObjectType<Zoo> {
-  static constexpr std::string_view name = "zoo";
-};
+template <> struct ObjectType<Zoo> { static constexpr std::string_view name = "zoo"; };
 
 /// The name of the spec behind a reference; empty where it is no spec.
 [[nodiscard]] std::string_view spec_name(const ObjectRef& object);

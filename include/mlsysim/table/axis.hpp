@@ -14,16 +14,19 @@ namespace mlsysim {
 /// How the members of a range between its two ends lie.
 enum class Spacing : std::uint8_t { linear, logarithmic };
 
-/// The numbers that one member may take, in order. Numbers that are listed are kept, of a range its ends and its count: member i
-/// is computed when it is asked for, so that memory does not depend on the length of a range. Copies share what is listed.
+/// The numbers that one member may take, in order. Numbers that are listed are kept, of a range its ends and
+/// its count: member i is computed when it is asked for, so that memory does not depend on the length of a
+/// range. Copies share what is listed.
 class Axis {
  public:
   Axis() = default;
   explicit Axis(Exponents exps) : exps_(exps) {}
-  Axis(std::vector<double> base_values, Exponents exps = {});  // NOLINT(google-explicit-constructor): numbers are an axis
+  Axis(std::vector<double> base_values,
+       Exponents exps = {});  // NOLINT(google-explicit-constructor): numbers are an axis
 
   /// `count` numbers from `low` to `high`, evenly or in equal ratios; both ends exactly.
-  [[nodiscard]] static Axis between(double low, double high, std::size_t count, Spacing spacing, Exponents exps = {});
+  [[nodiscard]] static Axis between(double low, double high, std::size_t count, Spacing spacing,
+                                    Exponents exps = {});
   /// first, first + step, ...
   [[nodiscard]] static Axis steps(double first, double step, std::size_t count, Exponents exps = {});
   /// first, first * ratio, ...: member i is first * ratio^i, rounded once.

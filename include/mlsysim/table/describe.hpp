@@ -28,27 +28,32 @@ struct FieldInfo {
   bool nullable = false;  ///< an absent value is admissible (`std::optional`, pointer with a default)
   double low = -kUnbounded, high = kUnbounded;  ///< display unit
   bool open_low = false;
-  bool integral = false;  ///< a count
-  std::string_view object_type{};              ///< for objects
+  bool integral = false;                        ///< a count
+  std::string_view object_type{};               ///< for objects
   std::span<const std::string_view> choices{};  ///< for choices
   Value default_value{};
   Value (*get)(const void* member) = nullptr;
   /// Stores a value of the right kind (numbers in the base unit); throws InputError otherwise.
   void (*set)(void* member, const Value& value, const FieldInfo& info) = nullptr;
 
-  [[nodiscard]] Value read(const void* object) const { return get(static_cast<const std::byte*>(object) + offset); }
-  void write(void* object, const Value& value) const { set(static_cast<std::byte*>(object) + offset, value, *this); }
+  [[nodiscard]] Value read(const void* object) const {
+    return get(static_cast<const std::byte*>(object) + offset);
+  }
+  void write(void* object, const Value& value) const {
+    set(static_cast<std::byte*>(object) + offset, value, *this);
+  }
 };
 
 namespace detail {
 
 /// Whether every member, nested structs included, can be handed over as a Value.
-template <class S>
-consteval bool holds_values() {
+template <class S> consteval bool holds_values() {
   bool all = true;
   for_each_field<S>([&]<class M>(const Field<S, M>&) {
-    if constexpr (HasFields<M>) all = all && holds_values<M>();
-    else all = all && TypeOf<M>::value.get != nullptr;
+    if constexpr (HasFields<M>)
+      all = all && holds_values<M>();
+    else
+      all = all && TypeOf<M>::value.get != nullptr;
   });
   return all;
 }
@@ -58,9 +63,9 @@ consteval bool holds_values() {
 }  // namespace detail
 
 /// All fields of a table struct over double, nested structs flattened; built once.
-template <TableStruct S>
-[[nodiscard]] std::span<const FieldInfo> describe() {
-  static_assert(detail::holds_values<S>(), "lists, maps and free quantities are members of specs, not of inputs and results");
+template <TableStruct S> [[nodiscard]] std::span<const FieldInfo> describe() {
+  static_assert(detail::holds_values<S>(),
+                "lists, maps and free quantities are members of specs, not of inputs and results");
   static const std::vector<FieldInfo> fields = detail::flattened(field_table<S>());
   return fields;
 }
@@ -68,7 +73,8 @@ template <TableStruct S>
 /// The field of this name, or null.
 [[nodiscard]] const FieldInfo* find_field(std::span<const FieldInfo> fields, std::string_view name);
 
-/// Checks the range of a number in the field's base unit; throws DomainError naming field, value, range and unit.
+/// Checks the range of a number in the field's base unit; throws DomainError naming field, value, range and
+/// unit.
 void check_range(const FieldInfo& field, double base);
 
 /// Checks every number of `object` for being finite and within its field's range.

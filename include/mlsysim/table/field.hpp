@@ -2,8 +2,8 @@
 /// The field table: a struct lists its members once, and every tool reads that list.
 ///
 /// `MLSYSIM_FIELDS(Inputs, weights, capacity)` binds members to the vocabulary keys of the same names;
-/// `field(&Result::x, "x", "GB/s", "meaning")` is for a member that is nobody else's business. The table feeds
-/// direct calls, pipeline links, JSON, CSV, Python attributes, command-line options, schema and docs.
+/// `field(&Result::x, "x", "GB/s", "meaning")` is for a member that is nobody else's business. The table
+/// feeds direct calls, pipeline links, JSON, CSV, Python attributes, command-line options, schema and docs.
 
 #include <mlsysim/table/key.hpp>
 #include <mlsysim/table/rows.hpp>
@@ -24,18 +24,17 @@ struct FieldRow {
   std::string_view name;
   std::string_view unit;
   std::string_view meaning;
-  bool shared = false;          ///< bound to a vocabulary key, so results and inputs of this name may be linked
-  bool has_default = false;     ///< may be left out; the member initialiser is then the value
-  std::string_view source{};    ///< where the default comes from
-  double low = -kUnbounded;     ///< smallest admissible value [display unit]
-  double high = kUnbounded;     ///< largest admissible value [display unit]
-  bool open_low = false;        ///< `low` itself is not admissible
-  bool integral = false;        ///< a count: only whole numbers are meant, derivatives are steps to the next one
+  bool shared = false;        ///< bound to a vocabulary key, so results and inputs of this name may be linked
+  bool has_default = false;   ///< may be left out; the member initialiser is then the value
+  std::string_view source{};  ///< where the default comes from
+  double low = -kUnbounded;   ///< smallest admissible value [display unit]
+  double high = kUnbounded;   ///< largest admissible value [display unit]
+  bool open_low = false;      ///< `low` itself is not admissible
+  bool integral = false;  ///< a count: only whole numbers are meant, derivatives are steps to the next one
 };
 
 /// One row of a field table.
-template <class S, class M>
-struct Field : FieldRow {
+template <class S, class M> struct Field : FieldRow {
   using struct_type = S;
   using member_type = M;
   M S::*member;
@@ -76,25 +75,15 @@ struct Field : FieldRow {
 
 namespace detail {
 /// The member type with the scalar replaced by double, and optional<> taken off: what a key is written for.
-template <class M>
-struct plain {
-  using type = M;
-};
+template <class M> struct plain { using type = M; };
 template <class M>
   requires(Scalar<M>)
 struct plain<M> {
   using type = double;
 };
-template <class D, class T>
-struct plain<Quantity<D, T>> {
-  using type = Quantity<D, double>;
-};
-template <class M>
-struct plain<std::optional<M>> {
-  using type = typename plain<M>::type;
-};
-template <class M>
-using plain_t = typename plain<M>::type;
+template <class D, class T> struct plain<Quantity<D, T>> { using type = Quantity<D, double>; };
+template <class M> struct plain<std::optional<M>> { using type = typename plain<M>::type; };
+template <class M> using plain_t = typename plain<M>::type;
 }  // namespace detail
 
 /// Binds a member to a key of the vocabulary.
@@ -116,32 +105,34 @@ template <class S, class M>
 
 /// A struct with a field table.
 template <class S>
-concept HasFields = requires { S::fields(); };
+concept HasFields = requires {
+  S::fields();
+};
 
 namespace detail {
 struct any_member {
-  template <class M>
-  operator M() const;  // NOLINT: converts to any member type, in unevaluated contexts only
+  template <class M> operator M() const;  // NOLINT: converts to any member type, in unevaluated contexts only
 };
-template <std::size_t>
-using any_member_at = any_member;
-template <class S, std::size_t... I>
-consteval bool takes(std::index_sequence<I...>) {
+template <std::size_t> using any_member_at = any_member;
+template <class S, std::size_t... I> consteval bool takes(std::index_sequence<I...>) {
   return requires { S{any_member_at<I>{}...}; };
 }
-/// Number of members of an aggregate, tried from `guess`: the usual case costs two tries, not one for each member.
-template <class S, std::size_t guess>
-consteval std::size_t arity() {
-  if constexpr (takes<S>(std::make_index_sequence<guess + 1>{})) return arity<S, guess + 1>();
-  else if constexpr (guess > 0 && !takes<S>(std::make_index_sequence<guess>{})) return arity<S, guess - 1>();
-  else return guess;
+/// Number of members of an aggregate, tried from `guess`: the usual case costs two tries, not one for each
+/// member.
+template <class S, std::size_t guess> consteval std::size_t arity() {
+  if constexpr (takes<S>(std::make_index_sequence<guess + 1>{}))
+    return arity<S, guess + 1>();
+  else if constexpr (guess > 0 && !takes<S>(std::make_index_sequence<guess>{}))
+    return arity<S, guess - 1>();
+  else
+    return guess;
 }
 }  // namespace detail
 
 /// A table struct: an aggregate whose table lists every member. Forgetting one is a compile error.
-template <class S>
-consteval bool table_is_complete() {
-  static_assert(std::is_aggregate_v<S>, "a table struct is a plain aggregate: no constructors, no private members");
+template <class S> consteval bool table_is_complete() {
+  static_assert(std::is_aggregate_v<S>,
+                "a table struct is a plain aggregate: no constructors, no private members");
   constexpr std::size_t listed = decltype(S::fields())::size;
   constexpr std::size_t members = detail::arity<S, listed>();
   static_assert(members == listed, "the field table does not list every member of the struct");
@@ -152,10 +143,7 @@ template <class S>
 concept TableStruct = HasFields<S> && table_is_complete<S>();
 
 /// Calls `f(field)` for each row of the table of `S`, in order.
-template <HasFields S, class F>
-constexpr void for_each_field(F&& f) {
-  for_each_row(S::fields(), f);
-}
+template <HasFields S, class F> constexpr void for_each_field(F&& f) { for_each_row(S::fields(), f); }
 
 }  // namespace mlsysim
 
@@ -169,12 +157,12 @@ constexpr void for_each_field(F&& f) {
 #define MLSYSIM_DETAIL_EXPAND2(...) \
   MLSYSIM_DETAIL_EXPAND1(MLSYSIM_DETAIL_EXPAND1(MLSYSIM_DETAIL_EXPAND1(MLSYSIM_DETAIL_EXPAND1(__VA_ARGS__))))
 #define MLSYSIM_DETAIL_EXPAND1(...) __VA_ARGS__
-#define MLSYSIM_DETAIL_EACH(member, ...)                                     \
-  ::mlsysim::field(&mlsysim_table_type::member, ::mlsysim::key::member)      \
+#define MLSYSIM_DETAIL_EACH(member, ...)                                \
+  ::mlsysim::field(&mlsysim_table_type::member, ::mlsysim::key::member) \
       __VA_OPT__(, MLSYSIM_DETAIL_AGAIN MLSYSIM_DETAIL_PARENS(__VA_ARGS__))
 #define MLSYSIM_DETAIL_AGAIN() MLSYSIM_DETAIL_EACH
-#define MLSYSIM_FIELDS(Type, ...)                                            \
-  static constexpr auto fields() {                                           \
-    using mlsysim_table_type = Type;                                         \
+#define MLSYSIM_FIELDS(Type, ...)                                                    \
+  static constexpr auto fields() {                                                   \
+    using mlsysim_table_type = Type;                                                 \
     return ::mlsysim::rows(MLSYSIM_DETAIL_EXPAND(MLSYSIM_DETAIL_EACH(__VA_ARGS__))); \
   }

@@ -18,7 +18,8 @@ template <class T, template <class> class View>
     const auto target = View<T>::fields();
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       ((to.*(target.template get<I>().member) = from.*(source.template get<I>().member)), ...);
-    }(std::make_index_sequence<decltype(View<double>::fields())::size>{});
+    }
+    (std::make_index_sequence<decltype(View<double>::fields())::size>{});
     return to;
   }
 }

@@ -1,8 +1,8 @@
 #pragma once
 /// Members of table structs, erased: what a member is, and how it is reached without its type.
 ///
-/// Whoever walks over structs (the zoo's reader and writer, its schema, digests, Python) is one function over these rows
-/// instead of a template for each struct.
+/// Whoever walks over structs (the zoo's reader and writer, its schema, digests, Python) is one function over
+/// these rows instead of a template for each struct.
 
 #include <mlsysim/table/choice.hpp>
 #include <mlsysim/table/field.hpp>
@@ -22,8 +22,7 @@
 namespace mlsysim {
 
 /// Name under which pointers to `T` are known at the border; specialised beside each spec type.
-template <class T>
-struct ObjectType;  // static constexpr std::string_view name
+template <class T> struct ObjectType;  // static constexpr std::string_view name
 
 struct FieldInfo;
 struct TableInfo;
@@ -48,23 +47,27 @@ enum class MemberForm : unsigned char {
 struct MemberType {
   MemberForm form;
   ValueKind kind = ValueKind::any;
-  std::size_t size = 0;                          ///< [byte]
-  Exponents exps{};                              ///< of a quantity
-  std::string_view what{};                       ///< what a choice chooses; the type of an object
-  std::span<const std::string_view> choices{};   ///< names of choices and slots
-  const MemberType* item = nullptr;              ///< what maybe, list and slots hold
-  const TableInfo& (*table)() = nullptr;         ///< rows of a table
-  std::size_t (*count)(const void*) = nullptr;   ///< items of maybe, list and slots
-  void* (*at)(void*, std::size_t) = nullptr;     ///< one of them
-  void* (*append)(void*) = nullptr;              ///< a new last one of maybe and list
-  void (*clear)(void*) = nullptr;                ///< of maybe and list
-  std::size_t (*index)(const void*) = nullptr;   ///< position of a choice
-  Value (*get)(const void*) = nullptr;           ///< of forms that a Value can hold
+  std::size_t size = 0;                         ///< [byte]
+  Exponents exps{};                             ///< of a quantity
+  std::string_view what{};                      ///< what a choice chooses; the type of an object
+  std::span<const std::string_view> choices{};  ///< names of choices and slots
+  const MemberType* item = nullptr;             ///< what maybe, list and slots hold
+  const TableInfo& (*table)() = nullptr;        ///< rows of a table
+  std::size_t (*count)(const void*) = nullptr;  ///< items of maybe, list and slots
+  void* (*at)(void*, std::size_t) = nullptr;    ///< one of them
+  void* (*append)(void*) = nullptr;             ///< a new last one of maybe and list
+  void (*clear)(void*) = nullptr;               ///< of maybe and list
+  std::size_t (*index)(const void*) = nullptr;  ///< position of a choice
+  Value (*get)(const void*) = nullptr;          ///< of forms that a Value can hold
   void (*set)(void*, const Value&, const FieldInfo&) = nullptr;
 
   /// The type without std::optional around it.
-  [[nodiscard]] constexpr const MemberType& inner() const { return form == MemberForm::maybe ? *item : *this; }
-  [[nodiscard]] const void* item_at(const void* p, std::size_t i) const { return at(const_cast<void*>(p), i); }
+  [[nodiscard]] constexpr const MemberType& inner() const {
+    return form == MemberForm::maybe ? *item : *this;
+  }
+  [[nodiscard]] const void* item_at(const void* p, std::size_t i) const {
+    return at(const_cast<void*>(p), i);
+  }
 };
 
 /// One row of a struct's table.
@@ -72,7 +75,9 @@ struct TableRow : FieldRow {
   std::size_t offset = 0;  ///< of the member [byte]
   const MemberType* type = nullptr;
 
-  [[nodiscard]] const void* in(const void* object) const { return static_cast<const std::byte*>(object) + offset; }
+  [[nodiscard]] const void* in(const void* object) const {
+    return static_cast<const std::byte*>(object) + offset;
+  }
   [[nodiscard]] void* in(void* object) const { return static_cast<std::byte*>(object) + offset; }
   /// Whether a file must give it: every one without a default, unless absence is a value of its type.
   [[nodiscard]] bool must_be_given() const {
@@ -89,58 +94,59 @@ struct TableInfo {
   [[nodiscard]] const TableRow* row(std::string_view name) const;
 };
 
-template <class S>
-[[nodiscard]] const TableInfo& field_table();
+template <class S> [[nodiscard]] const TableInfo& field_table();
 
 namespace detail {
 
 [[noreturn]] void wrong_kind(const FieldInfo& info, const Value& value);
 [[noreturn]] void unknown_choice(const FieldInfo& info, const std::string& name);
 
-template <class M>
-struct Access {
-  static_assert(sizeof(M) == 0, "a field of a table is a Quantity, a number, bool, std::string, an enumeration with "
-                                "Choices, a pointer to a spec, an optional of these, or another table struct");
+template <class M> struct Access {
+  static_assert(sizeof(M) == 0,
+                "a field of a table is a Quantity, a number, bool, std::string, an enumeration with "
+                "Choices, a pointer to a spec, an optional of these, or another table struct");
 };
-template <Scalar M>
-struct Access<M> {
+template <Scalar M> struct Access<M> {
   static constexpr ValueKind kind = ValueKind::number;
   static constexpr Exponents exps{};
   static Value get(const void* p) { return *static_cast<const M*>(p); }
   static void set(void* p, const Value& v, const FieldInfo& info) {
-    if (const auto* x = std::get_if<double>(&v)) *static_cast<M*>(p) = *x;
-    else wrong_kind(info, v);
+    if (const auto* x = std::get_if<double>(&v))
+      *static_cast<M*>(p) = *x;
+    else
+      wrong_kind(info, v);
   }
 };
 /// A quantity is stored as the number in its base unit.
-template <class D>
-struct Access<Quantity<D, double>> : Access<double> {
-  static_assert(std::is_standard_layout_v<Quantity<D, double>> && sizeof(Quantity<D, double>) == sizeof(double));
+template <class D> struct Access<Quantity<D, double>> : Access<double> {
+  static_assert(std::is_standard_layout_v<Quantity<D, double>> &&
+                sizeof(Quantity<D, double>) == sizeof(double));
   static constexpr ValueKind kind = ValueKind::quantity;
   static constexpr Exponents exps = D::exps;
 };
-template <>
-struct Access<bool> {
+template <> struct Access<bool> {
   static constexpr ValueKind kind = ValueKind::flag;
   static constexpr Exponents exps{};
   static Value get(const void* p) { return *static_cast<const bool*>(p); }
   static void set(void* p, const Value& v, const FieldInfo& info) {
-    if (const auto* x = std::get_if<bool>(&v)) *static_cast<bool*>(p) = *x;
-    else wrong_kind(info, v);
+    if (const auto* x = std::get_if<bool>(&v))
+      *static_cast<bool*>(p) = *x;
+    else
+      wrong_kind(info, v);
   }
 };
-template <>
-struct Access<std::string> {
+template <> struct Access<std::string> {
   static constexpr ValueKind kind = ValueKind::text;
   static constexpr Exponents exps{};
   static Value get(const void* p) { return *static_cast<const std::string*>(p); }
   static void set(void* p, const Value& v, const FieldInfo& info) {
-    if (const auto* x = std::get_if<std::string>(&v)) *static_cast<std::string*>(p) = *x;
-    else wrong_kind(info, v);
+    if (const auto* x = std::get_if<std::string>(&v))
+      *static_cast<std::string*>(p) = *x;
+    else
+      wrong_kind(info, v);
   }
 };
-template <Choice E>
-struct Access<E> {
+template <Choice E> struct Access<E> {
   static constexpr ValueKind kind = ValueKind::choice;
   static constexpr Exponents exps{};
   static Value get(const void* p) { return std::string(name_of(*static_cast<const E*>(p))); }
@@ -152,8 +158,7 @@ struct Access<E> {
     *static_cast<E*>(p) = *e;
   }
 };
-template <class O>
-struct Access<const O*> {
+template <class O> struct Access<const O*> {
   static constexpr ValueKind kind = ValueKind::object;
   static constexpr Exponents exps{};
   static Value get(const void* p) {
@@ -166,8 +171,7 @@ struct Access<const O*> {
     *static_cast<const O**>(p) = static_cast<const O*>(x->object);
   }
 };
-template <class M>
-struct Access<std::optional<M>> {
+template <class M> struct Access<std::optional<M>> {
   static constexpr ValueKind kind = Access<M>::kind;
   static constexpr Exponents exps = Access<M>::exps;
   static Value get(const void* p) {
@@ -186,36 +190,29 @@ struct Access<std::optional<M>> {
   }
 };
 
-template <class M>
-inline constexpr bool is_optional_v = false;
-template <class M>
-inline constexpr bool is_optional_v<std::optional<M>> = true;
-template <class M>
-struct unwrap {
-  using type = M;
-};
-template <class M>
-struct unwrap<std::optional<M>> {
-  using type = M;
-};
+template <class M> inline constexpr bool is_optional_v = false;
+template <class M> inline constexpr bool is_optional_v<std::optional<M>> = true;
+template <class M> struct unwrap { using type = M; };
+template <class M> struct unwrap<std::optional<M>> { using type = M; };
 
-/// Makes an empty table struct. A member type that only the framework may make (the summary of a search) befriends it.
-template <class S>
-struct Blank {
+/// Makes an empty table struct. A member type that only the framework may make (the summary of a search)
+/// befriends it.
+template <class S> struct Blank {
   static S make() { return S{}; }
 };
 
 /// The MemberType of `M`; specialised where a type that is no part of the language is held.
-template <class M>
-struct TypeOf;
+template <class M> struct TypeOf;
 
-template <class M>
-constexpr MemberType plain_type(MemberForm form) {
-  return {.form = form, .kind = Access<M>::kind, .size = sizeof(M), .exps = Access<M>::exps,
-          .get = &Access<M>::get, .set = &Access<M>::set};
+template <class M> constexpr MemberType plain_type(MemberForm form) {
+  return {.form = form,
+          .kind = Access<M>::kind,
+          .size = sizeof(M),
+          .exps = Access<M>::exps,
+          .get = &Access<M>::get,
+          .set = &Access<M>::set};
 }
-template <class M>
-struct TypeOf {
+template <class M> struct TypeOf {
   static constexpr MemberType make() {
     if constexpr (HasFields<M>) {
       return {.form = MemberForm::table, .size = sizeof(M), .table = &field_table<M>};
@@ -242,8 +239,7 @@ struct TypeOf {
   }
   static constexpr MemberType value = make();
 };
-template <class M>
-struct TypeOf<std::optional<M>> {
+template <class M> struct TypeOf<std::optional<M>> {
   using C = std::optional<M>;
   static constexpr MemberType make() {
     MemberType type{.form = MemberForm::maybe, .size = sizeof(C), .item = &TypeOf<M>::value};
@@ -261,8 +257,7 @@ struct TypeOf<std::optional<M>> {
   }
   static constexpr MemberType value = make();
 };
-template <class M>
-struct TypeOf<std::vector<M>> {
+template <class M> struct TypeOf<std::vector<M>> {
   using C = std::vector<M>;
   static constexpr MemberType value{
       .form = MemberForm::list,
@@ -277,8 +272,7 @@ struct TypeOf<std::vector<M>> {
 }  // namespace detail
 
 /// The table of a struct over double, made once.
-template <class S>
-const TableInfo& field_table() {
+template <class S> const TableInfo& field_table() {
   struct Made {
     S blank = detail::Blank<S>::make();
     std::array<TableRow, decltype(S::fields())::size> rows;

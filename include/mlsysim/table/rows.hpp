@@ -1,8 +1,8 @@
 #pragma once
 /// The rows of a field table: a plain aggregate that costs little to compile.
 ///
-/// `std::tuple` of thirty fields takes the compiler longer than all the rest of a header, because of the constraints on
-/// its constructors. This is the part of it that tables need: build, count, get, visit.
+/// `std::tuple` of thirty fields takes the compiler longer than all the rest of a header, because of the
+/// constraints on its constructors. This is the part of it that tables need: build, count, get, visit.
 
 #include <cstddef>
 #include <utility>
@@ -10,45 +10,31 @@
 namespace mlsysim {
 
 namespace detail {
-template <std::size_t I, class F>
-struct RowSlot {
-  F row;
-};
-template <class Indices, class... F>
-struct RowsBase;
+template <std::size_t I, class F> struct RowSlot { F row; };
+template <class Indices, class... F> struct RowsBase;
 template <std::size_t... I, class... F>
 struct RowsBase<std::index_sequence<I...>, F...> : RowSlot<I, F>... {};
 
-template <std::size_t I, class F>
-constexpr const F& row_of(const RowSlot<I, F>& slot) {
-  return slot.row;
-}
+template <std::size_t I, class F> constexpr const F& row_of(const RowSlot<I, F>& slot) { return slot.row; }
 }  // namespace detail
 
 /// Rows in order; made by `rows(...)`.
-template <class... F>
-struct Rows : detail::RowsBase<std::index_sequence_for<F...>, F...> {
+template <class... F> struct Rows : detail::RowsBase<std::index_sequence_for<F...>, F...> {
   static constexpr std::size_t size = sizeof...(F);
 
   /// Row `I`.
-  template <std::size_t I>
-  [[nodiscard]] constexpr const auto& get() const {
+  template <std::size_t I> [[nodiscard]] constexpr const auto& get() const {
     return detail::row_of<I>(*this);
   }
 };
 
 /// The table of a struct: `return rows(field(&S::a, key::a), field(&S::b, "b", "ms", "meaning"));`
-template <class... F>
-[[nodiscard]] constexpr Rows<F...> rows(const F&... f) {
-  return Rows<F...>{{{f}...}};
-}
+template <class... F> [[nodiscard]] constexpr Rows<F...> rows(const F&... f) { return Rows<F...>{{{f}...}}; }
 
 /// Calls `f(row)` for each row, in order.
-template <class... F, class Visit>
-constexpr void for_each_row(const Rows<F...>& table, Visit&& visit) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (visit(table.template get<I>()), ...);
-  }(std::index_sequence_for<F...>{});
+template <class... F, class Visit> constexpr void for_each_row(const Rows<F...>& table, Visit&& visit) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (visit(table.template get<I>()), ...); }
+  (std::index_sequence_for<F...>{});
 }
 
 }  // namespace mlsysim

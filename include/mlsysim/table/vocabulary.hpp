@@ -1,9 +1,9 @@
 #pragma once
 /// The vocabulary: every name that results and inputs share, written once with its type, unit and meaning.
 ///
-/// A result field links to an input of the same key. Add a key here when two resolvers speak of the same thing;
-/// use `field(&S::x, "x", "unit", "meaning")` for what only one struct knows. Users may open the namespace
-/// `mlsysim::key` in their own headers to add keys of their own.
+/// A result field links to an input of the same key. Add a key here when two resolvers speak of the same
+/// thing; use `field(&S::x, "x", "unit", "meaning")` for what only one struct knows. Users may open the
+/// namespace `mlsysim::key` in their own headers to add keys of their own.
 
 #include <mlsysim/fwd.hpp>
 #include <mlsysim/table/key.hpp>
@@ -12,7 +12,8 @@
 
 namespace mlsysim::key {
 
-// Objects -------------------------------------------------------------------------------------------------------
+// Objects
+// -------------------------------------------------------------------------------------------------------
 inline constexpr Key<const HardwareNode*> hardware{"hardware", "", "one accelerator or processor"};
 inline constexpr Key<const Workload*> workload{"workload", "", "the model that is trained or served"};
 inline constexpr Key<const Node*> node{"node", "", "a host with its accelerators"};
@@ -20,24 +21,32 @@ inline constexpr Key<const NetworkFabric*> fabric{"fabric", "", "the network bet
 inline constexpr Key<const Fleet*> fleet{"fleet", "", "nodes joined by a fabric"};
 inline constexpr Key<const GridProfile*> grid{"grid", "", "the electricity that feeds the fleet"};
 inline constexpr Key<const Datacenter*> datacenter{"datacenter", "", "the facility that houses the fleet"};
-inline constexpr Key<const ServingEngine*> engine{"engine", "", "software that serves: scheduling and host time"};
+inline constexpr Key<const ServingEngine*> engine{"engine", "",
+                                                  "software that serves: scheduling and host time"};
 inline constexpr Key<const Zoo*> zoo{"zoo", "", "all loaded hardware, workloads and systems"};
-inline constexpr Key<const HardwareNode*> decode_hardware{"decode_hardware", "", "separate accelerator that decodes"};
+inline constexpr Key<const HardwareNode*> decode_hardware{"decode_hardware", "",
+                                                          "separate accelerator that decodes"};
 inline constexpr Key<const Workload*> draft_model{"draft_model", "", "small model that proposes tokens"};
 
-// How the work is done --------------------------------------------------------------------------------------------
-inline constexpr Key<Fidelity> fidelity{"fidelity", "", "textbook (totals) or operator (each operator priced)"};
+// How the work is done
+// --------------------------------------------------------------------------------------------
+inline constexpr Key<Fidelity> fidelity{"fidelity", "",
+                                        "textbook (totals) or operator (each operator priced)"};
 inline constexpr Key<Precision> precision{"precision", "", "number format of weights and matrix arithmetic"};
 inline constexpr Key<Precision> kv_precision{"kv_precision", "", "number format of the KV cache"};
 inline constexpr Key<OptimizerKind> optimizer{"optimizer", "", "optimizer whose states are held"};
-inline constexpr Key<Recomputation> recomputation{"recomputation", "", "activations recomputed in the backward pass"};
+inline constexpr Key<Recomputation> recomputation{"recomputation", "",
+                                                  "activations recomputed in the backward pass"};
 inline constexpr Key<double> batch_size{"batch_size", "", "sequences or samples processed together (global)"};
 inline constexpr Key<double> seq_len{"seq_len", "", "tokens per sequence"};
 inline constexpr Key<double> input_tokens{"input_tokens", "", "prompt tokens per request"};
 inline constexpr Key<double> output_tokens{"output_tokens", "", "generated tokens per request"};
-inline constexpr Key<double> cached_prefix_len{"cached_prefix_len", "", "prompt tokens whose KV is already cached"};
-inline constexpr Key<double> prefill_chunk_tokens{"prefill_chunk_tokens", "", "prompt tokens per prefill chunk"};
-inline constexpr Key<double> draft_acceptance_rate{"draft_acceptance_rate", "", "probability that a drafted token is kept"};
+inline constexpr Key<double> cached_prefix_len{"cached_prefix_len", "",
+                                               "prompt tokens whose KV is already cached"};
+inline constexpr Key<double> prefill_chunk_tokens{"prefill_chunk_tokens", "",
+                                                  "prompt tokens per prefill chunk"};
+inline constexpr Key<double> draft_acceptance_rate{"draft_acceptance_rate", "",
+                                                   "probability that a drafted token is kept"};
 inline constexpr Key<double> draft_tokens{"draft_tokens", "", "tokens drafted per verification"};
 inline constexpr Key<double> efficiency{"efficiency", "", "share of peak arithmetic rate that is sustained"};
 inline constexpr Key<double> tp_size{"tp_size", "", "tensor-parallel degree"};
@@ -47,18 +56,22 @@ inline constexpr Key<double> ep_size{"ep_size", "", "expert-parallel degree"};
 inline constexpr Key<double> cp_size{"cp_size", "", "context-parallel degree"};
 inline constexpr Key<double> v_stages{"v_stages", "", "virtual pipeline stages per device (interleaving)"};
 inline constexpr Key<double> microbatch_count{"microbatch_count", "", "micro-batches per pipeline and step"};
-inline constexpr Key<double> gradient_accumulation_steps{"gradient_accumulation_steps", "",
-                                                         "passes whose gradients are summed before one update"};
-inline constexpr Key<double> zero_stage{"zero_stage", "", "ZeRO sharding over data parallelism: 0, 1, 2 or 3"};
-inline constexpr Key<bool> sequence_parallel{"sequence_parallel", "", "activations outside matrices split over TP"};
+inline constexpr Key<double> gradient_accumulation_steps{
+    "gradient_accumulation_steps", "", "passes whose gradients are summed before one update"};
+inline constexpr Key<double> zero_stage{"zero_stage", "",
+                                        "ZeRO sharding over data parallelism: 0, 1, 2 or 3"};
+inline constexpr Key<bool> sequence_parallel{"sequence_parallel", "",
+                                             "activations outside matrices split over TP"};
 inline constexpr Key<bool> is_training{"is_training", "", "a training step instead of inference"};
 inline constexpr Key<double> duration_days{"duration_days", "", "days of operation (24 h each)"};
 
-// Requirements ----------------------------------------------------------------------------------------------------
+// Requirements
+// ----------------------------------------------------------------------------------------------------
 inline constexpr Key<Time<>> target_latency{"target_latency", "ms", "latency that must be met"};
 inline constexpr Key<ComputeRate<>> min_rate{"min_rate", "TFLOP/s", "least peak arithmetic rate"};
 
-// Figures of a device or a law --------------------------------------------------------------------------------------
+// Figures of a device or a law
+// --------------------------------------------------------------------------------------
 inline constexpr Key<Work<>> work{"work", "GFLOP", "arithmetic work"};
 inline constexpr Key<Data<>> traffic{"traffic", "GB", "bytes moved to or from memory"};
 inline constexpr Key<ComputeRate<>> peak{"peak", "TFLOP/s", "peak arithmetic rate"};
@@ -75,7 +88,8 @@ inline constexpr Key<Time<>> time{"time", "ms", "elapsed time"};
 inline constexpr Key<Energy<>> energy{"energy", "J", "electrical energy"};
 inline constexpr Key<Power<>> power{"power", "W", "electrical power"};
 
-// Shapes of operators and models ------------------------------------------------------------------------------------
+// Shapes of operators and models
+// ------------------------------------------------------------------------------------
 inline constexpr Key<double> layers{"layers", "", "transformer blocks"};
 inline constexpr Key<double> hidden{"hidden", "", "width of the residual stream"};
 inline constexpr Key<double> heads{"heads", "", "query heads"};
@@ -85,82 +99,116 @@ inline constexpr Key<double> devices{"devices", "", "accelerators that work toge
 inline constexpr Key<Params<>> params{"params", "Gparam", "parameters that take part"};
 inline constexpr Key<Tokens<>> tokens{"tokens", "Gtoken", "tokens processed"};
 inline constexpr Key<Data<>> element_bytes{"element_bytes", "B", "storage of one element"};
-inline constexpr Key<DataPerToken<>> kv_per_token{"kv_per_token", "kB/token", "KV cache of one token, all layers"};
+inline constexpr Key<DataPerToken<>> kv_per_token{"kv_per_token", "kB/token",
+                                                  "KV cache of one token, all layers"};
 inline constexpr Key<Time<>> launch{"launch", "us", "time to start one kernel"};
 
-// Energy, carbon, water, money of a facility ---------------------------------------------------------------------------
+// Energy, carbon, water, money of a facility
+// ---------------------------------------------------------------------------
 inline constexpr Key<double> utilization{"utilization", "", "share of the maximum load"};
 inline constexpr Key<double> pue{"pue", "", "facility energy over IT energy"};
 inline constexpr Key<WaterIntensity<>> wue{"wue", "L/kWh", "water per IT energy"};
-inline constexpr Key<CarbonIntensity<>> carbon_intensity{"carbon_intensity", "gCO2e/kWh", "greenhouse gases per energy"};
-inline constexpr Key<Energy<>> facility_energy{"facility_energy", "kWh", "energy drawn by the whole facility"};
+inline constexpr Key<CarbonIntensity<>> carbon_intensity{"carbon_intensity", "gCO2e/kWh",
+                                                         "greenhouse gases per energy"};
+inline constexpr Key<Energy<>> facility_energy{"facility_energy", "kWh",
+                                               "energy drawn by the whole facility"};
 inline constexpr Key<MoneyPerEnergy<>> energy_price{"energy_price", "USD/kWh", "price of electricity"};
 inline constexpr Key<Time<>> used_time{"used_time", "d", "time in use"};
 inline constexpr Key<Time<>> lifetime{"lifetime", "yr", "service life over which a purchase is spread"};
 inline constexpr Key<MoneyPerToken<>> cost_per_token{"cost_per_token", "USD/Mtoken", "cost of one token"};
 
-// Results: one device -------------------------------------------------------------------------------------------------
+// Results: one device
+// -------------------------------------------------------------------------------------------------
 inline constexpr Key<bool> feasible{"feasible", "", "fits in memory and meets every hard limit"};
 inline constexpr Key<Time<>> latency{"latency", "ms", "time of one batch or step"};
-inline constexpr Key<Time<>> latency_compute{"latency_compute", "ms", "part of the latency that arithmetic needs"};
-inline constexpr Key<Time<>> latency_memory{"latency_memory", "ms", "part of the latency that memory traffic needs"};
+inline constexpr Key<Time<>> latency_compute{"latency_compute", "ms",
+                                             "part of the latency that arithmetic needs"};
+inline constexpr Key<Time<>> latency_memory{"latency_memory", "ms",
+                                            "part of the latency that memory traffic needs"};
 inline constexpr Key<Time<>> latency_overhead{"latency_overhead", "ms", "launch and dispatch time"};
 inline constexpr Key<Time<>> latency_communication{"latency_communication", "ms", "exposed collective time"};
 inline constexpr Key<SampleRate<>> throughput{"throughput", "sample/s", "samples or sequences per second"};
 inline constexpr Key<TokenRate<>> token_throughput{"token_throughput", "token/s", "tokens per second"};
 inline constexpr Key<Bottleneck> bottleneck{"bottleneck", "", "what limits the time"};
-inline constexpr Key<Intensity<>> arithmetic_intensity{"arithmetic_intensity", "FLOP/B", "work per byte moved"};
+inline constexpr Key<Intensity<>> arithmetic_intensity{"arithmetic_intensity", "FLOP/B",
+                                                       "work per byte moved"};
 inline constexpr Key<Data<>> memory_footprint{"memory_footprint", "GB", "bytes resident per device"};
 inline constexpr Key<double> memory_utilization{"memory_utilization", "", "footprint over capacity"};
-inline constexpr Key<ComputeRate<>> peak_flops_actual{"peak_flops_actual", "TFLOP/s", "arithmetic rate that is sustained"};
-inline constexpr Key<Bandwidth<>> peak_bw_actual{"peak_bw_actual", "GB/s", "memory bandwidth that is sustained"};
+inline constexpr Key<ComputeRate<>> peak_flops_actual{"peak_flops_actual", "TFLOP/s",
+                                                      "arithmetic rate that is sustained"};
+inline constexpr Key<Bandwidth<>> peak_bw_actual{"peak_bw_actual", "GB/s",
+                                                 "memory bandwidth that is sustained"};
 inline constexpr Key<double> mfu{"mfu", "", "model FLOPs utilisation"};
 inline constexpr Key<double> hfu{"hfu", "", "hardware FLOPs utilisation (recomputation counted)"};
 
-// Results: serving ------------------------------------------------------------------------------------------------------
+// Results: serving
+// ------------------------------------------------------------------------------------------------------
 inline constexpr Key<Time<>> ttft{"ttft", "ms", "time to first token"};
 inline constexpr Key<Time<>> itl{"itl", "ms", "inter-token latency"};
 inline constexpr Key<Data<>> kv_cache_size{"kv_cache_size", "GB", "KV cache of the whole batch"};
 inline constexpr Key<Data<>> model_weights_size{"model_weights_size", "GB", "weights of the whole model"};
-inline constexpr Key<Data<>> total_memory_required{"total_memory_required", "GB", "memory that serving needs"};
+inline constexpr Key<Data<>> total_memory_required{"total_memory_required", "GB",
+                                                   "memory that serving needs"};
 
-// Results: fleet ----------------------------------------------------------------------------------------------------------
+// Results: fleet
+// ----------------------------------------------------------------------------------------------------------
 inline constexpr Key<Time<>> step_latency_total{"step_latency_total", "ms", "time of one optimizer step"};
-inline constexpr Key<Time<>> communication_latency{"communication_latency", "ms", "collective time before overlap"};
+inline constexpr Key<Time<>> communication_latency{"communication_latency", "ms",
+                                                   "collective time before overlap"};
 inline constexpr Key<double> scaling_efficiency{"scaling_efficiency", "", "compute time over step time"};
 inline constexpr Key<double> bubble_fraction{"bubble_fraction", "", "idle share of the pipeline"};
 
-// Results: macro -------------------------------------------------------------------------------------------------------------
+// Results: macro
+// -------------------------------------------------------------------------------------------------------------
 inline constexpr Key<Money<>> tco{"tco", "USD", "total cost of ownership over the period"};
-inline constexpr Key<Carbon<>> carbon_footprint{"carbon_footprint", "kgCO2e", "greenhouse gases, operational and embodied"};
+inline constexpr Key<Carbon<>> carbon_footprint{"carbon_footprint", "kgCO2e",
+                                                "greenhouse gases, operational and embodied"};
 
-// Catalogue: requests ------------------------------------------------------------------------------------------------
+// Catalogue: requests
+// ------------------------------------------------------------------------------------------------
 inline constexpr Key<const Conventions*> conventions{"conventions", "", "defaults that fill gaps"};
-inline constexpr Key<Bandwidth<>> network_bandwidth{"network_bandwidth", "GB/s", "link from prefill to decode devices"};
-inline constexpr Key<double> congestion_factor{"congestion_factor", "", "collective time over its uncontended time"};
-inline constexpr Key<double> straggler_factor{"straggler_factor", "", "step time over that without a slow device"};
-inline constexpr Key<double> trainable_fraction{"trainable_fraction", "", "share of the weights that is trained"};
-inline constexpr Key<double> overlap_efficiency{"overlap_efficiency", "", "share of the gradient traffic that is hidden"};
+inline constexpr Key<Bandwidth<>> network_bandwidth{"network_bandwidth", "GB/s",
+                                                    "link from prefill to decode devices"};
+inline constexpr Key<double> congestion_factor{"congestion_factor", "",
+                                               "collective time over its uncontended time"};
+inline constexpr Key<double> straggler_factor{"straggler_factor", "",
+                                              "step time over that without a slow device"};
+inline constexpr Key<double> trainable_fraction{"trainable_fraction", "",
+                                                "share of the weights that is trained"};
+inline constexpr Key<double> overlap_efficiency{"overlap_efficiency", "",
+                                                "share of the gradient traffic that is hidden"};
 inline constexpr Key<MoneyPerEnergy<>> kwh_price{"kwh_price", "USD/kWh", "price of electricity"};
-inline constexpr Key<double> amortization_years{"amortization_years", "", "years of straight-line depreciation"};
-inline constexpr Key<double> infrastructure_multiplier{"infrastructure_multiplier", "", "capital of everything over that of the devices"};
+inline constexpr Key<double> amortization_years{"amortization_years", "",
+                                                "years of straight-line depreciation"};
+inline constexpr Key<double> infrastructure_multiplier{"infrastructure_multiplier", "",
+                                                       "capital of everything over that of the devices"};
 
-// Catalogue: results -------------------------------------------------------------------------------------------------
-inline constexpr Key<double> prompt_cache_hit_ratio{"prompt_cache_hit_ratio", "", "share of the prompt that was cached"};
+// Catalogue: results
+// -------------------------------------------------------------------------------------------------
+inline constexpr Key<double> prompt_cache_hit_ratio{"prompt_cache_hit_ratio", "",
+                                                    "share of the prompt that was cached"};
 inline constexpr Key<double> prefill_chunks{"prefill_chunks", "", "chunks of the prefill"};
 inline constexpr Key<Time<>> prefill_chunk_time{"prefill_chunk_time", "ms", "longest chunk of the prefill"};
-inline constexpr Key<Time<>> decode_stall_bound{"decode_stall_bound", "ms", "longest wait of a decode step for a chunk"};
+inline constexpr Key<Time<>> decode_stall_bound{"decode_stall_bound", "ms",
+                                                "longest wait of a decode step for a chunk"};
 inline constexpr Key<Time<>> request_latency{"request_latency", "ms", "from request to last token"};
 inline constexpr Key<double> accelerators{"accelerators", "", "devices in use"};
-inline constexpr Key<Time<>> dp_communication_latency{"dp_communication_latency", "ms", "gradient exchange before overlap"};
-inline constexpr Key<Time<>> tp_communication_latency{"tp_communication_latency", "ms", "collectives of tensor parallelism"};
-inline constexpr Key<Time<>> ep_communication_latency{"ep_communication_latency", "ms", "expert dispatch and combine"};
-inline constexpr Key<Time<>> pipeline_bubble_latency{"pipeline_bubble_latency", "ms", "idle time of the pipeline"};
-inline constexpr Key<SampleRate<>> effective_throughput{"effective_throughput", "sample/s", "sequences or samples per second of the fleet"};
+inline constexpr Key<Time<>> dp_communication_latency{"dp_communication_latency", "ms",
+                                                      "gradient exchange before overlap"};
+inline constexpr Key<Time<>> tp_communication_latency{"tp_communication_latency", "ms",
+                                                      "collectives of tensor parallelism"};
+inline constexpr Key<Time<>> ep_communication_latency{"ep_communication_latency", "ms",
+                                                      "expert dispatch and combine"};
+inline constexpr Key<Time<>> pipeline_bubble_latency{"pipeline_bubble_latency", "ms",
+                                                     "idle time of the pipeline"};
+inline constexpr Key<SampleRate<>> effective_throughput{"effective_throughput", "sample/s",
+                                                        "sequences or samples per second of the fleet"};
 inline constexpr Key<Energy<>> it_energy{"it_energy", "kWh", "energy of the IT equipment"};
 inline constexpr Key<Energy<>> total_energy{"total_energy", "kWh", "energy of the facility"};
-inline constexpr Key<Carbon<>> operational_carbon{"operational_carbon", "kgCO2e", "greenhouse gases of the electricity"};
-inline constexpr Key<Carbon<>> embodied_carbon{"embodied_carbon", "kgCO2e", "manufacturing gases that fall to the period"};
+inline constexpr Key<Carbon<>> operational_carbon{"operational_carbon", "kgCO2e",
+                                                  "greenhouse gases of the electricity"};
+inline constexpr Key<Carbon<>> embodied_carbon{"embodied_carbon", "kgCO2e",
+                                               "manufacturing gases that fall to the period"};
 inline constexpr Key<Water<>> water_usage{"water_usage", "L", "water used on site"};
 inline constexpr Key<std::string> region_name{"region_name", "", "grid that was charged"};
 inline constexpr Key<Money<>> capex{"capex", "USD", "capital cost that falls to the period"};

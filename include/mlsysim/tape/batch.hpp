@@ -1,8 +1,8 @@
 #pragma once
 /// Sweeps: a law over columns of numbers.
 ///
-/// One core, no threads: split the points among threads and give each its own `BatchKernel`. Any split and any block size
-/// give the same bytes, because every point is computed alone.
+/// One core, no threads: split the points among threads and give each its own `BatchKernel`. Any split and
+/// any block size give the same bytes, because every point is computed alone.
 
 #include <mlsysim/tape/columns.hpp>
 #include <mlsysim/tape/law_entry.hpp>
@@ -22,33 +22,37 @@ struct Column {
   bool is_constant = true;
 
   Column(double value) : constant(value) {}  // NOLINT(google-explicit-constructor)
-  Column(std::span<const double> each) : values(each), is_constant(false) {}  // NOLINT(google-explicit-constructor)
-  Column(const std::vector<double>& each) : Column(std::span<const double>(each)) {}  // NOLINT(google-explicit-constructor)
+  Column(std::span<const double> each)
+      : values(each), is_constant(false) {}  // NOLINT(google-explicit-constructor)
+  Column(const std::vector<double>& each)
+      : Column(std::span<const double>(each)) {}  // NOLINT(google-explicit-constructor)
 };
 
-/// Evaluates a law over columns: its tape compiled, and compiled again for the inputs that stay the same where there are
-/// many points. Holds the buffers, so that a warm kernel allocates nothing.
+/// Evaluates a law over columns: its tape compiled, and compiled again for the inputs that stay the same
+/// where there are many points. Holds the buffers, so that a warm kernel allocates nothing.
 ///
 /// Not thread-safe: one kernel per thread. The entry must outlive it.
 class BatchKernel {
  public:
   explicit BatchKernel(const LawEntry& law);
 
-  /// Evaluates `points` points into `out`, one span of at least `points` numbers per result, without checks of values.
+  /// Evaluates `points` points into `out`, one span of at least `points` numbers per result, without checks
+  /// of values.
   /// @throws InputError if the number or length of columns does not fit
   void run(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points);
   [[nodiscard]] Method method() const { return law_->is_law() ? Method::exact : Method::scalar_loop; }
 
  private:
   void run_law(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points);
-  void run_plain(std::span<const Column> in, std::span<const std::span<double>> out, std::size_t points) const;
+  void run_plain(std::span<const Column> in, std::span<const std::span<double>> out,
+                 std::size_t points) const;
   const ColumnProgram& program_for(std::span<const Column> in, std::size_t points);
 
   const LawEntry* law_;
   std::optional<ColumnProgram> general_, special_;  ///< every input varies; those that were constant do not
   std::optional<ColumnProgram::Workspace> general_space_, special_space_;
-  std::vector<std::optional<double>> fixed_;        ///< what `special_` was made for
-  std::vector<double> spread_;                      ///< constants as columns
+  std::vector<std::optional<double>> fixed_;  ///< what `special_` was made for
+  std::vector<double> spread_;                ///< constants as columns
 };
 
 /// Columns of results with how they were obtained.
@@ -57,7 +61,8 @@ struct BatchResult {
   std::vector<std::vector<double>> columns;  ///< one per result, in the order of the entry
 };
 
-/// Checks the columns of inputs for finiteness and range. @throws InputError, DomainError naming input and point
+/// Checks the columns of inputs for finiteness and range. @throws InputError, DomainError naming input and
+/// point
 void check_columns(const LawEntry& law, std::span<const Column> in, std::size_t points);
 /// Checks and evaluates. @throws InputError, DomainError
 [[nodiscard]] BatchResult batch(const LawEntry& law, std::span<const Column> in, std::size_t points);

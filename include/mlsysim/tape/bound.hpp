@@ -18,8 +18,8 @@ struct Bounds {
 
 /// Runs a law on ranges of its inputs, in canonical base units.
 ///
-/// For a resolver that is not a law: the smallest and largest result at the corners and middle of the box (all corners up
-/// to 10 ranged inputs, one input at a time beyond), which is no bound, and says so.
+/// For a resolver that is not a law: the smallest and largest result at the corners and middle of the box
+/// (all corners up to 10 ranged inputs, one input at a time beyond), which is no bound, and says so.
 /// @throws InputError, DomainError if the box is not within the ranges of the law
 [[nodiscard]] Bounds bound(const LawEntry& law, std::span<const Interval> box);
 

@@ -1,9 +1,9 @@
 #pragma once
 /// A tape on blocks of points: columns of numbers in, columns out, at the speed of the machine.
 ///
-/// A block is 64 points. Every point computes exactly what a law on double computes, bit for bit. What hangs on constants
-/// alone is a scalar, and the values of the others live in slots that are used again as soon as nobody needs them, so that a
-/// block stays in the cache.
+/// A block is 64 points. Every point computes exactly what a law on double computes, bit for bit. What hangs
+/// on constants alone is a scalar, and the values of the others live in slots that are used again as soon as
+/// nobody needs them, so that a block stays in the cache.
 
 #include <mlsysim/tape/tape.hpp>
 
@@ -19,8 +19,9 @@ inline constexpr std::size_t kBlock = 64;
 
 namespace detail {
 
-/// How a step is computed. A division takes ten times as long as a product; by a number that divides several columns, or by
-/// a constant, it is done with a reciprocal and two corrections, which give the same bits (markstein1990).
+/// How a step is computed. A division takes ten times as long as a product; by a number that divides several
+/// columns, or by a constant, it is done with a reciprocal and two corrections, which give the same bits
+/// (markstein1990).
 enum class ColumnWay : std::uint8_t {
   plain,       ///< as its operation says
   reciprocal,  ///< to = 1 / a
@@ -35,10 +36,11 @@ struct ColumnStep {
   std::uint32_t to = 0, a = 0, b = 0, c = 0;
 };
 
-/// Whether this machine multiplies and adds with one rounding, without which a corrected division is slower than a plain one.
+/// Whether this machine multiplies and adds with one rounding, without which a corrected division is slower
+/// than a plain one.
 [[nodiscard]] bool corrects_divisions();
-/// Doubles from one slot to the next: more than a block, or slots 4 KiB apart evict each other. The first one behind the
-/// block of a reciprocal says whether every divisor was of a size that may be corrected.
+/// Doubles from one slot to the next: more than a block, or slots 4 KiB apart evict each other. The first one
+/// behind the block of a reciprocal says whether every divisor was of a size that may be corrected.
 inline constexpr std::size_t kSlotStride = kBlock + 8;
 /// Sizes between which a divisor must be, for that no step of a corrected division leaves the normal numbers.
 inline constexpr double kLeastDivisor = 1e-50, kMostDivisor = 1e50;
@@ -70,8 +72,8 @@ class ColumnProgram {
   /// `points` points from columns `in` into columns `out`; any number of them.
   void run(const double* const* in, double* const* out, std::size_t points, Workspace& workspace) const;
 
-  /// Where the block of an input is to be written before `run_filled`: kBlock numbers, with room for seven more behind them.
-  /// Null where nothing hangs on the input. It is to be written anew for every block.
+  /// Where the block of an input is to be written before `run_filled`: kBlock numbers, with room for seven
+  /// more behind them. Null where nothing hangs on the input. It is to be written anew for every block.
   [[nodiscard]] double* input(std::size_t i, Workspace& workspace) const;
   /// The first `points` points of a block whose inputs are written.
   void run_filled(double* const* out, std::size_t points, Workspace& workspace) const;

@@ -21,7 +21,7 @@ struct DerivedValue {
   std::string name;
   std::string_view unit;  ///< display unit of the field
   Exponents exps{};
-  double value = 0;       ///< canonical base unit
+  double value = 0;            ///< canonical base unit
   std::size_t record = kNone;  ///< record whose result (or input) this number is; kNone for anything else
   bool from_input = false;     ///< it is an input of that record, handed on
   std::size_t field = 0;       ///< index of that result or input
@@ -30,12 +30,13 @@ struct DerivedValue {
 
 /// One operation inside an opened law.
 struct DerivedNode {
-  std::string_view op;        ///< "multiply", "max", ...; "input", "constant" or "law_result" for leaves
+  std::string_view op;  ///< "multiply", "max", ...; "input", "constant" or "law_result" for leaves
   std::vector<std::size_t> operands;  ///< nodes of the derivation
   double value = 0;
-  std::string name;           ///< given by `named`, or the field name of a leaf; may be empty
-  std::size_t record = kNone;  ///< record that a leaf belongs to; kNone for an input that was handed in by name
-  std::size_t field = 0;       ///< of a leaf: index of that record's input or result
+  std::string name;  ///< given by `named`, or the field name of a leaf; may be empty
+  std::size_t record =
+      kNone;              ///< record that a leaf belongs to; kNone for an input that was handed in by name
+  std::size_t field = 0;  ///< of a leaf: index of that record's input or result
 };
 
 /// One law call.
@@ -52,7 +53,8 @@ struct DerivedRecord {
 struct Derivation {
   std::vector<DerivedRecord> records;  ///< in order of calls; 0 is the outermost
   std::vector<DerivedNode> nodes;
-  std::shared_ptr<const LawInfo> own;  ///< what `law` of a record points to where no law of the program says it
+  std::shared_ptr<const LawInfo>
+      own;  ///< what `law` of a record points to where no law of the program says it
 };
 
 /// All calls of laws at one point.
@@ -66,9 +68,9 @@ struct Derivation {
 
 /// What one result of the outermost law hangs on, and nothing else.
 ///
-/// The outermost law must have been opened. Of a choice the side taken is kept; terms of zero and factors of one are left
-/// out; the other results of the law become named intermediates. Names that occur twice are numbered. Empty `nodes` and no
-/// inputs mean that the number hangs on nothing that varies.
+/// The outermost law must have been opened. Of a choice the side taken is kept; terms of zero and factors of
+/// one are left out; the other results of the law become named intermediates. Names that occur twice are
+/// numbered. Empty `nodes` and no inputs mean that the number hangs on nothing that varies.
 /// @param result index of the result
 [[nodiscard]] Derivation slice(const Derivation& whole, std::size_t result);
 
@@ -82,8 +84,8 @@ enum class Repeats : std::uint8_t {
   counted  ///< the first call; of the others the results, on one line
 };
 
-/// The derivation as text: per call the law, its equation and source, inputs and results with units; for opened laws the
-/// named intermediates and the expression with numbers.
+/// The derivation as text: per call the law, its equation and source, inputs and results with units; for
+/// opened laws the named intermediates and the expression with numbers.
 [[nodiscard]] std::string to_text(const Derivation& derivation, Repeats repeats = Repeats::shown);
 /// The same for a page: a heading, a table of inputs and the expressions of each call.
 [[nodiscard]] std::string to_markdown(const Derivation& derivation, Repeats repeats = Repeats::shown);
@@ -95,12 +97,13 @@ struct WrittenRecords {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> further;
 };
 [[nodiscard]] WrittenRecords written_records(const Derivation& derivation, Repeats repeats);
-/// Named operations that a record's results and the inputs of the written calls inside it are made of, operands first, then
-/// the results; each with its name.
-[[nodiscard]] std::vector<std::pair<std::string, std::size_t>> equations_of(const Derivation& derivation, std::size_t record,
-                                                                            std::span<const std::size_t> written);
+/// Named operations that a record's results and the inputs of the written calls inside it are made of,
+/// operands first, then the results; each with its name.
+[[nodiscard]] std::vector<std::pair<std::string, std::size_t>> equations_of(
+    const Derivation& derivation, std::size_t record, std::span<const std::size_t> written);
 /// An operation of `record` as text, with names and with numbers.
-[[nodiscard]] std::pair<std::string, std::string> expressions_of(const Derivation& derivation, std::size_t node, std::size_t record);
+[[nodiscard]] std::pair<std::string, std::string> expressions_of(const Derivation& derivation,
+                                                                 std::size_t node, std::size_t record);
 /// A number with its unit.
 [[nodiscard]] std::string shown_value(const DerivedValue& value);
 }  // namespace detail

@@ -22,9 +22,10 @@ enum class Slope : std::uint8_t {
 /// Dependence of one result on one input, in canonical base units.
 struct Sensitivity {
   Slope slope = Slope::smooth;
-  double right = 0;   ///< slope for an increase of the input
-  double left = 0;    ///< slope for a decrease
-  double step = 0;    ///< for steps: move of the input to the next step; negative if the next is below, 0 for a jump right here
+  double right = 0;  ///< slope for an increase of the input
+  double left = 0;   ///< slope for a decrease
+  double step = 0;  ///< for steps: move of the input to the next step; negative if the next is below, 0 for a
+                    ///< jump right here
   double change = 0;  ///< for steps: change of the result over that move, or of the jump
 
   /// The slope, where there is one: that of both sides, or for steps the difference quotient.
@@ -38,23 +39,25 @@ struct Sensitivity {
 /// All sensitivities of a law at one point.
 struct Gradient {
   Method method = Method::exact;
-  std::vector<double> in;      ///< the point
-  std::vector<double> values;  ///< results there
+  std::vector<double> in;            ///< the point
+  std::vector<double> values;        ///< results there
   std::vector<Sensitivity> entries;  ///< [results, inputs]
 
   [[nodiscard]] const Sensitivity& at(std::size_t result, std::size_t input) const {
     return entries.at(result * in.size() + input);
   }
-  /// Relative change of the result per relative change of the input (1 = proportional); empty at kinks and where the
-  /// input or the result is 0.
+  /// Relative change of the result per relative change of the input (1 = proportional); empty at kinks and
+  /// where the input or the result is 0.
   [[nodiscard]] std::optional<double> elasticity(std::size_t result, std::size_t input) const;
 };
 
 /// Derivatives at a point that is within the ranges of the law.
 /// @param wanted indices of inputs; the entries of the others stay zero. All by default
-/// @param results indices of results; the entries of the others stay zero. All by default: one sweep backwards for each
+/// @param results indices of results; the entries of the others stay zero. All by default: one sweep
+/// backwards for each
 /// @throws InputError, DomainError for inputs that are not admissible
-[[nodiscard]] Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted = {},
+[[nodiscard]] Gradient gradient(const LawEntry& law, std::span<const double> in,
+                                std::span<const std::size_t> wanted = {},
                                 std::span<const std::size_t> results = {});
 
 }  // namespace mlsysim

@@ -1,11 +1,12 @@
 #pragma once
 /// A tape over a grid of points: what hangs on few axes is computed once a row of these, not once a point.
 ///
-/// A grid is the product of axes; its points are counted with the last axis fastest. Every node of the tape hangs on some of the
-/// axes. Nodes of the same axes are a part, which has as many rows as these axes have together. Short parts become tables when
-/// the program is made. The others are widened to all axes up to their last one, and computed while the points come by, a block
-/// of rows at a time; or point by point where that saves nothing. A part in which there is less to compute than to hand on is
-/// not worth a part: its nodes are computed where they are used.
+/// A grid is the product of axes; its points are counted with the last axis fastest. Every node of the tape
+/// hangs on some of the axes. Nodes of the same axes are a part, which has as many rows as these axes have
+/// together. Short parts become tables when the program is made. The others are widened to all axes up to
+/// their last one, and computed while the points come by, a block of rows at a time; or point by point where
+/// that saves nothing. A part in which there is less to compute than to hand on is not worth a part: its
+/// nodes are computed where they are used.
 
 #include <mlsysim/table/axis.hpp>
 #include <mlsysim/tape/columns.hpp>
@@ -69,8 +70,8 @@ class GridProgram {
   };
   /// Where an input of a part comes from. Its row is the sum over the digits of its pattern, slowest first.
   struct Source {
-    std::uint32_t part = 0;    ///< kAxis: an input of the tape
-    std::uint32_t which = 0;   ///< input of the tape, or output of the part
+    std::uint32_t part = 0;   ///< kAxis: an input of the tape
+    std::uint32_t which = 0;  ///< input of the tape, or output of the part
     std::uint32_t pattern = 0;
   };
   struct Part {
@@ -86,9 +87,11 @@ class GridProgram {
   static constexpr std::uint32_t kAxis = ~std::uint32_t{0};
 
   /// Rows [row, row + rows) of a part into columns.
-  void run_part(std::size_t part, std::uint64_t row, std::size_t rows, double* const* out, Workspace& workspace) const;
+  void run_part(std::size_t part, std::uint64_t row, std::size_t rows, double* const* out,
+                Workspace& workspace) const;
   /// How rows [row, row + count) of a reader follow a source.
-  static void divide(const std::vector<Digit>& pattern, std::uint64_t row, std::size_t count, std::vector<Segment>& segments);
+  static void divide(const std::vector<Digit>& pattern, std::uint64_t row, std::size_t count,
+                     std::vector<Segment>& segments);
   /// Makes a window hold rows [row, last].
   void reach(std::size_t part, std::uint64_t row, std::uint64_t last, Workspace& workspace) const;
 

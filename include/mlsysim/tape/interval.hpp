@@ -1,12 +1,14 @@
 #pragma once
-/// Ranges of numbers, and what operations make of them: a range that holds every value that the operation takes on them.
+/// Ranges of numbers, and what operations make of them: a range that holds every value that the operation
+/// takes on them.
 ///
-/// Bounds are rounded to nearest, not outwards. The basic operations round monotonically, so the double result of
-/// any point lies inside all the same; `pow log log2 exp` may differ by the error of the C library, 1 ulp or so. Bounds
-/// are exact where each variable occurs once and wider otherwise ("outer bound"): write `1 - 1/n`, not `(n-1)/n`.
+/// Bounds are rounded to nearest, not outwards. The basic operations round monotonically, so the double
+/// result of any point lies inside all the same; `pow log log2 exp` may differ by the error of the C library,
+/// 1 ulp or so. Bounds are exact where each variable occurs once and wider otherwise ("outer bound"): write
+/// `1 - 1/n`, not `(n-1)/n`.
 ///
-/// Where a result is undefined on part of the range (a denominator with 0 inside, the logarithm of a negative number)
-/// the bound becomes infinite on the side that it loses; it never becomes "not a number".
+/// Where a result is undefined on part of the range (a denominator with 0 inside, the logarithm of a negative
+/// number) the bound becomes infinite on the side that it loses; it never becomes "not a number".
 
 #include <mlsysim/scalars/condition.hpp>
 #include <mlsysim/units/overloads.hpp>
@@ -59,7 +61,9 @@ struct Interval {
   [[nodiscard]] constexpr bool contains(double x) const { return low <= x && x <= high; }
 
   /// The same range: what was computed from one holds for the other.
-  friend constexpr bool identical(const Interval& a, const Interval& b) { return a.low == b.low && a.high == b.high; }
+  friend constexpr bool identical(const Interval& a, const Interval& b) {
+    return a.low == b.low && a.high == b.high;
+  }
 
   friend constexpr Interval operator+(const Interval& a, const Interval& b) {
     return checked(a.low + b.low, a.high + b.high);
@@ -73,8 +77,9 @@ struct Interval {
     if (a.low >= 0 && b.low >= 0 && a.high < inf && b.high < inf) return raw(a.low * b.low, a.high * b.high);
     return spread(times(a.low, b.low), times(a.low, b.high), times(a.high, b.low), times(a.high, b.high));
   }
-  /// With 0 inside the denominator the quotient is unbounded both ways; with 0 as its lower end, one way. (At its upper
-  /// end both ways again: the zero that a double division meets there is +0, and gives the other infinity.)
+  /// With 0 inside the denominator the quotient is unbounded both ways; with 0 as its lower end, one way. (At
+  /// its upper end both ways again: the zero that a double division meets there is +0, and gives the other
+  /// infinity.)
   friend constexpr Interval operator/(const Interval& a, const Interval& b) {
     if (b.low > 0 && a.low >= 0 && a.high < inf) return raw(a.low / b.high, a.high / b.low);
     if (b.low > 0 || b.high < 0) {
@@ -115,7 +120,9 @@ struct Interval {
   friend constexpr Interval clamp(const Interval& x, const Interval& low, const Interval& high) {
     return min(max(x, low), high);
   }
-  friend constexpr Interval select(bool condition, const Interval& a, const Interval& b) { return condition ? a : b; }
+  friend constexpr Interval select(bool condition, const Interval& a, const Interval& b) {
+    return condition ? a : b;
+  }
   friend constexpr Interval abs(const Interval& a) {
     if (a.low >= 0) return a;
     if (a.high <= 0) return -a;
@@ -144,7 +151,8 @@ struct Interval {
     if (x.low >= 0) {
       // y * log(x) is bilinear, so its extremes lie at the corners.
       const double low = std::fabs(x.low);  // -0 to a negative odd power would be -infinity
-      return spread(std::pow(low, y.low), std::pow(low, y.high), std::pow(x.high, y.low), std::pow(x.high, y.high));
+      return spread(std::pow(low, y.low), std::pow(low, y.high), std::pow(x.high, y.low),
+                    std::pow(x.high, y.high));
     }
     if (y.low != y.high || std::floor(y.low) != y.low) return whole();
     const bool odd = std::fmod(y.low, 2.0) != 0.0;
@@ -171,7 +179,9 @@ struct Interval {
     return r;
   }
   /// "Not a number" at an end (infinity minus infinity) means that nothing is known.
-  static constexpr Interval checked(double low, double high) { return low <= high ? raw(low, high) : whole(); }
+  static constexpr Interval checked(double low, double high) {
+    return low <= high ? raw(low, high) : whole();
+  }
   /// A product of bounds: 0 times an unbounded factor is 0, because the factor itself is finite.
   static constexpr double times(double x, double y) { return x == 0 || y == 0 ? 0.0 : x * y; }
   static constexpr Interval spread(double a, double b, double c, double d) {
@@ -188,6 +198,8 @@ constexpr Interval select(const Undecided& c, const Interval& a, const Interval&
   return hull(a, b);
 }
 
-constexpr Interval select(const Undecided& c, double a, double b) { return select(c, Interval(a), Interval(b)); }
+constexpr Interval select(const Undecided& c, double a, double b) {
+  return select(c, Interval(a), Interval(b));
+}
 
 }  // namespace mlsysim

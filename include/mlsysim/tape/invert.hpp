@@ -22,10 +22,11 @@ struct InverseQuery {
   std::size_t free = 0;    ///< index of an input
   std::size_t result = 0;  ///< index of a result
   Relation relation = Relation::equals;
-  double target = 0;       ///< canonical base unit
+  double target = 0;                    ///< canonical base unit
   std::optional<double> low{}, high{};  ///< search domain in the base unit; by default the range of the field
-  std::optional<std::size_t> only{};    ///< counts: index of a result that must be 1; other counts do not exist
-  int scan = 256;          ///< points at which a continuous domain is looked at; a root pair closer than that is missed
+  std::optional<std::size_t> only{};  ///< counts: index of a result that must be 1; other counts do not exist
+  int scan =
+      256;  ///< points at which a continuous domain is looked at; a root pair closer than that is missed
 };
 
 enum class InverseOutcome : std::uint8_t {
@@ -38,22 +39,24 @@ enum class InverseOutcome : std::uint8_t {
 
 /// One solution.
 ///
-/// For `equals`: a point, or a range where the result stays at the target. For `at_most` and `at_least`: a range of the
-/// input within which the target is met.
+/// For `equals`: a point, or a range where the result stays at the target. For `at_most` and `at_least`: a
+/// range of the input within which the target is met.
 struct Solution {
-  double low = 0, high = 0;    ///< first and last input that meets the target
-  double value = 0;            ///< result at `low`
-  double residual = 0;         ///< |value - target| / |target| for equals (absolute for a target of 0); 0 for limits met
-  bool jump = false;           ///< `equals`: the result jumps over the target here and never takes its value
-  std::optional<double> below{}, above{};  ///< counts: the next ones on both sides, which do not meet the target
+  double low = 0, high = 0;  ///< first and last input that meets the target
+  double value = 0;          ///< result at `low`
+  double residual =
+      0;  ///< |value - target| / |target| for equals (absolute for a target of 0); 0 for limits met
+  bool jump = false;  ///< `equals`: the result jumps over the target here and never takes its value
+  std::optional<double> below{},
+      above{};  ///< counts: the next ones on both sides, which do not meet the target
   std::optional<double> neighbour_low{}, neighbour_high{};  ///< the results there
 };
 
 struct Inversion {
   Method method = Method::exact;
   InverseOutcome outcome = InverseOutcome::none;
-  std::vector<Solution> solutions;  ///< in increasing order
-  double low = 0, high = 0;         ///< domain that was searched
+  std::vector<Solution> solutions;               ///< in increasing order
+  double low = 0, high = 0;                      ///< domain that was searched
   double reachable_low = 0, reachable_high = 0;  ///< smallest and largest finite result that was seen
   bool exhaustive = false;  ///< every admissible count was tried, or ranges prove that none was missed
   long evaluations = 0;
@@ -61,10 +64,11 @@ struct Inversion {
 
 /// Answers a question. The value of `in[query.free]` is ignored but for a default domain.
 ///
-/// Without limits in the query or the field the domain is twelve decades around `in[free]`, or around 1 if that is 0.
-/// Continuous inputs are scanned (logarithmically over more than two decades), then refined by Newton steps on exact
-/// derivatives, kept inside the bracket. Counts of a law are tried one by one up to 4096 values; of more, ranges prove cells in
-/// which nothing changes, and what they leave open is tried, up to a limit that `exhaustive` tells of.
+/// Without limits in the query or the field the domain is twelve decades around `in[free]`, or around 1 if
+/// that is 0. Continuous inputs are scanned (logarithmically over more than two decades), then refined by
+/// Newton steps on exact derivatives, kept inside the bracket. Counts of a law are tried one by one up to
+/// 4096 values; of more, ranges prove cells in which nothing changes, and what they leave open is tried, up
+/// to a limit that `exhaustive` tells of.
 /// @throws InputError if an index or the number of inputs is wrong, or the domain is empty
 [[nodiscard]] Inversion invert(const LawEntry& law, std::span<const double> in, const InverseQuery& query);
 

@@ -23,8 +23,9 @@ struct LatexLaw {
 };
 [[nodiscard]] LatexLaw to_latex(const LawEntry& law);
 
-/// A derivation as LaTeX for a document with amsmath: per call a paragraph with its law and source, then its inputs, its
-/// equations with names and with numbers (base units), and its results. Calls are numbered as in the text form.
+/// A derivation as LaTeX for a document with amsmath: per call a paragraph with its law and source, then its
+/// inputs, its equations with names and with numbers (base units), and its results. Calls are numbered as in
+/// the text form.
 [[nodiscard]] std::string to_latex(const Derivation& derivation, Repeats repeats = Repeats::shown);
 
 /// A name as LaTeX: `memory_share` becomes `\mathrm{memory\_share}`.

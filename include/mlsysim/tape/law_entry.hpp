@@ -25,15 +25,17 @@ struct LawEntry {
   LawInfo info;
   std::vector<FieldInfo> inputs;
   std::vector<FieldInfo> results;
-  std::shared_ptr<const void> self;   ///< what is fixed: a plain resolver, or the categories of a scenario
+  std::shared_ptr<const void> self;  ///< what is fixed: a plain resolver, or the categories of a scenario
 
   void (*evaluate)(const void* self, const double* in, double* out) = nullptr;
-  /// Evaluates one point and says why it has no answer; empty where it has one. Null where every point has one.
+  /// Evaluates one point and says why it has no answer; empty where it has one. Null where every point has
+  /// one.
   std::string (*attempt)(const void* self, const double* in, double* out) = nullptr;
   /// The tape of a law, which lives as long as `self` and the program; null for code that was not recorded.
   const Tape& (*recorded)(const void* self) = nullptr;
 
-  /// Whether there is a tape: derivatives, bounds and derivations are then exact, else differences, samples and none.
+  /// Whether there is a tape: derivatives, bounds and derivations are then exact, else differences, samples
+  /// and none.
   [[nodiscard]] bool is_law() const { return recorded != nullptr; }
   /// @pre is_law()
   [[nodiscard]] const Tape& tape() const { return recorded(self.get()); }

@@ -17,15 +17,13 @@
 namespace mlsysim {
 
 /// The numbers of a table struct in canonical base units, in the order of its table.
-template <class S>
-[[nodiscard]] std::vector<double> numbers_of(const S& s) {
+template <class S> [[nodiscard]] std::vector<double> numbers_of(const S& s) {
   std::vector<double> out(leaf_count<S>);
   read_leaves(s, [&](std::size_t i, double x) { out[i] = x; });
   return out;
 }
 /// A table struct from such numbers.
-template <class S>
-[[nodiscard]] S from_numbers(std::span<const double> numbers) {
+template <class S> [[nodiscard]] S from_numbers(std::span<const double> numbers) {
   S s{};
   write_leaves(s, [&](std::size_t i) { return numbers[i]; });
   return s;
@@ -38,21 +36,19 @@ template <Law L>
 }
 /// The law's result after a check of finiteness and ranges. @throws DomainError
 template <Law L>
-[[nodiscard]] typename L::template Result<double> evaluate_checked(const typename L::template Inputs<double>& in) {
+[[nodiscard]] typename L::template Result<double> evaluate_checked(
+    const typename L::template Inputs<double>& in) {
   check_ranges(describe<typename L::template Inputs<double>>(), &in);
   return L::template solve<double>(in);
 }
-template <Law L>
-[[nodiscard]] BatchResult batch(std::span<const Column> in, std::size_t points) {
+template <Law L> [[nodiscard]] BatchResult batch(std::span<const Column> in, std::size_t points) {
   return batch(entry_of<L>(), in, points);
 }
-template <Law L>
-[[nodiscard]] Gradient gradient(const typename L::template Inputs<double>& in) {
+template <Law L> [[nodiscard]] Gradient gradient(const typename L::template Inputs<double>& in) {
   return gradient(entry_of<L>(), numbers_of(in));
 }
 /// Ranges of the results over a box, one range per input in the order of the table; see `bound` of an entry.
-template <Law L>
-[[nodiscard]] Bounds bound(std::span<const Interval> box) {
+template <Law L> [[nodiscard]] Bounds bound(std::span<const Interval> box) {
   return bound(entry_of<L>(), box);
 }
 template <Law L>
@@ -61,26 +57,23 @@ template <Law L>
   return derive(entry_of<L>(), numbers_of(in), std::vector<std::string>(open));
 }
 
-/// Goals of the typed `solve_for` below; apart from the targets of resolve/solve_for.hpp, which work on any resolver.
+/// Goals of the typed `solve_for` below; apart from the targets of resolve/solve_for.hpp, which work on any
+/// resolver.
 namespace goal {
 
 /// `result == target`, for `solve_for`; likewise `at_most` and `at_least`.
-template <class D>
-struct Goal {
+template <class D> struct Goal {
   std::string_view result;
   Relation relation;
   Quantity<D> target;
 };
-template <class D>
-[[nodiscard]] Goal<D> equals(std::string_view result, Quantity<D> target) {
+template <class D> [[nodiscard]] Goal<D> equals(std::string_view result, Quantity<D> target) {
   return {result, Relation::equals, target};
 }
-template <class D>
-[[nodiscard]] Goal<D> at_most(std::string_view result, Quantity<D> target) {
+template <class D> [[nodiscard]] Goal<D> at_most(std::string_view result, Quantity<D> target) {
   return {result, Relation::at_most, target};
 }
-template <class D>
-[[nodiscard]] Goal<D> at_least(std::string_view result, Quantity<D> target) {
+template <class D> [[nodiscard]] Goal<D> at_least(std::string_view result, Quantity<D> target) {
   return {result, Relation::at_least, target};
 }
 [[nodiscard]] inline Goal<dim::none> equals(std::string_view result, double target) {
@@ -95,7 +88,8 @@ template <class D>
 
 }  // namespace goal
 
-/// Which value of input `free` meets the goal: `solve_for<Roofline>(in, "bandwidth", goal::equals("time", 3 * unit::ms))`.
+/// Which value of input `free` meets the goal: `solve_for<Roofline>(in, "bandwidth", goal::equals("time", 3 *
+/// unit::ms))`.
 /// @throws LookupError, DimensionError, InputError
 template <Law L, class D>
 [[nodiscard]] Inversion solve_for(const typename L::template Inputs<double>& in, std::string_view free,

@@ -17,10 +17,14 @@ enum class Method : std::uint8_t {
 /// One line for reports.
 [[nodiscard]] constexpr std::string_view describe_method(Method method) {
   switch (method) {
-    case Method::exact: return "exact";
-    case Method::central_differences: return "central differences (the resolver is not a law)";
-    case Method::scalar_loop: return "scalar loop (the resolver is not a law)";
-    case Method::sampled: return "sampled (the resolver is not a law; not a bound)";
+    case Method::exact:
+      return "exact";
+    case Method::central_differences:
+      return "central differences (the resolver is not a law)";
+    case Method::scalar_loop:
+      return "scalar loop (the resolver is not a law)";
+    case Method::sampled:
+      return "sampled (the resolver is not a law; not a bound)";
   }
   return "";
 }

@@ -1,10 +1,11 @@
 #pragma once
 /// A tape on ranges of its inputs: bounds of its results, and in which inputs a result is monotone.
 ///
-/// Ranges go forward through the nodes and give outer bounds. Partial derivatives, as ranges too, come back from a result to
-/// the inputs: where one keeps its sign over the whole box the result is monotone in that input, so that its bound lies at an
-/// end of the input. Jumps (ceil, floor, a condition that flips) are derivatives without end in one direction, which keeps the
-/// sign. With all inputs monotone the bounds are the values at two corners: exact.
+/// Ranges go forward through the nodes and give outer bounds. Partial derivatives, as ranges too, come back
+/// from a result to the inputs: where one keeps its sign over the whole box the result is monotone in that
+/// input, so that its bound lies at an end of the input. Jumps (ceil, floor, a condition that flips) are
+/// derivatives without end in one direction, which keeps the sign. With all inputs monotone the bounds are
+/// the values at two corners: exact.
 /// @cite moore2009interval, section 6.4 (monotonicity test)
 
 #include <mlsysim/tape/tape.hpp>

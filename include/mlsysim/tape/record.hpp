@@ -26,8 +26,7 @@ inline constexpr LawShape law_shape{&L::info, &describe<typename L::template Inp
                                     &describe<typename L::template Result<double>>};
 
 /// The numbers of a table struct over the recording scalar.
-template <class S>
-[[nodiscard]] std::array<Recorded, leaf_count<S>> recorded_leaves(const S& s) {
+template <class S> [[nodiscard]] std::array<Recorded, leaf_count<S>> recorded_leaves(const S& s) {
   std::array<Recorded, leaf_count<S>> out;
   read_leaves(s, [&](std::size_t i, const Recorded& x) { out[i] = x; });
   return out;
@@ -48,7 +47,8 @@ class CallScope {
   std::uint32_t call_;
 };
 
-/// `solve(in)` as a call of the law that `shape` describes; `Inputs` and `Result` are table structs over `Recorded`.
+/// `solve(in)` as a call of the law that `shape` describes; `Inputs` and `Result` are table structs over
+/// `Recorded`.
 template <class Result, class Inputs, class Solve>
 [[nodiscard]] Result recorded_call(const LawShape* shape, const Inputs& in, Solve&& solve) {
   Recorder* const recorder = Recorder::current();
@@ -64,20 +64,19 @@ template <class Result, class Inputs, class Solve>
 
 }  // namespace detail
 
-template <>
-struct LawObserver<Recorded> {
+template <> struct LawObserver<Recorded> {
   static constexpr bool active = true;
 
   template <class L>
-  [[nodiscard]] static typename L::template Result<Recorded> call(const typename L::template Inputs<Recorded>& in) {
+  [[nodiscard]] static typename L::template Result<Recorded> call(
+      const typename L::template Inputs<Recorded>& in) {
     return detail::recorded_call<typename L::template Result<Recorded>>(
         &detail::law_shape<L>, in, [](const auto& given) { return L::template solve<Recorded>(given); });
   }
 };
 
 /// The tape of a law.
-template <Law L>
-[[nodiscard]] Tape record_law() {
+template <Law L> [[nodiscard]] Tape record_law() {
   using Inputs = typename L::template Inputs<Recorded>;
   return record_tape(leaf_count<Inputs>, [](std::span<const Recorded> in) {
     Inputs given{};

@@ -14,15 +14,13 @@ namespace mlsysim {
 namespace detail {
 
 /// A law on arrays of doubles.
-template <class L>
-void call_law(const void*, const double* in, double* out) {
+template <class L> void call_law(const void*, const double* in, double* out) {
   typename L::template Inputs<double> inputs{};
   write_leaves(inputs, [&](std::size_t i) { return in[i]; });
   read_leaves(L::template solve<double>(inputs), [&](std::size_t i, double x) { out[i] = x; });
 }
 /// Its one tape, recorded at first use.
-template <class L>
-const Tape& tape_of_law(const void*) {
+template <class L> const Tape& tape_of_law(const void*) {
   static const Tape tape = record_law<L>();
   return tape;
 }
@@ -32,8 +30,7 @@ const Tape& tape_of_law(const void*) {
 [[nodiscard]] double read_number(const FieldInfo& field, const void* object);
 void write_number(const FieldInfo& field, void* object, double base);
 
-template <class R>
-struct PlainState {
+template <class R> struct PlainState {
   R resolver;
   typename R::Inputs base;
   std::vector<FieldInfo> inputs, results;
@@ -49,8 +46,7 @@ struct PlainState {
 }  // namespace detail
 
 /// The entry of a law.
-template <Law L>
-[[nodiscard]] LawEntry make_entry() {
+template <Law L> [[nodiscard]] LawEntry make_entry() {
   const auto inputs = describe<typename L::template Inputs<double>>();
   const auto results = describe<typename L::template Result<double>>();
   LawEntry e;
@@ -63,8 +59,7 @@ template <Law L>
 }
 
 /// The one entry of a law, made at first use.
-template <Law L>
-[[nodiscard]] const LawEntry& entry_of() {
+template <Law L> [[nodiscard]] const LawEntry& entry_of() {
   static const LawEntry entry = make_entry<L>();
   return entry;
 }
@@ -86,14 +81,13 @@ template <class R>
   e.inputs = state->inputs;
   e.results = state->results;
   e.self = state;
-  e.evaluate = [](const void* self, const double* in, double* out) { static_cast<const State*>(self)->run(in, out); };
+  e.evaluate = [](const void* self, const double* in, double* out) {
+    static_cast<const State*>(self)->run(in, out);
+  };
   return e;
 }
 
 /// Adds a law to a registry.
-template <Law L>
-void register_law(LawRegistry& laws) {
-  laws.add(entry_of<L>());
-}
+template <Law L> void register_law(LawRegistry& laws) { laws.add(entry_of<L>()); }
 
 }  // namespace mlsysim

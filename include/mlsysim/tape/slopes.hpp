@@ -1,8 +1,10 @@
 #pragma once
-/// Derivatives of one result by every input at once: one sweep over the tape forwards with values, one backwards with slopes.
+/// Derivatives of one result by every input at once: one sweep over the tape forwards with values, one
+/// backwards with slopes.
 ///
-/// Where the slope of an input is not the whole truth (a tie of `min`, `max` or `select`, a ceil or floor on the way, a loop, a
-/// slope that is not finite) the input is `rough`: its slope is then a question for `Tangents`, which knows both sides.
+/// Where the slope of an input is not the whole truth (a tie of `min`, `max` or `select`, a ceil or floor on
+/// the way, a loop, a slope that is not finite) the input is `rough`: its slope is then a question for
+/// `Tangents`, which knows both sides.
 
 #include <mlsysim/tape/tape.hpp>
 

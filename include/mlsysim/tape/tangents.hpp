@@ -1,11 +1,13 @@
 #pragma once
-/// Derivatives carried forward through a tape, for several inputs at once, with the truth about kinks and steps.
+/// Derivatives carried forward through a tape, for several inputs at once, with the truth about kinks and
+/// steps.
 ///
-/// Partials are one-sided where they must be: at a tie of `min`, `max`, `abs` or `select`, the partial is the one for a move of
-/// the input in its direction, exactly. So a run in direction -1 gives the other side (negated), and both together are the
-/// whole truth about a kink. A bit per input remembers that a tie with unequal partials was met (`kinks`), and another that
-/// the value changes in steps along that input (`steps`: ceil, floor, a count, a jump), where a partial of 0 is no answer. The
-/// bits cover both sides of the point: where no kink was met, the partials are those of the other side as well.
+/// Partials are one-sided where they must be: at a tie of `min`, `max`, `abs` or `select`, the partial is the
+/// one for a move of the input in its direction, exactly. So a run in direction -1 gives the other side
+/// (negated), and both together are the whole truth about a kink. A bit per input remembers that a tie with
+/// unequal partials was met (`kinks`), and another that the value changes in steps along that input (`steps`:
+/// ceil, floor, a count, a jump), where a partial of 0 is no answer. The bits cover both sides of the point:
+/// where no kink was met, the partials are those of the other side as well.
 
 #include <mlsysim/tape/tape.hpp>
 
@@ -28,13 +30,20 @@ class Tangents {
   void run(std::span<const double> in, std::span<const std::size_t> seeds, double direction);
 
   [[nodiscard]] double value(std::size_t result) const { return values_[tape_->output(result)]; }
-  [[nodiscard]] double partial(std::size_t result, std::size_t seed) const { return row(tape_->output(result))[seed]; }
+  [[nodiscard]] double partial(std::size_t result, std::size_t seed) const {
+    return row(tape_->output(result))[seed];
+  }
   /// The value changes in steps along this seed.
-  [[nodiscard]] bool steps(std::size_t result, std::size_t seed) const { return bit(marks_[tape_->output(result)].steps, seed); }
+  [[nodiscard]] bool steps(std::size_t result, std::size_t seed) const {
+    return bit(marks_[tape_->output(result)].steps, seed);
+  }
   /// A tie with unequal partials was met.
-  [[nodiscard]] bool kinks(std::size_t result, std::size_t seed) const { return bit(marks_[tape_->output(result)].kinks, seed); }
+  [[nodiscard]] bool kinks(std::size_t result, std::size_t seed) const {
+    return bit(marks_[tape_->output(result)].kinks, seed);
+  }
 
-  /// How far a seed must move until some ceil, floor or count takes its next value: linear estimates, infinite if none.
+  /// How far a seed must move until some ceil, floor or count takes its next value: linear estimates,
+  /// infinite if none.
   [[nodiscard]] double step_up(std::size_t seed) const { return up_[seed]; }
   [[nodiscard]] double step_down(std::size_t seed) const { return down_[seed]; }
   /// Changes when one of the rounded values does.
@@ -42,7 +51,8 @@ class Tangents {
 
  private:
   struct Marks {
-    std::uint32_t steps = 0, kinks = 0;  ///< of a condition: which seeds it holds for after a small move, and before one
+    std::uint32_t steps = 0,
+                  kinks = 0;  ///< of a condition: which seeds it holds for after a small move, and before one
   };
   static bool bit(std::uint32_t bits, std::size_t i) { return (bits >> i & 1u) != 0; }
   [[nodiscard]] const double* row(std::size_t n) const { return partials_.data() + n * kSeeds; }
@@ -65,12 +75,12 @@ class Tangents {
   void rest(std::size_t n);
 
   const Tape* tape_;
-  std::vector<double> in_;            ///< of the last run
+  std::vector<double> in_;  ///< of the last run
   std::vector<std::size_t> seeds_;
-  std::vector<std::uint32_t> cone_;   ///< nodes that hang on these
+  std::vector<std::uint32_t> cone_;  ///< nodes that hang on these
   std::vector<double> values_, partials_;
   std::vector<Marks> marks_;
-  std::vector<std::uint8_t> moves_;  ///< whether a seed reaches the node at all
+  std::vector<std::uint8_t> moves_;    ///< whether a seed reaches the node at all
   std::vector<std::uint8_t> written_;  ///< whether its partials may be other than zero
   double up_[kSeeds] = {}, down_[kSeeds] = {};
   double step_marks_ = 0;

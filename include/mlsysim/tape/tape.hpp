@@ -1,10 +1,11 @@
 #pragma once
-/// The tape: what a law or a whole answer computes, recorded once as a list of operations that everything else interprets.
+/// The tape: what a law or a whole answer computes, recorded once as a list of operations that everything
+/// else interprets.
 ///
-/// One number is followed through a tape like this: a law called on `Recorded` leaves a node for each operation whose
-/// operands are not all constants; `evaluate` walks the nodes with doubles, `Columns` (tape/columns.hpp) with blocks of
-/// points, `bounds_of` (tape/ranges.hpp) with ranges, `Slopes` (tape/slopes.hpp) backwards with derivatives, `derive`
-/// (tape/derivation.hpp) with names.
+/// One number is followed through a tape like this: a law called on `Recorded` leaves a node for each
+/// operation whose operands are not all constants; `evaluate` walks the nodes with doubles, `Columns`
+/// (tape/columns.hpp) with blocks of points, `bounds_of` (tape/ranges.hpp) with ranges, `Slopes`
+/// (tape/slopes.hpp) backwards with derivatives, `derive` (tape/derivation.hpp) with names.
 
 #include <mlsysim/scalars/recorder.hpp>
 #include <mlsysim/tape/interval.hpp>
@@ -18,7 +19,8 @@
 
 namespace mlsysim {
 
-/// A finished recording. Immutable and free of references to what was recorded, but for the static texts of laws and names.
+/// A finished recording. Immutable and free of references to what was recorded, but for the static texts of
+/// laws and names.
 class Tape {
  public:
   Tape() = default;
@@ -53,15 +55,16 @@ class Tape {
 struct TapeReduction {
   /// Per input the value that it keeps, or nothing where it varies; empty: all vary.
   std::span<const std::optional<double>> fixed{};
-  /// Per input the range that it stays in; empty: unknown. Comparisons and limits that the range decides are taken out.
+  /// Per input the range that it stays in; empty: unknown. Comparisons and limits that the range decides are
+  /// taken out.
   std::span<const Interval> box{};
   /// Results that are wanted; empty with `all`: every one.
   std::span<const std::size_t> results{};
   bool all = true;
 };
 
-/// The part of a tape that remains. Inputs keep their positions, results are those wanted, in that order; names and calls of
-/// laws are gone. Values are the same bit for bit.
+/// The part of a tape that remains. Inputs keep their positions, results are those wanted, in that order;
+/// names and calls of laws are gone. Values are the same bit for bit.
 [[nodiscard]] Tape reduced(const Tape& tape, const TapeReduction& known);
 
 /// Records `f(inputs) -> results`, which computes with `Recorded`.
@@ -77,7 +80,8 @@ template <class F>
 }
 
 /// Two tapes in a row. Results are those of the second.
-/// @param wiring per input of `after`: index of a result of `before`, or `before.results()` plus the index of an input
+/// @param wiring per input of `after`: index of a result of `before`, or `before.results()` plus the index of
+/// an input
 [[nodiscard]] Tape joined(const Tape& before, const Tape& after, std::span<const std::size_t> wiring);
 
 /// Runs the operations of a tape on `Recorded` values, inside the recorder of this thread.

@@ -26,8 +26,9 @@ struct UncertainInput {
   double low = 0, high = 0;
 };
 
-/// The value that the input stays below with probability `p` in (0, 1), its distribution cut to the range of the field;
-/// a count is rounded. @throws InputError for a distribution that is none, SolverError where the range has no probability
+/// The value that the input stays below with probability `p` in (0, 1), its distribution cut to the range of
+/// the field; a count is rounded. @throws InputError for a distribution that is none, SolverError where the
+/// range has no probability
 [[nodiscard]] double input_quantile(const LawEntry& law, const UncertainInput& spec, double value, double p);
 
 /// Draws [first, first + out.size()) of one input under `seed`; returns how many were redrawn.

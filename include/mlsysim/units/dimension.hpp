@@ -1,8 +1,8 @@
 #pragma once
 /// Dimensions of the quantities that machine-learning systems are described with.
 ///
-/// A dimension is eleven small integer exponents over the base dimensions. A named dimension has a tag type in
-/// `mlsysim::dim`, so that a compiler message says `Quantity<dim::bandwidth>`; every other product is
+/// A dimension is eleven small integer exponents over the base dimensions. A named dimension has a tag type
+/// in `mlsysim::dim`, so that a compiler message says `Quantity<dim::bandwidth>`; every other product is
 /// `dim::derived<exponents>`. All names live in this one header: if a name depended on which header was
 /// included, two files would see two types for one quantity.
 
@@ -11,10 +11,11 @@
 
 namespace mlsysim {
 
-/// Exponents of the base dimensions. Canonical base units: s, B, FLOP (integer operations too), token, sample,
-/// request, param, USD, gCO2e, J, L.
+/// Exponents of the base dimensions. Canonical base units: s, B, FLOP (integer operations too), token,
+/// sample, request, param, USD, gCO2e, J, L.
 struct Exponents {
-  std::int8_t time{}, data{}, work{}, token{}, sample{}, request{}, param{}, money{}, carbon{}, energy{}, water{};
+  std::int8_t time{}, data{}, work{}, token{}, sample{}, request{}, param{}, money{}, carbon{}, energy{},
+      water{};
 
   friend constexpr bool operator==(const Exponents&, const Exponents&) = default;
 
@@ -23,15 +24,15 @@ struct Exponents {
   /// Exponents of a product.
   friend constexpr Exponents operator+(const Exponents& a, const Exponents& b) {
     const auto add = [](std::int8_t x, std::int8_t y) { return static_cast<std::int8_t>(x + y); };
-    return {add(a.time, b.time),       add(a.data, b.data),       add(a.work, b.work),     add(a.token, b.token),
-            add(a.sample, b.sample),   add(a.request, b.request), add(a.param, b.param),   add(a.money, b.money),
-            add(a.carbon, b.carbon),   add(a.energy, b.energy),   add(a.water, b.water)};
+    return {add(a.time, b.time),     add(a.data, b.data),       add(a.work, b.work),   add(a.token, b.token),
+            add(a.sample, b.sample), add(a.request, b.request), add(a.param, b.param), add(a.money, b.money),
+            add(a.carbon, b.carbon), add(a.energy, b.energy),   add(a.water, b.water)};
   }
   /// Exponents of a power.
   friend constexpr Exponents operator*(const Exponents& a, int n) {
     const auto mul = [n](std::int8_t x) { return static_cast<std::int8_t>(x * n); };
-    return {mul(a.time),   mul(a.data),  mul(a.work),   mul(a.token),  mul(a.sample), mul(a.request),
-            mul(a.param),  mul(a.money), mul(a.carbon), mul(a.energy), mul(a.water)};
+    return {mul(a.time),  mul(a.data),  mul(a.work),   mul(a.token),  mul(a.sample), mul(a.request),
+            mul(a.param), mul(a.money), mul(a.carbon), mul(a.energy), mul(a.water)};
   }
   /// Exponents of a quotient.
   friend constexpr Exponents operator-(const Exponents& a, const Exponents& b) { return a + b * -1; }
@@ -48,8 +49,7 @@ struct Exponents {
 namespace dim {
 
 /// A product of base dimensions that has no name of its own.
-template <Exponents E>
-struct derived {
+template <Exponents E> struct derived {
   static constexpr Exponents exps = E;
   static constexpr std::string_view name = "derived";
 };
@@ -57,24 +57,18 @@ struct derived {
 }  // namespace dim
 
 namespace detail {
-template <Exponents E>
-struct canonical {
-  using type = dim::derived<E>;
-};
+template <Exponents E> struct canonical { using type = dim::derived<E>; };
 }  // namespace detail
 
 // The closed list of named dimensions. The macro is local to this header.
-#define MLSYSIM_DIMENSION(NAME, ...)                          \
-  namespace dim {                                             \
-  struct NAME {                                               \
-    static constexpr Exponents exps{__VA_ARGS__};             \
-    static constexpr std::string_view name = #NAME;           \
-  };                                                          \
-  }                                                           \
-  template <>                                                 \
-  struct detail::canonical<dim::NAME::exps> {                 \
-    using type = dim::NAME;                                   \
-  };
+#define MLSYSIM_DIMENSION(NAME, ...)                \
+  namespace dim {                                   \
+  struct NAME {                                     \
+    static constexpr Exponents exps{__VA_ARGS__};   \
+    static constexpr std::string_view name = #NAME; \
+  };                                                \
+  }                                                 \
+  template <> struct detail::canonical<dim::NAME::exps> { using type = dim::NAME; };
 
 MLSYSIM_DIMENSION(time, .time = 1)
 MLSYSIM_DIMENSION(data, .data = 1)
@@ -129,13 +123,9 @@ struct none {
 };
 }  // namespace dim
 
-template <>
-struct detail::canonical<Exponents{}> {
-  using type = dim::none;
-};
+template <> struct detail::canonical<Exponents{}> { using type = dim::none; };
 
 /// The one tag that stands for these exponents: a name where there is one, else `dim::derived`.
-template <Exponents E>
-using canonical_dim = typename detail::canonical<E>::type;
+template <Exponents E> using canonical_dim = typename detail::canonical<E>::type;
 
 }  // namespace mlsysim

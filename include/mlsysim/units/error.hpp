@@ -52,10 +52,10 @@ class Error : public std::runtime_error {
 };
 
 // One subtype per kind of mistake; all construct from ErrorFacts.
-#define MLSYSIM_ERROR(NAME)    \
-  class NAME : public Error {  \
-   public:                     \
-    using Error::Error;        \
+#define MLSYSIM_ERROR(NAME)   \
+  class NAME : public Error { \
+   public:                    \
+    using Error::Error;       \
   };
 /// A unit or number text that cannot be read.
 MLSYSIM_ERROR(UnitError)

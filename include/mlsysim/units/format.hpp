@@ -24,8 +24,9 @@ class UnitRegistry;
 /// A number for readers, rounded to `digits` significant digits, 1 to 17. Lossy; "inf" and "nan" are written.
 /// @throws DomainError for digits out of range
 [[nodiscard]] std::string pretty(double number, int digits = 4);
-/// A quantity for readers, in the unit that suits its size: "3.35 TB/s", "1.2 kUSD". Lossy: `digits` significant digits,
-/// trailing zeros dropped; only whole numbers below 2^53 without a dimension are exact. Use `format_exact` for files.
+/// A quantity for readers, in the unit that suits its size: "3.35 TB/s", "1.2 kUSD". Lossy: `digits`
+/// significant digits, trailing zeros dropped; only whole numbers below 2^53 without a dimension are exact.
+/// Use `format_exact` for files.
 [[nodiscard]] std::string pretty(const AnyQuantity& q, int digits = 4);
 /// A quantity for readers in a chosen unit. Lossy. @throws UnitError, DimensionError
 [[nodiscard]] std::string pretty(const AnyQuantity& q, std::string_view unit, int digits = 4);

@@ -8,12 +8,14 @@
 
 namespace mlsysim {
 
-/// Edits (insert, delete, replace, swap of neighbours; letter case and `-_. ` ignored) that turn `a` into `b`.
+/// Edits (insert, delete, replace, swap of neighbours; letter case and `-_. ` ignored) that turn `a` into
+/// `b`.
 [[nodiscard]] int edit_distance(std::string_view a, std::string_view b);
 
-/// The closest candidates, nearest first, at most `most`; empty when none is near (distance <= 2, or <= a third of
-/// the length, or one name contains the other).
-[[nodiscard]] std::vector<std::string> near_misses(std::string_view name, std::span<const std::string> candidates,
+/// The closest candidates, nearest first, at most `most`; empty when none is near (distance <= 2, or <= a
+/// third of the length, or one name contains the other).
+[[nodiscard]] std::vector<std::string> near_misses(std::string_view name,
+                                                   std::span<const std::string> candidates,
                                                    std::size_t most = 3);
 
 /// "did you mean 'a' or 'b'?", or an empty text.

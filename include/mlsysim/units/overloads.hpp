@@ -11,10 +11,8 @@
 namespace mlsysim {
 
 /// True for the scalar types that a law may be written over; each scalar header specialises it.
-template <class T>
-inline constexpr bool is_scalar_v = false;
-template <>
-inline constexpr bool is_scalar_v<double> = true;
+template <class T> inline constexpr bool is_scalar_v = false;
+template <> inline constexpr bool is_scalar_v<double> = true;
 
 /// A scalar of a law: double or Recorded.
 template <class T>
@@ -22,16 +20,12 @@ concept Scalar = is_scalar_v<std::remove_cvref_t<T>>;
 
 /// A plain number that may multiply a quantity: a literal, a count, or a scalar of a law.
 template <class T>
-concept Number = Scalar<T> || (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>);
+concept Number = Scalar<T> ||(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>);
 
 namespace detail {
 /// Scalar that results from two operands of which at most one is not plain arithmetic.
-template <class A, class B>
-struct promote;
-template <class A>
-struct promote<A, A> {
-  using type = A;
-};
+template <class A, class B> struct promote;
+template <class A> struct promote<A, A> { using type = A; };
 template <class A, class B>
   requires(!std::is_same_v<A, B> && std::is_arithmetic_v<B>)
 struct promote<A, B> {
@@ -42,8 +36,7 @@ template <class A, class B>
 struct promote<A, B> {
   using type = B;
 };
-template <class A, class B>
-using promote_t = typename promote<A, B>::type;
+template <class A, class B> using promote_t = typename promote<A, B>::type;
 }  // namespace detail
 
 [[nodiscard]] constexpr double min(double a, double b) { return b < a ? b : a; }
@@ -52,8 +45,8 @@ using promote_t = typename promote<A, B>::type;
 [[nodiscard]] constexpr double select(bool condition, double a, double b) { return condition ? a : b; }
 [[nodiscard]] constexpr double clamp(double x, double low, double high) { return min(max(x, low), high); }
 
-// The C library's own functions under our name, not wrappers of them: a law written in the global namespace after
-// `using namespace mlsysim` would otherwise find two functions for `pow(double, double)`.
+// The C library's own functions under our name, not wrappers of them: a law written in the global namespace
+// after `using namespace mlsysim` would otherwise find two functions for `pow(double, double)`.
 using std::abs;
 using std::ceil;
 using std::exp;
@@ -65,7 +58,8 @@ using std::sqrt;
 /// Number of blocks of `size` that cover `count`.
 [[nodiscard]] inline double ceil_div(double count, double size) { return std::ceil(count / size); }
 
-/// sqrt(a^2 + b^2), without the scaling of `std::hypot`: for sizes below 1e154, which is every time and every rate.
+/// sqrt(a^2 + b^2), without the scaling of `std::hypot`: for sizes below 1e154, which is every time and every
+/// rate.
 [[nodiscard]] inline double quadrature(double a, double b) { return std::sqrt(a * a + b * b); }
 
 /// Names an intermediate for the derivation; the identity on every scalar but Recorded.

@@ -1,9 +1,9 @@
 #pragma once
 /// Compile-time quantities: one type per dimension, one scalar in the canonical base unit inside.
 ///
-/// Units exist only at the border (`3.35 * unit::TB / unit::s` in, `q.in(unit::ms)` out), so arithmetic is that
-/// of the bare scalar: same size, same instructions. A product or quotient of quantities without dimension is
-/// the bare scalar.
+/// Units exist only at the border (`3.35 * unit::TB / unit::s` in, `q.in(unit::ms)` out), so arithmetic is
+/// that of the bare scalar: same size, same instructions. A product or quotient of quantities without
+/// dimension is the bare scalar.
 
 #include <mlsysim/units/dimension.hpp>
 #include <mlsysim/units/overloads.hpp>
@@ -12,14 +12,12 @@
 
 namespace mlsysim {
 
-template <class D>
-struct Unit;
+template <class D> struct Unit;
 
 /// A value of dimension `D` held as one scalar `T` in the canonical base unit.
 /// @tparam D tag from `mlsysim::dim`
 /// @tparam T scalar of the law: double, Batch, Interval, Dual or Traced
-template <class D, class T = double>
-class [[nodiscard]] Quantity {
+template <class D, class T = double> class [[nodiscard]] Quantity {
  public:
   using dimension = D;
   using scalar = T;
@@ -45,13 +43,15 @@ class [[nodiscard]] Quantity {
   constexpr Quantity operator-() const { return from_base(-base_); }
   constexpr Quantity& operator+=(const Quantity& o) { return *this = *this + o; }
   constexpr Quantity& operator-=(const Quantity& o) { return *this = *this - o; }
-  template <Number S>
-  constexpr Quantity& operator*=(const S& s) { return *this = *this * s; }
-  template <Number S>
-  constexpr Quantity& operator/=(const S& s) { return *this = *this / s; }
+  template <Number S> constexpr Quantity& operator*=(const S& s) { return *this = *this * s; }
+  template <Number S> constexpr Quantity& operator/=(const S& s) { return *this = *this / s; }
 
-  friend constexpr Quantity operator+(const Quantity& a, const Quantity& b) { return from_base(a.base_ + b.base_); }
-  friend constexpr Quantity operator-(const Quantity& a, const Quantity& b) { return from_base(a.base_ - b.base_); }
+  friend constexpr Quantity operator+(const Quantity& a, const Quantity& b) {
+    return from_base(a.base_ + b.base_);
+  }
+  friend constexpr Quantity operator-(const Quantity& a, const Quantity& b) {
+    return from_base(a.base_ - b.base_);
+  }
 
   // Written out: a defaulted <=> on a double member turns `min` into three branches on g++ 12.
   friend constexpr auto operator==(const Quantity& a, const Quantity& b) { return a.base_ == b.base_; }
@@ -67,28 +67,17 @@ class [[nodiscard]] Quantity {
 
 /// Quantity of a dimension given by exponents; the bare scalar where they are all zero.
 namespace detail {
-template <Exponents E, class T>
-struct of {
+template <Exponents E, class T> struct of {
   using type = Quantity<canonical_dim<E>, T>;
   static constexpr type make(T v) { return type::from_base(v); }
 };
-template <class T>
-struct of<Exponents{}, T> {
+template <class T> struct of<Exponents{}, T> {
   using type = T;
   static constexpr type make(T v) { return v; }
 };
-template <class D1, class D2>
-struct product {
-  static constexpr Exponents exps = D1::exps + D2::exps;
-};
-template <class D1, class D2>
-struct quotient {
-  static constexpr Exponents exps = D1::exps - D2::exps;
-};
-template <class D>
-struct inverse {
-  static constexpr Exponents exps = D::exps * -1;
-};
+template <class D1, class D2> struct product { static constexpr Exponents exps = D1::exps + D2::exps; };
+template <class D1, class D2> struct quotient { static constexpr Exponents exps = D1::exps - D2::exps; };
+template <class D> struct inverse { static constexpr Exponents exps = D::exps * -1; };
 }  // namespace detail
 
 template <class D1, class T1, class D2, class T2>
@@ -134,13 +123,11 @@ constexpr Quantity<D, T> clamp(Quantity<D, T> x, std::type_identity_t<Quantity<D
                                std::type_identity_t<Quantity<D, T>> high) {
   return min(max(x, low), high);
 }
-template <class D, class T>
-constexpr Quantity<D, T> abs(Quantity<D, T> x) {
+template <class D, class T> constexpr Quantity<D, T> abs(Quantity<D, T> x) {
   return Quantity<D, T>::from_base(abs(x.base()));
 }
 /// Square root of a quantity whose exponents are all even.
-template <class D, class T>
-constexpr auto sqrt(Quantity<D, T> x) {
+template <class D, class T> constexpr auto sqrt(Quantity<D, T> x) {
   static_assert(D::exps.even(), "sqrt of a quantity needs even exponents: multiply or divide first");
   return detail::of<D::exps.half(), T>::make(sqrt(x.base()));
 }
@@ -149,15 +136,12 @@ template <class D, class T>
 constexpr Quantity<D, T> quadrature(Quantity<D, T> a, std::type_identity_t<Quantity<D, T>> b) {
   return Quantity<D, T>::from_base(quadrature(a.base(), b.base()));
 }
-template <class D, class T>
-constexpr Quantity<D, T> named(std::string_view name, Quantity<D, T> x) {
+template <class D, class T> constexpr Quantity<D, T> named(std::string_view name, Quantity<D, T> x) {
   return Quantity<D, T>::from_base(named(name, x.base()));
 }
 
-template <class T>
-inline constexpr bool is_quantity_v = false;
-template <class D, class T>
-inline constexpr bool is_quantity_v<Quantity<D, T>> = true;
+template <class T> inline constexpr bool is_quantity_v = false;
+template <class D, class T> inline constexpr bool is_quantity_v<Quantity<D, T>> = true;
 
 template <class T = double> using Time = Quantity<dim::time, T>;
 template <class T = double> using Data = Quantity<dim::data, T>;

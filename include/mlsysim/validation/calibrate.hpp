@@ -1,5 +1,6 @@
 #pragma once
-/// Fits the constants of a device or of a serving engine to measurements: few, bounded, with their uncertainty, and checked on groups left out.
+/// Fits the constants of a device or of a serving engine to measurements: few, bounded, with their
+/// uncertainty, and checked on groups left out.
 
 #include <mlsysim/validation/validate.hpp>
 
@@ -18,9 +19,10 @@ inline constexpr double kIntervalQuantile = 1.2816;
 
 /// A constant that may be fitted. All of them are positive and are fitted in their logarithm.
 struct FreeConstant {
-  std::string field;         ///< of the device or engine: "efficiency.memory", "kernels.launch", "host_step"
-  std::string unit;          ///< in which its range is written
-  double prior = 0;          ///< of the class: the convention that stands in for it, or the generic engine [base unit]
+  std::string field;  ///< of the device or engine: "efficiency.memory", "kernels.launch", "host_step"
+  std::string unit;   ///< in which its range is written
+  double prior =
+      0;  ///< of the class: the convention that stands in for it, or the generic engine [base unit]
   double prior_spread = 0;   ///< standard deviation of the prior's logarithm
   double start = 0;          ///< the present value [base unit]
   double low = 0, high = 0;  ///< physical bounds [base unit]
@@ -59,8 +61,9 @@ struct Calibration {
   std::vector<double> covariance;  ///< of the logarithms of all constants, row after row
   std::size_t rows = 0, fitted_rows = 0;
   std::vector<LeftOut> unanswered;  ///< rows beside these to which the library gives no answer, by reason
-  double noise = 0;                ///< robust standard deviation of log(measured / predicted)
-  ErrorStatistics before, after, left_out;     ///< of rows with an answer: fewer than `rows` where constants leave some without
+  double noise = 0;                 ///< robust standard deviation of log(measured / predicted)
+  ErrorStatistics before, after,
+      left_out;  ///< of rows with an answer: fewer than `rows` where constants leave some without
   std::vector<GroupError> groups;
   double coverage = 0, coverage_left_out = 0;  ///< share of all rows inside their 80 % interval
   std::map<std::string, InputRange> domain;    ///< "matrix_product.rows" and its range
@@ -70,46 +73,54 @@ struct Calibration {
 };
 
 struct CalibrationOptions {
-  std::vector<std::string> fields{};  ///< constants to fit; empty: every measured constant that matters to a row
-  std::size_t most_rows = 2000;       ///< rows that take part in the fit, spread evenly over the tables; at least 1
-  std::size_t most_folds = 8;         ///< groups are put together beyond this number; 1: none is left out
-  double robust_scale = 0.15;         ///< errors beyond it count linearly, not squared; positive
+  std::vector<std::string>
+      fields{};  ///< constants to fit; empty: every measured constant that matters to a row
+  std::size_t most_rows =
+      2000;                    ///< rows that take part in the fit, spread evenly over the tables; at least 1
+  std::size_t most_folds = 8;  ///< groups are put together beyond this number; 1: none is left out
+  double robust_scale = 0.15;  ///< errors beyond it count linearly, not squared; positive
 };
 
-/// Constants of a device that a fit may touch, with priors from zoo/defaults.yaml and bounds from the field tables.
+/// Constants of a device that a fit may touch, with priors from zoo/defaults.yaml and bounds from the field
+/// tables.
 /// @throws LookupError for a field that is none of them
 [[nodiscard]] std::vector<FreeConstant> free_constants(const HardwareNode& device, const Zoo& zoo,
                                                        std::span<const std::string> fields = {});
-/// Times of an engine that a fit may touch; priors are those of the generic one. What an engine does not have stays so.
+/// Times of an engine that a fit may touch; priors are those of the generic one. What an engine does not have
+/// stays so.
 [[nodiscard]] std::vector<FreeConstant> free_constants(const ServingEngine& engine, const Zoo& zoo,
                                                        std::span<const std::string> fields = {});
 
-/// Nonlinear least squares on log(predicted / measured) with a soft-l1 loss and the priors as further residuals.
+/// Nonlinear least squares on log(predicted / measured) with a soft-l1 loss and the priors as further
+/// residuals.
 ///
-/// A constant that the data do not identify is put back to its present value and the rest is fitted again. Cross-validation
-/// leaves out whole groups of the tables (model, device, software), never single rows. Rows to which the library gives no
-/// answer with the present constants take no part; a row that loses its answer during a fit counts as a very wrong one.
-/// @throws InputError when no row of the tables is measured on this device, or with this engine, or none has an answer, and
-/// for options out of their range
-[[nodiscard]] Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable> tables, const Zoo& zoo,
-                                    const CalibrationOptions& options = {});
-[[nodiscard]] Calibration calibrate(const ServingEngine& engine, std::span<const MeasuredTable> tables, const Zoo& zoo,
-                                    const CalibrationOptions& options = {});
-
-/// The same by name. @param what "device" or "engine" @throws InputError for another word, LookupError for a name that
-/// the zoo does not have
-[[nodiscard]] Calibration calibrate(std::string_view what, std::string_view name, std::span<const MeasuredTable> tables,
+/// A constant that the data do not identify is put back to its present value and the rest is fitted again.
+/// Cross-validation leaves out whole groups of the tables (model, device, software), never single rows. Rows
+/// to which the library gives no answer with the present constants take no part; a row that loses its answer
+/// during a fit counts as a very wrong one.
+/// @throws InputError when no row of the tables is measured on this device, or with this engine, or none has
+/// an answer, and for options out of their range
+[[nodiscard]] Calibration calibrate(const HardwareNode& device, std::span<const MeasuredTable> tables,
                                     const Zoo& zoo, const CalibrationOptions& options = {});
+[[nodiscard]] Calibration calibrate(const ServingEngine& engine, std::span<const MeasuredTable> tables,
+                                    const Zoo& zoo, const CalibrationOptions& options = {});
+
+/// The same by name. @param what "device" or "engine" @throws InputError for another word, LookupError for a
+/// name that the zoo does not have
+[[nodiscard]] Calibration calibrate(std::string_view what, std::string_view name,
+                                    std::span<const MeasuredTable> tables, const Zoo& zoo,
+                                    const CalibrationOptions& options = {});
 
 /// A prediction with its error bar.
 struct IntervalPrediction {
   double p10 = 0, p50 = 0, p90 = 0;       ///< base unit of the measurand
   std::vector<std::string> extrapolated;  ///< inputs beyond the data of the fit: "rows 65536 > 32768"
 };
-[[nodiscard]] IntervalPrediction predict_interval(const Calibration& calibration, const Measurand& measurand, const void* inputs,
-                                                  const Zoo& zoo);
+[[nodiscard]] IntervalPrediction predict_interval(const Calibration& calibration, const Measurand& measurand,
+                                                  const void* inputs, const Zoo& zoo);
 
-/// The device or engine with its fitted constants as a zoo file with provenance; its name is `<name>_calibrated`.
+/// The device or engine with its fitted constants as a zoo file with provenance; its name is
+/// `<name>_calibrated`.
 /// @param date of the fit, YYYY-MM-DD @throws InputError for another text
 [[nodiscard]] std::string overlay_of(const Calibration& calibration, const Zoo& zoo, const std::string& date);
 

@@ -11,13 +11,14 @@
 
 namespace mlsysim {
 
-/// An expression such as `micro_batch * n_gpus / (tensor_parallel * pipeline_parallel)`. Names are columns; `given(column)` is
-/// 1 where the value is not empty.
+/// An expression such as `micro_batch * n_gpus / (tensor_parallel * pipeline_parallel)`. Names are columns;
+/// `given(column)` is 1 where the value is not empty.
 class ColumnExpression {
  public:
   /// @param where of the expression's first character, for messages
   /// @throws as Expression::parse
-  [[nodiscard]] static ColumnExpression parse(std::string_view text, const CsvTable& table, const Location& where = {});
+  [[nodiscard]] static ColumnExpression parse(std::string_view text, const CsvTable& table,
+                                              const Location& where = {});
 
   /// The column itself, whatever its name.
   [[nodiscard]] static ColumnExpression of_column(const CsvTable& table, std::size_t column);
@@ -30,7 +31,8 @@ class ColumnExpression {
   [[nodiscard]] std::vector<std::size_t> columns() const;
 
  private:
-  ColumnExpression(Expression expression, std::size_t columns) : expression_(std::move(expression)), columns_(columns) {}
+  ColumnExpression(Expression expression, std::size_t columns)
+      : expression_(std::move(expression)), columns_(columns) {}
   Expression expression_;
   std::size_t columns_;  // of the table
 };

@@ -1,5 +1,6 @@
 #pragma once
-/// Constants of devices, engines and conventions as a vector of numbers: what ablations neutralise and calibration fits.
+/// Constants of devices, engines and conventions as a vector of numbers: what ablations neutralise and
+/// calibration fits.
 
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/hardware.hpp>
@@ -13,8 +14,9 @@
 
 namespace mlsysim {
 
-/// A value for one figure. `owner` is the key of a device, "*" for every device, "engine:" and the key of a serving engine,
-/// or "default" for a convention of zoo/defaults.yaml; `field` is its dotted name in the table of that struct
+/// A value for one figure. `owner` is the key of a device, "*" for every device, "engine:" and the key of a
+/// serving engine, or "default" for a convention of zoo/defaults.yaml; `field` is its dotted name in the
+/// table of that struct
 /// ("efficiency.memory", "host_step", "kernel_launch").
 struct ConstantValue {
   std::string owner;
@@ -26,7 +28,8 @@ struct ConstantValue {
 [[nodiscard]] std::string owner_of(const HardwareNode& device);
 [[nodiscard]] std::string owner_of(const ServingEngine& engine);
 
-/// The figures of the zoo with some of them replaced. Reading is not thread-safe: specs are copied on first use.
+/// The figures of the zoo with some of them replaced. Reading is not thread-safe: specs are copied on first
+/// use.
 class Constants {
  public:
   /// @throws LookupError for a field that its owner does not have
@@ -39,8 +42,12 @@ class Constants {
   [[nodiscard]] const ServingEngine& engine(const ServingEngine& named) const;
 
   /// Another entry is predicted wherever this one is asked for, alone or in a node.
-  void stand_in(const HardwareNode& named, const HardwareNode& instead) { devices_.instead[&named] = &instead; }
-  void stand_in(const ServingEngine& named, const ServingEngine& instead) { engines_.instead[&named] = &instead; }
+  void stand_in(const HardwareNode& named, const HardwareNode& instead) {
+    devices_.instead[&named] = &instead;
+  }
+  void stand_in(const ServingEngine& named, const ServingEngine& instead) {
+    engines_.instead[&named] = &instead;
+  }
   /// Names of entries that were to be replaced and that nobody has asked for yet.
   [[nodiscard]] std::vector<std::string> never_asked_for() const;
 
@@ -65,9 +72,10 @@ struct ConstantFigure {
   double base = 0;
   Exponents exps{};
 };
-/// Value and dimension of a figure: of the device where it states one, else of the convention of the same meaning.
+/// Value and dimension of a figure: of the device where it states one, else of the convention of the same
+/// meaning.
 /// @throws LookupError for a field that there is not, or that is absent
-[[nodiscard]] ConstantFigure constant_of(const HardwareNode& device, const Conventions& conventions, const std::string& owner,
-                                         const std::string& field);
+[[nodiscard]] ConstantFigure constant_of(const HardwareNode& device, const Conventions& conventions,
+                                         const std::string& owner, const std::string& field);
 
 }  // namespace mlsysim

@@ -13,8 +13,9 @@ namespace mlsysim {
 
 /// A CSV file with a header of unique names and records of equal length.
 ///
-/// Quotes, doubled quotes and line breaks inside quotes are read; a quote inside a bare value, an empty line, a NUL and a
-/// record that is too short or too long are refused. LF and CRLF end a record; the last may end without one.
+/// Quotes, doubled quotes and line breaks inside quotes are read; a quote inside a bare value, an empty line,
+/// a NUL and a record that is too short or too long are refused. LF and CRLF end a record; the last may end
+/// without one.
 class CsvTable {
  public:
   /// @throws InputError with file, line and column
@@ -31,7 +32,8 @@ class CsvTable {
   [[nodiscard]] std::string_view text(std::size_t row, std::size_t column) const {
     return cells_[row * columns_.size() + column].text;
   }
-  /// The number of a value that is not empty. @throws InputError naming file, line and column when it is no number
+  /// The number of a value that is not empty. @throws InputError naming file, line and column when it is no
+  /// number
   [[nodiscard]] double number(std::size_t row, std::size_t column) const;
   /// Where a value stands in the file.
   [[nodiscard]] Location where(std::size_t row, std::size_t column) const;

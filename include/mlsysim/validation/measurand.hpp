@@ -14,11 +14,11 @@
 
 namespace mlsysim {
 
-/// How far a comparison looks. `roofline` is the larger of work over peak rate and traffic over peak bandwidth, payload
-/// over link rate for collectives, with no efficiency, start-up or overlap: what a student writes on the back of an envelope.
+/// How far a comparison looks. `roofline` is the larger of work over peak rate and traffic over peak
+/// bandwidth, payload over link rate for collectives, with no efficiency, start-up or overlap: what a student
+/// writes on the back of an envelope.
 enum class Yardstick : std::uint8_t { operators, textbook, roofline };
-template <>
-struct Choices<Yardstick> {
+template <> struct Choices<Yardstick> {
   static constexpr std::string_view what = "comparison";
   static constexpr std::array<std::string_view, 3> names{"operator", "textbook", "roofline"};
 };
@@ -32,7 +32,8 @@ enum class MeasurandKind : std::uint8_t {
 
 /// How a term belongs to the value.
 enum class TermRole : std::uint8_t {
-  part,    ///< parts add up to the value, or to the time behind a rate, apart from what runs beside another part
+  part,    ///< parts add up to the value, or to the time behind a rate, apart from what runs beside another
+           ///< part
   within,  ///< inside another part: it can be off by a factor, and is not added again
   fact     ///< something to know, such as a batch; no part of the sum
 };

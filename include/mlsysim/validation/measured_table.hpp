@@ -16,11 +16,11 @@ namespace mlsysim {
 /// Where one input of a row comes from: an expression over columns, a word, or a column of words.
 struct InputRule {
   const FieldInfo* field = nullptr;
-  std::optional<ColumnExpression> expression{};     ///< of a number
-  std::string word{};                         ///< a constant word
-  std::optional<std::size_t> column{};        ///< a column of words
-  std::map<std::string, std::string> words{}; ///< its words and ours; empty where they are the same
-  std::string otherwise{};                    ///< why rows with another word are left out; empty: such a word is an error
+  std::optional<ColumnExpression> expression{};  ///< of a number
+  std::string word{};                            ///< a constant word
+  std::optional<std::size_t> column{};           ///< a column of words
+  std::map<std::string, std::string> words{};    ///< its words and ours; empty where they are the same
+  std::string otherwise{};  ///< why rows with another word are left out; empty: such a word is an error
 };
 
 /// Rows that are not compared, and why.
@@ -33,7 +33,7 @@ struct LeaveOutRule {
 
 /// One row that is compared; repeats of a measurement are one row with their median.
 struct MeasuredRow {
-  std::size_t row = 0;                 ///< of the (first) record in the file
+  std::size_t row = 0;  ///< of the (first) record in the file
   std::size_t repeats = 1;
   double measured = 0;                 ///< base unit of the measurand
   std::string group;                   ///< for cross-validation: e.g. "gpt3-175B, A100"
@@ -49,17 +49,17 @@ struct LeftOut {
 /// A table with its definitions. Read lazily: neither the loader of the zoo nor its cache knows these files.
 struct MeasuredTable {
   std::string name, topic, title, reference, licence, note;
-  std::string unpredicted;              ///< why the whole table is kept without being compared; empty where it is
-  std::filesystem::path file;           ///< the definition
+  std::string unpredicted;     ///< why the whole table is kept without being compared; empty where it is
+  std::filesystem::path file;  ///< the definition
   CsvTable data;
   const Measurand* measurand = nullptr;
   std::optional<ColumnExpression> measured;
-  double unit_factor = 1;               ///< base units of one measured unit
+  double unit_factor = 1;  ///< base units of one measured unit
   std::vector<InputRule> inputs;
   std::vector<LeaveOutRule> left_out;
   std::vector<std::size_t> groups, labels;
-  bool median_of_repeats = false;       ///< rows with equal inputs are one row
-  double tolerance = 0.005;             ///< by which an error may grow before the check fails
+  bool median_of_repeats = false;  ///< rows with equal inputs are one row
+  double tolerance = 0.005;        ///< by which an error may grow before the check fails
 
   /// "M 7 GPUs, 512 tokens": the row for readers, from its label columns.
   [[nodiscard]] std::string label(std::size_t row) const;
@@ -74,7 +74,8 @@ struct MeasuredRows {
 /// Names of the tables below a folder, sorted: "training/megatron_sc21_table1_a100".
 /// @param folder empty for zoo/validation of the shipped zoo
 [[nodiscard]] std::vector<std::string> table_names(const std::filesystem::path& folder = {});
-/// Reads one table. @throws LookupError with near misses, ErrorList with every fault of the definition, InputError
+/// Reads one table. @throws LookupError with near misses, ErrorList with every fault of the definition,
+/// InputError
 [[nodiscard]] MeasuredTable load_table(const std::string& name, const std::filesystem::path& folder = {});
 /// Reads a definition wherever it lies; its CSV file is found beside it.
 [[nodiscard]] MeasuredTable load_table_file(const std::filesystem::path& definition);

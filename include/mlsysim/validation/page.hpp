@@ -22,8 +22,10 @@ struct CalibrationCheck {
 /// @throws InputError, ErrorList with every fault of the file
 [[nodiscard]] std::vector<CalibrationCheck> read_calibration_checks(const std::filesystem::path& file = {});
 
-/// Markdown: every table with what was left out and its worst rows, how many constants of each device are fitted, and errors
-/// on groups that a fit has not seen beside those on the rows it has. The same inputs give the same bytes.
-[[nodiscard]] std::string accuracy_page(std::span<const TableResult> results, std::span<const Calibration> calibrations, const Zoo& zoo);
+/// Markdown: every table with what was left out and its worst rows, how many constants of each device are
+/// fitted, and errors on groups that a fit has not seen beside those on the rows it has. The same inputs give
+/// the same bytes.
+[[nodiscard]] std::string accuracy_page(std::span<const TableResult> results,
+                                        std::span<const Calibration> calibrations, const Zoo& zoo);
 
 }  // namespace mlsysim

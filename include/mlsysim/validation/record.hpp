@@ -3,8 +3,8 @@
 
 #include <mlsysim/validation/validate.hpp>
 
-#include <filesystem>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
@@ -29,8 +29,9 @@ struct Regression {
 };
 /// Whether every table was run, so that one of the record without a result is gone.
 enum class RecordScope : std::uint8_t { some_tables, all_tables };
-/// Tables whose median or mean error grew by more than their tolerance, that predict fewer rows or are gone, or that the
-/// record does not know. A table that got better is no regression.
-[[nodiscard]] std::vector<Regression> regressions(const ErrorRecord& record, std::span<const TableResult> results, RecordScope scope);
+/// Tables whose median or mean error grew by more than their tolerance, that predict fewer rows or are gone,
+/// or that the record does not know. A table that got better is no regression.
+[[nodiscard]] std::vector<Regression> regressions(const ErrorRecord& record,
+                                                  std::span<const TableResult> results, RecordScope scope);
 
 }  // namespace mlsysim

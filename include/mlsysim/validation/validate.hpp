@@ -25,7 +25,8 @@ struct Ablation {
   std::string_view name, meaning;
   std::vector<ConstantValue> neutral;  ///< values at which the term vanishes
 };
-/// The ablations that are cheap: constants of devices and conventions set to the value where their term vanishes.
+/// The ablations that are cheap: constants of devices and conventions set to the value where their term
+/// vanishes.
 [[nodiscard]] const std::vector<Ablation>& ablations();
 
 struct AblationResult {
@@ -36,12 +37,13 @@ struct AblationResult {
 /// A table under one set of constants.
 struct TableResult {
   const MeasuredTable* table = nullptr;
-  std::size_t records = 0;              ///< of the file
-  std::vector<LeftOut> left_out;        ///< by rule, and rows to which the library gives no answer
-  std::vector<PredictedRow> rows;       ///< operator fidelity
-  ErrorStatistics errors, textbook, roofline;  ///< the last two over `rows`; fewer where they have no answer to some
+  std::size_t records = 0;         ///< of the file
+  std::vector<LeftOut> left_out;   ///< by rule, and rows to which the library gives no answer
+  std::vector<PredictedRow> rows;  ///< operator fidelity
+  ErrorStatistics errors, textbook,
+      roofline;  ///< the last two over `rows`; fewer where they have no answer to some
   std::vector<AblationResult> ablations;  ///< those that change the table, over `rows` as well
-  std::vector<PredictedRow> worst;      ///< with their terms, the worst first
+  std::vector<PredictedRow> worst;        ///< with their terms, the worst first
 };
 
 /// Whether a run also compares other fidelities and ablations.
@@ -51,10 +53,12 @@ enum class Depth : std::uint8_t { ours, everything };
 /// @param constants the figures to predict with; those of the zoo where null
 /// @param worst     how many rows to keep with their terms, the worst first
 /// @throws as `rows_of`; a row to which the library refuses an answer is left out with the message
-[[nodiscard]] TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth = Depth::everything,
-                                   const Constants* constants = nullptr, std::size_t worst = 5);
+[[nodiscard]] TableResult validate(const MeasuredTable& table, const Zoo& zoo,
+                                   Depth depth = Depth::everything, const Constants* constants = nullptr,
+                                   std::size_t worst = 5);
 
 /// The prediction of one row. Errors of the library become the reason.
-[[nodiscard]] Prediction predict(const Measurand& measurand, const void* inputs, const PredictionContext& context);
+[[nodiscard]] Prediction predict(const Measurand& measurand, const void* inputs,
+                                 const PredictionContext& context);
 
 }  // namespace mlsysim

@@ -19,8 +19,8 @@ struct ZooContribution {
 /// The zoo of `load_zoo` and these entries. @throws ErrorList with every problem of every file
 [[nodiscard]] Zoo load_zoo(const LoadOptions& options, std::span<const ZooContribution> contributed);
 
-/// From now on `standard_zoo()` has these entries beside those of files, on every thread; they replace what was
-/// contributed before. References to the zoos before stay valid: they are kept until the process ends.
+/// From now on `standard_zoo()` has these entries beside those of files, on every thread; they replace what
+/// was contributed before. References to the zoos before stay valid: they are kept until the process ends.
 /// @throws ErrorList with every problem; nothing is then changed
 void publish_contributions(std::vector<ZooContribution> contributed);
 

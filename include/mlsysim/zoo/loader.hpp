@@ -10,8 +10,8 @@
 
 namespace mlsysim {
 
-/// Whether the binary cache beside the files is used. It is only a faster way to the same trees: a file whose content
-/// differs from the cached one is parsed.
+/// Whether the binary cache beside the files is used. It is only a faster way to the same trees: a file whose
+/// content differs from the cached one is parsed.
 enum class ZooCache : std::uint8_t { use, ignore };
 
 /// Whether the folders of the environment variable MLSYSIM_ZOO_PATH are read too.
@@ -33,12 +33,13 @@ struct LoadOptions {
 /// @throws ErrorList with every problem of every file
 [[nodiscard]] Zoo load_zoo(const LoadOptions& options = {});
 
-/// The zoo with the user's folders, loaded on first use; thread-safe. A failed load is tried again on the next call.
+/// The zoo with the user's folders, loaded on first use; thread-safe. A failed load is tried again on the
+/// next call.
 [[nodiscard]] const Zoo& standard_zoo();
 
 /// Reads one file of the user into a zoo of its own, for a device or model given as a path:
-/// `load_file("my_gpu.yaml").only<HardwareNode>()`. Names that the file refers to but does not define are looked up
-/// in `base`, which must outlive the result. Entries may leave out their source; lint says so.
+/// `load_file("my_gpu.yaml").only<HardwareNode>()`. Names that the file refers to but does not define are
+/// looked up in `base`, which must outlive the result. Entries may leave out their source; lint says so.
 /// @throws ErrorList with every problem of the file
 [[nodiscard]] Zoo load_file(const std::filesystem::path& file, const Zoo& base = standard_zoo());
 

@@ -10,7 +10,8 @@ namespace mlsysim {
 /// The kinds of files that have a schema: "hardware", "model", ...
 [[nodiscard]] std::vector<std::string> zoo_kinds();
 
-/// JSON Schema (draft-07) of the files of a kind, made from the field tables: units, ranges, defaults, choices.
+/// JSON Schema (draft-07) of the files of a kind, made from the field tables: units, ranges, defaults,
+/// choices.
 /// @throws LookupError for an unknown kind
 [[nodiscard]] std::string json_schema(std::string_view kind);
 

@@ -1,8 +1,8 @@
 #pragma once
 /// Any YAML text under the strict rules of the zoo's files, for files that hold no entries: plans.
 ///
-/// Duplicate keys, anchors, tags, several documents, foreign booleans, binary, empty and huge files are refused, and
-/// every value knows its place.
+/// Duplicate keys, anchors, tags, several documents, foreign booleans, binary, empty and huge files are
+/// refused, and every value knows its place.
 
 #include <mlsysim/units/error.hpp>
 
@@ -23,9 +23,9 @@ struct YamlValue {
 
   Kind kind = Kind::null;
   Quotes quotes = Quotes::none;
-  std::string text;                                   ///< of a scalar, as written
-  std::vector<YamlValue> items;                       ///< of a sequence
-  std::vector<std::pair<YamlValue, YamlValue>> pairs; ///< of a map, in order
+  std::string text;                                    ///< of a scalar, as written
+  std::vector<YamlValue> items;                        ///< of a sequence
+  std::vector<std::pair<YamlValue, YamlValue>> pairs;  ///< of a map, in order
   Location where;
 
   /// The value of a key of this map, or null.

@@ -17,6 +17,8 @@ template <class Dim> [[nodiscard]] Quantity<Dim> figure(std::string_view name, N
 }
 
 /// The plain number of this name.
-[[nodiscard]] inline double number(std::string_view name, Notes& notes) { return zoo_figures(notes).number(name); }
+[[nodiscard]] inline double number(std::string_view name, Notes& notes) {
+  return zoo_figures(notes).number(name);
+}
 
 }  // namespace mlsysim::detail

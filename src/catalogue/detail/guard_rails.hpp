@@ -14,9 +14,12 @@ template <class In>
   InlineList<Constraint, 8> out;
   if (in.size_limit) out.push_back(at_most("model_size", r.compressed_size, *in.size_limit));
   // A loss that is not known may be all of it.
-  if (in.max_accuracy_drop) out.push_back(at_most("quality", std::abs(r.estimated_accuracy_delta.value_or(1.0)), *in.max_accuracy_drop));
+  if (in.max_accuracy_drop)
+    out.push_back(
+        at_most("quality", std::abs(r.estimated_accuracy_delta.value_or(1.0)), *in.max_accuracy_drop));
   if (in.min_speedup) out.push_back(at_least("speedup", r.inference_speedup, *in.min_speedup));
-  if (in.require_hardware_support) out.push_back(at_least("hardware_support", r.hardware_supported ? 1.0 : 0.0, 1.0));
+  if (in.require_hardware_support)
+    out.push_back(at_least("hardware_support", r.hardware_supported ? 1.0 : 0.0, 1.0));
   return out;
 }
 

@@ -24,7 +24,8 @@ void check_degrees(const Workload& workload, const Degrees& degrees, double seq_
 /// @throws InputError
 void require_tokens(const Workload& workload, std::string_view field);
 
-/// Devices that share each layer of a draft model: those that share its target's, one where it has fewer heads. Noted.
+/// Devices that share each layer of a draft model: those that share its target's, one where it has fewer
+/// heads. Noted.
 [[nodiscard]] double draft_degree(const Workload& draft, double tp_size, Notes& notes);
 
 /// Warns where the ranks that share the sequences of a pass have unequal numbers of them.

@@ -7,7 +7,8 @@
 
 namespace mlsysim::detail {
 
-/// Tokens of the prompt of a request of `mean` tokens whose answer has `answer`. @throws DomainError when none are left
+/// Tokens of the prompt of a request of `mean` tokens whose answer has `answer`. @throws DomainError when
+/// none are left
 [[nodiscard]] inline double prompt_tokens(double mean, double answer) {
   if (mean - answer >= 1) return mean - answer;
   throw DomainError({.id = "mlsysim.catalogue.073",

@@ -1,5 +1,6 @@
 #pragma once
-// What is asked of ServingModel where no engine is priced and requests come and go: one batch that stays as it is.
+// What is asked of ServingModel where no engine is priced and requests come and go: one batch that stays as
+// it is.
 
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/table/take_fields.hpp>
@@ -10,7 +11,8 @@
 namespace mlsysim::detail {
 
 /// A batch of `batch` requests that hold `tokens` each.
-template <class In> [[nodiscard]] ServingModel::Inputs static_batch(const In& in, double tokens, double batch) {
+template <class In>
+[[nodiscard]] ServingModel::Inputs static_batch(const In& in, double tokens, double batch) {
   auto out = fields_of<ServingModel::Inputs>(in);
   out.seq_len = std::max(1.0, std::round(tokens));
   out.batch_size = batch;

@@ -26,7 +26,8 @@ template <class In> std::string given_among(const In& in, FieldNames names) {
   std::string list;
   for_each_row(table, [&](const auto& row) {
     // Few fields differ from their default, and comparing them costs less than comparing names.
-    if (in.*row.member == usual.*row.member || std::find(names.begin(), names.end(), row.name) == names.end()) return;
+    if (in.*row.member == usual.*row.member || std::find(names.begin(), names.end(), row.name) == names.end())
+      return;
     list += (list.empty() ? "" : ", ") + std::string(row.name);
   });
   return list;
@@ -39,13 +40,15 @@ template <class In> void warn_of_unpriced(const In& in, FieldNames names, Notes&
     notes.warn("textbook fidelity does not price " + list + ": operator fidelity does");
 }
 
-/// The inputs as a pricing takes them: the fields that it does not price are as if nobody had given them, with a warning.
+/// The inputs as a pricing takes them: the fields that it does not price are as if nobody had given them,
+/// with a warning.
 template <class In> [[nodiscard]] In priced(In in, FieldNames unpriced, Notes& notes) {
   if (unpriced.empty()) return in;
   warn_of_unpriced(in, unpriced, notes);
   const In usual{};
   for_each_field<In>([&](const auto& row) {
-    if (std::find(unpriced.begin(), unpriced.end(), row.name) != unpriced.end()) in.*row.member = usual.*row.member;
+    if (std::find(unpriced.begin(), unpriced.end(), row.name) != unpriced.end())
+      in.*row.member = usual.*row.member;
   });
   return in;
 }
@@ -54,12 +57,14 @@ template <class In> [[nodiscard]] In priced(In in, FieldNames unpriced, Notes& n
 /// @param why e.g. "without draft_model"
 template <class In> void warn_of_idle(const In& in, FieldNames names, std::string_view why, Notes& notes) {
   if (!notes.wanted()) return;
-  if (const auto list = given_among(in, names); !list.empty()) notes.warn("no effect " + std::string(why) + ": " + list);
+  if (const auto list = given_among(in, names); !list.empty())
+    notes.warn("no effect " + std::string(why) + ": " + list);
 }
 
 /// Warns of what is said about a draft model that is not there.
 template <class In> void warn_of_idle_draft(const In& in, Notes& notes) {
-  if (in.draft_model == nullptr) warn_of_idle(in, {"draft_acceptance_rate", "draft_tokens"}, "without draft_model", notes);
+  if (in.draft_model == nullptr)
+    warn_of_idle(in, {"draft_acceptance_rate", "draft_tokens"}, "without draft_model", notes);
 }
 
 }  // namespace mlsysim::detail

@@ -10,15 +10,21 @@
 namespace mlsysim::detail {
 
 /// Modes, as bits.
-enum Modes : std::uint8_t { kInfer = 1, kServe = 2, kTrain = 4, kTogether = kServe | kTrain, kAlways = kInfer | kTogether };
+enum Modes : std::uint8_t {
+  kInfer = 1,
+  kServe = 2,
+  kTrain = 4,
+  kTogether = kServe | kTrain,
+  kAlways = kInfer | kTogether
+};
 
 /// One field of Scenario.
 struct PlanPlace {
   std::string_view field;
   std::string_view section;  ///< of a plan file; empty for the top level
   Modes modes = kAlways;
-  bool keyed = true;         ///< plans have a key for it
-  bool draft = false;        ///< speaks of the draft model, and has no effect without one
+  bool keyed = true;   ///< plans have a key for it
+  bool draft = false;  ///< speaks of the draft model, and has no effect without one
 
   [[nodiscard]] bool used_in(Mode mode) const { return (modes & (1U << static_cast<unsigned>(mode))) != 0; }
   /// What the field is called in its section.

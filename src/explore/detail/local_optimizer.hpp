@@ -1,5 +1,6 @@
 #pragma once
-// A library that improves a point by slopes, behind an interface of our own: at most one file includes its header.
+// A library that improves a point by slopes, behind an interface of our own: at most one file includes its
+// header.
 
 #include <cstddef>
 #include <functional>
@@ -21,8 +22,9 @@ using SmoothProblem = std::function<const SmoothValues&(std::span<const double>)
 
 /// Name and version of the library; empty where this build has none.
 [[nodiscard]] std::string local_optimizer();
-/// Calls `problem` at better and better points from `start`, at most `evaluations` times. The problem keeps what it likes.
-/// Values that are no numbers must not come out of it.
-void improve(const SmoothProblem& problem, std::vector<double> start, std::size_t at_most, std::size_t equal, std::size_t evaluations);
+/// Calls `problem` at better and better points from `start`, at most `evaluations` times. The problem keeps
+/// what it likes. Values that are no numbers must not come out of it.
+void improve(const SmoothProblem& problem, std::vector<double> start, std::size_t at_most, std::size_t equal,
+             std::size_t evaluations);
 
 }  // namespace mlsysim::detail

@@ -1,5 +1,6 @@
 #pragma once
-// Evaluates points of a space block by block: constants filled once per subject, axes by runs, expressions on top.
+// Evaluates points of a space block by block: constants filled once per subject, axes by runs, expressions on
+// top.
 
 #include "block_kernels.hpp"
 
@@ -16,8 +17,8 @@
 
 namespace mlsysim::detail {
 
-/// The expressions of a question over one subject. Where the subject is a law they and it are one tape over the numbers that
-/// vary: what stays the same is folded into it, what nobody asks for is not computed.
+/// The expressions of a question over one subject. Where the subject is a law they and it are one tape over
+/// the numbers that vary: what stays the same is folded into it, what nobody asks for is not computed.
 struct Compiled {
   std::vector<Expression> objectives, show;
   std::vector<double> signs;  ///< +1 minimise, -1 maximise
@@ -39,7 +40,9 @@ struct Compiled {
   [[nodiscard]] std::size_t shown_at(std::size_t k) const { return k; }
   [[nodiscard]] std::size_t left_at(std::size_t c) const { return show.size() + 2 * c; }
   [[nodiscard]] std::size_t right_at(std::size_t c) const { return left_at(c) + 1; }
-  [[nodiscard]] std::size_t objective_at(std::size_t k) const { return show.size() + 2 * constraints.size() + k; }
+  [[nodiscard]] std::size_t objective_at(std::size_t k) const {
+    return show.size() + 2 * constraints.size() + k;
+  }
   [[nodiscard]] std::size_t histogram_at() const { return objective_at(objectives.size()); }
   [[nodiscard]] std::size_t expressions() const { return histogram_at() + (histogram ? 1 : 0); }
   /// All expressions in that order.
@@ -53,7 +56,8 @@ struct Compiled {
   mutable std::optional<GridProgram> grid_;
 };
 /// The place of each column's axis among the axes over numbers.
-[[nodiscard]] std::vector<std::size_t> axes_of_columns(const Space& space, std::span<const Space::Column> columns);
+[[nodiscard]] std::vector<std::size_t> axes_of_columns(const Space& space,
+                                                       std::span<const Space::Column> columns);
 /// Texts of all constraints, implicit ones first.
 [[nodiscard]] std::vector<std::string> constraint_texts(const Question& question, const LawEntry& entry);
 
@@ -72,9 +76,11 @@ class PointKernel {
   void run(std::uint64_t at, std::size_t points);
   /// Evaluates these inner points, at most kBlock.
   void run(std::span<const std::uint64_t> points);
-  /// Evaluates the points of a box, at most kBlock, in order of their index: rows [low, high) of each axis over numbers.
+  /// Evaluates the points of a box, at most kBlock, in order of their index: rows [low, high) of each axis
+  /// over numbers.
   /// @param axes the axis of each column, see `axes_of_columns`
-  void run(std::span<const std::uint32_t> low, std::span<const std::uint32_t> high, std::span<const std::size_t> axes);
+  void run(std::span<const std::uint32_t> low, std::span<const std::uint32_t> high,
+           std::span<const std::size_t> axes);
 
   [[nodiscard]] const Subject& subject() const { return *subject_; }
   /// What was bound, for `use` elsewhere.
@@ -84,14 +90,17 @@ class PointKernel {
   [[nodiscard]] const std::vector<Space::Column>& columns() const { return columns_; }
   /// Marks points that miss a constraint or hold no number; see MissWord.
   [[nodiscard]] const MissWord* misses();
-  /// Values over the block of an expression that the question shows, of the two sides of a constraint, of an objective as it is
-  /// stated, and of what a histogram counts.
+  /// Values over the block of an expression that the question shows, of the two sides of a constraint, of an
+  /// objective as it is stated, and of what a histogram counts.
   [[nodiscard]] const double* shown(std::size_t k) const { return value(compiled_->shown_at(k)); }
   [[nodiscard]] const double* left_side(std::size_t c) const { return value(compiled_->left_at(c)); }
   [[nodiscard]] const double* right_side(std::size_t c) const { return value(compiled_->right_at(c)); }
-  [[nodiscard]] const double* stated_objective(std::size_t k) const { return value(compiled_->objective_at(k)); }
+  [[nodiscard]] const double* stated_objective(std::size_t k) const {
+    return value(compiled_->objective_at(k));
+  }
   [[nodiscard]] const double* counted() const { return value(compiled_->histogram_at()); }
-  /// Distance of the sides of constraint `c` at point `p` of the block, over the larger one; not finite where a side is not.
+  /// Distance of the sides of constraint `c` at point `p` of the block, over the larger one; not finite where
+  /// a side is not.
   [[nodiscard]] double relative_excess(std::size_t c, std::size_t p) const;
   /// Signed objective k (smaller is better).
   [[nodiscard]] const double* objective(std::size_t k);
@@ -100,7 +109,8 @@ class PointKernel {
   [[nodiscard]] const std::vector<std::pair<std::size_t, std::string>>& failures() const { return failures_; }
 
  private:
-  /// Doubles from one column to the next: 64 bytes more than a block, or columns 4 KiB apart evict each other.
+  /// Doubles from one column to the next: 64 bytes more than a block, or columns 4 KiB apart evict each
+  /// other.
   static constexpr std::size_t kStride = kBlock + 8;
 
   void evaluate(std::size_t points);
@@ -116,10 +126,10 @@ class PointKernel {
   std::optional<ColumnProgram::Workspace> workspace_;
   std::optional<GridProgram::Workspace> grid_workspace_;
   std::vector<double> buffer_;
-  std::vector<const double*> in_;   ///< by column
-  std::vector<double*> out_;        ///< by expression
-  std::vector<double> filled_;      ///< value that a whole column holds; NaN where it varies
-  std::vector<double> slots_;       ///< of one point of a subject that is called
+  std::vector<const double*> in_;  ///< by column
+  std::vector<double*> out_;       ///< by expression
+  std::vector<double> filled_;     ///< value that a whole column holds; NaN where it varies
+  std::vector<double> slots_;      ///< of one point of a subject that is called
   std::vector<std::vector<double>> objectives_;
   std::array<MissWord, kBlock> misses_{};
   std::size_t points_ = 0;

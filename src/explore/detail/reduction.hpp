@@ -1,5 +1,6 @@
 #pragma once
-// What is kept of a sweep while the points pass by. Adding blocks in any order and merging in any order gives the same.
+// What is kept of a sweep while the points pass by. Adding blocks in any order and merging in any order gives
+// the same.
 
 #include "point_kernel.hpp"
 
@@ -30,7 +31,8 @@ class Reduction {
   void merge(const Reduction& other);
 
   [[nodiscard]] nlohmann::ordered_json to_json() const;
-  static Reduction from_json(const nlohmann::ordered_json& json, const Question& question, std::size_t constraints);
+  static Reduction from_json(const nlohmann::ordered_json& json, const Question& question,
+                             std::size_t constraints);
 
   /// Points that have numbers.
   double evaluated = 0;
@@ -42,8 +44,7 @@ class Reduction {
   double zero_or_less = 0;
 
  private:
-  template <class IndexOf>
-  void add_block(PointKernel& kernel, IndexOf index_of);
+  template <class IndexOf> void add_block(PointKernel& kernel, IndexOf index_of);
   std::size_t objectives_ = 0;
 };
 

@@ -25,7 +25,8 @@ class SpecFigures {
 
   /// Copies that a call needs; they live as long as this.
   using Copies = std::vector<std::shared_ptr<std::byte>>;
-  /// Points `object` to copies of its specs that hold these numbers. Where none has moved there is nothing to do.
+  /// Points `object` to copies of its specs that hold these numbers. Where none has moved there is nothing to
+  /// do.
   [[nodiscard]] Copies apply(const double* numbers, void* object) const;
 
  private:

@@ -33,13 +33,15 @@ class PluginCode {
   /// Asks the plugin whether `create` would succeed. Throws what speaks against it.
   virtual void can_create(std::size_t resolver, std::span<const MlsValue> options) = 0;
   /// Fills `out`; texts in it live as long as `call`. @return the outcome
-  virtual std::int32_t solve(std::size_t resolver, void* instance, std::span<const MlsValue> in, std::span<MlsValue> out,
-                             MlsCall& call) = 0;
+  virtual std::int32_t solve(std::size_t resolver, void* instance, std::span<const MlsValue> in,
+                             std::span<MlsValue> out, MlsCall& call) = 0;
   virtual void event(std::size_t callback, MlsEvent event) = 0;
   /// Reasons are those of the call. @return verdict and effort
-  virtual std::pair<std::int32_t, std::int32_t> query_support(std::size_t backend, const Program& program, std::string_view device, std::int32_t effort,
-                                                             std::int32_t mode, MlsCall& call) = 0;
-  virtual std::string convert(std::size_t converter, std::string_view file, std::string_view input, const MlsObject* object, MlsCall& call) = 0;
+  virtual std::pair<std::int32_t, std::int32_t> query_support(std::size_t backend, const Program& program,
+                                                              std::string_view device, std::int32_t effort,
+                                                              std::int32_t mode, MlsCall& call) = 0;
+  virtual std::string convert(std::size_t converter, std::string_view file, std::string_view input,
+                              const MlsObject* object, MlsCall& call) = 0;
   [[nodiscard]] virtual bool has_feature(std::string_view name) = 0;
   /// Whether the library can be closed, and if not, why not.
   [[nodiscard]] virtual std::string why_it_stays() const = 0;
@@ -56,8 +58,10 @@ class PluginCode {
 [[nodiscard]] std::shared_ptr<PluginCode> open_in_process(const std::string& library, const std::string& path,
                                                           std::shared_ptr<Services> services);
 
-/// Opens a library in a process of its own. The code is the same; a call that kills it or takes too long is a fault.
-[[nodiscard]] std::shared_ptr<PluginCode> open_isolated(const std::string& path, std::shared_ptr<Services> services,
+/// Opens a library in a process of its own. The code is the same; a call that kills it or takes too long is a
+/// fault.
+[[nodiscard]] std::shared_ptr<PluginCode> open_isolated(const std::string& path,
+                                                        std::shared_ptr<Services> services,
                                                         const IsolationLimits& limits);
 
 /// One resolver of one version of a plugin, with its instances. A run keeps the one it began with.
@@ -70,9 +74,12 @@ class Generation {
 
   [[nodiscard]] PluginCode& code() const { return *code_; }
   [[nodiscard]] std::size_t index() const { return index_; }
-  [[nodiscard]] const ResolverDescription& description() const { return code_->description().resolvers[index_]; }
+  [[nodiscard]] const ResolverDescription& description() const {
+    return code_->description().resolvers[index_];
+  }
   /// The instance for these options, made on first use; null for a resolver that needs none.
-  /// An exclusive one is made only while nobody else has one. @throws PluginFault UNAVAILABLE naming the holder
+  /// An exclusive one is made only while nobody else has one. @throws PluginFault UNAVAILABLE naming the
+  /// holder
   [[nodiscard]] void* instance(std::span<const MlsValue> options);
   /// Whether one could be made now; changes nothing. Throws what speaks against it.
   void can_create(std::span<const MlsValue> options);

@@ -23,8 +23,8 @@ struct Candidate {
 
 /// Throws the failure that a plugin has on record. @throws PluginFault
 [[noreturn]] void refuse(const PluginRecord& record, std::string key);
-/// Checks a plugin without executing it: the library with its headers, symbols, digest and permissions; that files with
-/// entries can be read. @throws PluginFault
+/// Checks a plugin without executing it: the library with its headers, symbols, digest and permissions; that
+/// files with entries can be read. @throws PluginFault
 void vet(const Candidate& candidate, const HostOptions& options);
 
 /// Whether the environment and the files of the user are not to be trusted.

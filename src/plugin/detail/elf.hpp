@@ -11,14 +11,15 @@ namespace mlsysim::plugin::detail {
 
 /// Facts of a shared library. With a `fault` the rest is as far as it was read.
 struct ElfFacts {
-  std::string fault;      ///< why the file cannot be opened safely; empty when it can
-  std::string check;      ///< id of the check that failed: "L01" ... "L04"
+  std::string fault;  ///< why the file cannot be opened safely; empty when it can
+  std::string check;  ///< id of the check that failed: "L01" ... "L04"
   std::string hint;
   std::uint64_t file_bytes = 0;
   std::vector<std::string> exported;   ///< symbols that others can see, sorted
   std::vector<std::string> undefined;  ///< symbols that others must bring, sorted
-  std::vector<std::string> unique;     ///< GNU_UNIQUE symbols: shared between copies, and the library never unloads
-  std::vector<std::string> needed;     ///< libraries that must be loaded with it
+  std::vector<std::string>
+      unique;  ///< GNU_UNIQUE symbols: shared between copies, and the library never unloads
+  std::vector<std::string> needed;  ///< libraries that must be loaded with it
   bool text_relocations = false;
 
   [[nodiscard]] bool exports(std::string_view symbol) const;

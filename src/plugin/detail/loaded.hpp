@@ -25,21 +25,26 @@ struct Loaded {
   [[nodiscard]] const std::string& name() const { return description.name; }
 };
 
-/// Opens a plugin that was found: vets it, runs initialize and register_all, and compares it with its manifest.
+/// Opens a plugin that was found: vets it, runs initialize and register_all, and compares it with its
+/// manifest.
 /// @param private_copy open a copy of the file, so that the same path can be opened again
-[[nodiscard]] Loaded open_candidate(Candidate candidate, const HostOptions& options, const std::shared_ptr<LocalServices>& services,
-                                    bool private_copy);
+[[nodiscard]] Loaded open_candidate(Candidate candidate, const HostOptions& options,
+                                    const std::shared_ptr<LocalServices>& services, bool private_copy);
 
 /// Settings of options from the environment, the user's file and the manifest, in this order of precedence.
 /// @throws PluginFault for a key that no option has
-[[nodiscard]] std::vector<OptionSetting> settings_of(const PluginDescription& plugin, const std::optional<Manifest>& manifest);
+[[nodiscard]] std::vector<OptionSetting> settings_of(const PluginDescription& plugin,
+                                                     const std::optional<Manifest>& manifest);
 
-/// Variables of the environment that are written for options of this plugin and name none; empty, or a sentence.
+/// Variables of the environment that are written for options of this plugin and name none; empty, or a
+/// sentence.
 /// @param others names of the plugins that were found: a variable may be for one of a longer name
-[[nodiscard]] std::string unknown_variables(const PluginDescription& plugin, const std::vector<std::string>& others);
+[[nodiscard]] std::string unknown_variables(const PluginDescription& plugin,
+                                            const std::vector<std::string>& others);
 
-/// Publishes what a set of plugins registers, beside what ships. Plugins that cannot be taken are moved to `refused`
-/// with the reason, as a whole; resolvers that exist already are used as they are.
-void publish(std::vector<Loaded>& plugins, ObjectTable& objects, std::vector<std::pair<Loaded, PluginFailure>>& refused);
+/// Publishes what a set of plugins registers, beside what ships. Plugins that cannot be taken are moved to
+/// `refused` with the reason, as a whole; resolvers that exist already are used as they are.
+void publish(std::vector<Loaded>& plugins, ObjectTable& objects,
+             std::vector<std::pair<Loaded, PluginFailure>>& refused);
 
 }  // namespace mlsysim::plugin::detail

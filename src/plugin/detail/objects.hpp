@@ -52,7 +52,8 @@ class LocalServices : public Services {
   void object_field(const MlsObject* object, std::string_view path, const Visit& visit) override;
   void object_read(const MlsObject* object, const Visit& visit) override;
   double convert(double number, std::string_view from, std::string_view to) override;
-  void evaluate(MlsCall* call, std::string_view resolver, std::span<const MlsNamed> inputs, const Visit& visit) override;
+  void evaluate(MlsCall* call, std::string_view resolver, std::span<const MlsNamed> inputs,
+                const Visit& visit) override;
   bool cancel_requested(MlsCall* call) override;
 
  private:
@@ -65,6 +66,7 @@ class LocalServices : public Services {
 /// A value of a field as it crosses: numbers in base units. Texts live as long as `value`.
 [[nodiscard]] MlsValue to_c(const Value& value, const Exponents& exps, ObjectTable& handles);
 /// A value that a plugin gave, with its dimension; `declared` is the unit of a number that names none.
-[[nodiscard]] DynamicValue from_c(const MlsValue& value, std::string_view declared, const ObjectTable& handles);
+[[nodiscard]] DynamicValue from_c(const MlsValue& value, std::string_view declared,
+                                  const ObjectTable& handles);
 
 }  // namespace mlsysim::plugin::detail

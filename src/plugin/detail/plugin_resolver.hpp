@@ -20,13 +20,13 @@ struct OptionSetting {
   std::string name, text, origin;
 };
 
-/// Inputs are those of the plugin, then its options, which have defaults. A struct of inputs holds on to the code that
-/// was current when it was made, so that one run never mixes two versions of a plugin.
+/// Inputs are those of the plugin, then its options, which have defaults. A struct of inputs holds on to the
+/// code that was current when it was made, so that one run never mixes two versions of a plugin.
 class PluginResolver final : public Resolver {
  public:
   /// @throws PluginFault for units that do not exist, defaults of the wrong kind, ...
-  PluginResolver(const PluginDescription& plugin, std::shared_ptr<Generation> generation, ObjectTable& objects,
-                 std::span<const OptionSetting> settings);
+  PluginResolver(const PluginDescription& plugin, std::shared_ptr<Generation> generation,
+                 ObjectTable& objects, std::span<const OptionSetting> settings);
 
   [[nodiscard]] std::span<const FieldInfo> inputs() const override { return inputs_.infos; }
   [[nodiscard]] std::span<const FieldInfo> outputs() const override { return outputs_.infos; }
@@ -39,7 +39,8 @@ class PluginResolver final : public Resolver {
   Status solve(const void* in, void* out, SolveContext& context) const override;
   [[nodiscard]] Verification verify(const void* in, const void* out) const override;
 
-  /// Runs that are made from now on use this code. @return false when its fields differ, and nothing is changed
+  /// Runs that are made from now on use this code. @return false when its fields differ, and nothing is
+  /// changed
   bool replace(std::shared_ptr<Generation> generation);
   [[nodiscard]] std::shared_ptr<Generation> current() const;
   /// Whether an instance could be made now, with the options as they are set; throws what speaks against it.
@@ -55,10 +56,10 @@ class PluginResolver final : public Resolver {
   struct Wire {
     Cell cell;
     std::size_t offset;
-    double mul, div;        // number in the declared unit * mul / div is in the base unit
-    MlsString unit;         // declared; empty for numbers without one
+    double mul, div;  // number in the declared unit * mul / div is in the base unit
+    MlsString unit;   // declared; empty for numbers without one
     bool bounded, open_low;
-    double low, high;       // in the declared unit
+    double low, high;  // in the declared unit
   };
   struct Side {
     std::vector<FieldDescription> fields;
@@ -73,7 +74,8 @@ class PluginResolver final : public Resolver {
   static void destroy(const Side& side, void* memory);
   void write_inputs(const void* in, MlsValue* out) const;
   void read_output(std::size_t i, const MlsValue& value, void* out) const;
-  [[noreturn]] void bad_output(std::size_t i, MlsStatus code, std::string found, std::string expected, std::string hint) const;
+  [[noreturn]] void bad_output(std::size_t i, MlsStatus code, std::string found, std::string expected,
+                               std::string hint) const;
 
   std::string plugin_, version_;
   ObjectTable& objects_;

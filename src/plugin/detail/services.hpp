@@ -1,12 +1,12 @@
 #pragma once
-/// What the host offers to plugins, behind the C table. One implementation lives in the host, one in the process of
-/// an isolated plugin, which asks the host.
+/// What the host offers to plugins, behind the C table. One implementation lives in the host, one in the
+/// process of an isolated plugin, which asks the host.
 
 #include <mlsysim/plugin/description.hpp>
 #include <mlsysim/plugin/fault.hpp>
 #include <mlsysim/plugin/support.hpp>
-#include <mlsysim/resolve/resolver.hpp>
 #include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/resolve/resolver.hpp>
 #include <mlsysim/spec/zoo.hpp>
 
 #include <functional>
@@ -69,7 +69,8 @@ class Services {
   virtual void object_field(const MlsObject* object, std::string_view path, const Visit& visit) = 0;
   virtual void object_read(const MlsObject* object, const Visit& visit) = 0;
   virtual double convert(double number, std::string_view from, std::string_view to) = 0;
-  virtual void evaluate(MlsCall* call, std::string_view resolver, std::span<const MlsNamed> inputs, const Visit& visit) = 0;
+  virtual void evaluate(MlsCall* call, std::string_view resolver, std::span<const MlsNamed> inputs,
+                        const Visit& visit) = 0;
   virtual bool cancel_requested(MlsCall* call) = 0;
 
   /// Errors that were made and not destroyed.
@@ -92,7 +93,8 @@ class Services {
 /// Throws what a plugin gave as an error, after destroying it; nothing for null.
 void raise(Services& services, MlsError* error, std::string_view plugin, std::string_view call);
 /// Throws a PluginFault.
-[[noreturn]] void fail(MlsStatus code, ErrorFacts facts, std::string_view plugin = {}, std::string_view call = {});
+[[noreturn]] void fail(MlsStatus code, ErrorFacts facts, std::string_view plugin = {},
+                       std::string_view call = {});
 
 /// A text from a plugin. @throws PluginFault INVALID_ARGUMENT when it is no UTF-8 or holds a zero
 [[nodiscard]] std::string read_text(MlsString text, std::string_view what);
@@ -109,7 +111,8 @@ void raise(Services& services, MlsError* error, std::string_view plugin, std::st
 [[nodiscard]] BackendDescription describe_backend(const MlsBackend& backend);
 [[nodiscard]] SupportReason read_reason(const MlsReason* reason);
 
-/// Size rule of a callee: at least `smallest`. @throws PluginFault INVALID_ARGUMENT naming the struct and both sizes
+/// Size rule of a callee: at least `smallest`. @throws PluginFault INVALID_ARGUMENT naming the struct and
+/// both sizes
 void check_size(const char* name, std::uint32_t got, std::size_t smallest);
 
 }  // namespace mlsysim::plugin::detail

@@ -14,20 +14,36 @@
 
 namespace mlsysim::plugin::detail {
 
-/// What a message asks or says. Calls and requests are answered by `result` or `fault`; either side may be asked while
-/// it waits for an answer.
+/// What a message asks or says. Calls and requests are answered by `result` or `fault`; either side may be
+/// asked while it waits for an answer.
 enum class Message : std::uint32_t {
-  result, fault, hello,                                                         // answers
-  create, destroy, can_create, solve, event, query_support, convert_text, has_feature, quit,  // host to plugin
-  log, zoo_count, zoo_at, zoo_find, object_field, object_read, convert, evaluate             // plugin to host
+  result,
+  fault,
+  hello,  // answers
+  create,
+  destroy,
+  can_create,
+  solve,
+  event,
+  query_support,
+  convert_text,
+  has_feature,
+  quit,  // host to plugin
+  log,
+  zoo_count,
+  zoo_at,
+  zoo_find,
+  object_field,
+  object_read,
+  convert,
+  evaluate  // plugin to host
 };
 
 /// Bytes of a message being written.
 class Writer {
  public:
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  Writer& put(const T& value) {
+  requires std::is_trivially_copyable_v<T> Writer& put(const T& value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     return *this;
   }
@@ -95,7 +111,8 @@ class Channel {
     std::uint32_t serial;
     MessageReader reader;
   };
-  /// The next message; nothing when the other end is gone or the deadline has passed. `idle` is called while waiting.
+  /// The next message; nothing when the other end is gone or the deadline has passed. `idle` is called while
+  /// waiting.
   using Clock = std::chrono::steady_clock;
   template <class Idle> std::optional<Received> receive(Clock::time_point deadline, Idle&& idle) const {
     std::uint32_t head[4];
@@ -104,7 +121,8 @@ class Channel {
     // Memory is taken as bytes come, not as they are announced.
     std::string bytes;
     while (bytes.size() < head[2]) {
-      const auto done = bytes.size(), more = std::min<std::size_t>(head[2] - done, std::max<std::size_t>(done, 1 << 20));
+      const auto done = bytes.size(),
+                 more = std::min<std::size_t>(head[2] - done, std::max<std::size_t>(done, 1 << 20));
       bytes.resize(done + more);
       if (!read_all(bytes.data() + done, more, deadline, idle)) return std::nullopt;
     }
@@ -113,7 +131,8 @@ class Channel {
 
  private:
   static constexpr std::uint32_t kMagic = 0x4d4c5331, kLargest = 1U << 30;
-  template <class Idle> bool read_all(void* to, std::size_t size, Clock::time_point deadline, Idle&& idle) const {
+  template <class Idle>
+  bool read_all(void* to, std::size_t size, Clock::time_point deadline, Idle&& idle) const {
     auto* at = static_cast<char*>(to);
     while (size > 0) {
       const auto n = read_some(at, size);

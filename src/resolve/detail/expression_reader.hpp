@@ -1,10 +1,12 @@
 #pragma once
-// Reads expressions: one pass, recursive descent, dimensions checked on the way. Every level of precedence is one function.
+// Reads expressions: one pass, recursive descent, dimensions checked on the way. Every level of precedence is
+// one function.
 //
 //   either     = both { "or" both }                                     comparison = sum [ sign sum ]
-//   both       = comparison { "and" comparison }                        sum        = product { ("+" | "-") product }
-//   product    = unary { ("*" | "/") unary }                            unary      = { "-" } primary
-//   primary    = number [ unit ] | name | function "(" either { "," either } ")" | "given" "(" name ")" | "(" either ")"
+//   both       = comparison { "and" comparison }                        sum        = product { ("+" | "-")
+//   product } product    = unary { ("*" | "/") unary }                            unary      = { "-" }
+//   primary primary    = number [ unit ] | name | function "(" either { "," either } ")" | "given" "(" name
+//   ")" | "(" either ")"
 
 #include <mlsysim/resolve/expression.hpp>
 
@@ -14,7 +16,8 @@ namespace mlsysim {
 
 class ExpressionReader {
  public:
-  ExpressionReader(std::string_view text, const ExpressionScope& scope, const Location& where) : text_(text), scope_(scope), where_(where) {}
+  ExpressionReader(std::string_view text, const ExpressionScope& scope, const Location& where)
+      : text_(text), scope_(scope), where_(where) {}
   Expression whole_expression();
   void whole_constraint(Expression& left, Comparison& comparison, Expression& right);
 
@@ -57,7 +60,7 @@ class ExpressionReader {
   ExpressionScope scope_;
   Location where_;
   std::size_t at_ = 0;
-  std::size_t top_ = 0;    ///< depth of the stack after the steps so far
+  std::size_t top_ = 0;  ///< depth of the stack after the steps so far
   std::size_t nested_ = 0;
 };
 

@@ -12,7 +12,8 @@ namespace mlsysim::detail {
 template <TableStruct Case, Prediction (*predict_case)(const Case&, const PredictionContext&)>
 class CaseMeasurand final : public Measurand {
  public:
-  constexpr CaseMeasurand(std::string_view name, MeasurandKind kind, std::string_view unit, std::string_view about)
+  constexpr CaseMeasurand(std::string_view name, MeasurandKind kind, std::string_view unit,
+                          std::string_view about)
       : name_(name), kind_(kind), unit_(unit), about_(about) {}
   std::string_view name() const override { return name_; }
   std::string_view about() const override { return about_; }
@@ -41,8 +42,10 @@ class CaseMeasurand final : public Measurand {
 /// The terms of a priced pass, where they are wanted.
 inline std::vector<PredictionTerm> terms_of(const PassCost<>& cost, const PredictionContext& context) {
   if (!context.wants_terms) return {};
-  return {{"compute", cost.compute_bound.base()}, {"memory", cost.memory_bound.base()},
-          {"network", cost.network.base()}, {"launch", cost.overhead.base()}};
+  return {{"compute", cost.compute_bound.base()},
+          {"memory", cost.memory_bound.base()},
+          {"network", cost.network.base()},
+          {"launch", cost.overhead.base()}};
 }
 
 /// What a yardstick reads the views with.
@@ -52,8 +55,7 @@ inline std::vector<PredictionTerm> terms_of(const PassCost<>& cost, const Predic
 }
 
 /// Roofline of a list of operators: all work over peak, or all traffic over bandwidth, whichever is longer.
-template <class Keep>
-[[nodiscard]] Time<> roofline_of(const OpList<>& ops, const Device<>& d, Keep&& keep) {
+template <class Keep> [[nodiscard]] Time<> roofline_of(const OpList<>& ops, const Device<>& d, Keep&& keep) {
   Work<> work;
   Data<> traffic;
   for (const auto& op : ops)

@@ -16,7 +16,8 @@ struct FitRow {
   std::size_t fold = 0;
 };
 
-/// Predictions as a function of the constants, in coordinates u without bounds: log p = l + (h - l) / (1 + exp(-u)).
+/// Predictions as a function of the constants, in coordinates u without bounds: log p = l + (h - l) / (1 +
+/// exp(-u)).
 class FitProblem {
  public:
   /// @param owner of the constants, as in ConstantValue
@@ -26,20 +27,23 @@ class FitProblem {
   [[nodiscard]] double coordinate_of(std::size_t i, double value) const;
   /// Derivative of log p by u.
   [[nodiscard]] double slope_at(std::size_t i, double u) const;
-  [[nodiscard]] Constants constants_at(const Eigen::VectorXd& u, const std::vector<std::size_t>& active) const;
+  [[nodiscard]] Constants constants_at(const Eigen::VectorXd& u,
+                                       const std::vector<std::size_t>& active) const;
 
   /// log(predicted / measured) of rows; not a number for a row without an answer.
   [[nodiscard]] Eigen::VectorXd errors(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
                                        const std::vector<std::size_t>& active) const;
-  /// The same with a penalty for a row without an answer, so that a fit does not flee to where nothing is predicted.
+  /// The same with a penalty for a row without an answer, so that a fit does not flee to where nothing is
+  /// predicted.
   [[nodiscard]] Eigen::VectorXd residuals(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
                                           const std::vector<std::size_t>& active) const;
-  /// Derivatives of the residuals by the logarithms of the constants, by central differences; 0 where one of the two has no
-  /// answer.
+  /// Derivatives of the residuals by the logarithms of the constants, by central differences; 0 where one of
+  /// the two has no answer.
   [[nodiscard]] Eigen::MatrixXd sensitivities(const std::vector<FitRow>& rows, const Eigen::VectorXd& u,
                                               const std::vector<std::size_t>& active) const;
   /// Moves the active constants to the best fit. `u` holds the coordinates of the active ones.
-  void fit(const std::vector<FitRow>& rows, Eigen::VectorXd& u, const std::vector<std::size_t>& active, double robust_scale) const;
+  void fit(const std::vector<FitRow>& rows, Eigen::VectorXd& u, const std::vector<std::size_t>& active,
+           double robust_scale) const;
 
   [[nodiscard]] const std::vector<FreeConstant>& constants() const { return constants_; }
   [[nodiscard]] Eigen::VectorXd start(const std::vector<std::size_t>& active) const;
@@ -55,7 +59,9 @@ class FitProblem {
 [[nodiscard]] double robust_deviation(const Eigen::VectorXd& residuals);
 
 /// Covariance of the logarithms: data and priors; `noise` is the standard deviation of a residual.
-[[nodiscard]] Eigen::MatrixXd covariance_of(const Eigen::MatrixXd& sensitivities, const Eigen::VectorXd& residuals,
-                                            const Eigen::VectorXd& prior_spreads, double noise, double robust_scale);
+[[nodiscard]] Eigen::MatrixXd covariance_of(const Eigen::MatrixXd& sensitivities,
+                                            const Eigen::VectorXd& residuals,
+                                            const Eigen::VectorXd& prior_spreads, double noise,
+                                            double robust_scale);
 
 }  // namespace mlsysim::detail

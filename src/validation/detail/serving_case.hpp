@@ -27,23 +27,34 @@ struct ServingCase {
   static constexpr auto fields() {
     using C = ServingCase;
     return rows(
-        field(&C::workload, "workload", "", "model of the zoo"), field(&C::hardware, "hardware", "", "device"),
-        field(&C::node, "node", "", "node, for several devices").defaulted("devices joined by their own link"),
+        field(&C::workload, "workload", "", "model of the zoo"),
+        field(&C::hardware, "hardware", "", "device"),
+        field(&C::node, "node", "", "node, for several devices")
+            .defaulted("devices joined by their own link"),
         field(&C::precision, "precision", "", "format of the products").defaulted("bf16"),
         field(&C::kv_precision, "kv_precision", "", "format of the cache").defaulted("as the weights"),
         field(&C::weight_bits, "weight_bits", "", "bits of a stored weight, scales included").positive(),
         field(&C::tp_size, "tp_size", "", "tensor-parallel degree").at_least(1).counted().defaulted("1"),
         field(&C::pp_size, "pp_size", "", "pipeline-parallel degree").at_least(1).counted().defaulted("1"),
-        field(&C::ep_size, "ep_size", "", "expert-parallel degree; it also divides the requests").at_least(1).counted().defaulted("1"),
+        field(&C::ep_size, "ep_size", "", "expert-parallel degree; it also divides the requests")
+            .at_least(1)
+            .counted()
+            .defaulted("1"),
         field(&C::batch_size, "batch_size", "", "requests in flight").positive().defaulted("1"),
         field(&C::prompt, "prompt", "", "tokens of a prompt").positive().defaulted("1"),
         field(&C::output_tokens, "output_tokens", "", "tokens generated for a request").positive(),
-        field(&C::prefill_chunk, "prefill_chunk", "", "prompt tokens of one pass").at_least(1).defaulted("8192"),
-        field(&C::kv_share, "kv_share", "", "share of the free memory that the cache may take").within(0.01, 1).defaulted("0.9"),
+        field(&C::prefill_chunk, "prefill_chunk", "", "prompt tokens of one pass")
+            .at_least(1)
+            .defaulted("8192"),
+        field(&C::kv_share, "kv_share", "", "share of the free memory that the cache may take")
+            .within(0.01, 1)
+            .defaulted("0.9"),
         field(&C::request_rate, "request_rate", "", "requests a second").positive(),
         field(&C::requests, "requests", "", "requests of the whole run").positive(),
         field(&C::engine, "engine", "", "serving engine").defaulted("no host"),
-        field(&C::equal_lengths, "equal_lengths", "", "1: all requests have the same lengths").within(0, 1).defaulted("they vary"));
+        field(&C::equal_lengths, "equal_lengths", "", "1: all requests have the same lengths")
+            .within(0, 1)
+            .defaulted("they vary"));
   }
   [[nodiscard]] double devices() const { return tp_size * pp_size * ep_size; }
 };

@@ -16,7 +16,8 @@ struct Gathered {
 [[nodiscard]] Gathered gather(const LoadOptions& options, MigrationTable migrations = shipped_migrations(),
                               std::span<const ZooContribution> contributed = {});
 /// Reads one text as a file of the user.
-[[nodiscard]] Gathered gather_text(SourceText source, const Zoo* base, MigrationTable migrations = shipped_migrations());
+[[nodiscard]] Gathered gather_text(SourceText source, const Zoo* base,
+                                   MigrationTable migrations = shipped_migrations());
 
 /// What could be better about the entries of a zoo.
 [[nodiscard]] std::vector<ErrorFacts> warnings_of(const Zoo& zoo);

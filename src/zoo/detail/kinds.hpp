@@ -45,8 +45,7 @@ inline constexpr std::array<KindInfo, 20> kKinds{{
 }
 
 /// Calls f<T>() with the spec type of a kind; false for "references" and for an unknown kind.
-template <class F>
-bool with_spec_of(std::string_view kind, F&& f) {
+template <class F> bool with_spec_of(std::string_view kind, F&& f) {
   if (kind == "hardware") return f.template operator()<HardwareNode>(), true;
   if (kind == "model") return f.template operator()<Workload>(), true;
   if (kind == "node") return f.template operator()<Node>(), true;

@@ -19,7 +19,8 @@ using MigrationTable = std::span<const Migration>;
 /// The migrations that ship. Every schema is at its first version, so there are none yet.
 [[nodiscard]] MigrationTable shipped_migrations();
 
-/// A copy of the tree in which the key of this dotted path is renamed, in every entry: ("memory.size", "capacity").
+/// A copy of the tree in which the key of this dotted path is renamed, in every entry: ("memory.size",
+/// "capacity").
 [[nodiscard]] YamlTree rename_key(const YamlTree& tree, std::string_view path, std::string_view new_name);
 
 }  // namespace mlsysim::detail

@@ -18,8 +18,8 @@ enum class Authorship : std::uint8_t { shipped, user };
 
 /// A reference to another entry by name, settled once all files are read.
 struct PendingLink {
-  void* slot = nullptr;    ///< address of the pointer; while the spec is being read, relative to `owner`
-  std::string name;        ///< as written
+  void* slot = nullptr;  ///< address of the pointer; while the spec is being read, relative to `owner`
+  std::string name;      ///< as written
   const MemberType* type = nullptr;  ///< of the pointer
   std::string path;
   std::shared_ptr<const SourceText> source;
@@ -30,8 +30,8 @@ struct PendingLink {
 struct ReadContext {
   std::shared_ptr<const SourceText> source;
   Problems& problems;
-  const Zoo& zoo;        ///< for references
-  const Zoo* base;       ///< more references; may be null
+  const Zoo& zoo;   ///< for references
+  const Zoo* base;  ///< more references; may be null
   Authorship authorship;
   Entry& entry;
   std::vector<PendingLink>& links;
@@ -51,19 +51,22 @@ struct NumberRule {
 };
 
 /// Reads a number, alone or as a map with its own provenance, and records it as a figure of the entry.
-std::optional<AnyQuantity> read_figure(ReadContext& ctx, NodeRef node, const std::string& path, const NumberRule& rule);
+std::optional<AnyQuantity> read_figure(ReadContext& ctx, NodeRef node, const std::string& path,
+                                       const NumberRule& rule);
 
 /// Reads a text that is not empty.
 std::optional<std::string> read_text(ReadContext& ctx, NodeRef node, const std::string& path);
 std::optional<bool> read_flag(ReadContext& ctx, NodeRef node, const std::string& path);
 /// Position of a word among the choices.
-std::optional<std::size_t> read_choice(ReadContext& ctx, NodeRef node, const std::string& path, std::string_view what,
-                                       std::span<const std::string_view> choices);
+std::optional<std::size_t> read_choice(ReadContext& ctx, NodeRef node, const std::string& path,
+                                       std::string_view what, std::span<const std::string_view> choices);
 
 /// Whether the node is of this kind; reports it otherwise.
-bool expect_kind(ReadContext& ctx, NodeRef node, NodeKind kind, const std::string& path, std::string_view example);
+bool expect_kind(ReadContext& ctx, NodeRef node, NodeKind kind, const std::string& path,
+                 std::string_view example);
 /// Reports the keys of a map that are none of `known`.
-void refuse_unknown_keys(ReadContext& ctx, NodeRef map, const std::string& prefix, std::span<const std::string> known);
+void refuse_unknown_keys(ReadContext& ctx, NodeRef map, const std::string& prefix,
+                         std::span<const std::string> known);
 void report_missing(ReadContext& ctx, NodeRef map, const std::string& prefix, std::string_view name,
                     std::string_view meaning, std::string_view unit);
 
@@ -80,6 +83,7 @@ std::optional<Source> read_source_keys(ReadContext& ctx, NodeRef map, const std:
 [[nodiscard]] std::optional<double> strict_number(std::string_view text);
 
 /// Keys that every entry may have beside those of its kind.
-inline constexpr std::string_view kEntryKeys[] = {"name", "title", "aliases", "origin", "source", "decisions"};
+inline constexpr std::string_view kEntryKeys[] = {"name",   "title",  "aliases",
+                                                  "origin", "source", "decisions"};
 
 }  // namespace mlsysim::detail

@@ -8,8 +8,8 @@
 namespace mlsysim::detail {
 
 /// Reads every field of the table from the map; `also` names keys of the map that others read.
-void read_table(ReadContext& ctx, NodeRef map, const TableInfo& table, void* object, const std::string& prefix,
-                std::span<const std::string_view> also = {});
+void read_table(ReadContext& ctx, NodeRef map, const TableInfo& table, void* object,
+                const std::string& prefix, std::span<const std::string_view> also = {});
 
 /// Free numbers by name. A list gives one number per item, "name[0]" and so on; a flag counts as 0 or 1.
 void read_numbers(ReadContext& ctx, NodeRef map, const std::string& path, const NumberRule& rule,

@@ -1,9 +1,9 @@
 #pragma once
 /// Our own tree of a YAML text: strict, positioned, and flat enough to be written to a cache as it is.
 ///
-/// yaml-cpp's nodes are not used: they accept duplicate keys, read `no` as false and lose positions. The tree is
-/// built from its parser events. Refused: duplicate keys, anchors, aliases, tags, several documents, booleans other
-/// than `true` and `false`, keys that are no plain text, nesting beyond 64.
+/// yaml-cpp's nodes are not used: they accept duplicate keys, read `no` as false and lose positions. The tree
+/// is built from its parser events. Refused: duplicate keys, anchors, aliases, tags, several documents,
+/// booleans other than `true` and `false`, keys that are no plain text, nesting beyond 64.
 
 #include "problems.hpp"
 
@@ -19,7 +19,8 @@ inline constexpr int kDeepestNesting = 64;
 
 enum class NodeKind : std::uint8_t { null, scalar, sequence, map };
 
-/// One node, in document order: a collection's children follow it, up to `end`. Keys and values of a map alternate.
+/// One node, in document order: a collection's children follow it, up to `end`. Keys and values of a map
+/// alternate.
 struct YamlNode {
   std::uint32_t text = 0, size = 0;  // of a scalar, in the pool
   std::uint32_t end = 0;             // index after the last node of this subtree
@@ -33,7 +34,8 @@ struct YamlTree {
   std::vector<YamlNode> nodes;
   std::string pool;
 
-  /// Whether every index is in bounds and the nesting is consistent; a tree from outside must pass before use.
+  /// Whether every index is in bounds and the nesting is consistent; a tree from outside must pass before
+  /// use.
   [[nodiscard]] bool consistent() const;
 };
 
@@ -44,7 +46,9 @@ class NodeRef {
 
   [[nodiscard]] NodeKind kind() const { return node().kind; }
   [[nodiscard]] bool quoted() const { return node().quoted != 0; }
-  [[nodiscard]] std::string_view text() const { return std::string_view(tree_->pool).substr(node().text, node().size); }
+  [[nodiscard]] std::string_view text() const {
+    return std::string_view(tree_->pool).substr(node().text, node().size);
+  }
   [[nodiscard]] Place place() const { return {node().line, node().column}; }
   [[nodiscard]] bool is_map() const { return kind() == NodeKind::map; }
   [[nodiscard]] bool is_sequence() const { return kind() == NodeKind::sequence; }
@@ -57,13 +61,11 @@ class NodeRef {
   [[nodiscard]] std::optional<NodeRef> find(std::string_view key) const;
 
   /// Calls f(item) for the items of a sequence.
-  template <class F>
-  void for_each_item(F&& f) const {
+  template <class F> void for_each_item(F&& f) const {
     for (std::uint32_t i = index_ + 1; i < node().end; i = tree_->nodes[i].end) f(NodeRef(*tree_, i));
   }
   /// Calls f(key, value) for the pairs of a map.
-  template <class F>
-  void for_each_pair(F&& f) const {
+  template <class F> void for_each_pair(F&& f) const {
     for (std::uint32_t k = index_ + 1; k < node().end;) {
       const std::uint32_t v = tree_->nodes[k].end;
       f(NodeRef(*tree_, k), NodeRef(*tree_, v));

@@ -1,8 +1,8 @@
 #pragma once
 /// A binary copy of the parsed trees, keyed by the content of each file.
 ///
-/// The cache only saves parsing: a tree is used when the hash and size of its file are those it was made from.
-/// A damaged cache is ignored as a whole, and every tree is checked before use.
+/// The cache only saves parsing: a tree is used when the hash and size of its file are those it was made
+/// from. A damaged cache is ignored as a whole, and every tree is checked before use.
 
 #include "yaml_tree.hpp"
 

@@ -7,8 +7,14 @@
 using namespace mlsysim;
 
 struct BestOf : Model<BestOf> {
-  struct Inputs { Time<> latency; MLSYSIM_FIELDS(Inputs, latency) };
-  struct Result { Time<> latency; MLSYSIM_FIELDS(Result, latency) };
+  struct Inputs {
+    Time<> latency;
+    MLSYSIM_FIELDS(Inputs, latency)
+  };
+  struct Result {
+    Time<> latency;
+    MLSYSIM_FIELDS(Result, latency)
+  };
   std::optional<Result> solve(const Inputs& in, Search&) const { return Result{in.latency}; }
 };
 

@@ -7,8 +7,13 @@
 using namespace mlsysim;
 
 struct Doubling : Model<Doubling> {
-  struct Inputs { Time<> latency; };
-  struct Result { Time<> latency; MLSYSIM_FIELDS(Result, latency) };
+  struct Inputs {
+    Time<> latency;
+  };
+  struct Result {
+    Time<> latency;
+    MLSYSIM_FIELDS(Result, latency)
+  };
   Result solve(const Inputs& in) const { return {2.0 * in.latency}; }
 };
 

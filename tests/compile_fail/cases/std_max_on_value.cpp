@@ -10,8 +10,15 @@ using namespace mlsysim;
 
 struct Slower {
   static constexpr LawInfo info{"Slower", "time = max(weights / hbm, weights / host)", "none"};
-  template <class T> struct Inputs { Data<T> weights; Bandwidth<T> hbm, host; MLSYSIM_FIELDS(Inputs, weights, hbm, host) };
-  template <class T> struct Result { Time<T> time;                            MLSYSIM_FIELDS(Result, time) };
+  template <class T> struct Inputs {
+    Data<T> weights;
+    Bandwidth<T> hbm, host;
+    MLSYSIM_FIELDS(Inputs, weights, hbm, host)
+  };
+  template <class T> struct Result {
+    Time<T> time;
+    MLSYSIM_FIELDS(Result, time)
+  };
   template <class T = double> static Result<T> solve(const Inputs<T>& in) {
     return {std::max(in.weights / in.hbm, in.weights / in.host)};
   }

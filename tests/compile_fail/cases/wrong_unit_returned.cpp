@@ -7,8 +7,15 @@
 using namespace mlsysim;
 
 struct RequiredBandwidth : Solver<RequiredBandwidth> {
-  struct Inputs { Data<> weights; Time<> target_latency; MLSYSIM_FIELDS(Inputs, weights, target_latency) };
-  struct Result { Bandwidth<> bandwidth;                 MLSYSIM_FIELDS(Result, bandwidth) };
+  struct Inputs {
+    Data<> weights;
+    Time<> target_latency;
+    MLSYSIM_FIELDS(Inputs, weights, target_latency)
+  };
+  struct Result {
+    Bandwidth<> bandwidth;
+    MLSYSIM_FIELDS(Result, bandwidth)
+  };
   Result solve(const Inputs& in) const { return {in.target_latency / in.weights}; }
 };
 

@@ -1,5 +1,5 @@
-// One program, two translation units that include every public header in opposite order. Names and addresses of what
-// the headers define must be the same in both; the link fails on a function that was defined twice.
+// One program, two translation units that include every public header in opposite order. Names and addresses
+// of what the headers define must be the same in both; the link fails on a function that was defined twice.
 #include "facts.hpp"
 
 #include <cstdio>

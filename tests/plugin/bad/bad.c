@@ -1,5 +1,5 @@
-/* One plugin that is bad in one way, chosen with -DBAD_<case>; without one it is good. cases.txt says which checks of
- * the kit must fail for each. The model is y = 2 x. */
+/* One plugin that is bad in one way, chosen with -DBAD_<case>; without one it is good. cases.txt says which
+ * checks of the kit must fail for each. The model is y = 2 x. */
 #define _GNU_SOURCE
 #include <mlsysim/plugin/mlsysim_plugin.h>
 
@@ -16,41 +16,52 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ONE(...) {.struct_size = sizeof(MlsField), __VA_ARGS__}
+#define ONE(...) \
+  { .struct_size = sizeof(MlsField), __VA_ARGS__ }
 
 static MlsString text(const char* s) {
   MlsString out = {s, strlen(s)};
   return out;
 }
-static MlsError* error(const MlsHostApi* host, MlsStatus code, const char* message) { return host->error_create(host, code, text(message)); }
+static MlsError* error(const MlsHostApi* host, MlsStatus code, const char* message) {
+  return host->error_create(host, code, text(message));
+}
 
 static const MlsField inputs[] = {
 #if defined(BAD_field_unit_unknown)
-    ONE(.kind = MLS_FIELD_QUANTITY, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("what is doubled"), .unit = MLS_TEXT("lightyear"))
+    ONE(.kind = MLS_FIELD_QUANTITY, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("what is doubled"),
+        .unit = MLS_TEXT("lightyear"))
 #elif defined(BAD_object_type_unknown)
-    ONE(.kind = MLS_FIELD_OBJECT, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("an animal"), .object_type = MLS_TEXT("zebra"))
+    ONE(.kind = MLS_FIELD_OBJECT, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("an animal"),
+        .object_type = MLS_TEXT("zebra"))
 #elif defined(BAD_default_of_wrong_kind)
-    ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_OPTIONAL, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("what is doubled"), .unit = MLS_TEXT("s"),
+    ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_OPTIONAL, .name = MLS_TEXT("x"),
+        .meaning = MLS_TEXT("what is doubled"), .unit = MLS_TEXT("s"),
         .default_value = {.kind = MLS_STRING, .text = MLS_TEXT("soon")})
 #elif defined(BAD_default_of_wrong_dimension)
-    ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_OPTIONAL, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("what is doubled"), .unit = MLS_TEXT("s"),
+    ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_OPTIONAL, .name = MLS_TEXT("x"),
+        .meaning = MLS_TEXT("what is doubled"), .unit = MLS_TEXT("s"),
         .default_value = {.kind = MLS_NUMBER, .number = 1, .text = MLS_TEXT("GB")})
 #elif defined(BAD_empty_range)
-    ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_BOUNDED, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("what is doubled"), .unit = MLS_TEXT("s"), .low = 2, .high = 1)
+    ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_BOUNDED, .name = MLS_TEXT("x"),
+        .meaning = MLS_TEXT("what is doubled"), .unit = MLS_TEXT("s"), .low = 2, .high = 1)
 #elif defined(BAD_choice_of_nothing)
     ONE(.kind = MLS_FIELD_CHOICE, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("what is chosen"))
 #elif defined(BAD_gaps) || defined(BAD_gaps_zero)
-    ONE(.kind = MLS_FIELD_OBJECT, .name = MLS_TEXT("hardware"), .meaning = MLS_TEXT("the device"), .object_type = MLS_TEXT("hardware"))
+    ONE(.kind = MLS_FIELD_OBJECT, .name = MLS_TEXT("hardware"), .meaning = MLS_TEXT("the device"),
+        .object_type = MLS_TEXT("hardware"))
 #else
-    ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_BOUNDED, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("what is doubled"), .unit = MLS_TEXT("s"), .low = 1, .high = 1e6)
+    ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_BOUNDED, .name = MLS_TEXT("x"),
+        .meaning = MLS_TEXT("what is doubled"), .unit = MLS_TEXT("s"), .low = 1, .high = 1e6)
 #endif
 #if defined(BAD_duplicate_fields)
-    , ONE(.kind = MLS_FIELD_NUMBER, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("the name again"))
+        ,
+    ONE(.kind = MLS_FIELD_NUMBER, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("the name again"))
 #endif
 };
 static const MlsField outputs[] = {
-    ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_BOUNDED | MLS_FIELD_PRIVATE, .name = MLS_TEXT("y"), .meaning = MLS_TEXT("twice as much"), .unit = MLS_TEXT("s"),
-        .low = 0, .high = 1e9),
+    ONE(.kind = MLS_FIELD_QUANTITY, .flags = MLS_FIELD_BOUNDED | MLS_FIELD_PRIVATE, .name = MLS_TEXT("y"),
+        .meaning = MLS_TEXT("twice as much"), .unit = MLS_TEXT("s"), .low = 0, .high = 1e9),
 #if defined(BAD_searched_nothing)
     ONE(.kind = MLS_FIELD_NUMBER, .name = MLS_TEXT("total_searched"), .meaning = MLS_TEXT("candidates"))
 #endif
@@ -110,16 +121,20 @@ static void destroy(const MlsHostApi* host, void* instance) {
 }
 
 #if defined(BAD_asks_a_solver)
-static void see_nothing(void* user, MlsString name, const MlsValue* value) { (void)user, (void)name, (void)value; }
+static void see_nothing(void* user, MlsString name, const MlsValue* value) {
+  (void)user, (void)name, (void)value;
+}
 #endif
 
 static MlsError* solve(MlsSolveArgs* args) {
   const MlsHostApi* host = args->host;
 #if !defined(BAD_ignores_small_structs)
-  if (args->struct_size < MLS_SOLVE_ARGS_SIZE_1_0) return error(host, MLS_INVALID_ARGUMENT, "MlsSolveArgs is too small");
+  if (args->struct_size < MLS_SOLVE_ARGS_SIZE_1_0)
+    return error(host, MLS_INVALID_ARGUMENT, "MlsSolveArgs is too small");
 #endif
 #if defined(BAD_refuses_larger_structs)
-  if (args->struct_size != sizeof(MlsSolveArgs)) return error(host, MLS_INVALID_ARGUMENT, "another struct_size");
+  if (args->struct_size != sizeof(MlsSolveArgs))
+    return error(host, MLS_INVALID_ARGUMENT, "another struct_size");
 #endif
 #if defined(BAD_refuses_extensions)
   if (args->next != NULL) return error(host, MLS_INVALID_ARGUMENT, "an extension");
@@ -159,15 +174,28 @@ static MlsError* solve(MlsSolveArgs* args) {
 #elif defined(BAD_unknown_unit)
   if (x < 10) out[0].text = text("lightyear");
 #elif defined(BAD_missing_result)
-  if (x < 10) { out[0].kind = MLS_NONE; return NULL; }
+  if (x < 10) {
+    out[0].kind = MLS_NONE;
+    return NULL;
+  }
 #elif defined(BAD_text_for_a_number)
-  if (x < 10) { out[0].kind = MLS_STRING; out[0].text = text("much"); return NULL; }
+  if (x < 10) {
+    out[0].kind = MLS_STRING;
+    out[0].text = text("much");
+    return NULL;
+  }
 #elif defined(BAD_result_behind)
-  if (x < 10) { out[1].kind = MLS_NUMBER; out[1].number = 1; }
+  if (x < 10) {
+    out[1].kind = MLS_NUMBER;
+    out[1].number = 1;
+  }
 #elif defined(BAD_wrong_count)
   if (x < 10) args->output_count = 2;
 #elif defined(BAD_infeasible_without_reason)
-  if (x < 10) { args->outcome = MLS_OUTCOME_INFEASIBLE; return NULL; }
+  if (x < 10) {
+    args->outcome = MLS_OUTCOME_INFEASIBLE;
+    return NULL;
+  }
 #elif defined(BAD_always_fails)
   return error(host, MLS_UNAVAILABLE, "not today");
 #elif defined(BAD_huge_inputs)
@@ -237,7 +265,8 @@ static MlsError* solve(MlsSolveArgs* args) {
   }
 #elif defined(BAD_memory_bomb)
   while (x == 1)
-    if (mmap(NULL, 1 << 26, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) abort();
+    if (mmap(NULL, 1 << 26, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+      abort();
 #elif defined(BAD_stack_overflow)
   if (x == 1) sink = deep(0);
 #elif defined(BAD_searched_nothing)
@@ -270,16 +299,20 @@ static MlsResolver model = {.struct_size = sizeof(MlsResolver),
                             .summary = MLS_TEXT("Twice as much"),
 #endif
                             .version = MLS_TEXT("1.0.0"),
-                            .inputs = inputs, .input_count = sizeof inputs / sizeof inputs[0],
-                            .outputs = outputs, .output_count = sizeof outputs / sizeof outputs[0],
+                            .inputs = inputs,
+                            .input_count = sizeof inputs / sizeof inputs[0],
+                            .outputs = outputs,
+                            .output_count = sizeof outputs / sizeof outputs[0],
 #if defined(BAD_one_instance_only) || defined(BAD_asking_takes_it)
                             .can_create = can_create,
 #endif
 #if defined(BAD_unknown_ownership)
                             .ownership = 7,
 #endif
-#if defined(BAD_instances_leak) || defined(BAD_destroy_null_crashes) || defined(BAD_create_fails) || defined(BAD_one_instance_only) || defined(BAD_asking_takes_it)
-                            .create = create, .destroy = destroy,
+#if defined(BAD_instances_leak) || defined(BAD_destroy_null_crashes) || defined(BAD_create_fails) || \
+    defined(BAD_one_instance_only) || defined(BAD_asking_takes_it)
+                            .create = create,
+                            .destroy = destroy,
 #endif
 #if !defined(BAD_no_solve)
                             .solve = solve
@@ -302,7 +335,12 @@ static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registrat
 #elif defined(BAD_too_many_fields)
   model.input_count = 1000000;
 #elif defined(BAD_unit_taken) || defined(BAD_unit_base_unknown)
-  MlsUnit unit = {.struct_size = sizeof(MlsUnit), .symbol = MLS_TEXT("min"), .base = MLS_TEXT("s"), .meaning = MLS_TEXT("a short minute"), .multiplier = 59, .divisor = 1};
+  MlsUnit unit = {.struct_size = sizeof(MlsUnit),
+                  .symbol = MLS_TEXT("min"),
+                  .base = MLS_TEXT("s"),
+                  .meaning = MLS_TEXT("a short minute"),
+                  .multiplier = 59,
+                  .divisor = 1};
 #if defined(BAD_unit_base_unknown)
   unit.symbol = text("smoot");
   unit.base = text("furlong");
@@ -310,12 +348,14 @@ static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registrat
   MlsError* u = host->add_unit(host, registration, &unit);
   if (u != NULL) return u;
 #elif defined(BAD_zoo_wrong)
-  MlsError* z = host->add_zoo(host, registration, text("devices.yaml"),
-                              text("schema: mlsysim/hardware@1\nentries:\n- name: Bad_1\n  memory: {capacity: 80}\n"));
+  MlsError* z =
+      host->add_zoo(host, registration, text("devices.yaml"),
+                    text("schema: mlsysim/hardware@1\nentries:\n- name: Bad_1\n  memory: {capacity: 80}\n"));
   if (z != NULL) return z;
 #elif defined(BAD_zoo_without_source)
-  MlsError* z = host->add_zoo(host, registration, text("devices.yaml"),
-                              text("schema: mlsysim/hardware@1\nentries:\n- name: Bad_1\n  memory: {capacity: 80 GB}\n"));
+  MlsError* z = host->add_zoo(
+      host, registration, text("devices.yaml"),
+      text("schema: mlsysim/hardware@1\nentries:\n- name: Bad_1\n  memory: {capacity: 80 GB}\n"));
   if (z != NULL) return z;
 #elif defined(BAD_second_time_fails)
   static int times;

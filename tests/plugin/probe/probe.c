@@ -1,4 +1,5 @@
-/* A good plugin for tests of the host: y = PROBE_FACTOR * x * option, an option, instances, and a callback that counts. */
+/* A good plugin for tests of the host: y = PROBE_FACTOR * x * option, an option, instances, and a callback
+ * that counts. */
 #include <mlsysim/plugin/mlsysim_plugin.h>
 
 #include <stdlib.h>
@@ -14,14 +15,36 @@
 
 static volatile int instances, events;
 
-static const MlsField inputs[] = {{.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .name = MLS_TEXT("x"), .meaning = MLS_TEXT("a number")}};
-static const MlsField outputs[] = {
-    {.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .flags = MLS_FIELD_PRIVATE, .name = MLS_TEXT("y"), .meaning = MLS_TEXT("the product")},
-    {.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .flags = MLS_FIELD_PRIVATE, .name = MLS_TEXT("again"), .meaning = MLS_TEXT("the product, taken later")},
-    {.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .flags = MLS_FIELD_PRIVATE, .name = MLS_TEXT("instances"), .meaning = MLS_TEXT("alive")},
-    {.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .flags = MLS_FIELD_PRIVATE, .name = MLS_TEXT("events"), .meaning = MLS_TEXT("seen")}};
-static const MlsField options[] = {{.struct_size = sizeof(MlsField), .kind = MLS_FIELD_NUMBER, .flags = MLS_FIELD_OPTIONAL, .name = MLS_TEXT("gain"),
-                                    .meaning = MLS_TEXT("what it is multiplied with"), .default_value = {.kind = MLS_NUMBER, .number = 1}}};
+static const MlsField inputs[] = {{.struct_size = sizeof(MlsField),
+                                   .kind = MLS_FIELD_NUMBER,
+                                   .name = MLS_TEXT("x"),
+                                   .meaning = MLS_TEXT("a number")}};
+static const MlsField outputs[] = {{.struct_size = sizeof(MlsField),
+                                    .kind = MLS_FIELD_NUMBER,
+                                    .flags = MLS_FIELD_PRIVATE,
+                                    .name = MLS_TEXT("y"),
+                                    .meaning = MLS_TEXT("the product")},
+                                   {.struct_size = sizeof(MlsField),
+                                    .kind = MLS_FIELD_NUMBER,
+                                    .flags = MLS_FIELD_PRIVATE,
+                                    .name = MLS_TEXT("again"),
+                                    .meaning = MLS_TEXT("the product, taken later")},
+                                   {.struct_size = sizeof(MlsField),
+                                    .kind = MLS_FIELD_NUMBER,
+                                    .flags = MLS_FIELD_PRIVATE,
+                                    .name = MLS_TEXT("instances"),
+                                    .meaning = MLS_TEXT("alive")},
+                                   {.struct_size = sizeof(MlsField),
+                                    .kind = MLS_FIELD_NUMBER,
+                                    .flags = MLS_FIELD_PRIVATE,
+                                    .name = MLS_TEXT("events"),
+                                    .meaning = MLS_TEXT("seen")}};
+static const MlsField options[] = {{.struct_size = sizeof(MlsField),
+                                    .kind = MLS_FIELD_NUMBER,
+                                    .flags = MLS_FIELD_OPTIONAL,
+                                    .name = MLS_TEXT("gain"),
+                                    .meaning = MLS_TEXT("what it is multiplied with"),
+                                    .default_value = {.kind = MLS_NUMBER, .number = 1}}};
 
 static MlsError* create(MlsCreateArgs* args) {
   double* gain = malloc(sizeof *gain);
@@ -37,7 +60,8 @@ static void destroy(const MlsHostApi* host, void* instance) {
 }
 static MlsError* solve(MlsSolveArgs* args) {
   static const MlsString small = MLS_TEXT("MlsSolveArgs is too small");
-  if (args->struct_size < MLS_SOLVE_ARGS_SIZE_1_0) return args->host->error_create(args->host, MLS_INVALID_ARGUMENT, small);
+  if (args->struct_size < MLS_SOLVE_ARGS_SIZE_1_0)
+    return args->host->error_create(args->host, MLS_INVALID_ARGUMENT, small);
   for (int i = 0; i < 4; ++i) args->outputs[i].kind = MLS_NUMBER;
   double y = PROBE_FACTOR * args->inputs[0].number * *(const double*)args->instance;
   if (PROBE_THREADS == MLS_THREAD_SERIAL) { /* two at once are seen */
@@ -59,21 +83,41 @@ static MlsError* on_event(const MlsEvent* event) {
 }
 
 static MlsError* register_all(const MlsHostApi* host, MlsRegistration* registration) {
-  static const MlsResolver model = {.struct_size = sizeof(MlsResolver), .name = MLS_TEXT("probe/Model"), .summary = MLS_TEXT("A product"), .version = MLS_TEXT("1"),
-                                    .inputs = inputs, .input_count = 1, .outputs = outputs, .output_count = 4, .options = options, .option_count = 1,
+  static const MlsResolver model = {.struct_size = sizeof(MlsResolver),
+                                    .name = MLS_TEXT("probe/Model"),
+                                    .summary = MLS_TEXT("A product"),
+                                    .version = MLS_TEXT("1"),
+                                    .inputs = inputs,
+                                    .input_count = 1,
+                                    .outputs = outputs,
+                                    .output_count = 4,
+                                    .options = options,
+                                    .option_count = 1,
 #ifdef PROBE_OWNERSHIP
-                                    .ownership = PROBE_OWNERSHIP, .resource = MLS_TEXT("probe-card-0"),
+                                    .ownership = PROBE_OWNERSHIP,
+                                    .resource = MLS_TEXT("probe-card-0"),
 #endif
-                                    .create = create, .destroy = destroy, .solve = solve};
-  static const MlsCallback callback = {.struct_size = sizeof(MlsCallback), .name = MLS_TEXT("probe/Counter"), .summary = MLS_TEXT("Counts stages"), .on_event = on_event};
+                                    .create = create,
+                                    .destroy = destroy,
+                                    .solve = solve};
+  static const MlsCallback callback = {.struct_size = sizeof(MlsCallback),
+                                       .name = MLS_TEXT("probe/Counter"),
+                                       .summary = MLS_TEXT("Counts stages"),
+                                       .on_event = on_event};
   MlsError* error = host->add_resolver(host, registration, &model);
   return error != NULL ? error : host->add_callback(host, registration, &callback);
 }
 
 MLS_EXPORT const MlsPluginApi* mlsysim_get_plugin_api(void) {
-  static const MlsPluginApi api = {.struct_size = sizeof(MlsPluginApi), .abi_major = MLS_ABI_MAJOR, .abi_minor = MLS_ABI_MINOR,
-                                   .flags = MLS_PLUGIN_UNLOADABLE, .threads = PROBE_THREADS, .name = MLS_TEXT("probe"),
-                                   .version = MLS_TEXT(TEXT(PROBE_FACTOR) ".0.0"), .summary = MLS_TEXT("For tests"), .license = MLS_TEXT("Apache-2.0"),
+  static const MlsPluginApi api = {.struct_size = sizeof(MlsPluginApi),
+                                   .abi_major = MLS_ABI_MAJOR,
+                                   .abi_minor = MLS_ABI_MINOR,
+                                   .flags = MLS_PLUGIN_UNLOADABLE,
+                                   .threads = PROBE_THREADS,
+                                   .name = MLS_TEXT("probe"),
+                                   .version = MLS_TEXT(TEXT(PROBE_FACTOR) ".0.0"),
+                                   .summary = MLS_TEXT("For tests"),
+                                   .license = MLS_TEXT("Apache-2.0"),
                                    .register_all = register_all};
   return &api;
 }

@@ -8,8 +8,8 @@
 
 namespace worked {
 
-/// 100 TFLOP/s at fp16 and int4, 1 TB/s, 100 GB, 1 kW, nothing else. Arithmetic runs at its full rate and software takes no
-/// time; half of the power is drawn when idle, and a facility adds nothing.
+/// 100 TFLOP/s at fp16 and int4, 1 TB/s, 100 GB, 1 kW, nothing else. Arithmetic runs at its full rate and
+/// software takes no time; half of the power is drawn when idle, and a facility adds nothing.
 struct HandMachine {
   HardwareNode device;
   Conventions conventions = conventions_or_standard(nullptr);
@@ -34,7 +34,8 @@ struct HandMachine {
   HandMachine& operator=(const HandMachine&) = delete;
 };
 
-/// A decoder of 1 Gparam: eight layers of eight heads of 128, so that a token of its cache has 2 x 8 x 1024 values.
+/// A decoder of 1 Gparam: eight layers of eight heads of 128, so that a token of its cache has 2 x 8 x 1024
+/// values.
 inline Workload hand_decoder() {
   Workload w;
   w.name = "HandDecoder";
@@ -49,7 +50,8 @@ inline Workload hand_decoder() {
   return w;
 }
 
-/// An encoder of 100 Mparam that takes 512 tokens, and of which the work of a sequence of 128 is published: 25.6 GFLOP.
+/// An encoder of 100 Mparam that takes 512 tokens, and of which the work of a sequence of 128 is
+/// published: 25.6 GFLOP.
 inline Workload hand_encoder() {
   Workload w = hand_decoder();
   w.name = "HandEncoder";

@@ -97,7 +97,8 @@ TEST_CASE("efficiency: the table of the Python package", "[catalogue][efficiency
   CHECK_THAT(EfficiencyModel{}.solve(in).mfu, is(0.4));
 }
 
-TEST_CASE("efficiency: attention that is not fused streams its squares of scores", "[catalogue][efficiency]") {
+TEST_CASE("efficiency: attention that is not fused streams its squares of scores",
+          "[catalogue][efficiency]") {
   EfficiencyModel::Inputs in{.workload = &model("Llama3_8B"),
                              .hardware = &device("H100"),
                              .workload_type = KernelClass::attention,

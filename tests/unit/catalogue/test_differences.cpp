@@ -1,5 +1,5 @@
-// Where training and serving differ from the Python package on purpose: its figure at textbook fidelity, ours at operator
-// fidelity, for the same question. docs/explanation/differences.md says why, row by row.
+// Where training and serving differ from the Python package on purpose: its figure at textbook fidelity, ours
+// at operator fidelity, for the same question. docs/explanation/differences.md says why, row by row.
 
 #include "worked.hpp"
 
@@ -12,9 +12,7 @@ using namespace worked;
 
 namespace {
 
-template <class R> struct Both {
-  typename R::Result textbook, ours;
-};
+template <class R> struct Both { typename R::Result textbook, ours; };
 /// The answers of both fidelities.
 template <class R, class In> Both<R> both(In in) {
   in.fidelity = Fidelity::textbook;
@@ -25,12 +23,18 @@ template <class R, class In> Both<R> both(In in) {
 
 const Fleet& research() { return standard_zoo().at<Fleet>("Research_256"); }
 DistributedModel::Inputs step() {
-  return {.workload = &model("Llama3_8B"), .fleet = &research(), .batch_size = 128, .tp_size = 8, .pp_size = 4, .microbatch_count = 16};
+  return {.workload = &model("Llama3_8B"),
+          .fleet = &research(),
+          .batch_size = 128,
+          .tp_size = 8,
+          .pp_size = 4,
+          .microbatch_count = 16};
 }
 
 }  // namespace
 
-TEST_CASE("training: both all-reduces of a block, forward and backward, and transfers between stages", "[catalogue][golden]") {
+TEST_CASE("training: both all-reduces of a block, forward and backward, and transfers between stages",
+          "[catalogue][golden]") {
   const auto r = both<DistributedModel>(step());
   CHECK(r.textbook.tp_communication_latency.in(unit::ms) == Approx(33.63).epsilon(0.01));
   CHECK(r.ours.tp_communication_latency.in(unit::ms) == Approx(92.9).epsilon(0.02));
@@ -43,7 +47,8 @@ TEST_CASE("training: interleaving sends more and waits less, and schedules diffe
   const auto plain = both<DistributedModel>(in);
   in.v_stages = 2;
   const auto chunks = both<DistributedModel>(in);
-  CHECK(chunks.ours.pp_communication_latency.in(unit::ms) == Approx(2 * plain.ours.pp_communication_latency.in(unit::ms)).epsilon(1e-6));
+  CHECK(chunks.ours.pp_communication_latency.in(unit::ms) ==
+        Approx(2 * plain.ours.pp_communication_latency.in(unit::ms)).epsilon(1e-6));
   CHECK(chunks.ours.pipeline_bubble_latency < plain.ours.pipeline_bubble_latency);
   CHECK(chunks.textbook.pp_communication_latency == plain.textbook.pp_communication_latency);
   in.v_stages = 1;
@@ -52,7 +57,8 @@ TEST_CASE("training: interleaving sends more and waits less, and schedules diffe
 }
 
 TEST_CASE("training: ZeRO-3 gathers weights for every pass", "[catalogue][golden]") {
-  DistributedModel::Inputs in{.workload = &model("Llama3_8B"), .fleet = &research(), .batch_size = 256, .microbatch_count = 1};
+  DistributedModel::Inputs in{
+      .workload = &model("Llama3_8B"), .fleet = &research(), .batch_size = 256, .microbatch_count = 1};
   const auto whole = both<DistributedModel>(in);
   in.zero_stage = 3;
   const auto sharded = both<DistributedModel>(in);
@@ -62,22 +68,28 @@ TEST_CASE("training: ZeRO-3 gathers weights for every pass", "[catalogue][golden
   CHECK(more < 2.2);
 }
 
-TEST_CASE("serving: a prompt runs at the rates of its kernels, and decoding reads what it touches", "[catalogue][golden]") {
-  const auto dense = both<ServingModel>(
-      ServingModel::Inputs{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .seq_len = 2048, .precision = Precision::bf16});
+TEST_CASE("serving: a prompt runs at the rates of its kernels, and decoding reads what it touches",
+          "[catalogue][golden]") {
+  const auto dense = both<ServingModel>(ServingModel::Inputs{.workload = &model("Llama3_8B"),
+                                                             .hardware = &device("H100"),
+                                                             .seq_len = 2048,
+                                                             .precision = Precision::bf16});
   CHECK(dense.textbook.ttft.in(unit::ms) == Approx(70.97).epsilon(0.001));  // half of the peak for everything
   CHECK(dense.ours.ttft.in(unit::ms) == Approx(44.0).epsilon(0.02));
-  CHECK(dense.textbook.itl.in(unit::ms) == Approx(5.194).epsilon(0.001));   // the data-sheet bandwidth
+  CHECK(dense.textbook.itl.in(unit::ms) == Approx(5.194).epsilon(0.001));  // the data-sheet bandwidth
   CHECK(dense.ours.itl.in(unit::ms) == Approx(6.50).epsilon(0.02));
-  const auto experts = both<ServingModel>(ServingModel::Inputs{
-      .workload = &model("DeepSeek_V3"), .hardware = &device("H200"), .seq_len = 2048, .precision = Precision::fp8, .tp_size = 8});
+  const auto experts = both<ServingModel>(ServingModel::Inputs{.workload = &model("DeepSeek_V3"),
+                                                               .hardware = &device("H200"),
+                                                               .seq_len = 2048,
+                                                               .precision = Precision::fp8,
+                                                               .tp_size = 8});
   CHECK(experts.textbook.itl.in(unit::ms) == Approx(18.09).epsilon(0.001));  // every expert for every token
   CHECK(experts.ours.itl.in(unit::ms) == Approx(6.35).epsilon(0.02));
 }
 
 TEST_CASE("training memory: fragments, buffers and what the framework holds", "[catalogue][golden]") {
-  const auto r = both<TrainingMemoryModel>(
-      TrainingMemoryModel::Inputs{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .batch_size = 1, .seq_len = 1024});
+  const auto r = both<TrainingMemoryModel>(TrainingMemoryModel::Inputs{
+      .workload = &model("Llama3_8B"), .hardware = &device("H100"), .batch_size = 1, .seq_len = 1024});
   CHECK(r.textbook.memory.fragmentation == Data<>());
   CHECK(r.ours.memory.fragmentation > Data<>());
   CHECK(r.ours.memory.reserve > Data<>());

@@ -39,12 +39,20 @@ ReliabilityModel::Inputs hundred_hours(const char* name, Fidelity fidelity) {
 
 }  // namespace
 
-TEST_CASE("reliability: the figures of the Python package, without power supplies in series", "[catalogue][reliability][golden]") {
-  // The Python package counts both supplies of a node as parts that stop it: 8 / 50000 h + 8 / 150000 h + 2 / 100000 h.
-  CHECK_THAT(NodeMtbf::solve<double>({.accelerators = 8, .accelerator_mtbf = 50000.0 * unit::h, .nics = 8,
-                                      .nic_mtbf = 150000.0 * unit::h, .psus = 2, .psu_mtbf = 100000.0 * unit::h}).mtbf.in(unit::h),
+TEST_CASE("reliability: the figures of the Python package, without power supplies in series",
+          "[catalogue][reliability][golden]") {
+  // The Python package counts both supplies of a node as parts that stop it: 8 / 50000 h + 8 / 150000 h + 2 /
+  // 100000 h.
+  CHECK_THAT(NodeMtbf::solve<double>({.accelerators = 8,
+                                      .accelerator_mtbf = 50000.0 * unit::h,
+                                      .nics = 8,
+                                      .nic_mtbf = 150000.0 * unit::h,
+                                      .psus = 2,
+                                      .psu_mtbf = 100000.0 * unit::h})
+                 .mtbf.in(unit::h),
              is(4285.71));
-  // One of two may fail: 8 / 50000 h + 8 / 150000 h = 1 / 4687.5 h for a node, 32 and 1024 times as often for the fleets.
+  // One of two may fail: 8 / 50000 h + 8 / 150000 h = 1 / 4687.5 h for a node, 32 and 1024 times as often for
+  // the fleets.
   const auto small = ReliabilityModel{}.solve(hundred_hours("Research_256", Fidelity::textbook));
   CHECK_THAT(small.node_mtbf.in(unit::h), is(4687.5));
   CHECK_THAT(small.fleet_mtbf.in(unit::h), is(146.484));
@@ -61,7 +69,8 @@ TEST_CASE("reliability: the figures of the Python package, without power supplie
 
 TEST_CASE("redundant power supplies do not stop a node", "[catalogue][reliability]") {
   // Six supplies in series, as they were once counted, would add 6 / 100000 h to 1 / 4687.5 h: 3658.5 h.
-  ReliabilityModel::Inputs in{.fleet = &fleet("Research_256"), .job_duration = 1.0 * unit::h, .fidelity = Fidelity::textbook};
+  ReliabilityModel::Inputs in{
+      .fleet = &fleet("Research_256"), .job_duration = 1.0 * unit::h, .fidelity = Fidelity::textbook};
   REQUIRE(in.fleet->node->psus_per_node.value_or(2) > 1);
   CHECK_THAT(ReliabilityModel{}.solve(in).node_mtbf.in(unit::h), is(4687.5));
   // A single supply is in series: 1 / 4687.5 h + 1 / 100000 h = 1 / 4477.61 h.

@@ -29,10 +29,16 @@ struct PlainPasses {
 class PlainPricer final : public Pricer<double> {
  public:
   static constexpr double places = 400;
-  PassPrice<> prefill(const PassAsk<>& ask, const double&) const override { return taking(PlainPasses::prompt(ask.plan.batch * ask.plan.new_tokens)); }
-  PassPrice<> decode(const PassAsk<>& ask) const override { return taking(PlainPasses::step(ask.plan.batch)); }
+  PassPrice<> prefill(const PassAsk<>& ask, const double&) const override {
+    return taking(PlainPasses::prompt(ask.plan.batch * ask.plan.new_tokens));
+  }
+  PassPrice<> decode(const PassAsk<>& ask) const override {
+    return taking(PlainPasses::step(ask.plan.batch));
+  }
   PassPrice<> inference(const PassAsk<>& ask) const override { return decode(ask); }
-  StepPrice<> step(const PassAsk<>&, const double&, const double&, const double&) const override { return {}; }
+  StepPrice<> step(const PassAsk<>&, const double&, const double&, const double&) const override {
+    return {};
+  }
   StageDemands<> pass_demands(const PassAsk<>&) const override {
     StageDemands<> d;
     d.first.kv_cache = d.last.kv_cache = 1.0 * unit::kB;
@@ -41,7 +47,9 @@ class PlainPricer final : public Pricer<double> {
   StageDemands<> step_demands(const PassAsk<>&) const override { return {}; }
   Data<> cache(const PassAsk<>& ask) const override { return ask.plan.context * 100 * unit::kB; }
   double default_microbatches(const PassAsk<>&, const double&, const double&) const override { return 1; }
-  SpillTime<> spill_time(const MemoryBreakdown<>&, const PassPrice<>&, const Device<>&) const override { return {}; }
+  SpillTime<> spill_time(const MemoryBreakdown<>&, const PassPrice<>&, const Device<>&) const override {
+    return {};
+  }
 
  private:
   static PassPrice<> taking(double seconds) {
@@ -55,14 +63,26 @@ class PlainPricer final : public Pricer<double> {
 class PlainPricing final : public Pricing {
  public:
   Fidelity fidelity() const override { return operators_.fidelity(); }
-  ModelView<> model(const Workload& w, Phase phase, Notes& notes) const override { return operators_.model(w, phase, notes); }
-  Device<> device(const HardwareNode& h, const DeviceUse& use, const Conventions& c, Notes& notes) const override { return operators_.device(h, use, c, notes); }
-  Links<> links(const Fleet& f, const Conventions& c, Notes& notes, Phase phase) const override { return operators_.links(f, c, notes, phase); }
-  Storage training_storage(Precision p, OptimizerKind o) const override { return operators_.training_storage(p, o); }
-  void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>& slowdown, const Conventions& c, Notes& notes) const override {
+  ModelView<> model(const Workload& w, Phase phase, Notes& notes) const override {
+    return operators_.model(w, phase, notes);
+  }
+  Device<> device(const HardwareNode& h, const DeviceUse& use, const Conventions& c,
+                  Notes& notes) const override {
+    return operators_.device(h, use, c, notes);
+  }
+  Links<> links(const Fleet& f, const Conventions& c, Notes& notes, Phase phase) const override {
+    return operators_.links(f, c, notes, phase);
+  }
+  Storage training_storage(Precision p, OptimizerKind o) const override {
+    return operators_.training_storage(p, o);
+  }
+  void set_overlap(Plan<>& plan, const std::optional<double>& overlap, const std::optional<double>& slowdown,
+                   const Conventions& c, Notes& notes) const override {
     operators_.set_overlap(plan, overlap, slowdown, c, notes);
   }
-  std::span<const std::string_view> unpriced(PricedInputs question) const override { return operators_.unpriced(question); }
+  std::span<const std::string_view> unpriced(PricedInputs question) const override {
+    return operators_.unpriced(question);
+  }
   std::optional<double> answer(double tokens) const override { return operators_.answer(tokens); }
   const CompressionRules& compression() const override { return operators_.compression(); }
   const DeviceRules& devices() const override { return operators_.devices(); }
@@ -88,7 +108,10 @@ PassTimes plain_passes() {
 }
 
 In request(double prompt, double answer) {
-  return {.workload = &model("Llama3_8B"), .hardware = &device("H100"), .seq_len = prompt, .output_tokens = answer};
+  return {.workload = &model("Llama3_8B"),
+          .hardware = &device("H100"),
+          .seq_len = prompt,
+          .output_tokens = answer};
 }
 
 InFlightBatchingModel::Result steady(In in, ServingEngine engine = {}) {
@@ -123,7 +146,9 @@ Played play(double rate, int prompt, int answer, bool mixed, double target) {
   int done = 0;
   while (done < kRequests) {
     std::vector<Request*> fresh;
-    while (next < all.size() && all[next].arrived <= now && static_cast<int>(fresh.size() + 1) * prompt <= 8192) fresh.push_back(&all[next++]);
+    while (next < all.size() && all[next].arrived <= now &&
+           static_cast<int>(fresh.size() + 1) * prompt <= 8192)
+      fresh.push_back(&all[next++]);
     if (fresh.empty() && running.empty()) {
       now = all[next].arrived;
       continue;
@@ -131,7 +156,9 @@ Played play(double rate, int prompt, int answer, bool mixed, double target) {
     const double n = static_cast<double>(running.size());
     const double own = PlainPasses::prompt(static_cast<double>(fresh.size()) * prompt);
     const bool steps = !running.empty() && (mixed || fresh.empty());
-    const double took = fresh.empty() ? PlainPasses::step(n) : own + (mixed ? PlainPasses::step(std::max(n, 1.0)) - PlainPasses::step(1) : 0);
+    const double took = fresh.empty()
+                            ? PlainPasses::step(n)
+                            : own + (mixed ? PlainPasses::step(std::max(n, 1.0)) - PlainPasses::step(1) : 0);
     now += took;
     weighted += n * took;
     if (steps)
@@ -220,13 +247,15 @@ TEST_CASE("in flight: alone in a closed loop nothing waits", "[catalogue][in_fli
   CHECK_THAT(slow.ttft->base(), WithinRel(PlainPasses::prompt(1000) + 3e-3 + 7e-3 + slow.itl.base(), 1e-12));
 }
 
-TEST_CASE("in flight: chunks of one prompt follow each other and stop no step for long", "[catalogue][in_flight]") {
+TEST_CASE("in flight: chunks of one prompt follow each other and stop no step for long",
+          "[catalogue][in_flight]") {
   auto in = request(8000, 100);
   in.concurrency = 4;
   const auto whole = steady(in);
   in.prefill_chunk_tokens = 1000;
   const auto chunked = steady(in);
-  CHECK_THAT((8.0 * chunked.prompt_pass).base(), WithinRel(whole.prompt_pass.base() + 7 * (PlainPasses::step(4) - PlainPasses::step(1)), 1e-9));
+  CHECK_THAT((8.0 * chunked.prompt_pass).base(),
+             WithinRel(whole.prompt_pass.base() + 7 * (PlainPasses::step(4) - PlainPasses::step(1)), 1e-9));
   CHECK(chunked.p99_itl < 0.2 * whole.p99_itl);
   in.cached_prefix_len = 7000;
   CHECK(*steady(in).ttft < 0.3 * *chunked.ttft);
@@ -312,14 +341,19 @@ TEST_CASE("in flight: both fidelities, engines, and what each assumes", "[catalo
   Notes notes(book);
   const auto r = InFlightBatchingModel{}.solve(in, notes);
   const auto mentions = [&](std::string_view name) {
-    return std::any_of(book.assumptions.begin(), book.assumptions.end(), [&](const auto& a) { return a.name == name; });
+    return std::any_of(book.assumptions.begin(), book.assumptions.end(),
+                       [&](const auto& a) { return a.name == name; });
   };
   CHECK(mentions("engine"));
   CHECK(mentions("engine.generic.host_step"));
   CHECK(mentions("catalogue.serving.chunk_tokens"));
   CHECK(r.feasible);
   // Slower than the step of the same batch, by its prompts and its host.
-  const auto serving = ServingModel{}.solve({.workload = in.workload, .hardware = in.hardware, .seq_len = 1024 + 128, .batch_size = 16, .precision = Precision::bf16});
+  const auto serving = ServingModel{}.solve({.workload = in.workload,
+                                             .hardware = in.hardware,
+                                             .seq_len = 1024 + 128,
+                                             .batch_size = 16,
+                                             .precision = Precision::bf16});
   CHECK(r.decode_pass > serving.itl);
   CHECK(r.itl > r.decode_pass);
   CHECK(r.itl < 2.0 * serving.itl);
@@ -328,7 +362,8 @@ TEST_CASE("in flight: both fidelities, engines, and what each assumes", "[catalo
   in.fidelity = Fidelity::textbook;
   book.clear();
   CHECK(InFlightBatchingModel{}.solve(in, notes).host_time == Time<>());
-  CHECK(std::any_of(book.warnings.begin(), book.warnings.end(), [](const auto& w) { return w.find("engine") != std::string::npos; }));
+  CHECK(std::any_of(book.warnings.begin(), book.warnings.end(),
+                    [](const auto& w) { return w.find("engine") != std::string::npos; }));
 }
 
 TEST_CASE("in flight: speculation yields several tokens a pass", "[catalogue][in_flight]") {

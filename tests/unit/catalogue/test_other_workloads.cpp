@@ -61,14 +61,18 @@ TEST_CASE("recommendation: tables ask for room, rows for time", "[catalogue][wor
 }
 
 TEST_CASE("recommendation: a single device reads rows too", "[catalogue][workloads]") {
-  // 214 rows of 128 values of 2 B, which are four whole pieces of 64 B; the dense layers are what of 26.15 Gparam is in no
-  // table, and activations are a share of these.
+  // 214 rows of 128 values of 2 B, which are four whole pieces of 64 B; the dense layers are what of 26.15
+  // Gparam is in no table, and activations are a share of these.
   const auto& dlrm = model("DLRM");
-  const auto r = SingleNodeModel{}.solve({.workload = &dlrm, .hardware = &device("H200"), .batch_size = 1,
-                                          .precision = Precision::fp16, .fidelity = Fidelity::textbook});
+  const auto r = SingleNodeModel{}.solve({.workload = &dlrm,
+                                          .hardware = &device("H200"),
+                                          .batch_size = 1,
+                                          .precision = Precision::fp16,
+                                          .fidelity = Fidelity::textbook});
   double entries = 0;
   for (const double rows : dlrm.recommendation.table_rows) entries += rows;
-  const double dense = 2 * (dlrm.parameters->base() - 128 * entries), share = 1 + conventions_of(standard_zoo()).textbook_activation_share;
+  const double dense = 2 * (dlrm.parameters->base() - 128 * entries),
+               share = 1 + conventions_of(standard_zoo()).textbook_activation_share;
   CHECK_THAT(r.latency_memory.in(unit::s),
              WithinRel((214 * 256 + dense * share) / device("H200").memory.bandwidth->base(), 1e-9));
   CHECK(r.latency_memory.in(unit::ms) < 0.1);  // the tables take 52 GB: 11 ms
@@ -99,8 +103,8 @@ TEST_CASE("compression: the front, and the best within guard rails", "[catalogue
   CHECK(r->unjudged == "structured pruning 50%, structured pruning 75%");
   CHECK_THAT(r->frontier, Catch::Contains("INT8 quantization") && Catch::Contains("INT4 quantization"));
   CHECK(r->best == "FP16 quantization");  // nothing is lost where nothing is asked for
-  // The ends of the front: nothing lost, and the smallest. Scattered zeros at one half are larger than four bits and no
-  // faster than before.
+  // The ends of the front: nothing lost, and the smallest. Scattered zeros at one half are larger than four
+  // bits and no faster than before.
   CHECK_THAT(r->frontier, Catch::Contains("FP16 quantization") && Catch::Contains("INT2 quantization"));
   CHECK_THAT(r->dominated, Catch::Contains("unstructured pruning 50%"));
   in.size_limit = 9.0 * unit::GB;

@@ -319,9 +319,14 @@ TEST_CASE("a fleet is sized from replicas that batch in flight", "[catalogue][qu
   const double n = *r.required_replicas;
   REQUIRE(n >= 2);
   // One replica at its share of the arrivals, asked directly.
-  InFlightBatchingModel::Inputs one{.workload = in.workload, .hardware = in.hardware, .seq_len = 1024, .output_tokens = 128,
-                                    .arrival_rate = in.arrival_rate / n, .max_batch_size = r.active_batch_size,
-                                    .page_tokens = 1, .precision = Precision::bf16};
+  InFlightBatchingModel::Inputs one{.workload = in.workload,
+                                    .hardware = in.hardware,
+                                    .seq_len = 1024,
+                                    .output_tokens = 128,
+                                    .arrival_rate = in.arrival_rate / n,
+                                    .max_batch_size = r.active_batch_size,
+                                    .page_tokens = 1,
+                                    .precision = Precision::bf16};
   const auto replica = InFlightBatchingModel{}.solve(one);
   CHECK_THAT(r.per_replica_capacity.base(), WithinRel(replica.capacity.base(), 1e-12));
   CHECK_THAT(r.itl.base(), WithinRel(replica.itl.base(), 1e-12));
@@ -364,7 +369,8 @@ TEST_CASE("a fleet is sized from replicas that batch in flight", "[catalogue][qu
   CHECK(staged.accelerators == 2 * *staged.required_replicas);
 }
 
-TEST_CASE("continuous batching at operator fidelity is in-flight batching with so many requests", "[catalogue][in_flight]") {
+TEST_CASE("continuous batching at operator fidelity is in-flight batching with so many requests",
+          "[catalogue][in_flight]") {
   ContinuousBatchingModel::Inputs in{.workload = &model("Llama3_8B"),
                                      .hardware = &device("H100"),
                                      .max_seq_len = 4096,
@@ -373,20 +379,26 @@ TEST_CASE("continuous batching at operator fidelity is in-flight batching with s
                                      .max_batch_size = 48,
                                      .precision = Precision::bf16};
   const auto r = ContinuousBatchingModel{}.solve(in);
-  const auto loop = InFlightBatchingModel{}.solve({.workload = in.workload, .hardware = in.hardware, .seq_len = 768,
-                                                   .output_tokens = 256, .concurrency = 48, .precision = Precision::bf16});
+  const auto loop = InFlightBatchingModel{}.solve({.workload = in.workload,
+                                                   .hardware = in.hardware,
+                                                   .seq_len = 768,
+                                                   .output_tokens = 256,
+                                                   .concurrency = 48,
+                                                   .precision = Precision::bf16});
   CHECK_THAT(r.token_throughput.base(), WithinRel(loop.token_throughput.base(), 1e-12));
   REQUIRE((r.itl && r.ttft && loop.ttft));
   CHECK_THAT(r.itl->base(), WithinRel(loop.itl.base(), 1e-12));
   CHECK_THAT(r.ttft->base(), WithinRel(loop.ttft->base(), 1e-12));
-  // Reserved whole, a quarter as many requests of a quarter of the length would fit; here the cap decides for both.
+  // Reserved whole, a quarter as many requests of a quarter of the length would fit; here the cap decides for
+  // both.
   CHECK(r.static_max_active_requests == 48);
   in.max_batch_size = 4096;
   const auto full = ContinuousBatchingModel{}.solve(in);
   CHECK(full.max_active_requests > 3 * full.static_max_active_requests);
   CHECK(full.speedup_vs_static > 1);
   in.output_tokens = 1024;
-  CHECK_THROWS_WITH(ContinuousBatchingModel{}.solve(in), Catch::Contains("output_tokens") && Catch::Contains("1023"));
+  CHECK_THROWS_WITH(ContinuousBatchingModel{}.solve(in),
+                    Catch::Contains("output_tokens") && Catch::Contains("1023"));
 }
 
 TEST_CASE("bad arguments of lines are refused", "[catalogue][queue]") {

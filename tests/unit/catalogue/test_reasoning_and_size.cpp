@@ -199,7 +199,9 @@ TEST_CASE("compression: no accuracy is claimed where training decides", "[catalo
   const auto limited = CompressionModel{}.solve(in);
   CHECK_FALSE(limited.feasible);
   CHECK(limited.violations == "quality");
-  CompressionModel::Inputs student{.workload = in.workload, .hardware = in.hardware, .method = CompressionMethod::distillation,
+  CompressionModel::Inputs student{.workload = in.workload,
+                                   .hardware = in.hardware,
+                                   .method = CompressionMethod::distillation,
                                    .student_share = 0.5};
   CHECK_FALSE(CompressionModel{}.solve(student).estimated_accuracy_delta);
   student.fidelity = Fidelity::textbook;

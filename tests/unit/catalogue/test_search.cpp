@@ -39,9 +39,12 @@ TEST_CASE("synthesis: the machine that is found takes exactly the target", "[cat
     CHECK(answer.report().verification.passed());
     CHECK(answer->required_memory > answer->model_size);
   }
-  // One token is bound by memory: bandwidth is what the traffic needs, up to what joining both sides adds (sqrt 2), and
-  // arithmetic that is not short of it either. A padded product of one row does not make the memory faster.
-  const auto one = evaluate(SynthesisSolver{}, {.workload = &model("Llama3_8B"), .target_latency = 10.0 * unit::ms, .precision = Precision::bf16});
+  // One token is bound by memory: bandwidth is what the traffic needs, up to what joining both sides adds
+  // (sqrt 2), and arithmetic that is not short of it either. A padded product of one row does not make the
+  // memory faster.
+  const auto one = evaluate(
+      SynthesisSolver{},
+      {.workload = &model("Llama3_8B"), .target_latency = 10.0 * unit::ms, .precision = Precision::bf16});
   const Bandwidth<> needed = one->total_traffic / (10.0 * unit::ms);
   CHECK(one->required_bw > needed);
   CHECK(one->required_bw < 2.0 * needed);
@@ -114,8 +117,9 @@ TEST_CASE("placement: the figures of the Python package at one PUE", "[catalogue
   const auto r = evaluate(PlacementOptimizer{}, in);
   REQUIRE(r);
   CHECK(r->best_region == "Quebec");
-  // PUE belongs to a facility, and the fleet has none: 1.12 everywhere. 210,411 USD + 31,561.6 USD + 129,024 kWh * 1.12 *
-  // (0.12 USD + 0.02 kg * 0.1 USD / kg). The Python package gives the grid of Quebec a PUE of 1.06: 258,658 USD.
+  // PUE belongs to a facility, and the fleet has none: 1.12 everywhere. 210,411 USD + 31,561.6 USD + 129,024
+  // kWh * 1.12 * (0.12 USD + 0.02 kg * 0.1 USD / kg). The Python package gives the grid of Quebec a PUE
+  // of 1.06: 258,658 USD.
   REQUIRE(r->total_cost);
   CHECK_THAT(r->total_cost->in(unit::USD), is(259602));
   CHECK(r->pue == 1.12);
@@ -139,7 +143,8 @@ TEST_CASE("placement: every grid, regional prices, names that are none", "[catal
              WithinRel(two->best_region == "Texas" ? 0.066 : 0.069, 1e-9));
   CHECK(*two->total_cost >= *all->total_cost);
   in.regions = " Iowa ,,\tTexas,";
-  CHECK_THAT(evaluate(PlacementOptimizer{}, in)->total_cost->base(), WithinRel(two->total_cost->base(), 1e-12));
+  CHECK_THAT(evaluate(PlacementOptimizer{}, in)->total_cost->base(),
+             WithinRel(two->total_cost->base(), 1e-12));
   in.regions = " , ";
   CHECK_THROWS_WITH(evaluate(PlacementOptimizer{}, in), Catch::Contains("names none"));
   in.regions = "Quebeck";
@@ -207,7 +212,8 @@ TEST_CASE("parallelism: the best plan of all plans", "[catalogue][parallelism]")
   pinned([](auto& i) { i.overlap_efficiency = 0; });
   pinned([](auto& i) { i.tp_overlap = 0; });
   pinned([](auto& i) { i.max_zero_stage = 0; });
-  // A step with few sequences on many stages gains from interleaving; experts are spread where there are some.
+  // A step with few sequences on many stages gains from interleaving; experts are spread where there are
+  // some.
   auto deep = in;
   deep.max_tp = 1;
   deep.max_zero_stage = 0;

@@ -16,8 +16,10 @@ using Catch::Matchers::Contains;
 namespace {
 
 ServingModel::Inputs request(const char* model, const char* device) {
-  return {.workload = &standard_zoo().at<Workload>(model), .hardware = &standard_zoo().at<HardwareNode>(device),
-          .output_tokens = 128, .precision = Precision::fp16};
+  return {.workload = &standard_zoo().at<Workload>(model),
+          .hardware = &standard_zoo().at<HardwareNode>(device),
+          .output_tokens = 128,
+          .precision = Precision::fp16};
 }
 ServingModel::Result run(const ServingModel::Inputs& in) { return ServingModel{}.solve(in); }
 
@@ -67,7 +69,8 @@ TEST_CASE("both pools of disaggregated serving must hold the model", "[catalogue
     // Each pool has the weights once; the prompt's cache is shorter than that of the whole answer.
     CHECK(both.prefill_memory.weights == both.memory.weights);
     CHECK(both.prefill_memory.kv_cache < both.memory.kv_cache);
-    CHECK(both.total_memory_required.base() == Approx(8 * (both.memory.total + both.prefill_memory.total).base()));
+    CHECK(both.total_memory_required.base() ==
+          Approx(8 * (both.memory.total + both.prefill_memory.total).base()));
     in.decode_hardware = nullptr;
     const auto together = run(in);
     CHECK(together.accelerators == 8);
@@ -83,8 +86,10 @@ TEST_CASE("a draft model must generate tokens", "[catalogue][serving][bad]") {
     in.draft_model = &standard_zoo().at<Workload>(draft);
     CHECK_THROWS_AS(run(in), InputError);
     CHECK_THROWS_WITH(run(in), Contains("does not generate tokens") && Contains("draft_model"));
-    InFlightBatchingModel::Inputs flight{.workload = in.workload, .hardware = in.hardware, .draft_model = in.draft_model};
-    CHECK_THROWS_WITH(InFlightBatchingModel{}.solve(flight), Contains("does not generate tokens") && Contains("draft_model"));
+    InFlightBatchingModel::Inputs flight{
+        .workload = in.workload, .hardware = in.hardware, .draft_model = in.draft_model};
+    CHECK_THROWS_WITH(InFlightBatchingModel{}.solve(flight),
+                      Contains("does not generate tokens") && Contains("draft_model"));
   }
   in.draft_model = nullptr;
   in.workload = &standard_zoo().at<Workload>("BERT_Base");
@@ -101,13 +106,14 @@ TEST_CASE("a draft model is divided like its target and booked as what it is", "
     in.draft_model = &standard_zoo().at<Workload>("Llama3_8B");
     const auto drafted = run(in);
     const Data<> weights = parameter_count(*in.draft_model) * (2.0 * unit::B / unit::param);
-    CHECK((drafted.memory.weights - plain.memory.weights).base() == Approx((weights / 8.0).base()).epsilon(0.02));
+    CHECK((drafted.memory.weights - plain.memory.weights).base() ==
+          Approx((weights / 8.0).base()).epsilon(0.02));
     CHECK(drafted.memory.kv_cache > plain.memory.kv_cache);
     CHECK(drafted.memory.activations.base() == Approx(plain.memory.activations.base()));
     CHECK(assumed(in, "draft_tp_size") == "8");
     const auto& m = drafted.memory;
-    CHECK((m.weights + m.kv_cache + m.activations + m.communication_buffers + m.fragmentation + m.reserve).base() ==
-          Approx(m.total.base()));
+    CHECK((m.weights + m.kv_cache + m.activations + m.communication_buffers + m.fragmentation + m.reserve)
+              .base() == Approx(m.total.base()));
   }
   // Fewer heads than devices: whole on each.
   auto in = request("Llama3_70B", "H100");

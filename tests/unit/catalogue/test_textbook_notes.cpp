@@ -27,8 +27,11 @@ template <class Model> std::string unpriced(const typename Model::Inputs& in) {
 }  // namespace
 
 TEST_CASE("textbook fidelity names the plan fields that it does not price", "[catalogue]") {
-  DistributedModel::Inputs in{.workload = &model("Llama3_8B"), .fleet = &fleet("Research_256"), .batch_size = 512,
-                              .precision = Precision::bf16, .fidelity = Fidelity::textbook};
+  DistributedModel::Inputs in{.workload = &model("Llama3_8B"),
+                              .fleet = &fleet("Research_256"),
+                              .batch_size = 512,
+                              .precision = Precision::bf16,
+                              .fidelity = Fidelity::textbook};
   CHECK(unpriced<DistributedModel>(in).empty());
   in.cp_size = 2;
   in.offload_states = 0.5;
@@ -40,7 +43,9 @@ TEST_CASE("textbook fidelity names the plan fields that it does not price", "[ca
 }
 
 TEST_CASE("training memory at textbook fidelity names them too", "[catalogue]") {
-  TrainingMemoryModel::Inputs in{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .precision = Precision::bf16,
+  TrainingMemoryModel::Inputs in{.workload = &model("Llama3_8B"),
+                                 .hardware = &device("H100"),
+                                 .precision = Precision::bf16,
                                  .fidelity = Fidelity::textbook};
   CHECK(unpriced<TrainingMemoryModel>(in).empty());
   in.kernel_fusion = false;
@@ -50,7 +55,8 @@ TEST_CASE("training memory at textbook fidelity names them too", "[catalogue]") 
   Notes notes(book);
   in.recomputation = Recomputation::norm;
   (void)TrainingMemoryModel{}.solve(in, notes);
-  CHECK(std::any_of(book.warnings.begin(), book.warnings.end(), [](const auto& w) { return w.find("counts like none") != std::string::npos; }));
+  CHECK(std::any_of(book.warnings.begin(), book.warnings.end(),
+                    [](const auto& w) { return w.find("counts like none") != std::string::npos; }));
 }
 
 TEST_CASE("fields that the rest of a request makes idle are named", "[catalogue]") {
@@ -62,18 +68,24 @@ TEST_CASE("fields that the rest of a request makes idle are named", "[catalogue]
       if (w.find("no effect") != std::string::npos) return w;
     return std::string();
   };
-  ServingModel::Inputs serving{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .precision = Precision::bf16};
+  ServingModel::Inputs serving{
+      .workload = &model("Llama3_8B"), .hardware = &device("H100"), .precision = Precision::bf16};
   CHECK(says(ServingModel{}, serving).empty());
   serving.draft_tokens = 3;
   CHECK_THAT(says(ServingModel{}, serving), ContainsSubstring("without draft_model: draft_tokens"));
-  SingleNodeModel::Inputs one{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .precision = Precision::bf16, .zero_stage = 2};
+  SingleNodeModel::Inputs one{.workload = &model("Llama3_8B"),
+                              .hardware = &device("H100"),
+                              .precision = Precision::bf16,
+                              .zero_stage = 2};
   CHECK_THAT(says(SingleNodeModel{}, one), ContainsSubstring("on inference: zero_stage"));
   one.is_training = true;
   CHECK(says(SingleNodeModel{}, one).empty());
 }
 
 TEST_CASE("textbook serving counts no collectives and says so", "[catalogue]") {
-  ServingModel::Inputs in{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .precision = Precision::bf16,
+  ServingModel::Inputs in{.workload = &model("Llama3_8B"),
+                          .hardware = &device("H100"),
+                          .precision = Precision::bf16,
                           .fidelity = Fidelity::textbook};
   CHECK(unpriced<ServingModel>(in).empty());
   in.fleet = &fleet("Research_256");

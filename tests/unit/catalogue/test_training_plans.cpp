@@ -16,9 +16,15 @@ using Catch::Matchers::WithinRel;
 namespace {
 
 DistributedModel::Inputs step(const char* model, double pp = 1) {
-  return {.workload = &standard_zoo().at<Workload>(model), .fleet = &standard_zoo().at<Fleet>("Research_256"),
-          .batch_size = 512, .precision = Precision::bf16, .tp_size = 8, .pp_size = pp, .microbatch_size = 1,
-          .recomputation = Recomputation::none, .seq_len = 4096};
+  return {.workload = &standard_zoo().at<Workload>(model),
+          .fleet = &standard_zoo().at<Fleet>("Research_256"),
+          .batch_size = 512,
+          .precision = Precision::bf16,
+          .tp_size = 8,
+          .pp_size = pp,
+          .microbatch_size = 1,
+          .recomputation = Recomputation::none,
+          .seq_len = 4096};
 }
 
 DistributedModel::Result run(const DistributedModel::Inputs& in) { return DistributedModel{}.solve(in); }
@@ -44,7 +50,8 @@ NoteBook noted(const DistributedModel::Inputs& in) {
 
 }  // namespace
 
-TEST_CASE("context parallelism divides activations and work, and exchanges keys and values", "[catalogue][training]") {
+TEST_CASE("context parallelism divides activations and work, and exchanges keys and values",
+          "[catalogue][training]") {
   auto in = step("Llama3_8B");
   const auto whole = run(in);
   CHECK(whole.cp_communication_latency == Time<>());
@@ -66,7 +73,8 @@ TEST_CASE("hybrid sharding divides by its group and exchanges between the groups
   const auto all = run(in);
   in.shard_size = 4;
   const auto four = run(in);
-  CHECK_THAT(four.memory.optimizer_states.base(), WithinRel(all.memory.optimizer_states.base() * 32 / 4, 1e-9));
+  CHECK_THAT(four.memory.optimizer_states.base(),
+             WithinRel(all.memory.optimizer_states.base() * 32 / 4, 1e-9));
   CHECK_THAT(four.memory.weights.base(), WithinRel(all.memory.weights.base() * 32 / 4, 1e-9));
   // As many shards as replicas is what no group says.
   in.shard_size = 32;
@@ -104,7 +112,8 @@ TEST_CASE("what is offloaded leaves the device and crosses the host link", "[cat
   };
   const Data<> working = activations(1);
   CHECK(working < 0.5 * resident.memory.activations);
-  CHECK_THAT((activations(0.5) - working).base() * 2, WithinRel((resident.memory.activations - working).base(), 1e-9));
+  CHECK_THAT((activations(0.5) - working).base() * 2,
+             WithinRel((resident.memory.activations - working).base(), 1e-9));
 }
 
 TEST_CASE("recomputing a module drops what it makes and repeats its work", "[catalogue][training]") {
@@ -128,7 +137,8 @@ TEST_CASE("recomputing a module drops what it makes and repeats its work", "[cat
   CHECK(with(Recomputation::selective).step_latency_total == none.step_latency_total);
 }
 
-TEST_CASE("recomputing operator by operator keeps attention and every second product", "[catalogue][training]") {
+TEST_CASE("recomputing operator by operator keeps attention and every second product",
+          "[catalogue][training]") {
   auto in = step("Llama3_8B");
   const auto none = run(in);
   in.recomputation = Recomputation::full;
@@ -138,7 +148,8 @@ TEST_CASE("recomputing operator by operator keeps attention and every second pro
   CHECK(part.memory.activations < none.memory.activations);
   CHECK(part.memory.activations > full.memory.activations);
   // Half of the products' work comes again: half of what full recomputation adds, but for attention.
-  const auto added = part.latency_compute - none.latency_compute, whole = full.latency_compute - none.latency_compute;
+  const auto added = part.latency_compute - none.latency_compute,
+             whole = full.latency_compute - none.latency_compute;
   CHECK(added > 0.3 * whole);
   CHECK(added < 0.5 * whole);
 }
@@ -149,13 +160,15 @@ TEST_CASE("interleaved chunks hold (pp - 1) / v micro-batches more", "[catalogue
   const auto plain = run(in);
   in.v_stages = 5;
   const auto chunks = run(in);
-  // Korthikanti et al. 2022, section 4.2.3: 1 + (pp - 1) / (pp v) = 1.175. The working set of one operator does not grow.
+  // Korthikanti et al. 2022, section 4.2.3: 1 + (pp - 1) / (pp v) = 1.175. The working set of one operator
+  // does not grow.
   const double ratio = chunks.memory.activations / plain.memory.activations;
   CHECK(ratio > 1.10);
   CHECK(ratio < 1.175);
 }
 
-TEST_CASE("an earlier generation of attention kernels is slower where the device says so", "[catalogue][training]") {
+TEST_CASE("an earlier generation of attention kernels is slower where the device says so",
+          "[catalogue][training]") {
   auto in = step("Llama3_8B");
   in.seq_len = 32768;
   const auto at = [&](AttentionKernel k) {
@@ -201,8 +214,8 @@ TEST_CASE("narrow training leaves the output head at 16 bits", "[catalogue][trai
   const double wide = run(in).latency_compute.base();
   in.precision = Precision::fp8;
   const double narrow = run(in).latency_compute.base();
-  // The head of 128256 x 4096 is 7 % of the work outside attention and stays as it is, so the whole gains less than
-  // the ratio of the sustained rates.
+  // The head of 128256 x 4096 is 7 % of the work outside attention and stays as it is, so the whole gains
+  // less than the ratio of the sustained rates.
   const auto& share = in.fleet->node->accelerator->efficiency;
   REQUIRE(share.matrix_narrow);
   const double ratio = 2.0 * *share.matrix_narrow / *share.matrix;
@@ -221,7 +234,8 @@ TEST_CASE("size and number of micro-batches must make up the batch", "[catalogue
                                  Contains("expected 4 micro-batches") && Contains("give one of the two"));
 }
 
-TEST_CASE("accumulation steps that do not divide the sequences leave the last one shorter", "[catalogue][training]") {
+TEST_CASE("accumulation steps that do not divide the sequences leave the last one shorter",
+          "[catalogue][training]") {
   auto in = step("Llama3_8B", 4);  // 8 replicas of 64 sequences
   in.microbatch_size.reset();
   const Time<> whole = run(in).step_latency_total;
@@ -238,7 +252,8 @@ TEST_CASE("accumulation steps that do not divide the sequences leave the last on
                                  Contains("at most 64"));
 }
 
-TEST_CASE("plans that a model cannot be divided by are refused, uneven ones say so", "[catalogue][training][bad]") {
+TEST_CASE("plans that a model cannot be divided by are refused, uneven ones say so",
+          "[catalogue][training][bad]") {
   const auto refused = [](const DistributedModel::Inputs& in, const char* key, const char* words) {
     INFO(words);
     CHECK_THROWS_AS(run(in), DomainError);
@@ -307,7 +322,8 @@ TEST_CASE("plans that a model cannot be divided by are refused, uneven ones say 
 }
 
 TEST_CASE("serving plans are checked against the model as well", "[catalogue][bad]") {
-  ServingModel::Inputs in{.workload = &standard_zoo().at<Workload>("Llama3_8B"), .hardware = &standard_zoo().at<HardwareNode>("H100"),
+  ServingModel::Inputs in{.workload = &standard_zoo().at<Workload>("Llama3_8B"),
+                          .hardware = &standard_zoo().at<HardwareNode>("H100"),
                           .precision = Precision::bf16};
   in.ep_size = 8;
   CHECK_THROWS_WITH(ServingModel{}.solve(in), Contains("no experts"));
@@ -320,14 +336,26 @@ TEST_CASE("serving plans are checked against the model as well", "[catalogue][ba
 
 TEST_CASE("a plan that divides nothing is the step of a single device", "[catalogue][training][identity]") {
   for (const char* device : {"H100", "A100", "MI300X"})
-    for (const auto& [name, batch] : {std::pair{"ResNet50", 256.0}, {"GPT2_Small", 8.0}, {"Llama3_8B", 3.0}, {"Mixtral_8x7B", 2.0}, {"BERT_Base", 64.0}}) {
+    for (const auto& [name, batch] : {std::pair{"ResNet50", 256.0},
+                                      {"GPT2_Small", 8.0},
+                                      {"Llama3_8B", 3.0},
+                                      {"Mixtral_8x7B", 2.0},
+                                      {"BERT_Base", 64.0}}) {
       INFO(name << " on " << device);
       const Alone alone(device);
       const Workload& w = standard_zoo().at<Workload>(name);
-      const auto single = SingleNodeModel{}.solve({.workload = &w, .hardware = alone.node.accelerator, .batch_size = batch, .precision = Precision::bf16,
-                                                   .is_training = true, .seq_len = 512});
-      DistributedModel::Inputs in{.workload = &w, .fleet = &alone.fleet, .batch_size = batch, .precision = Precision::bf16,
-                                  .recomputation = Recomputation::none, .seq_len = 512};
+      const auto single = SingleNodeModel{}.solve({.workload = &w,
+                                                   .hardware = alone.node.accelerator,
+                                                   .batch_size = batch,
+                                                   .precision = Precision::bf16,
+                                                   .is_training = true,
+                                                   .seq_len = 512});
+      DistributedModel::Inputs in{.workload = &w,
+                                  .fleet = &alone.fleet,
+                                  .batch_size = batch,
+                                  .precision = Precision::bf16,
+                                  .recomputation = Recomputation::none,
+                                  .seq_len = 512};
       if (!single.feasible) in.microbatch_count = 1;  // else it would be halved
       const auto divided = run(in);
       CHECK(divided.microbatch_count == 1);
@@ -379,19 +407,29 @@ TEST_CASE("who names no micro-batch gets the same one from every resolver", "[ca
         in.ep_size = ep;
         in.gradient_accumulation_steps = steps;
         const auto r = run(in);
-        const auto memory = TrainingMemoryModel{}.solve({.workload = in.workload, .hardware = &h100, .batch_size = 2048, .seq_len = in.seq_len,
-                                                         .precision = Precision::bf16, .recomputation = Recomputation::none, .pp_size = pp,
-                                                         .dp_size = r.dp_size, .ep_size = ep, .gradient_accumulation_steps = steps});
+        const auto memory = TrainingMemoryModel{}.solve({.workload = in.workload,
+                                                         .hardware = &h100,
+                                                         .batch_size = 2048,
+                                                         .seq_len = in.seq_len,
+                                                         .precision = Precision::bf16,
+                                                         .recomputation = Recomputation::none,
+                                                         .pp_size = pp,
+                                                         .dp_size = r.dp_size,
+                                                         .ep_size = ep,
+                                                         .gradient_accumulation_steps = steps});
         const double local = 2048 / r.dp_size;
         CHECK(memory.microbatch_size == r.microbatch_size);
         CHECK(memory.memory.total == r.memory.total);
         CHECK(r.microbatch_size * r.microbatch_count >= local);
-        if (pp == 1) CHECK(r.microbatch_count >= std::min(steps, local));  // more where memory asks for it
-        else CHECK(r.microbatch_size <= ep);
+        if (pp == 1)
+          CHECK(r.microbatch_count >= std::min(steps, local));  // more where memory asks for it
+        else
+          CHECK(r.microbatch_size <= ep);
       }
 }
 
-TEST_CASE("accumulation steps hold fewer activations, and a pipeline says that it has no use for them", "[catalogue][training]") {
+TEST_CASE("accumulation steps hold fewer activations, and a pipeline says that it has no use for them",
+          "[catalogue][training]") {
   auto in = step("Llama3_8B");
   in.microbatch_size.reset();
   const auto at = [&](double steps) {
@@ -407,7 +445,8 @@ TEST_CASE("accumulation steps hold fewer activations, and a pipeline says that i
   CHECK(noted(in).warnings.empty());
   const auto idle = [&] {
     for (const auto& w : noted(in).warnings)
-      if (w.find("gradient_accumulation_steps") != std::string::npos && w.starts_with("no effect")) return true;
+      if (w.find("gradient_accumulation_steps") != std::string::npos && w.starts_with("no effect"))
+        return true;
     return false;
   };
   in.microbatch_size = 4;
@@ -420,7 +459,8 @@ TEST_CASE("accumulation steps hold fewer activations, and a pipeline says that i
 }
 
 TEST_CASE("expert-parallel ranks do not divide a sequence", "[catalogue][training]") {
-  ServingModel::Inputs in{.workload = &standard_zoo().at<Workload>("Mixtral_8x7B"), .hardware = &standard_zoo().at<HardwareNode>("H200"),
+  ServingModel::Inputs in{.workload = &standard_zoo().at<Workload>("Mixtral_8x7B"),
+                          .hardware = &standard_zoo().at<HardwareNode>("H200"),
                           .precision = Precision::bf16};
   in.seq_len = 8192;
   const Time<> one = ServingModel{}.solve(in).ttft;
@@ -430,20 +470,30 @@ TEST_CASE("expert-parallel ranks do not divide a sequence", "[catalogue][trainin
     INFO(batch);
     in.batch_size = batch;
     const Time<> ttft = ServingModel{}.solve(in).ttft;
-    // The rank with the sequence does all of its attention: only the experts, three quarters of the work, are shared.
+    // The rank with the sequence does all of its attention: only the experts, three quarters of the work, are
+    // shared.
     CHECK(ttft > 0.2 * one);
     CHECK(ttft < one * batch);
     CHECK(ttft > before);
     before = ttft;
   }
-  DistributedModel::Inputs large{.workload = &standard_zoo().at<Workload>("DeepSeek_V3"), .fleet = &standard_zoo().at<Fleet>("Frontier_8K"),
-                                 .batch_size = 4096, .precision = Precision::bf16, .pp_size = 16, .ep_size = 64, .seq_len = 2048};
+  DistributedModel::Inputs large{.workload = &standard_zoo().at<Workload>("DeepSeek_V3"),
+                                 .fleet = &standard_zoo().at<Fleet>("Frontier_8K"),
+                                 .batch_size = 4096,
+                                 .precision = Precision::bf16,
+                                 .pp_size = 16,
+                                 .ep_size = 64,
+                                 .seq_len = 2048};
   CHECK(run(large).microbatch_size == 64);
 }
 
-TEST_CASE("gradients of small layers are exchanged together, beside the backward pass", "[catalogue][training]") {
-  DistributedModel::Inputs in{.workload = &standard_zoo().at<Workload>("ResNet50"), .fleet = &standard_zoo().at<Fleet>("Research_256"),
-                              .batch_size = 8192, .precision = Precision::fp16, .microbatch_count = 1};
+TEST_CASE("gradients of small layers are exchanged together, beside the backward pass",
+          "[catalogue][training]") {
+  DistributedModel::Inputs in{.workload = &standard_zoo().at<Workload>("ResNet50"),
+                              .fleet = &standard_zoo().at<Fleet>("Research_256"),
+                              .batch_size = 8192,
+                              .precision = Precision::fp16,
+                              .microbatch_count = 1};
   const auto r = run(in);
   Conventions apart = conventions_or_standard(nullptr);
   apart.exchange_bucket = Data<>();
@@ -483,18 +533,25 @@ TEST_CASE("frozen weights have no gradients", "[catalogue][training]") {
 }
 
 TEST_CASE("what crosses the host link is a line of its own, and part of the sum", "[catalogue][training]") {
-  DistributedModel::Inputs in{.workload = &standard_zoo().at<Workload>("Llama3_70B"), .fleet = &standard_zoo().at<Fleet>("Training_512_H100"),
-                              .batch_size = 512, .precision = Precision::bf16, .tp_size = 8, .pp_size = 4, .zero_stage = 1};
+  DistributedModel::Inputs in{.workload = &standard_zoo().at<Workload>("Llama3_70B"),
+                              .fleet = &standard_zoo().at<Fleet>("Training_512_H100"),
+                              .batch_size = 512,
+                              .precision = Precision::bf16,
+                              .tp_size = 8,
+                              .pp_size = 4,
+                              .zero_stage = 1};
   const auto resident = run(in);
   CHECK(resident.host_transfer_latency == Time<>());
   for (double DistributedModel::Inputs::*share :
-       {&DistributedModel::Inputs::offload_weights, &DistributedModel::Inputs::offload_activations, &DistributedModel::Inputs::offload_states}) {
+       {&DistributedModel::Inputs::offload_weights, &DistributedModel::Inputs::offload_activations,
+        &DistributedModel::Inputs::offload_states}) {
     auto moved = in;
     moved.*share = 1;
     const auto r = run(moved);
     CHECK(r.host_transfer_latency > Time<>());
     CHECK(r.dp_communication_latency == resident.dp_communication_latency);
-    CHECK_THAT((r.communication_latency - resident.communication_latency).base(), WithinRel(r.host_transfer_latency.base(), 1e-9));
+    CHECK_THAT((r.communication_latency - resident.communication_latency).base(),
+               WithinRel(r.host_transfer_latency.base(), 1e-9));
     CHECK(r.exposed_communication_latency <= r.communication_latency);
   }
   in.offload_weights = 1;
@@ -515,6 +572,7 @@ TEST_CASE("dropout masks are written and read", "[catalogue][training]") {
   const auto some = run(in);
   CHECK(some.latency_memory > none.latency_memory);
   CHECK(some.latency_compute == none.latency_compute);
-  // Two masks of a byte a value and block, written once and read once, beside three times ten arrays of two bytes.
+  // Two masks of a byte a value and block, written once and read once, beside three times ten arrays of two
+  // bytes.
   CHECK(some.latency_memory < 1.1 * none.latency_memory);
 }

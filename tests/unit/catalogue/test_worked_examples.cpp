@@ -1,5 +1,5 @@
-// Worked examples at textbook fidelity: the figures that the Python package MLSys·im gives for the same inputs, to 1e-5.
-// Where ours differ, the test states our value and says why.
+// Worked examples at textbook fidelity: the figures that the Python package MLSys·im gives for the same
+// inputs, to 1e-5. Where ours differ, the test states our value and says why.
 
 #include <support/catch.hpp>
 
@@ -29,8 +29,10 @@ auto is(double x) { return WithinRel(x, kSame); }
 
 TEST_CASE("single node: Llama-3.1-8B on H100, one token", "[catalogue][golden]") {
   // T_c = 2 * 8.03e9 / (989e12 * 0.5); T_m = 1.1 * 16.06e9 / 3.35e12; overhead = 0.01 ms + 32 * 0.01 ms.
-  const auto r = SingleNodeModel{}.solve({.workload = &model("Llama3_8B"), .hardware = &device("H100"),
-                                          .precision = Precision::fp16, .efficiency = 0.5,
+  const auto r = SingleNodeModel{}.solve({.workload = &model("Llama3_8B"),
+                                          .hardware = &device("H100"),
+                                          .precision = Precision::fp16,
+                                          .efficiency = 0.5,
                                           .fidelity = Fidelity::textbook});
   CHECK_THAT(r.latency_compute.in(unit::ms), is(0.0324772));
   CHECK_THAT(r.latency_memory.in(unit::ms), is(5.27343));
@@ -42,14 +44,18 @@ TEST_CASE("single node: Llama-3.1-8B on H100, one token", "[catalogue][golden]")
   CHECK_THAT(r.mfu, is(0.00289798));
   CHECK_THAT(r.energy->base(), is(1.18468));
   CHECK(r.feasible);
-  // The Python package counts the weights alone, 16.06 GB; keys and values of 2048 tokens take 0.268435456 GB more.
+  // The Python package counts the weights alone, 16.06 GB; keys and values of 2048 tokens take 0.268435456 GB
+  // more.
   CHECK_THAT(r.memory.weights.in(unit::GB), is(16.06));
   CHECK_THAT(r.memory_footprint.in(unit::GB), is(16.06 + 0.268435456));
 }
 
 TEST_CASE("single node: Llama-3.1-8B on H100, batch 64", "[catalogue][golden]") {
-  const auto r = SingleNodeModel{}.solve({.workload = &model("Llama3_8B"), .hardware = &device("H100"), .batch_size = 64,
-                                          .precision = Precision::fp16, .efficiency = 0.5,
+  const auto r = SingleNodeModel{}.solve({.workload = &model("Llama3_8B"),
+                                          .hardware = &device("H100"),
+                                          .batch_size = 64,
+                                          .precision = Precision::fp16,
+                                          .efficiency = 0.5,
                                           .fidelity = Fidelity::textbook});
   CHECK_THAT(r.latency_compute.in(unit::ms), is(2.07854));
   CHECK_THAT(r.latency_memory.in(unit::ms), is(35.4758));
@@ -58,19 +64,25 @@ TEST_CASE("single node: Llama-3.1-8B on H100, batch 64", "[catalogue][golden]") 
   CHECK_THAT(r.mfu, is(0.0290252));
   CHECK_THAT(r.energy->base(), is(8.02847));
   CHECK_THAT(r.arithmetic_intensity.base(), is(8.64865));
-  // Activation traffic as a tenth of the weights per sample is wrong in kind for decoding: what grows with the batch is
-  // the KV cache. The operator list gives 9 to 10 ms, as measured systems do.
-  const auto ours = SingleNodeModel{}.solve({.workload = &model("Llama3_8B"), .hardware = &device("H100"),
-                                             .batch_size = 64, .precision = Precision::fp16});
+  // Activation traffic as a tenth of the weights per sample is wrong in kind for decoding: what grows with
+  // the batch is the KV cache. The operator list gives 9 to 10 ms, as measured systems do.
+  const auto ours = SingleNodeModel{}.solve({.workload = &model("Llama3_8B"),
+                                             .hardware = &device("H100"),
+                                             .batch_size = 64,
+                                             .precision = Precision::fp16});
   CHECK(ours.fidelity == Fidelity::operator_level);
   CHECK(ours.latency.in(unit::ms) > 7.0);
   CHECK(ours.latency.in(unit::ms) < 14.0);
 }
 
 TEST_CASE("single node: ResNet-50 training, batch 256", "[catalogue][golden]") {
-  const auto a100 = SingleNodeModel{}.solve({.workload = &model("ResNet50"), .hardware = &device("A100"),
-                                             .batch_size = 256, .precision = Precision::fp16, .efficiency = 0.26,
-                                             .is_training = true, .fidelity = Fidelity::textbook});
+  const auto a100 = SingleNodeModel{}.solve({.workload = &model("ResNet50"),
+                                             .hardware = &device("A100"),
+                                             .batch_size = 256,
+                                             .precision = Precision::fp16,
+                                             .efficiency = 0.26,
+                                             .is_training = true,
+                                             .fidelity = Fidelity::textbook});
   CHECK_THAT(a100.latency_compute.in(unit::ms), is(77.6331));
   CHECK_THAT(a100.latency_memory.in(unit::ms), is(0.667935));
   CHECK_THAT(a100.latency_overhead.in(unit::ms), is(1.515));
@@ -79,9 +91,13 @@ TEST_CASE("single node: ResNet-50 training, batch 256", "[catalogue][golden]") {
   CHECK_THAT(a100.mfu, is(0.255023));
   CHECK_THAT(a100.energy->base(), is(15.1495));
   CHECK_THAT(a100.arithmetic_intensity.base(), is(4624.06));
-  const auto h100 = SingleNodeModel{}.solve({.workload = &model("ResNet50"), .hardware = &device("H100"),
-                                             .batch_size = 256, .precision = Precision::fp16, .efficiency = 0.13,
-                                             .is_training = true, .fidelity = Fidelity::textbook});
+  const auto h100 = SingleNodeModel{}.solve({.workload = &model("ResNet50"),
+                                             .hardware = &device("H100"),
+                                             .batch_size = 256,
+                                             .precision = Precision::fp16,
+                                             .efficiency = 0.13,
+                                             .is_training = true,
+                                             .fidelity = Fidelity::textbook});
   CHECK_THAT(h100.latency_compute.in(unit::ms), is(48.9819));
   CHECK_THAT(h100.latency.in(unit::ms), is(50.4919));
   CHECK_THAT(h100.throughput.base(), is(5070.12));
@@ -90,31 +106,41 @@ TEST_CASE("single node: ResNet-50 training, batch 256", "[catalogue][golden]") {
 }
 
 TEST_CASE("single node: Llama-3.1-70B does not fit on one H100", "[catalogue][golden]") {
-  const auto r = SingleNodeModel{}.solve({.workload = &model("Llama3_70B"), .hardware = &device("H100"),
-                                          .precision = Precision::fp16, .efficiency = 0.5,
+  const auto r = SingleNodeModel{}.solve({.workload = &model("Llama3_70B"),
+                                          .hardware = &device("H100"),
+                                          .precision = Precision::fp16,
+                                          .efficiency = 0.5,
                                           .fidelity = Fidelity::textbook});
   CHECK_FALSE(r.feasible);
   CHECK_THAT(r.latency_compute.in(unit::ms), is(0.285541));
   CHECK_THAT(r.latency_overhead.in(unit::ms), is(0.81));
-  // The Python package sends all 155.32 GB over the host link, 2426.88 ms. Only what does not fit has to cross it:
-  // spill = 141.2 + 0.67108864 (keys and values) - 85.89934592 GB at 64 GB/s, the rest at 3.35 TB/s.
+  // The Python package sends all 155.32 GB over the host link, 2426.88 ms. Only what does not fit has to
+  // cross it: spill = 141.2 + 0.67108864 (keys and values) - 85.89934592 GB at 64 GB/s, the rest at 3.35
+  // TB/s.
   const double spill = 141.2 + 0.67108864 - 85.89934592, traffic = 1.1 * 141.2;
   CHECK_THAT(r.offload_spill_bytes.in(unit::GB), is(spill));
   CHECK_THAT(r.latency_memory.in(unit::ms), is(spill / 64 * 1e3 + (traffic - spill) / 3350 * 1e3));
 }
 
 TEST_CASE("training a language model counts every token of its sequences", "[catalogue][golden]") {
-  // The Python package charges 3 * 2P for a sequence; six FLOP per weight and token is 1024 times that, the longest GPT-2 takes.
-  const auto r = SingleNodeModel{}.solve({.workload = &model("GPT2_Small"), .hardware = &device("H100"), .batch_size = 8,
-                                          .precision = Precision::fp16, .efficiency = 0.5, .is_training = true,
+  // The Python package charges 3 * 2P for a sequence; six FLOP per weight and token is 1024 times that, the
+  // longest GPT-2 takes.
+  const auto r = SingleNodeModel{}.solve({.workload = &model("GPT2_Small"),
+                                          .hardware = &device("H100"),
+                                          .batch_size = 8,
+                                          .precision = Precision::fp16,
+                                          .efficiency = 0.5,
+                                          .is_training = true,
                                           .fidelity = Fidelity::textbook});
   CHECK_THAT(r.latency_compute.in(unit::ms), is(6 * 124e6 * 1024 * 8 / (989e12 * 0.5) * 1e3));
 }
 
 TEST_CASE("a precision that the device has no rate for is refused, not replaced", "[catalogue]") {
   try {
-    (void)SingleNodeModel{}.solve({.workload = &model("Llama3_8B"), .hardware = &device("H100"),
-                                   .precision = Precision::int4, .fidelity = Fidelity::textbook});
+    (void)SingleNodeModel{}.solve({.workload = &model("Llama3_8B"),
+                                   .hardware = &device("H100"),
+                                   .precision = Precision::int4,
+                                   .fidelity = Fidelity::textbook});
     FAIL("int4 on H100 was accepted");
   } catch (const LookupError& e) {
     CHECK_THAT(e.what(), Catch::Contains("H100") && Catch::Contains("int4") && Catch::Contains("int8"));
@@ -123,8 +149,13 @@ TEST_CASE("a precision that the device has no rate for is refused, not replaced"
 
 namespace {
 ServingModel::Inputs serve_8b(double seq_len, double batch) {
-  return {.workload = &model("Llama3_8B"), .hardware = &device("H100"), .seq_len = seq_len, .batch_size = batch,
-          .precision = Precision::fp16, .efficiency = 0.5, .fidelity = Fidelity::textbook};
+  return {.workload = &model("Llama3_8B"),
+          .hardware = &device("H100"),
+          .seq_len = seq_len,
+          .batch_size = batch,
+          .precision = Precision::fp16,
+          .efficiency = 0.5,
+          .fidelity = Fidelity::textbook};
 }
 }  // namespace
 
@@ -178,14 +209,19 @@ TEST_CASE("serving: speculative decoding with GPT-2 small", "[catalogue][golden]
   in.draft_model = &model("GPT2_Small");
   const auto r = ServingModel{}.solve(in);
   CHECK_THAT(r.itl.in(unit::ms), is(2.01234));
-  // The Python package leaves the draft's KV cache out of the 16.5764 GB: 2 * 12 * 768 * 2048 * 2 B more are held.
+  // The Python package leaves the draft's KV cache out of the 16.5764 GB: 2 * 12 * 768 * 2048 * 2 B more are
+  // held.
   CHECK_THAT(r.total_memory_required.in(unit::GB), is(16.3284355 + 0.248 + 2 * 12 * 768 * 2048 * 2e-9));
 }
 
 TEST_CASE("training memory: Llama-3.1-8B", "[catalogue][golden]") {
   const auto base = [](double batch, double seq) {
-    return TrainingMemoryModel::Inputs{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .batch_size = batch,
-                                       .seq_len = seq, .precision = Precision::fp16, .fidelity = Fidelity::textbook};
+    return TrainingMemoryModel::Inputs{.workload = &model("Llama3_8B"),
+                                       .hardware = &device("H100"),
+                                       .batch_size = batch,
+                                       .seq_len = seq,
+                                       .precision = Precision::fp16,
+                                       .fidelity = Fidelity::textbook};
   };
   const auto plain = TrainingMemoryModel{}.solve(base(8, 1024));
   CHECK_THAT(plain.memory.weights.in(unit::GB), is(16.06));
@@ -208,7 +244,8 @@ TEST_CASE("training memory: Llama-3.1-8B", "[catalogue][golden]") {
   CHECK_THAT(d.memory.weights.in(unit::GB), is(4.015));
   CHECK_THAT(d.memory.gradients.in(unit::GB), is(4.015));
   CHECK_THAT(d.memory.optimizer_states.in(unit::GB), is(3.01125));
-  // Of each of the two stages, min(pp, 4) = 2 micro-batches are in flight; the Python package counts one: 4.56340 GB.
+  // Of each of the two stages, min(pp, 4) = 2 micro-batches are in flight; the Python package counts
+  // one: 4.56340 GB.
   CHECK_THAT(d.memory.activations.in(unit::GB), is(2 * 4.56340));
   CHECK_THAT(d.memory.communication_buffers.in(unit::GB), is(0.267859));
   CHECK_THAT(d.total_memory.in(unit::GB), is(15.8725 + 4.56340));
@@ -232,9 +269,14 @@ TEST_CASE("training memory: Llama-3.1-8B", "[catalogue][golden]") {
 }
 
 TEST_CASE("distributed: ResNet-50 on 256 H100 over 100 Gbit/s Ethernet", "[catalogue][golden]") {
-  // One hierarchical all-reduce of 51.2 MB: 2 (7/8 M/450 GB/s + 7 * 0.5 us) + ring of M/8 over 32 nodes at 12.5 GB/s, 50 us.
-  DistributedModel::Inputs in{.workload = &model("ResNet50"), .fleet = &fleet("Research_256"), .batch_size = 8192,
-                              .precision = Precision::fp16, .efficiency = 0.5, .fidelity = Fidelity::textbook};
+  // One hierarchical all-reduce of 51.2 MB: 2 (7/8 M/450 GB/s + 7 * 0.5 us) + ring of M/8 over 32 nodes
+  // at 12.5 GB/s, 50 us.
+  DistributedModel::Inputs in{.workload = &model("ResNet50"),
+                              .fleet = &fleet("Research_256"),
+                              .batch_size = 8192,
+                              .precision = Precision::fp16,
+                              .efficiency = 0.5,
+                              .fidelity = Fidelity::textbook};
   const auto r = DistributedModel{}.solve(in);
   CHECK(r.dp_size == 256);
   CHECK_THAT(r.latency_compute.in(unit::ms), is(1.59191));
@@ -248,10 +290,17 @@ TEST_CASE("distributed: ResNet-50 on 256 H100 over 100 Gbit/s Ethernet", "[catal
   CHECK_THAT(hidden.scaling_efficiency, is(0.827921));
 }
 
-TEST_CASE("distributed: transformers divide compute, gradients and layers over the replica", "[catalogue][golden]") {
-  const auto l8 = DistributedModel{}.solve({.workload = &model("Llama3_8B"), .fleet = &fleet("Research_256"),
-                                            .batch_size = 1024, .precision = Precision::fp16, .efficiency = 0.5,
-                                            .tp_size = 8, .pp_size = 4, .microbatch_count = 16, .seq_len = 2048,
+TEST_CASE("distributed: transformers divide compute, gradients and layers over the replica",
+          "[catalogue][golden]") {
+  const auto l8 = DistributedModel{}.solve({.workload = &model("Llama3_8B"),
+                                            .fleet = &fleet("Research_256"),
+                                            .batch_size = 1024,
+                                            .precision = Precision::fp16,
+                                            .efficiency = 0.5,
+                                            .tp_size = 8,
+                                            .pp_size = 4,
+                                            .microbatch_count = 16,
+                                            .seq_len = 2048,
                                             .fidelity = Fidelity::textbook});
   CHECK(l8.dp_size == 8);
   CHECK_THAT(l8.latency_compute.in(unit::ms), is(798.161));
@@ -259,10 +308,16 @@ TEST_CASE("distributed: transformers divide compute, gradients and layers over t
   CHECK_THAT(l8.dp_communication_latency.in(unit::ms), is(70.9625));
   CHECK_THAT(l8.bubble_fraction, is(3.0 / 19.0));
 
-  const auto l70 = DistributedModel{}.solve({.workload = &model("Llama3_70B"), .fleet = &fleet("Training_512_H100"),
-                                             .batch_size = 512, .precision = Precision::fp16, .efficiency = 0.4,
-                                             .tp_size = 8, .pp_size = 2, .microbatch_count = 16,
-                                             .recomputation = Recomputation::full, .seq_len = 4096,
+  const auto l70 = DistributedModel{}.solve({.workload = &model("Llama3_70B"),
+                                             .fleet = &fleet("Training_512_H100"),
+                                             .batch_size = 512,
+                                             .precision = Precision::fp16,
+                                             .efficiency = 0.4,
+                                             .tp_size = 8,
+                                             .pp_size = 2,
+                                             .microbatch_count = 16,
+                                             .recomputation = Recomputation::full,
+                                             .seq_len = 4096,
                                              .fidelity = Fidelity::textbook});
   CHECK(l70.dp_size == 32);
   CHECK_THAT(l70.latency_compute.in(unit::s), is(5.84788));
@@ -270,11 +325,20 @@ TEST_CASE("distributed: transformers divide compute, gradients and layers over t
 
 TEST_CASE("distributed: GPT-2 small on two DGX H100", "[catalogue][golden]") {
   const Zoo& zoo = standard_zoo();
-  const Fleet two{.name = "two", .node = &zoo.at<Node>("DGX_H100"), .count = 2,
+  const Fleet two{.name = "two",
+                  .node = &zoo.at<Node>("DGX_H100"),
+                  .count = 2,
                   .fabric = &zoo.at<NetworkFabric>("InfiniBand_NDR")};
-  const auto r = DistributedModel{}.solve({.workload = &model("GPT2_Small"), .fleet = &two, .batch_size = 64,
-                                           .precision = Precision::fp16, .efficiency = 0.5, .tp_size = 2, .pp_size = 2,
-                                           .microbatch_count = 8, .seq_len = 1024, .fidelity = Fidelity::textbook});
+  const auto r = DistributedModel{}.solve({.workload = &model("GPT2_Small"),
+                                           .fleet = &two,
+                                           .batch_size = 64,
+                                           .precision = Precision::fp16,
+                                           .efficiency = 0.5,
+                                           .tp_size = 2,
+                                           .pp_size = 2,
+                                           .microbatch_count = 8,
+                                           .seq_len = 1024,
+                                           .fidelity = Fidelity::textbook});
   CHECK(r.dp_size == 4);
   CHECK_THAT(r.latency_compute.in(unit::ms), is(6.16264));
   CHECK_THAT(r.tp_communication_latency.in(unit::ms), is(1.36618));
@@ -284,7 +348,8 @@ TEST_CASE("distributed: GPT-2 small on two DGX H100", "[catalogue][golden]") {
 
 TEST_CASE("economics and sustainability: Research_256 for 30 days", "[catalogue][golden]") {
   const Zoo& zoo = standard_zoo();
-  const auto quebec = EconomicsModel{}.solve({.fleet = &fleet("Research_256"), .duration_days = 30,
+  const auto quebec = EconomicsModel{}.solve({.fleet = &fleet("Research_256"),
+                                              .duration_days = 30,
                                               .datacenter = &zoo.at<Datacenter>("Quebec_Facility")});
   CHECK_THAT(quebec.it_energy.in(unit::kWh), is(129024));
   CHECK_THAT(quebec.total_energy.in(unit::kWh), is(136765));
@@ -294,18 +359,23 @@ TEST_CASE("economics and sustainability: Research_256 for 30 days", "[catalogue]
   CHECK_THAT(quebec.tco->base(), is(258384));
   CHECK(quebec.water_usage.base() == 0);
 
-  const auto use = SustainabilityModel{}.solve({.fleet = &fleet("Research_256"), .duration_days = 30,
+  const auto use = SustainabilityModel{}.solve({.fleet = &fleet("Research_256"),
+                                                .duration_days = 30,
                                                 .datacenter = &zoo.at<Datacenter>("Quebec_Facility")});
   CHECK_THAT(use.operational_carbon.in(unit::kgCO2e), is(2735.31));
-  // The Python package does not count manufacture here; the H100's 164 kg over three years add 256 * 164 * 30 / 1095 kg.
+  // The Python package does not count manufacture here; the H100's 164 kg over three years add 256 * 164 * 30
+  // / 1095 kg.
   CHECK_THAT(use.embodied_carbon->in(unit::kgCO2e), is(256 * 164 * 30.0 / 1095));
   CHECK_THAT(use.carbon_footprint.base(), is((use.operational_carbon + *use.embodied_carbon).base()));
 
-  const auto us = SustainabilityModel{}.solve({.fleet = &fleet("Research_256"), .duration_days = 30,
-                                               .datacenter = &zoo.at<Datacenter>("US_Avg_Facility"), .mfu = 0.4});
+  const auto us = SustainabilityModel{}.solve({.fleet = &fleet("Research_256"),
+                                               .duration_days = 30,
+                                               .datacenter = &zoo.at<Datacenter>("US_Avg_Facility"),
+                                               .mfu = 0.4});
   CHECK_THAT(us.it_energy.in(unit::kWh), is(74833.9));
   CHECK_THAT(us.total_energy.in(unit::kWh), is(83814.0));
   CHECK_THAT(us.operational_carbon.in(unit::kgCO2e), is(35956.2));
-  // WUE is defined on the IT energy: 74,833.9 * 1.8 L. The Python package multiplies the facility's energy: 150,865 L.
+  // WUE is defined on the IT energy: 74,833.9 * 1.8 L. The Python package multiplies the facility's energy:
+  // 150,865 L.
   CHECK_THAT(us.water_usage.base(), is(74833.92 * 1.8));
 }

@@ -18,8 +18,12 @@ const Workload* model(const char* name) { return &standard_zoo().at<Workload>(na
 const HardwareNode* device(const char* name) { return &standard_zoo().at<HardwareNode>(name); }
 
 Scenario serving_70b() {
-  return {.workload = model("Llama3_70B"), .hardware = device("H100"), .batch_size = 16, .output_tokens = 512,
-          .precision = Precision::bf16, .accelerators = 8};
+  return {.workload = model("Llama3_70B"),
+          .hardware = device("H100"),
+          .batch_size = 16,
+          .output_tokens = 512,
+          .precision = Precision::bf16,
+          .accelerators = 8};
 }
 
 double number(const SystemEvaluation& e, const char* path) {
@@ -73,7 +77,8 @@ TEST_CASE("a model that does not fit comes with changes that do", "[engine]") {
 }
 
 TEST_CASE("the largest batch that fits is offered, and one more does not fit", "[engine]") {
-  Scenario s{.workload = model("Llama3_8B"), .hardware = device("H100"), .batch_size = 100000, .seq_len = 8192};
+  Scenario s{
+      .workload = model("Llama3_8B"), .hardware = device("H100"), .batch_size = 100000, .seq_len = 8192};
   const auto e = SystemEvaluator::evaluate(s);
   REQUIRE_FALSE(e.remedies.empty());
   CHECK_THAT(e.remedies[0].change, Catch::StartsWith("batch_size "));
@@ -85,8 +90,12 @@ TEST_CASE("the largest batch that fits is offered, and one more does not fit", "
 }
 
 TEST_CASE("training Llama-3.1-8B on 32 DGX H100 nodes", "[engine]") {
-  Scenario s{.workload = model("Llama3_8B"), .fleet = &standard_zoo().at<Fleet>("Research_256"), .mode = Mode::train,
-             .batch_size = 1024, .seq_len = 4096, .zero_stage = 1};
+  Scenario s{.workload = model("Llama3_8B"),
+             .fleet = &standard_zoo().at<Fleet>("Research_256"),
+             .mode = Mode::train,
+             .batch_size = 1024,
+             .seq_len = 4096,
+             .zero_stage = 1};
   const auto e = SystemEvaluator::evaluate(s);
   CHECK(e.passed_all());
   const double mfu = number(e, "performance.mfu");
@@ -115,7 +124,8 @@ TEST_CASE("contradictions are refused with what to do", "[engine]") {
   CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("contradict"));
   s = serving_70b();
   s.batch_size = 0;
-  CHECK_THROWS_WITH(SystemEvaluator::evaluate(s), Catch::Contains("batch_size") && Catch::Contains("at least 1"));
+  CHECK_THROWS_WITH(SystemEvaluator::evaluate(s),
+                    Catch::Contains("batch_size") && Catch::Contains("at least 1"));
   s = serving_70b();
   s.workload = model("ResNet50");
   s.mode = Mode::serve;
@@ -132,7 +142,8 @@ TEST_CASE("every default that was used is listed once", "[engine]") {
     for (const auto& a : e.assumptions) n += a.name == name ? 1 : 0;
     return n;
   };
-  for (const char* name : {"mode", "tp_size", "seq_len", "softmax_work", "memory_reserve", "grid", "pue", "kwh_price"}) {
+  for (const char* name :
+       {"mode", "tp_size", "seq_len", "softmax_work", "memory_reserve", "grid", "pue", "kwh_price"}) {
     INFO(name);
     CHECK(has(name) == 1);
   }

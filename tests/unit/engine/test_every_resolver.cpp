@@ -1,4 +1,5 @@
-// All resolvers of the catalogue, from their tables: what they say about themselves, their examples, and bad arguments.
+// All resolvers of the catalogue, from their tables: what they say about themselves, their examples, and bad
+// arguments.
 
 #include <support/catch.hpp>
 #include <support/resolver_examples.hpp>
@@ -38,11 +39,13 @@ DynamicValue shown(const FieldInfo& f, double x) {
 std::optional<std::string> trouble(const Resolver& r, const std::function<Record()>& in) {
   try {
     const auto answer = evaluate(r, in());
-    if (!answer.outcome.feasible()) return answer.outcome.why()->reason.empty() ? std::optional("no reason") : std::nullopt;
+    if (!answer.outcome.feasible())
+      return answer.outcome.why()->reason.empty() ? std::optional("no reason") : std::nullopt;
     for (const auto& f : r.outputs()) {
       if (!is_number(f)) continue;
       const Value v = f.read(answer.outcome->data());
-      if (const auto* x = std::get_if<double>(&v); x != nullptr && !std::isfinite(*x)) return f.name + " is not finite";
+      if (const auto* x = std::get_if<double>(&v); x != nullptr && !std::isfinite(*x))
+        return f.name + " is not finite";
     }
     return std::nullopt;
   } catch (const SolverError& error) {
@@ -50,7 +53,8 @@ std::optional<std::string> trouble(const Resolver& r, const std::function<Record
   } catch (const Error& error) {
     // A refusal says what was found, what is expected, and about which key.
     const auto& facts = error.facts();
-    if (facts.id.empty() || facts.message.empty()) return std::string("an error without id or message: ") + error.what();
+    if (facts.id.empty() || facts.message.empty())
+      return std::string("an error without id or message: ") + error.what();
     return std::nullopt;
   } catch (const std::exception& error) {
     return std::string("an exception of another kind: ") + error.what();
@@ -120,7 +124,8 @@ TEST_CASE("the example of every resolver is answered", "[engine][catalogue]") {
   }
 }
 
-TEST_CASE("every resolver refuses numbers outside of their domain, with the name of the input", "[engine][catalogue][bad]") {
+TEST_CASE("every resolver refuses numbers outside of their domain, with the name of the input",
+          "[engine][catalogue][bad]") {
   int refused = 0;
   for (const auto& r : resolvers())
     for (const auto& f : r->inputs()) {
@@ -140,7 +145,8 @@ TEST_CASE("every resolver refuses numbers outside of their domain, with the name
   CHECK(refused > 400);
 }
 
-TEST_CASE("every resolver refuses quantities in other units, and texts for what are choices", "[engine][catalogue][bad]") {
+TEST_CASE("every resolver refuses quantities in other units, and texts for what are choices",
+          "[engine][catalogue][bad]") {
   FieldReader reader(standard_zoo());
   for (const auto& r : resolvers())
     for (const auto& f : r->inputs()) {
@@ -162,7 +168,8 @@ TEST_CASE("every resolver refuses quantities in other units, and texts for what 
     }
 }
 
-TEST_CASE("far corners of the domain are answers or sentences, never other than finite numbers", "[engine][catalogue][bad]") {
+TEST_CASE("far corners of the domain are answers or sentences, never other than finite numbers",
+          "[engine][catalogue][bad]") {
   for (const auto& r : resolvers()) {
     if (r->info().tier == Tier::optimizer) continue;  // a search is many of the models below
     for (const auto& f : r->inputs()) {
@@ -175,7 +182,9 @@ TEST_CASE("far corners of the domain are answers or sentences, never other than 
         if (below && !f.open_low) corners.push_back(shown(f, f.low));
         if (below && f.open_low) corners.push_back(shown(f, f.low + 1e-9));
         if (above) corners.push_back(shown(f, f.high));
-        if (!f.integral) corners.push_back(shown(f, above ? 0.5 * (f.high + std::max(f.low, -1e9)) : std::max(f.low, 0.0) + 0.37));
+        if (!f.integral)
+          corners.push_back(
+              shown(f, above ? 0.5 * (f.high + std::max(f.low, -1e9)) : std::max(f.low, 0.0) + 0.37));
         if (!above) corners.push_back(shown(f, 1e6));
         // Degrees that divide nothing, counts that are odd.
         if (f.integral && (!above || f.high >= 7)) corners.push_back(shown(f, std::max(f.low, 7.0)));
@@ -225,7 +234,8 @@ const std::map<std::string, std::string>& without_effect() {
 
 }  // namespace
 
-TEST_CASE("no input is silent: it moves a number or a note, or its example says why not", "[engine][catalogue]") {
+TEST_CASE("no input is silent: it moves a number or a note, or its example says why not",
+          "[engine][catalogue]") {
   for (const auto& r : resolvers()) {
     if (r->info().tier == Tier::optimizer) continue;
     for (const char* fidelity : {"operator", "textbook"}) {
@@ -258,7 +268,8 @@ TEST_CASE("no input is silent: it moves a number or a note, or its example says 
         for (const auto choice : f.choices) values.emplace_back(std::string(choice));
         if (is_number(f))
           for (const double x : {0.01, 0.3, 1.0, 2.0, 3.0, 4.0, 100.0, 1e4, 1e6}) {
-            if (x < f.low || x > f.high || (f.open_low && x == f.low) || (f.integral && x != std::floor(x))) continue;
+            if (x < f.low || x > f.high || (f.open_low && x == f.low) || (f.integral && x != std::floor(x)))
+              continue;
             values.push_back(shown(f, x));
           }
         bool moved = said.find(f.name) != std::string::npos;

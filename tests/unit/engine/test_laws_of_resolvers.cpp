@@ -1,4 +1,5 @@
-// The laws that pages of resolvers list are those that are called: every tape of a scenario is held to the lists.
+// The laws that pages of resolvers list are those that are called: every tape of a scenario is held to the
+// lists.
 
 #include <support/catch.hpp>
 
@@ -47,8 +48,16 @@ TEST_CASE("every law of a derivation is on the page of its resolver", "[engine][
   int met = 0;
   for (const Fidelity fidelity : {Fidelity::operator_level, Fidelity::textbook}) {
     for (const char* name : {"GPT2_Small", "Qwen3_8B", "DeepSeek_V3", "Mixtral_8x22B"}) {
-      Scenario s{.workload = &model(name), .hardware = &device("MI300X"), .mode = Mode::serve, .batch_size = 16, .seq_len = 512,
-                 .output_tokens = 64, .accelerators = 8, .tp_size = 4, .pp_size = 2, .fidelity = fidelity};
+      Scenario s{.workload = &model(name),
+                 .hardware = &device("MI300X"),
+                 .mode = Mode::serve,
+                 .batch_size = 16,
+                 .seq_len = 512,
+                 .output_tokens = 64,
+                 .accelerators = 8,
+                 .tp_size = 4,
+                 .pp_size = 2,
+                 .fidelity = fidelity};
       INFO(name << ", " << name_of(fidelity));
       for (const char* result : {"ttft", "itl", "mfu", "kv_cache_size", "memory.total"})
         for (const auto& law : derived(s, result)) {
@@ -73,7 +82,11 @@ TEST_CASE("every law of a derivation is on the page of its resolver", "[engine][
       for (const auto& law : derived(s, "memory.total")) CHECK(lists("TrainingMemoryModel", law));
     }
     for (const char* name : {"BERT_Large", "MobileNetV2", "Llama3_8B"}) {
-      const Scenario s{.workload = &model(name), .hardware = &device("A100"), .mode = Mode::infer, .batch_size = 4, .fidelity = fidelity};
+      const Scenario s{.workload = &model(name),
+                       .hardware = &device("A100"),
+                       .mode = Mode::infer,
+                       .batch_size = 4,
+                       .fidelity = fidelity};
       for (const auto& law : derived(s, "latency")) {
         INFO(name << ", " << name_of(fidelity) << ": " << law);
         CHECK(lists("SingleNodeModel", law));
@@ -86,11 +99,15 @@ TEST_CASE("every law of a derivation is on the page of its resolver", "[engine][
 
 TEST_CASE("lists hold what is called, and not what is not", "[engine][laws]") {
   // The operators of a decoder are products and attention; its textbook a formula of totals.
-  for (const char* law : {"MatmulTime", "AttentionTime", "TextbookDecode", "TextbookPrefillWork", "SpeculativeTokenTime"}) CHECK(lists("ServingModel", law));
+  for (const char* law :
+       {"MatmulTime", "AttentionTime", "TextbookDecode", "TextbookPrefillWork", "SpeculativeTokenTime"})
+    CHECK(lists("ServingModel", law));
   for (const char* law : {"TotalCost", "TextbookPass", "KvCache"}) CHECK_FALSE(lists("ServingModel", law));
   // One device that holds the whole model exchanges nothing.
-  for (const char* law : {"RingAllReduce", "AllToAll", "PointToPoint"}) CHECK_FALSE(lists("SensitivitySolver", law));
-  for (const char* law : {"RingAllReduce", "HierarchicalAllReduce", "BubbleOverhead", "TextbookPass"}) CHECK(lists("DistributedModel", law));
+  for (const char* law : {"RingAllReduce", "AllToAll", "PointToPoint"})
+    CHECK_FALSE(lists("SensitivitySolver", law));
+  for (const char* law : {"RingAllReduce", "HierarchicalAllReduce", "BubbleOverhead", "TextbookPass"})
+    CHECK(lists("DistributedModel", law));
   CHECK(lists("EconomicsModel", "TotalCost"));
   CHECK_FALSE(lists("EconomicsModel", "MatmulTime"));
 }

@@ -25,12 +25,21 @@ using namespace mlsysim;
 namespace {
 
 Scenario training() {
-  return {.workload = &standard_zoo().at<Workload>("Llama3_8B"), .fleet = &standard_zoo().at<Fleet>("Research_256"),
-          .mode = Mode::train, .batch_size = 512, .precision = Precision::bf16, .zero_stage = 1};
+  return {.workload = &standard_zoo().at<Workload>("Llama3_8B"),
+          .fleet = &standard_zoo().at<Fleet>("Research_256"),
+          .mode = Mode::train,
+          .batch_size = 512,
+          .precision = Precision::bf16,
+          .zero_stage = 1};
 }
 Scenario serving() {
-  return {.workload = &standard_zoo().at<Workload>("Llama3_70B"), .hardware = &standard_zoo().at<HardwareNode>("H100"),
-          .mode = Mode::serve, .batch_size = 4, .seq_len = 1024, .output_tokens = 256, .precision = Precision::bf16,
+  return {.workload = &standard_zoo().at<Workload>("Llama3_70B"),
+          .hardware = &standard_zoo().at<HardwareNode>("H100"),
+          .mode = Mode::serve,
+          .batch_size = 4,
+          .seq_len = 1024,
+          .output_tokens = 256,
+          .precision = Precision::bf16,
           .accelerators = 8};
 }
 
@@ -40,8 +49,7 @@ ResolvedScenario resolved(const Scenario& s) {
 }
 
 /// Names of the table of `S`.
-template <class S>
-std::vector<std::string> names_of() {
+template <class S> std::vector<std::string> names_of() {
   std::vector<std::string> out;
   for (const auto& f : describe<S>()) out.push_back(f.name);
   return out;
@@ -72,13 +80,16 @@ double metric(const Scenario& s, const char* path) {
 
 TEST_CASE("every plan field of the resolvers is a field of the scenario", "[engine][requests]") {
   // Resolved from the scenario, or in need of a second kind of device, which is a second fleet.
-  const std::vector<std::string> resolved_otherwise{"hardware", "fleet", "decode_hardware", "network_bandwidth", "dp_size"};
+  const std::vector<std::string> resolved_otherwise{"hardware", "fleet", "decode_hardware",
+                                                    "network_bandwidth", "dp_size"};
   const auto scenario = names_of<Scenario>();
-  for (const auto& names : {names_of<DistributedModel::Inputs>(), names_of<TrainingMemoryModel::Inputs>(), names_of<ServingModel::Inputs>()})
+  for (const auto& names : {names_of<DistributedModel::Inputs>(), names_of<TrainingMemoryModel::Inputs>(),
+                            names_of<ServingModel::Inputs>()})
     for (const auto& name : names) {
       INFO(name);
       const bool known = std::find(scenario.begin(), scenario.end(), name) != scenario.end();
-      CHECK((known || std::find(resolved_otherwise.begin(), resolved_otherwise.end(), name) != resolved_otherwise.end()));
+      CHECK((known || std::find(resolved_otherwise.begin(), resolved_otherwise.end(), name) !=
+                          resolved_otherwise.end()));
     }
 }
 
@@ -88,14 +99,20 @@ TEST_CASE("what is asked of a scenario reaches the resolver", "[engine][requests
   for (const Mode mode : {Mode::serve, Mode::train}) {
     const auto used = fields_used_in(mode);
     for (const auto& f : fields) {
-      const bool number = f.kind == ValueKind::number || f.kind == ValueKind::flag || f.kind == ValueKind::choice;
-      const auto inputs = mode == Mode::train ? describe<DistributedModel::Inputs>() : describe<ServingModel::Inputs>();
+      const bool number =
+          f.kind == ValueKind::number || f.kind == ValueKind::flag || f.kind == ValueKind::choice;
+      const auto inputs =
+          mode == Mode::train ? describe<DistributedModel::Inputs>() : describe<ServingModel::Inputs>();
       const auto* target = find_field(inputs, f.name);
-      if (!number || target == nullptr || f.name == "batch_size" || std::find(used.begin(), used.end(), f.name) == used.end()) continue;
+      if (!number || target == nullptr || f.name == "batch_size" ||
+          std::find(used.begin(), used.end(), f.name) == used.end())
+        continue;
       Scenario s = mode == Mode::train ? training() : serving();
       if (f.name == "pp_size" || f.name == "ep_size" || f.name == "cp_size") s.tp_size = 1;
       if (f.name == "microbatch_count") s.microbatch_size.reset();
-      const DynamicValue asked = f.name == "tp_size" || f.name == "pp_size" || f.name == "ep_size" ? DynamicValue(2.0) : moved(f, &s);
+      const DynamicValue asked = f.name == "tp_size" || f.name == "pp_size" || f.name == "ep_size"
+                                     ? DynamicValue(2.0)
+                                     : moved(f, &s);
       INFO(name_of(mode) << " " << f.name << " = " << asked.text());
       write_checked(f, &s, asked);
       const auto r = resolved(s);
@@ -119,7 +136,8 @@ TEST_CASE("every field has a key in plan files, and every mode uses some", "[eng
     INFO(name);
     CHECK(std::count_if(keys.begin(), keys.end(), [&](const PlanKey& k) { return k.field == name; }) == 1);
   }
-  const auto infer = fields_used_in(Mode::infer), serve = fields_used_in(Mode::serve), train = fields_used_in(Mode::train);
+  const auto infer = fields_used_in(Mode::infer), serve = fields_used_in(Mode::serve),
+             train = fields_used_in(Mode::train);
   CHECK(infer.size() < serve.size());
   CHECK(serve.size() < train.size());
   CHECK(std::find(train.begin(), train.end(), "kernel_fusion") != train.end());
@@ -127,7 +145,8 @@ TEST_CASE("every field has a key in plan files, and every mode uses some", "[eng
 }
 
 TEST_CASE("the training fields of a scenario move its numbers", "[engine][requests]") {
-  const double plain = metric(training(), "performance.step_latency"), memory = metric(training(), "feasibility.memory_used");
+  const double plain = metric(training(), "performance.step_latency"),
+               memory = metric(training(), "feasibility.memory_used");
   const auto with = [](auto change) {
     Scenario s = training();
     change(s);
@@ -136,18 +155,20 @@ TEST_CASE("the training fields of a scenario move its numbers", "[engine][reques
   CHECK(metric(with([](Scenario& s) { s.kernel_fusion = false; }), "performance.step_latency") > plain);
   CHECK(metric(with([](Scenario& s) { s.dropout = true; }), "feasibility.memory_used") > memory);
   CHECK(metric(with([](Scenario& s) { s.trainable_fraction = 0.01; }), "feasibility.memory_used") < memory);
-  CHECK(metric(with([](Scenario& s) { s.straggler_factor = 1.2; }), "performance.step_latency") > 1.19 * plain);
+  CHECK(metric(with([](Scenario& s) { s.straggler_factor = 1.2; }), "performance.step_latency") >
+        1.19 * plain);
   CHECK(metric(with([](Scenario& s) { s.congestion_factor = 2; }), "performance.step_latency") > plain);
   CHECK(metric(with([](Scenario& s) { s.overlap_slowdown = 0.9; }), "performance.step_latency") > plain);
   const auto sharded = [&](bool ahead) {  // in one node, where the gathers hide beside the kernels
     return metric(with([&](Scenario& s) {
-      s.fleet = nullptr;
-      s.hardware = &standard_zoo().at<HardwareNode>("H100");
-      s.accelerators = 8;
-      s.batch_size = 16;
-      s.zero_stage = 3;
-      s.backward_prefetch = ahead;
-    }), "performance.step_latency");
+                    s.fleet = nullptr;
+                    s.hardware = &standard_zoo().at<HardwareNode>("H100");
+                    s.accelerators = 8;
+                    s.batch_size = 16;
+                    s.zero_stage = 3;
+                    s.backward_prefetch = ahead;
+                  }),
+                  "performance.step_latency");
   };
   CHECK(sharded(false) > sharded(true));
 }
@@ -158,7 +179,8 @@ TEST_CASE("a draft model of a scenario brings tokens sooner and takes its room",
   s.draft_model = &standard_zoo().at<Workload>("Llama3_2_1B");
   s.draft_acceptance_rate = 0.9;
   CHECK(metric(s, "performance.itl") < plain);
-  CHECK(metric(s, "feasibility.memory_used") > room + 2.4 / 8);  // its weights, divided like those of its target
+  CHECK(metric(s, "feasibility.memory_used") >
+        room + 2.4 / 8);  // its weights, divided like those of its target
   CHECK(metric(s, "feasibility.memory_used") < room + 3.2 / 8);
   const auto text = explain(s, "itl");
   CHECK_THAT(text, Catch::Contains("the check of") && Catch::Contains("steps of Llama"));
@@ -178,22 +200,26 @@ TEST_CASE("a straggler and a draft model are part of the law", "[engine][request
     CHECK(subject.entry.is_law());
     const auto out = subject.entry(subject.point);
     const auto card = SystemEvaluator::evaluate(s);
-    CHECK(out[subject.result(name)] == Approx(std::get<double>(card.find(std::string("performance.") + name)->value)).epsilon(1e-12));
+    CHECK(out[subject.result(name)] ==
+          Approx(std::get<double>(card.find(std::string("performance.") + name)->value)).epsilon(1e-12));
   }
   // A factor that varies is part of the question even where it is 1 now.
   const std::array<std::string, 1> varied{"congestion_factor"};
   const auto subject = subject_of(training(), varied);
-  const auto at = std::find_if(subject.entry.inputs.begin(), subject.entry.inputs.end(), [](const FieldInfo& f) { return f.name == "congestion_factor"; });
+  const auto at = std::find_if(subject.entry.inputs.begin(), subject.entry.inputs.end(),
+                               [](const FieldInfo& f) { return f.name == "congestion_factor"; });
   REQUIRE(at != subject.entry.inputs.end());
   auto point = subject.point;
   point[static_cast<std::size_t>(at - subject.entry.inputs.begin())] = 3;
-  CHECK(subject.entry(point)[subject.result("step_latency")] > subject.entry(subject.point)[subject.result("step_latency")]);
+  CHECK(subject.entry(point)[subject.result("step_latency")] >
+        subject.entry(subject.point)[subject.result("step_latency")]);
 }
 
 TEST_CASE("defaults that the mode does not use are not listed", "[engine][requests]") {
   const auto lists = [](const Scenario& s, std::string_view name) {
     const auto card = SystemEvaluator::evaluate(s);
-    return std::any_of(card.assumptions.begin(), card.assumptions.end(), [&](const Assumption& a) { return a.name == name; });
+    return std::any_of(card.assumptions.begin(), card.assumptions.end(),
+                       [&](const Assumption& a) { return a.name == name; });
   };
   CHECK(lists(training(), "kernel_fusion"));
   CHECK_FALSE(lists(serving(), "kernel_fusion"));
@@ -203,8 +229,10 @@ TEST_CASE("defaults that the mode does not use are not listed", "[engine][reques
 
 TEST_CASE("models without an operator list are answered by their own pass", "[engine][requests]") {
   const auto infer = [](const char* model, double batch) {
-    return Scenario{.workload = &standard_zoo().at<Workload>(model), .hardware = &standard_zoo().at<HardwareNode>("H100"),
-                    .batch_size = batch, .precision = Precision::fp16};
+    return Scenario{.workload = &standard_zoo().at<Workload>(model),
+                    .hardware = &standard_zoo().at<HardwareNode>("H100"),
+                    .batch_size = batch,
+                    .precision = Precision::fp16};
   };
   // Rows of the tables are read, not the tables: 52 GB at 3.35 TB/s would take 15.6 ms.
   CHECK(metric(infer("DLRM", 1), "performance.latency") < 1);
@@ -228,7 +256,8 @@ TEST_CASE("models without an operator list are answered by their own pass", "[en
   CHECK_FALSE(card.passed_all());
 }
 
-TEST_CASE("a batch that does not divide into the replicas is counted as it is, with a warning", "[engine][requests]") {
+TEST_CASE("a batch that does not divide into the replicas is counted as it is, with a warning",
+          "[engine][requests]") {
   Scenario s = serving();
   s.workload = &standard_zoo().at<Workload>("Llama3_8B");
   s.tp_size = 1;  // 8 replicas
@@ -238,7 +267,9 @@ TEST_CASE("a batch that does not divide into the replicas is counted as it is, w
     s.batch_size = batch;
     return SystemEvaluator::evaluate(s);
   };
-  const auto rate = [&](double batch) { return card_of(batch).find("performance.token_throughput")->number(); };
+  const auto rate = [&](double batch) {
+    return card_of(batch).find("performance.token_throughput")->number();
+  };
   const auto warned = [](const SystemEvaluation& card) {
     std::string all;
     for (const auto& w : card.warnings) all += w + "\n";
@@ -251,19 +282,28 @@ TEST_CASE("a batch that does not divide into the replicas is counted as it is, w
   const double pair = metric(one, "performance.token_throughput") / 2;  // for each of two
   CHECK(rate(9) == Approx(9 * pair).epsilon(1e-12));
   CHECK(rate(16) == Approx(16 * pair).epsilon(1e-12));
-  CHECK_THAT(warned(card_of(3)), Catch::Contains("batch of 3 is smaller than the 8 replicas: 5 of them idle"));
-  CHECK_THAT(warned(card_of(9)), Catch::Contains("batch of 9 does not divide into the 8 replicas: each is priced with 2"));
+  CHECK_THAT(warned(card_of(3)),
+             Catch::Contains("batch of 3 is smaller than the 8 replicas: 5 of them idle"));
+  CHECK_THAT(warned(card_of(9)),
+             Catch::Contains("batch of 9 does not divide into the 8 replicas: each is priced with 2"));
   CHECK(warned(card_of(8)).empty());
   // Idle replicas draw idle power, and what they cost falls on fewer tokens.
   CHECK(card_of(1).find("macro.energy")->number() < card_of(8).find("macro.energy")->number());
-  CHECK(card_of(1).find("macro.cost_per_token")->number() > 7 * card_of(8).find("macro.cost_per_token")->number());
-  CHECK(card_of(1).find("performance.mfu")->number() == Approx(card_of(8).find("performance.mfu")->number() / 8));
+  CHECK(card_of(1).find("macro.cost_per_token")->number() >
+        7 * card_of(8).find("macro.cost_per_token")->number());
+  CHECK(card_of(1).find("performance.mfu")->number() ==
+        Approx(card_of(8).find("performance.mfu")->number() / 8));
 
-  // Inference without generation spreads the same way, at either fidelity and for models with a pass of their own.
-  for (const auto& [model, fidelity] : {std::pair{"ResNet50", Fidelity::operator_level}, std::pair{"ResNet50", Fidelity::textbook},
-                                        std::pair{"DLRM", Fidelity::textbook}}) {
-    Scenario infer{.workload = &standard_zoo().at<Workload>(model), .hardware = &standard_zoo().at<HardwareNode>("H100"),
-                   .precision = Precision::fp16, .accelerators = 1, .fidelity = fidelity};
+  // Inference without generation spreads the same way, at either fidelity and for models with a pass of their
+  // own.
+  for (const auto& [model, fidelity] :
+       {std::pair{"ResNet50", Fidelity::operator_level}, std::pair{"ResNet50", Fidelity::textbook},
+        std::pair{"DLRM", Fidelity::textbook}}) {
+    Scenario infer{.workload = &standard_zoo().at<Workload>(model),
+                   .hardware = &standard_zoo().at<HardwareNode>("H100"),
+                   .precision = Precision::fp16,
+                   .accelerators = 1,
+                   .fidelity = fidelity};
     const double single = metric(infer, "performance.throughput");
     infer.accelerators = 8;
     INFO(model);
@@ -279,14 +319,19 @@ TEST_CASE("the tokens of a second are those of the time that a request takes", "
     Scenario s = serving();
     s.output_tokens = output;
     const double latency = metric(s, "performance.request_latency") / 1e3;  // ms
-    CHECK(metric(s, "performance.token_throughput") == Approx(s.batch_size * output / latency).epsilon(1e-12));
+    CHECK(metric(s, "performance.token_throughput") ==
+          Approx(s.batch_size * output / latency).epsilon(1e-12));
   }
 }
 
 TEST_CASE("a sequence is as long as the model takes, and longer ones are named", "[engine][requests]") {
   const auto with = [](const char* model, std::optional<double> seq_len, Mode mode = Mode::infer) {
-    return Scenario{.workload = &standard_zoo().at<Workload>(model), .hardware = &standard_zoo().at<HardwareNode>("H100"),
-                    .mode = mode, .batch_size = 4, .seq_len = seq_len, .precision = Precision::fp16};
+    return Scenario{.workload = &standard_zoo().at<Workload>(model),
+                    .hardware = &standard_zoo().at<HardwareNode>("H100"),
+                    .mode = mode,
+                    .batch_size = 4,
+                    .seq_len = seq_len,
+                    .precision = Precision::fp16};
   };
   const auto assumed = [](const Scenario& s) {
     std::string all;
@@ -301,10 +346,12 @@ TEST_CASE("a sequence is as long as the model takes, and longer ones are named",
   };
   for (const auto& [model, longest] : {std::pair{"ViT_B_16", 197.0}, std::pair{"BERT_Base", 512.0}}) {
     INFO(model);
-    CHECK(metric(with(model, std::nullopt), "performance.throughput") == metric(with(model, longest), "performance.throughput"));
+    CHECK(metric(with(model, std::nullopt), "performance.throughput") ==
+          metric(with(model, longest), "performance.throughput"));
     CHECK(assumed(with(model, std::nullopt)) == fmt::format("{}", longest));
     CHECK_THAT(warned(with(model, std::nullopt)), !Catch::Contains("max_positions"));
-    CHECK_THAT(warned(with(model, longest + 1)), Catch::Contains(fmt::format("takes at most {} tokens", longest)));
+    CHECK_THAT(warned(with(model, longest + 1)),
+               Catch::Contains(fmt::format("takes at most {} tokens", longest)));
     const auto subject = subject_of(with(model, std::nullopt));
     CHECK(subject.point[subject.input("seq_len")] == longest);
   }
@@ -316,7 +363,8 @@ TEST_CASE("a sequence is as long as the model takes, and longer ones are named",
       auto s = with("GPT2", 100000, mode);
       s.fidelity = fidelity;
       const auto text = warned(s);
-      CHECK_THAT(text, Catch::Contains("'GPT2' takes at most 1024 tokens (max_positions): 100000 are priced"));
+      CHECK_THAT(text,
+                 Catch::Contains("'GPT2' takes at most 1024 tokens (max_positions): 100000 are priced"));
       CHECK(text.find("max_positions") == text.rfind("max_positions"));  // once
     }
   for (const Mode mode : {Mode::infer, Mode::serve, Mode::train}) {

@@ -1,5 +1,5 @@
-// Two rules over every resolver of the catalogue: a default that moves a result is told, and a figure that nobody knows makes
-// no total smaller.
+// Two rules over every resolver of the catalogue: a default that moves a result is told, and a figure that
+// nobody knows makes no total smaller.
 
 #include <support/bare_machine.hpp>
 #include <support/catch.hpp>
@@ -28,9 +28,11 @@ std::optional<Said> said(const Resolver& r, const Record& in) {
   try {
     const auto answer = evaluate(r, in);
     Said out;
-    for (const auto& a : answer.report.notes.assumptions) out.assumptions += a.name + std::string("=") + a.value.str() + "; ";
+    for (const auto& a : answer.report.notes.assumptions)
+      out.assumptions += a.name + std::string("=") + a.value.str() + "; ";
     if (!answer.outcome.feasible()) return out;
-    for (const auto& f : answer.outcome->fields()) out.results += f.name + "=" + read_dynamic(f, answer.outcome->data()).text() + "; ";
+    for (const auto& f : answer.outcome->fields())
+      out.results += f.name + "=" + read_dynamic(f, answer.outcome->data()).text() + "; ";
     return out;
   } catch (const Error&) {
     return std::nullopt;
@@ -41,7 +43,8 @@ std::optional<Said> said(const Resolver& r, const Record& in) {
 std::map<std::string, DynamicValue> on_bare_machines(const Resolver& r, BareMachine& bare) {
   std::map<std::string, DynamicValue> out;
   for (const auto& f : r.inputs()) {
-    if (f.object_type == ObjectType<HardwareNode>::name && f.name == "hardware") out.emplace(f.name, DynamicValue(&bare.hardware));
+    if (f.object_type == ObjectType<HardwareNode>::name && f.name == "hardware")
+      out.emplace(f.name, DynamicValue(&bare.hardware));
     if (f.object_type == ObjectType<Fleet>::name) out.emplace(f.name, DynamicValue(&bare.fleet));
     if (f.object_type == ObjectType<NetworkFabric>::name) out.emplace(f.name, DynamicValue(&bare.fabric));
   }
@@ -54,7 +57,7 @@ TEST_CASE("a default that moves a result is listed with its value", "[engine][ca
   const Conventions& usual = conventions_or_standard(nullptr);
   int moved = 0;
   for (const auto& r : resolvers()) {
-    if (find_field(r->inputs(), "conventions") == nullptr ) continue;
+    if (find_field(r->inputs(), "conventions") == nullptr) continue;
     for (const char* fidelity : {"operator", "textbook"}) {
       const bool has = find_field(r->inputs(), "fidelity") != nullptr;
       if (!has && std::string_view(fidelity) == "textbook") continue;
@@ -118,7 +121,8 @@ TEST_CASE("a figure that nobody knows makes no total smaller without a word", "[
         }
         if (!with.outcome.feasible() || !without->outcome.feasible()) continue;
         const auto& warnings = without->report.notes.warnings;
-        const bool told = std::any_of(warnings.begin(), warnings.end(), [](const std::string& w) { return w.find("at least") != w.npos; });
+        const bool told = std::any_of(warnings.begin(), warnings.end(),
+                                      [](const std::string& w) { return w.find("at least") != w.npos; });
         for (const auto& f : r->outputs()) {
           const Value a = f.read(with.outcome->data()), b = f.read(without->outcome->data());
           if (!std::holds_alternative<double>(a) || !std::holds_alternative<double>(b)) continue;

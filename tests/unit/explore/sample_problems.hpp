@@ -24,12 +24,16 @@ inline Scenario scenario(const char* model, const char* device, double devices, 
 inline std::shared_ptr<const Problem> ring() {
   const auto law = ResolverRegistry::standard().share("RingAllReduce");
   Record in(*law, Side::inputs);
-  in.set("message", 1.0 * unit::GB).set("ranks", 8.0).set("bandwidth", 400.0 * unit::GB / unit::s).set("alpha", 5.0 * unit::us);
+  in.set("message", 1.0 * unit::GB)
+      .set("ranks", 8.0)
+      .set("bandwidth", 400.0 * unit::GB / unit::s)
+      .set("alpha", 5.0 * unit::us);
   return problem_of(law, in.data());
 }
 
 inline SpaceAxis axis(const char* text) {
-  return parse_axis(text, [](std::string_view, std::string_view value) { return DynamicValue(AnyQuantity::parse(value)); });
+  return parse_axis(
+      text, [](std::string_view, std::string_view value) { return DynamicValue(AnyQuantity::parse(value)); });
 }
 
 }  // namespace mlsysim::test

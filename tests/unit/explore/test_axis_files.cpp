@@ -16,7 +16,9 @@ namespace {
 class File {
  public:
   explicit File(const std::string& text)
-      : path_((std::filesystem::temp_directory_path() / ("mlsysim_axis_" + std::to_string(std::hash<std::string>{}(text)) + ".yaml")).string()) {
+      : path_((std::filesystem::temp_directory_path() /
+               ("mlsysim_axis_" + std::to_string(std::hash<std::string>{}(text)) + ".yaml"))
+                  .string()) {
     std::ofstream(path_) << text;
   }
   File(const File&) = delete;
@@ -58,7 +60,8 @@ TEST_CASE("configurations in a file are an axis over all their fields", "[explor
   CHECK(a.title() == "setup");
   CHECK(a.names == std::vector<std::string>{"tp_size", "precision", "batch_size"});
   CHECK(a.label(1) == "large");
-  const Space space(problem_of(scenario("Llama3_70B", "H100", 8, Mode::serve, 1)), {a, axis("seq_len=512,1024")});
+  const Space space(problem_of(scenario("Llama3_70B", "H100", 8, Mode::serve, 1)),
+                    {a, axis("seq_len=512,1024")});
   CHECK(space.size() == 4);
   Question q;
   q.show = {"itl"};
@@ -71,7 +74,11 @@ TEST_CASE("configurations in a file are an axis over all their fields", "[explor
   s.precision = Precision::fp8;
   s.seq_len = 512;
   const auto small = subject_of(s);
-  const auto all = explore(space, [&] { auto every = q; every.top = 4; return every; }());
+  const auto all = explore(space, [&] {
+    auto every = q;
+    every.top = 4;
+    return every;
+  }());
   bool found = false;
   for (const auto& p : all.best)
     if (p.labels[0] == "small" && p.labels[1] == "512") {
@@ -113,5 +120,6 @@ TEST_CASE("files of axes that do not read say where", "[explore][space]") {
   const File list("- 1\n");
   CHECK_THROWS_WITH(read_axes(list.path(), quantity), ContainsSubstring("NAME=@FILE"));
   const File backwards("ranks: 4..1\n");
-  CHECK_THROWS_WITH(read_axes(backwards.path(), quantity), ContainsSubstring("backwards") && ContainsSubstring(":1:"));
+  CHECK_THROWS_WITH(read_axes(backwards.path(), quantity),
+                    ContainsSubstring("backwards") && ContainsSubstring(":1:"));
 }

@@ -1,4 +1,5 @@
-// Every resolver of the catalogue, at the example of its page, asked by the tools: no point may end a question.
+// Every resolver of the catalogue, at the example of its page, asked by the tools: no point may end a
+// question.
 
 #include "sample_problems.hpp"
 
@@ -32,7 +33,9 @@ Question minimize(const std::string& result) {
 Record tail(double per_second, double replicas = 1) {
   const auto model = ResolverRegistry::standard().share("TailLatencyModel");
   Record in(*model, Side::inputs);
-  in.set("arrival_rate", RequestRate<>::from_base(per_second)).set("service_latency", 50 * unit::ms).set("num_replicas", replicas);
+  in.set("arrival_rate", RequestRate<>::from_base(per_second))
+      .set("service_latency", 50 * unit::ms)
+      .set("num_replicas", replicas);
   return in;
 }
 
@@ -52,7 +55,8 @@ TEST_CASE("every resolver answers what its results hang on, backwards and over a
     const Subject s = subject_of(r, in.data());
     if (s.entry.inputs.empty()) continue;
     const auto here = s.entry(s.point);
-    // Over the figures of the zoo once, for the first result; over the resolver's own inputs for every result.
+    // Over the figures of the zoo once, for the first result; over the resolver's own inputs for every
+    // result.
     std::vector<std::string> own;
     for (const auto& f : s.entry.inputs)
       if (f.name.find('.') == std::string::npos) own.push_back(f.name);
@@ -74,11 +78,17 @@ TEST_CASE("every resolver answers what its results hang on, backwards and over a
       ++asked;
     }
     // The first result with a number, solved for every input and swept over every input.
-    const auto first = std::find_if(here.begin(), here.end(), [](double x) { return std::isfinite(x) && x > 0; });
+    const auto first =
+        std::find_if(here.begin(), here.end(), [](double x) { return std::isfinite(x) && x > 0; });
     REQUIRE(first != here.end());
     const FieldInfo& result = s.entry.results[static_cast<std::size_t>(first - here.begin())];
-    const std::string half = result.unit.empty() ? format_exact(0.5 * *first)
-                                                 : fmt::format("{} {}", format_exact(0.5 * AnyQuantity::from_base(*first, result.exps).in(std::string(result.unit))), result.unit);
+    const std::string half =
+        result.unit.empty()
+            ? format_exact(0.5 * *first)
+            : fmt::format("{} {}",
+                          format_exact(
+                              0.5 * AnyQuantity::from_base(*first, result.exps).in(std::string(result.unit))),
+                          result.unit);
     for (std::size_t i = 0; i < std::min(s.point.size(), own.size() + 3); ++i) {
       const FieldInfo& input = s.entry.inputs[i];
       INFO(input.name);
@@ -106,7 +116,9 @@ TEST_CASE("a plan that contradicts itself costs its point, with the reason", "[e
   const auto model = ResolverRegistry::standard().share("ServingModel");
   Record in(*model, Side::inputs);
   const Zoo& zoo = standard_zoo();
-  in.set("workload", &zoo.at<Workload>("Llama3_70B")).set("hardware", &zoo.at<HardwareNode>("H100")).set("tp_size", 8.0);
+  in.set("workload", &zoo.at<Workload>("Llama3_70B"))
+      .set("hardware", &zoo.at<HardwareNode>("H100"))
+      .set("tp_size", 8.0);
   const Space space(problem_of(model, in.data()), {axis("ep_size=1,2")});
   const auto answer = explore(space, minimize("itl"));
   CHECK(answer.evaluated == 1);
@@ -121,12 +133,16 @@ TEST_CASE("a plan that contradicts itself costs its point, with the reason", "[e
 TEST_CASE("results that some points do not have", "[explore][every]") {
   const auto busy = subject_of_tail(10), overloaded = subject_of_tail(30);
   CHECK(sensitivity(busy, "p99_latency").levers.front().reach() > 0);
-  CHECK_THROWS_WITH(sensitivity(overloaded, "p99_latency"), ContainsSubstring("'p99_latency' has no value here"));
+  CHECK_THROWS_WITH(sensitivity(overloaded, "p99_latency"),
+                    ContainsSubstring("'p99_latency' has no value here"));
   const auto rate = solve(busy, "p99_latency <= 500 ms", "arrival_rate").value();
   CHECK(rate.value > 10);
   CHECK(rate.value < 20);
-  CHECK_THROWS_WITH(compare(busy, overloaded, "p99_latency"), ContainsSubstring("'p99_latency' of the second is no finite number"));
-  const auto u = uncertainty(busy, {.figures = {UncertainFigure::parse("service_latency = normal 5 %")}, .results = {}, .samples = 256});
+  CHECK_THROWS_WITH(compare(busy, overloaded, "p99_latency"),
+                    ContainsSubstring("'p99_latency' of the second is no finite number"));
+  const auto u = uncertainty(
+      busy,
+      {.figures = {UncertainFigure::parse("service_latency = normal 5 %")}, .results = {}, .samples = 256});
   CHECK(u.not_finite == 0);
   const auto model = ResolverRegistry::standard().share("TailLatencyModel");
   // One server is overloaded, two are not: the first point is no answer and no end of the search.

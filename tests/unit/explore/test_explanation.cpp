@@ -25,10 +25,12 @@ Scenario scenario(const char* model, Mode mode, double devices = 8) {
 }
 
 bool calls(const Explanation& e, std::string_view law) {
-  return std::any_of(e.derivation.records.begin(), e.derivation.records.end(), [&](const auto& r) { return r.law->id == law; });
+  return std::any_of(e.derivation.records.begin(), e.derivation.records.end(),
+                     [&](const auto& r) { return r.law->id == law; });
 }
 bool hands_in(const Explanation& e, std::string_view words) {
-  return std::any_of(e.handed_in.begin(), e.handed_in.end(), [&](const auto& line) { return line.find(words) != std::string::npos; });
+  return std::any_of(e.handed_in.begin(), e.handed_in.end(),
+                     [&](const auto& line) { return line.find(words) != std::string::npos; });
 }
 
 /// The value of an operation again, from its operands.
@@ -46,7 +48,8 @@ double again(const Derivation& d, std::size_t n) {
   return node.value;
 }
 
-/// Every number of the scorecard is derived, to the number of the scorecard, and every operation that is kept is right.
+/// Every number of the scorecard is derived, to the number of the scorecard, and every operation that is kept
+/// is right.
 void derives_the_scorecard(const Scenario& s) {
   const auto card = SystemEvaluator::evaluate(s);
   for (const auto* level : card.levels())
@@ -57,7 +60,8 @@ void derives_the_scorecard(const Scenario& s) {
       CHECK(e.value == Approx(std::get<double>(m.value)).epsilon(1e-9));
       REQUIRE(!e.derivation.records.empty());
       CHECK(e.derivation.records.front().results.front().value == Approx(e.value));
-      for (std::size_t n = 0; n < e.derivation.nodes.size(); ++n) CHECK(again(e.derivation, n) == Approx(e.derivation.nodes[n].value));
+      for (std::size_t n = 0; n < e.derivation.nodes.size(); ++n)
+        CHECK(again(e.derivation, n) == Approx(e.derivation.nodes[n].value));
     }
 }
 
@@ -92,14 +96,17 @@ TEST_CASE("every number of a scorecard is derived", "[explore][explain]") {
 
 TEST_CASE("a cost is derived through the laws of the books down to the operators", "[explore][explain]") {
   const auto e = explanation(scenario("Llama3_70B", Mode::serve), "cost_per_token");
-  for (const char* law : {"CostPerToken", "TotalCost", "FacilityEnergy", "EnergyProportional", "MatmulTime", "AttentionTime"}) {
+  for (const char* law :
+       {"CostPerToken", "TotalCost", "FacilityEnergy", "EnergyProportional", "MatmulTime", "AttentionTime"}) {
     INFO(law);
     CHECK(calls(e, law));
   }
   CHECK(hands_in(e, "device.*"));
   // What it does not hang on is not there.
   const auto& inputs = e.derivation.records.front().inputs;
-  const auto named = [&](std::string_view name) { return std::any_of(inputs.begin(), inputs.end(), [&](const auto& v) { return v.name == name; }); };
+  const auto named = [&](std::string_view name) {
+    return std::any_of(inputs.begin(), inputs.end(), [&](const auto& v) { return v.name == name; });
+  };
   CHECK(named("batch_size"));
   CHECK(named("kwh_price"));
   CHECK_FALSE(named("facility.carbon_intensity"));
@@ -118,18 +125,24 @@ TEST_CASE("books at textbook fidelity are derived down to the rules of thumb", "
   CHECK_FALSE(hands_in(explanation(s, "memory_used"), "memory_used"));
 }
 
-TEST_CASE("a law is derived operation by operation, a resolver as far as it states itself", "[explore][explain]") {
-  const auto explain_resolver = [](const char* name, std::initializer_list<std::pair<const char*, const char*>> given, const char* result) {
+TEST_CASE("a law is derived operation by operation, a resolver as far as it states itself",
+          "[explore][explain]") {
+  const auto explain_resolver = [](const char* name,
+                                   std::initializer_list<std::pair<const char*, const char*>> given,
+                                   const char* result) {
     auto resolver = ResolverRegistry::standard().share(name);
     Record in(*resolver, Side::inputs);
     for (const auto& [key, text] : given) in.set(key, DynamicValue(AnyQuantity::parse(text)));
     return explanation(subject_of(resolver, in.data()), result);
   };
-  const auto law = explain_resolver("RingAllReduce", {{"message", "1 GB"}, {"ranks", "8"}, {"bandwidth", "400 GB/s"}, {"alpha", "5 us"}}, "time");
+  const auto law = explain_resolver(
+      "RingAllReduce", {{"message", "1 GB"}, {"ranks", "8"}, {"bandwidth", "400 GB/s"}, {"alpha", "5 us"}},
+      "time");
   REQUIRE(law.derivation.records.size() == 1);
   CHECK(law.derivation.nodes.size() > 5);
   CHECK(law.handed_in.empty());
-  const auto code = explain_resolver("TailLatencyModel", {{"arrival_rate", "10 request/s"}, {"service_latency", "50 ms"}}, "p99_latency");
+  const auto code = explain_resolver(
+      "TailLatencyModel", {{"arrival_rate", "10 request/s"}, {"service_latency", "50 ms"}}, "p99_latency");
   CHECK(code.derivation.nodes.empty());
   CHECK(code.value > 0);
   CHECK(hands_in(code, "no law"));
@@ -150,15 +163,30 @@ TEST_CASE("a resolver whose numbers are those of a law is derived through it", "
       {"ServingModel", {{"workload", llama()}, {"hardware", h100()}, {"tp_size", Value(8.0)}}, 20},
       // Prompts on devices of their own, in parts, with a draft model: no scenario asks that.
       {"ServingModel",
-       {{"workload", llama()}, {"hardware", h100()}, {"decode_hardware", DynamicValue(&zoo.at<HardwareNode>("A100"))}, {"tp_size", Value(8.0)},
-        {"output_tokens", Value(100.0)}, {"prefill_chunk_tokens", Value(512.0)}, {"draft_model", DynamicValue(&zoo.at<Workload>("Llama3_8B"))}},
+       {{"workload", llama()},
+        {"hardware", h100()},
+        {"decode_hardware", DynamicValue(&zoo.at<HardwareNode>("A100"))},
+        {"tp_size", Value(8.0)},
+        {"output_tokens", Value(100.0)},
+        {"prefill_chunk_tokens", Value(512.0)},
+        {"draft_model", DynamicValue(&zoo.at<Workload>("Llama3_8B"))}},
        20},
       {"DistributedModel",
-       {{"workload", llama()}, {"fleet", DynamicValue(&zoo.at<Fleet>("Research_256"))}, {"batch_size", Value(256.0)}, {"tp_size", Value(8.0)}, {"pp_size", Value(2.0)}},
+       {{"workload", llama()},
+        {"fleet", DynamicValue(&zoo.at<Fleet>("Research_256"))},
+        {"batch_size", Value(256.0)},
+        {"tp_size", Value(8.0)},
+        {"pp_size", Value(2.0)}},
        30},
       {"SingleNodeModel", {{"workload", llama()}, {"hardware", h100()}, {"batch_size", Value(4.0)}}, 18},
       // What does not fit is fetched over the host link.
-      {"SingleNodeModel", {{"workload", llama()}, {"hardware", h100()}, {"is_training", yes}, {"batch_size", Value(4.0)}, {"dp_size", Value(2.0)}}, 15},
+      {"SingleNodeModel",
+       {{"workload", llama()},
+        {"hardware", h100()},
+        {"is_training", yes},
+        {"batch_size", Value(4.0)},
+        {"dp_size", Value(2.0)}},
+       15},
   };
   for (const auto& c : cases) {
     const auto resolver = ResolverRegistry::standard().share(c.resolver);
@@ -185,7 +213,8 @@ TEST_CASE("a resolver whose numbers are those of a law is derived through it", "
   CHECK(calls(e, "MatmulTime"));
   CHECK_FALSE(e.assumptions.empty());
   const std::string wrong[] = {"MatmulTme"};
-  CHECK_THROWS_WITH(explanation(ResolverRegistry::standard().share("ServingModel"), in.data(), "itl", wrong), Catch::Contains("did you mean 'MatmulTime'?"));
+  CHECK_THROWS_WITH(explanation(ResolverRegistry::standard().share("ServingModel"), in.data(), "itl", wrong),
+                    Catch::Contains("did you mean 'MatmulTime'?"));
 }
 
 TEST_CASE("numbers of a request go by the names of the scenario's table", "[explore][explain]") {
@@ -194,7 +223,9 @@ TEST_CASE("numbers of a request go by the names of the scenario's table", "[expl
     s.fidelity = fidelity;
     auto t = scenario("Llama3_8B", Mode::train);
     t.fidelity = fidelity;
-    for (const auto& text : {to_text(explanation(s, "itl").derivation), explain(s, "itl"), to_text(explanation(t, "step_latency").derivation), explain(t, "step_latency")}) {
+    for (const auto& text :
+         {to_text(explanation(s, "itl").derivation), explain(s, "itl"),
+          to_text(explanation(t, "step_latency").derivation), explain(t, "step_latency")}) {
       CHECK_THAT(text, !Catch::Contains("run."));
       CHECK_THAT(text, !Catch::Contains("serving."));
       CHECK_THAT(text, !Catch::Contains("training."));
@@ -219,9 +250,11 @@ TEST_CASE("the terms of a number can be read when its workload is gone", "[explo
 }
 
 TEST_CASE("a number that is not there is refused with near misses", "[explore][explain]") {
-  CHECK_THROWS_WITH(explanation(scenario("Llama3_70B", Mode::serve), "cost_per_tokn"), Catch::Contains("did you mean 'cost_per_token'?"));
+  CHECK_THROWS_WITH(explanation(scenario("Llama3_70B", Mode::serve), "cost_per_tokn"),
+                    Catch::Contains("did you mean 'cost_per_token'?"));
   const std::string wrong[] = {"MatmulTme"}, right[] = {"MatmulTime"};
-  CHECK_THROWS_WITH(explanation(scenario("Llama3_70B", Mode::serve), "itl", wrong), Catch::Contains("did you mean 'MatmulTime'?"));
+  CHECK_THROWS_WITH(explanation(scenario("Llama3_70B", Mode::serve), "itl", wrong),
+                    Catch::Contains("did you mean 'MatmulTime'?"));
   CHECK(explanation(scenario("Llama3_70B", Mode::serve), "itl", right).derivation.nodes.size() >
         explanation(scenario("Llama3_70B", Mode::serve), "itl").derivation.nodes.size());
 }

@@ -17,7 +17,8 @@ namespace {
 std::vector<double> slots_at(const Space& space, std::uint64_t index) {
   const Subject s = space.bind(index / space.inner());
   auto point = s.point;
-  for (const auto& c : space.columns(s)) point[c.input] = c.values[index % space.inner() / c.stride % c.values.size()];
+  for (const auto& c : space.columns(s))
+    point[c.input] = c.values[index % space.inner() / c.stride % c.values.size()];
   auto slots = point;
   const auto results = s.entry(point);
   slots.insert(slots.end(), results.begin(), results.end());
@@ -54,7 +55,8 @@ Obvious obvious(const Space& space, const Question& q, std::vector<std::string> 
     }
     std::vector<double> v;
     for (const auto& o : q.objectives)
-      v.push_back((o.goal == Goal::minimize ? 1 : -1) * Expression::parse(o.text, scope)(std::span<const double>(slots)));
+      v.push_back((o.goal == Goal::minimize ? 1 : -1) *
+                  Expression::parse(o.text, scope)(std::span<const double>(slots)));
     out.feasible.emplace_back(v.empty() ? 0 : v[0], i);
     out.vectors.push_back(v);
   }
@@ -79,18 +81,23 @@ ExploreOptions exhaustive(unsigned threads = 2) {
 
 TEST_CASE("a sweep finds what one point after the other finds", "[explore]") {
   const auto s = scenario("Llama3_70B", "H100", 8, Mode::serve, 1);
-  SpaceAxis precision{{"precision"}, {{DynamicValue("fp16")}, {DynamicValue("fp8")}, {DynamicValue("fp64")}, {DynamicValue("int4")}}, {}};
+  SpaceAxis precision{
+      {"precision"},
+      {{DynamicValue("fp16")}, {DynamicValue("fp8")}, {DynamicValue("fp64")}, {DynamicValue("int4")}},
+      {}};
   SpaceAxis devices{{"hardware"}, {}, {}};
   for (const char* name : {"A100", "H100", "H200"}) {
     devices.rows.push_back({DynamicValue(&standard_zoo().at<HardwareNode>(name))});
     devices.labels.emplace_back(name);
   }
-  const Space space(problem_of(s), {devices, precision, axis("batch_size=1,3,17,64,300"), axis("tp_size=1,2,4,8"), axis("seq_len=512..4096*2")});
+  const Space space(problem_of(s), {devices, precision, axis("batch_size=1,3,17,64,300"),
+                                    axis("tp_size=1,2,4,8"), axis("seq_len=512..4096*2")});
   Question q = minimize("cost_per_token", {"itl <= 40 ms", "ttft <= 4 s"});
   q.top = 7;
   q.show = {"ttft", "itl"};
   const auto answer = explore(space, q, exhaustive());
-  auto expected = obvious(space, q, {"memory_used <= memory_capacity", "plan_fits >= 1", "itl <= 40 ms", "ttft <= 4 s"});
+  auto expected =
+      obvious(space, q, {"memory_used <= memory_capacity", "plan_fits >= 1", "itl <= 40 ms", "ttft <= 4 s"});
   std::sort(expected.feasible.begin(), expected.feasible.end());
   CHECK(answer.feasible == static_cast<double>(expected.feasible.size()));
   CHECK(answer.infeasible == expected.infeasible);
@@ -106,7 +113,8 @@ TEST_CASE("a sweep finds what one point after the other finds", "[explore]") {
 }
 
 TEST_CASE("threads, shards and restarts give the same bytes", "[explore]") {
-  const Space space(ring(), {axis("ranks=2..24"), axis("message=1 MB..1 GB:129log"), axis("bandwidth=50 GB/s..900 GB/s:17")});
+  const Space space(ring(), {axis("ranks=2..24"), axis("message=1 MB..1 GB:129log"),
+                             axis("bandwidth=50 GB/s..900 GB/s:17")});
   Question q;
   q.objectives = {{Goal::minimize, "time"}, {Goal::maximize, "message"}, {Goal::minimize, "bandwidth"}};
   q.constraints = {"time <= 3 ms"};
@@ -156,14 +164,16 @@ TEST_CASE("a state that was damaged is refused, not read in part", "[explore]") 
     return text.replace(at, from.size(), to);
   };
   auto again = exhaustive();
-  for (const auto& bad : {with("\"feasible\":", "\"feasable\":"), with("\"next\":", "\"next\":\"\",\"was\":"), with("\"top\":[", "\"top\":[3,"),
-                          with("\"last\":391", "\"last\":392"), with("\"next\":391", "\"next\":400")}) {
+  for (const auto& bad : {with("\"feasible\":", "\"feasable\":"), with("\"next\":", "\"next\":\"\",\"was\":"),
+                          with("\"top\":[", "\"top\":[3,"), with("\"last\":391", "\"last\":392"),
+                          with("\"next\":391", "\"next\":400")}) {
     CAPTURE(bad);
     again.resume = bad;
     CHECK_THROWS_WITH(explore(space, q, again), ContainsSubstring("is damaged"));
     CHECK_THROWS_WITH(merge(space, q, std::vector{bad}), ContainsSubstring("is damaged"));
   }
-  for (const auto& bad : {std::string("[]"), std::string("{}"), with("\"schema\":\"", "\"schema\":3,\"was\":\"")}) {
+  for (const auto& bad :
+       {std::string("[]"), std::string("{}"), with("\"schema\":\"", "\"schema\":3,\"was\":\"")}) {
     again.resume = bad;
     CHECK_THROWS_WITH(explore(space, q, again), ContainsSubstring("no state"));
   }
@@ -190,7 +200,8 @@ TEST_CASE("only an exhaustive search leaves a state", "[explore]") {
   std::string state;
   o.checkpoint = [&](const std::string& text) { state = text; };
   o.strategy = Strategy::branch_and_bound;
-  CHECK_THROWS_WITH(explore(space, minimize("time"), o), ContainsSubstring("restarts belong to an exhaustive search"));
+  CHECK_THROWS_WITH(explore(space, minimize("time"), o),
+                    ContainsSubstring("restarts belong to an exhaustive search"));
   o.strategy = Strategy::automatic;
   CHECK(explore(space, minimize("time"), o).exactness == Exactness::enumerated);
   CHECK(state == explore(space, minimize("time"), exhaustive()).state);
@@ -198,23 +209,30 @@ TEST_CASE("only an exhaustive search leaves a state", "[explore]") {
 
 TEST_CASE("branch and bound proves what exhaustive search finds, on random spaces", "[explore][bounds]") {
   std::mt19937 random(3);
-  const auto draw = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
+  const auto draw = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
   int infeasible = 0, pruned = 0;
   for (int i = 0; i < 1000; ++i) {
     std::vector<double> ranks, message, bandwidth;
     for (int k = 0; k < 6; ++k) ranks.push_back(std::floor(draw(2, 300)));
     for (int k = 0; k < 9; ++k) message.push_back(std::exp(draw(10, 22)));
     for (int k = 0; k < 7; ++k) bandwidth.push_back(std::exp(draw(20, 28)));
-    const Space space(ring(), {numbers_axis("ranks", ranks), numbers_axis("message", message, dim::data::exps), numbers_axis("bandwidth", bandwidth, dim::bandwidth::exps)});
+    const Space space(ring(),
+                      {numbers_axis("ranks", ranks), numbers_axis("message", message, dim::data::exps),
+                       numbers_axis("bandwidth", bandwidth, dim::bandwidth::exps)});
     Question q;
-    const char* objectives[] = {"time", "message / time", "time * bandwidth / message + 0.001 * ranks", "bandwidth / ranks"};
+    const char* objectives[] = {"time", "message / time", "time * bandwidth / message + 0.001 * ranks",
+                                "bandwidth / ranks"};
     q.objectives = {{random() % 2 == 0 ? Goal::minimize : Goal::maximize, objectives[random() % 4]}};
-    q.constraints = {"time <= " + std::to_string(draw(0.01, 20)) + " ms", "ranks * message >= " + std::to_string(draw(0.001, 5)) + " GB"};
+    q.constraints = {"time <= " + std::to_string(draw(0.01, 20)) + " ms",
+                     "ranks * message >= " + std::to_string(draw(0.001, 5)) + " GB"};
     auto o = exhaustive(1);
     const auto all = explore(space, q, o);
     o.strategy = Strategy::branch_and_bound;
     const auto bounded = explore(space, q, o);
-    REQUIRE(bounded.exactness == (all.best.empty() && bounded.best.empty() ? Exactness::enumerated : Exactness::proven));
+    REQUIRE(bounded.exactness ==
+            (all.best.empty() && bounded.best.empty() ? Exactness::enumerated : Exactness::proven));
     REQUIRE(bounded.best.size() == all.best.size());
     if (all.best.empty()) {
       ++infeasible;
@@ -235,7 +253,8 @@ TEST_CASE("branch and bound searches plans of the full model", "[explore][bounds
   auto s = scenario("Llama3_70B", "H100", 64, Mode::train, 512);
   s.accelerators_per_node = 8;
   SpaceAxis zero{{"zero_stage"}, {{DynamicValue(0.0)}, {DynamicValue(1.0)}, {DynamicValue(3.0)}}, {}};
-  const Space space(problem_of(s), {zero, axis("tp_size,pp_size=degrees(64)"), axis("microbatch_count=1..64*2"), axis("v_stages=1,2,5")});
+  const Space space(problem_of(s), {zero, axis("tp_size,pp_size=degrees(64)"),
+                                    axis("microbatch_count=1..64*2"), axis("v_stages=1,2,5")});
   const auto q = minimize("step_latency");
   const auto all = explore(space, q, exhaustive());
   auto o = exhaustive();
@@ -254,16 +273,21 @@ TEST_CASE("branch and bound searches plans of the full model", "[explore][bounds
   best.microbatch_count = space.axes()[2].number(rows[2], 0);
   best.v_stages = space.axes()[3].number(rows[3], 0);
   const auto subject = subject_of(best);
-  CHECK(subject.entry(subject.point)[subject.result("step_latency")] == Approx(all.best[0].objectives[0]).epsilon(1e-12));
+  CHECK(subject.entry(subject.point)[subject.result("step_latency")] ==
+        Approx(all.best[0].objectives[0]).epsilon(1e-12));
 }
 
 TEST_CASE("a front holds exactly the points that nothing beats", "[explore][pareto]") {
   std::mt19937 random(9);
   for (int round = 0; round < 40; ++round) {
     std::vector<double> ranks, message;
-    for (int k = 0; k < 12; ++k) ranks.push_back(std::floor(std::uniform_real_distribution<double>(2, 40)(random)));
-    for (int k = 0; k < 12; ++k) message.push_back(std::floor(std::uniform_real_distribution<double>(1, 30)(random)) * 1e6);
-    const Space space(ring(), {numbers_axis("ranks", ranks), numbers_axis("message", message, dim::data::exps), axis("bandwidth=100 GB/s,200 GB/s,400 GB/s")});
+    for (int k = 0; k < 12; ++k)
+      ranks.push_back(std::floor(std::uniform_real_distribution<double>(2, 40)(random)));
+    for (int k = 0; k < 12; ++k)
+      message.push_back(std::floor(std::uniform_real_distribution<double>(1, 30)(random)) * 1e6);
+    const Space space(ring(),
+                      {numbers_axis("ranks", ranks), numbers_axis("message", message, dim::data::exps),
+                       axis("bandwidth=100 GB/s,200 GB/s,400 GB/s")});
     Question q;
     q.objectives = {{Goal::minimize, "time"}, {Goal::maximize, "ranks * message"}};
     if (round % 2 == 0) q.objectives.push_back({Goal::minimize, "bandwidth"});
@@ -291,7 +315,9 @@ TEST_CASE("a front holds exactly the points that nothing beats", "[explore][pare
 TEST_CASE("the hypervolume of known fronts", "[explore][pareto]") {
   ExploreAnswer a;
   a.objectives = {{Goal::minimize, "x"}, {Goal::maximize, "y"}};
-  const auto point = [](double x, double y) { return FoundPoint{.index = 0, .labels = {}, .objectives = {x, y}, .shown = {}}; };
+  const auto point = [](double x, double y) {
+    return FoundPoint{.index = 0, .labels = {}, .objectives = {x, y}, .shown = {}};
+  };
   a.front = {point(1, 1), point(2, 3)};
   // Reference (4, 0): 3 x 1 and, above it, 2 x 2.
   CHECK(a.hypervolume(std::vector<double>{4, 0}) == Approx(7));
@@ -300,7 +326,8 @@ TEST_CASE("the hypervolume of known fronts", "[explore][pareto]") {
   CHECK_THROWS_AS(a.hypervolume(std::vector<double>{4}), InputError);
   // Three objectives: a box of 1 x 2 x 3 and one of 2 x 1 x 1 that overlaps it by 1 x 1 x 1.
   a.objectives = {{Goal::minimize, "x"}, {Goal::minimize, "y"}, {Goal::minimize, "z"}};
-  a.front = {{.index = 0, .labels = {}, .objectives = {2, 1, 0}, .shown = {}}, {.index = 1, .labels = {}, .objectives = {1, 2, 2}, .shown = {}}};
+  a.front = {{.index = 0, .labels = {}, .objectives = {2, 1, 0}, .shown = {}},
+             {.index = 1, .labels = {}, .objectives = {1, 2, 2}, .shown = {}}};
   CHECK(a.hypervolume(std::vector<double>{3, 3, 3}) == Approx(6 + 2 - 1));
 }
 
@@ -310,7 +337,8 @@ TEST_CASE("an infeasible space says which constraints conflict and what would he
   CHECK(a.best.empty());
   const auto why = a.why_infeasible();
   CHECK_THAT(why.text(), ContainsSubstring("time <= 1 ms"));
-  // The nearest point with ranks >= 60 has 60 ranks at the highest bandwidth: 2 (59/60) 1 GB / 900 GB/s + latency.
+  // The nearest point with ranks >= 60 has 60 ranks at the highest bandwidth: 2 (59/60) 1 GB / 900 GB/s +
+  // latency.
   const auto& time = a.constraints[0];
   REQUIRE(time.nearest);
   CHECK(time.nearest->labels[0] == "60");
@@ -318,10 +346,15 @@ TEST_CASE("an infeasible space says which constraints conflict and what would he
   CHECK_THAT(time.relaxation, ContainsSubstring("instead of 1 ms"));
 }
 
-TEST_CASE("constraints that only exclude each other together are named, with what admits a point", "[explore]") {
-  const Space space(ring(), {axis("ranks=2..64"), axis("bandwidth=50 GB/s..900 GB/s:64"), axis("message=1 GB,2 GB")});
-  // Each can be met; the first with the second cannot, and the third is met by the points that miss one of them.
-  const auto a = explore(space, minimize("time", {"bandwidth <= 60 GB/s", "time <= 3 ms", "ranks >= 3", "message >= 1 GB"}), exhaustive());
+TEST_CASE("constraints that only exclude each other together are named, with what admits a point",
+          "[explore]") {
+  const Space space(ring(),
+                    {axis("ranks=2..64"), axis("bandwidth=50 GB/s..900 GB/s:64"), axis("message=1 GB,2 GB")});
+  // Each can be met; the first with the second cannot, and the third is met by the points that miss one of
+  // them.
+  const auto a = explore(
+      space, minimize("time", {"bandwidth <= 60 GB/s", "time <= 3 ms", "ranks >= 3", "message >= 1 GB"}),
+      exhaustive());
   REQUIRE(a.best.empty());
   REQUIRE(a.conflict);
   CHECK(a.conflict->constraints == std::vector<std::string>{"bandwidth <= 60 GB/s", "time <= 3 ms"});
@@ -335,16 +368,24 @@ TEST_CASE("constraints that only exclude each other together are named, with wha
       if ((set >> k & 1) != 0) some.push_back(all[k]);
     const bool feasible = !explore(space, minimize("time", some), exhaustive()).best.empty();
     if (some.size() < 2) CHECK(feasible);
-    if ((set & 3) == 3) CHECK_FALSE(feasible);
-    else CHECK(feasible);
+    if ((set & 3) == 3)
+      CHECK_FALSE(feasible);
+    else
+      CHECK(feasible);
   }
   // Two constraints that every point misses together: no single relaxation helps, both together do.
   const auto both = explore(space, minimize("time", {"time <= 1 us", "bandwidth >= 901 GB/s"}), exhaustive());
   REQUIRE(both.conflict);
   CHECK(both.conflict->constraints.size() == 1);
   REQUIRE(both.conflict->relaxations.size() == 2);
-  CHECK_THAT(both.why_infeasible().text(), ContainsSubstring("no single constraint") && ContainsSubstring("bandwidth at 900 GB/s instead of 901 GB/s"));
-  const auto admitted = explore(space, minimize("time", {"time <= " + std::to_string(1.0001e3 * both.conflict->nearest->objectives[0]) + " ms", "bandwidth >= 900 GB/s"}), exhaustive());
+  CHECK_THAT(both.why_infeasible().text(),
+             ContainsSubstring("no single constraint") &&
+                 ContainsSubstring("bandwidth at 900 GB/s instead of 901 GB/s"));
+  const auto admitted = explore(
+      space,
+      minimize("time", {"time <= " + std::to_string(1.0001e3 * both.conflict->nearest->objectives[0]) + " ms",
+                        "bandwidth >= 900 GB/s"}),
+      exhaustive());
   REQUIRE_FALSE(admitted.best.empty());
   CHECK(admitted.best[0].index == both.conflict->nearest->index);
 }
@@ -352,7 +393,9 @@ TEST_CASE("constraints that only exclude each other together are named, with wha
 TEST_CASE("a front has a hypervolume of its own", "[explore][pareto]") {
   ExploreAnswer a;
   a.objectives = {{Goal::minimize, "x"}, {Goal::maximize, "y"}};
-  const auto point = [](double x, double y) { return FoundPoint{.index = 0, .labels = {}, .objectives = {x, y}, .shown = {}}; };
+  const auto point = [](double x, double y) {
+    return FoundPoint{.index = 0, .labels = {}, .objectives = {x, y}, .shown = {}};
+  };
   a.front = {point(1, 1), point(2, 3), point(5, 4)};
   CHECK(a.ideal() == std::vector<double>{1, 4});
   CHECK(a.nadir() == std::vector<double>{5, 1});

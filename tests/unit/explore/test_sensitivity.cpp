@@ -38,7 +38,9 @@ struct Staircase : Model<Staircase> {
   static constexpr std::string_view about = "a staircase";
   struct Inputs {
     double place = 2048;
-    static constexpr auto fields() { return rows(field(&Inputs::place, "place", "", "where one stands").at_least(1).defaulted("an edge")); }
+    static constexpr auto fields() {
+      return rows(field(&Inputs::place, "place", "", "where one stands").at_least(1).defaulted("an edge"));
+    }
   };
   struct Result {
     double height = 0;
@@ -70,7 +72,8 @@ TEST_CASE("the binding side of a roofline has elasticity one, the other none", "
   CHECK(*lever(r, "peak").elasticity == Approx(-1));
   CHECK(*lever(r, "traffic").elasticity == 0);
   CHECK(lever(r, "peak").at_upper == Approx(1 / 1.1 - 1));
-  // Ten times the traffic and more makes memory the limit; one percent beyond is where the result has moved by 1 %.
+  // Ten times the traffic and more makes memory the limit; one percent beyond is where the result has moved
+  // by 1 %.
   REQUIRE(lever(r, "traffic").matters_at);
   CHECK(*lever(r, "traffic").matters_at == Approx(1e9 * 10.1).epsilon(2e-3));
   CHECK_THAT(lever(r, "bandwidth").words, ContainsSubstring("does not matter until it falls below"));
@@ -105,7 +108,8 @@ TEST_CASE("decoding hangs on the memory bandwidth, with the right numbers", "[ex
 TEST_CASE("a part of the inputs gives the same numbers", "[explore][sensitivity]") {
   const auto subject = decode();
   const auto all = sensitivity(subject, "cost_per_token");
-  const auto some = sensitivity(subject, "performance.itl", {.inputs = {"device.tdp", "device.launch"}, .step = 0.2});
+  const auto some =
+      sensitivity(subject, "performance.itl", {.inputs = {"device.tdp", "device.launch"}, .step = 0.2});
   CHECK(some.levers.size() == 2);
   CHECK(*lever(sensitivity(subject, "cost_per_token", {.inputs = {"kwh_price"}}), "kwh_price").elasticity ==
         *lever(all, "kwh_price").elasticity);
@@ -114,7 +118,8 @@ TEST_CASE("a part of the inputs gives the same numbers", "[explore][sensitivity]
 TEST_CASE("questions that cannot be answered say why", "[explore][sensitivity]") {
   const auto subject = decode();
   CHECK_THROWS_WITH(sensitivity(subject, "tttf"), ContainsSubstring("ttft"));
-  CHECK_THROWS_WITH(sensitivity(subject, "itl", {.inputs = {"device.memory_bandwith"}}), ContainsSubstring("device.memory_bandwidth"));
+  CHECK_THROWS_WITH(sensitivity(subject, "itl", {.inputs = {"device.memory_bandwith"}}),
+                    ContainsSubstring("device.memory_bandwidth"));
   CHECK_THROWS_AS(sensitivity(subject, "itl", {.inputs = {}, .step = 0.0}), DomainError);
   CHECK_THROWS_AS(sensitivity(subject, "itl", {.inputs = {}, .step = std::nan("")}), DomainError);
 }
@@ -156,7 +161,9 @@ TEST_CASE("a jump beside the point is no slope", "[explore][sensitivity]") {
   CHECK(place.slope == Slope::step);
   CHECK(std::fabs(place.elasticity_up) < 2);
   CHECK_FALSE(place.elasticity);
-  const auto r = sensitivity(resolver("SingleNodeModel", {{"workload", model}, {"hardware", device}, {"seq_len", 2048.0}}), "latency");
+  const auto r = sensitivity(
+      resolver("SingleNodeModel", {{"workload", model}, {"hardware", device}, {"seq_len", 2048.0}}),
+      "latency");
   CHECK(lever(r, "seq_len").counted);
   // A flag is the other way round, or as it is.
   const auto& training = lever(r, "is_training");
@@ -166,7 +173,9 @@ TEST_CASE("a jump beside the point is no slope", "[explore][sensitivity]") {
 
 TEST_CASE("at the end of a range one side remains", "[explore][sensitivity]") {
   const Zoo& zoo = standard_zoo();
-  const auto r = sensitivity(resolver("EconomicsModel", {{"fleet", &zoo.at<Fleet>("Research_256")}, {"duration_days", 30.0}}), "carbon_footprint");
+  const auto r = sensitivity(
+      resolver("EconomicsModel", {{"fleet", &zoo.at<Fleet>("Research_256")}, {"duration_days", 30.0}}),
+      "carbon_footprint");
   const auto& load = lever(r, "mfu");
   CHECK(load.slope == Slope::smooth);
   CHECK(load.upper == load.value);
@@ -174,7 +183,9 @@ TEST_CASE("at the end of a range one side remains", "[explore][sensitivity]") {
 }
 
 TEST_CASE("of a result of nothing the change is absolute", "[explore][sensitivity]") {
-  const auto r = sensitivity(resolver("MoERoutingModel", {{"workload", &standard_zoo().at<Workload>("Mixtral_8x7B")}}), "token_dispatch_size");
+  const auto r =
+      sensitivity(resolver("MoERoutingModel", {{"workload", &standard_zoo().at<Workload>("Mixtral_8x7B")}}),
+                  "token_dispatch_size");
   REQUIRE(r.value == 0);
   CHECK(r.change_text(2e6, 3) == "2 MB");
   CHECK_THAT(lever(r, "ep_size").words, ContainsSubstring("raises token_dispatch_size by 9.14 MB"));

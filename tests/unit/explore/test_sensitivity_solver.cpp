@@ -1,4 +1,5 @@
-// The solver of wall 21 against the tools that it is made of, and against the Python package's worked examples.
+// The solver of wall 21 against the tools that it is made of, and against the Python package's worked
+// examples.
 
 #include "sample_problems.hpp"
 
@@ -25,7 +26,8 @@ TEST_CASE("the solver of wall 21 is registered and owns its wall", "[explore][se
 }
 
 TEST_CASE("elasticities are those of the scenario's sensitivity", "[explore][sensitivity]") {
-  const SensitivitySolver::Inputs in{.workload = &model("Llama3_70B"), .hardware = &device("H100"), .batch_size = 16, .accelerators = 8};
+  const SensitivitySolver::Inputs in{
+      .workload = &model("Llama3_70B"), .hardware = &device("H100"), .batch_size = 16, .accelerators = 8};
   const auto answer = evaluate(SensitivitySolver{}, in);
   REQUIRE(answer);
   CHECK(answer->metric == "itl");
@@ -47,26 +49,33 @@ TEST_CASE("elasticities are those of the scenario's sensitivity", "[explore][sen
   auto changed = s;
   changed.hardware = &faster;
   const auto there = subject_of(changed);
-  CHECK(answer->memory_bandwidth_change == Approx(there.entry(there.point)[there.result("itl")] / report.value - 1).epsilon(1e-9));
+  CHECK(answer->memory_bandwidth_change ==
+        Approx(there.entry(there.point)[there.result("itl")] / report.value - 1).epsilon(1e-9));
   CHECK(SensitivitySolver{}.verify(in, *answer).passed());
 }
 
 TEST_CASE("textbook sensitivities are those done by hand", "[explore][sensitivity]") {
-  // ResNet-50 on A100, batch 1, half of the peak: overheads hide the roofline; the Python package gives -0.00841941.
-  const SensitivitySolver::Inputs in{.workload = &model("ResNet50"), .hardware = &device("A100"), .mode = Mode::infer, .precision = Precision::fp16,
+  // ResNet-50 on A100, batch 1, half of the peak: overheads hide the roofline; the Python package gives
+  // -0.00841941.
+  const SensitivitySolver::Inputs in{.workload = &model("ResNet50"),
+                                     .hardware = &device("A100"),
+                                     .mode = Mode::infer,
+                                     .precision = Precision::fp16,
                                      .fidelity = Fidelity::textbook};
   const auto answer = evaluate(SensitivitySolver{}, in);
   REQUIRE(answer);
   CHECK(answer->metric == "latency");
   CHECK(answer->fidelity == Fidelity::textbook);
   CHECK(answer->peak_flops_change == Approx(-0.00841941).epsilon(0.02));
-  CHECK(answer->binding_constraint == (std::fabs(answer->overhead) > std::fabs(answer->peak_flops) ? "overhead" : "peak_flops"));
+  CHECK(answer->binding_constraint ==
+        (std::fabs(answer->overhead) > std::fabs(answer->peak_flops) ? "overhead" : "peak_flops"));
   CHECK(answer->memory_bandwidth_change == Approx(0).margin(1e-12));
   CHECK(SensitivitySolver{}.verify(in, *answer).passed());
 }
 
 TEST_CASE("a baseline that does not fit has no sensitivity", "[explore][sensitivity]") {
-  const auto answer = evaluate(SensitivitySolver{}, {.workload = &model("Llama3_70B"), .hardware = &device("H100")});
+  const auto answer =
+      evaluate(SensitivitySolver{}, {.workload = &model("Llama3_70B"), .hardware = &device("H100")});
   REQUIRE_FALSE(answer);
   CHECK_THAT(answer.why()->text(), ContainsSubstring("does not fit") && ContainsSubstring("memory_capacity"));
 }

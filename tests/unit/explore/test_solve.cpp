@@ -2,12 +2,12 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/tape/columns.hpp>
-#include <mlsysim/tape/ranges.hpp>
-#include <mlsysim/resolve/expression.hpp>
 #include <mlsysim/explore/solve.hpp>
+#include <mlsysim/resolve/expression.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/tape/columns.hpp>
+#include <mlsysim/tape/ranges.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <random>
@@ -93,7 +93,9 @@ TEST_CASE("an answer is put back, and says how it was found", "[explore][solve]"
   const auto hit = solve(s, "itl <= 8 ms", "device.memory_bandwidth").value();
   CHECK(hit.verification.passed());
   CHECK_THAT(hit.text(), ContainsSubstring("8 ms asked, 8 ms found"));
-  const auto margin = solve(s, "itl <= 30 ms", "device.memory_bandwidth", {.low = AnyQuantity::parse("3 TB/s"), .high = AnyQuantity::parse("4 TB/s")}).value();
+  const auto margin = solve(s, "itl <= 30 ms", "device.memory_bandwidth",
+                            {.low = AnyQuantity::parse("3 TB/s"), .high = AnyQuantity::parse("4 TB/s")})
+                          .value();
   CHECK_THAT(margin.text(), ContainsSubstring("checked: put back, itl is"));
   const auto none = solve(s, "itl <= 1 us", "tp_size");
   REQUIRE_FALSE(none);
@@ -110,7 +112,8 @@ TEST_CASE("no solution says what can be reached", "[explore][solve]") {
   CHECK_THROWS_WITH(solve(s, "itl", "batch_size"), ContainsSubstring("a constraint compares two values"));
   CHECK_THROWS_AS(solve(s, "batch_size <= 4", "batch_size"), InputError);
   CHECK_THROWS_AS(solve(s, "itl <= 30 ms", "batch"), LookupError);
-  CHECK_THROWS_AS(solve(s, "itl <= 30 ms", "batch_size", {.low = AnyQuantity::parse("1 ms")}), DimensionError);
+  CHECK_THROWS_AS(solve(s, "itl <= 30 ms", "batch_size", {.low = AnyQuantity::parse("1 ms")}),
+                  DimensionError);
 }
 
 TEST_CASE("expressions read units, names and precedence", "[explore][expression]") {
@@ -193,8 +196,12 @@ TEST_CASE("expressions that make no sense are refused", "[explore][expression]")
 
 TEST_CASE("points, columns and bounds of an expression agree", "[explore][expression]") {
   const auto s = scenario("Llama3_70B", 8, Mode::serve, 4);
-  const auto e = Expression::parse("max(ttft, 3 * itl) / 1 ms + sqrt(batch_size * 2) - floor(seq_len / 7) + abs(1 - pp_size) + round(seq_len / 3) + log2(seq_len)"
-                                   " + (ttft < itl or seq_len >= 40 and seq_len != 50) * 7 + (batch_size <= 30) - (pp_size > 8) - (seq_len == 3)", scope_of(s));
+  const auto e = Expression::parse(
+      "max(ttft, 3 * itl) / 1 ms + sqrt(batch_size * 2) - floor(seq_len / 7) + abs(1 - pp_size) + "
+      "round(seq_len / 3) + log2(seq_len)"
+      " + (ttft < itl or seq_len >= 40 and seq_len != 50) * 7 + (batch_size <= 30) - (pp_size > 8) - "
+      "(seq_len == 3)",
+      scope_of(s));
   const std::size_t n = s.entry.inputs.size() + s.entry.results.size();
   std::mt19937 random(7);
   std::uniform_real_distribution<double> draw(0.5, 90);
@@ -205,12 +212,15 @@ TEST_CASE("points, columns and bounds of an expression agree", "[explore][expres
   for (const auto& c : columns) pointers.push_back(c.data());
   std::vector<double> out(33);
   // While recording an expression becomes part of a tape, which columns and ranges then run.
-  const ColumnProgram program(record_tape(n, [&](std::span<const Recorded> in) { return std::vector<Recorded>{e(in)}; }));
+  const ColumnProgram program(
+      record_tape(n, [&](std::span<const Recorded> in) { return std::vector<Recorded>{e(in)}; }));
   ColumnProgram::Workspace workspace(program);
   double* const column = out.data();
   program.run(pointers.data(), &column, 33, workspace);
   std::vector<Interval> box(n);
-  for (std::size_t i = 0; i < n; ++i) box[i] = Interval(*std::min_element(columns[i].begin(), columns[i].end()), *std::max_element(columns[i].begin(), columns[i].end()));
+  for (std::size_t i = 0; i < n; ++i)
+    box[i] = Interval(*std::min_element(columns[i].begin(), columns[i].end()),
+                      *std::max_element(columns[i].begin(), columns[i].end()));
   const Interval bounds = Ranges(program.tape()).tight(0, box);
   for (std::size_t p = 0; p < 33; ++p) {
     std::vector<double> slots;
@@ -223,7 +233,9 @@ TEST_CASE("points, columns and bounds of an expression agree", "[explore][expres
 
 TEST_CASE("any text is read or refused, never worse", "[explore][expression][fuzz]") {
   const auto s = scenario("Llama3_70B", 8, Mode::serve, 4);
-  const std::string_view pieces[] = {"itl", "ttft", "30", "ms", " ", "<=", ">=", "<", "==", "+", "-", "*", "/", "(", ")", "max", ",", ".", "1e9", "GB/s", "^2", "batch_size", "\t", "%", "é", "nan"};
+  const std::string_view pieces[] = {
+      "itl", "ttft", "30",  "ms", " ", "<=",  ">=",   "<",  "==",         "+",  "-", "*", "/",
+      "(",   ")",    "max", ",",  ".", "1e9", "GB/s", "^2", "batch_size", "\t", "%", "é", "nan"};
   std::mt19937 random(11);
   int read = 0;
   for (int i = 0; i < 3000; ++i) {

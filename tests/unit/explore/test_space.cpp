@@ -58,8 +58,9 @@ TEST_CASE("a range answers as the list of its members", "[explore][space]") {
   q.top = 50;
   q.histogram = "time";
   const auto others = {axis("ranks=2,8"), axis("bandwidth=100 GB/s, 50 GB/s")};
-  for (const char* text : {"message=1 MB..100 MB:10000", "message=1 MB..100 MB:10000log", "message=1 MB..100 MB+9901",
-                           "message=1 MB..100 MB*1.0005", "message=7 MB, 1 MB..100 MB:9000, 3 MB"}) {
+  for (const char* text :
+       {"message=1 MB..100 MB:10000", "message=1 MB..100 MB:10000log", "message=1 MB..100 MB+9901",
+        "message=1 MB..100 MB*1.0005", "message=7 MB, 1 MB..100 MB:9000, 3 MB"}) {
     INFO(text);
     std::vector<SpaceAxis> axes = others;
     axes.push_back(axis(text));
@@ -87,7 +88,8 @@ TEST_CASE("a range answers as the list of its members", "[explore][space]") {
 }
 
 TEST_CASE("what an axis tells of its members is so", "[explore][space]") {
-  for (const char* text : {"b=1..9", "b=9, 1..4, 2", "b=1..64*2, 64..100:5", "b=0.1..10:7log", "b=5", "b=1..2:1", "b=3,1,2", "b=1..4, 3..9:2, 0"}) {
+  for (const char* text : {"b=1..9", "b=9, 1..4, 2", "b=1..64*2, 64..100:5", "b=0.1..10:7log", "b=5",
+                           "b=1..2:1", "b=3,1,2", "b=1..4, 3..9:2, 0"}) {
     INFO(text);
     const auto a = axis(text);
     const auto all = numbers(a);
@@ -98,7 +100,8 @@ TEST_CASE("what an axis tells of its members is so", "[explore][space]") {
     for (std::size_t first = 0; first < all.size(); ++first) {
       CHECK(table[first] == all[first]);
       for (std::size_t last = first + 1; last <= all.size(); ++last) {
-        const auto [low, high] = std::minmax_element(all.begin() + static_cast<long>(first), all.begin() + static_cast<long>(last));
+        const auto [low, high] = std::minmax_element(all.begin() + static_cast<long>(first),
+                                                     all.begin() + static_cast<long>(last));
         CHECK(n.extent(first, last).low == *low);
         CHECK(n.extent(first, last).high == *high);
         std::vector<double> copied(last - first);
@@ -107,7 +110,8 @@ TEST_CASE("what an axis tells of its members is so", "[explore][space]") {
       }
     }
     for (double x = -1; x < 70; x += 0.37) {
-      const auto near = std::min_element(all.begin(), all.end(), [&](double p, double q) { return std::fabs(p - x) < std::fabs(q - x); });
+      const auto near = std::min_element(
+          all.begin(), all.end(), [&](double p, double q) { return std::fabs(p - x) < std::fabs(q - x); });
       CHECK(n.nearest(x) == static_cast<std::size_t>(near - all.begin()));
     }
   }
@@ -124,8 +128,9 @@ TEST_CASE("what an axis tells of its members is so", "[explore][space]") {
 }
 
 TEST_CASE("axes that cannot be are refused", "[explore][space]") {
-  for (const char* bad : {"b", "=1", "b=", "b=1,,2", "b=4..1", "b=1..64*1", "b=0..8*2", "b=1..8:0", "b=1..1e12", "b=nan..4", "b=1..2:1e30",
-                          "b=1 GB/s..2 GB/s", "a,b=1x2x3", "a,b=1", "b=divisors(0.5)", "b=-1..4:8log"}) {
+  for (const char* bad :
+       {"b", "=1", "b=", "b=1,,2", "b=4..1", "b=1..64*1", "b=0..8*2", "b=1..8:0", "b=1..1e12", "b=nan..4",
+        "b=1..2:1e30", "b=1 GB/s..2 GB/s", "a,b=1x2x3", "a,b=1", "b=divisors(0.5)", "b=-1..4:8log"}) {
     INFO(bad);
     CHECK_THROWS_AS(axis(bad), Error);
   }
@@ -138,9 +143,10 @@ TEST_CASE("spaces that cannot be are refused with what to do", "[explore][space]
   CHECK_THROWS_WITH(Space(ring(), {axis("rank=2,4")}), ContainsSubstring("rank"));
   CHECK_THROWS_AS(Space(ring(), {axis("bandwidth=1 s, 2 s")}), DimensionError);
   CHECK_THROWS_AS(Space(ring(), {axis("ranks=0, 2")}), DomainError);
-  CHECK_THROWS_WITH(Space(ring(), {axis("ranks=1..1e6"), axis("message=1 GB..2 GB:1000000"), axis("bandwidth=1 GB/s..2 GB/s:1000000"),
-                                   axis("alpha=1 us..2 us:1000000")}),
-                    ContainsSubstring("too many points"));
+  CHECK_THROWS_WITH(
+      Space(ring(), {axis("ranks=1..1e6"), axis("message=1 GB..2 GB:1000000"),
+                     axis("bandwidth=1 GB/s..2 GB/s:1000000"), axis("alpha=1 us..2 us:1000000")}),
+      ContainsSubstring("too many points"));
 }
 
 TEST_CASE("a point is its index: structural axes slowest, the last axis fastest", "[explore][space]") {
@@ -156,7 +162,9 @@ TEST_CASE("a point is its index: structural axes slowest, the last axis fastest"
 }
 
 TEST_CASE("any text of an axis is read or refused", "[explore][space][fuzz]") {
-  const std::string_view pieces[] = {"a", "b", "=", "1", "8", "..", "*", "+", ":", "log", ",", "x", " ", "GB", "/s", "1e9", "-", "divisors(", ")", "degrees(", "nan"};
+  const std::string_view pieces[] = {"a",  "b",   "=",   "1",         "8", "..",       "*",
+                                     "+",  ":",   "log", ",",         "x", " ",        "GB",
+                                     "/s", "1e9", "-",   "divisors(", ")", "degrees(", "nan"};
   std::mt19937 random(5);
   int read = 0;
   for (int i = 0; i < 5000; ++i) {

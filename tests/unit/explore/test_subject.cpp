@@ -5,11 +5,11 @@
 #include <mlsysim/explore/subject.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/columns.hpp>
+#include <mlsysim/tape/gradient.hpp>
 #include <mlsysim/tape/ranges.hpp>
 #include <mlsysim/tape/tangents.hpp>
-#include <mlsysim/tape/batch.hpp>
-#include <mlsysim/tape/gradient.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>
@@ -77,8 +77,11 @@ int compare_with_scorecard(const Scenario& s) {
   int compared = 0;
   for (const auto* level : {&card.feasibility, &card.performance, &card.macro})
     for (const auto& m : level->metrics) {
-      if (!std::holds_alternative<double>(m.value) || m.name == "kv_cache_size" || m.name == "pue" || m.name == "duration_days") continue;
-      const std::string name = m.name == "energy" && level == &card.performance ? "energy_per_batch" : m.name.str();
+      if (!std::holds_alternative<double>(m.value) || m.name == "kv_cache_size" || m.name == "pue" ||
+          m.name == "duration_days")
+        continue;
+      const std::string name =
+          m.name == "energy" && level == &card.performance ? "energy_per_batch" : m.name.str();
       INFO(s.workload->name << " on " << s.hardware->name << ": " << name);
       const double found = out[subject.result(name)];
       if (name == "memory_missing" && std::get<double>(m.value) == 0) continue;
@@ -193,7 +196,8 @@ TEST_CASE("points of a batch are what each gives alone, bit for bit", "[explore]
   std::mt19937 random(11);
   const auto one_of = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   for (const Mode mode : {Mode::serve, Mode::train, Mode::infer}) {
-    auto s = scenario(mode == Mode::train ? "Mixtral_8x7B" : "Llama3_8B", "H100", mode == Mode::infer ? 4 : 64, mode);
+    auto s = scenario(mode == Mode::train ? "Mixtral_8x7B" : "Llama3_8B", "H100",
+                      mode == Mode::infer ? 4 : 64, mode);
     s.batch_size = 64;
     if (mode == Mode::serve) s.output_tokens = 100;
     if (mode == Mode::train) {
@@ -208,7 +212,8 @@ TEST_CASE("points of a batch are what each gives alone, bit for bit", "[explore]
     std::vector<std::vector<double>> found(law.results.size(), std::vector<double>(points));
     const std::vector<std::span<double>> out(found.begin(), found.end());
     std::vector<double> at(inputs), alone(law.results.size());
-    // Round i varies input i; then everything varies: a few of the inputs in runs, as a sweep does, or point by point.
+    // Round i varies input i; then everything varies: a few of the inputs in runs, as a sweep does, or point
+    // by point.
     for (std::size_t round = 0; round < inputs + 12; ++round) {
       std::vector<std::vector<double>> varied(inputs);
       std::vector<Column> columns;
@@ -220,7 +225,8 @@ TEST_CASE("points of a batch are what each gives alone, bit for bit", "[explore]
           columns.emplace_back(x);
           continue;
         }
-        const std::array<double, 3> values = law.inputs[i].integral ? std::array{x, 2 * x, x + 1} : std::array{x, 0.75 * x, 0.9 * x + 0.01};
+        const std::array<double, 3> values =
+            law.inputs[i].integral ? std::array{x, 2 * x, x + 1} : std::array{x, 0.75 * x, 0.9 * x + 0.01};
         const std::size_t stride = std::array<std::size_t, 4>{1, 6, 72, 256}[random() % 4];
         for (std::size_t p = 0; p < points; ++p) varied[i].push_back(values[p / stride % 3]);
         columns.emplace_back(varied[i]);
@@ -241,7 +247,8 @@ TEST_CASE("points of a batch are what each gives alone, bit for bit", "[explore]
   }
 }
 
-TEST_CASE("bounds of a box whose plans have their operators in common hold its points", "[explore][subject]") {
+TEST_CASE("bounds of a box whose plans have their operators in common hold its points",
+          "[explore][subject]") {
   auto s = scenario("Llama3_70B", "H100", 64, Mode::train);
   s.batch_size = 128;
   s.tp_size = 8;
@@ -281,11 +288,13 @@ TEST_CASE("derivatives of a scenario are those of differences of sixth order", "
     int smooth = 0, compared = 0;
     for (std::size_t i = 0; i < subject.point.size(); ++i) {
       if (subject.entry.inputs[i].integral || subject.point[i] == 0) continue;
-      const auto slopes = test::sixth_order_slopes([&](double x) {
-        auto at = subject.point;
-        at[i] = x;
-        return subject.entry(at);
-      }, subject.point[i]);
+      const auto slopes = test::sixth_order_slopes(
+          [&](double x) {
+            auto at = subject.point;
+            at[i] = x;
+            return subject.entry(at);
+          },
+          subject.point[i]);
       for (std::size_t r = 0; r < g.values.size(); ++r) {
         const auto& slope = g.at(r, i);
         if (slope.slope != Slope::smooth || g.values[r] == 0) continue;
@@ -321,7 +330,8 @@ TEST_CASE("more accumulation steps than sequences do not fit", "[explore][subjec
   s.batch_size = 32;  // 4 a replica
   const auto subject = subject_of(s);
   auto at = subject.point;
-  for (const auto& [steps, fits] : {std::pair{1.0, 1.0}, std::pair{3.0, 1.0}, std::pair{4.0, 1.0}, std::pair{5.0, 0.0}}) {
+  for (const auto& [steps, fits] :
+       {std::pair{1.0, 1.0}, std::pair{3.0, 1.0}, std::pair{4.0, 1.0}, std::pair{5.0, 0.0}}) {
     at[subject.input("gradient_accumulation_steps")] = steps;
     CHECK(subject.entry(at)[subject.result("plan_fits")] == fits);
   }
@@ -340,7 +350,8 @@ namespace {
 struct Verdicts {
   bool eval, law;
 };
-Verdicts verdicts(const Scenario& s, const Subject& law, const std::vector<std::pair<std::string, double>>& moved) {
+Verdicts verdicts(const Scenario& s, const Subject& law,
+                  const std::vector<std::pair<std::string, double>>& moved) {
   Scenario given = s;
   auto point = law.point;
   for (const auto& [name, x] : moved) {
@@ -358,10 +369,13 @@ Verdicts verdicts(const Scenario& s, const Subject& law, const std::vector<std::
 
 }  // namespace
 
-TEST_CASE("a plan that the law calls one is never refused by eval, and the other way round", "[explore][subject][plan]") {
-  const std::vector<std::string> all{"accelerators", "tp_size", "pp_size", "ep_size", "cp_size", "v_stages", "seq_len", "cached_prefix_len", "batch_size"};
+TEST_CASE("a plan that the law calls one is never refused by eval, and the other way round",
+          "[explore][subject][plan]") {
+  const std::vector<std::string> all{"accelerators", "tp_size", "pp_size",           "ep_size",   "cp_size",
+                                     "v_stages",     "seq_len", "cached_prefix_len", "batch_size"};
   int plans = 0, none = 0;
-  const auto check = [&](const Scenario& s, const Subject& law, const std::vector<std::pair<std::string, double>>& moved) {
+  const auto check = [&](const Scenario& s, const Subject& law,
+                         const std::vector<std::pair<std::string, double>>& moved) {
     const auto v = verdicts(s, law, moved);
     std::string words;
     for (const auto& [name, x] : moved) words += name + "=" + std::to_string(x) + " ";
@@ -376,21 +390,25 @@ TEST_CASE("a plan that the law calls one is never refused by eval, and the other
     const auto serve = subject_of(s, all);
     for (const double tp : {1.0, 3.0, 8.0, 64.0, 128.0})
       for (const double pp : {1.0, 2.0, 128.0})
-        for (const double ep : {1.0, 2.0, 16.0}) check(s, serve, {{"tp_size", tp}, {"pp_size", pp}, {"ep_size", ep}});
+        for (const double ep : {1.0, 2.0, 16.0})
+          check(s, serve, {{"tp_size", tp}, {"pp_size", pp}, {"ep_size", ep}});
     for (const double prompt : {1.0, 1024.0})
-      for (const double cached : {0.0, 1.0, 1023.0, 1024.0, 4096.0}) check(s, serve, {{"seq_len", prompt}, {"cached_prefix_len", cached}});
+      for (const double cached : {0.0, 1.0, 1023.0, 1024.0, 4096.0})
+        check(s, serve, {{"seq_len", prompt}, {"cached_prefix_len", cached}});
     s.mode = Mode::train;
     s.seq_len = 64;
     const auto train = subject_of(s, all);
     for (const double tp : {1.0, 2.0, 128.0})
       for (const double stages : {1.0, 8.0, 16.0})
-        for (const double cp : {1.0, 64.0, 128.0}) check(s, train, {{"tp_size", tp}, {"pp_size", 4.0}, {"v_stages", stages}, {"cp_size", cp}});
+        for (const double cp : {1.0, 64.0, 128.0})
+          check(s, train, {{"tp_size", tp}, {"pp_size", 4.0}, {"v_stages", stages}, {"cp_size", cp}});
     s.shard_size = 8;
     s.microbatch_size = 2;
     s.microbatch_count = 1;
     const auto sharded = subject_of(s, all);
     for (const double tp : {1.0, 8.0, 64.0, 1024.0})
-      for (const double batch : {1024.0, 2048.0, 4096.0}) check(s, sharded, {{"tp_size", tp}, {"batch_size", batch}});
+      for (const double batch : {1024.0, 2048.0, 4096.0})
+        check(s, sharded, {{"tp_size", tp}, {"batch_size", batch}});
   }
   for (const Mode mode : {Mode::serve, Mode::train, Mode::infer}) {
     auto s = scenario("Llama3_8B", "H100", 8, mode);
@@ -422,7 +440,11 @@ TEST_CASE("figures of specs are inputs of what is no law", "[explore][subject][f
   const auto serving = ResolverRegistry::standard().share("ServingModel");
   const auto asked = [&](const HardwareNode& device) {
     Record in(*serving, Side::inputs);
-    in.set("workload", &zoo.at<Workload>("Llama3_70B")).set("hardware", &device).set("tp_size", 8.0).set("seq_len", 2048.0).set("fidelity", "textbook");
+    in.set("workload", &zoo.at<Workload>("Llama3_70B"))
+        .set("hardware", &device)
+        .set("tp_size", 8.0)
+        .set("seq_len", 2048.0)
+        .set("fidelity", "textbook");
     return subject_of(serving, in.data());
   };
   const auto subject = asked(h100);
@@ -437,19 +459,24 @@ TEST_CASE("figures of specs are inputs of what is no law", "[explore][subject][f
   HardwareNode fast = h100;
   fast.memory.bandwidth = *fast.memory.bandwidth * 2.0;
   const auto other = asked(fast);
-  CHECK(moved(subject, "hardware.memory.bandwidth", 2, "itl") == other.entry(other.point)[other.result("itl")]);
-  CHECK(moved(subject, "conventions.textbook_efficiency", 0.5, "ttft") > 1.5 * moved(subject, "batch_size", 1, "ttft"));
+  CHECK(moved(subject, "hardware.memory.bandwidth", 2, "itl") ==
+        other.entry(other.point)[other.result("itl")]);
+  CHECK(moved(subject, "conventions.textbook_efficiency", 0.5, "ttft") >
+        1.5 * moved(subject, "batch_size", 1, "ttft"));
   CHECK(moved(subject, "workload.shape.layers", 1, "itl") == moved(subject, "batch_size", 1, "itl"));
   CHECK(subject.entry.inputs[subject.input("workload.shape.layers")].integral);
   CHECK(h100.memory.bandwidth->base() == bandwidth);  // on a copy
-  CHECK_THROWS_WITH(subject.input("hardware.memory.bandwith"), ContainsSubstring("hardware.memory.bandwidth"));
+  CHECK_THROWS_WITH(subject.input("hardware.memory.bandwith"),
+                    ContainsSubstring("hardware.memory.bandwidth"));
 
   // A figure behind two pointers: the fleet's node's device.
   const auto economics = ResolverRegistry::standard().share("EconomicsModel");
   Record in(*economics, Side::inputs);
   in.set("fleet", &zoo.at<Fleet>("Research_256")).set("duration_days", 30.0);
   const auto books = subject_of(economics, in.data());
-  CHECK(moved(books, "fleet.node.accelerator.power.tdp", 2, "it_energy") == Approx(2 * moved(books, "duration_days", 1, "it_energy")).epsilon(1e-9));
-  CHECK(moved(books, "fleet.node_count", 2, "capex") == Approx(2 * moved(books, "duration_days", 1, "capex")));
+  CHECK(moved(books, "fleet.node.accelerator.power.tdp", 2, "it_energy") ==
+        Approx(2 * moved(books, "duration_days", 1, "it_energy")).epsilon(1e-9));
+  CHECK(moved(books, "fleet.node_count", 2, "capex") ==
+        Approx(2 * moved(books, "duration_days", 1, "capex")));
   CHECK(moved(books, "duration_days", 1, "it_energy") == books.entry(books.point)[books.result("it_energy")]);
 }

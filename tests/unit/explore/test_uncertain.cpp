@@ -17,7 +17,10 @@ namespace {
 Subject ring_subject(double bandwidth = 400e9) {
   const auto law = ResolverRegistry::standard().share("RingAllReduce");
   Record in(*law, Side::inputs);
-  in.set("message", 1.0 * unit::GB).set("ranks", 8.0).set("bandwidth", bandwidth * unit::B / unit::s).set("alpha", 50.0 * unit::us);
+  in.set("message", 1.0 * unit::GB)
+      .set("ranks", 8.0)
+      .set("bandwidth", bandwidth * unit::B / unit::s)
+      .set("alpha", 50.0 * unit::us);
   return subject_of(law, in.data());
 }
 
@@ -36,7 +39,8 @@ TEST_CASE("a sum of uniform figures has the variance and the shares of its terms
   q.samples = 8192;
   const auto r = uncertainty(ring_subject(), q);
   const auto& x = r.results.at(0);
-  const double by_message = 14 * (1e9 / (8 * 400e9)) / std::sqrt(12.0), by_alpha = 14 * 100e-6 / std::sqrt(12.0);
+  const double by_message = 14 * (1e9 / (8 * 400e9)) / std::sqrt(12.0),
+               by_alpha = 14 * 100e-6 / std::sqrt(12.0);
   const double variance = by_message * by_message + by_alpha * by_alpha;
   CHECK(x.sd == Approx(std::sqrt(variance)).epsilon(2e-3));
   CHECK(x.linear_sd == Approx(std::sqrt(variance)).epsilon(1e-9));
@@ -97,7 +101,8 @@ TEST_CASE("figures of the zoo with a range bring it, and the answer says so", "[
   const auto subject = subject_of(s);
   const auto behind = subject.estimates();
   const auto find = [&](std::string_view input) {
-    const auto at = std::find_if(behind.begin(), behind.end(), [&](const EstimatedFigure& e) { return e.input == input; });
+    const auto at = std::find_if(behind.begin(), behind.end(),
+                                 [&](const EstimatedFigure& e) { return e.input == input; });
     return at == behind.end() ? nullptr : &*at;
   };
   // The price of the device is a figure of its own entry; fragmentation is a default of the library.
@@ -117,8 +122,10 @@ TEST_CASE("figures of the zoo with a range bring it, and the answer says so", "[
   q.samples = 256;
   const auto r = uncertainty(subject, q);
   CHECK(std::find(r.figures.begin(), r.figures.end(), "unit_cost") != r.figures.end());
-  CHECK(std::find(r.figures.begin(), r.figures.end(), "device.fragmentation") == r.figures.end());  // moves neither result
-  const auto said = std::find_if(r.assumptions.begin(), r.assumptions.end(), [](const Assumption& a) { return a.name == "unit_cost"; });
+  CHECK(std::find(r.figures.begin(), r.figures.end(), "device.fragmentation") ==
+        r.figures.end());  // moves neither result
+  const auto said = std::find_if(r.assumptions.begin(), r.assumptions.end(),
+                                 [](const Assumption& a) { return a.name == "unit_cost"; });
   REQUIRE(said != r.assumptions.end());
   CHECK_THAT(said->value.str(), ContainsSubstring("triangular"));
   CHECK_THAT(said->source.str(), ContainsSubstring("H100 unit_cost"));
@@ -147,8 +154,10 @@ TEST_CASE("a ranking flips as often as two independent figures cross", "[explore
 }
 
 TEST_CASE("distributions that are none are refused", "[explore][uncertainty]") {
-  for (const char* bad : {"bandwidth", "bandwidth = ", "bandwidth = normal", "bandwidth = gauss 5 %", "bandwidth = uniform 5 %", "bandwidth = uniform 2 s..1 s",
-                          "bandwidth = uniform 1 s..10 %", "bandwidth = +-5 GB/s", "bandwidth = normal -5 %"}) {
+  for (const char* bad :
+       {"bandwidth", "bandwidth = ", "bandwidth = normal", "bandwidth = gauss 5 %", "bandwidth = uniform 5 %",
+        "bandwidth = uniform 2 s..1 s", "bandwidth = uniform 1 s..10 %", "bandwidth = +-5 GB/s",
+        "bandwidth = normal -5 %"}) {
     INFO(bad);
     CHECK_THROWS_AS(UncertainFigure::parse(bad), Error);
   }

@@ -3,10 +3,10 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/price/pricer.hpp>
-#include <mlsysim/price/views.hpp>
-#include <mlsysim/price/step.hpp>
 #include <mlsysim/physics/activations.hpp>
+#include <mlsysim/price/pricer.hpp>
+#include <mlsysim/price/step.hpp>
+#include <mlsysim/price/views.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -88,7 +88,8 @@ TEST_CASE("ResNet-50 does 4.1 G multiply-adds", "[lowering][golden]") {
 
 TEST_CASE("training passes over the outputs of convolutions again to normalise them", "[lowering]") {
   const Workload& w = model("ResNet50");
-  // The slow twin: statistics, normalisation and activation read and write 3 + 2 arrays, the end of a block 2 + 1 more.
+  // The slow twin: statistics, normalisation and activation read and write 3 + 2 arrays, the end of a block 2
+  // + 1 more.
   double arrays = 0, blocks = 0;
   for (const auto& layer : w.convolution) {
     if (!layer.batch_norm) continue;
@@ -98,7 +99,8 @@ TEST_CASE("training passes over the outputs of convolutions again to normalise t
     if (layer.residual) blocks += times;
   }
   CHECK(blocks == 16);
-  const auto training = forward(w, Phase::training, plan_of(1, 1, 1)), inference = forward(w, Phase::inference, plan_of(1, 1, 1));
+  const auto training = forward(w, Phase::training, plan_of(1, 1, 1)),
+             inference = forward(w, Phase::inference, plan_of(1, 1, 1));
   CHECK_THAT((training.traffic - inference.traffic).base(), WithinRel(2 * arrays, 1e-12));
   CHECK(training.params() == inference.params());
 }
@@ -128,7 +130,8 @@ TEST_CASE("KV cache of the list is the closed form", "[lowering]") {
   CHECK_THAT(kv_cache_bytes(model("Llama3_8B"), 2048, 1, Precision::fp16).base(),
              WithinRel(2.0 * 32 * 8 * 128 * 2048 * 2, 1e-12));
   // Latent attention: layers * (kv_lora_rank + rope_head_dim), without the factor 2.
-  CHECK_THAT(kv_cache_bytes(model("DeepSeek_V3"), 4096, 1, Precision::fp16).base(), WithinRel(287834112.0, 1e-12));
+  CHECK_THAT(kv_cache_bytes(model("DeepSeek_V3"), 4096, 1, Precision::fp16).base(),
+             WithinRel(287834112.0, 1e-12));
   // A windowed layer holds its window, not the context.
   const auto& gemma = model("Gemma3_27B");
   CHECK(kv_cache_bytes(gemma, 131072, 1, Precision::bf16).base() <
@@ -143,7 +146,9 @@ TEST_CASE("activations of a GPT layer are Korthikanti's 34 s b h", "[lowering][g
   OpList<> ops;
   const auto range = lower(structure, v.shape, v.layers, plan_of(1, 2048, 2048), ops);
   const double layers = 96;
-  const auto layer_kept = [&](const Lowered<>& made) { return made.totals[Place::block].kept.base() / layers; };
+  const auto layer_kept = [&](const Lowered<>& made) {
+    return made.totals[Place::block].kept.base() / layers;
+  };
   CHECK_THAT(layer_kept(range), WithinRel(34.0 * 2048 * 12288, 0.001));
   // Unfused attention keeps 5 a s^2 b more.
   structure.kernel = AttentionKernel::unfused;
@@ -218,7 +223,11 @@ TEST_CASE("the parts of the memory add up, and ZeRO divides what it says", "[low
     CHECK(m.total < before);
     before = m.total;
     CHECK_THAT((m.weights + m.gradients + m.optimizer_states).base() / t.params().base(),
-               WithinRel(stage == 0 ? 16.0 : stage == 1 ? 4 + 12.0 / 64 : stage == 2 ? 2 + 14.0 / 64 : 16.0 / 64, 1e-9));
+               WithinRel(stage == 0   ? 16.0
+                         : stage == 1 ? 4 + 12.0 / 64
+                         : stage == 2 ? 2 + 14.0 / 64
+                                      : 16.0 / 64,
+                         1e-9));
   }
 }
 
@@ -272,7 +281,9 @@ TEST_CASE("every model with a shape lowers in every phase it has", "[lowering][z
         CHECK(step.total > Time<>());
         CHECK(pricer.step_memory(ask).total > Data<>());
       } else {
-        const auto pass = phase == Phase::prefill ? pricer.prefill(ask, 64) : phase == Phase::decode ? pricer.decode(ask) : pricer.inference(ask);
+        const auto pass = phase == Phase::prefill  ? pricer.prefill(ask, 64)
+                          : phase == Phase::decode ? pricer.decode(ask)
+                                                   : pricer.inference(ask);
         CHECK(std::isfinite(pass.total.base()));
         CHECK(pass.total > Time<>());
         CHECK(pricer.pass_memory(ask).total > Data<>());
@@ -358,7 +369,8 @@ TEST_CASE("gradients travel by the bucket, large blocks one by one", "[lowering]
     const auto lowered = lower(v.structure, v.shape, v.layers, plan, ops);
     const Data<> gradients = plan.gradient_bytes * lowered.totals[Place::block].params();
     for (const auto& op : ops)
-      if (op.between == Traffic::replicas && op.place == Place::block && op.collective != Collective::all_gather) {
+      if (op.between == Traffic::replicas && op.place == Place::block &&
+          op.collective != Collective::all_gather) {
         CHECK_THAT((op.message * op.count).base(), WithinRel(gradients.base(), 1e-12));
         CHECK(op.count == lowered.exchanges);
         return std::pair{op.count, gradients / (25.0 * unit::MiB)};
@@ -390,7 +402,8 @@ TEST_CASE("weights that are not trained have no gradients, and their inputs do",
     Work<> sum;
     for (const auto& op : ops)
       if (op.pass == pass) sum += op.work * op.count;
-    if (pass == Pass::weight_gradient && trainable == 1.0) CHECK_THAT(sum.base(), WithinRel(totals_of(ops, lowered.forward_end).weight_work.base(), 1e-12));
+    if (pass == Pass::weight_gradient && trainable == 1.0)
+      CHECK_THAT(sum.base(), WithinRel(totals_of(ops, lowered.forward_end).weight_work.base(), 1e-12));
     return sum.base();
   };
   CHECK_THAT(work(0.25, Pass::weight_gradient), WithinRel(0.25 * work(1, Pass::weight_gradient), 1e-12));

@@ -92,17 +92,30 @@ TEST_CASE("attention of one layer of an 8B model", "[physics]") {
 }
 
 namespace {
-AttentionTime::Inputs<double> on_100_units(double copies, double group, double tokens, double keys, double reach) {
-  return {.copies = copies, .group = group, .new_tokens = tokens, .keys = keys, .reach = reach,
-          .pair_work = 512 * u::FLOP, .pair_softmax = 0 * u::s, .traffic = 0 * u::B, .tile = 128, .units = 100,
-          .peak = 512 * u::TFLOP / u::s, .bandwidth = 2 * u::TB / u::s, .launch = 5 * u::us, .block = 2 * u::us,
-          .block_rows = 1 * u::us, .split = 3 * u::us};
+AttentionTime::Inputs<double> on_100_units(double copies, double group, double tokens, double keys,
+                                           double reach) {
+  return {.copies = copies,
+          .group = group,
+          .new_tokens = tokens,
+          .keys = keys,
+          .reach = reach,
+          .pair_work = 512 * u::FLOP,
+          .pair_softmax = 0 * u::s,
+          .traffic = 0 * u::B,
+          .tile = 128,
+          .units = 100,
+          .peak = 512 * u::TFLOP / u::s,
+          .bandwidth = 2 * u::TB / u::s,
+          .launch = 5 * u::us,
+          .block = 2 * u::us,
+          .block_rows = 1 * u::us,
+          .split = 3 * u::us};
 }
 }  // namespace
 
 TEST_CASE("fused attention: blocks over units", "[physics]") {
-  // A step is 128 x 128 pairs of 512 FLOP on one of 100 units: 1.6384 us. 512 causal tokens are 4 blocks of 1 to 4
-  // steps, 2.5 on average; 1000 copies are 40 rounds of 2 + 1 + 2.5 steps.
+  // A step is 128 x 128 pairs of 512 FLOP on one of 100 units: 1.6384 us. 512 causal tokens are 4 blocks of 1
+  // to 4 steps, 2.5 on average; 1000 copies are 40 rounds of 2 + 1 + 2.5 steps.
   const double step = 128.0 * 128 * 512 / 5.12e6;
   const auto many = AttentionTime::solve(on_100_units(1000, 1, 512, 512, 256.5));
   CHECK_THAT(many.time.in(u::us), WithinRel(5 + 40 * (3 + (256.5 / 128 + 0.5) * step), 1e-6));
@@ -121,7 +134,8 @@ TEST_CASE("decoding packs the query heads of a group, and splits long contexts",
   CHECK_THAT(AttentionTime::solve(in).time.in(u::us), WithinRel(5 + 2 + 8.0 / 128 + 8 * step, 1e-6));
   // The same heads of one sequence on a longer context: ten blocks, of which all units do a part.
   in = on_100_units(80, 8, 1, 16384, 16384);
-  CHECK_THAT(AttentionTime::solve(in).time.in(u::us), WithinRel(5 + 3 + 0.1 * (2 + 8.0 / 128 + 128 * step), 1e-6));
+  CHECK_THAT(AttentionTime::solve(in).time.in(u::us),
+             WithinRel(5 + 3 + 0.1 * (2 + 8.0 / 128 + 128 * step), 1e-6));
   in.traffic = 1 * u::GB;  // memory decides: 500 us
   CHECK_THAT(AttentionTime::solve(in).time.in(u::us), WithinRel(508, 1e-2));
   in.copies = 0;

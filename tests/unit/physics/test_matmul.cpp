@@ -36,13 +36,24 @@ TEST_CASE("tiles and waves of a product on 132 units", "[physics]") {
 }
 
 namespace {
-constexpr double kStep = 128.0 * 256 * 2 * 132 / 989e6;  // of one unit: 128 * 256 * 2 FLOP at 989/132 TFLOP/s [us]
+constexpr double kStep =
+    128.0 * 256 * 2 * 132 / 989e6;  // of one unit: 128 * 256 * 2 FLOP at 989/132 TFLOP/s [us]
 
 MatmulTime::Inputs<double> on_132_units(double m, double n, double k) {
-  return {.m = m, .n = n, .k = k, .count = 1, .traffic = 2 * (m * k + n * k + m * n) * u::B,
-          .tile_m = 128, .tile_n = 256, .units = 132, .split_depth = 64,
-          .peak = 989 * u::TFLOP / u::s, .bandwidth = 3.35 * u::TB / u::s,
-          .launch = 3 * u::us, .wave = 0.5 * u::us, .split = 4 * u::us};
+  return {.m = m,
+          .n = n,
+          .k = k,
+          .count = 1,
+          .traffic = 2 * (m * k + n * k + m * n) * u::B,
+          .tile_m = 128,
+          .tile_n = 256,
+          .units = 132,
+          .split_depth = 64,
+          .peak = 989 * u::TFLOP / u::s,
+          .bandwidth = 3.35 * u::TB / u::s,
+          .launch = 3 * u::us,
+          .wave = 0.5 * u::us,
+          .split = 4 * u::us};
 }
 }  // namespace
 
@@ -64,8 +75,8 @@ TEST_CASE("matmul time on an H100-like device", "[physics]") {
 }
 
 TEST_CASE("a deep product with few tiles splits its depth", "[physics]") {
-  // 128 x 256 is one tile; whole, one unit does 65536 steps = 573.24 us. Split over 132 units: 4.3427 us and two
-  // fixed times; memory 2 (128 + 256) 65536 B and the result = 15.044 us.
+  // 128 x 256 is one tile; whole, one unit does 65536 steps = 573.24 us. Split over 132 units: 4.3427 us and
+  // two fixed times; memory 2 (128 + 256) 65536 B and the result = 15.044 us.
   auto in = on_132_units(128, 256, 65536);
   const double spread = 65536.0 / 132 * kStep + 0.5, memory = 50397184.0 / 3.35e6;
   CHECK_THAT(MatmulTime::solve(in).time.in(u::us), WithinRel(3.0 + std::hypot(spread, memory) + 4.0, 1e-6));
@@ -77,15 +88,19 @@ TEST_CASE("one tile more than the units takes a second wave, unless the work is 
   auto in = on_132_units(128 * 133, 256, 4096);
   in.traffic = {};
   const double wave = 4096 * kStep + 0.5;
-  CHECK_THAT(MatmulTime::solve(in).compute.in(u::us), WithinRel(133.0 / 132 * (wave - 0.5) + 0.5 + 4.0, 1e-6));
+  CHECK_THAT(MatmulTime::solve(in).compute.in(u::us),
+             WithinRel(133.0 / 132 * (wave - 0.5) + 0.5 + 4.0, 1e-6));
   in.split = 100 * u::us;
   CHECK_THAT(MatmulTime::solve(in).compute.in(u::us), WithinRel(2 * wave, 1e-6));
 }
 
 TEST_CASE("a burst is faster than the sustained rate, and wears off", "[physics]") {
   const auto rate = [](double ms) {
-    return BurstRate::solve({.work = ms * 1e-3 * 700 * u::TFLOP, .peak = 700 * u::TFLOP / u::s, .burst = 0.2,
-                             .burst_time = 50 * u::ms}).rate.in(u::TFLOP / u::s);
+    return BurstRate::solve({.work = ms * 1e-3 * 700 * u::TFLOP,
+                             .peak = 700 * u::TFLOP / u::s,
+                             .burst = 0.2,
+                             .burst_time = 50 * u::ms})
+        .rate.in(u::TFLOP / u::s);
   };
   CHECK_THAT(rate(0), WithinRel(840.0, 1e-12));
   CHECK_THAT(rate(50), WithinRel(770.0, 1e-12));  // burst_time of work leaves half of the gain

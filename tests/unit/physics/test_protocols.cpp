@@ -7,8 +7,15 @@ namespace u = mlsysim::unit;
 
 namespace {
 ProtocolRing::Inputs<double> ring(double kilobytes, double ranks, double passes) {
-  return {.message = kilobytes * u::kB, .ranks = ranks, .passes = passes, .bandwidth = 100 * u::GB / u::s,
-          .launch = 5 * u::us, .hop = 1 * u::us, .sync = 20 * u::us, .low_latency_share = 0.25, .share = 0.8,
+  return {.message = kilobytes * u::kB,
+          .ranks = ranks,
+          .passes = passes,
+          .bandwidth = 100 * u::GB / u::s,
+          .launch = 5 * u::us,
+          .hop = 1 * u::us,
+          .sync = 20 * u::us,
+          .low_latency_share = 0.25,
+          .share = 0.8,
           .copy_ratio = 2};
 }
 }  // namespace
@@ -24,14 +31,22 @@ TEST_CASE("a ring takes the protocol that suits the message", "[physics]") {
 
 TEST_CASE("the switch adds up in one go", "[physics]") {
   const auto time = [](double ranks, double share) {
-    return SwitchAllReduce::solve({.message = 80 * u::MB, .ranks = ranks, .bandwidth = 100 * u::GB / u::s,
-                                   .start = 60 * u::us, .share = share}).time.in(u::us);
+    return SwitchAllReduce::solve({.message = 80 * u::MB,
+                                   .ranks = ranks,
+                                   .bandwidth = 100 * u::GB / u::s,
+                                   .start = 60 * u::us,
+                                   .share = share})
+        .time.in(u::us);
   };
   CHECK_THAT(time(8, 0.75), WithinRel(60 + 1.125 * 800 / 0.75, 1e-12));
-  // Bus bandwidth of large all-reduces on H200 with NVLS, GB/s on links of 450 GB/s: 414 on five ranks, 473 on eight.
+  // Bus bandwidth of large all-reduces on H200 with NVLS, GB/s on links of 450 GB/s: 414 on five ranks, 473
+  // on eight.
   const auto bus = [](double ranks) {
-    const auto r = SwitchAllReduce::solve({.message = 8.59 * u::GB, .ranks = ranks, .bandwidth = 450 * u::GB / u::s,
-                                           .start = 0 * u::us, .share = 0.68});
+    const auto r = SwitchAllReduce::solve({.message = 8.59 * u::GB,
+                                           .ranks = ranks,
+                                           .bandwidth = 450 * u::GB / u::s,
+                                           .start = 0 * u::us,
+                                           .share = 0.68});
     return 2 * (1 - 1 / ranks) * 8.59 / r.time.in(u::s);
   };
   CHECK_THAT(bus(5), WithinRel(414, 0.03));
@@ -43,8 +58,14 @@ TEST_CASE("the switch adds up in one go", "[physics]") {
 
 TEST_CASE("an engine's all-reduce reads everything once, or its share twice", "[physics]") {
   const auto time = [](double kilobytes, double ranks) {
-    return DirectAllReduce::solve({.message = kilobytes * u::kB, .ranks = ranks, .bandwidth = 100 * u::GB / u::s,
-                                   .start = 4 * u::us, .hop = 0.1 * u::us, .second = 3 * u::us, .share = 0.5}).time.in(u::us);
+    return DirectAllReduce::solve({.message = kilobytes * u::kB,
+                                   .ranks = ranks,
+                                   .bandwidth = 100 * u::GB / u::s,
+                                   .start = 4 * u::us,
+                                   .hop = 0.1 * u::us,
+                                   .second = 3 * u::us,
+                                   .share = 0.5})
+        .time.in(u::us);
   };
   CHECK_THAT(time(10, 8), WithinRel(4 + 7 * (0.1 + 0.2), 1e-12));
   CHECK_THAT(time(1000, 8), WithinRel(4 + 3 + 14 * (0.1 + 20.0 / 8), 1e-12));
@@ -53,9 +74,16 @@ TEST_CASE("an engine's all-reduce reads everything once, or its share twice", "[
 
 TEST_CASE("an all-to-all goes to all peers at once", "[physics]") {
   const auto time = [](double kilobytes) {
-    return ProtocolAllToAll::solve({.message = kilobytes * u::kB, .ranks = 8, .bandwidth = 100 * u::GB / u::s,
-                                    .launch = 5 * u::us, .hop = 1 * u::us, .sync = 20 * u::us, .pair_share = 0.05,
-                                    .share = 0.8, .copy_ratio = 2}).time.in(u::us);
+    return ProtocolAllToAll::solve({.message = kilobytes * u::kB,
+                                    .ranks = 8,
+                                    .bandwidth = 100 * u::GB / u::s,
+                                    .launch = 5 * u::us,
+                                    .hop = 1 * u::us,
+                                    .sync = 20 * u::us,
+                                    .pair_share = 0.05,
+                                    .share = 0.8,
+                                    .copy_ratio = 2})
+        .time.in(u::us);
   };
   CHECK_THAT(time(8), WithinRel(5 + 2 + 0.2, 1e-12));  // 1 kB to each at 5 GB/s
   CHECK_THAT(time(8000), WithinRel(5 + 10 + 7000 / 80.0 + 1000 / 200.0, 1e-12));

@@ -63,6 +63,7 @@ TEST_CASE("soft roofline rounds the corner and keeps the roofs", "[physics]") {
   CHECK(soft(2.1, 1.0) > 2.1 * 1.01);
   CHECK_THAT(soft(7.0, 0.0), WithinRel(7.0, 1e-15));
   CHECK(soft(0.0, 0.0) == 0.0);
-  CHECK_THAT(soft(1e-75, 1e-75), WithinRel(1e-75 * std::pow(2.0, 0.25), 1e-13));  // the ends of the stated range
+  CHECK_THAT(soft(1e-75, 1e-75),
+             WithinRel(1e-75 * std::pow(2.0, 0.25), 1e-13));  // the ends of the stated range
   CHECK_THAT(soft(1e75, 1e75), WithinRel(1e75 * std::pow(2.0, 0.25), 1e-13));
 }

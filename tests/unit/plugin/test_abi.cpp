@@ -1,5 +1,5 @@
-#include <mlsysim/plugin/description.hpp>
 #include <mlsysim/plugin/mlsysim_plugin.h>
+#include <mlsysim/plugin/description.hpp>
 
 #include "support/catch.hpp"
 
@@ -21,13 +21,17 @@ TEST_CASE("offsets and sizes of the C interface are those that were published", 
   std::ifstream file(std::string(MLSYSIM_SOURCE_DIR) + "/tests/unit/plugin/abi.golden");
   std::stringstream golden;
   golden << file.rdbuf();
-  INFO("a difference needs a new MLS_ABI_MINOR (appended) or MLS_ABI_MAJOR (anything else), and then this file:\n" << now.str());
+  INFO(
+      "a difference needs a new MLS_ABI_MINOR (appended) or MLS_ABI_MAJOR (anything else), and then this "
+      "file:\n"
+      << now.str());
   CHECK(now.str() == golden.str());
 }
 
 TEST_CASE("what earlier versions published is where it was", "[plugin]") {
   const auto read = [](const std::string& path) {
-    std::map<std::string, std::pair<std::size_t, std::size_t>> members;  // "MlsField.kind": offset and size; "MlsField": size
+    std::map<std::string, std::pair<std::size_t, std::size_t>>
+        members;  // "MlsField.kind": offset and size; "MlsField": size
     std::ifstream file(std::string(MLSYSIM_SOURCE_DIR) + path);
     std::string line, owner;
     std::getline(file, line);
@@ -36,8 +40,10 @@ TEST_CASE("what earlier versions published is where it was", "[plugin]") {
       std::string name;
       std::size_t first = 0, second = 0;
       words >> name >> first >> second;
-      if (line[0] != ' ') members[owner = name] = {first, 0};
-      else members[owner + "." + name] = {first, second};
+      if (line[0] != ' ')
+        members[owner = name] = {first, 0};
+      else
+        members[owner + "." + name] = {first, second};
     }
     return members;
   };
@@ -48,8 +54,10 @@ TEST_CASE("what earlier versions published is where it was", "[plugin]") {
     for (const auto& [name, place] : old) {
       INFO("1." << minor << ": " << name);
       REQUIRE(now.contains(name));
-      if (name.find('.') == std::string::npos) CHECK(now.at(name).first >= place.first);
-      else CHECK(now.at(name) == place);
+      if (name.find('.') == std::string::npos)
+        CHECK(now.at(name).first >= place.first);
+      else
+        CHECK(now.at(name) == place);
     }
   }
 }

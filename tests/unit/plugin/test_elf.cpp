@@ -2,8 +2,8 @@
 
 #include "support/catch.hpp"
 
-#include <cstring>
 #include <elf.h>
+#include <cstring>
 #include <filesystem>
 
 using namespace mlsysim::plugin::detail;
@@ -42,7 +42,8 @@ TEST_CASE("a library that was cut is refused at every length", "[plugin]") {
     REQUIRE_FALSE(facts.fault.empty());
   }
   const auto last = read_elf_bytes(std::string_view(whole).substr(0, whole.size() - 1));
-  CHECK(last.fault == "truncated: headers say " + std::to_string(whole.size()) + " bytes, file has " + std::to_string(whole.size() - 1));
+  CHECK(last.fault == "truncated: headers say " + std::to_string(whole.size()) + " bytes, file has " +
+                          std::to_string(whole.size() - 1));
   CHECK(last.check == "L03");
 }
 
@@ -51,9 +52,12 @@ TEST_CASE("files that are something else are refused with what they are", "[plug
   CHECK(read_elf_bytes(std::string_view("#!/bin/sh\necho hello\n")).fault.find("no ELF library") == 0);
   CHECK(read_elf_bytes(patched<unsigned char>(EI_CLASS, ELFCLASS32)).fault.find("a 32-bit library") == 0);
   CHECK(read_elf_bytes(patched<unsigned char>(EI_DATA, ELFDATA2MSB)).fault == "a big-endian library");
-  CHECK(read_elf_bytes(patched<Elf64_Half>(offsetof(Elf64_Ehdr, e_machine), EM_S390)).fault.find("built for s390, this host is") == 0);
-  CHECK(read_elf_bytes(patched<Elf64_Half>(offsetof(Elf64_Ehdr, e_type), ET_EXEC)).fault.find("not a shared library") == 0);
-  CHECK(read_elf_bytes(patched<Elf64_Half>(offsetof(Elf64_Ehdr, e_shnum), 0)).fault == "it has no section table");
+  CHECK(read_elf_bytes(patched<Elf64_Half>(offsetof(Elf64_Ehdr, e_machine), EM_S390))
+            .fault.find("built for s390, this host is") == 0);
+  CHECK(read_elf_bytes(patched<Elf64_Half>(offsetof(Elf64_Ehdr, e_type), ET_EXEC))
+            .fault.find("not a shared library") == 0);
+  CHECK(read_elf_bytes(patched<Elf64_Half>(offsetof(Elf64_Ehdr, e_shnum), 0)).fault ==
+        "it has no section table");
   CHECK_FALSE(read_elf_bytes(patched<Elf64_Off>(offsetof(Elf64_Ehdr, e_phoff), ~0ULL)).fault.empty());
   CHECK_FALSE(read_elf_bytes(patched<Elf64_Off>(offsetof(Elf64_Ehdr, e_shoff), ~0ULL - 3)).fault.empty());
   CHECK(read_elf(std::filesystem::path("/no/such/file.so")).fault == "there is no such file");
@@ -82,6 +86,8 @@ TEST_CASE("no change of one byte makes the reader stumble", "[plugin]") {
 TEST_CASE("SHA-256 of the examples of FIPS 180-4", "[plugin]") {
   CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  CHECK(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") == "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  CHECK(sha256(std::string(1000000, 'a')) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  CHECK(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  CHECK(sha256(std::string(1000000, 'a')) ==
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }

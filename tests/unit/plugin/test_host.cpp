@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
 
+#include <unistd.h>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -16,7 +17,6 @@
 #include <fstream>
 #include <iomanip>
 #include <sstream>
-#include <unistd.h>
 
 using namespace mlsysim;
 using namespace mlsysim::plugin;
@@ -30,7 +30,11 @@ const std::string kEfficiency = kPlugins + "acme_efficiency/acme-efficiency.plug
 
 /// Looks nowhere but where it is told.
 HostOptions closed(std::vector<fs::path> paths = {}) {
-  return {.paths = std::move(paths), .environment = Look::no, .user = Look::no, .install = Look::no, .allowed = "all"};
+  return {.paths = std::move(paths),
+          .environment = Look::no,
+          .user = Look::no,
+          .install = Look::no,
+          .allowed = "all"};
 }
 
 double run_number(const char* resolver, std::initializer_list<Supplied> values, const char* field) {
@@ -67,7 +71,8 @@ TEST_CASE("a plugin in C becomes a resolver like any other, and goes again", "[p
     CHECK(r.info().thread_safe);
     CHECK(&ResolverRegistry::standard().at("DecodeFloor") == &r);
     const auto bandwidth = h100().memory.bandwidth->in(unit::GB / unit::s);
-    CHECK_THAT(run_number("hello/DecodeFloor", {{"weights", 16 * unit::GB}, {"hardware", &h100()}}, "floor"), WithinRel(16 / bandwidth, 1e-15));
+    CHECK_THAT(run_number("hello/DecodeFloor", {{"weights", 16 * unit::GB}, {"hardware", &h100()}}, "floor"),
+               WithinRel(16 / bandwidth, 1e-15));
     const auto records = host.records();
     REQUIRE(records.size() == 1);
     CHECK(records[0].state == PluginState::initialised);
@@ -86,10 +91,10 @@ TEST_CASE("classes of the three tiers cross the interface", "[plugin]") {
   const auto efficiency = run_number("acme/PowerEfficiencyModel", {{"hardware", &h100()}}, "flops_per_watt");
   CHECK(efficiency == (h100().compute.peak_flops() / *h100().power.tdp).base());
   const auto& llama = standard_zoo().at<Workload>("Llama3_8B");
-  CHECK(run_number("acme/RequiredBandwidthSolver", {{"workload", &llama}, {"target_latency", 10 * unit::ms}}, "required_bw") ==
-        (llama.size() / (10 * unit::ms)).base());
-  CHECK(run_number("acme/CheapestHardwareOptimizer", {{"min_rate", 300 * unit::TFLOP / unit::s}}, "total_searched") ==
-        static_cast<double>(standard_zoo().all<HardwareNode>().size()));
+  CHECK(run_number("acme/RequiredBandwidthSolver", {{"workload", &llama}, {"target_latency", 10 * unit::ms}},
+                   "required_bw") == (llama.size() / (10 * unit::ms)).base());
+  CHECK(run_number("acme/CheapestHardwareOptimizer", {{"min_rate", 300 * unit::TFLOP / unit::s}},
+                   "total_searched") == static_cast<double>(standard_zoo().all<HardwareNode>().size()));
   CHECK(AnyQuantity::parse("2 wafer").in("USD") == 34000);
   CHECK(host.has_feature("acme-efficiency", "zoo_search"));
   CHECK_FALSE(host.has_feature("acme-efficiency", "dynamic_shapes"));
@@ -128,10 +133,12 @@ TEST_CASE("infeasible crosses as an answer", "[plugin]") {
 TEST_CASE("a bad plugin keeps nobody else from loading, and says why", "[plugin]") {
   const Folder folder;
   fs::copy(kHello, folder.path / "mlsysim-plugin-good.so");
-  std::ofstream(folder.path / "mlsysim-plugin-cut.so", std::ios::binary) << std::string(std::istreambuf_iterator<char>(std::ifstream(kHello).rdbuf()), {}).substr(0, 6000);
+  std::ofstream(folder.path / "mlsysim-plugin-cut.so", std::ios::binary)
+      << std::string(std::istreambuf_iterator<char>(std::ifstream(kHello).rdbuf()), {}).substr(0, 6000);
   folder.write("mlsysim-plugin-text.so", "no library");
   folder.write("typo.plugin.yaml", "schema: mlsysim/plugin@1\nname: typo\nversion: 1\nlibary: x.so\n");
-  folder.write("wrong.plugin.yaml", "schema: mlsysim/plugin@1\nname: wrong\nversion: 9.9.9\nlibrary: mlsysim-plugin-good.so\n");
+  folder.write("wrong.plugin.yaml",
+               "schema: mlsysim/plugin@1\nname: wrong\nversion: 9.9.9\nlibrary: mlsysim-plugin-good.so\n");
   folder.write("notes.txt", "ignored");
   folder.write("mlsysim-plugin-old.so~", "ignored");
   folder.write(".hidden.plugin.yaml", "ignored");
@@ -142,7 +149,8 @@ TEST_CASE("a bad plugin keeps nobody else from loading, and says why", "[plugin]
   CHECK(report.loaded.empty());
   REQUIRE(report.failed.size() == 4);
   std::string all;
-  for (const auto& r : report.failed) all += r.failure->stage + ": " + r.failure->message + "; " + r.failure->hint + "\n";
+  for (const auto& r : report.failed)
+    all += r.failure->stage + ": " + r.failure->message + "; " + r.failure->hint + "\n";
   INFO(all);
   CHECK(all.find("truncated: headers say") != std::string::npos);
   CHECK(all.find("no ELF library") != std::string::npos);
@@ -189,7 +197,10 @@ TEST_CASE("names may be allowed, and those that everybody can write to are refus
 TEST_CASE("a digest that does not fit is refused before anything is opened", "[plugin]") {
   const Folder folder;
   fs::copy(kHello, folder.path / "mlsysim-plugin-hello-c.so");
-  folder.write("hello-c.plugin.yaml", "schema: mlsysim/plugin@1\nname: hello-c\nversion: 1.0.0\nlibrary: mlsysim-plugin-hello-c.so\nsha256: " + std::string(64, 'a') + "\n");
+  folder.write("hello-c.plugin.yaml",
+               "schema: mlsysim/plugin@1\nname: hello-c\nversion: 1.0.0\nlibrary: "
+               "mlsysim-plugin-hello-c.so\nsha256: " +
+                   std::string(64, 'a') + "\n");
   PluginHost host(closed({folder.path}));
   const auto report = host.load_all();
   REQUIRE(report.failed.size() == 1);
@@ -200,9 +211,11 @@ TEST_CASE("a digest that does not fit is refused before anything is opened", "[p
 TEST_CASE("entries of a plugin carry its name", "[plugin]") {
   const Folder folder;
   folder.write("tiny.yaml",
-               "schema: mlsysim/hardware@1\nentries:\n- name: Acme_T1\n  source: {kind: estimate, note: a sketch, spread: 30 %, recorded: 2026-11-21}\n"
+               "schema: mlsysim/hardware@1\nentries:\n- name: Acme_T1\n  source: {kind: estimate, note: a "
+               "sketch, spread: 30 %, recorded: 2026-11-21}\n"
                "  compute: {dense: {fp16: 10 TFLOP/s}}\n  memory: {capacity: 8 GiB, bandwidth: 100 GB/s}\n");
-  folder.write("tiny.plugin.yaml", "schema: mlsysim/plugin@1\nname: tiny\nversion: 1.0.0\nzoo: [tiny.yaml]\n");
+  folder.write("tiny.plugin.yaml",
+               "schema: mlsysim/plugin@1\nname: tiny\nversion: 1.0.0\nzoo: [tiny.yaml]\n");
   const Zoo* before = &standard_zoo();
   {
     PluginHost host(closed({folder.path}));
@@ -213,7 +226,8 @@ TEST_CASE("entries of a plugin carry its name", "[plugin]") {
     CHECK(before->find<HardwareNode>("Acme_T1") == nullptr);
   }
   CHECK(standard_zoo().find<HardwareNode>("Acme_T1") == nullptr);
-  folder.write("tiny.yaml", "schema: mlsysim/hardware@1\nentries:\n- name: H100\n  memory: {capacity: 8 furlong}\n");
+  folder.write("tiny.yaml",
+               "schema: mlsysim/hardware@1\nentries:\n- name: H100\n  memory: {capacity: 8 furlong}\n");
   PluginHost host(closed({folder.path}));
   const auto report = host.load_all();
   REQUIRE(report.failed.size() == 1);
@@ -246,11 +260,12 @@ TEST_CASE("an importer makes entries that the zoo takes, an exporter writes ever
     return host.import_text("hf/ConfigJson", file, bytes.str());
   };
   // The entries of the zoo give the same sizes, from sources of their own.
-  for (const auto& [file, name, ours] : {std::array{"meta-llama--Meta-Llama-3.1-8B.json", "Meta_Llama_3_1_8B", "Llama3_8B"},
-                                         std::array{"mistralai--Mixtral-8x7B-v0.1.json", "Mixtral_8x7B_v0_1", "Mixtral_8x7B"},
-                                         std::array{"Qwen--Qwen3-30B-A3B.json", "Qwen3_30B_A3B", "Qwen3_30B_A3B"},
-                                         std::array{"openai--gpt-oss-20b.json", "gpt_oss_20b", "GPT_OSS_20B"},
-                                         std::array{"deepseek-ai--DeepSeek-V3.json", "DeepSeek_V3", "DeepSeek_V3"}}) {
+  for (const auto& [file, name, ours] :
+       {std::array{"meta-llama--Meta-Llama-3.1-8B.json", "Meta_Llama_3_1_8B", "Llama3_8B"},
+        std::array{"mistralai--Mixtral-8x7B-v0.1.json", "Mixtral_8x7B_v0_1", "Mixtral_8x7B"},
+        std::array{"Qwen--Qwen3-30B-A3B.json", "Qwen3_30B_A3B", "Qwen3_30B_A3B"},
+        std::array{"openai--gpt-oss-20b.json", "gpt_oss_20b", "GPT_OSS_20B"},
+        std::array{"deepseek-ai--DeepSeek-V3.json", "DeepSeek_V3", "DeepSeek_V3"}}) {
     CAPTURE(file);
     const auto zoo = load_text(import(file), "imported", standard_zoo());
     const auto &got = zoo.at<Workload>(name), &known = standard_zoo().at<Workload>(ours);
@@ -270,12 +285,14 @@ TEST_CASE("an importer makes entries that the zoo takes, an exporter writes ever
     const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
     const std::chrono::year_month_day day(now);
     std::ostringstream today;
-    today << std::setfill('0') << int(day.year()) << '-' << std::setw(2) << unsigned(day.month()) << '-' << std::setw(2) << unsigned(day.day());
+    today << std::setfill('0') << int(day.year()) << '-' << std::setw(2) << unsigned(day.month()) << '-'
+          << std::setw(2) << unsigned(day.day());
     CHECK(got.entry->source.recorded == today.str());
   }
 
   // What is left out is refused, not guessed.
-  CHECK_THROWS_WITH(import("google-bert--bert-base-uncased.json"), ContainsSubstring("a family that is not imported") && ContainsSubstring("\"bert\""));
+  CHECK_THROWS_WITH(import("google-bert--bert-base-uncased.json"),
+                    ContainsSubstring("a family that is not imported") && ContainsSubstring("\"bert\""));
   const auto refused = [&](const std::string& text) {
     try {
       (void)host.import_text("hf/ConfigJson", "x--M.json", text);
@@ -284,18 +301,31 @@ TEST_CASE("an importer makes entries that the zoo takes, an exporter writes ever
     }
     return std::string("it was imported");
   };
-  const std::string sizes = R"("num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128, "vocab_size": 1000)";
-  CHECK_THAT(refused("{" + sizes + R"(, "hidden_act": "silu"})"), ContainsSubstring("'model_type' is missing"));
-  CHECK_THAT(refused(R"({"model_type": "llama", )" + sizes + "}"), ContainsSubstring("'hidden_act' is missing"));
-  CHECK_THAT(refused(R"({"model_type": "llama", "hidden_act": "gelu", )" + sizes + "}"), ContainsSubstring("'hidden_act' is not that of llama"));
-  CHECK_THAT(refused(R"({"model_type": "llama", "hidden_act": "silu", "num_local_experts": 8, )" + sizes + "}"), ContainsSubstring("speaks of experts"));
-  CHECK_THAT(refused(R"({"model_type": "mixtral", "hidden_act": "silu", "num_experts_per_tok": 2, )" + sizes + "}"), ContainsSubstring("'num_local_experts' is missing"));
-  CHECK_THAT(refused(R"({"model_type": "qwen3", "hidden_act": "silu", )" + sizes + "}"), ContainsSubstring("'head_dim' is missing"));
-  CHECK_THAT(refused(R"({"model_type": "llama", "hidden_act": "silu", "head_dim": 16.5, )" + sizes + "}"), ContainsSubstring("'head_dim' is no count"));
+  const std::string sizes =
+      R"("num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128, "vocab_size": 1000)";
+  CHECK_THAT(refused("{" + sizes + R"(, "hidden_act": "silu"})"),
+             ContainsSubstring("'model_type' is missing"));
+  CHECK_THAT(refused(R"({"model_type": "llama", )" + sizes + "}"),
+             ContainsSubstring("'hidden_act' is missing"));
+  CHECK_THAT(refused(R"({"model_type": "llama", "hidden_act": "gelu", )" + sizes + "}"),
+             ContainsSubstring("'hidden_act' is not that of llama"));
+  CHECK_THAT(
+      refused(R"({"model_type": "llama", "hidden_act": "silu", "num_local_experts": 8, )" + sizes + "}"),
+      ContainsSubstring("speaks of experts"));
+  CHECK_THAT(
+      refused(R"({"model_type": "mixtral", "hidden_act": "silu", "num_experts_per_tok": 2, )" + sizes + "}"),
+      ContainsSubstring("'num_local_experts' is missing"));
+  CHECK_THAT(refused(R"({"model_type": "qwen3", "hidden_act": "silu", )" + sizes + "}"),
+             ContainsSubstring("'head_dim' is missing"));
+  CHECK_THAT(refused(R"({"model_type": "llama", "hidden_act": "silu", "head_dim": 16.5, )" + sizes + "}"),
+             ContainsSubstring("'head_dim' is no count"));
   CHECK_THAT(refused(R"({"model_type": "llama"})"), ContainsSubstring("'num_hidden_layers' is missing"));
   CHECK_THAT(refused("no json"), ContainsSubstring("no JSON object"));
   // Gemma states gelu and has a gated layer, and ties its embeddings without saying so.
-  const auto gemma = load_text(host.import_text("hf/ConfigJson", "g--G.json", R"({"model_type": "gemma", "hidden_act": "gelu", "head_dim": 16, )" + sizes + "}"), "imported", standard_zoo());
+  const auto gemma = load_text(
+      host.import_text("hf/ConfigJson", "g--G.json",
+                       R"({"model_type": "gemma", "hidden_act": "gelu", "head_dim": 16, )" + sizes + "}"),
+      "imported", standard_zoo());
   CHECK(gemma.at<Workload>("G").shape.gated_ffn);
   CHECK(gemma.at<Workload>("G").shape.tied_embeddings);
   const auto csv = host.export_text("FiguresCsv", {&h100(), "hardware"});
@@ -313,8 +343,10 @@ TEST_CASE("a plugin of data alone is a plugin", "[plugin]") {
 TEST_CASE("two hundred manifests are found without opening a library", "[plugin]") {
   const Folder folder;
   for (int i = 0; i < 200; ++i)
-    folder.write("p" + std::to_string(i) + ".plugin.yaml", "schema: mlsysim/plugin@1\nname: p" + std::to_string(i) +
-                                                              "\nversion: 1.0.0\nlibrary: mlsysim-plugin-none.so\nregisters: [model p/X, unit u]\nabi: {major: 1, min_minor: 0}\n");
+    folder.write("p" + std::to_string(i) + ".plugin.yaml",
+                 "schema: mlsysim/plugin@1\nname: p" + std::to_string(i) +
+                     "\nversion: 1.0.0\nlibrary: mlsysim-plugin-none.so\nregisters: [model p/X, unit "
+                     "u]\nabi: {major: 1, min_minor: 0}\n");
   PluginHost host(closed({folder.path}));
   const auto start = std::chrono::steady_clock::now();
   host.discover();

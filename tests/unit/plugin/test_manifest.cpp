@@ -16,7 +16,8 @@ const fs::path kFile = "/srv/plugins/acme.plugin.yaml";
 
 const std::string kGood =
     "schema: mlsysim/plugin@1\nname: acme\nversion: 1.2.0\nlibrary: mlsysim-plugin-acme.so\n"
-    "abi: {major: 1, min_minor: 0}\nregisters: [model acme/X, unit furlong]\nconfig: {threshold: 2, name: a b}\npriority: 500\n";
+    "abi: {major: 1, min_minor: 0}\nregisters: [model acme/X, unit furlong]\nconfig: {threshold: 2, name: a "
+    "b}\npriority: 500\n";
 
 /// What is wrong with a manifest, as one text.
 std::string faults(const std::string& text) {
@@ -56,7 +57,8 @@ TEST_CASE("a manifest is read", "[plugin]") {
 }
 
 TEST_CASE("every problem of a manifest is reported with its place", "[plugin]") {
-  const auto text = faults("schema: mlsysim/plugin@1\nnam: acme\nversion: 1\nlibrary: ../../etc/passwd\nabi: {major: one}\n");
+  const auto text = faults(
+      "schema: mlsysim/plugin@1\nnam: acme\nversion: 1\nlibrary: ../../etc/passwd\nabi: {major: one}\n");
   CHECK(text.find("acme.plugin.yaml:2:1: unknown key 'nam'") != std::string::npos);
   CHECK(text.find("did you mean 'name'") != std::string::npos);
   CHECK(text.find("the key 'name' is missing") != std::string::npos);
@@ -66,16 +68,21 @@ TEST_CASE("every problem of a manifest is reported with its place", "[plugin]") 
 
 TEST_CASE("malicious manifests are refused in bounded time", "[plugin]") {
   CHECK(faults(without("library") + "library: ../other.so\n").find("leaves the folder") != std::string::npos);
-  CHECK(faults(without("library") + "library: a/../../other.so\n").find("leaves the folder") != std::string::npos);
-  CHECK(faults(without("name: acme") + "name: ../../acme\n").find("the name cannot be used") != std::string::npos);
-  CHECK(faults(without("name: acme") + "name: mlsysim\n").find("the name cannot be used") != std::string::npos);
+  CHECK(faults(without("library") + "library: a/../../other.so\n").find("leaves the folder") !=
+        std::string::npos);
+  CHECK(faults(without("name: acme") + "name: ../../acme\n").find("the name cannot be used") !=
+        std::string::npos);
+  CHECK(faults(without("name: acme") + "name: mlsysim\n").find("the name cannot be used") !=
+        std::string::npos);
   CHECK(faults(kGood + "x: &a [1]\ny: [*a, *a]\n") != "");
   CHECK(faults(kGood + std::string(100000, '#') + "\n").find("too large") != std::string::npos);
   CHECK(faults(kGood + "name: twice\n") != "");
   CHECK(faults(kGood + "sha256: abc\n").find("no digest") != std::string::npos);
   CHECK(faults(kGood + "variants: {x86-64: a.so}\n").find("a library or variants") != std::string::npos);
-  CHECK(faults(without("library") + "variants: {sparc: a.so}\n").find("no variant for this CPU (have: sparc)") != std::string::npos);
-  CHECK(faults("schema: mlsysim/plugin@1\nname: a\nversion: 1\n").find("the plugin brings nothing") != std::string::npos);
+  CHECK(faults(without("library") + "variants: {sparc: a.so}\n")
+            .find("no variant for this CPU (have: sparc)") != std::string::npos);
+  CHECK(faults("schema: mlsysim/plugin@1\nname: a\nversion: 1\n").find("the plugin brings nothing") !=
+        std::string::npos);
   CHECK(faults("[1, 2]") != "");
   CHECK(faults("") != "");
   CHECK(faults(without("priority") + "priority: 1e9\n").find("no whole number") != std::string::npos);
@@ -94,7 +101,9 @@ TEST_CASE("a link out of the folder is no way out", "[plugin]") {
 TEST_CASE("the best variant that this machine runs is taken", "[plugin]") {
   const auto names = machine_variants();
   REQUIRE(!names.empty());
-  const auto m = parse_manifest(without("library") + "variants: {" + names.back() + ": base.so, " + (names.size() > 1 ? names.front() : "other") + ": best.so}\n", kFile);
+  const auto m = parse_manifest(without("library") + "variants: {" + names.back() + ": base.so, " +
+                                    (names.size() > 1 ? names.front() : "other") + ": best.so}\n",
+                                kFile);
   CHECK(m.variant == names.front());
   CHECK(m.library.filename() == (names.size() > 1 ? "best.so" : "base.so"));
 }

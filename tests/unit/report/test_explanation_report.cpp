@@ -48,7 +48,8 @@ TEST_CASE("the four forms of a derivation hold the same calls", "[report]") {
   const auto e = explanation(scenario(), "itl");
   const auto text = render(e, {}), page = render(e, {.format = OutputFormat::markdown}), latex = to_latex(e);
   // The terms are still there, and the derivation after them.
-  CHECK_THAT(text, Catch::Contains("limited by") && Catch::Contains("the largest term") && Catch::Contains("law by law"));
+  CHECK_THAT(text, Catch::Contains("limited by") && Catch::Contains("the largest term") &&
+                       Catch::Contains("law by law"));
   for (const char* law : {"MatmulTime", "AttentionTime", "SoftRoofline"}) {
     INFO(law);
     CHECK_THAT(text, Catch::Contains(law));
@@ -72,20 +73,24 @@ TEST_CASE("the four forms of a derivation hold the same calls", "[report]") {
 
 TEST_CASE("an uncertainty report has every column in every form", "[report]") {
   UncertaintyQuestion q;
-  q.figures = {UncertainFigure::parse("device.memory_share = +-5 %"), UncertainFigure::parse("device.launch = triangular 1 us..4 us")};
+  q.figures = {UncertainFigure::parse("device.memory_share = +-5 %"),
+               UncertainFigure::parse("device.launch = triangular 1 us..4 us")};
   q.estimates = false;
   q.results = {"itl", "cost_per_token"};
   q.samples = 256;
   const auto r = uncertainty(subject_of(scenario()), q);
   const auto csv = render(r, {.format = OutputFormat::csv});
-  CHECK_THAT(csv, Catch::StartsWith("result,unit,value,low,median,high,mean,sd,linear_sd,bound_low,bound_high,first_order device.memory_share,"
-                                    "total device.memory_share,first_order device.launch,total device.launch\n"));
+  CHECK_THAT(csv,
+             Catch::StartsWith("result,unit,value,low,median,high,mean,sd,linear_sd,bound_low,bound_high,"
+                               "first_order device.memory_share,"
+                               "total device.memory_share,first_order device.launch,total device.launch\n"));
   // Numbers, to the last bit.
   const auto line = csv.substr(csv.find("itl,ms,") + 7);
   CHECK(std::stod(line) == AnyQuantity::from_base(r.results[0].value, r.results[0].exps).in("ms"));
   CHECK(csv.find(" ms") == std::string::npos);
   for (const auto format : {OutputFormat::text, OutputFormat::markdown}) {
     const auto text = render(r, {.format = format});
-    CHECK_THAT(text, Catch::Contains("outer bounds") && Catch::Contains("first order") && Catch::Contains(" .. "));
+    CHECK_THAT(text,
+               Catch::Contains("outer bounds") && Catch::Contains("first order") && Catch::Contains(" .. "));
   }
 }

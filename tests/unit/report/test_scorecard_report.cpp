@@ -8,7 +8,9 @@ using namespace mlsysim;
 
 namespace {
 
-Metric bytes(std::string name, double base) { return {std::move(name), base, dim::data::exps, "GB", "meaning of " + name}; }
+Metric bytes(std::string name, double base) {
+  return {std::move(name), base, dim::data::exps, "GB", "meaning of " + name};
+}
 
 SystemEvaluation sample() {
   SystemEvaluation e;
@@ -17,9 +19,15 @@ SystemEvaluation sample() {
   e.hardware = "Device";
   e.mode = "serve";
   e.fidelity = "operator";
-  e.feasibility = {"feasibility", EvaluationLevel::Status::pass, "fits",
-                   {bytes("memory_used", 30e9), bytes("memory_capacity", 80e9), {"memory_utilization", 0.375, {}, "", "share"}}};
-  e.performance = {"performance", EvaluationLevel::Status::pass, "fast",
+  e.feasibility = {"feasibility",
+                   EvaluationLevel::Status::pass,
+                   "fits",
+                   {bytes("memory_used", 30e9),
+                    bytes("memory_capacity", 80e9),
+                    {"memory_utilization", 0.375, {}, "", "share"}}};
+  e.performance = {"performance",
+                   EvaluationLevel::Status::pass,
+                   "fast",
                    {{"itl", 0.0123456789012345, dim::time::exps, "ms", "inter-token latency"},
                     {"bottleneck", std::string("memory"), {}, "", "what limits it"}}};
   e.macro = {"macro", EvaluationLevel::Status::skipped, "no TDP is known", {}};
@@ -46,14 +54,16 @@ TEST_CASE("the box keeps its width and holds every level", "[report]") {
   for (const std::size_t width : {60, 80, 96, 120}) {
     const auto text = render(sample(), {.width = width});
     CHECK(widest(text) == width);
-    for (const auto* part : {"Model on Device", "PASS", "SKIPPED", "no TDP is known", "12.35 ms", "█", "37.5 %", "warning: "})
+    for (const auto* part :
+         {"Model on Device", "PASS", "SKIPPED", "no TDP is known", "12.35 ms", "█", "37.5 %", "warning: "})
       CHECK_THAT(text, Catch::Contains(part));
   }
 }
 
 TEST_CASE("small parts of the memory and assumptions are collapsed unless verbose", "[report]") {
   const auto brief = render(sample(), {});
-  CHECK_THAT(brief, Catch::Contains("1 more 100 MB") && !Catch::Contains("reserve") && !Catch::Contains("a source"));
+  CHECK_THAT(brief,
+             Catch::Contains("1 more 100 MB") && !Catch::Contains("reserve") && !Catch::Contains("a source"));
   CHECK_THAT(brief, Catch::Contains("1 assumption,"));
   const auto verbose = render(sample(), {.verbosity = Verbosity::verbose});
   CHECK_THAT(verbose, Catch::Contains("reserve 100 MB") && Catch::Contains("a source"));
@@ -61,8 +71,9 @@ TEST_CASE("small parts of the memory and assumptions are collapsed unless verbos
 
 TEST_CASE("JSON has flat keys in documented units and levels in base units", "[report]") {
   const auto text = render(sample(), {.format = OutputFormat::json});
-  for (const auto* part : {"\"f_memory_used_gb\": 30.0", "\"p_itl\": 12.3456789012345", "\"p_bottleneck\": \"memory\"",
-                           "\"m_status\": \"SKIPPED\"", "\"value\": 0.0123456789012345", "\"unit\": \"s\"", "\"status\": \"ok\""})
+  for (const auto* part : {"\"f_memory_used_gb\": 30.0", "\"p_itl\": 12.3456789012345",
+                           "\"p_bottleneck\": \"memory\"", "\"m_status\": \"SKIPPED\"",
+                           "\"value\": 0.0123456789012345", "\"unit\": \"s\"", "\"status\": \"ok\""})
     CHECK_THAT(text, Catch::Contains(part));
   CHECK(flat_key("macro", "tco") == "m_tco_usd");
   CHECK(flat_key("performance", "ttft") == "p_ttft");
@@ -73,15 +84,22 @@ TEST_CASE("what does not fit shows the remedies", "[report]") {
   e.feasibility.status = EvaluationLevel::Status::fail;
   CHECK_THAT(render(e, {}), Catch::Contains("no single change"));
   e.remedies = {{"precision fp8", "needs 15 GB of 80 GB"}};
-  CHECK_THAT(render(e, {}), Catch::Contains("would fit with any one of") && Catch::Contains("precision fp8: needs 15 GB of 80 GB"));
-  CHECK_THAT(render(e, {.format = OutputFormat::json}), Catch::Contains("\"status\": \"infeasible\"") && Catch::Contains("precision fp8"));
+  CHECK_THAT(render(e, {}), Catch::Contains("would fit with any one of") &&
+                                Catch::Contains("precision fp8: needs 15 GB of 80 GB"));
+  CHECK_THAT(render(e, {.format = OutputFormat::json}),
+             Catch::Contains("\"status\": \"infeasible\"") && Catch::Contains("precision fp8"));
   CHECK_THAT(render(e, {.format = OutputFormat::markdown}), Catch::Contains("- precision fp8"));
 }
 
 TEST_CASE("assertions are shown with bound and finding", "[report]") {
-  const AssertionResult failed{.metric = "performance.itl", .bound = AssertionResult::Bound::max, .limit = "10 ms", .found = "12.35 ms"};
+  const AssertionResult failed{.metric = "performance.itl",
+                               .bound = AssertionResult::Bound::max,
+                               .limit = "10 ms",
+                               .found = "12.35 ms"};
   const std::vector all{failed};
   CHECK_THAT(render(sample(), {}, all), Catch::Contains("FAIL  performance.itl <= 10 ms, found 12.35 ms"));
-  CHECK_THAT(render(sample(), {.format = OutputFormat::json}, all), Catch::Contains("\"status\": \"sla_failed\""));
-  CHECK_THAT(render(sample(), {.format = OutputFormat::csv}, all), Catch::Contains("assertion,performance.itl <= 10 ms,FAIL"));
+  CHECK_THAT(render(sample(), {.format = OutputFormat::json}, all),
+             Catch::Contains("\"status\": \"sla_failed\""));
+  CHECK_THAT(render(sample(), {.format = OutputFormat::csv}, all),
+             Catch::Contains("assertion,performance.itl <= 10 ms,FAIL"));
 }

@@ -30,7 +30,8 @@ TEST_CASE("a table as text pads columns and puts numbers to the right", "[report
 }
 
 TEST_CASE("a table as text rounds quantities and never counts", "[report]") {
-  const Table t = {.schema = "s", .columns = {{"context"}, {"share"}, {"time", "ms"}},
+  const Table t = {.schema = "s",
+                   .columns = {{"context"}, {"share"}, {"time", "ms"}},
                    .rows = {{131072.0, 0.123456, 1.23456 * unit::ms}, {687401.0, 2.0, 1.0 * unit::ms}}};
   CHECK(render(t, {}) ==
         "context   share      time\n"

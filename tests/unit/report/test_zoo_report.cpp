@@ -51,8 +51,11 @@ TEST_CASE("a search prefers names, then titles, and falls back to near names", "
 TEST_CASE("an entry shows each figure as it was written", "[report]") {
   const Entry& entry = Zoo::entry_of(small().at<HardwareNode>("Alpha"));
   const auto text = render(small(), entry, {});
-  for (const auto* part : {"Alpha (hardware)", "First device", "A1", "memory.bandwidth", "2 TB/s", "compute.dense.fp16"})
+  for (const auto* part :
+       {"Alpha (hardware)", "First device", "A1", "memory.bandwidth", "2 TB/s", "compute.dense.fp16"})
     CHECK_THAT(text, Catch::Contains(part));
-  CHECK_THAT(render(small(), entry, {.format = OutputFormat::json}), Catch::Contains("\"base_value\": 2000000000000.0"));
-  CHECK_THAT(render(small(), entry, {.format = OutputFormat::csv}), Catch::Contains("memory.bandwidth,2 TB/s,2e12,"));
+  CHECK_THAT(render(small(), entry, {.format = OutputFormat::json}),
+             Catch::Contains("\"base_value\": 2000000000000.0"));
+  CHECK_THAT(render(small(), entry, {.format = OutputFormat::csv}),
+             Catch::Contains("memory.bandwidth,2 TB/s,2e12,"));
 }

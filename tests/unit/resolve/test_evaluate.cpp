@@ -258,7 +258,8 @@ TEST_CASE("counts are whole wherever they come from", "[resolve]") {
   const auto* devices = find_field(describe<Sharded::Inputs<double>>(), "devices");
   REQUIRE(devices != nullptr);
   CHECK_NOTHROW(check_range(*devices, 2));
-  CHECK_THROWS_WITH(check_range(*devices, 1.5), ContainsSubstring("a whole number") && ContainsSubstring("1 or 2"));
+  CHECK_THROWS_WITH(check_range(*devices, 1.5),
+                    ContainsSubstring("a whole number") && ContainsSubstring("1 or 2"));
   CHECK_FALSE(BaseRange::of(*devices).holds(1.5));
   CHECK(BaseRange::of(*devices).holds(2));
   Sharded::Inputs<double> in{1_GB, 1_GB / unit::s, 1.5};

@@ -14,7 +14,8 @@ namespace {
 
 using Point = std::vector<double>;
 
-/// A point beats another when it is no larger in every objective and smaller in one, or equal in all and earlier.
+/// A point beats another when it is no larger in every objective and smaller in one, or equal in all and
+/// earlier.
 bool beats(const Point& a, std::uint64_t ia, const Point& b, std::uint64_t ib) {
   bool less = false;
   for (std::size_t k = 0; k < a.size(); ++k) {
@@ -28,13 +29,15 @@ std::vector<std::uint64_t> obvious(const std::vector<Point>& points) {
   std::vector<std::uint64_t> out;
   for (std::size_t i = 0; i < points.size(); ++i) {
     bool beaten = false;
-    for (std::size_t j = 0; j < points.size() && !beaten; ++j) beaten = j != i && beats(points[j], j, points[i], i);
+    for (std::size_t j = 0; j < points.size() && !beaten; ++j)
+      beaten = j != i && beats(points[j], j, points[i], i);
     if (!beaten) out.push_back(i);
   }
   return out;
 }
 
-std::vector<std::uint64_t> one_by_one(const std::vector<Point>& points, const std::vector<std::uint64_t>& order) {
+std::vector<std::uint64_t> one_by_one(const std::vector<Point>& points,
+                                      const std::vector<std::uint64_t>& order) {
   NonDominated front;
   for (const auto i : order) front.add(points[i], i);
   std::vector<std::uint64_t> out;
@@ -64,13 +67,14 @@ TEST_CASE("a front is that of the quadratic program", "[resolve][front]") {
           double rest = 0;
           for (auto& x : p) {
             x = real(random);
-            if (kind == 1) x = std::floor(4 * x);                                    // ties and duplicates
+            if (kind == 1) x = std::floor(4 * x);  // ties and duplicates
             if (kind == 2) x = x < 0.1 ? -infinity : x > 0.9 ? infinity : std::floor(50 * x);
             rest += &x == &p.back() ? 0 : x;
           }
-          if (kind == 3) p.back() = -rest + 0.01 * real(random);                     // nearly all on the front
+          if (kind == 3) p.back() = -rest + 0.01 * real(random);  // nearly all on the front
         }
-        if (kind == 0 && n > 10) std::copy_n(points.begin(), 5, points.end() - 5);   // duplicates of different indices
+        if (kind == 0 && n > 10)
+          std::copy_n(points.begin(), 5, points.end() - 5);  // duplicates of different indices
         INFO(objectives << " objectives, kind " << kind << ", " << n << " points");
         const auto expected = obvious(points);
         largest = std::max(largest, expected.size());

@@ -13,7 +13,8 @@ using namespace mlsysim;
 TEST_CASE("the best points and the nearest miss do not depend on the order", "[resolve][points]") {
   std::mt19937 random(4);
   std::vector<TopK::Entry> all;
-  for (std::uint64_t i = 0; i < 400; ++i) all.emplace_back(static_cast<double>(random() % 50), i);  // many ties
+  for (std::uint64_t i = 0; i < 400; ++i)
+    all.emplace_back(static_cast<double>(random() % 50), i);  // many ties
   auto sorted = all;
   std::sort(sorted.begin(), sorted.end());
   for (int turn = 0; turn < 10; ++turn) {

@@ -14,8 +14,7 @@ using namespace mlsysim;
 namespace {
 
 /// `f(x, y)` at a point, by its recording.
-template <class F>
-Tape tape_of(F f) {
+template <class F> Tape tape_of(F f) {
   return record_tape(2, [&](std::span<const Recorded> in) { return std::vector<Recorded>{f(in[0], in[1])}; });
 }
 
@@ -96,8 +95,10 @@ TEST_CASE("a loop inside a loop uses values of every level outside", "[scalars]"
     const T outside = x * x;
     return repeat(n, T(0.0), [&](const T& sum_so_far, const T& k) {
       const T here = outside + k;
-      // The inner count, its start and its body take the round, the state, `here` and two values of the outside.
-      return repeat(k + 1.0, sum_so_far, [&](const T& s, const T& j) { return s * 0.9 + here * x + outside / (j + 1.0) + k; });
+      // The inner count, its start and its body take the round, the state, `here` and two values of the
+      // outside.
+      return repeat(k + 1.0, sum_so_far,
+                    [&](const T& s, const T& j) { return s * 0.9 + here * x + outside / (j + 1.0) + k; });
     });
   };
   const Tape tape = tape_of([&](const Recorded& n, const Recorded& x) { return law(n, x); });

@@ -18,8 +18,7 @@ std::size_t count(const Recording& r, TapeOp op) {
 }
 
 /// A recording of one result of two inputs.
-template <class F>
-Recording recording_of(F f) {
+template <class F> Recording recording_of(F f) {
   Recorder recorder;
   const Recorded x = recorder.input(), y = recorder.input();
   const Recorded out[] = {f(x, y)};
@@ -27,8 +26,7 @@ Recording recording_of(F f) {
 }
 
 /// The constant that an expression came to; not a number where it left a node.
-template <class F>
-double constant_of(F f) {
+template <class F> double constant_of(F f) {
   const Recording r = recording_of(f);
   const TapeNode& node = r.nodes[r.outputs[0]];
   return node.op == TapeOp::constant ? r.constants[node.a] : std::nan("");
@@ -65,7 +63,8 @@ TEST_CASE("equal operations and equal constants are written once", "[scalars]") 
   CHECK(count(r, TapeOp::add) == 1);
   CHECK(count(r, TapeOp::sqrt) == 1);
   CHECK(r.constants.size() == 2);
-  const Recording quotients = recording_of([](const Recorded& x, const Recorded& y) { return x / y + y / x; });
+  const Recording quotients =
+      recording_of([](const Recorded& x, const Recorded& y) { return x / y + y / x; });
   CHECK(count(quotients, TapeOp::divide) == 2);
 }
 
@@ -105,9 +104,11 @@ TEST_CASE("a select on a constant condition keeps one side", "[scalars]") {
   CHECK(count(r, TapeOp::select) == 0);
   CHECK(count(r, TapeOp::less) == 0);
   CHECK(r.nodes[r.outputs[0]].op == TapeOp::multiply);
-  const Recording plain = recording_of([](const Recorded& x, const Recorded& y) { return select(false, x, y); });
+  const Recording plain =
+      recording_of([](const Recorded& x, const Recorded& y) { return select(false, x, y); });
   CHECK(plain.outputs[0] == 1);
-  const Recording equal_sides = recording_of([](const Recorded& x, const Recorded& y) { return select(x < y, y, y); });
+  const Recording equal_sides =
+      recording_of([](const Recorded& x, const Recorded& y) { return select(x < y, y, y); });
   CHECK(equal_sides.outputs[0] == 1);
 }
 
@@ -177,15 +178,19 @@ TEST_CASE("a recording of thousands of operations still shares the equal ones", 
     for (int i = 0; i < 3000; ++i) y = y * x + static_cast<double>(i + 1);
     return y;
   };
-  const Recording r = recording_of([&](const Recorded& x, const Recorded&) { return chain(x) / (chain(x) + 1.0); });
+  const Recording r =
+      recording_of([&](const Recorded& x, const Recorded&) { return chain(x) / (chain(x) + 1.0); });
   CHECK(count(r, TapeOp::multiply) == 3000);
   CHECK(count(r, TapeOp::add) == 3001);
 }
 
 TEST_CASE("operations mean on numbers what laws on double compute", "[scalars]") {
   const double nan = std::nan("");
-  const auto same = [](double p, double q) { return std::isnan(p) ? std::isnan(q) : p == q && std::signbit(p) == std::signbit(q); };
-  const std::pair<double, double> pairs[] = {{0.0, -0.0}, {-0.0, 0.0}, {nan, 1.0}, {1.0, nan}, {2.0, 3.0}, {3.0, 2.0}};
+  const auto same = [](double p, double q) {
+    return std::isnan(p) ? std::isnan(q) : p == q && std::signbit(p) == std::signbit(q);
+  };
+  const std::pair<double, double> pairs[] = {{0.0, -0.0}, {-0.0, 0.0}, {nan, 1.0},
+                                             {1.0, nan},  {2.0, 3.0},  {3.0, 2.0}};
   for (const auto& [a, b] : pairs) {
     CAPTURE(a, b);
     CHECK(same(compute(TapeOp::max, a, b), mlsysim::max(a, b)));

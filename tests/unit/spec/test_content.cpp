@@ -16,7 +16,9 @@ HardwareNode chip() {
   return h;
 }
 
-std::uint64_t digest(const HardwareNode& h) { return content_digest(ObjectRef{&h, ObjectType<HardwareNode>::name}); }
+std::uint64_t digest(const HardwareNode& h) {
+  return content_digest(ObjectRef{&h, ObjectType<HardwareNode>::name});
+}
 std::uint64_t digest(const Fleet& f) { return content_digest(ObjectRef{&f, ObjectType<Fleet>::name}); }
 
 }  // namespace
@@ -54,7 +56,9 @@ TEST_CASE("what a spec points to belongs to its content", "[spec]") {
 
 TEST_CASE("conventions and zoos given as objects have a digest", "[spec]") {
   Conventions c;
-  const auto digest_of = [](const auto& x) { return content_digest(ObjectRef{&x, ObjectType<std::decay_t<decltype(x)>>::name}); };
+  const auto digest_of = [](const auto& x) {
+    return content_digest(ObjectRef{&x, ObjectType<std::decay_t<decltype(x)>>::name});
+  };
   const auto before = digest_of(c);
   CHECK(before != 0);
   c.idle_fraction = 0.5;

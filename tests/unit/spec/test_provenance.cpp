@@ -8,7 +8,8 @@ TEST_CASE("a figure's own source goes before that of the sizes and that of the e
   Entry e;
   e.source.ref = "entry";
   e.shape_source = Source{.ref = "config"};
-  e.figures = {{.path = "moe.experts"}, {.path = "parameters"}, {.path = "shape.layers", .own = Source{.ref = "own"}}};
+  e.figures = {
+      {.path = "moe.experts"}, {.path = "parameters"}, {.path = "shape.layers", .own = Source{.ref = "own"}}};
   CHECK(e.source_of("shape.layers").ref == "own");
   CHECK(e.source_of("moe.experts").ref == "config");
   CHECK(e.source_of("shape.hidden").ref == "config");  // also for a size that is no figure

@@ -42,7 +42,8 @@ TEST_CASE("an unknown name gets near misses and a way to list all", "[spec]") {
 TEST_CASE("taken names and ambiguous aliases are refused and change nothing", "[spec]") {
   Zoo zoo;
   zoo.add(HardwareNode{}, entry("A", {"a1"}));
-  CHECK_THROWS_WITH(zoo.add(HardwareNode{}, entry("A")), ContainsSubstring("mlsysim.spec.003") && ContainsSubstring("f.yaml:3"));
+  CHECK_THROWS_WITH(zoo.add(HardwareNode{}, entry("A")),
+                    ContainsSubstring("mlsysim.spec.003") && ContainsSubstring("f.yaml:3"));
   CHECK_THROWS_WITH(zoo.add(HardwareNode{}, entry("a1")), ContainsSubstring("mlsysim.spec.004"));
   CHECK_THROWS_WITH(zoo.add(HardwareNode{}, entry("B", {"A"})), ContainsSubstring("alias 'A'"));
   CHECK_THROWS_WITH(zoo.add(HardwareNode{}, entry("B", {"a1"})), ContainsSubstring("alias 'a1'"));

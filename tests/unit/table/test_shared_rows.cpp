@@ -14,8 +14,7 @@ using namespace mlsysim;
 
 namespace {
 
-template <class S>
-constexpr auto size_rows() {
+template <class S> constexpr auto size_rows() {
   return rows(field(&S::width, "width", "", "how wide").at_least(1).defaulted("one"),
               field(&S::depth, "depth", "", "how deep").within(0, 9).defaulted("none"));
 }
@@ -58,9 +57,9 @@ TEST_CASE("fields of one name pass from struct to struct, and what is absent lea
   Asked asked;
   asked.depth = 3;
   const auto given = fields_of<Given>(asked);
-  CHECK(given.width == 1);       // not asked for
-  CHECK(given.depth == 3.0);     // a number becomes an optional one
-  CHECK(given.other);            // unknown to the other struct
+  CHECK(given.width == 1);    // not asked for
+  CHECK(given.depth == 3.0);  // a number becomes an optional one
+  CHECK(given.other);         // unknown to the other struct
   asked.width = 4;
   CHECK(fields_of<Given>(asked).width == 4);
   const auto back = fields_of<Asked>(Given{.width = 2});

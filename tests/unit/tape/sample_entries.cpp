@@ -25,8 +25,8 @@ const std::vector<Case>& cases() {
 }
 
 const LawEntry& plain_server() {
-  static const LawEntry entry =
-      plain_entry(PlainServer{}, {.load = 0.5, .service = Time<>::from_base(0.01), .label = "x"}, {.id = "PlainServer"});
+  static const LawEntry entry = plain_entry(
+      PlainServer{}, {.load = 0.5, .service = Time<>::from_base(0.01), .label = "x"}, {.id = "PlainServer"});
   return entry;
 }
 
@@ -34,7 +34,8 @@ std::vector<double> point(const Case& c, unsigned index) {
   std::vector<double> at;
   for (std::uint32_t i = 0; i < c.low.size(); ++i) {
     const double u = mlsysim::uniform_draw(7, i, index);
-    const double x = c.low[i] > 0 ? c.low[i] * std::pow(c.high[i] / c.low[i], u) : c.low[i] + u * (c.high[i] - c.low[i]);
+    const double x =
+        c.low[i] > 0 ? c.low[i] * std::pow(c.high[i] / c.low[i], u) : c.low[i] + u * (c.high[i] - c.low[i]);
     at.push_back(c.counts[i] ? std::round(x) : x);
   }
   return at;

@@ -48,7 +48,8 @@ TEST_CASE("columns that do not fit are refused with their name", "[tape]") {
   const std::vector<double> short_one(3);
   CHECK_THROWS_WITH(batch(roofline(), std::vector<Column>{1.0, short_one, 1.0, 1.0}, 4),
                     ContainsSubstring("column 'traffic' is too short; found 3 numbers, expected 4"));
-  CHECK_THROWS_WITH(batch(roofline(), std::vector<Column>{1.0, 1.0}, 4), ContainsSubstring("found 2 columns, expected 4"));
+  CHECK_THROWS_WITH(batch(roofline(), std::vector<Column>{1.0, 1.0}, 4),
+                    ContainsSubstring("found 2 columns, expected 4"));
 }
 
 TEST_CASE("values that are not admissible are refused with the point", "[tape]") {

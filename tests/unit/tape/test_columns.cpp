@@ -21,7 +21,8 @@ namespace {
 std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 
 /// Runs a program over points; the columns are longer than asked for by a guard that must survive.
-std::vector<std::vector<double>> run(const ColumnProgram& program, const std::vector<std::vector<double>>& in, std::size_t points) {
+std::vector<std::vector<double>> run(const ColumnProgram& program, const std::vector<std::vector<double>>& in,
+                                     std::size_t points) {
   constexpr std::size_t guard = 3;
   ColumnProgram::Workspace workspace(program);
   std::vector<std::vector<double>> out(program.results(), std::vector<double>(points + guard, -7.0));
@@ -38,14 +39,15 @@ std::vector<std::vector<double>> run(const ColumnProgram& program, const std::ve
 }
 
 /// Every operation of the overload set, and a loop with its own count per point.
-template <class T>
-T everything(const T& x, const T& y) {
+template <class T> T everything(const T& x, const T& y) {
   const T a = x * y + x / y - y;
   const T b = max(a, x) + min(a, y) + abs(x - y) + clamp(x, T(0.5), T(2.0));
   const T c = ceil(x) + floor(y) + ceil_div(x, y) + sqrt(x + y) + quadrature(x, y);
   const T d = pow(x, y * 0.1) + log(y) + log2(x + 1.0) + exp(-y);
-  const T e = select(x > y, a, b) + select(x <= y && !(y < 1.0), T(1.0), c) + select(x == y || x != 3.0, c, d);
-  return sum(a, b, c, d, e) + repeat(ceil(y), T(1.0), [&](const T& s, const T& k) { return s * 0.5 + x + k; });
+  const T e =
+      select(x > y, a, b) + select(x <= y && !(y < 1.0), T(1.0), c) + select(x == y || x != 3.0, c, d);
+  return sum(a, b, c, d, e) +
+         repeat(ceil(y), T(1.0), [&](const T& s, const T& k) { return s * 0.5 + x + k; });
 }
 
 }  // namespace
@@ -53,7 +55,8 @@ T everything(const T& x, const T& y) {
 TEST_CASE("any number of points gives the bytes of the double law", "[tape]") {
   for (const auto& c : cases()) {
     const ColumnProgram program(c.law->tape());
-    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{7}, kBlock - 1, kBlock, kBlock + 1, std::size_t{333}}) {
+    for (const std::size_t n :
+         {std::size_t{0}, std::size_t{1}, std::size_t{7}, kBlock - 1, kBlock, kBlock + 1, std::size_t{333}}) {
       std::vector<std::vector<double>> in(program.inputs(), std::vector<double>(n));
       for (unsigned p = 0; p < n; ++p) {
         const auto at = point(c, p);
@@ -73,9 +76,8 @@ TEST_CASE("any number of points gives the bytes of the double law", "[tape]") {
 }
 
 TEST_CASE("every operation in a column is that of double", "[tape]") {
-  const ColumnProgram program(record_tape(2, [](std::span<const Recorded> in) {
-    return std::vector<Recorded>{everything(in[0], in[1])};
-  }));
+  const ColumnProgram program(record_tape(
+      2, [](std::span<const Recorded> in) { return std::vector<Recorded>{everything(in[0], in[1])}; }));
   std::vector<std::vector<double>> in(2);
   for (int i = 0; i < 400; ++i) {
     in[0].push_back(0.01 + 0.037 * i);
@@ -91,9 +93,11 @@ TEST_CASE("every operation in a column is that of double", "[tape]") {
 
 TEST_CASE("zeros with signs, infinities and what is no number go through as in double", "[tape]") {
   const auto law = []<class T>(const T& x, const T& y) {
-    return std::vector<T>{min(x, y), max(x, y), select(x < y, x, y), select(x == y, T(1.0), T(2.0)), abs(x) / y};
+    return std::vector<T>{min(x, y), max(x, y), select(x < y, x, y), select(x == y, T(1.0), T(2.0)),
+                          abs(x) / y};
   };
-  const ColumnProgram program(record_tape(2, [&](std::span<const Recorded> in) { return law(in[0], in[1]); }));
+  const ColumnProgram program(
+      record_tape(2, [&](std::span<const Recorded> in) { return law(in[0], in[1]); }));
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   std::vector<std::vector<double>> in(2);
   for (const double x : {0.0, -0.0, 1.0, nan, inf, -inf})
@@ -111,9 +115,10 @@ TEST_CASE("zeros with signs, infinities and what is no number go through as in d
 
 TEST_CASE("a loop runs each point for its own count", "[tape]") {
   const ColumnProgram program(record_tape(1, [](std::span<const Recorded> in) {
-    const auto pair = repeat<100>(in[0], std::array<Recorded, 2>{1.0, 0.0}, [](const std::array<Recorded, 2>& s, const Recorded& k) {
-      return std::array<Recorded, 2>{s[0] * 2.0, s[1] + k};
-    });
+    const auto pair = repeat<100>(in[0], std::array<Recorded, 2>{1.0, 0.0},
+                                  [](const std::array<Recorded, 2>& s, const Recorded& k) {
+                                    return std::array<Recorded, 2>{s[0] * 2.0, s[1] + k};
+                                  });
     return std::vector<Recorded>{pair[0], pair[1] + 1.0};
   }));
   std::vector<std::vector<double>> in(1);
@@ -160,12 +165,14 @@ TEST_CASE("a workspace serves again, for other points", "[tape]") {
   run_at(2, again);
   CHECK(bits(again[0]) != bits(first[0]));
   run_at(1, again);
-  for (std::size_t r = 0; r < program.results(); ++r) CHECK(bits(again[r * kBlock]) == bits(first[r * kBlock]));
+  for (std::size_t r = 0; r < program.results(); ++r)
+    CHECK(bits(again[r * kBlock]) == bits(first[r * kBlock]));
 }
 
-TEST_CASE("a division by what divides several columns, or by a constant, is rounded as a division", "[tape]") {
-  // Dividends and divisors whose quotients lie next to the middle between two numbers are the hard ones; bits at random meet
-  // them, and sizes at the ends leave the range in which a division may be corrected.
+TEST_CASE("a division by what divides several columns, or by a constant, is rounded as a division",
+          "[tape]") {
+  // Dividends and divisors whose quotients lie next to the middle between two numbers are the hard ones; bits
+  // at random meet them, and sizes at the ends leave the range in which a division may be corrected.
   const double divisors[] = {3.0, 0.1, 1.0 - 0x1p-53, 1.0 + 0x1p-52, 8.0, 989e12, 3.35e12, 1e-60, 1e60, -7.0};
   const ColumnProgram program(record_tape(3, [&](std::span<const Recorded> in) {
     std::vector<Recorded> out{in[0] / in[2], in[1] / in[2], 5.0 / in[2], 1e-250 / in[2]};
@@ -194,7 +201,8 @@ TEST_CASE("a division by what divides several columns, or by a constant, is roun
     std::vector<double> expected{in[0][p] / in[2][p], in[1][p] / in[2][p], 5.0 / in[2][p], 1e-250 / in[2][p]};
     for (const double d : divisors) expected.push_back(in[0][p] / d);
     for (std::size_t r = 0; r < expected.size(); ++r) {
-      const bool same = bits(out[r][p]) == bits(expected[r]) || (out[r][p] == 0 && expected[r] == 0) || (std::isnan(out[r][p]) && std::isnan(expected[r]));
+      const bool same = bits(out[r][p]) == bits(expected[r]) || (out[r][p] == 0 && expected[r] == 0) ||
+                        (std::isnan(out[r][p]) && std::isnan(expected[r]));
       wrong += same ? 0 : 1;
       if (!same && wrong < 5) {
         CAPTURE(p, r, in[0][p], in[1][p], in[2][p], out[r][p], expected[r]);

@@ -15,19 +15,17 @@ const std::vector<double> kStep{256, 256, 4, 1e-5, 1e15, 1e12};
 
 /// Two calls of which the second takes a result of the first.
 struct Chain {
-  static constexpr LawInfo info{.id = "Chain", .equation = "time = Collective(alpha = Roofline)", .source = ""};
-  template <class T>
-  struct Inputs {
+  static constexpr LawInfo info{
+      .id = "Chain", .equation = "time = Collective(alpha = Roofline)", .source = ""};
+  template <class T> struct Inputs {
     Work<T> work;
     static constexpr auto fields() { return rows(field(&Inputs::work, key::work).non_negative()); }
   };
-  template <class T>
-  struct Result {
+  template <class T> struct Result {
     Time<T> time;
     MLSYSIM_FIELDS(Result, time)
   };
-  template <class T = double>
-  static Result<T> solve(const Inputs<T>& in) {
+  template <class T = double> static Result<T> solve(const Inputs<T>& in) {
     const auto first = apply<sample::Roofline, T>({.work = in.work,
                                                    .traffic = Data<T>::from_base(1e9),
                                                    .peak = ComputeRate<T>::from_base(1e15),
@@ -120,24 +118,24 @@ TEST_CASE("the text names law, source, units, intermediates and numbers", "[tape
 
 namespace {
 
-/// A choice, a term of zero, a factor of one, a product that is used twice, and a result that nothing else needs.
+/// A choice, a term of zero, a factor of one, a product that is used twice, and a result that nothing else
+/// needs.
 struct Choosy {
   static constexpr LawInfo info{.id = "Choosy", .equation = "a, b", .source = ""};
-  template <class T>
-  struct Inputs {
+  template <class T> struct Inputs {
     T x{3.0}, y{2.0}, unused{7.0}, nothing{0.0};
     static constexpr auto fields() {
-      return rows(field(&Inputs::x, "x", "", ""), field(&Inputs::y, "y", "", ""), field(&Inputs::unused, "unused", "", ""),
-                  field(&Inputs::nothing, "nothing", "", ""));
+      return rows(field(&Inputs::x, "x", "", ""), field(&Inputs::y, "y", "", ""),
+                  field(&Inputs::unused, "unused", "", ""), field(&Inputs::nothing, "nothing", "", ""));
     }
   };
-  template <class T>
-  struct Result {
+  template <class T> struct Result {
     T a{0.0}, b{0.0};
-    static constexpr auto fields() { return rows(field(&Result::a, "a", "", ""), field(&Result::b, "b", "", "")); }
+    static constexpr auto fields() {
+      return rows(field(&Result::a, "a", "", ""), field(&Result::b, "b", "", ""));
+    }
   };
-  template <class T>
-  [[nodiscard]] static Result<T> solve(const Inputs<T>& in) {
+  template <class T> [[nodiscard]] static Result<T> solve(const Inputs<T>& in) {
     const T shared = in.x * in.y + in.x * in.x + in.y * in.y;
     const T taken = select(in.x > in.y, shared / 2.0, in.unused);
     return {.a = taken * 1.0 + in.nothing + shared * shared, .b = in.unused + in.x};

@@ -26,7 +26,8 @@ std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 
 TEST_CASE("a batch gives the bytes of the double law for any number of points", "[tape]") {
   for (const auto& c : cases()) {
-    for (const std::size_t n : {std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{255}, std::size_t{256}, std::size_t{613}}) {
+    for (const std::size_t n : {std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{255},
+                                std::size_t{256}, std::size_t{613}}) {
       std::vector<std::vector<double>> columns(c.law->inputs.size(), std::vector<double>(n));
       for (unsigned p = 0; p < n; ++p) {
         const auto at = point(c, p);
@@ -78,11 +79,13 @@ TEST_CASE("smooth slopes match differences of sixth order", "[tape]") {
       const auto at = point(c, p);
       const auto g = gradient(*c.law, at);
       for (std::size_t i = 0; i < at.size(); ++i) {
-        const auto slopes = test::sixth_order_slopes([&](double x) {
-          auto moved = at;
-          moved[i] = x;
-          return (*c.law)(moved);
-        }, at[i]);
+        const auto slopes = test::sixth_order_slopes(
+            [&](double x) {
+              auto moved = at;
+              moved[i] = x;
+              return (*c.law)(moved);
+            },
+            at[i]);
         for (std::size_t r = 0; r < slopes.size(); ++r) {
           if (g.at(r, i).slope != Slope::smooth) continue;
           ++smooth;
@@ -133,7 +136,8 @@ TEST_CASE("inversion finds an input that gives the result back", "[tape]") {
       for (std::size_t i = 0; i < at.size(); ++i)
         for (std::size_t r = 0; r < value.size(); ++r) {
           if (value[r] == 0) continue;
-          InverseQuery q{.free = i, .result = r, .target = value[r], .low = c.low[i] / 2, .high = c.high[i] * 2};
+          InverseQuery q{
+              .free = i, .result = r, .target = value[r], .low = c.low[i] / 2, .high = c.high[i] * 2};
           if (c.counts[i]) q.low = c.low[i];
           if (!c.law->inputs[i].integral && c.law->inputs[i].high < 1e300) q.high = c.high[i];
           const auto found = invert(*c.law, at, q);

@@ -28,12 +28,15 @@ using Function = void (*)(const double*, double*);
 /// A function of C, compiled and loaded.
 class Compiled {
  public:
-  explicit Compiled(const std::string& source, const std::string& name, const std::string& flags = "-O3 -march=native") {
-    const auto folder = std::filesystem::temp_directory_path() / ("mlsysim-export-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
+  explicit Compiled(const std::string& source, const std::string& name,
+                    const std::string& flags = "-O3 -march=native") {
+    const auto folder = std::filesystem::temp_directory_path() /
+                        ("mlsysim-export-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
     std::filesystem::create_directories(folder);
     const auto file = folder / "law.c", library = folder / "law.so";
     std::ofstream(file) << source;
-    const std::string command = std::string(MLSYSIM_COMPILER) + " -x c -std=c99 -Wall -Wextra -Werror -shared -fPIC " + flags + " -o " +
+    const std::string command = std::string(MLSYSIM_COMPILER) +
+                                " -x c -std=c99 -Wall -Wextra -Werror -shared -fPIC " + flags + " -o " +
                                 library.string() + " " + file.string() + " -lm";
     REQUIRE(std::system(command.c_str()) == 0);
     handle_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -72,13 +75,16 @@ std::vector<Recorded> everything(std::span<const Recorded> in) {
   const Recorded c = ceil(x) + floor(y) + ceil_div(x, y) + sqrt(x + y);
   const Recorded q = quadrature(x, y);
   const Recorded d = q + pow(x, y * 0.1) + pow(x, 2.0) + log(y) + log2(x + 1.0) + exp(-y);
-  const Recorded e = select(x > y, a, b) + select(x <= y && !(y < 1.0), Recorded(1.0), c) + select(x == y || x != 3.0, c, d);
+  const Recorded e =
+      select(x > y, a, b) + select(x <= y && !(y < 1.0), Recorded(1.0), c) + select(x == y || x != 3.0, c, d);
   const Recorded nested = repeat(ceil(x), Recorded(1.0), [&](const Recorded& s, const Recorded& k) {
-    return repeat(floor(k) + 1.0, s, [&](const Recorded& t, const Recorded& j) { return t * 0.5 + y * j + x; });
+    return repeat(floor(k) + 1.0, s,
+                  [&](const Recorded& t, const Recorded& j) { return t * 0.5 + y * j + x; });
   });
-  const auto pair = repeat(ceil(y), std::array<Recorded, 2>{x, y}, [&](const std::array<Recorded, 2>& s, const Recorded&) {
-    return std::array<Recorded, 2>{s[1], (s[0] + s[1]) * 0.25};
-  });
+  const auto pair =
+      repeat(ceil(y), std::array<Recorded, 2>{x, y}, [&](const std::array<Recorded, 2>& s, const Recorded&) {
+        return std::array<Recorded, 2>{s[1], (s[0] + s[1]) * 0.25};
+      });
   return {a, b, c, d, e, nested, pair[0], pair[1], Recorded(0.1)};
 }
 
@@ -113,14 +119,16 @@ TEST_CASE("exported C gives the bits of the sample laws", "[tape][export]") {
       const auto expected = (*sample.law)(in);
       std::vector<double> out(expected.size());
       c.call(in.data(), out.data());
-      for (std::size_t k = 0; k < out.size(); ++k) CHECK(std::bit_cast<std::uint64_t>(out[k]) == std::bit_cast<std::uint64_t>(expected[k]));
+      for (std::size_t k = 0; k < out.size(); ++k)
+        CHECK(std::bit_cast<std::uint64_t>(out[k]) == std::bit_cast<std::uint64_t>(expected[k]));
     }
   }
 }
 
 TEST_CASE("of a loop with too many rounds an exported program knows no result", "[tape][export]") {
   const Tape tape = record_tape(1, [](std::span<const Recorded> in) {
-    return std::vector<Recorded>{repeat<8>(in[0], Recorded(1.0), [](const Recorded& s, const Recorded&) { return s * 2.0; })};
+    return std::vector<Recorded>{
+        repeat<8>(in[0], Recorded(1.0), [](const Recorded& s, const Recorded&) { return s * 2.0; })};
   });
   const Compiled c(ExportedProgram(entry_of(tape)).c_source(), "law");
   double out = 0;
@@ -133,16 +141,19 @@ TEST_CASE("of a loop with too many rounds an exported program knows no result", 
   CHECK(out == 256);  // 2^8
 }
 
-TEST_CASE("a program holds the results that are asked for, in that order, and nothing that only others need", "[tape][export]") {
+TEST_CASE("a program holds the results that are asked for, in that order, and nothing that only others need",
+          "[tape][export]") {
   const Tape tape = record_tape(2, everything);
   const std::size_t wanted[] = {1, 0};
   const double point[] = {2.0, 3.0};
   const ExportedProgram program(entry_of(tape), wanted, point);
   CHECK(program.tape().size() < tape.size());
-  CHECK(program.tape()(std::vector{2.0, 3.0}) == std::vector{tape(std::vector{2.0, 3.0})[1], tape(std::vector{2.0, 3.0})[0]});
+  CHECK(program.tape()(std::vector{2.0, 3.0}) ==
+        std::vector{tape(std::vector{2.0, 3.0})[1], tape(std::vector{2.0, 3.0})[0]});
   CHECK(program.results()[0].name == "y1");
   const auto json = program.json();
-  CHECK_THAT(json, Catch::Contains("\"schema\": \"mlsysim/program@1\"") && Catch::Contains("\"name\": \"x1\"") && Catch::Contains("\"value\": 3}") &&
+  CHECK_THAT(json, Catch::Contains("\"schema\": \"mlsysim/program@1\"") &&
+                       Catch::Contains("\"name\": \"x1\"") && Catch::Contains("\"value\": 3}") &&
                        Catch::Contains("[\"divide\", 0, 1]") && !Catch::Contains("loop\","));
   // A comment of C ends where it should.
   CHECK_THAT(program.c_source(), Catch::Contains("* /") && Catch::Contains("out[1]: y0"));
@@ -152,6 +163,8 @@ TEST_CASE("what cannot be exported is refused with the reason", "[tape][export]"
   CHECK_THROWS_WITH(ExportedProgram(sample::plain_server()), Catch::Contains("was not recorded"));
   const Tape tape = record_tape(2, everything);
   const double one = 1;
-  CHECK_THROWS_WITH(ExportedProgram(entry_of(tape), {}, {&one, 1}), Catch::Contains("a value for each input"));
-  for (const char* name : {"", "3d", "a-b", "x;"}) CHECK_THROWS_AS(ExportedProgram(entry_of(tape)).c_source(name), InputError);
+  CHECK_THROWS_WITH(ExportedProgram(entry_of(tape), {}, {&one, 1}),
+                    Catch::Contains("a value for each input"));
+  for (const char* name : {"", "3d", "a-b", "x;"})
+    CHECK_THROWS_AS(ExportedProgram(entry_of(tape)).c_source(name), InputError);
 }

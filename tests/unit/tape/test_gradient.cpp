@@ -66,8 +66,7 @@ TEST_CASE("tile effects are never an elasticity of zero", "[tape]") {
 namespace {
 
 /// Kinks at the first and at the last input, which lie in different runs of tangents; the others are linear.
-template <class T>
-T two_kinks(const T* in, int n) {
+template <class T> T two_kinks(const T* in, int n) {
   T out = max(in[0], T(3.0)) + max(in[n - 1], T(3.0));
   for (int i = 1; i < n - 1; ++i) out += in[i] * static_cast<double>(i);
   return out;
@@ -108,5 +107,6 @@ TEST_CASE("more inputs than one run has seeds, with kinks in several runs", "[ta
 
 TEST_CASE("inputs out of range are refused", "[tape]") {
   CHECK_THROWS_AS(gradient(law(0), std::vector<double>{1.0, 1.0, 0.0, 1.0}), DomainError);
-  CHECK_THROWS_WITH(gradient(law(0), std::vector<double>{1.0}), ContainsSubstring("found 1 numbers, expected 4"));
+  CHECK_THROWS_WITH(gradient(law(0), std::vector<double>{1.0}),
+                    ContainsSubstring("found 1 numbers, expected 4"));
 }

@@ -18,7 +18,8 @@ namespace {
 std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 
 /// Each point of the grid by the tape itself; the last axis is the fastest.
-std::vector<std::vector<double>> one_by_one(const Tape& tape, const std::vector<std::size_t>& sizes, const std::vector<GridInput>& inputs) {
+std::vector<std::vector<double>> one_by_one(const Tape& tape, const std::vector<std::size_t>& sizes,
+                                            const std::vector<GridInput>& inputs) {
   std::size_t points = 1;
   for (const auto n : sizes) points *= n;
   std::vector<std::vector<double>> out(tape.results());
@@ -35,7 +36,8 @@ std::vector<std::vector<double>> one_by_one(const Tape& tape, const std::vector<
   return out;
 }
 
-void same(const std::vector<std::vector<double>>& found, std::size_t from, const std::vector<std::vector<double>>& expected, std::size_t points) {
+void same(const std::vector<std::vector<double>>& found, std::size_t from,
+          const std::vector<std::vector<double>>& expected, std::size_t points) {
   for (std::size_t r = 0; r < expected.size(); ++r)
     for (std::size_t p = 0; p < points; ++p)
       if (bits(found[r][p]) != bits(expected[r][from + p])) {
@@ -66,19 +68,23 @@ void agrees(const Tape& tape, const std::vector<std::size_t>& sizes, const std::
 
 std::vector<double> ramp(std::size_t n, double from) {
   std::vector<double> out;
-  for (std::size_t i = 0; i < n; ++i) out.push_back(from + 0.37 * static_cast<double>(i * i % 11) + static_cast<double>(i) / 3);
+  for (std::size_t i = 0; i < n; ++i)
+    out.push_back(from + 0.37 * static_cast<double>(i * i % 11) + static_cast<double>(i) / 3);
   return out;
 }
 
 /// Much on some axes, little on others, a loop whose count varies, and a result that hangs on nothing.
 Tape layered() {
   return record_tape(5, [](std::span<const Recorded> in) {
-    const auto heavy = [](const Recorded& x, double k) { return sqrt(x * k + 1.0) / (x + k) + exp(-x) * log(x + 2.0); };
+    const auto heavy = [](const Recorded& x, double k) {
+      return sqrt(x * k + 1.0) / (x + k) + exp(-x) * log(x + 2.0);
+    };
     const Recorded a = heavy(in[0], 1.0) + heavy(in[0], 2.0) * heavy(in[0], 3.0);
     const Recorded ab = heavy(a * in[1], 1.5) + a / in[1];
     const Recorded c = heavy(in[2], 4.0) - heavy(in[2], 0.5) * in[2];
     const Recorded bc = max(heavy(in[1] + in[2], 2.5), c) * c;
-    const Recorded turned = repeat(ceil(in[2]), in[0], [&](const Recorded& s, const Recorded& k) { return s * 0.5 + in[1] + k; });
+    const Recorded turned =
+        repeat(ceil(in[2]), in[0], [&](const Recorded& s, const Recorded& k) { return s * 0.5 + in[1] + k; });
     const Recorded all = ab * bc + in[3] * turned + select(in[4] < ab, a, c);
     return std::vector<Recorded>{all, a, Recorded(3.0), bc + in[3], turned};
   });
@@ -89,21 +95,35 @@ Tape layered() {
 TEST_CASE("a grid gives the bytes of the tape at each point", "[tape]") {
   const Tape tape = layered();
   using Sizes = std::vector<std::size_t>;
-  for (const Sizes& s : {Sizes{3, 4, 5, 6}, Sizes{7, 1, 9, 2}, Sizes{1, 1, 1, 1}, Sizes{2, 70, 3, 12}, Sizes{300, 6, 4, 1}, Sizes{1, 5, 64, 3}, Sizes{5, 65, 2, 2}}) {
+  for (const Sizes& s : {Sizes{3, 4, 5, 6}, Sizes{7, 1, 9, 2}, Sizes{1, 1, 1, 1}, Sizes{2, 70, 3, 12},
+                         Sizes{300, 6, 4, 1}, Sizes{1, 5, 64, 3}, Sizes{5, 65, 2, 2}}) {
     CAPTURE(s[0], s[1], s[2], s[3]);
     // The fifth input shares the second axis.
-    agrees(tape, s, {{0, ramp(s[0], 1)}, {1, ramp(s[1], 2)}, {2, ramp(s[2], 1.5)}, {3, ramp(s[3], 0.2)}, {1, ramp(s[1], 3)}});
+    agrees(tape, s,
+           {{0, ramp(s[0], 1)},
+            {1, ramp(s[1], 2)},
+            {2, ramp(s[2], 1.5)},
+            {3, ramp(s[3], 0.2)},
+            {1, ramp(s[1], 3)}});
     // Inputs in another order of axes.
-    agrees(tape, s, {{3, ramp(s[3], 1)}, {2, ramp(s[2], 2)}, {0, ramp(s[0], 1.5)}, {1, ramp(s[1], 0.2)}, {0, ramp(s[0], 3)}});
+    agrees(tape, s,
+           {{3, ramp(s[3], 1)},
+            {2, ramp(s[2], 2)},
+            {0, ramp(s[0], 1.5)},
+            {1, ramp(s[1], 0.2)},
+            {0, ramp(s[0], 3)}});
   }
 }
 
 TEST_CASE("parts of more rows than a table holds are computed as the points come by", "[tape]") {
-  agrees(layered(), {90, 60, 2, 4}, {{0, ramp(90, 1)}, {1, ramp(60, 2)}, {2, ramp(2, 1.5)}, {3, ramp(4, 0.2)}, {1, ramp(60, 3)}});
+  agrees(layered(), {90, 60, 2, 4},
+         {{0, ramp(90, 1)}, {1, ramp(60, 2)}, {2, ramp(2, 1.5)}, {3, ramp(4, 0.2)}, {1, ramp(60, 3)}});
   // Ranges are not listed, whether they run fast or slow.
   const Axis slow = Axis::between(1, 9, 5000, Spacing::logarithmic), fast = Axis::steps(2, 0.01, 5000);
-  agrees(layered(), {5000, 3, 2, 2}, {{0, slow}, {1, ramp(3, 2)}, {2, ramp(2, 1.5)}, {3, ramp(2, 0.2)}, {1, ramp(3, 3)}});
-  agrees(layered(), {2, 3, 2, 5000}, {{0, ramp(2, 1)}, {1, ramp(3, 2)}, {2, ramp(2, 1.5)}, {3, fast}, {1, ramp(3, 3)}});
+  agrees(layered(), {5000, 3, 2, 2},
+         {{0, slow}, {1, ramp(3, 2)}, {2, ramp(2, 1.5)}, {3, ramp(2, 0.2)}, {1, ramp(3, 3)}});
+  agrees(layered(), {2, 3, 2, 5000},
+         {{0, ramp(2, 1)}, {1, ramp(3, 2)}, {2, ramp(2, 1.5)}, {3, fast}, {1, ramp(3, 3)}});
 }
 
 TEST_CASE("every sample law gives the same on a grid", "[tape]") {

@@ -9,8 +9,8 @@ using namespace mlsysim;
 
 namespace {
 
-const std::vector<Interval> kRanges = {{1, 2},     {-1, 2},   {-3, -1},  {0, 4},   {-4, 0},
-                                       {0.5, 0.5}, {0, 0},    {2, 1000}, {-0.25, 0.75}, {1e-9, 1e9}};
+const std::vector<Interval> kRanges = {{1, 2},     {-1, 2}, {-3, -1},  {0, 4},        {-4, 0},
+                                       {0.5, 0.5}, {0, 0},  {2, 1000}, {-0.25, 0.75}, {1e-9, 1e9}};
 
 std::vector<double> samples(const Interval& r) {
   std::vector<double> out;
@@ -19,8 +19,7 @@ std::vector<double> samples(const Interval& r) {
   return out;
 }
 
-template <class F>
-void contains_samples(F f) {
+template <class F> void contains_samples(F f) {
   for (const auto& a : kRanges)
     for (const auto& b : kRanges) {
       const Interval r = f(a, b);

@@ -36,20 +36,24 @@ TEST_CASE("a plateau at the target is one solution with its extent", "[tape]") {
   REQUIRE(r.outcome == InverseOutcome::unique);
   CHECK(r.solutions[0].low == 1e12);
   CHECK(r.solutions[0].high == Approx(1e15).epsilon(1e-12));
-  const auto flat = invert(law(0), kPoint, {.free = 0, .result = 0, .target = 1.0, .low = 1e12, .high = 1e14});
+  const auto flat =
+      invert(law(0), kPoint, {.free = 0, .result = 0, .target = 1.0, .low = 1e12, .high = 1e14});
   CHECK(flat.outcome == InverseOutcome::everywhere);
 }
 
 TEST_CASE("limits give the range that meets them", "[tape]") {
-  const auto r = invert(law(0), kPoint, {.free = 3, .result = 0, .relation = Relation::at_most, .target = 4.0,
-                                         .low = 1e9, .high = 1e13});
+  const auto r = invert(
+      law(0), kPoint,
+      {.free = 3, .result = 0, .relation = Relation::at_most, .target = 4.0, .low = 1e9, .high = 1e13});
   REQUIRE(r.outcome == InverseOutcome::unique);
   CHECK(r.solutions[0].low == Approx(2.5e11).epsilon(1e-12));
   CHECK(r.solutions[0].high == 1e13);
   CHECK(r.solutions[0].value <= 4.0);
-  const auto none = invert(law(0), kPoint, {.free = 3, .result = 0, .relation = Relation::at_most, .target = 0.9});
+  const auto none =
+      invert(law(0), kPoint, {.free = 3, .result = 0, .relation = Relation::at_most, .target = 0.9});
   CHECK(none.outcome == InverseOutcome::none);
-  const auto all = invert(law(0), kPoint, {.free = 3, .result = 0, .relation = Relation::at_least, .target = 1.0});
+  const auto all =
+      invert(law(0), kPoint, {.free = 3, .result = 0, .relation = Relation::at_least, .target = 1.0});
   CHECK(all.outcome == InverseOutcome::everywhere);
 }
 
@@ -62,19 +66,26 @@ TEST_CASE("several roots of a law that is not monotone are all listed", "[tape]"
 
   // imbalance = |load - round(load)| of TiledStep rises and falls with the number of cores: many ranges.
   const std::vector<double> tiles{8192, 8192, 100, 1e-6, 1e15, 1e12};
-  const auto many = invert(law(4), tiles, {.free = 2, .result = 2, .relation = Relation::at_most,
-                                            .target = 0.1, .low = 1, .high = 4000});
+  const auto many =
+      invert(law(4), tiles,
+             {.free = 2, .result = 2, .relation = Relation::at_most, .target = 0.1, .low = 1, .high = 4000});
   CHECK(many.outcome == InverseOutcome::several);
   CHECK(many.exhaustive);
-  // Of more counts than are tried one by one some may be missed where nothing is proven, and the answer says so.
+  // Of more counts than are tried one by one some may be missed where nothing is proven, and the answer says
+  // so.
   const std::vector<double> small{8192e4, 8192e4, 100, 1e-6, 1e15, 1e12};
-  CHECK_FALSE(invert(law(4), small, {.free = 2, .result = 2, .relation = Relation::at_most, .target = 0.1, .low = 1, .high = 1e6}).exhaustive);
-  for (std::size_t i = 1; i < many.solutions.size(); ++i) CHECK(many.solutions[i - 1].high < many.solutions[i].low);
+  CHECK_FALSE(
+      invert(law(4), small,
+             {.free = 2, .result = 2, .relation = Relation::at_most, .target = 0.1, .low = 1, .high = 1e6})
+          .exhaustive);
+  for (std::size_t i = 1; i < many.solutions.size(); ++i)
+    CHECK(many.solutions[i - 1].high < many.solutions[i].low);
 }
 
 TEST_CASE("a count is answered with the neighbour that does not meet the target", "[tape]") {
   const std::vector<double> at{20, 1};
-  const auto r = invert(law(3), at, {.free = 1, .result = 1, .relation = Relation::at_most, .target = 0.05, .low = 21});
+  const auto r =
+      invert(law(3), at, {.free = 1, .result = 1, .relation = Relation::at_most, .target = 0.05, .low = 21});
   REQUIRE(r.outcome == InverseOutcome::unique);
   const double n = r.solutions[0].low;
   CHECK(n == std::round(n));
@@ -87,7 +98,8 @@ TEST_CASE("a count is answered with the neighbour that does not meet the target"
 }
 
 TEST_CASE("equality that a count jumps over is no solution but is shown", "[tape]") {
-  const double between = 0.5 * (law(3)(std::vector<double>{20, 25})[0] + law(3)(std::vector<double>{20, 26})[0]);
+  const double between =
+      0.5 * (law(3)(std::vector<double>{20, 25})[0] + law(3)(std::vector<double>{20, 26})[0]);
   const auto r = invert(law(3), std::vector<double>{20, 1}, {.free = 1, .result = 0, .target = between});
   CHECK(r.outcome == InverseOutcome::none);
   REQUIRE(r.solutions.size() == 1);

@@ -18,8 +18,7 @@ namespace {
 /// Room for the functions of the C library, which are not monotone to the last bit.
 double room(double x) { return std::isfinite(x) ? 1e-14 * std::fabs(x) : 0.0; }
 
-template <class F>
-Tape tape_of(std::size_t inputs, F f) {
+template <class F> Tape tape_of(std::size_t inputs, F f) {
   return record_tape(inputs, [&](std::span<const Recorded> in) { return std::vector<Recorded>{f(in)}; });
 }
 
@@ -52,7 +51,8 @@ TEST_CASE("both bounds contain every sampled value, and the tight one is never w
       for (unsigned q = 0; q < 60; ++q) {
         const auto value = (*c.law)(point(inside(c, box), q));
         for (std::size_t r = 0; r < value.size(); ++r) {
-          CAPTURE(c.law->info.id, n, q, r, value[r], outer[r].low, outer[r].high, tight[r].low, tight[r].high);
+          CAPTURE(c.law->info.id, n, q, r, value[r], outer[r].low, outer[r].high, tight[r].low,
+                  tight[r].high);
           CHECK(value[r] >= outer[r].low - room(value[r]));
           CHECK(value[r] <= outer[r].high + room(value[r]));
           CHECK(value[r] >= tight[r].low - room(value[r]));
@@ -152,7 +152,9 @@ TEST_CASE("jumps have a direction", "[tape]") {
   CHECK(tight(rounded).low == 1 * 2 - 1 / 0.5);
   CHECK(tight(rounded).high == 8 * 4 - 1 / 7.5);
   // Up by a jump where the condition begins to hold.
-  const Tape jump = tape_of(2, [](auto in) { return select(in[0] > in[1], Recorded(10.0), Recorded(1.0)) + in[0] - in[1] + in[0]; });
+  const Tape jump = tape_of(2, [](auto in) {
+    return select(in[0] > in[1], Recorded(10.0), Recorded(1.0)) + in[0] - in[1] + in[0];
+  });
   CHECK(tight(jump).low == 1.0 + 0.5 - 4 + 0.5);
   CHECK(tight(jump).high == 10.0 + 7.5 - 2 + 7.5);
   Ranges ranges(jump);
@@ -160,14 +162,16 @@ TEST_CASE("jumps have a direction", "[tape]") {
   CHECK(ranges.trends(0)[0] == Trend::rising);
   CHECK(ranges.trends(0)[1] == Trend::falling);
   // A jump against the slope leaves no direction.
-  const Tape torn = tape_of(2, [](auto in) { return select(in[0] > in[1], Recorded(1.0), Recorded(10.0)) + in[0]; });
+  const Tape torn =
+      tape_of(2, [](auto in) { return select(in[0] > in[1], Recorded(1.0), Recorded(10.0)) + in[0]; });
   Ranges of_torn(torn);
   of_torn.run(box);
   CHECK(of_torn.trends(0)[0] == Trend::unknown);
 }
 
 TEST_CASE("partials over a box hold the slopes inside it", "[tape]") {
-  const Tape tape = tape_of(2, [](auto in) { return sqrt(in[0]) * log(in[1]) + exp(-in[0]) / in[1] + pow(in[0], in[1]); });
+  const Tape tape =
+      tape_of(2, [](auto in) { return sqrt(in[0]) * log(in[1]) + exp(-in[0]) / in[1] + pow(in[0], in[1]); });
   const std::vector<Interval> box{{0.5, 1.5}, {1.5, 2.0}};
   Ranges ranges(tape);
   ranges.run(box);

@@ -19,9 +19,9 @@ struct Partials {
   double x, y;
   bool rough_x, rough_y;
 };
-template <class F>
-Partials slopes(F f, double x, double y) {
-  const Tape tape = record_tape(2, [&](std::span<const Recorded> in) { return std::vector<Recorded>{f(in[0], in[1])}; });
+template <class F> Partials slopes(F f, double x, double y) {
+  const Tape tape =
+      record_tape(2, [&](std::span<const Recorded> in) { return std::vector<Recorded>{f(in[0], in[1])}; });
   Slopes s(tape);
   s.run(std::vector<double>{x, y});
   s.reverse(0);
@@ -58,7 +58,8 @@ TEST_CASE("slopes of every sample law are those of the tangents, wherever they a
           CHECK(backwards.value(r) == forwards.value(r));
           const bool special = forwards.steps(r, 0) || forwards.kinks(r, 0);
           if (special) CHECK(backwards.rough(i));
-          if (!backwards.rough(i)) CHECK(backwards.partial(i) == Approx(forwards.partial(r, 0)).epsilon(1e-12).margin(1e-300));
+          if (!backwards.rough(i))
+            CHECK(backwards.partial(i) == Approx(forwards.partial(r, 0)).epsilon(1e-12).margin(1e-300));
         }
       }
     }
@@ -74,12 +75,15 @@ TEST_CASE("ties, steps and slopes without end are rough, for the inputs behind t
   CHECK(rough([](R x, R y) { return max(x, Recorded(2.0)) + y; }, 2, 1) == std::pair(true, false));
   CHECK(rough([](R x, R y) { return max(x, Recorded(2.0)) + y; }, 2.5, 1) == std::pair(false, false));
   CHECK(rough([](R x, R y) { return ceil(x) * y; }, 2.5, 1) == std::pair(true, false));
-  CHECK(rough([](R x, R y) { return ceil(x) * y; }, 2.5, 0) == std::pair(false, false));  // the step has no height
+  CHECK(rough([](R x, R y) { return ceil(x) * y; }, 2.5, 0) ==
+        std::pair(false, false));  // the step has no height
   CHECK(rough([](R x, R y) { return abs(x) + y; }, 0, 1) == std::pair(true, false));
   CHECK(rough([](R x, R y) { return sqrt(x) + y; }, 0, 1) == std::pair(true, false));
   CHECK(rough([](R x, R y) { return quadrature(x, y); }, 0, 0) == std::pair(true, true));
   CHECK(rough([](R x, R y) { return select(x < y, x, 2.0 * y); }, 1, 1) == std::pair(true, true));
-  CHECK(rough([](R x, R y) { return select(x < y && x > 0.5, x, 2.0 * y); }, 0.5, 1) == std::pair(true, false));
+  CHECK(rough([](R x, R y) { return select(x < y && x > 0.5, x, 2.0 * y); }, 0.5, 1) ==
+        std::pair(true, false));
   CHECK(rough([](R x, R y) { return select(!(x < y), x, 2.0 * y); }, 2, 1) == std::pair(false, false));
-  CHECK(rough([](R x, R y) { return repeat(ceil(x), y, [](R s, R k) { return s * 0.5 + k; }); }, 2.5, 1) == std::pair(true, true));
+  CHECK(rough([](R x, R y) { return repeat(ceil(x), y, [](R s, R k) { return s * 0.5 + k; }); }, 2.5, 1) ==
+        std::pair(true, true));
 }

@@ -23,9 +23,9 @@ struct Slopes {
   double value, x, y;
   bool kink_x, kink_y, step_x, step_y;
 };
-template <class F>
-Slopes slopes(F f, double x, double y = 0, double direction = 1) {
-  const Tape tape = record_tape(2, [&](std::span<const Recorded> in) { return std::vector<Recorded>{f(in[0], in[1])}; });
+template <class F> Slopes slopes(F f, double x, double y = 0, double direction = 1) {
+  const Tape tape =
+      record_tape(2, [&](std::span<const Recorded> in) { return std::vector<Recorded>{f(in[0], in[1])}; });
   Tangents tangents(tape);
   const std::size_t seeds[] = {0, 1};
   tangents.run(std::vector<double>{x, y}, seeds, direction);
@@ -33,8 +33,7 @@ Slopes slopes(F f, double x, double y = 0, double direction = 1) {
           tangents.kinks(0, 1), tangents.steps(0, 0),   tangents.steps(0, 1)};
 }
 
-template <class F>
-void matches_differences(F f, double x, double y) {
+template <class F> void matches_differences(F f, double x, double y) {
   const Slopes r = slopes(f, x, y);
   CHECK(r.value == f(x, y));
   CHECK_FALSE((r.kink_x || r.kink_y || r.step_x || r.step_y));
@@ -53,14 +52,21 @@ TEST_CASE("partials match central differences", "[tape]") {
     matches_differences([](auto a, auto b) { return a * b + a - 2.0 * b + (3.0 - a) * 0.5; }, x, y);
     matches_differences([](auto a, auto b) { return a / b + 2.0 / a + b / 4.0; }, x, y);
     matches_differences([](auto a, auto b) { return sqrt(a) * exp(-b) + log(a * b) + log2(b); }, x, y);
-    matches_differences([](auto a, auto b) { return pow(a, b) + pow(a, decltype(a)(2.5)) + pow(decltype(a)(1.5), b); }, x, y);
+    matches_differences(
+        [](auto a, auto b) { return pow(a, b) + pow(a, decltype(a)(2.5)) + pow(decltype(a)(1.5), b); }, x, y);
     matches_differences([](auto a, auto b) { return max(a, b) * min(a, 2.0 * b) + abs(a - b); }, x, y);
-    matches_differences([](auto a, auto b) { return select(a < b, a * a, b * b) + clamp(a, decltype(a)(0.1), decltype(a)(100.0)); }, x, y);
+    matches_differences(
+        [](auto a, auto b) {
+          return select(a < b, a * a, b * b) + clamp(a, decltype(a)(0.1), decltype(a)(100.0));
+        },
+        x, y);
     matches_differences([](auto a, auto b) { return -a + sum(a, b, a * b); }, x, y);
     matches_differences([](auto a, auto b) { return a * a * a / (b * b); }, x, y);
-    matches_differences([](auto a, auto b) {
-      return repeat(decltype(a)(3.0), a, [&](const auto& s, const auto& k) { return sqrt(s * b) + k; });
-    }, x, y);
+    matches_differences(
+        [](auto a, auto b) {
+          return repeat(decltype(a)(3.0), a, [&](const auto& s, const auto& k) { return sqrt(s * b) + k; });
+        },
+        x, y);
   }
 }
 
@@ -74,7 +80,8 @@ TEST_CASE("through a recorded loop go the slopes of its start and of all that it
       return next;
     });
   };
-  const Tape tape = record_tape(inputs, [&](std::span<const Recorded> in) { return std::vector<Recorded>{law(in)}; });
+  const Tape tape =
+      record_tape(inputs, [&](std::span<const Recorded> in) { return std::vector<Recorded>{law(in)}; });
   std::vector<double> at(inputs, 3.0);
   for (std::size_t i = 1; i < inputs; ++i) at[i] = 1.0 + 0.1 * static_cast<double>(i);
   Tangents tangents(tape);
@@ -88,11 +95,13 @@ TEST_CASE("through a recorded loop go the slopes of its start and of all that it
         CHECK(tangents.steps(0, k));  // the count
         continue;
       }
-      const auto slope = test::sixth_order_slopes([&](double x) {
-        auto moved = at;
-        moved[seeds[k]] = x;
-        return std::vector<double>{law(std::span<const double>(moved))};
-      }, at[seeds[k]])[0];
+      const auto slope = test::sixth_order_slopes(
+          [&](double x) {
+            auto moved = at;
+            moved[seeds[k]] = x;
+            return std::vector<double>{law(std::span<const double>(moved))};
+          },
+          at[seeds[k]])[0];
       CAPTURE(seeds[k], slope.slope, slope.error);
       CHECK_FALSE(tangents.steps(0, k));
       CHECK(tangents.partial(0, k) == Approx(slope.slope).epsilon(1e-9));
@@ -111,11 +120,13 @@ TEST_CASE("partials of every law match differences of sixth order", "[tape]") {
       const auto at = point(c, p);
       tangents.run(at, seeds, 1.0);
       for (const std::size_t i : seeds) {
-        const auto found = test::sixth_order_slopes([&](double x) {
-          auto moved = at;
-          moved[i] = x;
-          return (*c.law)(moved);
-        }, at[i]);
+        const auto found = test::sixth_order_slopes(
+            [&](double x) {
+              auto moved = at;
+              moved[i] = x;
+              return (*c.law)(moved);
+            },
+            at[i]);
         for (std::size_t r = 0; r < found.size(); ++r) {
           CHECK(tangents.value(r) == (*c.law)(at)[r]);
           if (tangents.kinks(r, i) || tangents.steps(r, i)) continue;
@@ -145,7 +156,9 @@ TEST_CASE("a tie of max is one-sided, and the other direction gives the other si
   CHECK_FALSE(right.kink_y);
   CHECK_FALSE(right.step_x);
   // Two sides with one slope are no kink.
-  CHECK_FALSE(slopes([](const Recorded& x, const Recorded& y) { return max(x * 2.0 + y, x + x + y * 1.0); }, 1.0).kink_x);
+  CHECK_FALSE(
+      slopes([](const Recorded& x, const Recorded& y) { return max(x * 2.0 + y, x + x + y * 1.0); }, 1.0)
+          .kink_x);
 }
 
 TEST_CASE("abs and min at their corners", "[tape]") {
@@ -161,11 +174,14 @@ TEST_CASE("abs and min at their corners", "[tape]") {
 }
 
 TEST_CASE("select at a tie follows the branch that the seed moves into", "[tape]") {
-  const auto continuous = [](const Recorded& x, const Recorded&) { return select(x > 1.0, x * 3.0, x + 2.0); };
+  const auto continuous = [](const Recorded& x, const Recorded&) {
+    return select(x > 1.0, x * 3.0, x + 2.0);
+  };
   CHECK(slopes(continuous, 1.0).x == 3.0);
   CHECK(-slopes(continuous, 1.0, 0, -1).x == 1.0);
   CHECK(slopes(continuous, 1.0).kink_x);
-  const Slopes jump = slopes([](const Recorded& x, const Recorded&) { return select(x > 1.0, Recorded(5.0), Recorded(7.0)); }, 1.0);
+  const Slopes jump = slopes(
+      [](const Recorded& x, const Recorded&) { return select(x > 1.0, Recorded(5.0), Recorded(7.0)); }, 1.0);
   CHECK(jump.value == 7.0);
   CHECK(jump.step_x);
   CHECK_FALSE(jump.step_y);
@@ -173,34 +189,46 @@ TEST_CASE("select at a tie follows the branch that the seed moves into", "[tape]
 
 TEST_CASE("marks tell what happens on either side of a point", "[tape]") {
   // Ahead nothing changes: the slope is 2, and the mark says that the other side has another.
-  const Slopes bend = slopes([](const Recorded& x, const Recorded&) { return select(x >= 1.0, x * 2.0, x + 1.0); }, 1.0);
+  const Slopes bend =
+      slopes([](const Recorded& x, const Recorded&) { return select(x >= 1.0, x * 2.0, x + 1.0); }, 1.0);
   CHECK(bend.x == 2.0);
   CHECK(bend.kink_x);
-  const Slopes jump = slopes([](const Recorded& x, const Recorded&) { return select(x >= 1.0, Recorded(3.0), Recorded(2.0)); }, 1.0);
+  const Slopes jump = slopes(
+      [](const Recorded& x, const Recorded&) { return select(x >= 1.0, Recorded(3.0), Recorded(2.0)); }, 1.0);
   CHECK(jump.value == 3.0);
   CHECK(jump.step_x);
-  const Slopes smooth = slopes([](const Recorded& x, const Recorded&) { return select(x >= 0.5, x * 2.0, x + 1.0); }, 1.0);
+  const Slopes smooth =
+      slopes([](const Recorded& x, const Recorded&) { return select(x >= 0.5, x * 2.0, x + 1.0); }, 1.0);
   CHECK_FALSE(smooth.kink_x);
   CHECK_FALSE(smooth.step_x);
-  CHECK_FALSE(slopes([](const Recorded& x, const Recorded&) { return select(x >= 1.0, x * 2.0, x * 3.0 - x); }, 1.0).kink_x);
-  const Slopes ahead = slopes([](const Recorded& x, const Recorded&) { return select((x > 1.0) && (2.0 > x), x * 2.0, x + 1.0); }, 1.0);
+  CHECK_FALSE(
+      slopes([](const Recorded& x, const Recorded&) { return select(x >= 1.0, x * 2.0, x * 3.0 - x); }, 1.0)
+          .kink_x);
+  const Slopes ahead = slopes(
+      [](const Recorded& x, const Recorded&) { return select((x > 1.0) && (2.0 > x), x * 2.0, x + 1.0); },
+      1.0);
   CHECK(ahead.x == 2.0);
   CHECK(ahead.kink_x);
-  const Slopes turned = slopes([](const Recorded& x, const Recorded&) { return select(!(x <= 1.0) || x < 0.5, x * 2.0, x + 1.0); }, 1.0);
+  const Slopes turned = slopes(
+      [](const Recorded& x, const Recorded&) { return select(!(x <= 1.0) || x < 0.5, x * 2.0, x + 1.0); },
+      1.0);
   CHECK(turned.x == 2.0);
   CHECK(turned.kink_x);
 }
 
 TEST_CASE("ceil, floor and counts leave a mark that stays, per seed", "[tape]") {
-  const Slopes r = slopes([](const Recorded& x, const Recorded& y) { return ceil(x * 1.5) * y + 1.0; }, 2.5, 4.0);
+  const Slopes r =
+      slopes([](const Recorded& x, const Recorded& y) { return ceil(x * 1.5) * y + 1.0; }, 2.5, 4.0);
   CHECK(r.value == 17.0);
   CHECK(r.x == 0.0);
   CHECK(r.y == 4.0);
   CHECK(r.step_x);
   CHECK_FALSE(r.step_y);
-  const Slopes n = slopes([](const Recorded& x, const Recorded& count) {
-    return repeat(count, x, [](const Recorded& s, const Recorded&) { return s * 2.0; });
-  }, 2.0, 3.0);
+  const Slopes n = slopes(
+      [](const Recorded& x, const Recorded& count) {
+        return repeat(count, x, [](const Recorded& s, const Recorded&) { return s * 2.0; });
+      },
+      2.0, 3.0);
   CHECK(n.value == 16.0);
   CHECK(n.x == 8.0);
   CHECK(n.step_y);
@@ -251,7 +279,8 @@ TEST_CASE("inputs that are no seeds have no slope and cost no mark", "[tape]") {
 
 TEST_CASE("a count beyond its bound is refused here as well", "[tape]") {
   const Tape tape = record_tape(1, [](std::span<const Recorded> in) {
-    return std::vector<Recorded>{repeat<5>(in[0], Recorded(1.0), [](const Recorded& s, const Recorded&) { return s * 2.0; })};
+    return std::vector<Recorded>{
+        repeat<5>(in[0], Recorded(1.0), [](const Recorded& s, const Recorded&) { return s * 2.0; })};
   });
   Tangents tangents(tape);
   const std::size_t seeds[] = {0};

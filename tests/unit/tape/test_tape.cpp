@@ -117,12 +117,13 @@ TEST_CASE("a box takes out what it decides", "[tape]") {
   const Tape part = reduced(tape, {.box = box});
   CHECK(count(part, TapeOp::less) == 0);  // x < y everywhere
   CHECK(count(part, TapeOp::select) == 0);
-  CHECK(count(part, TapeOp::max) == 0);   // x is above 10
-  CHECK(count(part, TapeOp::min) == 0);   // of the side that is not taken
+  CHECK(count(part, TapeOp::max) == 0);  // x is above 10
+  CHECK(count(part, TapeOp::min) == 0);  // of the side that is not taken
   CHECK(count(tape, TapeOp::less) == 1);
   for (const double x : {11.0, 15.5, 20.0})
     for (const double y : {30.0, 33.3, 40.0})
-      for (const double n : {0.0, 1.0, 3.0}) CHECK(same(part(std::vector<double>{x, y, n}), tape(std::vector<double>{x, y, n})));
+      for (const double n : {0.0, 1.0, 3.0})
+        CHECK(same(part(std::vector<double>{x, y, n}), tape(std::vector<double>{x, y, n})));
   // A box that decides nothing leaves all.
   const Interval wide[] = {{1, 50}, {1, 50}, {0, 3}};
   CHECK(count(reduced(tape, {.box = wide}), TapeOp::less) == 1);
@@ -185,7 +186,8 @@ TEST_CASE("two tapes in a row are one", "[tape]") {
 }
 
 TEST_CASE("a replay inside another recording shares its operations", "[tape]") {
-  const Tape law = record_tape(2, [](std::span<const Recorded> in) { return std::vector<Recorded>{sqrt(in[0] * in[1])}; });
+  const Tape law =
+      record_tape(2, [](std::span<const Recorded> in) { return std::vector<Recorded>{sqrt(in[0] * in[1])}; });
   const Tape twice = record_tape(2, [&](std::span<const Recorded> in) {
     const Recorded turned[] = {in[1], in[0]};
     return std::vector<Recorded>{replay(law, in)[0] + replay(law, turned)[0] + sqrt(in[0] * in[1])};

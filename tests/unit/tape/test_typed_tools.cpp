@@ -34,7 +34,8 @@ TEST_CASE("tools take a law's own structs", "[tape]") {
 TEST_CASE("the checked entry refuses what the law would swallow", "[tape]") {
   auto bad = kIn;
   bad.peak = ComputeRate<>::from_base(0);
-  CHECK_THROWS_WITH(evaluate_checked<Roofline>(bad), ContainsSubstring("'peak'") && ContainsSubstring("more than 0"));
+  CHECK_THROWS_WITH(evaluate_checked<Roofline>(bad),
+                    ContainsSubstring("'peak'") && ContainsSubstring("more than 0"));
   bad.peak = ComputeRate<>::from_base(std::nan(""));
   CHECK_THROWS_AS(evaluate_checked<Roofline>(bad), DomainError);
   CHECK(evaluate_checked<Roofline>(kIn).time == evaluate<Roofline>(kIn).time);

@@ -18,7 +18,8 @@ const std::vector<double> kComputeBound{1e15, 1e9, 1e15, 1e12};
 
 TEST_CASE("philox gives the published words", "[tape]") {
   // Known answers of Random123 for Philox4x32-10.
-  CHECK(philox({0, 0, 0, 0}, {0, 0}) == std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+  CHECK(philox({0, 0, 0, 0}, {0, 0}) ==
+        std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   CHECK(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}) ==
         std::array<std::uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
 }
@@ -61,7 +62,9 @@ Drawn drawn(const UncertainInput& u, std::size_t n = 40000) {
   d.high = *std::max_element(x.begin(), x.end());
   return d;
 }
-double quantile(const UncertainInput& u, double p) { return input_quantile(roofline(), u, kComputeBound[u.input], p); }
+double quantile(const UncertainInput& u, double p) {
+  return input_quantile(roofline(), u, kComputeBound[u.input], p);
+}
 
 }  // namespace
 
@@ -70,11 +73,13 @@ TEST_CASE("draws have the moments of their distribution", "[tape]") {
   CHECK(normal.mean == Approx(1e15).epsilon(0.001));
   CHECK(normal.sd == Approx(5e13).epsilon(0.02));
   CHECK(normal.redrawn == 0);
-  const auto uniform = drawn({.input = 0, .distribution = Distribution::uniform, .low = 0.8e15, .high = 1.2e15});
+  const auto uniform =
+      drawn({.input = 0, .distribution = Distribution::uniform, .low = 0.8e15, .high = 1.2e15});
   CHECK(uniform.sd == Approx(0.4e15 / std::sqrt(12)).epsilon(0.02));
   CHECK(uniform.low >= 0.8e15);
   CHECK(uniform.high <= 1.2e15);
-  const auto triangular = drawn({.input = 0, .distribution = Distribution::triangular, .low = 0.7e15, .high = 1.1e15});
+  const auto triangular =
+      drawn({.input = 0, .distribution = Distribution::triangular, .low = 0.7e15, .high = 1.1e15});
   CHECK(triangular.mean == Approx((0.7e15 + 1.1e15 + 1.0e15) / 3).epsilon(0.002));
   const auto lognormal = drawn({.input = 0, .distribution = Distribution::lognormal, .spread = 0.3});
   CHECK(lognormal.mean == Approx(1e15 * std::exp(0.045)).epsilon(0.01));
@@ -84,7 +89,8 @@ TEST_CASE("quantiles are those of the distribution, cut to the range of the inpu
   const UncertainInput normal{.input = 0, .distribution = Distribution::normal, .spread = 5e13};
   CHECK(quantile(normal, 0.5) == Approx(1e15).epsilon(1e-12));
   CHECK(quantile(normal, 0.975) == Approx(1e15 + 1.959963984540054 * 5e13).epsilon(1e-12));
-  const UncertainInput uniform{.input = 0, .distribution = Distribution::uniform, .low = 0.8e15, .high = 1.2e15};
+  const UncertainInput uniform{
+      .input = 0, .distribution = Distribution::uniform, .low = 0.8e15, .high = 1.2e15};
   CHECK(quantile(uniform, 0.25) == Approx(0.9e15).epsilon(1e-12));
   const UncertainInput lognormal{.input = 0, .distribution = Distribution::lognormal, .spread = 0.3};
   CHECK(quantile(lognormal, 0.5) == Approx(1e15).epsilon(1e-12));
@@ -98,8 +104,10 @@ TEST_CASE("draws outside the range of the input are drawn again and counted", "[
   CHECK(wide.redrawn > 200);  // about 16 % of a normal lies below its mean minus one deviation
   CHECK(wide.redrawn < 500);
   CHECK(wide.low > 0);
-  CHECK_THROWS_AS(quantile({.input = 2, .distribution = Distribution::uniform, .low = -2, .high = -1}, 0.5), SolverError);
-  CHECK_THROWS_AS(drawn({.input = 2, .distribution = Distribution::uniform, .low = -2, .high = -1}, 10), SolverError);
+  CHECK_THROWS_AS(quantile({.input = 2, .distribution = Distribution::uniform, .low = -2, .high = -1}, 0.5),
+                  SolverError);
+  CHECK_THROWS_AS(drawn({.input = 2, .distribution = Distribution::uniform, .low = -2, .high = -1}, 10),
+                  SolverError);
   CHECK_THROWS_WITH(quantile({.input = 2, .distribution = Distribution::uniform, .low = 2, .high = 1}, 0.5),
                     ContainsSubstring("found the range [2, 1]"));
 }

@@ -47,8 +47,8 @@ TEST_CASE("unit constants and the table agree", "[units][registry]") {
   CONSTANT(mL) CONSTANT(W) CONSTANT(mW) CONSTANT(kW) CONSTANT(MW) CONSTANT(GW) CONSTANT(Hz) CONSTANT(kHz)
   CONSTANT(MHz) CONSTANT(GHz)
 #undef CONSTANT
-  // clang-format on
-  check("%", unit::percent);
+      // clang-format on
+      check("%", unit::percent);
   CHECK(checked == 73);
 
   // Products too.

@@ -2,8 +2,6 @@
 
 #include <mlsysim/validation/csv.hpp>
 
-
-
 #include <random>
 
 using namespace mlsysim;
@@ -23,11 +21,12 @@ TEST_CASE("csv: faults name line and column", "[validation]") {
     const char *text, *message;
     int line, column;
   };
-  for (const auto& c : {Case{"", "empty", 1, 1}, Case{"a,a\n", "twice", 1, 3}, Case{"a,\n", "no name", 1, 3},
-                        Case{"a,b\n1\n", "another number", 2, 1}, Case{"a,b\n1,2,3\n", "another number", 2, 5},
-                        Case{"a\n\n", "line is empty", 2, 1}, Case{"a\nx\"y\n", "quote stands inside", 2, 2},
-                        Case{"a\n\"x\"y\n", "follows a closing quote", 2, 4}, Case{"a\n\"x", "does not end", 2, 1},
-                        Case{"a\rb\n", "carriage return", 1, 3}}) {
+  for (const auto& c :
+       {Case{"", "empty", 1, 1}, Case{"a,a\n", "twice", 1, 3}, Case{"a,\n", "no name", 1, 3},
+        Case{"a,b\n1\n", "another number", 2, 1}, Case{"a,b\n1,2,3\n", "another number", 2, 5},
+        Case{"a\n\n", "line is empty", 2, 1}, Case{"a\nx\"y\n", "quote stands inside", 2, 2},
+        Case{"a\n\"x\"y\n", "follows a closing quote", 2, 4}, Case{"a\n\"x", "does not end", 2, 1},
+        Case{"a\rb\n", "carriage return", 1, 3}}) {
     INFO(c.text);
     try {
       (void)CsvTable::parse(c.text, "t.csv");

@@ -4,8 +4,6 @@
 
 #include <mlsysim/zoo/loader.hpp>
 
-
-
 #include <random>
 
 using namespace mlsysim;
@@ -50,7 +48,9 @@ TEST_CASE("tables: rows become inputs, the rest is left out with its reason", "[
   CHECK(row.measured == Approx(20e-6));
   CHECK(row.group == "h");
   CHECK(t.label(row.row) == "gpu h, n 1024");
-  const auto value = [&](const char* name) { return std::get<double>(find_field(t.measurand->inputs(), name)->read(row.inputs.get())); };
+  const auto value = [&](const char* name) {
+    return std::get<double>(find_field(t.measurand->inputs(), name)->read(row.inputs.get()));
+  };
   CHECK(value("rows") == 1024);
   CHECK(value("columns") == 1024);
   CHECK(value("groups") == 1);
@@ -83,19 +83,25 @@ TEST_CASE("tables: faults of a definition are all reported, with their place", "
   refused("unit: us", "unit: GB", "the measured unit does not suit");
   refused("labels:", "lables:", "the key 'lables' is not known");
   refused("schema: mlsysim/validation@1", "schema: mlsysim/hardware@1", "another schema");
-  refused("source: {kind: measured, ref: azure-ai-benchmarking, recorded: 2026-11-21}", "note: x", "the table has no source");
+  refused("source: {kind: measured, ref: azure-ai-benchmarking, recorded: 2026-11-21}", "note: x",
+          "the table has no source");
   refused("reason: broken", "raison: broken", "'reason' is missing");
   refused("kind: measured", "kind: mesured", "did you mean 'measured'?");
   refused("recorded: 2026-11-21", "recorded: not-a-date", "a date of the calendar");
   refused("recorded: 2026-11-21", "recorded: 2026-02-30", "a date of the calendar");
   refused("recorded: 2026-11-21", "note: x", "needs one date");
-  refused("recorded: 2026-11-21", "recorded: 2026-11-21, verified: 2026-11-22", "both 'recorded' and 'verified'");
-  refused("{column: gpu, is: [x], reason: broken}", "{when: n > 1, column: gpu, reason: broken}", "'column' without 'is'");
-  refused("{column: gpu, is: [x], reason: broken}", "{when: n > 1, is: [x], reason: broken}", "'is' without 'column'");
-  refused("{column: gpu, is: [x], reason: broken}", "{when: n > 1, column: gpu, is: [x], reason: broken}", "two conditions");
+  refused("recorded: 2026-11-21", "recorded: 2026-11-21, verified: 2026-11-22",
+          "both 'recorded' and 'verified'");
+  refused("{column: gpu, is: [x], reason: broken}", "{when: n > 1, column: gpu, reason: broken}",
+          "'column' without 'is'");
+  refused("{column: gpu, is: [x], reason: broken}", "{when: n > 1, is: [x], reason: broken}",
+          "'is' without 'column'");
+  refused("{column: gpu, is: [x], reason: broken}", "{when: n > 1, column: gpu, is: [x], reason: broken}",
+          "two conditions");
   refused("{column: gpu, is: [x], reason: broken}", "{column: gpu, is: [], reason: broken}", "names no word");
   refused("{column: gpu, is: [x], reason: broken}", "{reason: broken}", "leaves out nothing");
-  const std::string list = "left_out:\n- {column: gpu, is: [x], reason: broken}\n- {when: n > 5000, reason: too large}\n";
+  const std::string list =
+      "left_out:\n- {column: gpu, is: [x], reason: broken}\n- {when: n > 5000, reason: too large}\n";
   refused(list, "left_out: {when: n > 5000, reason: too large}\n", "'left_out' is not a list");
   refused(list, "left_out: all\n", "'left_out' is not a list");
 }
@@ -105,8 +111,10 @@ TEST_CASE("tables: a word or a device that nobody knows is an error with its pla
   CHECK_THROWS_WITH(rows_of(sample("gpu,half,n,latency\nz,1,1,1\n", definition), standard_zoo()),
                     Catch::Contains("t.csv:2:1") && Catch::Contains("does not know this word"));
   definition = replaced(kDefinition, "h: H100", "h: H101");
-  CHECK_THROWS_WITH(rows_of(sample("gpu,half,n,latency\nh,1,1,1\n", definition), standard_zoo()), Catch::Contains("no hardware 'H101'"));
-  CHECK_THROWS_WITH(rows_of(sample("gpu,half,n,latency\nh,-1,1,1\n"), standard_zoo()), Catch::Contains("'rows'") && Catch::Contains("out of its range"));
+  CHECK_THROWS_WITH(rows_of(sample("gpu,half,n,latency\nh,1,1,1\n", definition), standard_zoo()),
+                    Catch::Contains("no hardware 'H101'"));
+  CHECK_THROWS_WITH(rows_of(sample("gpu,half,n,latency\nh,-1,1,1\n"), standard_zoo()),
+                    Catch::Contains("'rows'") && Catch::Contains("out of its range"));
 }
 
 TEST_CASE("tables: every shipped table is read, cites a known work and fills its rows", "[validation]") {
@@ -131,8 +139,10 @@ TEST_CASE("tables: a definition that is damaged is read or refused", "[validatio
     auto text = whole;
     for (int n = 0; n < 3; ++n) {
       const auto at = random() % text.size();
-      if (random() % 2 != 0) text.erase(at, random() % 6);
-      else text.insert(at, 1, "{}[]:,\n x*"[random() % 10]);
+      if (random() % 2 != 0)
+        text.erase(at, random() % 6);
+      else
+        text.insert(at, 1, "{}[]:,\n x*"[random() % 10]);
     }
     try {
       (void)rows_of(sample("gpu,half,n,latency\nh,1,1,1\n", text), standard_zoo());

@@ -38,19 +38,24 @@ TEST_CASE("validation: the worst rows come first, with terms that add up", "[val
   CHECK(result.roofline.bias < 0);
 }
 
-TEST_CASE("validation: a constant that changes moves the predictions, and only where it should", "[validation]") {
+TEST_CASE("validation: a constant that changes moves the predictions, and only where it should",
+          "[validation]") {
   const auto& zoo = standard_zoo();
   const auto table = load_table("kernels/azure_hbm_a100_h100");
   const auto before = validate(table, zoo, Depth::ours);
-  const Constants halved(conventions_of(zoo), {{"A100", "memory.bandwidth", zoo.at<HardwareNode>("A100").memory.bandwidth->base() / 2}});
+  const Constants halved(conventions_of(zoo), {{"A100", "memory.bandwidth",
+                                                zoo.at<HardwareNode>("A100").memory.bandwidth->base() / 2}});
   const auto after = validate(table, zoo, Depth::ours, &halved);
   REQUIRE(before.rows.size() == after.rows.size());
   for (std::size_t i = 0; i < before.rows.size(); ++i) {
     const double ratio = after.rows[i].predicted / before.rows[i].predicted;
-    if (before.rows[i].group == "A100") CHECK(ratio < 0.6);
-    else CHECK(ratio == Approx(1));
+    if (before.rows[i].group == "A100")
+      CHECK(ratio < 0.6);
+    else
+      CHECK(ratio == Approx(1));
   }
-  CHECK_THROWS_WITH(Constants(conventions_of(zoo), {{"A100", "memory.bandwith", 1.0}}), Catch::Contains("memory.bandwidth"));
+  CHECK_THROWS_WITH(Constants(conventions_of(zoo), {{"A100", "memory.bandwith", 1.0}}),
+                    Catch::Contains("memory.bandwidth"));
 }
 
 TEST_CASE("validation: deployments are what the resolver answers", "[validation]") {
@@ -72,31 +77,39 @@ inputs: {workload: Llama3_8B, hardware: H100, precision: bf16, prompt: 1000, out
     REQUIRE(result.rows.size() == 1);
     return result.rows.front().predicted;
   };
-  InFlightBatchingModel::Inputs in{.workload = &zoo.at<Workload>("Llama3_8B"), .hardware = &zoo.at<HardwareNode>("H100"),
-                                   .seq_len = 1000, .output_tokens = 200, .engine = &zoo.at<ServingEngine>("sglang"), .precision = Precision::bf16};
+  InFlightBatchingModel::Inputs in{.workload = &zoo.at<Workload>("Llama3_8B"),
+                                   .hardware = &zoo.at<HardwareNode>("H100"),
+                                   .seq_len = 1000,
+                                   .output_tokens = 200,
+                                   .engine = &zoo.at<ServingEngine>("sglang"),
+                                   .precision = Precision::bf16};
   in.page_tokens = 1;
   in.concurrency = 16;
   const auto loop = InFlightBatchingModel{}.solve(in);
   CHECK(predicted("closed_loop_token_time", "batch_size: 16") == loop.itl.base());
   CHECK(predicted("closed_loop_first_token", "batch_size: 16") == loop.ttft->base());
   in.concurrency.reset();
-  CHECK(predicted("queued_rate", "batch_size: 1") == InFlightBatchingModel{}.solve(in).token_throughput.base());
+  CHECK(predicted("queued_rate", "batch_size: 1") ==
+        InFlightBatchingModel{}.solve(in).token_throughput.base());
   in.arrival_rate = 5.0 * (unit::request / unit::s);
   const auto arrivals = InFlightBatchingModel{}.solve(in);
   CHECK(predicted("open_loop_token_time", "request_rate: 5") == arrivals.itl.base());
   CHECK(predicted("open_loop_first_token", "request_rate: 5") == arrivals.ttft->base());
 }
 
-TEST_CASE("validation: yardsticks and ablations are computed over the rows that the operators answer", "[validation]") {
+TEST_CASE("validation: yardsticks and ablations are computed over the rows that the operators answer",
+          "[validation]") {
   // The last rates are more than the replica serves, and less than the roofline does.
-  const auto table = parse_table(R"(schema: mlsysim/validation@1
+  const auto table =
+      parse_table(R"(schema: mlsysim/validation@1
 title: arrivals
 data: t.csv
 source: {kind: illustrative, ref: azure-ai-benchmarking, recorded: 2026-11-21}
 measurand: open_loop_token_time
 measured: {value: time, unit: ms}
 inputs: {workload: Llama3_8B, hardware: H100, engine: sglang, request_rate: rate, prompt: 1000, output_tokens: 200}
-)", "t", CsvTable::parse("rate,time\n4,9\n8,10\n16,19\n24,40\n26,60\n", "t.csv"));
+)",
+                  "t", CsvTable::parse("rate,time\n4,9\n8,10\n16,19\n24,40\n26,60\n", "t.csv"));
   auto result = validate(table, standard_zoo());
   REQUIRE(result.rows.size() == 3);
   CHECK(result.roofline.rows == 3);
@@ -107,7 +120,8 @@ inputs: {workload: Llama3_8B, hardware: H100, engine: sglang, request_rate: rate
   const std::vector<TableResult> results{result};
   CHECK(render(results, RenderOptions{}).find(" % (2 rows)") != std::string::npos);
   CHECK(render(results, RenderOptions{}).find("(3 rows)") == std::string::npos);
-  CHECK(render(results, {.format = OutputFormat::csv}).find("textbook rows,roofline rows") != std::string::npos);
+  CHECK(render(results, {.format = OutputFormat::csv}).find("textbook rows,roofline rows") !=
+        std::string::npos);
   CHECK(render_html(results).find(" % (2 rows)") != std::string::npos);
 }
 
@@ -120,8 +134,10 @@ TEST_CASE("validation: one device stands in for another, and ablations act on it
   const auto before = validate(table, zoo), after = validate(table, zoo, Depth::everything, &swapped);
   REQUIRE(before.rows.size() == after.rows.size());
   for (std::size_t i = 0; i < before.rows.size(); ++i) {
-    if (before.rows[i].group == "A100") CHECK(after.rows[i].predicted > 1.5 * before.rows[i].predicted);
-    else CHECK(after.rows[i].predicted == before.rows[i].predicted);
+    if (before.rows[i].group == "A100")
+      CHECK(after.rows[i].predicted > 1.5 * before.rows[i].predicted);
+    else
+      CHECK(after.rows[i].predicted == before.rows[i].predicted);
   }
   CHECK(after.roofline.bias > before.roofline.bias);
   REQUIRE(after.ablations.size() == before.ablations.size());
@@ -145,7 +161,8 @@ TEST_CASE("record: a table that is gone is worse, when all tables were run", "[v
 TEST_CASE("validation: the same table gives the same bytes in every format", "[validation]") {
   const auto table = load_table("kernels/azure_hbm_a100_h100");
   const std::vector<TableResult> results{validate(table, standard_zoo())};
-  for (const auto format : {OutputFormat::text, OutputFormat::json, OutputFormat::markdown, OutputFormat::csv}) {
+  for (const auto format :
+       {OutputFormat::text, OutputFormat::json, OutputFormat::markdown, OutputFormat::csv}) {
     const auto text = render(results, {.format = format});
     CHECK(text == render(std::vector<TableResult>{validate(table, standard_zoo())}, {.format = format}));
     CHECK(text.find("kernels/azure_hbm_a100_h100") != std::string::npos);

@@ -17,7 +17,7 @@ std::vector<ErrorFacts> problems_of(const std::string& text) {
 }
 
 struct Bad {
-  std::string body;                ///< keys of an entry of kind hardware, two blanks deep
+  std::string body;  ///< keys of an entry of kind hardware, two blanks deep
   std::string id;
   std::vector<std::string> parts;  ///< of the rendered problem
 };
@@ -28,7 +28,8 @@ const std::string kHead = "schema: mlsysim/hardware@1\nentries:\n- name: Q1\n";
 
 TEST_CASE("each mistake in an entry is reported with found, expected, place and advice", "[zoo]") {
   const std::vector<Bad> cases{
-      {"memory: {capacity: 80}", "mlsysim.zoo.032",
+      {"memory: {capacity: 80}",
+       "mlsysim.zoo.032",
        {"mine.yaml:4:22", "memory.capacity", "found '80'", "a quantity such as '80 GiB'", "data"}},
       {"memory: {capacity: 80 GB/s}", "mlsysim.zoo.033", {"'80 GB/s'", "bandwidth", "expected data", "GiB"}},
       {"memory: {capacity: -80 GB}", "mlsysim.zoo.035", {"'-80 GB'", "more than 0 GiB"}},
@@ -39,7 +40,9 @@ TEST_CASE("each mistake in an entry is reported with found, expected, place and 
       {"memory: {capacity: [80 GB]}", "mlsysim.zoo.024", {"found a list", "a single value"}},
       {"memory: {capacity: }", "mlsysim.zoo.024", {"found nothing", "leave the key out"}},
       {"memory: 80 GB", "mlsysim.zoo.024", {"'memory' has the wrong form", "expected a map"}},
-      {"memory: {capcity: 80 GB}", "mlsysim.zoo.030", {"unknown key 'memory.capcity'", "did you mean 'capacity'"}},
+      {"memory: {capcity: 80 GB}",
+       "mlsysim.zoo.030",
+       {"unknown key 'memory.capcity'", "did you mean 'capacity'"}},
       {"memroy: {capacity: 80 GB}", "mlsysim.zoo.030", {"did you mean 'memory'"}},
       {"compute: {dense: {fp61: 1 TFLOP/s}}", "mlsysim.zoo.030", {"'compute.dense.fp61'", "fp16"}},
       {"compute: {dense: {fp16: 1 TB/s}}", "mlsysim.zoo.033", {"compute.dense.fp16", "'1 TB/s'"}},
@@ -56,24 +59,41 @@ TEST_CASE("each mistake in an entry is reported with found, expected, place and 
       {"efficiency: {matrix: 1.2}", "mlsysim.zoo.035", {"[0.01, 1]", "'1.2'"}},
       {"vendor: ''", "mlsysim.zoo.038", {"'vendor' is empty"}},
       {"partition_profiles: {name: a}", "mlsysim.zoo.024", {"found a map", "a list"}},
-      {"partition_profiles: [{memory: 10 GiB}]", "mlsysim.zoo.031", {"'partition_profiles[0].name' is missing"}},
+      {"partition_profiles: [{memory: 10 GiB}]",
+       "mlsysim.zoo.031",
+       {"'partition_profiles[0].name' is missing"}},
       {"aliases: X9", "mlsysim.zoo.024", {"'aliases'", "a list"}},
       {"aliases: [Q1]", "mlsysim.zoo.046", {"the alias 'Q1'", "given twice"}},
-      {"source: {kind: hearsay, note: words, recorded: 2026-01-01}", "mlsysim.zoo.036", {"source.kind", "one of datasheet"}},
-      {"source: {kind: datasheet, ref: some-datasheet}", "mlsysim.zoo.041", {"neither 'verified' nor 'recorded'"}},
-      {"source: {kind: datasheet, ref: some-datasheet, verified: 2026-01-01, recorded: 2026-01-01}", "mlsysim.zoo.041",
+      {"source: {kind: hearsay, note: words, recorded: 2026-01-01}",
+       "mlsysim.zoo.036",
+       {"source.kind", "one of datasheet"}},
+      {"source: {kind: datasheet, ref: some-datasheet}",
+       "mlsysim.zoo.041",
+       {"neither 'verified' nor 'recorded'"}},
+      {"source: {kind: datasheet, ref: some-datasheet, verified: 2026-01-01, recorded: 2026-01-01}",
+       "mlsysim.zoo.041",
        {"both 'verified' and 'recorded'"}},
-      {"source: {kind: datasheet, ref: some-datasheet, verified: 2026-02-30}", "mlsysim.zoo.041",
+      {"source: {kind: datasheet, ref: some-datasheet, verified: 2026-02-30}",
+       "mlsysim.zoo.041",
        {"'2026-02-30'", "YYYY-MM-DD"}},
-      {"source: {kind: datasheet, ref: some-datashet, verified: 2026-02-03}", "mlsysim.zoo.042",
+      {"source: {kind: datasheet, ref: some-datashet, verified: 2026-02-03}",
+       "mlsysim.zoo.042",
        {"'some-datashet'", "did you mean 'some-datasheet'"}},
-      {"source: {kind: datasheet, verified: 2026-02-03}", "mlsysim.zoo.042", {"'source' cites nothing", "without 'ref'"}},
-      {"source: {kind: derived, ref: some-datasheet, recorded: 2026-02-03}", "mlsysim.zoo.044", {"no formula"}},
-      {"source: {kind: estimate, note: a guess, recorded: 2026-02-03}\n  unit_cost: 5 USD", "mlsysim.zoo.043",
+      {"source: {kind: datasheet, verified: 2026-02-03}",
+       "mlsysim.zoo.042",
+       {"'source' cites nothing", "without 'ref'"}},
+      {"source: {kind: derived, ref: some-datasheet, recorded: 2026-02-03}",
+       "mlsysim.zoo.044",
+       {"no formula"}},
+      {"source: {kind: estimate, note: a guess, recorded: 2026-02-03}\n  unit_cost: 5 USD",
+       "mlsysim.zoo.043",
        {"estimate 'Q1' has no range", "unit_cost: 5 USD"}},
-      {"unit_cost: {value: 5 USD, kind: estimate, note: a guess, recorded: 2026-02-03}", "mlsysim.zoo.043",
+      {"unit_cost: {value: 5 USD, kind: estimate, note: a guess, recorded: 2026-02-03}",
+       "mlsysim.zoo.043",
        {"estimate 'unit_cost' has no range"}},
-      {"unit_cost: {value: 5 USD, range: [6 USD, 7 USD]}", "mlsysim.zoo.045", {"does not hold its value", "[6 USD, 7 USD]"}},
+      {"unit_cost: {value: 5 USD, range: [6 USD, 7 USD]}",
+       "mlsysim.zoo.045",
+       {"does not hold its value", "[6 USD, 7 USD]"}},
       {"unit_cost: {value: 5 USD, range: [7 USD, 4 USD]}", "mlsysim.zoo.045", {"lower end <= value"}},
       {"unit_cost: {value: 5 USD, range: 4 USD}", "mlsysim.zoo.045", {"malformed"}},
       {"unit_cost: {value: 5 USD, range: [4 USD]}", "mlsysim.zoo.045", {"a list of 1"}},
@@ -136,7 +156,8 @@ TEST_CASE("the schema line is checked first", "[zoo]") {
 }
 
 TEST_CASE("a reference to an unknown entry names the near ones", "[zoo]") {
-  const auto problems = problems_of("schema: mlsysim/node@1\nentries:\n- name: N1\n  accelerator: X2\n  accelerators_per_node: 8\n");
+  const auto problems = problems_of(
+      "schema: mlsysim/node@1\nentries:\n- name: N1\n  accelerator: X2\n  accelerators_per_node: 8\n");
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].id == "mlsysim.zoo.039");
   CHECK(problems[0].where.line == 4);
@@ -145,7 +166,8 @@ TEST_CASE("a reference to an unknown entry names the near ones", "[zoo]") {
 }
 
 TEST_CASE("flags are true or false and nothing else", "[zoo]") {
-  const std::string head = "schema: mlsysim/model@1\nentries:\n- name: M\n  architecture: decoder\n  shape: {gated_ffn: ";
+  const std::string head =
+      "schema: mlsysim/model@1\nentries:\n- name: M\n  architecture: decoder\n  shape: {gated_ffn: ";
   CHECK(problems_of(head + "1}\n").front().id == "mlsysim.zoo.037");
   CHECK(problems_of(head + "'true'}\n").front().id == "mlsysim.zoo.037");
   CHECK(problems_of(head + "yes}\n").front().id == "mlsysim.zoo.011");
@@ -153,9 +175,13 @@ TEST_CASE("flags are true or false and nothing else", "[zoo]") {
 }
 
 TEST_CASE("a scalar figure takes any unit but its range must be of the same dimension", "[zoo]") {
-  const std::string head = "schema: mlsysim/price@1\nentries:\n- name: p\n  value: {value: 5 USD, range: [4 USD, ";
+  const std::string head =
+      "schema: mlsysim/price@1\nentries:\n- name: p\n  value: {value: 5 USD, range: [4 USD, ";
   CHECK(problems_of(head + "6 B]}\n").front().id == "mlsysim.zoo.045");
-  CHECK(load_text(head + "6 USD]}\n", "m.yaml", zoo_test::small_base()).scalar("p").quantity<dim::money>().base() == 5);
+  CHECK(load_text(head + "6 USD]}\n", "m.yaml", zoo_test::small_base())
+            .scalar("p")
+            .quantity<dim::money>()
+            .base() == 5);
 }
 
 TEST_CASE("what one file defines twice is refused with both places", "[zoo]") {

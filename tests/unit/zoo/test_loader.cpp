@@ -19,8 +19,10 @@ class ZooPath {
     ::setenv("MLSYSIM_ZOO_PATH", value.c_str(), 1);
   }
   ~ZooPath() {
-    if (was_set_) ::setenv("MLSYSIM_ZOO_PATH", old_.c_str(), 1);
-    else ::unsetenv("MLSYSIM_ZOO_PATH");
+    if (was_set_)
+      ::setenv("MLSYSIM_ZOO_PATH", old_.c_str(), 1);
+    else
+      ::unsetenv("MLSYSIM_ZOO_PATH");
   }
 
  private:
@@ -29,7 +31,8 @@ class ZooPath {
 };
 
 std::string user_device(const std::string& name) {
-  return "schema: mlsysim/hardware@1\nentries:\n- name: " + name + "\n  compute: {dense: {fp16: 7 TFLOP/s}}\n";
+  return "schema: mlsysim/hardware@1\nentries:\n- name: " + name +
+         "\n  compute: {dense: {fp16: 7 TFLOP/s}}\n";
 }
 
 /// A shipped zoo of one device.
@@ -60,7 +63,8 @@ TEST_CASE("figures arrive with value, text, source and place", "[zoo]") {
 TEST_CASE("a figure's own source, range and note are kept", "[zoo]") {
   const Zoo zoo = load_text(
       "schema: mlsysim/hardware@1\nentries:\n- name: Q1\n"
-      "  unit_cost: {value: 5 kUSD, kind: estimate, ref: some-datasheet, recorded: 2026-01-02, note: a guess, range: [4 kUSD, 9 kUSD]}\n"
+      "  unit_cost: {value: 5 kUSD, kind: estimate, ref: some-datasheet, recorded: 2026-01-02, note: a "
+      "guess, range: [4 kUSD, 9 kUSD]}\n"
       "  power: {tdp: {value: 300 W, note: with fans}}\n",
       "mine.yaml", zoo_test::small_base());
   const Entry& e = Zoo::entry_of(zoo.only<HardwareNode>());
@@ -80,7 +84,8 @@ TEST_CASE("a figure's own source, range and note are kept", "[zoo]") {
 TEST_CASE("a file of the user refers to entries of the base", "[zoo]") {
   const Zoo& base = zoo_test::small_base();
   const Zoo zoo = load_text(
-      "schema: mlsysim/node@1\nentries:\n- name: N1\n  accelerator: X-One\n  accelerators_per_node: 4\n", "n.yaml", base);
+      "schema: mlsysim/node@1\nentries:\n- name: N1\n  accelerator: X-One\n  accelerators_per_node: 4\n",
+      "n.yaml", base);
   CHECK(zoo.only<Node>().accelerator == &base.at<HardwareNode>("X1"));
 }
 
@@ -113,7 +118,9 @@ TEST_CASE("files and folders of the user are added, and shadow nothing", "[zoo]"
   make_zoo(shipped);
   const auto file = mine.write("one.yaml", user_device("Mine1"));
   mine.write("folder/two.yml", user_device("Mine2"));
-  const LoadOptions options{.directory = shipped.path(), .additional = {file, mine.path() / "folder"}, .environment = ZooEnvironment::ignore};
+  const LoadOptions options{.directory = shipped.path(),
+                            .additional = {file, mine.path() / "folder"},
+                            .environment = ZooEnvironment::ignore};
   const Zoo zoo = load_zoo(options);
   CHECK(zoo.names<HardwareNode>() == std::vector<std::string>{"X1", "Mine1", "Mine2"});
 
@@ -134,7 +141,9 @@ TEST_CASE("files and folders of the user are added, and shadow nothing", "[zoo]"
 TEST_CASE("a missing file of the user is an error, not an empty zoo", "[zoo]") {
   const Folder shipped;
   make_zoo(shipped);
-  CHECK_THROWS_WITH(load_zoo({.directory = shipped.path(), .additional = {shipped.path() / "no.yaml"}, .environment = ZooEnvironment::ignore}),
+  CHECK_THROWS_WITH(load_zoo({.directory = shipped.path(),
+                              .additional = {shipped.path() / "no.yaml"},
+                              .environment = ZooEnvironment::ignore}),
                     ContainsSubstring("mlsysim.zoo.001"));
   CHECK_THROWS_AS(load_file(shipped.path() / "no.yaml", zoo_test::small_base()), InputError);
 }
@@ -146,7 +155,8 @@ TEST_CASE("MLSYSIM_ZOO_PATH replaces the shipped zoo by its first folder and add
   const ZooPath path(shipped.path().string() + "::" + mine.path().string());
   CHECK(zoo_directory() == shipped.path());
   CHECK(load_zoo().names<HardwareNode>() == std::vector<std::string>{"X1", "Mine1"});
-  CHECK(load_zoo({.environment = ZooEnvironment::ignore}).names<HardwareNode>() == std::vector<std::string>{"X1"});
+  CHECK(load_zoo({.environment = ZooEnvironment::ignore}).names<HardwareNode>() ==
+        std::vector<std::string>{"X1"});
 }
 
 TEST_CASE("folders without references only add to the zoo that is named", "[zoo]") {
@@ -154,14 +164,17 @@ TEST_CASE("folders without references only add to the zoo that is named", "[zoo]
   make_zoo(shipped);
   mine.write("one.yaml", user_device("Mine1"));
   const ZooPath path(mine.path().string());
-  CHECK(load_zoo({.directory = shipped.path()}).names<HardwareNode>() == std::vector<std::string>{"X1", "Mine1"});
+  CHECK(load_zoo({.directory = shipped.path()}).names<HardwareNode>() ==
+        std::vector<std::string>{"X1", "Mine1"});
 }
 
 TEST_CASE("lint gives what load_zoo throws, and warns of units and sources", "[zoo]") {
   const Folder shipped, mine;
   make_zoo(shipped);
-  const auto file = mine.write("one.yaml", "schema: mlsysim/hardware@1\nentries:\n- name: M\n  host_link: {bandwidth: 400 Gbps}\n");
-  const LoadOptions options{.directory = shipped.path(), .additional = {file}, .environment = ZooEnvironment::ignore};
+  const auto file = mine.write(
+      "one.yaml", "schema: mlsysim/hardware@1\nentries:\n- name: M\n  host_link: {bandwidth: 400 Gbps}\n");
+  const LoadOptions options{
+      .directory = shipped.path(), .additional = {file}, .environment = ZooEnvironment::ignore};
   const auto report = lint(options);
   CHECK(report.problems.empty());
   REQUIRE(report.warnings.size() == 2);

@@ -10,7 +10,8 @@ namespace {
 /// Version 0 called the memory's capacity "size".
 YamlTree from_zero(const YamlTree& tree) { return rename_key(tree, "memory.size", "capacity"); }
 
-const std::string kOld = "schema: mlsysim/hardware@0\nentries:\n- name: Old\n  memory: {size: 16 GB, bandwidth: 1 TB/s}\n";
+const std::string kOld =
+    "schema: mlsysim/hardware@0\nentries:\n- name: Old\n  memory: {size: 16 GB, bandwidth: 1 TB/s}\n";
 
 }  // namespace
 
@@ -41,7 +42,8 @@ TEST_CASE("the shipped table only steps between versions that exist", "[zoo]") {
 
 TEST_CASE("renaming a key keeps the tree consistent and leaves the rest alone", "[zoo]") {
   Problems problems;
-  const SourceText source{"t.yaml", "schema: mlsysim/hardware@1\nentries:\n- {size: 1, memory: {size: 2}}\n- {memory: 5}\n"};
+  const SourceText source{
+      "t.yaml", "schema: mlsysim/hardware@1\nentries:\n- {size: 1, memory: {size: 2}}\n- {memory: 5}\n"};
   const auto tree = parse_yaml(source, problems);
   REQUIRE(tree);
   const auto renamed = rename_key(*tree, "memory.size", "capacity");

@@ -37,7 +37,8 @@ class Validator {
       }
       return all;
     }
-    if (schema.contains("const")) return node.text() == schema["const"].get<std::string>() ? "" : path + ": const";
+    if (schema.contains("const"))
+      return node.text() == schema["const"].get<std::string>() ? "" : path + ": const";
     if (schema.contains("enum")) {
       for (const auto& value : schema["enum"])
         if (value.get<std::string>() == node.text()) return {};
@@ -48,7 +49,8 @@ class Validator {
 
  private:
   static bool is_number(NodeRef node) {
-    return node.is_plain() && std::regex_match(std::string(node.text()), std::regex(R"([+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?)"));
+    return node.is_plain() && std::regex_match(std::string(node.text()),
+                                               std::regex(R"([+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?)"));
   }
   static bool has_type(const std::string& type, NodeRef node) {
     if (type == "object") return node.is_map();
@@ -60,17 +62,20 @@ class Validator {
   std::string check_type(const json& schema, NodeRef node, const std::string& path) {
     const auto& type = schema["type"];
     bool matches = false;
-    if (type.is_string()) matches = has_type(type, node);
+    if (type.is_string())
+      matches = has_type(type, node);
     else
       for (const auto& t : type) matches = matches || has_type(t, node);
     if (!matches) return path + ": type";
-    if (schema.contains("pattern") && !std::regex_search(std::string(node.text()), std::regex(schema["pattern"].get<std::string>())))
+    if (schema.contains("pattern") &&
+        !std::regex_search(std::string(node.text()), std::regex(schema["pattern"].get<std::string>())))
       return path + ": pattern";
     if (node.is_scalar() && is_number(node)) {
       const double value = std::stod(std::string(node.text()));
       if (schema.contains("minimum") && value < schema["minimum"].get<double>()) return path + ": minimum";
       if (schema.contains("maximum") && value > schema["maximum"].get<double>()) return path + ": maximum";
-      if (schema.contains("exclusiveMinimum") && value <= schema["exclusiveMinimum"].get<double>()) return path + ": exclusiveMinimum";
+      if (schema.contains("exclusiveMinimum") && value <= schema["exclusiveMinimum"].get<double>())
+        return path + ": exclusiveMinimum";
     }
     std::string fault;
     if (node.is_sequence() && schema.contains("items"))
@@ -136,10 +141,16 @@ TEST_CASE("the schema refuses what the loader refuses", "[zoo]") {
   CHECK(validate("hardware", head + "  memory: {capacity: 80}\n") != "");
   CHECK(validate("hardware", head + "  memory: {capcity: 80 GB}\n") == ".entries[].memory: unknown capcity");
   CHECK(validate("hardware", head + "  release_year: 1000\n") != "");
-  CHECK(validate("hardware", head + "  compute: {default_precision: fp61}\n") == ".entries[].compute.default_precision: enum");
-  CHECK(validate("hardware", "schema: mlsysim/hardware@1\nentries:\n- title: X\n") == ".entries[]: misses name");
+  CHECK(validate("hardware", head + "  compute: {default_precision: fp61}\n") ==
+        ".entries[].compute.default_precision: enum");
+  CHECK(validate("hardware", "schema: mlsysim/hardware@1\nentries:\n- title: X\n") ==
+        ".entries[]: misses name");
   CHECK(validate("hardware", "schema: mlsysim/hardware@2\nentries: []\n") == ".schema: const");
-  CHECK(validate("model", "schema: mlsysim/model@1\nentries:\n- {name: M, architecture: decoder, shape: {gated_ffn: 1}}\n") != "");
+  CHECK(
+      validate(
+          "model",
+          "schema: mlsysim/model@1\nentries:\n- {name: M, architecture: decoder, shape: {gated_ffn: 1}}\n") !=
+      "");
 }
 
 TEST_CASE("descriptions carry unit, range and default", "[zoo]") {

@@ -31,8 +31,9 @@ TEST_CASE("every figure is finite, has a path, a text, a place and a dated sourc
     for (const auto& f : entry->figures) {
       INFO(f.path);
       const Source& s = entry->source_of(f.path);
-      const bool good = std::isfinite(f.base) && !f.authored.empty() && f.where.line > 0 && paths.insert(f.path).second &&
-                        (s.verified.empty() != s.recorded.empty()) && (s.ref.empty() || zoo.find_reference(s.ref) != nullptr);
+      const bool good = std::isfinite(f.base) && !f.authored.empty() && f.where.line > 0 &&
+                        paths.insert(f.path).second && (s.verified.empty() != s.recorded.empty()) &&
+                        (s.ref.empty() || zoo.find_reference(s.ref) != nullptr);
       if (!good) FAIL_CHECK("bad figure");
       if (f.low && !(*f.low <= f.base && f.base <= *f.high)) FAIL_CHECK("range does not hold the value");
     }
@@ -51,7 +52,8 @@ TEST_CASE("a price is no figure of a data sheet, and says so of itself", "[zoo]"
       CHECK(price->own->kind != SourceKind::datasheet);
       CHECK(price->own->ref != device->entry->source.ref);
       // An estimate says how far off it may be.
-      if (price->own->kind == SourceKind::estimate) CHECK((price->low.has_value() || price->own->spread.has_value()));
+      if (price->own->kind == SourceKind::estimate)
+        CHECK((price->low.has_value() || price->own->spread.has_value()));
       ++prices;
     }
   CHECK(prices >= 11);
@@ -68,7 +70,8 @@ TEST_CASE("textbook figures have the values of their sources", "[zoo]") {
   CHECK_THAT(rate_at(a100, Precision::fp16).base(), WithinRel(312e12, 1e-12));
   CHECK_THAT(zoo.at<GridProfile>("US_Avg").carbon_intensity.base(), WithinRel(429.0 / 3.6e6, 1e-12));
   CHECK_THAT(zoo.at<Workload>("Llama3_8B").parameters->base(), WithinRel(8.03e9, 1e-3));
-  CHECK_THAT(zoo.scalar("cloud.electricity").quantity<dim::money_per_energy>().base(), WithinRel(0.12 / 3.6e6, 1e-12));
+  CHECK_THAT(zoo.scalar("cloud.electricity").quantity<dim::money_per_energy>().base(),
+             WithinRel(0.12 / 3.6e6, 1e-12));
   CHECK_THROWS_AS(zoo.scalar("cloud.electricity").quantity<dim::time>(), DimensionError);
 }
 
@@ -86,8 +89,10 @@ TEST_CASE("devices: rates fall with the width of the number, caches are smaller 
       if (const auto p = static_cast<Precision>(i); h->compute.sparse[p] && d[p])
         CHECK(h->compute.sparse[p]->base() >= d[p]->base());
     if (!d.empty()) CHECK(d[h->compute.default_precision].has_value());
-    if (h->memory.l2_cache && h->memory.capacity) CHECK(h->memory.l2_cache->base() < h->memory.capacity->base());
-    if (h->memory.usable_capacity && h->memory.capacity) CHECK(h->memory.usable_capacity->base() <= h->memory.capacity->base());
+    if (h->memory.l2_cache && h->memory.capacity)
+      CHECK(h->memory.l2_cache->base() < h->memory.capacity->base());
+    if (h->memory.usable_capacity && h->memory.capacity)
+      CHECK(h->memory.usable_capacity->base() <= h->memory.capacity->base());
     if (h->power.tdp_min && h->power.tdp_max) CHECK(h->power.tdp_min->base() <= h->power.tdp_max->base());
     if (h->unit_cost && h->unit_cost_max) CHECK(h->unit_cost->base() <= h->unit_cost_max->base());
   }
@@ -99,14 +104,16 @@ TEST_CASE("one-way link rates are plausible", "[zoo]") {
     // No device-to-device link of today moves more than 5 TB/s one way, none of a host more than 1 TB/s.
     if (h->device_link.bandwidth) CHECK(h->device_link.bandwidth->base() / h->accelerator_count <= 5e12);
     if (h->host_link.bandwidth) CHECK(h->host_link.bandwidth->base() <= 1e12);
-    if (h->device_link.bandwidth && h->memory.bandwidth) CHECK(h->device_link.bandwidth->base() <= h->memory.bandwidth->base());
+    if (h->device_link.bandwidth && h->memory.bandwidth)
+      CHECK(h->device_link.bandwidth->base() <= h->memory.bandwidth->base());
   }
   for (const Node* n : shipped().all<Node>()) {
     INFO(n->name);
     REQUIRE(n->accelerator != nullptr);
     if (n->intra_node_bandwidth && n->accelerator->device_link.bandwidth)
       CHECK(n->intra_node_bandwidth->base() <= n->accelerator->device_link.bandwidth->base() * 1.001);
-    if (n->pair_bandwidth && n->intra_node_bandwidth) CHECK(n->pair_bandwidth->base() <= n->intra_node_bandwidth->base());
+    if (n->pair_bandwidth && n->intra_node_bandwidth)
+      CHECK(n->pair_bandwidth->base() <= n->intra_node_bandwidth->base());
   }
 }
 
@@ -129,12 +136,14 @@ TEST_CASE("models: shapes are whole and active parameters do not exceed all", "[
     shaped += w->has_shape();
     if (w->active_parameters && w->parameters) CHECK(w->active_parameters->base() <= w->parameters->base());
     if (w->parameters) CHECK(w->size(Precision::fp16).base() > 0);
-    for (const auto& size : {w->shape.layers, w->shape.hidden, w->shape.heads, w->shape.kv_heads, w->shape.head_dim, w->shape.vocab})
+    for (const auto& size : {w->shape.layers, w->shape.hidden, w->shape.heads, w->shape.kv_heads,
+                             w->shape.head_dim, w->shape.vocab})
       if (size) CHECK(*size == std::floor(*size));
     if (w->shape.heads && w->shape.kv_heads && w->attention.kind != AttentionKind::mla)
       CHECK(std::fmod(*w->shape.heads, *w->shape.kv_heads) == 0);
     if (w->moe.experts && w->moe.top_k) CHECK(*w->moe.top_k <= *w->moe.experts);
-    if (w->shape.layers && w->attention.full_attention_layers) CHECK(*w->attention.full_attention_layers <= *w->shape.layers);
+    if (w->shape.layers && w->attention.full_attention_layers)
+      CHECK(*w->attention.full_attention_layers <= *w->shape.layers);
   }
   CHECK(shaped >= 55);
 }
@@ -153,8 +162,8 @@ TEST_CASE("facilities stand on grids, and their effectiveness is at least one", 
 }
 
 TEST_CASE("the peak of a GPU is its units times its clock times a power of two of work", "[zoo]") {
-  // Tensor cores do 2^k FLOP per unit and clock. Data sheets round to three digits and quote the matrix rate at a
-  // clock up to 8 % below the highest one, so the exponent may miss a whole number by log2(1.08).
+  // Tensor cores do 2^k FLOP per unit and clock. Data sheets round to three digits and quote the matrix rate
+  // at a clock up to 8 % below the highest one, so the exponent may miss a whole number by log2(1.08).
   const Zoo& zoo = shipped();
   int checked = 0;
   for (const char* name : {"V100", "A100", "H100", "H200"}) {
@@ -162,7 +171,8 @@ TEST_CASE("the peak of a GPU is its units times its clock times a power of two o
     const HardwareNode* h = zoo.find<HardwareNode>(name);
     REQUIRE(h != nullptr);
     if (!h->compute.units || !h->compute.clock || !h->compute.dense[Precision::fp16]) continue;
-    const double per_clock = h->compute.dense[Precision::fp16]->base() / (*h->compute.units * h->compute.clock->base());
+    const double per_clock =
+        h->compute.dense[Precision::fp16]->base() / (*h->compute.units * h->compute.clock->base());
     const double power = std::log2(per_clock);
     CHECK(std::abs(power - std::round(power)) < 0.12);
     ++checked;

@@ -19,7 +19,8 @@ TEST_CASE("every entry of the shipped zoo survives load, save, load byte for byt
     REQUIRE(copy.figures.size() == entry->figures.size());
     for (std::size_t i = 0; i < copy.figures.size(); ++i) {
       const auto &a = copy.figures[i], &b = entry->figures[i];
-      if (a.path != b.path || a.base != b.base || a.authored != b.authored || a.low != b.low || a.high != b.high)
+      if (a.path != b.path || a.base != b.base || a.authored != b.authored || a.low != b.low ||
+          a.high != b.high)
         FAIL_CHECK(b.path << " " << b.authored);
       if (copy.source_of(a.path).ref != entry->source_of(b.path).ref) FAIL_CHECK(b.path << " source");
     }

@@ -105,7 +105,8 @@ TEST_CASE("broken YAML is reported with its place", "[zoo]") {
 
 TEST_CASE("nesting ends at 64 levels", "[zoo]") {
   const auto nested = [](int depth) {
-    return "a: " + std::string(static_cast<std::size_t>(depth), '[') + "1" + std::string(static_cast<std::size_t>(depth), ']') + "\n";
+    return "a: " + std::string(static_cast<std::size_t>(depth), '[') + "1" +
+           std::string(static_cast<std::size_t>(depth), ']') + "\n";
   };
   good(nested(63));
   CHECK(faults_of(nested(64))[0].id == "mlsysim.zoo.012");
@@ -115,8 +116,8 @@ TEST_CASE("nesting ends at 64 levels", "[zoo]") {
 
 TEST_CASE("a tree from outside is used only when it is consistent", "[zoo]") {
   const auto tree = good("a: {b: [1, 2], c: x}\nd: 3\n");
-  // Every single change of an index, kind or size that breaks the structure must be noticed or be harmless: the
-  // walk below touches all nodes and would run out of bounds under the sanitizers.
+  // Every single change of an index, kind or size that breaks the structure must be noticed or be harmless:
+  // the walk below touches all nodes and would run out of bounds under the sanitizers.
   int refused = 0;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     for (const std::uint32_t value : {0u, 1u, 2u, 5u, 1000u, 0xFFFFFFFFu}) {

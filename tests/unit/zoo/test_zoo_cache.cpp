@@ -49,7 +49,8 @@ TEST_CASE("the cache of the shipped zoo holds every file and gives the very same
     REQUIRE(cached->nodes.size() == parsed->nodes.size());
     for (std::size_t i = 0; i < parsed->nodes.size(); ++i) {
       const auto &a = cached->nodes[i], &b = parsed->nodes[i];
-      if (a.end != b.end || a.line != b.line || a.column != b.column || a.kind != b.kind || a.quoted != b.quoted)
+      if (a.end != b.end || a.line != b.line || a.column != b.column || a.kind != b.kind ||
+          a.quoted != b.quoted)
         FAIL(name << " node " << i);
     }
   }
@@ -60,8 +61,8 @@ TEST_CASE("a cached tree is used only for the content it was made from", "[zoo]"
   const Folder folder;
   make_zoo(folder);
   write_cache(folder.path(), folder.path() / kCacheName);
-  // Proof that the cache is used: its tree of the device says 80 GB, even where the cache was made from another text
-  // whose hash we forge by writing the old content back.
+  // Proof that the cache is used: its tree of the device says 80 GB, even where the cache was made from
+  // another text whose hash we forge by writing the old content back.
   CHECK(load_zoo(options_of(folder)).at<HardwareNode>("X1").memory.capacity->base() == 80e9);
   auto edited = zoo_test::kDevice;
   edited.replace(edited.find("80 GB"), 5, "96 GB");
@@ -100,7 +101,8 @@ TEST_CASE("a damaged cache is never used and never crashes", "[zoo]") {
   write_cache(folder.path(), cache_file);
   const auto good = bytes_of(cache_file);
   REQUIRE(TreeCache::parse(good).size() == 2);
-  for (std::size_t cut = 0; cut < good.size(); ++cut) CHECK(TreeCache::parse(good.substr(0, cut)).size() == 0);
+  for (std::size_t cut = 0; cut < good.size(); ++cut)
+    CHECK(TreeCache::parse(good.substr(0, cut)).size() == 0);
   CHECK(TreeCache::parse(good + "x").size() == 0);
   for (std::size_t i = 0; i < good.size(); ++i) {
     auto bad = good;
@@ -112,7 +114,8 @@ TEST_CASE("a damaged cache is never used and never crashes", "[zoo]") {
     std::string noise(64, '\0');
     for (char& c : noise) c = static_cast<char>(random());
     folder.write(std::string(kCacheName), round % 2 == 0 ? noise : good.substr(0, 24) + noise);
-    if (round % 50 == 0) CHECK(load_zoo(options_of(folder)).at<HardwareNode>("X1").memory.capacity->base() == 80e9);
+    if (round % 50 == 0)
+      CHECK(load_zoo(options_of(folder)).at<HardwareNode>("X1").memory.capacity->base() == 80e9);
     CHECK(TreeCache::read(cache_file).size() == 0);
   }
 }
@@ -137,7 +140,8 @@ TEST_CASE("the whole zoo is the same with and without cache", "[zoo]") {
   const Zoo& parsed = zoo_test::shipped();
   REQUIRE(cached.entries().size() == parsed.entries().size());
   for (std::size_t i = 0; i < parsed.entries().size(); ++i)
-    if (to_yaml(cached, *cached.entries()[i]) != to_yaml(parsed, *parsed.entries()[i])) FAIL(parsed.entries()[i]->name);
+    if (to_yaml(cached, *cached.entries()[i]) != to_yaml(parsed, *parsed.entries()[i]))
+      FAIL(parsed.entries()[i]->name);
 }
 
 TEST_CASE("a cache that cannot be written is an error", "[zoo]") {

@@ -16,7 +16,9 @@ namespace fs = std::filesystem;
 inline fs::path source_zoo() { return fs::path(MLSYSIM_SOURCE_DIR) / "zoo"; }
 
 inline mlsysim::LoadOptions source_options() {
-  return {.directory = source_zoo(), .cache = mlsysim::ZooCache::ignore, .environment = mlsysim::ZooEnvironment::ignore};
+  return {.directory = source_zoo(),
+          .cache = mlsysim::ZooCache::ignore,
+          .environment = mlsysim::ZooEnvironment::ignore};
 }
 
 /// The shipped zoo, loaded once for all cases.
@@ -30,7 +32,8 @@ class Folder {
  public:
   Folder() {
     static int count = 0;
-    path_ = fs::temp_directory_path() / ("mlsysim-zoo-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
+    path_ = fs::temp_directory_path() /
+            ("mlsysim-zoo-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
     fs::create_directories(path_);
   }
   ~Folder() {

@@ -52,39 +52,40 @@ struct CompressionModel : Model<CompressionModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(rows(
-          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-          field(&I::method, "method", "", "way of compression").defaulted("quantization"),
-          field(&I::target_bitwidth, "target_bitwidth", "", "bits of a weight")
-              .within(1, 64)
-              .counted()
-              .defaulted("8"),
-          field(&I::sparsity, "sparsity", "", "share of the weights that are zero")
-              .within(0, 1)
-              .defaulted("none"),
-          field(&I::sparsity_type, "sparsity_type", "", "pattern of the zeros").defaulted("unstructured"),
-          field(&I::baseline_precision, "baseline_precision", "", "format before compression")
-              .defaulted("fp32 (textbook) or fp16 (operator)"),
-          field(&I::weight_only, "weight_only", "", "arithmetic stays in the baseline format (operator)")
-              .defaulted("yes below 8 bits"),
-          field(&I::group_size, "group_size", "", "weights that share a scale (operator)")
-              .at_least(1)
-              .counted()
-              .defaulted("the zoo below 8 bits, else one per matrix"),
-          field(&I::student_share, "student_share", "", "weights of a distilled model over the original")
-              .within(1e-6, 1)
-              .defaulted("no smaller model is named"),
-          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-          field(&I::seq_len, key::seq_len)
-              .at_least(1)
-              .counted()
-              .defaulted("2048 tokens, or the longest that the model takes"),
-          field(&I::efficiency, key::efficiency)
-              .within(1e-9, 1)
-              .defaulted("0.5 (operator); textbook: the peak")),
+      return join(
+          rows(
+              field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+              field(&I::method, "method", "", "way of compression").defaulted("quantization"),
+              field(&I::target_bitwidth, "target_bitwidth", "", "bits of a weight")
+                  .within(1, 64)
+                  .counted()
+                  .defaulted("8"),
+              field(&I::sparsity, "sparsity", "", "share of the weights that are zero")
+                  .within(0, 1)
+                  .defaulted("none"),
+              field(&I::sparsity_type, "sparsity_type", "", "pattern of the zeros").defaulted("unstructured"),
+              field(&I::baseline_precision, "baseline_precision", "", "format before compression")
+                  .defaulted("fp32 (textbook) or fp16 (operator)"),
+              field(&I::weight_only, "weight_only", "", "arithmetic stays in the baseline format (operator)")
+                  .defaulted("yes below 8 bits"),
+              field(&I::group_size, "group_size", "", "weights that share a scale (operator)")
+                  .at_least(1)
+                  .counted()
+                  .defaulted("the zoo below 8 bits, else one per matrix"),
+              field(&I::student_share, "student_share", "", "weights of a distilled model over the original")
+                  .within(1e-6, 1)
+                  .defaulted("no smaller model is named"),
+              field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
+              field(&I::seq_len, key::seq_len)
+                  .at_least(1)
+                  .counted()
+                  .defaulted("2048 tokens, or the longest that the model takes"),
+              field(&I::efficiency, key::efficiency)
+                  .within(1e-9, 1)
+                  .defaulted("0.5 (operator); textbook: the peak")),
           guard_rail_rows<I>(),
           rows(field(&I::fidelity, key::fidelity).defaulted("operator: what is stored and read"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")));
+               field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")));
     }
   };
   struct Result {

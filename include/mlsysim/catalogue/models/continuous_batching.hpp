@@ -14,8 +14,8 @@ namespace mlsysim {
 ///
 /// Static allocation reserves max_seq_len tokens for every request; pages hold what a request has, rounded
 /// up, for lengths that are exponential with a cap and have the given mean. Textbook: bound by memory, cache
-/// beside the weights alone. Operator: each number of requests is kept in flight by InFlightBatchingModel, so that
-/// every answer is paid for with its prompt and the engine's host time counts.
+/// beside the weights alone. Operator: each number of requests is kept in flight by InFlightBatchingModel, so
+/// that every answer is paid for with its prompt and the engine's host time counts.
 /// @cite kwon2023vllm, sections 3 and 4; yu2022orca, section 4 (iteration-level scheduling)
 struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
   static constexpr std::string_view id = "ContinuousBatchingModel";
@@ -49,13 +49,22 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(
-          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-               field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer").at_least(1).counted(),
-               field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request").at_least(1).defaulted("every request has the full length"),
-               field(&I::output_tokens, key::output_tokens).at_least(1).counted().defaulted("an eighth of the mean request (operator)"),
-               field(&I::max_batch_size, "max_batch_size", "", "most requests at a time").at_least(1).counted().defaulted("one request")),
-          engine_rows<I>(), serving_format_rows<I>(), replica_rows<I>(), fidelity_rows<I>());
+      return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+                       field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer")
+                           .at_least(1)
+                           .counted(),
+                       field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request")
+                           .at_least(1)
+                           .defaulted("every request has the full length"),
+                       field(&I::output_tokens, key::output_tokens)
+                           .at_least(1)
+                           .counted()
+                           .defaulted("an eighth of the mean request (operator)"),
+                       field(&I::max_batch_size, "max_batch_size", "", "most requests at a time")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("one request")),
+                  engine_rows<I>(), serving_format_rows<I>(), replica_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {
@@ -88,7 +97,8 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
                 "cache of all requests, reserved whole"),
           field(&R::ttft, key::ttft), field(&R::itl, key::itl),
           field(&R::speedup_vs_static, "speedup_vs_static", "", "paged over static throughput"),
-          field(&R::prefill_share, "prefill_share", "", "share of the time of passes with prompts; textbook: 0"),
+          field(&R::prefill_share, "prefill_share", "",
+                "share of the time of passes with prompts; textbook: 0"),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };

@@ -12,23 +12,28 @@ namespace mlsysim {
 
 /// Time, memory and throughput of one optimizer step.
 ///
-/// dp = accelerators / (tp pp ep cp) replicas share a global batch of `batch_size` sequences. Operator fidelity prices one
-/// micro-batch on the first and last pipeline stage from the operator list, the bubble of the schedule, and the exposed
-/// part of what is exchanged over the replicas. Textbook fidelity works from totals (see textbook_step_core) and knows tp,
-/// pp, dp, ep and full recomputation only. One memory model answers whether a device holds its part.
-/// @cite narayanan2021megatron, sections 2 and 3; korthikanti2022recomputation, section 4 (sequence parallelism);
-/// rajbhandari2020zero, section 5; liu2023ringattention (context parallelism); qi2023zerobubble, section 2
+/// dp = accelerators / (tp pp ep cp) replicas share a global batch of `batch_size` sequences. Operator
+/// fidelity prices one micro-batch on the first and last pipeline stage from the operator list, the bubble of
+/// the schedule, and the exposed part of what is exchanged over the replicas. Textbook fidelity works from
+/// totals (see textbook_step_core) and knows tp, pp, dp, ep and full recomputation only. One memory model
+/// answers whether a device holds its part.
+/// @cite narayanan2021megatron, sections 2 and 3; korthikanti2022recomputation, section 4 (sequence
+/// parallelism); rajbhandari2020zero, section 5; liu2023ringattention (context parallelism);
+/// qi2023zerobubble, section 2
 struct DistributedModel : Model<DistributedModel> {
   static constexpr std::string_view id = "DistributedModel";
   static constexpr std::string_view about = "time, memory and throughput of a training step on a fleet";
-  static constexpr std::string_view law = "step = micro-batches * slot + bubble + exposed communication + update";
+  static constexpr std::string_view law =
+      "step = micro-batches * slot + bubble + exposed communication + update";
   static constexpr std::string_view source = "narayanan2021megatron";
   static constexpr std::array walls{14};
   static constexpr std::array fallacies{
       Fallacy{"Twice the accelerators train twice as fast.",
-              "At a fixed global batch each replica has half the work, and the gradient exchange does not shrink."},
-      Fallacy{"Pipeline stages are free when the layers divide evenly.",
-              "(stages - 1) / micro-batches of the compute time is spent filling and draining the pipeline."}};
+              "At a fixed global batch each replica has half the work, and the gradient exchange does not "
+              "shrink."},
+      Fallacy{
+          "Pipeline stages are free when the layers divide evenly.",
+          "(stages - 1) / micro-batches of the compute time is spent filling and draining the pipeline."}};
   static constexpr bool thread_safe = true;
 
   struct Inputs {
@@ -64,22 +69,28 @@ struct DistributedModel : Model<DistributedModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(rows(field(&I::workload, key::workload), field(&I::fleet, key::fleet),
-                       field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-                       field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
-                       field(&I::precision, key::precision).defaulted("the device's default precision"),
-                       field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
-                       field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
-                       field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
-                       field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread")),
-                  training_plan_rows<I>(), training_step_rows<I>(), fidelity_rows<I>());
+      return join(
+          rows(field(&I::workload, key::workload), field(&I::fleet, key::fleet),
+               field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
+               field(&I::seq_len, key::seq_len)
+                   .at_least(1)
+                   .counted()
+                   .defaulted("2048 tokens, or the longest that the model takes"),
+               field(&I::precision, key::precision).defaulted("the device's default precision"),
+               field(&I::efficiency, key::efficiency)
+                   .within(1e-9, 1)
+                   .defaulted("0.5 (textbook) or the device's share (operator)"),
+               field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
+               field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
+               field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread")),
+          training_plan_rows<I>(), training_step_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {
     bool feasible = false;
     Time<> step_latency_total, latency_compute, latency_memory, latency_overhead;
-    Time<> dp_communication_latency, tp_communication_latency, ep_communication_latency, cp_communication_latency,
-        pp_communication_latency, host_transfer_latency, communication_latency;
+    Time<> dp_communication_latency, tp_communication_latency, ep_communication_latency,
+        cp_communication_latency, pp_communication_latency, host_transfer_latency, communication_latency;
     Time<> exposed_communication_latency;
     Time<> pipeline_bubble_latency;
     double bubble_fraction = 0, scaling_efficiency = 0;
@@ -87,8 +98,8 @@ struct DistributedModel : Model<DistributedModel> {
     TokenRate<> token_throughput;
     double mfu = 0, hfu = 0, utilization = 0;
     Bottleneck bottleneck = Bottleneck::compute;
-    double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1, cp_size = 1, microbatch_size = 1, microbatch_count = 1,
-           accelerators = 1;
+    double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1, cp_size = 1, microbatch_size = 1,
+           microbatch_count = 1, accelerators = 1;
     Data<> memory_footprint;
     double memory_utilization = 0;
     MemoryBreakdown<> memory;
@@ -98,31 +109,37 @@ struct DistributedModel : Model<DistributedModel> {
       using R = Result;
       return rows(
           field(&R::feasible, "feasible", "", "every device holds its part"),
-          field(&R::step_latency_total, key::step_latency_total), field(&R::latency_compute, key::latency_compute),
-          field(&R::latency_memory, key::latency_memory), field(&R::latency_overhead, key::latency_overhead),
+          field(&R::step_latency_total, key::step_latency_total),
+          field(&R::latency_compute, key::latency_compute), field(&R::latency_memory, key::latency_memory),
+          field(&R::latency_overhead, key::latency_overhead),
           field(&R::dp_communication_latency, key::dp_communication_latency),
           field(&R::tp_communication_latency, key::tp_communication_latency),
           field(&R::ep_communication_latency, key::ep_communication_latency),
-          field(&R::cp_communication_latency, "cp_communication_latency", "ms", "exchange of keys and values, before overlap"),
-          field(&R::pp_communication_latency, "pp_communication_latency", "ms", "transfers between pipeline stages, before overlap"),
-          field(&R::host_transfer_latency, "host_transfer_latency", "ms", "what is offloaded, over the host link, before overlap"),
-          field(&R::communication_latency, "communication_latency", "ms", "collectives and host transfers before overlap"),
-          field(&R::exposed_communication_latency, "exposed_communication_latency", "ms", "communication that the step waits for"),
+          field(&R::cp_communication_latency, "cp_communication_latency", "ms",
+                "exchange of keys and values, before overlap"),
+          field(&R::pp_communication_latency, "pp_communication_latency", "ms",
+                "transfers between pipeline stages, before overlap"),
+          field(&R::host_transfer_latency, "host_transfer_latency", "ms",
+                "what is offloaded, over the host link, before overlap"),
+          field(&R::communication_latency, "communication_latency", "ms",
+                "collectives and host transfers before overlap"),
+          field(&R::exposed_communication_latency, "exposed_communication_latency", "ms",
+                "communication that the step waits for"),
           field(&R::pipeline_bubble_latency, key::pipeline_bubble_latency),
-          field(&R::bubble_fraction, key::bubble_fraction), field(&R::scaling_efficiency, key::scaling_efficiency),
+          field(&R::bubble_fraction, key::bubble_fraction),
+          field(&R::scaling_efficiency, key::scaling_efficiency),
           field(&R::effective_throughput, key::effective_throughput),
-          field(&R::token_throughput, key::token_throughput), field(&R::mfu, key::mfu), field(&R::hfu, key::hfu),
-          field(&R::utilization, key::utilization),
-          field(&R::bottleneck, key::bottleneck),
-          field(&R::tp_size, "tp_size", "", "tensor-parallel degree"),
+          field(&R::token_throughput, key::token_throughput), field(&R::mfu, key::mfu),
+          field(&R::hfu, key::hfu), field(&R::utilization, key::utilization),
+          field(&R::bottleneck, key::bottleneck), field(&R::tp_size, "tp_size", "", "tensor-parallel degree"),
           field(&R::pp_size, "pp_size", "", "pipeline-parallel degree"),
           field(&R::dp_size, "dp_size", "", "data-parallel degree"),
           field(&R::ep_size, "ep_size", "", "expert-parallel degree"),
           field(&R::cp_size, "cp_size", "", "context-parallel degree"),
           field(&R::microbatch_size, "microbatch_size", "", "sequences of one micro-batch"),
           field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
-          field(&R::accelerators, key::accelerators),
-          field(&R::memory_footprint, key::memory_footprint), field(&R::memory_utilization, key::memory_utilization),
+          field(&R::accelerators, key::accelerators), field(&R::memory_footprint, key::memory_footprint),
+          field(&R::memory_utilization, key::memory_utilization),
           field(&R::memory, "memory", "", "memory of the fullest device by use"),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }

@@ -7,8 +7,9 @@ namespace mlsysim {
 
 /// Capital, energy and maintenance.
 ///
-/// Capital is depreciated in a straight line; maintenance is a yearly share of the purchase; energy is that of
-/// SustainabilityModel at a flat price. Network, staff and buildings enter through `infrastructure_multiplier`.
+/// Capital is depreciated in a straight line; maintenance is a yearly share of the purchase; energy is that
+/// of SustainabilityModel at a flat price. Network, staff and buildings enter through
+/// `infrastructure_multiplier`.
 /// @cite barroso2018datacenter, chapter 6
 struct EconomicsModel : Model<EconomicsModel> {
   static constexpr std::string_view id = "EconomicsModel";
@@ -38,19 +39,26 @@ struct EconomicsModel : Model<EconomicsModel> {
       using I = Inputs;
       return rows(
           field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days).positive(),
-          field(&I::kwh_price, key::kwh_price).non_negative().defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),
+          field(&I::kwh_price, key::kwh_price)
+              .non_negative()
+              .defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),
           field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
           field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
           field(&I::mfu, key::mfu).within(0, 1).defaulted("fully loaded"),
           field(&I::utilization, key::utilization).within(0, 1).defaulted("as mfu"),
-          field(&I::unit_cost, "unit_cost", "USD", "price of one device").non_negative().defaulted("the device's own figure"),
+          field(&I::unit_cost, "unit_cost", "USD", "price of one device")
+              .non_negative()
+              .defaulted("the device's own figure"),
           field(&I::amortization_years, key::amortization_years).positive().defaulted("zoo/defaults.yaml"),
-          field(&I::infrastructure_multiplier, key::infrastructure_multiplier).at_least(1).defaulted("the devices alone"),
+          field(&I::infrastructure_multiplier, key::infrastructure_multiplier)
+              .at_least(1)
+              .defaulted("the devices alone"),
           field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {
-    std::optional<Money<>> capex{}, opex_maintenance{}, total_opex{}, tco{};  ///< absent where no price is known
+    std::optional<Money<>> capex{}, opex_maintenance{}, total_opex{},
+        tco{};  ///< absent where no price is known
     Money<> opex_energy;
     Energy<> it_energy, total_energy;
     Carbon<> carbon_footprint;
@@ -61,14 +69,14 @@ struct EconomicsModel : Model<EconomicsModel> {
     static constexpr auto fields() {
       using R = Result;
       return rows(field(&R::capex, key::capex), field(&R::opex_energy, key::opex_energy),
-                        field(&R::opex_maintenance, key::opex_maintenance), field(&R::total_opex, key::total_opex),
-                        field(&R::tco, key::tco),
-                        field(&R::it_energy, "it_energy", "kWh", "energy of the IT equipment"),
-                        field(&R::total_energy, "total_energy", "kWh", "energy of the facility"),
-                        field(&R::carbon_footprint, "carbon_footprint", "kgCO2e", "operational and embodied"),
-                        field(&R::water_usage, "water_usage", "L", "water used on site"),
-                        field(&R::pue, "pue", "", "facility energy over IT energy"),
-                        field(&R::region_name, "region_name", "", "grid that was charged"));
+                  field(&R::opex_maintenance, key::opex_maintenance), field(&R::total_opex, key::total_opex),
+                  field(&R::tco, key::tco),
+                  field(&R::it_energy, "it_energy", "kWh", "energy of the IT equipment"),
+                  field(&R::total_energy, "total_energy", "kWh", "energy of the facility"),
+                  field(&R::carbon_footprint, "carbon_footprint", "kgCO2e", "operational and embodied"),
+                  field(&R::water_usage, "water_usage", "L", "water used on site"),
+                  field(&R::pue, "pue", "", "facility energy over IT energy"),
+                  field(&R::region_name, "region_name", "", "grid that was charged"));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

@@ -14,8 +14,8 @@ namespace mlsysim {
 ///
 /// Textbook: a table of shares, scaled by the efficiency. Operator: the kernels of that class in one forward
 /// pass of the workload, priced on the device; what is lost to launches, to memory and in the kernels (tiles,
-/// waves, sustained rate) adds up to the rest of the peak. Without fused attention the core of attention is two products
-/// of whole squares, whose work counts in full, and a softmax that streams them.
+/// waves, sustained rate) adds up to the rest of the peak. Without fused attention the core of attention is
+/// two products of whole squares, whose work counts in full, and a softmax that streams them.
 /// @cite chowdhery2022palm; dao2022flashattention; nvidia-matmul-guide for tiles and waves
 struct EfficiencyModel : Model<EfficiencyModel> {
   static constexpr std::string_view id = "EfficiencyModel";

@@ -14,20 +14,24 @@ namespace mlsysim {
 
 /// Latency, throughput and goodput of one replica whose requests join and leave a running batch.
 ///
-/// Three ways of arriving: `arrival_rate` (Poisson; the number in flight follows from Little's law), `concurrency`
-/// (a closed loop: a new request for every finished one), or neither (everything is queued, the cache decides how many
-/// run). Prompts share passes with decode steps or stop them, as the engine does. With requests of equal lengths a
-/// closed loop runs in step: prompts follow each other pass by pass, so each waits for the one before (mixed passes), or
-/// all come at once every round (separate passes). `prefill_replicas` puts the prompts on workers of their own, which
-/// send the cache over `network_bandwidth`. `draft_model` proposes tokens that one pass verifies.
-/// Assumed: answers of `output_tokens`, context of a step half-way through the answer; a chunk costs an equal part of its
-/// prompt; expert-parallel ranks share the requests; quantiles are those of the first token, a request of many steps sees
-/// the mean step.
-/// @cite yu2022orca, section 4; kwon2023vllm; agrawal2024sarathi; zhong2024distserve, section 3; leviathan2023speculative
+/// Three ways of arriving: `arrival_rate` (Poisson; the number in flight follows from Little's law),
+/// `concurrency` (a closed loop: a new request for every finished one), or neither (everything is queued, the
+/// cache decides how many run). Prompts share passes with decode steps or stop them, as the engine does. With
+/// requests of equal lengths a closed loop runs in step: prompts follow each other pass by pass, so each
+/// waits for the one before (mixed passes), or all come at once every round (separate passes).
+/// `prefill_replicas` puts the prompts on workers of their own, which send the cache over
+/// `network_bandwidth`. `draft_model` proposes tokens that one pass verifies. Assumed: answers of
+/// `output_tokens`, context of a step half-way through the answer; a chunk costs an equal part of its prompt;
+/// expert-parallel ranks share the requests; quantiles are those of the first token, a request of many steps
+/// sees the mean step.
+/// @cite yu2022orca, section 4; kwon2023vllm; agrawal2024sarathi; zhong2024distserve, section 3;
+/// leviathan2023speculative
 struct InFlightBatchingModel : Model<InFlightBatchingModel> {
   static constexpr std::string_view id = "InFlightBatchingModel";
-  static constexpr std::string_view about = "latency, throughput and goodput of a replica that batches in flight";
-  static constexpr std::string_view law = "itl = decode_pass + min(prompts_per_step, 1) added; running = rate steps itl";
+  static constexpr std::string_view about =
+      "latency, throughput and goodput of a replica that batches in flight";
+  static constexpr std::string_view law =
+      "itl = decode_pass + min(prompts_per_step, 1) added; running = rate steps itl";
   static constexpr std::string_view source = "yu2022orca";
   static constexpr std::array walls{4, 5, 7};
   static constexpr std::array fallacies{
@@ -66,26 +70,58 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     static constexpr auto fields() {
       using I = Inputs;
       return join(
-          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-               field(&I::seq_len, "seq_len", "", "tokens of a prompt").at_least(1).defaulted("2048 tokens, or the longest that the model takes"),
-               field(&I::output_tokens, key::output_tokens).at_least(1).defaulted("128, convention of MLSys-im"),
-               field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson").positive().defaulted("closed loop or queue"),
-               field(&I::concurrency, "concurrency", "", "requests that clients keep in flight").at_least(1).defaulted("arrivals or queue"),
-               field(&I::max_batch_size, "max_batch_size", "", "most requests that decode together").at_least(1).counted().defaulted("as many as fit"),
-               field(&I::num_requests, "num_requests", "", "requests of the whole run, all in flight at its start").at_least(1).defaulted("a run without end"),
-               field(&I::equal_lengths, "equal_lengths", "", "all requests have the same lengths").defaulted("lengths vary enough to spread arrivals"),
-               field(&I::cached_prefix_len, key::cached_prefix_len).non_negative().defaulted("nothing cached"),
-               field(&I::prefill_chunk_tokens, "prefill_chunk_tokens", "", "most prompt tokens of one pass").at_least(1).defaulted("zoo/catalogue.yaml")),
+          rows(
+              field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+              field(&I::seq_len, "seq_len", "", "tokens of a prompt")
+                  .at_least(1)
+                  .defaulted("2048 tokens, or the longest that the model takes"),
+              field(&I::output_tokens, key::output_tokens)
+                  .at_least(1)
+                  .defaulted("128, convention of MLSys-im"),
+              field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson")
+                  .positive()
+                  .defaulted("closed loop or queue"),
+              field(&I::concurrency, "concurrency", "", "requests that clients keep in flight")
+                  .at_least(1)
+                  .defaulted("arrivals or queue"),
+              field(&I::max_batch_size, "max_batch_size", "", "most requests that decode together")
+                  .at_least(1)
+                  .counted()
+                  .defaulted("as many as fit"),
+              field(&I::num_requests, "num_requests", "",
+                    "requests of the whole run, all in flight at its start")
+                  .at_least(1)
+                  .defaulted("a run without end"),
+              field(&I::equal_lengths, "equal_lengths", "", "all requests have the same lengths")
+                  .defaulted("lengths vary enough to spread arrivals"),
+              field(&I::cached_prefix_len, key::cached_prefix_len).non_negative().defaulted("nothing cached"),
+              field(&I::prefill_chunk_tokens, "prefill_chunk_tokens", "", "most prompt tokens of one pass")
+                  .at_least(1)
+                  .defaulted("zoo/catalogue.yaml")),
           engine_rows<I>(),
-          rows(field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take").within(0.01, 1).defaulted("zoo/catalogue.yaml")),
+          rows(field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take")
+                   .within(0.01, 1)
+                   .defaulted("zoo/catalogue.yaml")),
           serving_format_rows<I>(),
-          rows(field(&I::weight_bits, "weight_bits", "", "bits of a stored weight, scales included").within(0.5, 64).defaulted("as precision")),
+          rows(field(&I::weight_bits, "weight_bits", "", "bits of a stored weight, scales included")
+                   .within(0.5, 64)
+                   .defaulted("as precision")),
           replica_rows<I>(), speculation_rows<I>(),
-          rows(field(&I::prefill_replicas, "prefill_replicas", "", "workers that only process prompts, of the same size").within(1, 65536).counted().defaulted("prompts run where tokens are generated"),
+          rows(field(&I::prefill_replicas, "prefill_replicas", "",
+                     "workers that only process prompts, of the same size")
+                   .within(1, 65536)
+                   .counted()
+                   .defaulted("prompts run where tokens are generated"),
                field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
-               field(&I::network_bandwidth, key::network_bandwidth).positive().defaulted("100 GB/s, convention of MLSys-im"),
-               field(&I::target_ttft, "target_ttft", "ms", "time to first token that a good request meets").positive().defaulted("no target"),
-               field(&I::target_itl, "target_itl", "ms", "time between tokens that a good request meets").positive().defaulted("no target"),
+               field(&I::network_bandwidth, key::network_bandwidth)
+                   .positive()
+                   .defaulted("100 GB/s, convention of MLSys-im"),
+               field(&I::target_ttft, "target_ttft", "ms", "time to first token that a good request meets")
+                   .positive()
+                   .defaulted("no target"),
+               field(&I::target_itl, "target_itl", "ms", "time between tokens that a good request meets")
+                   .positive()
+                   .defaulted("no target"),
                field(&I::fleet, key::fleet).defaulted("devices joined by their own link")),
           fidelity_rows<I>());
     }
@@ -116,12 +152,14 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
           field(&R::itl, "itl", "ms", "inter-token latency, mean"),
           field(&R::p99_itl, "p99_itl", "ms", "99 % of the tokens come no later"),
           field(&R::ttft, "ttft", "ms", "time to first token, mean of the run"),
-          field(&R::p50_ttft, "p50_ttft", "ms", "half of the first tokens come no later; none in step or in a queue"),
+          field(&R::p50_ttft, "p50_ttft", "ms",
+                "half of the first tokens come no later; none in step or in a queue"),
           field(&R::p99_ttft, "p99_ttft", "ms", "99 % of the first tokens come no later"),
           field(&R::request_latency, key::request_latency),
           field(&R::p99_request_latency, "p99_request_latency", "ms", "99 % of the requests take no longer"),
           field(&R::token_throughput, key::token_throughput),
-          field(&R::token_throughput_per_accelerator, "token_throughput_per_accelerator", "token/s", "generated tokens a second and device"),
+          field(&R::token_throughput_per_accelerator, "token_throughput_per_accelerator", "token/s",
+                "generated tokens a second and device"),
           field(&R::request_throughput, "request_throughput", "request/s", "requests that are finished"),
           field(&R::capacity, "capacity", "request/s", "what a full replica finishes"),
           field(&R::goodput, "goodput", "request/s", "requests that meet both targets"),
@@ -129,13 +167,17 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
           field(&R::decode_pass, "decode_pass", "ms", "a step without prompts, host included"),
           field(&R::prompt_pass, "prompt_pass", "ms", "a pass with prompts, host included"),
           field(&R::host_time, "host_time", "ms", "host work of one pass"),
-          field(&R::prompts_per_step, "prompts_per_step", "", "prompts that arrive during one step, and rank"),
+          field(&R::prompts_per_step, "prompts_per_step", "",
+                "prompts that arrive during one step, and rank"),
           field(&R::prefill_share, "prefill_share", "", "share of the time of passes with prompts"),
           field(&R::tokens_per_pass, "tokens_per_pass", "", "tokens of a request that one pass yields"),
-          field(&R::matched_prefill_replicas, "matched_prefill_replicas", "", "prefill workers that keep this replica full"),
-          field(&R::kv_transfer_time, "kv_transfer_time", "ms", "move of a prompt's cache to the decoding devices"),
+          field(&R::matched_prefill_replicas, "matched_prefill_replicas", "",
+                "prefill workers that keep this replica full"),
+          field(&R::kv_transfer_time, "kv_transfer_time", "ms",
+                "move of a prompt's cache to the decoding devices"),
           field(&R::kv_cache_size, "kv_cache_size", "GB", "pages held by the running requests"),
-          field(&R::paged_internal_fragmentation, "paged_internal_fragmentation", "", "share of the held pages that is empty"),
+          field(&R::paged_internal_fragmentation, "paged_internal_fragmentation", "",
+                "share of the held pages that is empty"),
           field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
           field(&R::accelerators, key::accelerators),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));

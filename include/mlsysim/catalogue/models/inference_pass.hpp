@@ -66,22 +66,23 @@ struct InferencePassModel : Model<InferencePassModel> {
 
     static constexpr auto fields() {
       using R = Result;
-      return rows(
-          field(&R::feasible, "feasible", "", "weights and activations fit where they must be"),
-          field(&R::latency, key::latency), field(&R::latency_compute, key::latency_compute),
-          field(&R::latency_memory, key::latency_memory), field(&R::latency_overhead, key::latency_overhead),
-          field(&R::throughput, key::throughput), field(&R::bottleneck, key::bottleneck),
-          field(&R::evaluations, "evaluations", "", "runs of the network for one batch"),
-          field(&R::weights, "weights", "MB", "weights that every run reads"),
-          field(&R::tables, "tables", "GB", "embedding tables, of which rows are read"),
-          field(&R::state, "state", "MB", "recurrent state of the batch"),
-          field(&R::rows_read, "rows_read", "kB", "table rows that the batch reads"),
-          field(&R::activations, "activations", "kB",
-                "largest working set; 0 where the layers are not known"),
-          field(&R::memory_footprint, key::memory_footprint),
-          field(&R::weights_in, "weights_in", "", "memory that holds the weights"),
-          field(&R::energy, "energy", "J", "electrical energy of the batch; absent where the device has no TDP"),
-          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+      return rows(field(&R::feasible, "feasible", "", "weights and activations fit where they must be"),
+                  field(&R::latency, key::latency), field(&R::latency_compute, key::latency_compute),
+                  field(&R::latency_memory, key::latency_memory),
+                  field(&R::latency_overhead, key::latency_overhead), field(&R::throughput, key::throughput),
+                  field(&R::bottleneck, key::bottleneck),
+                  field(&R::evaluations, "evaluations", "", "runs of the network for one batch"),
+                  field(&R::weights, "weights", "MB", "weights that every run reads"),
+                  field(&R::tables, "tables", "GB", "embedding tables, of which rows are read"),
+                  field(&R::state, "state", "MB", "recurrent state of the batch"),
+                  field(&R::rows_read, "rows_read", "kB", "table rows that the batch reads"),
+                  field(&R::activations, "activations", "kB",
+                        "largest working set; 0 where the layers are not known"),
+                  field(&R::memory_footprint, key::memory_footprint),
+                  field(&R::weights_in, "weights_in", "", "memory that holds the weights"),
+                  field(&R::energy, "energy", "J",
+                        "electrical energy of the batch; absent where the device has no TDP"),
+                  field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

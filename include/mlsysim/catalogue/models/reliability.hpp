@@ -13,8 +13,8 @@ namespace mlsysim {
 /// Textbook: accelerators and adapters in series with round failure rates, Young's interval, and the loss by
 /// checkpoints and restarts; lost work is left out. Operator: observed failure rates that include memory,
 /// switches, cables, hosts and software, Daly's interval, the complete mean of lost time, and a restart that
-/// waits for a repair when no spare is ready. Power supplies stop a node that has one alone: of several one may
-/// fail.
+/// waits for a repair when no spare is ready. Power supplies stop a node that has one alone: of several one
+/// may fail.
 /// @cite daly2006, eqs. (20) and (37); young1974; llama3-herd, table 5
 struct ReliabilityModel : Model<ReliabilityModel> {
   static constexpr std::string_view id = "ReliabilityModel";

@@ -13,25 +13,28 @@ namespace mlsysim {
 
 /// Time to first token, inter-token latency, throughput and memory of one replica.
 ///
-/// A replica is tp x pp x ep devices that serve a static batch. The prompt of `seq_len` tokens (less a cached prefix) is
-/// prefilled whole or in chunks; then every sequence decodes one token per step. With `output_tokens` the decode step is
-/// priced at the mean context of the generation and memory must hold the last; without it, at a context of `seq_len`.
-/// `decode_hardware` is a second pool of as many devices, to which the cache moves over `network_bandwidth` after prefill;
-/// both pools hold the weights, and what is required and counted is that of both. `draft_model` proposes `draft_tokens`
-/// for each verification, on the decoding devices; tensor parallelism divides it like its target.
+/// A replica is tp x pp x ep devices that serve a static batch. The prompt of `seq_len` tokens (less a cached
+/// prefix) is prefilled whole or in chunks; then every sequence decodes one token per step. With
+/// `output_tokens` the decode step is priced at the mean context of the generation and memory must hold the
+/// last; without it, at a context of `seq_len`. `decode_hardware` is a second pool of as many devices, to
+/// which the cache moves over `network_bandwidth` after prefill; both pools hold the weights, and what is
+/// required and counted is that of both. `draft_model` proposes `draft_tokens` for each verification, on the
+/// decoding devices; tensor parallelism divides it like its target.
 /// @cite pope2023inference, section 2; agrawal2024sarathi; zhong2024distserve; leviathan2023speculative
 struct ServingModel : Model<ServingModel> {
   static constexpr std::string_view id = "ServingModel";
-  static constexpr std::string_view about = "time to first token, inter-token latency and memory of a replica";
+  static constexpr std::string_view about =
+      "time to first token, inter-token latency and memory of a replica";
   static constexpr std::string_view law = "ttft = prefill time; itl = time of one decode step";
   static constexpr std::string_view source = "pope2023inference";
   static constexpr std::array walls{4};
-  static constexpr std::array fallacies{
-      Fallacy{"Prefill and decode are limited by the same thing.",
-              "Prefill reads the weights once for thousands of tokens, decode once for each: the first is bound by "
-              "arithmetic, the second by memory."},
-      Fallacy{"The weights decide how many requests fit.",
-              "Keys and values grow with every token of every sequence and soon take more room than the weights."}};
+  static constexpr std::array fallacies{Fallacy{"Prefill and decode are limited by the same thing.",
+                                                "Prefill reads the weights once for thousands of tokens, "
+                                                "decode once for each: the first is bound by "
+                                                "arithmetic, the second by memory."},
+                                        Fallacy{"The weights decide how many requests fit.",
+                                                "Keys and values grow with every token of every sequence and "
+                                                "soon take more room than the weights."}};
   static constexpr bool thread_safe = true;
 
   struct Inputs {
@@ -57,15 +60,30 @@ struct ServingModel : Model<ServingModel> {
     static constexpr auto fields() {
       using I = Inputs;
       return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                       field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
+                       field(&I::seq_len, key::seq_len)
+                           .at_least(1)
+                           .counted()
+                           .defaulted("2048 tokens, or the longest that the model takes"),
                        field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-                       field(&I::output_tokens, key::output_tokens).at_least(1).counted().defaulted("decode priced at the prompt's context")),
+                       field(&I::output_tokens, key::output_tokens)
+                           .at_least(1)
+                           .counted()
+                           .defaulted("decode priced at the prompt's context")),
                   serving_format_rows<I>(), replica_rows<I>(),
-                  rows(field(&I::cached_prefix_len, key::cached_prefix_len).non_negative().counted().defaulted("nothing cached"),
-                       field(&I::prefill_chunk_tokens, key::prefill_chunk_tokens).at_least(1).counted().defaulted("whole prompt at once"),
+                  rows(field(&I::cached_prefix_len, key::cached_prefix_len)
+                           .non_negative()
+                           .counted()
+                           .defaulted("nothing cached"),
+                       field(&I::prefill_chunk_tokens, key::prefill_chunk_tokens)
+                           .at_least(1)
+                           .counted()
+                           .defaulted("whole prompt at once"),
                        field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
-                       field(&I::network_bandwidth, key::network_bandwidth).positive().defaulted("100 GB/s, convention of MLSys-im")),
-                  speculation_rows<I>(), rows(field(&I::fleet, key::fleet).defaulted("devices joined by their own link")),
+                       field(&I::network_bandwidth, key::network_bandwidth)
+                           .positive()
+                           .defaulted("100 GB/s, convention of MLSys-im")),
+                  speculation_rows<I>(),
+                  rows(field(&I::fleet, key::fleet).defaulted("devices joined by their own link")),
                   fidelity_rows<I>());
     }
   };
@@ -85,22 +103,26 @@ struct ServingModel : Model<ServingModel> {
 
     static constexpr auto fields() {
       using R = Result;
-      return rows(
-          field(&R::feasible, "feasible", "", "fits in memory, of both pools where there are two"), field(&R::ttft, key::ttft), field(&R::itl, key::itl),
-          field(&R::request_latency, key::request_latency), field(&R::token_throughput, key::token_throughput),
-          field(&R::kv_cache_size, key::kv_cache_size), field(&R::model_weights_size, key::model_weights_size),
-          field(&R::total_memory_required, key::total_memory_required),
-          field(&R::memory_utilization, key::memory_utilization),
-          field(&R::prompt_cache_hit_ratio, key::prompt_cache_hit_ratio), field(&R::prefill_chunks, key::prefill_chunks),
-          field(&R::prefill_chunk_time, key::prefill_chunk_time), field(&R::decode_stall_bound, key::decode_stall_bound),
-          field(&R::prefill_bottleneck, "prefill_bottleneck", "", "what limits the prefill"),
-          field(&R::bottleneck, key::bottleneck),
-          field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilisation of the prefill"),
-          field(&R::mfu, key::mfu), field(&R::utilization, key::utilization),
-          field(&R::accelerators, key::accelerators),
-          field(&R::memory, "memory", "", "memory of one decoding device by use"),
-          field(&R::prefill_memory, "prefill_memory", "", "memory of one prefilling device by use"),
-          field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+      return rows(field(&R::feasible, "feasible", "", "fits in memory, of both pools where there are two"),
+                  field(&R::ttft, key::ttft), field(&R::itl, key::itl),
+                  field(&R::request_latency, key::request_latency),
+                  field(&R::token_throughput, key::token_throughput),
+                  field(&R::kv_cache_size, key::kv_cache_size),
+                  field(&R::model_weights_size, key::model_weights_size),
+                  field(&R::total_memory_required, key::total_memory_required),
+                  field(&R::memory_utilization, key::memory_utilization),
+                  field(&R::prompt_cache_hit_ratio, key::prompt_cache_hit_ratio),
+                  field(&R::prefill_chunks, key::prefill_chunks),
+                  field(&R::prefill_chunk_time, key::prefill_chunk_time),
+                  field(&R::decode_stall_bound, key::decode_stall_bound),
+                  field(&R::prefill_bottleneck, "prefill_bottleneck", "", "what limits the prefill"),
+                  field(&R::bottleneck, key::bottleneck),
+                  field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilisation of the prefill"),
+                  field(&R::mfu, key::mfu), field(&R::utilization, key::utilization),
+                  field(&R::accelerators, key::accelerators),
+                  field(&R::memory, "memory", "", "memory of one decoding device by use"),
+                  field(&R::prefill_memory, "prefill_memory", "", "memory of one prefilling device by use"),
+                  field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

@@ -21,10 +21,10 @@ template <> struct Choices<CapacityLimit> {
 /// Fewest replicas that meet a P99 target.
 ///
 /// Textbook: a replica is one server whose service is the mean time between its answers, and the P99 of the
-/// wait is added to the base latency. Operator: a replica batches in flight (InFlightBatchingModel) at its share of the
-/// arrivals, so more replicas are also faster ones; in front of all slots there is one line whose service is the whole
-/// request, and the target holds for the P99 of wait and service together, the spread of the first token added.
-/// Assumed: requests go to any free slot; answers vary by service_time_cv.
+/// wait is added to the base latency. Operator: a replica batches in flight (InFlightBatchingModel) at its
+/// share of the arrivals, so more replicas are also faster ones; in front of all slots there is one line
+/// whose service is the whole request, and the target holds for the P99 of wait and service together, the
+/// spread of the first token added. Assumed: requests go to any free slot; answers vary by service_time_cv.
 /// @cite yu2022orca, section 4; kwon2023vllm; deanbarroso2013tail; gross2008queueing, section 3.3
 struct ServingCapacityModel : Model<ServingCapacityModel> {
   static constexpr std::string_view id = "ServingCapacityModel";
@@ -57,20 +57,45 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(
-          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-               field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson").positive(),
-               field(&I::target_p99_latency, "target_p99_latency", "ms", "99 % of the requests must take no longer").positive(),
-               field(&I::target_p99_ttft, "target_p99_ttft", "ms", "99 % of the first tokens must come no later (operator)").positive().defaulted("no target"),
-               field(&I::target_itl, "target_itl", "ms", "mean time between tokens that must be kept (operator)").positive().defaulted("no target"),
-               field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer").at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
-               field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request").at_least(1).defaulted("every request has the full length"),
-               field(&I::output_tokens, key::output_tokens).at_least(1).counted().defaulted("128, convention of MLSys-im"),
-               field(&I::max_batch_size, "max_batch_size", "", "most requests at a time and replica").at_least(1).counted().defaulted("32, convention of MLSys-im")),
-          engine_rows<I>(), serving_format_rows<I>(), replica_rows<I>(),
-          rows(field(&I::max_replicas, "max_replicas", "", "most replicas to consider").within(1, 65536).counted().defaulted("1024, convention of MLSys-im"),
-               field(&I::service_time_cv, "service_time_cv", "", "standard deviation over mean of the service time").within(0, 100).defaulted("exponential service")),
-          fidelity_rows<I>());
+      return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+                       field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson")
+                           .positive(),
+                       field(&I::target_p99_latency, "target_p99_latency", "ms",
+                             "99 % of the requests must take no longer")
+                           .positive(),
+                       field(&I::target_p99_ttft, "target_p99_ttft", "ms",
+                             "99 % of the first tokens must come no later (operator)")
+                           .positive()
+                           .defaulted("no target"),
+                       field(&I::target_itl, "target_itl", "ms",
+                             "mean time between tokens that must be kept (operator)")
+                           .positive()
+                           .defaulted("no target"),
+                       field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("2048 tokens, or the longest that the model takes"),
+                       field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request")
+                           .at_least(1)
+                           .defaulted("every request has the full length"),
+                       field(&I::output_tokens, key::output_tokens)
+                           .at_least(1)
+                           .counted()
+                           .defaulted("128, convention of MLSys-im"),
+                       field(&I::max_batch_size, "max_batch_size", "", "most requests at a time and replica")
+                           .at_least(1)
+                           .counted()
+                           .defaulted("32, convention of MLSys-im")),
+                  engine_rows<I>(), serving_format_rows<I>(), replica_rows<I>(),
+                  rows(field(&I::max_replicas, "max_replicas", "", "most replicas to consider")
+                           .within(1, 65536)
+                           .counted()
+                           .defaulted("1024, convention of MLSys-im"),
+                       field(&I::service_time_cv, "service_time_cv", "",
+                             "standard deviation over mean of the service time")
+                           .within(0, 100)
+                           .defaulted("exponential service")),
+                  fidelity_rows<I>());
     }
   };
   struct Result {
@@ -98,7 +123,9 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
                 "99 % of the requests take no longer"),
           field(&R::queue_wait_p99, "queue_wait_p99", "ms", "99 % of the requests wait no longer"),
           field(&R::base_request_latency, "base_request_latency", "ms", "a request without waiting"),
-          field(&R::ttft, key::ttft), field(&R::p99_ttft, "p99_ttft", "ms", "99 % of the first tokens come no later, waits for a slot included; textbook: none"),
+          field(&R::ttft, key::ttft),
+          field(&R::p99_ttft, "p99_ttft", "ms",
+                "99 % of the first tokens come no later, waits for a slot included; textbook: none"),
           field(&R::itl, key::itl),
           field(&R::active_batch_size, "active_batch_size", "", "most requests at a time and replica"),
           field(&R::accelerators, "accelerators", "", "devices of all replicas"),

@@ -11,21 +11,23 @@ namespace mlsysim {
 
 /// Time, memory and energy of one batch on one device.
 ///
-/// Operator fidelity prices the operator list. One inference of a language model is one decode step at a context of
-/// `seq_len` tokens; of an encoder, one sequence of `seq_len`; of a convolutional network, one image per sample. A
-/// training step is forward, recomputation, backward and update. Textbook fidelity is the roofline over published
-/// totals with software time (see TextbookPass). A model that does not fit is priced with the spilled bytes crossing
-/// the host link and is reported as infeasible.
+/// Operator fidelity prices the operator list. One inference of a language model is one decode step at a
+/// context of `seq_len` tokens; of an encoder, one sequence of `seq_len`; of a convolutional network, one
+/// image per sample. A training step is forward, recomputation, backward and update. Textbook fidelity is the
+/// roofline over published totals with software time (see TextbookPass). A model that does not fit is priced
+/// with the spilled bytes crossing the host link and is reported as infeasible.
 /// @cite williams2009roofline, section 3
 struct SingleNodeModel : Model<SingleNodeModel> {
   static constexpr std::string_view id = "SingleNodeModel";
   static constexpr std::string_view about = "time, memory and energy of one batch on one device";
-  static constexpr std::string_view law = "latency = max(work / (peak efficiency), traffic / bandwidth) + overhead";
+  static constexpr std::string_view law =
+      "latency = max(work / (peak efficiency), traffic / bandwidth) + overhead";
   static constexpr std::string_view source = "williams2009roofline";
   static constexpr std::array walls{1, 2};
   static constexpr std::array fallacies{
       Fallacy{"A device with twice the peak rate runs every model twice as fast.",
-              "Below the ridge intensity the memory bandwidth decides, and decoding at small batches is always below it."},
+              "Below the ridge intensity the memory bandwidth decides, and decoding at small batches is "
+              "always below it."},
       Fallacy{"A model fits when its weights fit.",
               "Keys and values, activations, optimizer states and the framework share the same memory."}};
   static constexpr bool thread_safe = true;
@@ -47,19 +49,23 @@ struct SingleNodeModel : Model<SingleNodeModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(
-          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
-          field(&I::precision, key::precision).defaulted("the device's default precision"),
-          field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("0.5 (textbook) or the device's share (operator)"),
-          field(&I::is_training, key::is_training).defaulted("inference"),
-          field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
-          field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
-          field(&I::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
-          field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
-          field(&I::optimizer, key::optimizer).defaulted("Adam"),
-          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+                  field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
+                  field(&I::precision, key::precision).defaulted("the device's default precision"),
+                  field(&I::efficiency, key::efficiency)
+                      .within(1e-9, 1)
+                      .defaulted("0.5 (textbook) or the device's share (operator)"),
+                  field(&I::is_training, key::is_training).defaulted("inference"),
+                  field(&I::seq_len, key::seq_len)
+                      .at_least(1)
+                      .counted()
+                      .defaulted("2048 tokens, or the longest that the model takes"),
+                  field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
+                  field(&I::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
+                  field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
+                  field(&I::optimizer, key::optimizer).defaulted("Adam"),
+                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {
@@ -85,12 +91,15 @@ struct SingleNodeModel : Model<SingleNodeModel> {
           field(&R::latency_memory, key::latency_memory), field(&R::latency_overhead, key::latency_overhead),
           field(&R::throughput, key::throughput), field(&R::bottleneck, key::bottleneck),
           field(&R::arithmetic_intensity, key::arithmetic_intensity),
-          field(&R::energy, "energy", "J", "electrical energy of the batch; absent where the device has no TDP"),
-          field(&R::memory_footprint, key::memory_footprint), field(&R::memory_utilization, key::memory_utilization),
-          field(&R::peak_flops_actual, key::peak_flops_actual), field(&R::peak_bw_actual, key::peak_bw_actual),
-          field(&R::mfu, key::mfu), field(&R::hfu, key::hfu),
+          field(&R::energy, "energy", "J",
+                "electrical energy of the batch; absent where the device has no TDP"),
+          field(&R::memory_footprint, key::memory_footprint),
+          field(&R::memory_utilization, key::memory_utilization),
+          field(&R::peak_flops_actual, key::peak_flops_actual),
+          field(&R::peak_bw_actual, key::peak_bw_actual), field(&R::mfu, key::mfu), field(&R::hfu, key::hfu),
           field(&R::utilization, key::utilization), field(&R::feasible, "feasible", "", "fits in memory"),
-          field(&R::offload_spill_bytes, "offload_spill_bytes", "GB", "bytes that do not fit and cross the host link"),
+          field(&R::offload_spill_bytes, "offload_spill_bytes", "GB",
+                "bytes that do not fit and cross the host link"),
           field(&R::memory, "memory", "", "memory by use"),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }

@@ -10,9 +10,10 @@ namespace mlsysim {
 
 /// Energy, carbon and water.
 ///
-/// Power is linear in the load between idle and TDP (energy-proportional computing). Operational carbon is facility energy
-/// times the grid's intensity; embodied carbon is that of the accelerators, spread over their lifetime. Water is counted
-/// on the IT energy, as WUE is defined. Hosts, switches and storage are not counted.
+/// Power is linear in the load between idle and TDP (energy-proportional computing). Operational carbon is
+/// facility energy times the grid's intensity; embodied carbon is that of the accelerators, spread over their
+/// lifetime. Water is counted on the IT energy, as WUE is defined. Hosts, switches and storage are not
+/// counted.
 /// @cite patterson2021carbon, section 2; gupta2022act, eq. (1); barroso2018datacenter
 struct SustainabilityModel : Model<SustainabilityModel> {
   static constexpr std::string_view id = "SustainabilityModel";
@@ -20,9 +21,9 @@ struct SustainabilityModel : Model<SustainabilityModel> {
   static constexpr std::string_view law = "carbon = power time PUE intensity + embodied time / lifetime";
   static constexpr std::string_view source = "patterson2021carbon";
   static constexpr std::array walls{18};
-  static constexpr std::array fallacies{
-      Fallacy{"An efficient model is a clean one.",
-              "The grid's carbon intensity spans a factor of fifty between regions; where a job runs matters more than how."}};
+  static constexpr std::array fallacies{Fallacy{"An efficient model is a clean one.",
+                                                "The grid's carbon intensity spans a factor of fifty between "
+                                                "regions; where a job runs matters more than how."}};
   static constexpr bool thread_safe = true;
 
   struct Inputs {
@@ -44,7 +45,10 @@ struct SustainabilityModel : Model<SustainabilityModel> {
           field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
           field(&I::mfu, key::mfu).within(0, 1).defaulted("fully loaded"),
           field(&I::utilization, key::utilization).within(0, 1).defaulted("as mfu"),
-          field(&I::embodied_carbon_per_device, "embodied_carbon_per_device", "kgCO2e", "manufacture of one device").non_negative().defaulted("the device's own figure"),
+          field(&I::embodied_carbon_per_device, "embodied_carbon_per_device", "kgCO2e",
+                "manufacture of one device")
+              .non_negative()
+              .defaulted("the device's own figure"),
           field(&I::amortization_years, key::amortization_years).positive().defaulted("zoo/defaults.yaml"),
           field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
@@ -52,7 +56,8 @@ struct SustainabilityModel : Model<SustainabilityModel> {
   struct Result {
     Energy<> it_energy, total_energy;
     Carbon<> carbon_footprint, operational_carbon;
-    std::optional<Carbon<>> embodied_carbon;  ///< absent where it is not known; the footprint is then that of the electricity
+    std::optional<Carbon<>>
+        embodied_carbon;  ///< absent where it is not known; the footprint is then that of the electricity
     Water<> water_usage;
     Power<> power;
     double pue = 1;
@@ -61,12 +66,12 @@ struct SustainabilityModel : Model<SustainabilityModel> {
     static constexpr auto fields() {
       using R = Result;
       return rows(field(&R::it_energy, key::it_energy), field(&R::total_energy, key::total_energy),
-                        field(&R::carbon_footprint, key::carbon_footprint),
-                        field(&R::operational_carbon, key::operational_carbon),
-                        field(&R::embodied_carbon, key::embodied_carbon), field(&R::water_usage, key::water_usage),
-                        field(&R::power, "power", "kW", "mean power of all accelerators"),
-                        field(&R::pue, "pue", "", "facility energy over IT energy"),
-                        field(&R::region_name, key::region_name));
+                  field(&R::carbon_footprint, key::carbon_footprint),
+                  field(&R::operational_carbon, key::operational_carbon),
+                  field(&R::embodied_carbon, key::embodied_carbon), field(&R::water_usage, key::water_usage),
+                  field(&R::power, "power", "kW", "mean power of all accelerators"),
+                  field(&R::pue, "pue", "", "facility energy over IT energy"),
+                  field(&R::region_name, key::region_name));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

@@ -15,12 +15,13 @@ namespace mlsysim {
 struct TrainingMemoryModel : Model<TrainingMemoryModel> {
   static constexpr std::string_view id = "TrainingMemoryModel";
   static constexpr std::string_view about = "memory of one device in training, by use";
-  static constexpr std::string_view law = "total = weights + gradients + optimizer states + activations + buffers";
+  static constexpr std::string_view law =
+      "total = weights + gradients + optimizer states + activations + buffers";
   static constexpr std::string_view source = "korthikanti2022recomputation";
   static constexpr std::array walls{2};
-  static constexpr std::array fallacies{
-      Fallacy{"Training needs about as much memory as inference.",
-              "Mixed-precision Adam keeps 16 bytes per weight, eight times the two that inference needs, and activations on top."}};
+  static constexpr std::array fallacies{Fallacy{"Training needs about as much memory as inference.",
+                                                "Mixed-precision Adam keeps 16 bytes per weight, eight times "
+                                                "the two that inference needs, and activations on top."}};
   static constexpr bool thread_safe = true;
 
   struct Inputs {
@@ -50,15 +51,19 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                       field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-                       field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("2048 tokens, or the longest that the model takes"),
-                       field(&I::precision, key::precision).defaulted("the device's default precision"),
-                       field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
-                       field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
-                       field(&I::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
-                       field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread")),
-                  training_plan_rows<I>(), fidelity_rows<I>());
+      return join(
+          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+               field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
+               field(&I::seq_len, key::seq_len)
+                   .at_least(1)
+                   .counted()
+                   .defaulted("2048 tokens, or the longest that the model takes"),
+               field(&I::precision, key::precision).defaulted("the device's default precision"),
+               field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
+               field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
+               field(&I::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
+               field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread")),
+          training_plan_rows<I>(), fidelity_rows<I>());
     }
   };
   struct Result {
@@ -72,13 +77,13 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     static constexpr auto fields() {
       using R = Result;
       return rows(field(&R::feasible, "feasible", "", "fits in memory"),
-                        field(&R::memory, "memory", "", "memory of the fullest device by use"),
-                        field(&R::total_memory, "total_memory", "GB", "sum of the parts"),
-                        field(&R::available_memory, "available_memory", "GB", "device memory"),
-                        field(&R::memory_utilization, key::memory_utilization),
-                        field(&R::microbatch_size, "microbatch_size", "", "sequences of one micro-batch"),
-                        field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
-                        field(&R::fidelity, "fidelity", "", "fidelity of this result"));
+                  field(&R::memory, "memory", "", "memory of the fullest device by use"),
+                  field(&R::total_memory, "total_memory", "GB", "sum of the parts"),
+                  field(&R::available_memory, "available_memory", "GB", "device memory"),
+                  field(&R::memory_utilization, key::memory_utilization),
+                  field(&R::microbatch_size, "microbatch_size", "", "sequences of one micro-batch"),
+                  field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
+                  field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };
   [[nodiscard]] Result solve(const Inputs& in, Notes& notes) const;

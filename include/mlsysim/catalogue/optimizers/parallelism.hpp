@@ -10,11 +10,11 @@ namespace mlsysim {
 
 /// Fastest division of a training step over a fleet.
 ///
-/// Tries every tensor-, pipeline-, expert- and context-parallel degree that divides the fleet, and jointly with these ZeRO
-/// stage, micro-batch, interleaving, recomputation and overlap, each through DistributedModel; plans that do not fit in
-/// memory are infeasible, plans that do not divide are left out. The objective is the time of a step; of equal plans the
-/// simpler one wins. Textbook fidelity does not price context parallelism and overlap of tensor-parallel traffic, so these
-/// are left out.
+/// Tries every tensor-, pipeline-, expert- and context-parallel degree that divides the fleet, and jointly
+/// with these ZeRO stage, micro-batch, interleaving, recomputation and overlap, each through
+/// DistributedModel; plans that do not fit in memory are infeasible, plans that do not divide are left out.
+/// The objective is the time of a step; of equal plans the simpler one wins. Textbook fidelity does not price
+/// context parallelism and overlap of tensor-parallel traffic, so these are left out.
 /// @cite narayanan2021megatron, section 3
 struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
   static constexpr std::string_view id = "ParallelismOptimizer";
@@ -45,55 +45,57 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::workload, key::workload), field(&I::fleet, key::fleet),
-                  field(&I::batch_size, key::batch_size).at_least(1).counted(),
-                  field(&I::seq_len, key::seq_len)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("2048 tokens, or the longest that the model takes"),
-                  field(&I::precision, key::precision).defaulted("the device's default precision"),
-                  field(&I::efficiency, key::efficiency)
-                      .within(1e-9, 1)
-                      .defaulted("0.5 (textbook) or the device's share (operator)"),
-                  field(&I::max_tp, "max_tp", "", "largest tensor-parallel degree")
-                      .at_least(1)
-                      .counted()
-                      .defaulted("the devices of a node"),
-                  field(&I::max_pp, "max_pp", "", "most pipeline stages")
-                      .at_least(1)
-                      .counted()
-                      .defaulted("the layers of the model"),
-                  field(&I::max_cp, "max_cp", "", "largest context-parallel degree")
-                      .at_least(1)
-                      .counted()
-                      .defaulted("the devices of a node"),
-                  field(&I::ep_size, key::ep_size)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("every number that divides the experts"),
-                  field(&I::max_v_stages, "max_v_stages", "", "most model chunks of a device (interleaving)")
-                      .at_least(1)
-                      .counted()
-                      .defaulted("8"),
-                  field(&I::max_zero_stage, "max_zero_stage", "", "highest ZeRO stage to consider")
-                      .within(0, 3)
-                      .counted()
-                      .defaulted("3"),
-                  field(&I::recomputation, key::recomputation).defaulted("none, selective and full are tried"),
-                  field(&I::overlap_efficiency, key::overlap_efficiency)
-                      .within(0, 1)
-                      .defaulted("none and that of zoo/defaults.yaml are tried"),
-                  field(&I::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products")
-                      .within(0, 1)
-                      .defaulted("none and all are tried (operator)"),
-                  field(&I::optimizer, key::optimizer).defaulted("Adam"),
-                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return rows(
+          field(&I::workload, key::workload), field(&I::fleet, key::fleet),
+          field(&I::batch_size, key::batch_size).at_least(1).counted(),
+          field(&I::seq_len, key::seq_len)
+              .at_least(1)
+              .counted()
+              .defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::efficiency, key::efficiency)
+              .within(1e-9, 1)
+              .defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::max_tp, "max_tp", "", "largest tensor-parallel degree")
+              .at_least(1)
+              .counted()
+              .defaulted("the devices of a node"),
+          field(&I::max_pp, "max_pp", "", "most pipeline stages")
+              .at_least(1)
+              .counted()
+              .defaulted("the layers of the model"),
+          field(&I::max_cp, "max_cp", "", "largest context-parallel degree")
+              .at_least(1)
+              .counted()
+              .defaulted("the devices of a node"),
+          field(&I::ep_size, key::ep_size)
+              .at_least(1)
+              .counted()
+              .defaulted("every number that divides the experts"),
+          field(&I::max_v_stages, "max_v_stages", "", "most model chunks of a device (interleaving)")
+              .at_least(1)
+              .counted()
+              .defaulted("8"),
+          field(&I::max_zero_stage, "max_zero_stage", "", "highest ZeRO stage to consider")
+              .within(0, 3)
+              .counted()
+              .defaulted("3"),
+          field(&I::recomputation, key::recomputation).defaulted("none, selective and full are tried"),
+          field(&I::overlap_efficiency, key::overlap_efficiency)
+              .within(0, 1)
+              .defaulted("none and that of zoo/defaults.yaml are tried"),
+          field(&I::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products")
+              .within(0, 1)
+              .defaulted("none and all are tried (operator)"),
+          field(&I::optimizer, key::optimizer).defaulted("Adam"),
+          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {
     SearchSummary search;
-    double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1, cp_size = 1, zero_stage = 0, microbatch_count = 1, v_stages = 1;
+    double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1, cp_size = 1, zero_stage = 0,
+           microbatch_count = 1, v_stages = 1;
     Recomputation recomputation = Recomputation::none;
     double overlap_efficiency = 0, tp_overlap = 0;
     Time<> best_step_time;
@@ -113,7 +115,8 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
           field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
           field(&R::v_stages, "v_stages", "", "model chunks of a device"),
           field(&R::recomputation, "recomputation", "", "activations recomputed in the backward pass"),
-          field(&R::overlap_efficiency, "overlap_efficiency", "", "share of a pass that hides gradient traffic"),
+          field(&R::overlap_efficiency, "overlap_efficiency", "",
+                "share of a pass that hides gradient traffic"),
           field(&R::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products"),
           field(&R::best_step_time, "best_step_time", "ms", "time of a step"),
           field(&R::best_throughput, "best_throughput", "sample/s", "sequences or samples per second"),

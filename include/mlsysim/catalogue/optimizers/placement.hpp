@@ -10,8 +10,8 @@ namespace mlsysim {
 /// Cheapest region of a fleet, with a price on carbon.
 ///
 /// Textbook: three regions at one price of electricity. Operator: every grid of the zoo, or those that are
-/// named; the industrial price of electricity where the zoo knows it for the region. The facility, with its PUE, is the
-/// fleet's own wherever it stands.
+/// named; the industrial price of electricity where the zoo knows it for the region. The facility, with its
+/// PUE, is the fleet's own wherever it stands.
 /// @cite barroso2018datacenter, chapter 6; patterson2021carbon, section 2
 struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
   static constexpr std::string_view id = "PlacementOptimizer";

@@ -10,9 +10,9 @@ namespace mlsysim {
 /// Arithmetic rate, bandwidth and memory that a latency needs.
 ///
 /// Textbook: the roofline's two sides, each alone: bandwidth = weights / latency, rate = work / (latency
-/// efficiency). Operator: the device whose every operator, launches included, adds up to the latency; rate and
-/// bandwidth are in the proportion of what each would have to be if the other were endless. The answer is put back
-/// into the pricing of the list. A latency below the time of the launches alone has no answer.
+/// efficiency). Operator: the device whose every operator, launches included, adds up to the latency; rate
+/// and bandwidth are in the proportion of what each would have to be if the other were endless. The answer is
+/// put back into the pricing of the list. A latency below the time of the launches alone has no answer.
 /// @cite williams2009roofline, section 3
 struct SynthesisSolver : Solver<SynthesisSolver> {
   static constexpr std::string_view id = "SynthesisSolver";

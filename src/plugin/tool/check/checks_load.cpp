@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <dirent.h>
 #include <dlfcn.h>
-#include <set>
 #include <sys/stat.h>
+#include <array>
+#include <set>
 #include <thread>
 
 namespace mlsysim::plugin::check {
@@ -15,24 +15,29 @@ namespace {
 using Entry = const MlsPluginApi* (*)();
 
 /// The fault of the file where this check found it.
-Result unless(const Subject& s, std::string_view id) { return s.elf.check == id && !s.elf.fault.empty() ? fail(s.elf.fault) : pass(); }
+Result unless(const Subject& s, std::string_view id) {
+  return s.elf.check == id && !s.elf.fault.empty() ? fail(s.elf.fault) : pass();
+}
 
 Result only_the_entry(const Subject& s) {
   std::string others;
   for (const auto& name : s.elf.exported)
-    if (name != MLS_ENTRY_SYMBOL && name != "_init" && name != "_fini") others += (others.empty() ? "" : ", ") + name;
+    if (name != MLS_ENTRY_SYMBOL && name != "_init" && name != "_fini")
+      others += (others.empty() ? "" : ", ") + name;
   return others.empty() ? pass() : fail("also exports " + others.substr(0, 300));
 }
 
 Result no_host_symbols(const Subject& s) {
   for (const auto& name : s.elf.undefined)
-    if (name.find("mlsysim") != std::string::npos) return fail("needs the symbol " + name + " of the library");
+    if (name.find("mlsysim") != std::string::npos)
+      return fail("needs the symbol " + name + " of the library");
   return pass();
 }
 
 Result not_writable(const Subject& s) {
-  struct stat st{};
-  if (::stat(s.library.c_str(), &st) == 0 && (st.st_mode & S_IWOTH) != 0) return fail(fmt::format("everybody can write to it: mode {:04o}", st.st_mode & 07777U));
+  struct stat st {};
+  if (::stat(s.library.c_str(), &st) == 0 && (st.st_mode & S_IWOTH) != 0)
+    return fail(fmt::format("everybody can write to it: mode {:04o}", st.st_mode & 07777U));
   return pass();
 }
 
@@ -45,7 +50,9 @@ Result needed_resolve(const Subject& s) {
   return pass();
 }
 
-void* opened(const Subject& s) { return ::dlopen(std::filesystem::absolute(s.library).c_str(), RTLD_NOW | RTLD_LOCAL); }
+void* opened(const Subject& s) {
+  return ::dlopen(std::filesystem::absolute(s.library).c_str(), RTLD_NOW | RTLD_LOCAL);
+}
 
 Result opens(const Subject& s) {
   if (opened(s) != nullptr) return pass();
@@ -88,7 +95,8 @@ Result leaves_nothing(const Subject& s) {
   (void)plugin.register_all();
   const auto files_after = entries("/proc/self/fd").size(), threads_after = entries("/proc/self/task").size();
   if (files_after > files) return fail(fmt::format("{} files stay open after loading", files_after - files));
-  if (threads_after > threads) return fail(fmt::format("{} threads run after loading", threads_after - threads));
+  if (threads_after > threads)
+    return fail(fmt::format("{} threads run after loading", threads_after - threads));
   return pass();
 }
 
@@ -96,23 +104,34 @@ Result leaves_nothing(const Subject& s) {
 
 std::span<const Check> load_checks() {
   static constexpr Check checks[] = {
-      {"L01", Level::required, "library", "it is a regular file", "", [](const Subject& s) { return unless(s, "L01"); }},
-      {"L02", Level::required, "library", "it is a shared library for this machine", "L01", [](const Subject& s) { return unless(s, "L02"); }},
-      {"L03", Level::required, "library", "it is complete: headers and segments lie inside the file", "L01 L02", [](const Subject& s) { return unless(s, "L03"); }},
+      {"L01", Level::required, "library", "it is a regular file", "",
+       [](const Subject& s) { return unless(s, "L01"); }},
+      {"L02", Level::required, "library", "it is a shared library for this machine", "L01",
+       [](const Subject& s) { return unless(s, "L02"); }},
+      {"L03", Level::required, "library", "it is complete: headers and segments lie inside the file",
+       "L01 L02", [](const Subject& s) { return unless(s, "L03"); }},
       {"L04", Level::required, "entry", "it exports " MLS_ENTRY_SYMBOL, "L01 L02 L03",
-       [](const Subject& s) { return s.elf.exports(MLS_ENTRY_SYMBOL) ? pass() : fail("no such symbol is exported"); }},
+       [](const Subject& s) {
+         return s.elf.exports(MLS_ENTRY_SYMBOL) ? pass() : fail("no such symbol is exported");
+       }},
       {"L05", Level::recommended, "entry", "it exports nothing else", "L01 L02 L03", only_the_entry},
       {"L06", Level::required, "entry", "it needs no symbol of mlsysim", "L01 L02 L03", no_host_symbols},
       {"L07", Level::recommended, "unload", "it has no GNU_UNIQUE symbol", "L01 L02 L03",
-       [](const Subject& s) { return s.elf.unique.empty() ? pass() : fail("has " + s.elf.unique.front() + "; build with -fno-gnu-unique"); }},
+       [](const Subject& s) {
+         return s.elf.unique.empty() ? pass()
+                                     : fail("has " + s.elf.unique.front() + "; build with -fno-gnu-unique");
+       }},
       {"L08", Level::required, "library", "it has no text relocations", "L01 L02 L03",
        [](const Subject& s) { return s.elf.text_relocations ? fail("build it with -fPIC") : pass(); }},
       {"L09", Level::required, "safety", "not everybody can write to it", "L01", not_writable},
-      {"L10", Level::required, "library", "the libraries that it needs are there", "L01 L02 L03", needed_resolve},
-      {"L11", Level::required, "library", "dlopen works, and its constructors return", "L01 L02 L03 L04 L10", opens},
+      {"L10", Level::required, "library", "the libraries that it needs are there", "L01 L02 L03",
+       needed_resolve},
+      {"L11", Level::required, "library", "dlopen works, and its constructors return", "L01 L02 L03 L04 L10",
+       opens},
       {"L12", Level::required, "entry", "the entry function gives the same table twice", "L11", same_table},
       {"L13", Level::required, "entry", "and the same from eight threads", "L12", same_table_threads},
-      {"L14", Level::required, "hygiene", "loading leaves no file open and no thread running", "R01", leaves_nothing}};
+      {"L14", Level::required, "hygiene", "loading leaves no file open and no thread running", "R01",
+       leaves_nothing}};
   return checks;
 }
 

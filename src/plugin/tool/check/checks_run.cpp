@@ -6,20 +6,20 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cfenv>
 #include <clocale>
 #include <csignal>
 #include <cstring>
-#include <fcntl.h>
 #include <fstream>
-#include <malloc.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // GCC ships no header with it
@@ -38,11 +38,13 @@ struct Hosted {
 
   explicit Hosted(const Subject& s, bool isolated = false, IsolationLimits limits = {}) {
     const auto path = std::filesystem::absolute(s.library).string();
-    code = isolated ? detail::open_isolated(path, services, limits) : detail::open_in_process(path, path, services);
+    code = isolated ? detail::open_isolated(path, services, limits)
+                    : detail::open_in_process(path, path, services);
     publish_units_of(code->description());
     for (std::size_t i = 0; i < code->description().resolvers.size(); ++i)
-      resolvers.push_back(std::make_unique<PluginResolver>(code->description(), std::make_shared<detail::Generation>(code, i), services->objects(),
-                                                           std::span<const detail::OptionSetting>()));
+      resolvers.push_back(
+          std::make_unique<PluginResolver>(code->description(), std::make_shared<detail::Generation>(code, i),
+                                           services->objects(), std::span<const detail::OptionSetting>()));
   }
 };
 
@@ -54,14 +56,17 @@ std::string bytes_of(Hosted& host, std::size_t i, double scale) {
   try {
     Record in(r, Side::inputs);
     for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k].kind != MLS_NONE) in.set(d.inputs[k].name, detail::from_c(inputs[k], d.inputs[k].unit, host.services->objects()));
+      if (inputs[k].kind != MLS_NONE)
+        in.set(d.inputs[k].name, detail::from_c(inputs[k], d.inputs[k].unit, host.services->objects()));
     const auto answer = evaluate(r, in);
     if (!answer.outcome.feasible()) return "infeasible: " + answer.outcome.why()->reason;
     std::string out;
     for (const auto& f : answer.outcome->fields()) {
       const Value v = f.read(answer.outcome->data());
-      if (const auto* x = std::get_if<double>(&v)) out += fmt::format("{}={:a};", f.name, *x);
-      else out += fmt::format("{}={};", f.name, DynamicValue(v).text());
+      if (const auto* x = std::get_if<double>(&v))
+        out += fmt::format("{}={:a};", f.name, *x);
+      else
+        out += fmt::format("{}={};", f.name, DynamicValue(v).text());
     }
     return out;
   } catch (const PluginFault& fault) {
@@ -102,17 +107,20 @@ Result instances_do_not_leak(const Subject& s) {
     for (const auto& o : d.options) settings.push_back(o.default_value.view());
     const auto round = [&](int times) {
       for (int k = 0; k < times; ++k) {
-        MlsCreateArgs args{sizeof args, 0, nullptr, p.services().api(), r.user, settings.data(), settings.size(), nullptr};
+        MlsCreateArgs args{sizeof args,     0,      nullptr, p.services().api(), r.user, settings.data(),
+                           settings.size(), nullptr};
         if (const auto e = p.take(r.create(&args)); !e.empty()) return e;
         if (r.destroy != nullptr) r.destroy(p.services().api(), args.instance);
       }
       return std::string();
     };
-    if (const auto e = round(100); !e.empty()) return fail(d.name + ": create with default options fails: " + e);
+    if (const auto e = round(100); !e.empty())
+      return fail(d.name + ": create with default options fails: " + e);
     const auto before = allocated();
     (void)round(1000);
     const auto after = allocated();
-    if (after > before + 16384) return fail(fmt::format("{}: 1000 instances leave {} bytes", d.name, after - before));
+    if (after > before + 16384)
+      return fail(fmt::format("{}: 1000 instances leave {} bytes", d.name, after - before));
   }
   return any ? pass() : skip("it has no instances");
 }
@@ -122,7 +130,8 @@ std::string create_by_hand(RawPlugin& p, std::size_t i, void*& instance) {
   const auto& r = p.registration().resolvers[i];
   std::vector<MlsValue> settings;
   for (const auto& o : p.description().resolvers[i].options) settings.push_back(o.default_value.view());
-  MlsCreateArgs args{sizeof args, 0, nullptr, p.services().api(), r.user, settings.data(), settings.size(), nullptr};
+  MlsCreateArgs args{sizeof args,     0,      nullptr, p.services().api(), r.user, settings.data(),
+                     settings.size(), nullptr};
   const auto error = p.take(r.create(&args));
   instance = args.instance;
   return error;
@@ -142,8 +151,10 @@ Result owns_as_it_says(const Subject& s) {
       std::vector<MlsValue> settings;
       for (const auto& o : d.options) settings.push_back(o.default_value.view());
       for (int k = 0; k < 3; ++k) {
-        MlsCreateArgs args{sizeof args, 0, nullptr, p.services().api(), r.user, settings.data(), settings.size(), nullptr};
-        if (const auto e = p.take(r.can_create(&args)); !e.empty()) return fail(fmt::format("{}: can_create refuses what nobody holds: {}", d.name, e));
+        MlsCreateArgs args{sizeof args,     0,      nullptr, p.services().api(), r.user, settings.data(),
+                           settings.size(), nullptr};
+        if (const auto e = p.take(r.can_create(&args)); !e.empty())
+          return fail(fmt::format("{}: can_create refuses what nobody holds: {}", d.name, e));
         if (args.instance != nullptr) return fail(d.name + ": can_create makes an instance");
       }
     }
@@ -151,13 +162,16 @@ Result owns_as_it_says(const Subject& s) {
       if (r.destroy != nullptr) r.destroy(p.services().api(), instance);
     };
     void *one = nullptr, *two = nullptr;
-    if (const auto e = create_by_hand(p, i, one); !e.empty()) return fail(fmt::format("{}: asking can_create keeps create from working: {}", d.name, e));
+    if (const auto e = create_by_hand(p, i, one); !e.empty())
+      return fail(fmt::format("{}: asking can_create keeps create from working: {}", d.name, e));
     if (d.ownership == Ownership::shared) {
-      if (const auto e = create_by_hand(p, i, two); !e.empty()) return fail(fmt::format("{} says shared, and gives no second instance: {}", d.name, e));
+      if (const auto e = create_by_hand(p, i, two); !e.empty())
+        return fail(fmt::format("{} says shared, and gives no second instance: {}", d.name, e));
       end(two);
     }
     end(one);
-    if (const auto e = create_by_hand(p, i, one); !e.empty()) return fail(fmt::format("{}: no instance after one that was destroyed: {}", d.name, e));
+    if (const auto e = create_by_hand(p, i, one); !e.empty())
+      return fail(fmt::format("{}: no instance after one that was destroyed: {}", d.name, e));
     end(one);
   }
   return any ? pass() : skip("it has no instances");
@@ -186,21 +200,25 @@ Result threads_keep(const Subject& s) {
           if (bytes_of(host, i, 1) != expected) ++wrong;
       });
     for (auto& t : threads) t.join();
-    if (wrong > 0) return fail(fmt::format("{}: {} of 400 answers from eight threads differ", host.resolvers[i]->info().name, wrong.load()));
+    if (wrong > 0)
+      return fail(fmt::format("{}: {} of 400 answers from eight threads differ",
+                              host.resolvers[i]->info().name, wrong.load()));
   }
   return pass();
 }
 
 Result fork_keeps(const Subject& s) {
   Hosted host(s);
-  if ((host.code->description().flags & MLS_PLUGIN_FORK_SAFE) == 0) return skip("it does not say MLS_PLUGIN_FORK_SAFE");
+  if ((host.code->description().flags & MLS_PLUGIN_FORK_SAFE) == 0)
+    return skip("it does not say MLS_PLUGIN_FORK_SAFE");
   if (host.resolvers.empty()) return skip("it registers no resolver");
   const auto expected = bytes_of(host, 0, 1);
   const pid_t child = ::fork();
   if (child == 0) ::_exit(bytes_of(host, 0, 1) == expected ? 0 : 1);
   int status = 0;
   ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? pass() : fail("another answer, or none, in a child process");
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? pass()
+                                                       : fail("another answer, or none, in a child process");
 }
 
 Result same_bytes(const Subject& s) {
@@ -209,7 +227,8 @@ Result same_bytes(const Subject& s) {
     for (const double scale : {0.5, 1.0, 2.0}) {
       const auto one = bytes_of(h, i, scale);
       (void)bytes_of(h, i, scale * 3);
-      if (bytes_of(h, i, scale) != one || bytes_of(h, i, scale) != one) return "the same inputs give other bytes, although it says deterministic";
+      if (bytes_of(h, i, scale) != one || bytes_of(h, i, scale) != one)
+        return "the same inputs give other bytes, although it says deterministic";
     }
     return "";
   });
@@ -220,7 +239,8 @@ Result results_fit(const Subject& s) {
     for (const double scale : {0.5, 1.0, 2.0}) {
       // A refusal of the plugin's own is an answer; a result that breaks its declaration is not.
       const auto got = bytes_of(h, i, scale);
-      if (got.find("cannot be used") != std::string::npos || got.find("does not declare") != std::string::npos ||
+      if (got.find("cannot be used") != std::string::npos ||
+          got.find("does not declare") != std::string::npos ||
           got.find("than it declares") != std::string::npos || got.find("wrote") != std::string::npos)
         return got;
     }
@@ -232,7 +252,8 @@ Result extremes(const Subject& s) {
   return each(s, [](Hosted& h, std::size_t i) -> std::string {
     for (const double scale : {0.0, 1e-12, 1e12, 1e300}) {
       const auto got = bytes_of(h, i, scale);
-      if (got.find("cannot be used") != std::string::npos) return fmt::format("inputs times {}: {}", scale, got);
+      if (got.find("cannot be used") != std::string::npos)
+        return fmt::format("inputs times {}: {}", scale, got);
     }
     return "";
   });
@@ -245,22 +266,33 @@ template <class Complaint> Result ask_about_gaps(const Subject& s, Complaint&& c
   (void)p.initialize();
   (void)p.register_all();
   const auto takes_objects = [](const ResolverDescription& d) {
-    return std::any_of(d.inputs.begin(), d.inputs.end(), [](const FieldDescription& f) { return f.kind == MLS_FIELD_OBJECT; });
+    return std::any_of(d.inputs.begin(), d.inputs.end(),
+                       [](const FieldDescription& f) { return f.kind == MLS_FIELD_OBJECT; });
   };
   const auto& all = p.description().resolvers;
   if (std::none_of(all.begin(), all.end(), takes_objects)) return skip("no resolver takes objects");
   const auto answers = [](const Solved& x) { return x.error.empty() && x.outcome != MLS_OUTCOME_INFEASIBLE; };
   // Objects that know nothing but their names.
-  static const HardwareNode hardware = [] { HardwareNode h; h.name = "Unknown"; return h; }();
-  static const Workload workload = [] { Workload w; w.name = "Unknown"; return w; }();
+  static const HardwareNode hardware = [] {
+    HardwareNode h;
+    h.name = "Unknown";
+    return h;
+  }();
+  static const Workload workload = [] {
+    Workload w;
+    w.name = "Unknown";
+    return w;
+  }();
   for (std::size_t i = 0; i < p.registration().resolvers.size(); ++i) {
     const auto& d = p.description().resolvers[i];
     if (!takes_objects(d)) continue;
     auto inputs = sample_inputs(p.services(), d, 1);
     const auto whole = solve_by_hand(p, i, inputs);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
-      if (d.inputs[k].object_type == "hardware") inputs[k].object = p.services().objects().handle({&hardware, "hardware"});
-      if (d.inputs[k].object_type == "workload") inputs[k].object = p.services().objects().handle({&workload, "workload"});
+      if (d.inputs[k].object_type == "hardware")
+        inputs[k].object = p.services().objects().handle({&hardware, "hardware"});
+      if (d.inputs[k].object_type == "workload")
+        inputs[k].object = p.services().objects().handle({&workload, "workload"});
       if (d.inputs[k].has(MLS_FIELD_OPTIONAL) && d.inputs[k].default_value.kind == MLS_NONE) inputs[k] = {};
     }
     const auto got = solve_by_hand(p, i, inputs);
@@ -268,7 +300,8 @@ template <class Complaint> Result ask_about_gaps(const Subject& s, Complaint&& c
     for (std::size_t k = 0; k < d.outputs.size() && k < got.outputs.size(); ++k) {
       const bool known = answers(whole) && k < whole.outputs.size() && whole.outputs[k].kind == MLS_NUMBER;
       if (got.outputs[k].kind != MLS_NUMBER) continue;
-      if (const std::string why = complaint(got.outputs[k].number, known ? whole.outputs[k].number : 0); !why.empty())
+      if (const std::string why = complaint(got.outputs[k].number, known ? whole.outputs[k].number : 0);
+          !why.empty())
         return fail(fmt::format("{}: {} of a device without figures is {}", d.name, d.outputs[k].name, why));
     }
   }
@@ -276,13 +309,16 @@ template <class Complaint> Result ask_about_gaps(const Subject& s, Complaint&& c
 }
 
 Result survives_gaps(const Subject& s) {
-  return ask_about_gaps(s, [](double got, double) { return std::isfinite(got) ? std::string() : fmt::format("{}", got); });
+  return ask_about_gaps(
+      s, [](double got, double) { return std::isfinite(got) ? std::string() : fmt::format("{}", got); });
 }
 
 /// An optional figure that is read without asking gives 0 as a rule, which is a number like any other.
 Result no_zero_from_gaps(const Subject& s) {
   return ask_about_gaps(s, [](double got, double whole) {
-    return got == 0 && whole != 0 ? fmt::format("0, and {} where it has them; is a figure read that is not there?", whole) : std::string();
+    return got == 0 && whole != 0
+               ? fmt::format("0, and {} where it has them; is a figure read that is not there?", whole)
+               : std::string();
   });
 }
 
@@ -322,13 +358,14 @@ Result locale_kept(const Subject& s) {
   return unchanged<std::string>(s, "the locale", [] { return std::string(std::setlocale(LC_ALL, nullptr)); });
 }
 Result rounding_kept(const Subject& s) {
-  return unchanged<int>(s, "the rounding mode or the set of floating-point traps", [] { return std::fegetround() * 1000 + ::fegetexcept(); });
+  return unchanged<int>(s, "the rounding mode or the set of floating-point traps",
+                        [] { return std::fegetround() * 1000 + ::fegetexcept(); });
 }
 Result signals_kept(const Subject& s) {
   return unchanged<std::vector<std::uintptr_t>>(s, "a signal handler", [] {
     std::vector<std::uintptr_t> out;
     for (int n = 1; n < 32; ++n) {
-      struct sigaction a{};
+      struct sigaction a {};
       if (::sigaction(n, nullptr, &a) == 0) out.push_back(reinterpret_cast<std::uintptr_t>(a.sa_handler));
     }
     return out;
@@ -350,7 +387,8 @@ Result prints_nothing(const Subject& s) {
     for (std::size_t i = 0; i < host.resolvers.size(); ++i) (void)bytes_of(host, i, 1);
     std::fflush(nullptr);
   }
-  if (::fcntl(STDOUT_FILENO, F_GETFD) < 0 || ::fcntl(STDERR_FILENO, F_GETFD) < 0) return fail("it closes the standard output");
+  if (::fcntl(STDOUT_FILENO, F_GETFD) < 0 || ::fcntl(STDERR_FILENO, F_GETFD) < 0)
+    return fail("it closes the standard output");
   const auto size = ::lseek(file, 0, SEEK_END);
   return size == 0 ? pass() : fail(fmt::format("it prints {} bytes; use host->log", size));
 }
@@ -376,7 +414,8 @@ bool kill_child() {
 std::vector<std::string> answers_of(Hosted& host) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < host.resolvers.size(); ++i)
-    for (const double scale : {0.5, 1.0, 2.0}) out.push_back(host.resolvers[i]->info().name + ": " + bytes_of(host, i, scale));
+    for (const double scale : {0.5, 1.0, 2.0})
+      out.push_back(host.resolvers[i]->info().name + ": " + bytes_of(host, i, scale));
   return out;
 }
 std::string differs(const std::vector<std::string>& here, const std::vector<std::string>& there) {
@@ -386,7 +425,8 @@ std::string differs(const std::vector<std::string>& here, const std::vector<std:
 }
 
 Result same_when_isolated(const Subject& s) {
-  // What it does in this process is over before the other one begins: one that closes descriptors closes those of both.
+  // What it does in this process is over before the other one begins: one that closes descriptors closes
+  // those of both.
   Hosted local(s);
   if (local.resolvers.empty()) return skip("it registers no resolver");
   const auto here = answers_of(local);
@@ -394,7 +434,8 @@ Result same_when_isolated(const Subject& s) {
   if (auto why = differs(here, answers_of(apart)); !why.empty()) return fail(std::move(why));
   if (!kill_child()) return pass();
   // One call says that the process is gone; the next one starts it again.
-  if (const auto got = bytes_of(apart, 0, 1); !got.starts_with("error: ABORTED")) return fail("after its process was killed: " + got);
+  if (const auto got = bytes_of(apart, 0, 1); !got.starts_with("error: ABORTED"))
+    return fail("after its process was killed: " + got);
   const auto why = differs(here, answers_of(apart));
   return why.empty() ? pass() : fail("after its process was killed and started again: " + why);
 }
@@ -406,7 +447,8 @@ Result answers_in_time(const Subject& s) {
   Hosted apart(s, true, {.timeout = kCallTime});
   if (apart.resolvers.empty()) return skip("it registers no resolver");
   for (std::size_t i = 0; i < apart.resolvers.size(); ++i)
-    if (const auto got = bytes_of(apart, i, 1); got.starts_with("error: DEADLINE_EXCEEDED")) return fail(apart.resolvers[i]->info().name + ": " + got);
+    if (const auto got = bytes_of(apart, i, 1); got.starts_with("error: DEADLINE_EXCEEDED"))
+      return fail(apart.resolvers[i]->info().name + ": " + got);
   return pass();
 }
 
@@ -416,7 +458,8 @@ Result fits_into_limit(const Subject& s) {
   if (free.resolvers.empty()) return skip("it registers no resolver");
   for (std::size_t i = 0; i < free.resolvers.size(); ++i)
     if (const auto got = bytes_of(limited, i, 1); got != bytes_of(free, i, 1))
-      return fail(fmt::format("{}: with {} bytes of address space: {}", free.resolvers[i]->info().name, IsolationLimits{}.memory, got));
+      return fail(fmt::format("{}: with {} bytes of address space: {}", free.resolvers[i]->info().name,
+                              IsolationLimits{}.memory, got));
   return pass();
 }
 
@@ -448,11 +491,16 @@ Result large_payload(const Subject& s) {
         return h.code->convert(i, "large", bytes, nullptr, call);
       });
     };
-    if (const auto a = read(here), b = read(apart); a != b) return fail(fmt::format("{}: {} here, {} in a process of its own", d.converters[i].name, a.substr(0, 200), b.substr(0, 200)));
+    if (const auto a = read(here), b = read(apart); a != b)
+      return fail(fmt::format("{}: {} here, {} in a process of its own", d.converters[i].name,
+                              a.substr(0, 200), b.substr(0, 200)));
   }
   for (std::size_t i = 0; i < d.backends.size(); ++i) {
     any = true;
-    Program program{.name = "large", .precision = "bf16", .ops = std::vector<ProgramOp>(1000, ProgramOp{"add", "elementwise", "", std::string(kPayload / 1000, 'x')})};
+    Program program{.name = "large",
+                    .precision = "bf16",
+                    .ops = std::vector<ProgramOp>(
+                        1000, ProgramOp{"add", "elementwise", "", std::string(kPayload / 1000, 'x')})};
     const auto ask = [&](Hosted& h) {
       return answer_of([&] {
         SolveContext context;
@@ -461,11 +509,13 @@ Result large_payload(const Subject& s) {
         call.context = &context;
         call.reasons = &reasons;
         const auto device = d.backends[i].devices.empty() ? std::string() : d.backends[i].devices.front();
-        const auto [verdict, effort] = h.code->query_support(i, program, device, MLS_EFFORT_TYPES, MLS_MODE_CONSERVATIVE, call);
+        const auto [verdict, effort] =
+            h.code->query_support(i, program, device, MLS_EFFORT_TYPES, MLS_MODE_CONSERVATIVE, call);
         return fmt::format("{} {} {}", verdict, effort, reasons.size());
       });
     };
-    if (const auto a = ask(here), b = ask(apart); a != b) return fail(fmt::format("{}: {} here, {} in a process of its own", d.backends[i].name, a, b));
+    if (const auto a = ask(here), b = ask(apart); a != b)
+      return fail(fmt::format("{}: {} here, {} in a process of its own", d.backends[i].name, a, b));
   }
   return any ? pass() : skip("it has no importer and no backend");
 }
@@ -478,7 +528,8 @@ Result calls_are_cheap(const Subject& s) {
     const auto inputs = sample_inputs(*h.services, d, 1);
     Record in(r, Side::inputs);
     for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k].kind != MLS_NONE) in.set(d.inputs[k].name, detail::from_c(inputs[k], d.inputs[k].unit, h.services->objects()));
+      if (inputs[k].kind != MLS_NONE)
+        in.set(d.inputs[k].name, detail::from_c(inputs[k], d.inputs[k].unit, h.services->objects()));
     Record out(r, Side::outputs);
     if (d.tier != Tier::model || bytes_of(h, i, 1).starts_with("error: ")) return "";
     double best = 1e9;
@@ -486,7 +537,8 @@ Result calls_are_cheap(const Subject& s) {
       const auto start = std::chrono::steady_clock::now();
       SolveContext context;
       (void)r.solve(in.data(), out.data(), context);
-      best = std::min(best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+      best = std::min(
+          best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
     }
     return best < 50 || sanitized() ? "" : fmt::format("a call takes {:.0f} us", best);
   });
@@ -503,20 +555,30 @@ Result load_is_quick(const Subject& s) {
 
 std::span<const Check> run_checks() {
   static constexpr Check checks[] = {
-      {"I01", Level::required, "instances", "a thousand instances leave no memory behind", "R05", instances_do_not_leak},
-      {"I04", Level::required, "ownership", "as many instances at a time as it says, and asking can_create changes nothing", "I01 I05", owns_as_it_says},
+      {"I01", Level::required, "instances", "a thousand instances leave no memory behind", "R05",
+       instances_do_not_leak},
+      {"I04", Level::required, "ownership",
+       "as many instances at a time as it says, and asking can_create changes nothing", "I01 I05",
+       owns_as_it_says},
       {"I05", Level::required, "instances", "destroying a null instance is harmless", "R05", destroy_null},
       {"V01", Level::required, "values", "the same inputs give the same bytes", "E01", same_bytes},
-      {"V02", Level::required, "values", "results are those declared: kind, dimension, range, finite", "E01", results_fit},
-      {"V06", Level::required, "values", "zero and huge inputs give results within the declaration, or errors", "V02", extremes},
-      {"V07", Level::required, "values", "objects without figures give errors, not nonsense", "E01", survives_gaps},
+      {"V02", Level::required, "values", "results are those declared: kind, dimension, range, finite", "E01",
+       results_fit},
+      {"V06", Level::required, "values",
+       "zero and huge inputs give results within the declaration, or errors", "V02", extremes},
+      {"V07", Level::required, "values", "objects without figures give errors, not nonsense", "E01",
+       survives_gaps},
       {"V08", Level::required, "values", "infeasible comes with a reason", "E01", infeasible_has_a_reason},
-      {"V10", Level::recommended, "values", "objects without figures give no answer of 0", "V07", no_zero_from_gaps},
+      {"V10", Level::recommended, "values", "objects without figures give no answer of 0", "V07",
+       no_zero_from_gaps},
       {"V09", Level::recommended, "values", "some sample gives an answer", "E01", some_result},
-      {"I07", Level::required, "threads", "answers are the same from eight threads, where it says so", "V01", threads_keep},
-      {"I08", Level::required, "fork", "answers are the same in a child process, where it says so", "V01", fork_keeps},
+      {"I07", Level::required, "threads", "answers are the same from eight threads, where it says so", "V01",
+       threads_keep},
+      {"I08", Level::required, "fork", "answers are the same in a child process, where it says so", "V01",
+       fork_keeps},
       {"H01", Level::required, "hygiene", "the locale stays", "E01", locale_kept},
-      {"H02", Level::required, "hygiene", "rounding mode and floating-point traps stay", "E01", rounding_kept},
+      {"H02", Level::required, "hygiene", "rounding mode and floating-point traps stay", "E01",
+       rounding_kept},
       {"H03", Level::required, "hygiene", "signal handlers stay", "E01", signals_kept},
       {"H04", Level::required, "hygiene", "working folder and umask stay", "E01", folder_kept},
       {"H05", Level::required, "hygiene", "nothing is printed", "E01", prints_nothing},
@@ -526,10 +588,15 @@ std::span<const Check> run_checks() {
 
 std::span<const Check> process_checks() {
   static constexpr Check checks[] = {
-      {"X01", Level::required, "isolation", "a process of its own gives the same bytes, also after it was killed", "V01 V02 X02 X03", same_when_isolated},
-      {"X02", Level::required, "isolation", "calls in a process of its own answer in time", "V01 V02", answers_in_time},
-      {"X03", Level::required, "isolation", "it lives with the memory limit of a process of its own", "X02", fits_into_limit},
-      {"X04", Level::required, "isolation", "a payload of 64 MB crosses to a process of its own", "X02", large_payload},
+      {"X01", Level::required, "isolation",
+       "a process of its own gives the same bytes, also after it was killed", "V01 V02 X02 X03",
+       same_when_isolated},
+      {"X02", Level::required, "isolation", "calls in a process of its own answer in time", "V01 V02",
+       answers_in_time},
+      {"X03", Level::required, "isolation", "it lives with the memory limit of a process of its own", "X02",
+       fits_into_limit},
+      {"X04", Level::required, "isolation", "a payload of 64 MB crosses to a process of its own", "X02",
+       large_payload},
       {"P03", Level::recommended, "speed", "a call of a model takes less than 50 us", "V01", calls_are_cheap},
       {"P01", Level::recommended, "speed", "it loads within 100 ms", "R05", load_is_quick}};
   return checks;

@@ -5,21 +5,22 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <csignal>
-#include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cmath>
+#include <csignal>
+#include <cstring>
 
 namespace mlsysim::plugin::check {
 
 std::vector<Check> all_checks() {
   std::vector<Check> out;
-  for (const auto list : {load_checks(), table_checks(), run_checks(), support_checks(), process_checks()}) out.insert(out.end(), list.begin(), list.end());
+  for (const auto list : {load_checks(), table_checks(), run_checks(), support_checks(), process_checks()})
+    out.insert(out.end(), list.begin(), list.end());
   return out;
 }
 
@@ -60,7 +61,9 @@ Result run_apart(const Check& check, const Subject& subject, int seconds) {
   bool late = false;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (bytes.empty() || bytes.back() != '\x04') {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
+            .count();
     pollfd wait{ends[0], POLLIN, 0};
     if (left <= 0 || ::poll(&wait, 1, static_cast<int>(left)) == 0) {
       late = true;
@@ -104,7 +107,9 @@ std::string RawPlugin::take(MlsError* error) {
   return text;
 }
 
-std::string RawPlugin::initialize() { return table_->initialize == nullptr ? "" : take(table_->initialize(services_->api())); }
+std::string RawPlugin::initialize() {
+  return table_->initialize == nullptr ? "" : take(table_->initialize(services_->api()));
+}
 
 std::string RawPlugin::register_all() {
   description_ = {};
@@ -120,12 +125,14 @@ void publish_units_of(const PluginDescription& description) {
   UnitRegistry units = shipped_units();
   for (const auto& u : description.units) {
     const auto base = units.parse_unit(u.base);
-    units.add({u.symbol, base.exps, u.multiplier * base.mul, u.divisor * base.div, u.decimal_prefixes, "", u.meaning});
+    units.add({u.symbol, base.exps, u.multiplier * base.mul, u.divisor * base.div, u.decimal_prefixes, "",
+               u.meaning});
   }
   publish_units(std::move(units));
 }
 
-std::vector<MlsValue> sample_inputs(detail::LocalServices& services, const ResolverDescription& resolver, double scale) {
+std::vector<MlsValue> sample_inputs(detail::LocalServices& services, const ResolverDescription& resolver,
+                                    double scale) {
   std::vector<MlsValue> out;
   for (const auto& f : resolver.inputs) {
     MlsValue v{};
@@ -134,16 +141,24 @@ std::vector<MlsValue> sample_inputs(detail::LocalServices& services, const Resol
       case MLS_FIELD_QUANTITY: {
         v.kind = MLS_NUMBER;
         v.text = to_c(f.unit);
-        double x = f.default_value.kind == MLS_NUMBER && f.default_value.text.empty() ? f.default_value.number : 16;
+        double x =
+            f.default_value.kind == MLS_NUMBER && f.default_value.text.empty() ? f.default_value.number : 16;
         if (f.has(MLS_FIELD_BOUNDED)) {
-          if (!(x > f.low && x < f.high)) x = f.low > 0 && f.high < 1e300 ? std::sqrt(f.low * f.high) : f.low + (std::min(f.high, f.low + 2) - f.low) / 2;
+          if (!(x > f.low && x < f.high))
+            x = f.low > 0 && f.high < 1e300 ? std::sqrt(f.low * f.high)
+                                            : f.low + (std::min(f.high, f.low + 2) - f.low) / 2;
         }
         x *= scale;
-        if (f.has(MLS_FIELD_BOUNDED)) x = std::min(std::max(x, f.has(MLS_FIELD_ABOVE_LOW) ? f.low + 1e-15 * std::max(1.0, std::abs(f.low)) : f.low), f.high);
+        if (f.has(MLS_FIELD_BOUNDED))
+          x = std::min(std::max(x, f.has(MLS_FIELD_ABOVE_LOW) ? f.low + 1e-15 * std::max(1.0, std::abs(f.low))
+                                                              : f.low),
+                       f.high);
         v.number = f.has(MLS_FIELD_WHOLE) ? std::floor(x) : x;
         break;
       }
-      case MLS_FIELD_FLAG: v.kind = MLS_FLAG; break;
+      case MLS_FIELD_FLAG:
+        v.kind = MLS_FLAG;
+        break;
       case MLS_FIELD_TEXT:
         v.kind = MLS_STRING;
         v.text = f.default_value.kind == MLS_STRING ? to_c(f.default_value.text) : to_c("sample");
@@ -157,9 +172,12 @@ std::vector<MlsValue> sample_inputs(detail::LocalServices& services, const Resol
         const auto type = detail::object_type(f.object_type);
         const char* liked = type == "hardware" ? "H100" : type == "workload" ? "Llama3_8B" : nullptr;
         v.kind = MLS_OBJECT;
-        if (liked != nullptr) v.object = services.objects().handle(detail::find_object(zoo, type, liked));
-        else if (detail::count_objects(zoo, f.object_type) > 0) v.object = services.objects().handle(detail::object_at(zoo, f.object_type, 0));
-        else v.kind = MLS_NONE;
+        if (liked != nullptr)
+          v.object = services.objects().handle(detail::find_object(zoo, type, liked));
+        else if (detail::count_objects(zoo, f.object_type) > 0)
+          v.object = services.objects().handle(detail::object_at(zoo, f.object_type, 0));
+        else
+          v.kind = MLS_NONE;
       }
     }
     out.push_back(v);
@@ -167,7 +185,8 @@ std::vector<MlsValue> sample_inputs(detail::LocalServices& services, const Resol
   return out;
 }
 
-Solved solve_by_hand(RawPlugin& plugin, std::size_t i, std::span<const MlsValue> inputs, const SolveOptions& options) {
+Solved solve_by_hand(RawPlugin& plugin, std::size_t i, std::span<const MlsValue> inputs,
+                     const SolveOptions& options) {
   const auto& r = plugin.registration().resolvers[i];
   const auto& d = plugin.description().resolvers[i];
   auto& services = plugin.services();
@@ -175,8 +194,10 @@ Solved solve_by_hand(RawPlugin& plugin, std::size_t i, std::span<const MlsValue>
   if (r.create != nullptr) {
     std::vector<MlsValue> settings;
     for (const auto& o : d.options) settings.push_back(o.default_value.view());
-    MlsCreateArgs args{sizeof args, 0, nullptr, services.api(), r.user, settings.data(), settings.size(), nullptr};
-    if (auto* error = r.create(&args)) return {.error = plugin.take(error), .code = MLS_INTERNAL, .outputs = {}, .why = {}};
+    MlsCreateArgs args{sizeof args,     0,      nullptr, services.api(), r.user, settings.data(),
+                       settings.size(), nullptr};
+    if (auto* error = r.create(&args))
+      return {.error = plugin.take(error), .code = MLS_INTERNAL, .outputs = {}, .why = {}};
     instance = args.instance;
   }
   SolveContext context;
@@ -192,7 +213,19 @@ Solved solve_by_hand(RawPlugin& plugin, std::size_t i, std::span<const MlsValue>
     unsigned char poison[256];
   } memory;
   std::memset(&memory, 0xA5, sizeof memory);
-  memory.args = {options.struct_size, 0, options.next, services.api(), r.user, instance, &call, inputs.data(), inputs.size(), outputs.data(), d.outputs.size(), 0, 0};
+  memory.args = {options.struct_size,
+                 0,
+                 options.next,
+                 services.api(),
+                 r.user,
+                 instance,
+                 &call,
+                 inputs.data(),
+                 inputs.size(),
+                 outputs.data(),
+                 d.outputs.size(),
+                 0,
+                 0};
   Solved out;
   MlsError* error = r.solve == nullptr ? nullptr : r.solve(&memory.args);
   if (error != nullptr) {

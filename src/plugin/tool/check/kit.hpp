@@ -55,7 +55,8 @@ struct Check {
 /// All that a plugin with a library is asked, in order.
 [[nodiscard]] std::vector<Check> all_checks();
 
-/// Whether this program runs under a sanitizer, whose shadow memory is address space that no limit may take away.
+/// Whether this program runs under a sanitizer, whose shadow memory is address space that no limit may take
+/// away.
 [[nodiscard]] constexpr bool sanitized() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return true;
@@ -85,7 +86,8 @@ class RawPlugin {
   [[nodiscard]] const std::shared_ptr<KitServices>& share() const { return services_; }
   /// Calls initialize; the message of its error, or empty.
   [[nodiscard]] std::string initialize();
-  /// Calls register_all; the message of its error or refusal, or empty. What was registered is in `registration`.
+  /// Calls register_all; the message of its error or refusal, or empty. What was registered is in
+  /// `registration`.
   [[nodiscard]] std::string register_all();
   [[nodiscard]] const MlsRegistration& registration() const { return registration_; }
   [[nodiscard]] const PluginDescription& description() const { return description_; }
@@ -102,12 +104,13 @@ class RawPlugin {
 /// Makes the units of a plugin known. @throws UnitError
 void publish_units_of(const PluginDescription& description);
 /// Values for the inputs of a resolver that suit its declaration. @param scale of numbers
-[[nodiscard]] std::vector<MlsValue> sample_inputs(detail::LocalServices& services, const ResolverDescription& resolver, double scale);
+[[nodiscard]] std::vector<MlsValue> sample_inputs(detail::LocalServices& services,
+                                                  const ResolverDescription& resolver, double scale);
 /// One call of `solve` by hand.
 struct Solved {
-  std::string error;              ///< its message, or empty
+  std::string error;  ///< its message, or empty
   MlsStatus code = MLS_OK;
-  bool foreign_error = false;     ///< the error was none that the host made
+  bool foreign_error = false;  ///< the error was none that the host made
   std::int32_t outcome = 0;
   std::uint64_t written = 0;
   std::vector<OwnedValue> outputs;  ///< one more than declared
@@ -117,6 +120,7 @@ struct SolveOptions {
   std::uint32_t struct_size = sizeof(MlsSolveArgs);
   const MlsExtension* next = nullptr;
 };
-[[nodiscard]] Solved solve_by_hand(RawPlugin& plugin, std::size_t resolver, std::span<const MlsValue> inputs, const SolveOptions& options = {});
+[[nodiscard]] Solved solve_by_hand(RawPlugin& plugin, std::size_t resolver, std::span<const MlsValue> inputs,
+                                   const SolveOptions& options = {});
 
 }  // namespace mlsysim::plugin::check

@@ -1,4 +1,5 @@
-// mlsysim-plugin-check: says whether a plugin keeps to the rules. Needs an installed package and nothing of its sources.
+// mlsysim-plugin-check: says whether a plugin keeps to the rules. Needs an installed package and nothing of
+// its sources.
 
 #include "kit.hpp"
 
@@ -20,7 +21,8 @@ using namespace mlsysim::plugin::check;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kUsage =
-    "usage: mlsysim-plugin-check PLUGIN.so|MANIFEST [--manifest FILE] [--json] [--junit FILE] [--only ID]... [--list]\n"
+    "usage: mlsysim-plugin-check PLUGIN.so|MANIFEST [--manifest FILE] [--json] [--junit FILE] [--only ID]... "
+    "[--list]\n"
     "\n"
     "Runs every check in a process of its own, so that a plugin that crashes is a result.\n"
     "  --manifest FILE   compare with this manifest (default: one beside the library that names it)\n"
@@ -58,12 +60,17 @@ bool parse(int argc, char** argv, Options& o, std::string& problem) {
       return true;
     };
     std::string text;
-    if (word == "--json") o.json = true;
-    else if (word == "--list") o.list = true;
-    else if (word == "--isolated") continue;  // every check runs in a process of its own anyway
-    else if (word == "--manifest") { if (!value(o.manifest)) return false; }
-    else if (word == "--junit") { if (!value(o.junit)) return false; }
-    else if (word == "--timeout") {
+    if (word == "--json")
+      o.json = true;
+    else if (word == "--list")
+      o.list = true;
+    else if (word == "--isolated")
+      continue;  // every check runs in a process of its own anyway
+    else if (word == "--manifest") {
+      if (!value(o.manifest)) return false;
+    } else if (word == "--junit") {
+      if (!value(o.junit)) return false;
+    } else if (word == "--timeout") {
       if (!value(text)) return false;
       o.seconds = std::atoi(text.c_str());
       if (o.seconds < 1) {
@@ -97,12 +104,19 @@ bool parse(int argc, char** argv, Options& o, std::string& problem) {
 void list(bool json) {
   if (json) {
     Json all = Json::array();
-    for (const auto& c : all_checks()) all.push_back({{"id", std::string(c.id)}, {"level", name_of(c.level)}, {"rule", std::string(c.rule)}, {"what", std::string(c.what)}, {"after", std::string(c.after)}});
-    fmt::print("{}\n", Json{{"schema", "mlsysim/plugin-checks@1"}, {"kit", kKitVersion}, {"checks", all}}.dump(2));
+    for (const auto& c : all_checks())
+      all.push_back({{"id", std::string(c.id)},
+                     {"level", name_of(c.level)},
+                     {"rule", std::string(c.rule)},
+                     {"what", std::string(c.what)},
+                     {"after", std::string(c.after)}});
+    fmt::print("{}\n",
+               Json{{"schema", "mlsysim/plugin-checks@1"}, {"kit", kKitVersion}, {"checks", all}}.dump(2));
     return;
   }
   fmt::print("mlsysim-plugin-check {}, list of checks {}\n", MLSYSIM_VERSION_TEXT, kKitVersion);
-  for (const auto& c : all_checks()) fmt::print("{}  {:<11}  {:<13}  {}\n", c.id, name_of(c.level), c.rule, c.what);
+  for (const auto& c : all_checks())
+    fmt::print("{}  {:<11}  {:<13}  {}\n", c.id, name_of(c.level), c.rule, c.what);
 }
 
 /// The manifest beside a library that names it.
@@ -110,11 +124,13 @@ std::string beside(const std::filesystem::path& library) {
   std::error_code failed;
   std::vector<std::string> found;
   const auto folder = library.has_parent_path() ? library.parent_path() : std::filesystem::path(".");
-  for (auto it = std::filesystem::directory_iterator(folder, failed); !failed && it != std::filesystem::directory_iterator(); it.increment(failed)) {
+  for (auto it = std::filesystem::directory_iterator(folder, failed);
+       !failed && it != std::filesystem::directory_iterator(); it.increment(failed)) {
     const auto name = it->path().filename().string();
     if (!name.ends_with(".plugin.yaml")) continue;
     try {
-      if (std::filesystem::equivalent(read_manifest(it->path()).library, library, failed)) found.push_back(it->path().string());
+      if (std::filesystem::equivalent(read_manifest(it->path()).library, library, failed))
+        found.push_back(it->path().string());
     } catch (const mlsysim::Error&) {  // NOLINT(bugprone-empty-catch): somebody else's
     }
   }
@@ -125,11 +141,16 @@ std::string beside(const std::filesystem::path& library) {
 std::string xml(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n') out += c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n')
+      out += c;
   }
   return out;
 }
@@ -141,12 +162,19 @@ void write_junit(const std::string& file, const std::string& plugin, const std::
     skipped += r.result.verdict == Outcome::skip ? 1 : 0;
   }
   std::ofstream out(file);
-  out << fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"mlsysim-plugin-check {}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n", xml(plugin), rows.size(), failed, skipped);
+  out << fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"mlsysim-plugin-check {}\" tests=\"{}\" "
+      "failures=\"{}\" skipped=\"{}\">\n",
+      xml(plugin), rows.size(), failed, skipped);
   for (const auto& r : rows) {
-    out << fmt::format("  <testcase classname=\"{}\" name=\"{} {}\">", xml(r.check.rule), r.check.id, xml(r.check.what));
-    if (r.result.verdict == Outcome::fail && r.check.level == Level::required) out << fmt::format("<failure message=\"{}\"/>", xml(r.result.message));
-    else if (r.result.verdict == Outcome::skip) out << fmt::format("<skipped message=\"{}\"/>", xml(r.result.message));
-    else if (!r.result.message.empty()) out << fmt::format("<system-out>{}</system-out>", xml(r.result.message));
+    out << fmt::format("  <testcase classname=\"{}\" name=\"{} {}\">", xml(r.check.rule), r.check.id,
+                       xml(r.check.what));
+    if (r.result.verdict == Outcome::fail && r.check.level == Level::required)
+      out << fmt::format("<failure message=\"{}\"/>", xml(r.result.message));
+    else if (r.result.verdict == Outcome::skip)
+      out << fmt::format("<skipped message=\"{}\"/>", xml(r.result.message));
+    else if (!r.result.message.empty())
+      out << fmt::format("<system-out>{}</system-out>", xml(r.result.message));
     out << "</testcase>\n";
   }
   out << "</testsuite>\n";
@@ -195,18 +223,25 @@ int main(int argc, char** argv) {
           for (std::size_t at = 0; at < c.after.size(); at += 4) wanted.emplace_back(c.after.substr(at, 3));
     std::vector<Row> rows;
     // A check may build on one that stands later in the list: go round until nothing changes.
-    const auto done = [&](std::string_view id) { return std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.check.id == id; }); };
+    const auto done = [&](std::string_view id) {
+      return std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.check.id == id; });
+    };
     for (bool more = true; more;) {
       more = false;
       for (const auto& c : checks) {
-        if (done(c.id) != rows.end() || (!o.only.empty() && std::find(wanted.begin(), wanted.end(), c.id) == wanted.end())) continue;
+        if (done(c.id) != rows.end() ||
+            (!o.only.empty() && std::find(wanted.begin(), wanted.end(), c.id) == wanted.end()))
+          continue;
         bool ready = true;
         std::string blocked;
         for (std::size_t at = 0; at < c.after.size(); at += 4) {
           const auto before = done(c.after.substr(at, 3));
-          if (before == rows.end()) ready = false;
-          else if (before->result.verdict == Outcome::fail && before->check.level == Level::required) blocked = before->check.id;
-          else if (before->result.verdict == Outcome::skip && before->result.message.starts_with("needs ")) blocked = before->check.id;
+          if (before == rows.end())
+            ready = false;
+          else if (before->result.verdict == Outcome::fail && before->check.level == Level::required)
+            blocked = before->check.id;
+          else if (before->result.verdict == Outcome::skip && before->result.message.starts_with("needs "))
+            blocked = before->check.id;
         }
         if (!ready) continue;
         rows.push_back({c, blocked.empty() ? run_apart(c, subject, o.seconds) : skip("needs " + blocked)});
@@ -214,7 +249,11 @@ int main(int argc, char** argv) {
       }
     }
     std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-      const auto place = [&](const Row& r) { return std::find_if(checks.begin(), checks.end(), [&](const Check& c) { return c.id == r.check.id; }) - checks.begin(); };
+      const auto place = [&](const Row& r) {
+        return std::find_if(checks.begin(), checks.end(),
+                            [&](const Check& c) { return c.id == r.check.id; }) -
+               checks.begin();
+      };
       return place(a) < place(b);
     });
     std::size_t passed = 0, failures = 0, warnings = 0, skipped = 0;
@@ -227,17 +266,33 @@ int main(int argc, char** argv) {
     if (o.json) {
       Json all = Json::array();
       for (const auto& r : rows)
-        all.push_back({{"id", std::string(r.check.id)}, {"level", name_of(r.check.level)}, {"rule", std::string(r.check.rule)}, {"verdict", name_of(r.result.verdict)}, {"message", r.result.message}});
-      fmt::print("{}\n", Json{{"schema", "mlsysim/plugin-check@1"}, {"kit", kKitVersion}, {"version", MLSYSIM_VERSION_TEXT}, {"plugin", o.path},
-                              {"passed", passed}, {"failed", failures}, {"warnings", warnings}, {"skipped", skipped}, {"checks", all}}.dump(2, ' ', false, Json::error_handler_t::replace));
+        all.push_back({{"id", std::string(r.check.id)},
+                       {"level", name_of(r.check.level)},
+                       {"rule", std::string(r.check.rule)},
+                       {"verdict", name_of(r.result.verdict)},
+                       {"message", r.result.message}});
+      fmt::print("{}\n", Json{{"schema", "mlsysim/plugin-check@1"},
+                              {"kit", kKitVersion},
+                              {"version", MLSYSIM_VERSION_TEXT},
+                              {"plugin", o.path},
+                              {"passed", passed},
+                              {"failed", failures},
+                              {"warnings", warnings},
+                              {"skipped", skipped},
+                              {"checks", all}}
+                             .dump(2, ' ', false, Json::error_handler_t::replace));
     } else {
       for (const auto& r : rows) {
         if (r.result.verdict == Outcome::pass) continue;
-        const char* label = r.result.verdict == Outcome::skip ? "skipped" : r.check.level == Level::required ? "FAILED" : "warning";
+        const char* label = r.result.verdict == Outcome::skip  ? "skipped"
+                            : r.check.level == Level::required ? "FAILED"
+                                                               : "warning";
         if (r.result.verdict == Outcome::skip && r.result.message.starts_with("needs ")) continue;
         fmt::print("{}  {:<7}  {}: {}\n", r.check.id, label, r.check.what, r.result.message);
       }
-      fmt::print("{}: {} passed, {} failed, {} warnings, {} skipped (checks {} of mlsysim {})\n", (zoo_alone ? subject.manifest->file : subject.library).filename().string(), passed, failures, warnings, skipped, kKitVersion, MLSYSIM_VERSION_TEXT);
+      fmt::print("{}: {} passed, {} failed, {} warnings, {} skipped (checks {} of mlsysim {})\n",
+                 (zoo_alone ? subject.manifest->file : subject.library).filename().string(), passed, failures,
+                 warnings, skipped, kKitVersion, MLSYSIM_VERSION_TEXT);
     }
     return failures == 0 ? 0 : 1;
   } catch (const std::exception& error) {

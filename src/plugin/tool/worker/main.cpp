@@ -1,20 +1,21 @@
 // The process of an isolated plugin: opens one library and answers the host over descriptor 3.
 //
-// usage: mlsysim-plugin-worker <library> <bytes of address space, 0: no limit>      started by the host, not by people
+// usage: mlsysim-plugin-worker <library> <bytes of address space, 0: no limit>      started by the host, not
+// by people
 
 #include "../../detail/code.hpp"
 #include "../../detail/wire.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/resource.h>
 #include <thread>
-#include <unistd.h>
 
 namespace mlsysim::plugin::detail {
 namespace {
@@ -34,7 +35,8 @@ class RemoteServices final : public Services {
   void object_field(const MlsObject* object, std::string_view path, const Visit& visit) override;
   void object_read(const MlsObject* object, const Visit& visit) override;
   double convert(double number, std::string_view from, std::string_view to) override;
-  void evaluate(MlsCall* call, std::string_view resolver, std::span<const MlsNamed> inputs, const Visit& visit) override;
+  void evaluate(MlsCall* call, std::string_view resolver, std::span<const MlsNamed> inputs,
+                const Visit& visit) override;
   bool cancel_requested(MlsCall*) override { return false; }  // the host ends the process instead
 
  private:
@@ -116,20 +118,32 @@ class Worker {
           code_->can_create(i, options);
           break;
         }
-        case Message::destroy: code_->destroy(i, reinterpret_cast<void*>(in.get<std::uintptr_t>())); break;
-        case Message::solve: solve(i, in, out); break;
-        case Message::event: event(i, in); break;
-        case Message::query_support: support(i, in, out); break;
+        case Message::destroy:
+          code_->destroy(i, reinterpret_cast<void*>(in.get<std::uintptr_t>()));
+          break;
+        case Message::solve:
+          solve(i, in, out);
+          break;
+        case Message::event:
+          event(i, in);
+          break;
+        case Message::query_support:
+          support(i, in, out);
+          break;
         case Message::convert_text: {
           const auto file = in.text(), input = in.text();
           SolveContext context;
           MlsCall call;
           call.context = &context;
-          out.text(code_->convert(i, file, input, reinterpret_cast<const MlsObject*>(in.get<std::uintptr_t>()), call));
+          out.text(code_->convert(i, file, input,
+                                  reinterpret_cast<const MlsObject*>(in.get<std::uintptr_t>()), call));
           break;
         }
-        case Message::has_feature: out.put(code_->has_feature(in.text())); break;
-        default: fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.123", .message = "the host sent an unknown message"});
+        case Message::has_feature:
+          out.put(code_->has_feature(in.text()));
+          break;
+        default:
+          fail(MLS_DATA_LOSS, {.id = "mlsysim.plugin.123", .message = "the host sent an unknown message"});
       }
     } catch (const std::exception& error) {
       out = {};
@@ -160,8 +174,13 @@ class Worker {
     call.tier = code_->description().resolvers.at(i).tier;
     const auto outcome = code_->solve(i, instance, inputs, {outputs.data(), outputs.size() - 1}, call);
     if (outputs.back().kind != MLS_NONE)
-      fail(MLS_INTERNAL, {.id = "mlsysim.plugin.052", .message = code_->description().resolvers[i].name + " wrote a field that it does not declare", .key = "outputs",
-                          .found = "a value behind its last result", .expected = std::to_string(outputs.size() - 1) + " values"}, code_->description().name, "solve");
+      fail(MLS_INTERNAL,
+           {.id = "mlsysim.plugin.052",
+            .message = code_->description().resolvers[i].name + " wrote a field that it does not declare",
+            .key = "outputs",
+            .found = "a value behind its last result",
+            .expected = std::to_string(outputs.size() - 1) + " values"},
+           code_->description().name, "solve");
     out.put(outcome);
     for (std::size_t k = 0; k + 1 < outputs.size(); ++k) {
       (void)read_text(outputs[k].text, "a result");
@@ -229,13 +248,19 @@ class Worker {
   std::uint32_t serial_ = 0;
 };
 
-void RemoteServices::log(std::int32_t level, std::string_view text) { worker_.tell(Message::log, 0, Writer().put(level).text(text)); }
-std::uint64_t RemoteServices::zoo_count(std::string_view type) { return worker_.ask(Message::zoo_count, Writer().text(type)).get<std::uint64_t>(); }
+void RemoteServices::log(std::int32_t level, std::string_view text) {
+  worker_.tell(Message::log, 0, Writer().put(level).text(text));
+}
+std::uint64_t RemoteServices::zoo_count(std::string_view type) {
+  return worker_.ask(Message::zoo_count, Writer().text(type)).get<std::uint64_t>();
+}
 const MlsObject* RemoteServices::zoo_at(std::string_view type, std::uint64_t index) {
-  return reinterpret_cast<const MlsObject*>(worker_.ask(Message::zoo_at, Writer().text(type).put(index)).get<std::uintptr_t>());
+  return reinterpret_cast<const MlsObject*>(
+      worker_.ask(Message::zoo_at, Writer().text(type).put(index)).get<std::uintptr_t>());
 }
 const MlsObject* RemoteServices::zoo_find(std::string_view type, std::string_view name) {
-  return reinterpret_cast<const MlsObject*>(worker_.ask(Message::zoo_find, Writer().text(type).text(name)).get<std::uintptr_t>());
+  return reinterpret_cast<const MlsObject*>(
+      worker_.ask(Message::zoo_find, Writer().text(type).text(name)).get<std::uintptr_t>());
 }
 void RemoteServices::visit_all(MessageReader& in, const Visit& visit) {
   for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
@@ -247,7 +272,8 @@ void RemoteServices::visit_all(MessageReader& in, const Visit& visit) {
   }
 }
 void RemoteServices::object_field(const MlsObject* object, std::string_view path, const Visit& visit) {
-  auto answer = worker_.ask(Message::object_field, Writer().put(reinterpret_cast<std::uintptr_t>(object)).text(path));
+  auto answer =
+      worker_.ask(Message::object_field, Writer().put(reinterpret_cast<std::uintptr_t>(object)).text(path));
   visit_all(answer, visit);
 }
 void RemoteServices::object_read(const MlsObject* object, const Visit& visit) {
@@ -257,7 +283,8 @@ void RemoteServices::object_read(const MlsObject* object, const Visit& visit) {
 double RemoteServices::convert(double number, std::string_view from, std::string_view to) {
   return worker_.ask(Message::convert, Writer().put(number).text(from).text(to)).get<double>();
 }
-void RemoteServices::evaluate(MlsCall*, std::string_view resolver, std::span<const MlsNamed> inputs, const Visit& visit) {
+void RemoteServices::evaluate(MlsCall*, std::string_view resolver, std::span<const MlsNamed> inputs,
+                              const Visit& visit) {
   Writer out;
   out.text(resolver).put(static_cast<std::uint64_t>(inputs.size()));
   for (const auto& [name, value] : inputs) out.text(plugin::from_c(name)).value(value);
@@ -272,17 +299,23 @@ void RemoteServices::evaluate(MlsCall*, std::string_view resolver, std::span<con
 // A plugin that crashes ends with its signal, as it does without a sanitizer.
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options();
 extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options();
-extern "C" const char* __asan_default_options() { return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0"; }
-extern "C" const char* __tsan_default_options() { return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0"; }
+extern "C" const char* __asan_default_options() {
+  return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0";
+}
+extern "C" const char* __tsan_default_options() {
+  return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0";
+}
 #endif
 
 int main(int argc, char** argv) {
   if (argc != 3 || ::fcntl(3, F_GETFD) < 0) {
-    std::fputs("mlsysim-plugin-worker is started by mlsysim, for plugins in a process of their own\n", stderr);
+    std::fputs("mlsysim-plugin-worker is started by mlsysim, for plugins in a process of their own\n",
+               stderr);
     return 2;
   }
   ::fcntl(3, F_SETFD, FD_CLOEXEC);
-  // A plugin that hangs must not outlive the host. (PR_SET_PDEATHSIG would follow the thread that started this.)
+  // A plugin that hangs must not outlive the host. (PR_SET_PDEATHSIG would follow the thread that started
+  // this.)
   std::thread([] {
     pollfd wait{3, POLLRDHUP, 0};
     while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {
