@@ -6,7 +6,7 @@
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/explore/explanation.hpp>
+#include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>

@@ -60,6 +60,8 @@ function(mlsysim_part part)
     add_library(${arg_TARGET} ${sources})
     set(scope PUBLIC)
     mlsysim_target_defaults(${arg_TARGET})
+    # Private headers are named by their room: "explore/search/search.hpp".
+    target_include_directories(${arg_TARGET} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     set_target_properties(${arg_TARGET} PROPERTIES UNITY_BUILD ${MLSYSIM_UNITY} UNITY_BUILD_MODE GROUP)
     target_link_libraries(${arg_TARGET} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
     set_target_properties(${arg_TARGET} PROPERTIES

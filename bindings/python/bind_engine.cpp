@@ -7,7 +7,7 @@
 #include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/explain.hpp>
-#include <mlsysim/explore/explanation.hpp>
+#include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/resolve/registry.hpp>
 

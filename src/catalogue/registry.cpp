@@ -1,4 +1,4 @@
-#include "detail/register_laws.hpp"
+#include "catalogue/laws/register_laws.hpp"
 
 #include <mlsysim/catalogue/catalogue.hpp>
 #include <mlsysim/catalogue/models/checkpoint.hpp>

@@ -2,7 +2,7 @@
 /// The commands of the program, apart from how their arguments are read.
 
 #include <mlsysim/engine/scenario_builder.hpp>
-#include <mlsysim/explore/space.hpp>
+#include <mlsysim/explore/space/space.hpp>
 #include <mlsysim/report/render_options.hpp>
 
 #include <map>

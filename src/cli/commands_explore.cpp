@@ -1,6 +1,6 @@
 #include "commands.hpp"
 
-#include <mlsysim/explore/explanation.hpp>
+#include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/table.hpp>

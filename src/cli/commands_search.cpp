@@ -1,7 +1,7 @@
 #include "commands.hpp"
 #include "search_files.hpp"
 
-#include <mlsysim/explore/optimize.hpp>
+#include <mlsysim/explore/ask/optimize.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/format.hpp>

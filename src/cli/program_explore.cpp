@@ -3,7 +3,7 @@
 
 #include "program.hpp"
 
-#include <mlsysim/explore/explore.hpp>
+#include <mlsysim/explore/search/explore.hpp>
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include "commands.hpp"
 
-#include <mlsysim/explore/explore.hpp>
+#include <mlsysim/explore/search/explore.hpp>
 
 #include <nlohmann/json.hpp>
 

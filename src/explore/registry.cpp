@@ -2,7 +2,7 @@
 // above it.
 
 #include <mlsysim/catalogue/catalogue.hpp>
-#include <mlsysim/explore/sensitivity_solver.hpp>
+#include <mlsysim/explore/ask/sensitivity_solver.hpp>
 #include <mlsysim/resolve/standard_registry.hpp>
 
 namespace mlsysim {

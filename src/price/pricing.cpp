@@ -1,4 +1,4 @@
-#include "rules.hpp"
+#include "price/rules/rules.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // The roofline of a whole pass: all work over the peak rate, or all traffic over the peak bandwidth. The
 // yardstick beside which measurements and the other pricers are read.
 
-#include "operator_pricer.hpp"
+#include "price/operators/operator_pricer.hpp"
 
 #include <mlsysim/tape/record.hpp>
 

@@ -33,7 +33,10 @@ PUBLIC_FORBIDDEN = [
 
 
 def read_rooms(root):
-    """The matrix: room -> rooms it may include, in the order of the page."""
+    """The matrix: room -> rooms it may include, in the order of the page.
+
+    `room/idea` is a folder of a room; such a line lists the ideas of the same room that it may include.
+    """
     text = (root / PAGE).read_text()
     block = re.search(r"^```rooms\s*\n(.*?)^```", text, re.M | re.S)
     if not block:
@@ -60,6 +63,22 @@ def room_of(path, root):
     return inside[0] if len(inside) > 1 else ""
 
 
+def idea_of(inner, rooms):
+    """The declared folder of a room that a path below it lies in, or None: what lies beside the folders serves them all."""
+    name = "/".join(inner[:2])
+    return name if len(inner) > 2 and name in rooms else None
+
+
+def check_idea(path, root, inner, rooms):
+    """What is wrong with an include of one's own room, or None."""
+    mine = path.relative_to(root).parts
+    mine = idea_of(mine[2:] if mine[0] == "include" else mine[1:], rooms)
+    target = idea_of(inner, rooms)
+    if mine and target and target != mine and target not in rooms[mine]:
+        return f"{mine} -> {target} is forbidden; {mine} may include: {' '.join(sorted(rooms[mine])) or 'no other idea'}"
+    return None
+
+
 def check_file(path, root, rooms):
     """Complaints about one file."""
     room = room_of(path, root)
@@ -84,8 +103,19 @@ def check_file(path, root, rooms):
             elif room and target != room and target not in rooms[room]:
                 allowed = " ".join(r for r in rooms if r in rooms[room]) or "no other room"
                 found.append(f"{where}: {room} -> {target} is forbidden; {room} may include: {allowed}")
+            elif room and target == room:
+                wrong = check_idea(path, root, inner, rooms)
+                if wrong:
+                    found.append(f"{where}: {wrong}")
             if "detail" in inner[:-1] and public:
                 found.append(f"{where}: a public header includes the private {name}")
+        elif room and (path.parent / name).exists() is False and (root / "src" / name).exists():
+            inner = name.split("/")
+            wrong = check_idea(path, root, inner, rooms)
+            if inner[0] != room:
+                found.append(f"{where}: {name} is private to room '{inner[0]}'")
+            elif wrong:
+                found.append(f"{where}: {wrong}")
         if public:
             this = "/".join(path.relative_to(root).parts[2:])
             for pattern, advice, except_in in PUBLIC_FORBIDDEN:
@@ -106,7 +136,7 @@ def main():
     if not files:
         sys.exit(f"no source found below {root}")
     complaints = [text for path in files for text in check_file(path, root, rooms)]
-    print("\n".join(complaints) if complaints else f"{len(files)} files keep to {len(rooms)} rooms")
+    print("\n".join(complaints) if complaints else f"{len(files)} files keep to {sum(1 for r in rooms if '/' not in r)} rooms and their folders")
     return 1 if complaints else 0
 
 

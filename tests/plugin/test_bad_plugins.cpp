@@ -2,7 +2,7 @@
 
 #include "plugin_support.hpp"
 
-#include <mlsysim/explore/explore.hpp>
+#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/unit_registry.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 /// Derivations for readers and programs.
 
-#include <mlsysim/explore/explanation.hpp>
+#include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/report/render_options.hpp>
 
 #include <string>

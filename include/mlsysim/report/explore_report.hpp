@@ -1,11 +1,11 @@
 #pragma once
 /// Answers of the tools, for readers and programs.
 
-#include <mlsysim/explore/compare.hpp>
-#include <mlsysim/explore/explore.hpp>
-#include <mlsysim/explore/sensitivity.hpp>
-#include <mlsysim/explore/solve.hpp>
-#include <mlsysim/explore/uncertainty.hpp>
+#include <mlsysim/explore/ask/compare.hpp>
+#include <mlsysim/explore/search/explore.hpp>
+#include <mlsysim/explore/ask/sensitivity.hpp>
+#include <mlsysim/explore/ask/solve.hpp>
+#include <mlsysim/explore/ask/uncertainty.hpp>
 #include <mlsysim/report/render_options.hpp>
 #include <mlsysim/report/table.hpp>
 

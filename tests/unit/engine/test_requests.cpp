@@ -7,7 +7,7 @@
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/engine/requests.hpp>
-#include <mlsysim/explore/subject.hpp>
+#include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/resolve/dynamic_value.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>

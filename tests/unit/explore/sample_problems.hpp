@@ -1,7 +1,7 @@
 #pragma once
 // Problems that tests sweep and search.
 
-#include <mlsysim/explore/explore.hpp>
+#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/unit.hpp>

@@ -4,7 +4,7 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/explore/compare.hpp>
+#include <mlsysim/explore/ask/compare.hpp>
 
 #include <cmath>
 

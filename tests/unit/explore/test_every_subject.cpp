@@ -6,10 +6,10 @@
 #include <support/catch.hpp>
 #include <support/resolver_examples.hpp>
 
-#include <mlsysim/explore/compare.hpp>
-#include <mlsysim/explore/sensitivity.hpp>
-#include <mlsysim/explore/solve.hpp>
-#include <mlsysim/explore/uncertainty.hpp>
+#include <mlsysim/explore/ask/compare.hpp>
+#include <mlsysim/explore/ask/sensitivity.hpp>
+#include <mlsysim/explore/ask/solve.hpp>
+#include <mlsysim/explore/ask/uncertainty.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/explore/explanation.hpp>
+#include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/zoo/loader.hpp>

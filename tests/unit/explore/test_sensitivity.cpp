@@ -2,7 +2,7 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/explore/sensitivity.hpp>
+#include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>

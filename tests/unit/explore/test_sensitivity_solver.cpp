@@ -6,8 +6,8 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/catalogue/walls.hpp>
-#include <mlsysim/explore/sensitivity.hpp>
-#include <mlsysim/explore/sensitivity_solver.hpp>
+#include <mlsysim/explore/ask/sensitivity.hpp>
+#include <mlsysim/explore/ask/sensitivity_solver.hpp>
 #include <mlsysim/resolve/evaluate.hpp>
 
 #include <cmath>

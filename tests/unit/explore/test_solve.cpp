@@ -2,7 +2,7 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/explore/solve.hpp>
+#include <mlsysim/explore/ask/solve.hpp>
 #include <mlsysim/resolve/expression.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>

@@ -2,7 +2,7 @@
 #include <support/stencil.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/explore/subject.hpp>
+#include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/tape/batch.hpp>

@@ -4,7 +4,7 @@
 
 #include <support/catch.hpp>
 
-#include <mlsysim/explore/uncertainty.hpp>
+#include <mlsysim/explore/ask/uncertainty.hpp>
 
 #include <algorithm>
 #include <cmath>

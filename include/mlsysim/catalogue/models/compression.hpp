@@ -2,7 +2,7 @@
 /// Fewer bits and fewer weights: size, speed and accuracy (wall 13).
 
 #include <mlsysim/catalogue/row_groups.hpp>
-#include <mlsysim/price/compression_rules.hpp>
+#include <mlsysim/price/rules/compression.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>

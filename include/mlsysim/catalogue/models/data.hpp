@@ -2,7 +2,7 @@
 /// Training data on their way to the devices: supply against demand (wall 8), and preparation on the host
 /// (wall 9).
 
-#include <mlsysim/price/planning_rules.hpp>
+#include <mlsysim/price/rules/planning.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>

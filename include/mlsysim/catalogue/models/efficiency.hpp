@@ -1,7 +1,7 @@
 #pragma once
 /// Share of the peak that software reaches (wall 3).
 
-#include <mlsysim/price/device_rules.hpp>
+#include <mlsysim/price/rules/device.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 /// Best size and data of a language model for a budget (wall 11).
 
-#include <mlsysim/price/planning_rules.hpp>
+#include <mlsysim/price/rules/planning.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 

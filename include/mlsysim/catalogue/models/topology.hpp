@@ -1,7 +1,7 @@
 #pragma once
 /// Shape of the network between nodes (wall 10).
 
-#include <mlsysim/price/network_rules.hpp>
+#include <mlsysim/price/rules/network.hpp>
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>
 #include <mlsysim/spec/conventions.hpp>

@@ -1,0 +1,74 @@
+#pragma once
+/// Which figures a result hangs on, in numbers and in words.
+
+#include <mlsysim/explore/subject/subject.hpp>
+#include <mlsysim/tape/gradient.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// What one input does to one result. Changes of the result are relative (0.05 = 5 % more), or absolute in
+/// its base unit where the result is 0 here.
+struct Lever {
+  std::string input;
+  std::string_view meaning, unit;  ///< of the input
+  Exponents exps{};
+  bool counted = false;  ///< moves by whole numbers, or is a flag
+  double value = 0;      ///< of the input, base unit
+  Slope slope = Slope::smooth;
+  /// Relative change per relative change; for counts over the move to the next one. Empty at kinks, jumps,
+  /// flags and zeros.
+  std::optional<double> elasticity;
+  double elasticity_up = 0,
+         elasticity_down =
+             0;  ///< one-sided, for an increase and for a decrease; of counts over `upper`, `lower`
+  std::optional<double> price;  ///< slope, result's base unit per input's base unit; empty at kinks
+  double lower = 0,
+         upper = 0;  ///< the input after a decrease and an increase by the step asked for; the next count
+  double at_lower = 0,
+         at_upper =
+             0;  ///< change of the result there: the bar of a tornado plot; not a number where it has none
+  double ceiling =
+      0;  ///< relative change when the input goes as far as it helps or hurts in the better direction
+  std::optional<double>
+      matters_at;     ///< for an input without effect here: its value at which the result has moved by 1 %
+  std::string words;  ///< one sentence
+
+  /// Length of the tornado bar; an end without a result has none.
+  [[nodiscard]] double reach() const;
+};
+
+struct SensitivityOptions {
+  std::vector<std::string> inputs{};  ///< which; all by default
+  double step = 0.1;                  ///< relative move of the tornado, in (0, 1)
+};
+
+/// Answer to "what does this number hang on".
+struct SensitivityReport {
+  std::string subject, result;
+  std::string_view meaning, unit;  ///< of the result
+  Exponents exps{};
+  double value = 0;  ///< of the result, base unit
+  double step = 0.1;
+  Method method = Method::exact;
+  std::vector<Lever> levers;  ///< largest effect first
+  std::string binding;        ///< what limits the result, with its shadow price; empty where nothing does
+  std::vector<Assumption> assumptions;
+  std::vector<std::string> warnings;
+
+  /// A change of the result as levers hold it: "5 %", or "3.2 MB" where the result is 0.
+  [[nodiscard]] std::string change_text(double change, int digits) const;
+};
+
+/// Exact partials and elasticities of a result with respect to all inputs, one-sided at kinks, steps for
+/// counts.
+/// @throws LookupError for names that are none, DomainError for a step outside of (0, 1) or a result that is
+/// not finite
+[[nodiscard]] SensitivityReport sensitivity(const Subject& subject, std::string_view result,
+                                            const SensitivityOptions& options = {});
+
+}  // namespace mlsysim

@@ -1,0 +1,52 @@
+#pragma once
+/// Any question asked backwards: which value of an input meets a condition on a result.
+
+#include <mlsysim/explore/subject/subject.hpp>
+#include <mlsysim/resolve/check.hpp>
+#include <mlsysim/resolve/expression.hpp>
+#include <mlsysim/resolve/outcome.hpp>
+#include <mlsysim/tape/invert.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mlsysim {
+
+/// An input that meets the condition, all others, and how it was found.
+struct SolveAnswer {
+  std::string subject, condition, free;
+  FieldInfo input, result;  ///< the free input and the result that was asked for
+  double value = 0;         ///< of the free input, base unit: where the condition starts or stops being met
+  double at_value = 0;      ///< the result there, base unit
+  /// Counts: the next one beside the answer, which does not meet the condition; of degrees, the next that is
+  /// a plan.
+  std::optional<double> beside{};
+  /// What memory has to say where the condition alone would go further: "320 meets the condition as well, but
+  /// needs ...".
+  std::string memory{};
+  Inversion inversion;        ///< all solutions, the domain, how it was searched
+  Verification verification;  ///< the residual, or the integer threshold
+  std::vector<Assumption> assumptions;
+
+  /// What the answer, put back, gives: "checked: 43 meets the condition, 44 does not".
+  [[nodiscard]] std::string check_text() const;
+  /// "batch_size 43: itl is 49.9 ms; met from 1 to 43".
+  [[nodiscard]] std::string text() const;
+};
+
+/// Limits of the search; by default the range of the input.
+struct SolveDomain {
+  std::optional<AnyQuantity> low{}, high{};
+};
+
+/// Solves `condition` ("itl <= 50 ms", "mfu == 0.4") for the input `free`.
+///
+/// The left side is a result by name, the right side a constant. Counts at which eval refuses the plan (see
+/// `subject_of`) are no answer and are passed over; where what meets the condition does not fit in memory,
+/// the answer is the last value that does. No solution is an answer that says what can be reached.
+/// @throws LookupError, DimensionError, InputError for a question that does not read
+[[nodiscard]] Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition,
+                                         std::string_view free, const SolveDomain& domain = {});
+
+}  // namespace mlsysim

@@ -1,0 +1,97 @@
+#pragma once
+/// How sure a number is, because the figures behind it are not.
+///
+/// Four answers side by side: linear propagation, quasi-Monte Carlo, Sobol' indices, and outer bounds by
+/// intervals where every distribution is bounded. Figures are independent. Same seed, same bytes.
+
+#include <mlsysim/explore/subject/subject.hpp>
+#include <mlsysim/tape/uncertainty.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// An uncertain figure as written: "device.memory_bandwidth = normal 5 %", "kwh_price = uniform 0.05
+/// USD/kWh..0.2 USD/kWh", "device.launch = triangular 1 us..4 us", "batch_size = uniform 8..64", "device.tdp
+/// = lognormal 10 %", "itl = +-10 %".
+///
+/// A spread or range in percent is relative to the figure's value. "+-x %" is uniform.
+struct UncertainFigure {
+  std::string input;
+  Distribution distribution = Distribution::normal;
+  bool relative = false;
+  double spread = 0, low = 0, high = 0;  ///< base units, or shares of the value
+  Exponents exps{};                      ///< of absolute numbers
+
+  /// @throws InputError for a text that is none, naming what is missing
+  [[nodiscard]] static UncertainFigure parse(std::string_view text);
+  /// Over the inputs of a subject. @throws LookupError, DimensionError
+  [[nodiscard]] UncertainInput at(const Subject& subject) const;
+};
+
+struct UncertaintyQuestion {
+  std::vector<UncertainFigure> figures;
+  /// Whether figures of the zoo that state a range bring it, where `figures` says nothing else of them; see
+  /// Subject::estimates.
+  bool estimates = true;
+  std::vector<std::string> results;  ///< which; all by default
+  std::size_t samples = 4096;        ///< of each of the two sets; samples * (figures + 2) evaluations
+  std::uint64_t seed = 1;
+  double coverage = 0.9;          ///< of the interval [low, high]
+  std::function<void()> pause{};  ///< called every few thousand draws; what it throws ends the question
+};
+
+/// One result under uncertainty, base units.
+struct UncertainNumber {
+  std::string result;
+  std::string_view meaning, unit;
+  Exponents exps{};
+  double value = 0;                                        ///< at the given figures
+  double linear_sd = 0;                                    ///< first order
+  double mean = 0, sd = 0, low = 0, median = 0, high = 0;  ///< of the samples
+  std::optional<double> bound_low, bound_high;             ///< nothing lies outside; wide (outer bounds)
+  std::vector<double> first;  ///< share of the variance that each figure explains by itself
+  std::vector<double> total;  ///< share that would vanish with it, interactions included
+};
+
+/// Whether a result stays below that of another subject.
+struct RankingUncertainty {
+  std::string other, result;
+  double value = 0, other_value = 0;  ///< at the given figures, base unit
+  double below = 0;                   ///< probability that the result stays below that of the other
+  double flips = 0;                   ///< probability that the order is another than at the given figures
+};
+
+struct UncertaintyReport {
+  std::string subject;
+  std::vector<std::string> figures;
+  std::optional<RankingUncertainty> ranking;  ///< filled by who asks for it, see `rank`
+  std::vector<UncertainNumber> results;
+  std::size_t evaluations = 0, not_finite = 0;
+  std::string bottleneck;  ///< at the given figures; empty where the subject has no parts
+  double flips = 0;        ///< share of the samples in which another part is the longest
+  Method gradient_method = Method::exact;
+  std::vector<Assumption>
+      assumptions;  ///< distributions that the zoo's ranges brought, and what was left out
+};
+
+/// @throws InputError, LookupError, DimensionError for a question that does not read; SolverError where draws
+/// do not fall
+///         into the range of an input
+/// @cite saltelli2010variance; halton1960efficiency
+[[nodiscard]] UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion& question);
+
+/// The order of two subjects in one result under uncertainty. Figures of one name move together, and ranges
+/// of the zoo that are of one figure; a figure of one subject alone moves alone.
+[[nodiscard]] RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view result,
+                                      const UncertaintyQuestion& question);
+/// Probability that `result` of `a` stays below that of `b`; the same as `rank`.
+[[nodiscard]] double probability_below(const Subject& a, const Subject& b, std::string_view result,
+                                       const UncertaintyQuestion& question);
+
+}  // namespace mlsysim

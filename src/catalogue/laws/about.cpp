@@ -1,0 +1,135 @@
+// What the resolvers of the catalogue say about themselves beyond the contract: their laws, and a call as an
+// example.
+
+#include "catalogue/laws/traced_laws.hpp"
+
+#include <mlsysim/catalogue/walls.hpp>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+namespace {
+
+using detail::Question;
+
+/// Laws come from the tapes of what a resolver asks; those that it calls itself, in code that is not
+/// recorded, are named. A test holds the names to the sources.
+struct About {
+  std::string_view resolver;
+  Question asks;
+  std::string_view calls;  ///< ids, separated by blanks
+  std::string_view example;
+};
+
+constexpr About kAll[] = {
+    {"SingleNodeModel", Question::inference | Question::node_step, "EnergyProportional",
+     "--workload ResNet50 --hardware A100 --batch-size 32 --precision fp16"},
+    {"ServingModel", Question::serving, "",
+     "--workload Llama3_8B --hardware H100 --seq-len 2048 --output-tokens 256 --precision bf16"},
+    {"TrainingMemoryModel", Question::training_memory, "",
+     "--workload Llama3_8B --hardware H100 --batch-size 8 --seq-len 2048 --precision bf16"},
+    {"DistributedModel", Question::training, "",
+     "--workload Llama3_8B --fleet Research_256 --batch-size 512 --seq-len 2048 --precision bf16"},
+    {"SustainabilityModel", Question::macro, "", "--fleet Research_256 --duration-days 30 --grid Quebec"},
+    {"EconomicsModel", Question::macro, "", "--fleet Research_256 --duration-days 30 --grid Quebec"},
+    {"NetworkRooflineModel", Question::none, "Roofline DataParallelRoofline",
+     "--workload Llama3_8B --fleet Research_256 --batch-size 1024 --precision bf16"},
+    {"EfficiencyModel", Question::kernels, "",
+     "--workload Llama3_8B --hardware H100 --workload-type attention --precision bf16"},
+    {"ContinuousBatchingModel", Question::passes,
+     "PagedTokens BatchedDecodeRate InFlightStep InFlightFirstToken",
+     "--workload Llama3_8B --hardware H100 --max-seq-len 8192 --mean-request-tokens 2048 "
+     "--max-batch-size 256 --precision bf16"},
+    {"InFlightBatchingModel", Question::passes,
+     "InFlightStep InFlightFirstToken BurstFirstToken ExpectedAcceptedTokens QueueWait ErlangC "
+     "WaitQuantile",
+     "--workload Llama3_8B --hardware H100 --seq-len 1024 --output-tokens 256 --arrival-rate "
+     "'8 request/s' --engine vllm --target-ttft '200 ms' --precision bf16"},
+    {"TailLatencyModel", Question::none, "QueueWait ErlangC WaitQuantile ResponseTail",
+     "--arrival-rate '300 request/s' --service-latency '10 ms' --num-replicas 4"},
+    {"ServingCapacityModel", Question::passes,
+     "PagedTokens BatchedDecodeRate InFlightStep InFlightFirstToken QueueWait ErlangC WaitQuantile "
+     "ResponseTail",
+     "--workload Llama3_8B --hardware H100 --arrival-rate '20 request/s' --target-p99-latency '20 s' "
+     "--max-seq-len 1024 --precision bf16"},
+    {"DataModel", Question::none, "CachedSupply",
+     "--data-rate '20 GB/s' --hardware H100 --fleet Research_256 --dataset-size '40 TB' "
+     "--cache-capacity '10 TB' --shared-bandwidth '100 GB/s'"},
+    {"TransformationModel", Question::none, "InputStall",
+     "--batch-size 256 --sample-size '500 kB' --cpu-throughput '0.5 GB/s' --workers 16 "
+     "--accelerator-step-time '100 ms'"},
+    {"TopologyModel", Question::none, "ClosBisection TorusBisection DragonflyBisection",
+     "--fabric InfiniBand_NDR --topology torus_3d --num-nodes 512"},
+    {"ScalingModel", Question::none,
+     "ChinchillaOptimal ChinchillaAllocation ChinchillaLoss TrainingWork LifetimeWork",
+     "--compute-budget '1e23 FLOP' --served-tokens '2 Ttoken'"},
+    {"ReliabilityModel", Question::none,
+     "NodeMtbf ClusterMtbf FailureProbability YoungInterval DalyInterval FirstOrderGoodput "
+     "CheckpointGoodput SpareCoverage",
+     "--fleet Frontier_8K --job-duration '100 h' --spare-nodes 8"},
+    {"OrchestrationModel", Question::none, "QueueWait ErlangC WaitQuantile",
+     "--fleet Research_256 --arrival-rate-jobs-per-day 12 --avg-job-duration '2 d' "
+     "--accelerators-per-job 8"},
+    {"CheckpointModel", Question::none, "CheckpointCost YoungInterval DalyInterval",
+     "--workload GPT3 --hardware H100 --fleet Research_256 --asynchronous true --precision bf16"},
+    {"InferencePassModel", Question::none, "Roofline EnergyProportional",
+     "--workload DLRM --hardware H200 --batch-size 2048 --precision fp16"},
+    {"WeightStreamingModel", Question::none, "WeightStreamLayer ExpertLoad",
+     "--workload Llama3_8B --hardware Cerebras_CS3 --seq-len 512 --batch-size 64 --precision fp16"},
+    {"InferenceScalingModel", Question::passes, "EnergyProportional",
+     "--workload Llama3_8B --hardware H100 --reasoning-steps 16 --precision bf16"},
+    {"CompressionModel", Question::none, "CompressedWeights Roofline",
+     "--workload Llama3_8B --hardware H100 --target-bitwidth 4 --batch-size 8"},
+    {"MoERoutingModel", Question::none, "ExpertLoad AllToAll ProtocolAllToAll",
+     "--workload Mixtral_8x7B --batch-size 8 --seq-len 512 --ep-size 8 --fleet Research_256"},
+    {"ResponsibleEngineeringModel", Question::node_step, "GaussianPrivacy",
+     "--base-training-time '10 h' --epsilon 1"},
+    {"SensitivitySolver", Question::inference, "", "--workload Llama3_8B --hardware H100 --batch-size 32"},
+    {"SynthesisSolver", Question::kernels, "RequiredRates",
+     "--workload Llama3_8B --target-latency '10 ms' --precision bf16"},
+    {"ParallelismOptimizer", Question::training, "",
+     "--workload Llama3_8B --fleet Research_256 --batch-size 512 --precision bf16"},
+    {"BatchingOptimizer", Question::passes, "QueueWait ErlangC WaitQuantile ResponseTail",
+     "--workload Llama3_8B --hardware H100 --arrival-rate '5 request/s' --target-latency '10 s' "
+     "--seq-len 512 --output-tokens 128 --num-replicas 4 --service-time-cv 0.1 --precision bf16"},
+    {"PlacementOptimizer", Question::macro, "", "--fleet Research_256 --duration-days 30"},
+    {"CompressionOptimizer", Question::none, "CompressedWeights Roofline",
+     "--workload Llama3_8B --hardware H100 --size-limit '9 GB'"},
+};
+
+const About* find(std::string_view resolver) {
+  for (const auto& a : kAll)
+    if (a.resolver == resolver) return &a;
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const std::string_view> laws_of(std::string_view resolver) {
+  const About* about = find(resolver);
+  if (about == nullptr) return {};
+  static std::array<std::once_flag, std::size(kAll)> made;
+  static std::array<std::vector<std::string_view>, std::size(kAll)> known;
+  const auto at = static_cast<std::size_t>(about - kAll);
+  std::call_once(made[at], [&] {
+    auto laws = detail::traced_laws(about->asks);
+    for (std::string_view rest = about->calls; !rest.empty();) {
+      const auto id = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(rest.size(), id.size() + 1));
+      if (std::find(laws.begin(), laws.end(), id) == laws.end()) laws.push_back(id);
+    }
+    known[at] = std::move(laws);
+  });
+  return known[at];
+}
+
+std::string_view example_of(std::string_view resolver) {
+  const auto* found = find(resolver);
+  return found != nullptr ? found->example : std::string_view();
+}
+
+}  // namespace mlsysim

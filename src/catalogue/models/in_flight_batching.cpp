@@ -1,0 +1,498 @@
+#include "catalogue/shared/figures.hpp"
+#include "catalogue/shared/plan_check.hpp"
+#include "catalogue/shared/unpriced.hpp"
+
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/catalogue/models/in_flight_batching.hpp>
+#include <mlsysim/catalogue/pass_times.hpp>
+#include <mlsysim/physics/in_flight.hpp>
+#include <mlsysim/physics/speculative.hpp>
+#include <mlsysim/price/line.hpp>
+#include <mlsysim/price/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+using In = InFlightBatchingModel::Inputs;
+using Out = InFlightBatchingModel::Result;
+
+void check(const In& in) {
+  if (in.arrival_rate && in.concurrency)
+    throw DomainError({.id = "mlsysim.catalogue.070",
+                       .message = "requests arrive at a rate or are kept in flight, not both",
+                       .key = "concurrency",
+                       .found = fmt::format("{:g} in flight and {:g} request/s", *in.concurrency,
+                                            in.arrival_rate->in(unit::request / unit::s)),
+                       .expected = "one of arrival_rate and concurrency, or neither for a full queue",
+                       .hint = "drop one of the two"});
+  if (in.decode_hardware != nullptr && !in.prefill_replicas)
+    throw DomainError(
+        {.id = "mlsysim.catalogue.072",
+         .message = "devices that only decode need workers for the prompts",
+         .key = "prefill_replicas",
+         .found = fmt::format("decode_hardware '{}' and no prefill_replicas", in.decode_hardware->name),
+         .expected = "the number of prefill workers",
+         .hint = "give prefill_replicas, or leave decode_hardware out"});
+  if (in.cached_prefix_len >= *in.seq_len)
+    throw DomainError({.id = "mlsysim.catalogue.071",
+                       .message = "the cached prefix must be shorter than the prompt",
+                       .key = "cached_prefix_len",
+                       .found = fmt::format("{:g} of {:g} tokens", in.cached_prefix_len, *in.seq_len),
+                       .expected = fmt::format("less than {:g} tokens", *in.seq_len),
+                       .hint = "at least the last token of the prompt is computed"});
+}
+
+/// A time that is asked for at the same two numbers again and again; the last one is kept.
+class LastTime {
+ public:
+  template <class F> [[nodiscard]] Time<> at(double a, double b, F&& make) {
+    if (!known_ || a != a_ || b != b_) {
+      time_ = make();
+      known_ = true;
+      a_ = a;
+      b_ = b;
+    }
+    return time_;
+  }
+
+ private:
+  bool known_ = false;
+  double a_ = 0, b_ = 0;
+  Time<> time_;
+};
+
+/// What a request asks for, in the terms of the laws. One thread at a time.
+class Steady {
+ public:
+  Steady(const In& in, const ServingEngine& engine, const PassTimes& passes, Notes& notes)
+      : in_(in), engine_(engine), passes_(passes) {
+    chunk_ = in.prefill_chunk_tokens ? *in.prefill_chunk_tokens
+                                     : detail::number("catalogue.serving.chunk_tokens", notes);
+    fresh_ = *in.seq_len - in.cached_prefix_len;
+    chunks_ = std::ceil(fresh_ / chunk_);
+    together_ = std::max(1.0, std::floor(chunk_ / fresh_));
+    context_ = *in.seq_len + (in.output_tokens + 1) / 2;  // token i of n sees i of them
+    if (in.draft_model != nullptr) speculate(notes);
+    // The first of the generated tokens comes with the prompt.
+    steps_ = std::max(1.0, (in.output_tokens - 1) / tokens_per_pass_);
+  }
+
+  /// Mean step with `running` requests when `others` of them bring a prompt every `steps` steps.
+  struct Step {
+    Time<> itl, decode_pass, prompt_pass;  ///< host included
+    Time<> device;                         ///< of a step without prompts
+    double prompts = 0;                    ///< of a rank and step
+    double prompt_passes = 0;              ///< share of the passes that hold prompts
+    double prompt_share = 0;               ///< share of the time that they take
+    double inflight = 1;                   ///< micro-batches
+    [[nodiscard]] Time<> mean_pass() const {
+      return decode_pass * (1 - prompt_passes) + prompt_pass * prompt_passes;
+    }
+    /// Standard deviation of the passes over their mean.
+    [[nodiscard]] double pass_cv() const {
+      return std::sqrt(prompt_passes * (1 - prompt_passes)) *
+             std::abs((prompt_pass - decode_pass) / mean_pass());
+    }
+  };
+  ///
+  /// With a pipeline the requests are divided over micro-batches in flight, one a stage: everything here is
+  /// then of one of them, and a step is a cycle of all. With one stage there is one.
+  [[nodiscard]] Step step(double all_running, double all_others) const {
+    Step s;
+    const double mixed = engine_.mixed ? 1.0 : 0.0;
+    const double running = std::max(all_running / in_.pp_size, std::min(all_running, 1.0)),
+                 inflight = all_running / std::max(running, 1e-300);
+    const double others = all_others / std::max(inflight, 1.0), ranks = in_.ep_size;
+    s.inflight = std::max(inflight, 1.0);
+    s.device = decode(running, s.inflight);
+    s.prompts = separate() ? 0.0 : others / ranks / steps_;
+    if (in_step() && !engine_.mixed && !separate())
+      // All start together: those whose prompt came first wait for the passes of the others.
+      s.prompts = std::max(0.0, others + 1 - std::min(together_, others + 1)) / (2 * steps_);
+    // What a step brings in more prompts or chunks than one pass takes, further passes take.
+    const double often = s.prompts * chunks_, share = std::min(1.0, often);
+    Time<> prompt =
+        prompt_pass(std::clamp(s.prompts, 1.0, together_), s.inflight) * std::max(1.0, often / together_);
+    // Weights are read and kernels launched once for a mixed pass; the running requests add what they add to
+    // a step.
+    if (engine_.mixed)
+      prompt += max(s.device - emptiest_.at(ranks, s.inflight, [&] { return decode(ranks, s.inflight); }),
+                    Time<>());
+    s.decode_pass = with_host(engine_, s.device, running / ranks);
+    s.prompt_pass = with_host(engine_, prompt, running / ranks);
+    s.itl = InFlightStep::solve<double>({.decode_pass = s.decode_pass,
+                                         .added = max(s.prompt_pass - s.decode_pass * mixed, Time<>()),
+                                         .prompts_per_step = often})
+                .itl;
+    s.prompt_passes = share / (1 + (1 - mixed) * share);
+    s.prompt_share = share * s.prompt_pass / s.itl;
+    return s;
+  }
+  /// Device time of one pass of `prompts` prompts a rank: of a chunk of them where they are longer than that.
+  [[nodiscard]] Time<> prompt_pass(double prompts, double inflight = 1) const {
+    return prompt_.at(prompts, inflight, [&] {
+      Time<> sum;
+      for_each_chunk([&](double now, double context) {
+        sum +=
+            mlsysim::detail::pipeline_cycle(passes_.prefill(prompts * in_.ep_size, now, context), inflight);
+      });
+      return sum / chunks_;
+    });
+  }
+  /// Time between two prompts that the stages of a pipeline of prompts take in turn.
+  [[nodiscard]] Time<> prompt_slot() const {
+    Time<> sum;
+    for_each_chunk(
+        [&](double now, double context) { sum += passes_.prefill(in_.ep_size, now, context).slot; });
+    return sum;
+  }
+  [[nodiscard]] Time<> decode(double running, double inflight = 1) const {
+    const double n = std::max(running, 1.0);
+    if (!draft_) return mlsysim::detail::pipeline_cycle(passes_.decode(n, context_), inflight);
+    const Time<> drafting = draft_->decode(n, context_).total * drafted_;
+    return drafting + mlsysim::detail::checked_cycle(check(n), drafting, inflight);
+  }
+  /// Time in which a device draws its full power in the step of one micro-batch, all stages together.
+  [[nodiscard]] Time<> busy(double running) const {
+    const double n = std::max(running, 1.0);
+    return draft_ ? check(n).busy + draft_->decode(n, context_).busy * drafted_
+                  : passes_.decode(n, context_).busy;
+  }
+
+  /// Requests whose pages of `held` tokens fit, beside a draft model where there is one.
+  [[nodiscard]] double capacity(double held, double kv_share) const {
+    const double alone = passes_.capacity(held, kv_share);
+    if (!draft_) return alone;
+    const Data<> one = passes_.cache(held);
+    const Data<> weights = draft_weights_ * (draft_copies_ * in_.ep_size);
+    return std::max(
+        0.0, std::floor((one * alone - weights * kv_share) / (one + draft_->cache(held) * draft_copies_)));
+  }
+  [[nodiscard]] double steps() const { return steps_; }
+  [[nodiscard]] double chunks() const { return chunks_; }
+  [[nodiscard]] double together() const { return together_; }
+  [[nodiscard]] double context() const { return context_; }
+  [[nodiscard]] double tokens_per_pass() const { return tokens_per_pass_; }
+  [[nodiscard]] bool separate() const { return in_.prefill_replicas.has_value(); }
+  /// A closed loop of equal requests keeps its order.
+  [[nodiscard]] bool in_step() const { return in_.equal_lengths && !in_.arrival_rate; }
+
+ private:
+  [[nodiscard]] PassPrice<> check(double n) const {
+    return passes_.decode(n, context_ + drafted_, drafted_ + 1);
+  }
+  template <class F> void for_each_chunk(F&& f) const {
+    for (double done = 0; done < fresh_;) {
+      const double now = std::min(chunk_, fresh_ - done);
+      done += now;
+      f(now, in_.cached_prefix_len + done);
+    }
+  }
+  void speculate(Notes& notes) {
+    const Conventions& c = conventions_or_standard(in_.conventions);
+    drafted_ = in_.draft_tokens.value_or(c.draft_tokens);
+    if (!in_.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, "zoo/defaults.yaml");
+    tokens_per_pass_ =
+        ExpectedAcceptedTokens::solve<double>({in_.draft_acceptance_rate, drafted_}).expected_tokens;
+    In d = in_;
+    d.workload = in_.draft_model;
+    d.draft_model = nullptr;
+    d.tp_size = detail::draft_degree(*in_.draft_model, in_.tp_size, notes);
+    d.pp_size = d.ep_size = 1;
+    // Stages are as full as the fullest, and every group of ranks drafts for its own requests.
+    draft_copies_ = in_.tp_size / d.tp_size * in_.pp_size;
+    d.weight_bits.reset();
+    draft_weights_ = parameter_count(*d.workload) *
+                     (bytes_per_element(in_.precision.value_or(in_.hardware->compute.default_precision)) *
+                      unit::B / unit::param);
+    draft_.emplace(pass_times(d, {}, notes));
+  }
+
+  const In& in_;
+  const ServingEngine& engine_;
+  const PassTimes& passes_;
+  std::optional<PassTimes> draft_;
+  Data<> draft_weights_;
+  double draft_copies_ = 1;  ///< of the draft for the devices that share a request
+  mutable LastTime prompt_,
+      emptiest_;  ///< a search for the number in flight mostly asks for one and the same
+  double chunk_ = 0, fresh_ = 0, chunks_ = 1, together_ = 1, context_ = 0, steps_ = 1, drafted_ = 0,
+         tokens_per_pass_ = 1;
+};
+
+/// Requests in flight at a rate of arrivals: running = rate steps itl(running), by bisection; more than
+/// `most` where the replica cannot keep up. Secants (the Illinois rule) come close first, so that bisection
+/// asks only near the answer.
+double in_flight_at(double rate, const Steady& s, double most) {
+  const auto missing = [&](double n) { return n - rate * s.steps() * s.step(n, n).itl.base(); };
+  if (missing(most) < 0) return 2 * most;
+  constexpr double close = 1e-7;
+  double few = 0, many = most;  // too few and enough
+  double lacks = missing(few), spare = missing(many);
+  for (int i = 0, side = 0; i < 20 && many - few > close * many; ++i) {
+    const double x = (few * spare - many * lacks) / (spare - lacks);
+    if (!(x > few && x < many)) break;
+    const double y = missing(x);
+    const int now = y < 0 ? -1 : 1;
+    if (y < 0)
+      few = x, lacks = y;
+    else
+      many = x, spare = y;
+    if (now == side) (y < 0 ? spare : lacks) /= 2;
+    side = now;
+  }
+  double low = 0, high = most;
+  for (int i = 0; i < 50 && high - low > close * high; ++i) {
+    const double middle = (low + high) / 2;
+    const bool short_of = middle <= few || (middle < many && missing(middle) < 0);
+    (short_of ? low : high) = middle;
+  }
+  return high;
+}
+
+/// Distribution of the time to the first token after an arrival at a random moment.
+class FirstToken {
+ public:
+  FirstToken(const Steady::Step& step, double crowd, double busy, Time<> late)
+      : decode_(step.decode_pass.base()),
+        prompt_(step.prompt_pass.base()),
+        share_(step.prompt_passes),
+        crowd_(crowd),
+        busy_(busy),
+        fixed_(late.base()) {}
+
+  /// Share of the requests that have their token by `t` seconds.
+  [[nodiscard]] double by(double t) const {
+    double sum = 0, weight = std::exp(-crowd_);
+    for (int k = 0; k < 60; ++k, weight *= crowd_ / k) {
+      const double left = t - fixed_ - prompt_ * (1 + k);
+      if (left < 0) break;  // nobody behind so many others has a token yet
+      sum += weight * rest_by(left);
+    }
+    return std::min(1.0, sum);
+  }
+  /// Time by which this share of the requests has its token.
+  [[nodiscard]] Time<> quantile(double share) const {
+    double low = fixed_, high = fixed_ + prompt_ + decode_;
+    for (int i = 0; i < 200 && by(high) < share; ++i) high *= 1.5;
+    for (int i = 0; i < 100 && high - low > 1e-9 * high; ++i) {
+      const double middle = (low + high) / 2;
+      (by(middle) < share ? low : high) = middle;
+    }
+    return high * unit::s;
+  }
+
+ private:
+  /// Share of the arrivals that wait no longer than `t` for the pass under way.
+  [[nodiscard]] double rest_by(double t) const {
+    const double mean = (1 - share_) * decode_ + share_ * prompt_;
+    const double under_way =
+        ((1 - share_) * std::max(0.0, decode_ - t) + share_ * std::max(0.0, prompt_ - t)) / mean;
+    return 1 - busy_ * under_way;
+  }
+
+  double decode_, prompt_, share_, crowd_, busy_, fixed_;
+};
+
+/// Time to the first token, and its distribution where arrivals are spread.
+void first_token(const In& in, const ServingEngine& engine, const Steady& s, const Steady::Step& step,
+                 double all_rate, double all_in_flight, Out& out) {
+  // A micro-batch is a queue of its own.
+  const double ranks = in.ep_size, rate = all_rate / step.inflight, in_flight = all_in_flight / step.inflight;
+  // Others must be there for a pass to be under way.
+  const double busy = in.arrival_rate ? std::min(1.0, in_flight) : std::clamp(in_flight - 1, 0.0, 1.0);
+  // Around a random moment lies a pass of mean (1 + cv^2). Who arrives in it shares the own pass, where that
+  // is not given with all its prompts already.
+  const double cv = step.pass_cv(), around = step.mean_pass().base() * (1 + cv * cv);
+  const double crowd = busy > 0 ? (1 - step.prompt_passes) * std::min(1.0, rate / ranks * around) : 0.0;
+  // The chunks of one prompt follow each other.
+  const Time<> late =
+      step.prompt_pass * (s.chunks() - 1) + step.decode_pass * engine.lookahead + engine.request_time;
+  const Time<> burst = BurstFirstToken::solve<double>({.prompt = s.prompt_pass(s.together(), step.inflight) *
+                                                                 (s.chunks() / s.together()),
+                                                       .requests = std::max(1.0, in_flight / ranks),
+                                                       .together = s.together()})
+                           .ttft +
+                       engine.request_time;
+  Time<> steady = InFlightFirstToken::solve<double>({.mean_pass = step.mean_pass(),
+                                                     .pass_cv = cv,
+                                                     .own_pass = step.prompt_pass,
+                                                     .crowd = crowd,
+                                                     .busy = busy,
+                                                     .late = late})
+                      .ttft;
+  if (s.in_step() && in_flight > 1) {
+    const Time<> own = step.prompt_pass * s.chunks();
+    steady = engine.mixed ? own * (2 + engine.lookahead) + engine.request_time : burst;
+  } else {
+    const FirstToken spread(step, crowd, busy, late);
+    out.p50_ttft = spread.quantile(0.5);
+    out.p99_ttft = spread.quantile(0.99);
+    if (in.target_ttft) out.slo_attainment = spread.by(in.target_ttft->base());
+  }
+  out.ttft = steady;
+  if (in.num_requests && !in.arrival_rate) {
+    const double share = std::min(1.0, all_in_flight / *in.num_requests);
+    out.ttft = steady * (1 - share) + burst * share;
+  }
+}
+
+/// Prompts on workers of their own: they queue there, their cache moves, and no step is stopped.
+void separate_first_token(const In& in, const ServingEngine& engine, const Steady& s, const PassTimes& passes,
+                          const Steady::Step& step, double& rate, double in_flight, Out& out, Notes& notes) {
+  const Time<> prompt = s.prompt_pass(1) * s.chunks();
+  out.prompt_pass = prompt;
+  out.kv_transfer_time = passes.cache(*in.seq_len) / in.network_bandwidth;
+  out.matched_prefill_replicas = std::ceil(out.capacity.base() * s.prompt_slot().base());
+  const Time<> slot = s.prompt_slot();  // prompts follow each other through the stages of a worker
+  const double most = *in.prefill_replicas / slot.base();
+  if (!in.arrival_rate && rate > kFull * most) {
+    notes.warn(
+        "the prefill workers are the bottleneck: matched_prefill_replicas would keep the replica full");
+    rate = 0.95 * most;
+  }
+  const auto line = line_of(rate * slot.base(), *in.prefill_replicas, slot, 1.0, 0.0);
+  out.is_stable = out.is_stable && line.stable;
+  if (!line.stable) return;
+  const Time<> rest = step.decode_pass * (0.5 * std::min(1.0, in_flight));
+  const Time<> fixed =
+      prompt + out.kv_transfer_time + rest + step.decode_pass * engine.lookahead + engine.request_time;
+  out.ttft = fixed + line.wait.wait_mean;
+  out.p50_ttft = fixed + wait_quantile(line, 0.5);
+  out.p99_ttft = fixed + wait_quantile(line, 0.99);
+  if (in.target_ttft) {
+    const Time<> spare = *in.target_ttft - fixed;
+    out.slo_attainment =
+        spare < Time<>()
+            ? 0.0
+            : 1 - line.wait.wait_probability * std::exp(-(spare / max(line.wait.wait_given, prompt * 1e-9)));
+  }
+}
+
+}  // namespace
+
+InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engine, const PassTimes& passes,
+                                        Notes& notes) {
+  check(in);
+  if (in.draft_model != nullptr) detail::require_tokens(*in.draft_model, "draft_model");
+  if (!in.prefill_replicas)
+    detail::warn_of_idle(in, {"network_bandwidth"}, "without prefill_replicas", notes);
+  detail::warn_of_idle_draft(in, notes);
+  if (in.arrival_rate) detail::warn_of_idle(in, {"equal_lengths"}, "where requests arrive at random", notes);
+  Out r;
+  r.accelerators = in.tp_size * in.pp_size * in.ep_size;
+  const Steady s(in, engine, passes, notes);
+  r.tokens_per_pass = s.tokens_per_pass();
+  const double kv_share = in.kv_share ? *in.kv_share : detail::number("catalogue.serving.kv_share", notes);
+  const double held = std::ceil(s.context() / in.page_tokens) * in.page_tokens;
+  r.max_active_requests = s.capacity(held, kv_share);
+  r.paged_internal_fragmentation = 1 - s.context() / held;
+  r.feasible = r.max_active_requests >= 1;
+  if (!r.feasible) {
+    notes.warn("no request fits beside the weights: use more devices or a narrower format");
+    return r;
+  }
+  double most = r.max_active_requests;
+  if (in.max_batch_size) most = std::min(most, *in.max_batch_size);
+  if (in.num_requests) most = std::min(most, *in.num_requests);
+  if (!in.arrival_rate && !in.concurrency)
+    notes.assume("concurrency", most, "all requests are queued: as many run as fit");
+
+  const auto full = s.step(most, most);
+  r.capacity = most / (s.steps() * full.itl.base()) * (unit::request / unit::s);
+  double running = in.concurrency ? std::min(*in.concurrency, most) : most;
+  r.is_stable = true;
+  if (in.arrival_rate) {
+    running = in_flight_at(in.arrival_rate->base(), s, most);
+    r.is_stable = running <= most;
+    if (!r.is_stable)
+      notes.warn(
+          "the arrivals exceed what the replica can serve: figures are those of a full replica, and the line "
+          "grows for ever");
+    running = std::min(running, most);
+  }
+  // A request does not wait for its own prompt between two of its own tokens.
+  const auto step = s.step(running, in.concurrency ? running - 1 : running);
+  r.running_requests = running;
+  r.itl = step.itl / s.tokens_per_pass();
+  r.decode_pass = step.decode_pass;
+  r.prompt_pass = step.prompt_pass;
+  r.host_time = host_time(engine, running / (step.inflight * in.ep_size));
+  r.prompts_per_step = step.prompts;
+  r.prefill_share = step.prompt_share;
+  const bool often = step.prompt_passes > 0.01;
+  r.p99_itl = (often ? step.prompt_pass + (engine.mixed ? Time<>() : step.decode_pass) : step.decode_pass) /
+              s.tokens_per_pass();
+  r.kv_cache_size = passes.cache(held) * running;
+
+  double rate = in.arrival_rate ? in.arrival_rate->base() : running / (s.steps() * step.itl.base());
+  if (r.is_stable) {
+    if (s.separate())
+      separate_first_token(in, engine, s, passes, step, rate, running, r, notes);
+    else
+      first_token(in, engine, s, step, rate, running, r);
+  }
+  if (in.concurrency && r.ttft) {
+    // Who finds no slot waits for one (Little's law).
+    const double line = std::max(0.0, *in.concurrency - most);
+    if (line > 0) {
+      *r.ttft += line / rate * unit::s;
+      r.p50_ttft.reset();
+      r.p99_ttft.reset();
+      r.slo_attainment.reset();
+      notes.warn([&] { return fmt::format("{:g} of the requests in flight wait for a slot", line); });
+    }
+  } else if (!in.arrival_rate) {
+    r.ttft.reset();  // a queue that never empties has no mean wait
+    r.p50_ttft.reset();
+    r.p99_ttft.reset();
+    r.slo_attainment.reset();
+  }
+  if (!in.arrival_rate && in.num_requests && !in.concurrency && most < *in.num_requests) {
+    // The last requests leave an engine that empties: about half of the batch runs in the last generation.
+    const double rounds = *in.num_requests / most;
+    rate *= rounds / (rounds + 0.5);
+  }
+  if (!r.is_stable) rate = r.capacity.base();
+  r.request_throughput = rate * (unit::request / unit::s);
+  r.token_throughput = rate * in.output_tokens * (unit::token / unit::s);
+  r.token_throughput_per_accelerator = r.token_throughput / r.accelerators;
+  const Time<> answer = r.itl * (in.output_tokens - 1);
+  if (r.ttft) r.request_latency = *r.ttft + answer;
+  if (r.p99_ttft) r.p99_request_latency = *r.p99_ttft + answer;
+  if (in.target_itl) {
+    const double meets = r.itl <= *in.target_itl ? 1.0 : 0.0;
+    r.slo_attainment = in.target_ttft ? r.slo_attainment.value_or(0) * meets : meets;
+  }
+  r.goodput = r.is_stable ? r.request_throughput * r.slo_attainment.value_or(1) : RequestRate<>();
+  // Of a cycle in which every stage works on each micro-batch once. A mean of less than one request is one
+  // that is there for that share of the time.
+  const double launched =
+      std::min(1.0, running) *
+      std::min(1.0, s.busy(running / step.inflight) * step.inflight / (in.pp_size * step.device));
+  r.utilization = launched * std::min(1.0, step.device / step.decode_pass);
+  return r;
+}
+
+InFlightBatchingModel::Result InFlightBatchingModel::solve(const Inputs& asked, Notes& notes) const {
+  detail::require_tokens(*asked.workload, "workload");
+  Inputs in = asked;
+  in.seq_len = seq_len_or_default(asked.seq_len, *asked.workload, asked.output_tokens, notes);
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, *in.seq_len,
+                        notes);
+  // The passes of prompts are issued as the engine does, which only the pricing knows whether there is one.
+  Notes quiet;
+  const Pricing& pricing = pricing_for(in.fidelity, *in.workload, quiet);
+  const auto engine = engine_or_generic(in.engine, pricing, notes);
+  const auto passes = pass_times(in, engine.prefill_issue, notes);
+  Result r = in_flight(in, engine, passes, notes);
+  r.fidelity = pricing.fidelity();
+  return r;
+}
+
+}  // namespace mlsysim

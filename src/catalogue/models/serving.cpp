@@ -1,0 +1,144 @@
+#include "catalogue/shared/plan_check.hpp"
+#include "catalogue/shared/unpriced.hpp"
+
+#include <mlsysim/answer/limits.hpp>
+#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+using In = ServingModel::Inputs;
+using Out = ServingModel::Result;
+
+void check_prompt(const In& in, double prompt) {
+  if (in.cached_prefix_len < prompt) return;
+  throw DomainError({.id = "mlsysim.catalogue.011",
+                     .message = "the cached prefix must be shorter than the prompt",
+                     .key = "cached_prefix_len",
+                     .found = fmt::format("{} of {} tokens", in.cached_prefix_len, prompt),
+                     .expected = fmt::format("at most {} tokens", prompt - 1),
+                     .hint = "at least the last token of the prompt is computed"});
+}
+
+int chunks_of(const In& in, double prompt) {
+  const double fresh = prompt - in.cached_prefix_len;
+  return in.prefill_chunk_tokens ? std::max(1, static_cast<int>(std::ceil(fresh / *in.prefill_chunk_tokens)))
+                                 : 1;
+}
+
+/// Says which of two pools is short of memory.
+void warn_of_short_pool(const MemoryBreakdown<>& m, std::string_view pool, const HardwareNode& hardware,
+                        Notes& notes) {
+  if (m.total <= m.capacity) return;
+  notes.warn([&] {
+    return fmt::format("the model does not fit on the {} devices: it needs {} of {} on each {}", pool,
+                       pretty(AnyQuantity(m.total), 3), pretty(AnyQuantity(m.capacity), 3), hardware.name);
+  });
+}
+
+void add_draft(const In& in, const Conventions& c, ServingViews<>& v, Notes& notes) {
+  v.drafts = true;
+  v.draft = v.pricing->model(*in.draft_model, Phase::decode, notes);
+  v.draft.structure.drafting = true;
+  v.draft_plan = v.plan;
+  v.draft_plan.tp = detail::draft_degree(*in.draft_model, in.tp_size, notes);
+  v.draft_plan.pp = v.draft_plan.ep = 1;
+  v.acceptance = in.draft_acceptance_rate;
+  v.drafted = in.draft_tokens.value_or(c.draft_tokens);
+  if (!in.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, "zoo/defaults.yaml");
+}
+
+}  // namespace
+
+ServingViews<> prepare_serving(const In& in, Notes& notes) {
+  detail::require_tokens(*in.workload, "workload");
+  if (in.draft_model != nullptr) detail::require_tokens(*in.draft_model, "draft_model");
+  const double prompt = seq_len_or_default(in.seq_len, *in.workload, in.output_tokens.value_or(0), notes);
+  check_prompt(in, prompt);
+  detail::check_degrees(*in.workload, {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size}, prompt, notes);
+  detail::warn_of_uneven_ranks(in.batch_size, in.ep_size, notes);
+  if (in.decode_hardware == nullptr)
+    detail::warn_of_idle(in, {"network_bandwidth"}, "without decode_hardware", notes);
+  detail::warn_of_idle_draft(in, notes);
+  const Conventions& c = conventions_or_standard(in.conventions);
+  const Precision precision = precision_or_default(in.precision, *in.hardware, notes);
+  const HardwareNode& decoder = in.decode_hardware != nullptr ? *in.decode_hardware : *in.hardware;
+  Notes quiet;
+  ServingViews<> v;
+  v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
+  detail::warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::serving), notes);
+  v.prefill = v.pricing->model(*in.workload, Phase::prefill, notes);
+  v.decode = v.pricing->model(*in.workload, Phase::decode, quiet);
+  const DeviceUse use{.precision = precision,
+                      .phase = Phase::prefill,
+                      .params = v.prefill.totals.params,
+                      .efficiency = in.efficiency};
+  v.prefill_device = v.pricing->device(*in.hardware, use, c, notes);
+  v.apart = in.decode_hardware != nullptr;
+  v.decode_device = v.apart ? v.pricing->device(decoder, use, c, notes) : v.prefill_device;
+  const double devices = in.tp_size * in.pp_size * in.ep_size;
+  v.links = in.fleet != nullptr ? v.pricing->links(*in.fleet, c, notes, Phase::decode)
+                                : links_view(decoder, devices, c, notes, Phase::decode);
+  v.plan.tp = in.tp_size;
+  v.plan.pp = in.pp_size;
+  v.plan.ep = in.ep_size;
+  set_storage(v.plan, inference_storage(precision, in.kv_precision));
+  if (!in.kv_precision)
+    notes.assume("kv_precision", kv_format_words(precision), "as the weights, 16 bits below 8");
+  v.batch = in.batch_size;
+  v.accelerators = devices;
+  v.prompt = prompt;
+  v.cached = in.cached_prefix_len;
+  v.chunk = in.prefill_chunk_tokens.value_or(prompt);
+  v.chunks = chunks_of(in, prompt);
+  v.output = in.output_tokens.value_or(1);
+  v.generates = in.output_tokens.has_value();
+  v.transfer = in.network_bandwidth;
+  warn_of_positions(*in.workload, prompt + in.output_tokens.value_or(0), notes);
+  if (in.draft_model != nullptr) add_draft(in, c, v, notes);
+  return v;
+}
+
+ServingModel::Result ServingModel::solve(const Inputs& in, Notes& notes) const {
+  const bool apart = in.decode_hardware != nullptr;
+  const auto v = prepare_serving(in, notes);
+  const auto n = serving_numbers(v);
+  Out out;
+  out.fidelity = v.pricing->fidelity();
+  out.accelerators = apart ? 2 * v.accelerators : v.accelerators;  // each pool is a replica
+  out.ttft = n.ttft;
+  out.itl = n.itl;
+  out.request_latency = n.request_latency;
+  out.token_throughput = n.token_throughput;
+  out.prefill_mfu = n.prefill_mfu;
+  out.mfu = n.mfu;
+  out.utilization = n.utilization;
+  out.prefill_bottleneck = prefill_limit(n);
+  out.bottleneck = decode_limit(n);
+  out.model_weights_size = v.plan.weight_bytes * (v.pricing->lists_operators() && v.prefill.structure.known
+                                                      ? parameter_count(*in.workload)
+                                                      : v.prefill.totals.params);
+  out.kv_cache_size = n.kv_cache;
+  out.memory = n.memory;
+  out.prefill_memory = n.prefill_memory_use;
+  const auto &m = out.memory, &p = out.prefill_memory;
+  out.total_memory_required = (apart ? m.total + p.total : m.total) * v.accelerators;
+  out.memory_utilization = std::max(m.total / m.capacity, p.total / p.capacity);
+  out.feasible = m.total <= m.capacity && p.total <= p.capacity;
+  if (apart) {
+    warn_of_short_pool(p, "prefilling", *in.hardware, notes);
+    warn_of_short_pool(m, "decoding", *in.decode_hardware, notes);
+  }
+  out.prompt_cache_hit_ratio = in.cached_prefix_len / v.prompt;
+  out.prefill_chunks = v.chunks;
+  if (in.prefill_chunk_tokens) out.prefill_chunk_time = out.decode_stall_bound = n.chunk_time;
+  return out;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,71 @@
+#include "catalogue/shared/unpriced.hpp"
+
+#include <mlsysim/catalogue/models/orchestration.hpp>
+#include <mlsysim/catalogue/models/tail_latency.hpp>
+#include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/rules/queue.hpp>
+
+#include <fmt/format.h>
+
+namespace mlsysim {
+
+TailLatencyModel::Result TailLatencyModel::solve(const Inputs& asked, Notes& notes) const {
+  const Pricing& pricing = pricing_named(asked.fidelity);
+  const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::tail_latency), notes);
+  Result r;
+  r.fidelity = pricing.fidelity();
+  const double load = (in.arrival_rate * in.service_latency).base();
+  const auto line = line_of(load, in.num_replicas, in.service_latency, in.arrival_cv, in.service_time_cv);
+  r.is_stable = line.stable;
+  r.queue_utilization = line.utilization;
+  r.stable_replicas = std::max(1.0, std::ceil(load / kFull));
+  if (!line.stable) {
+    r.wait_probability = 1;
+    notes.warn([&] {
+      return fmt::format("{:g} servers cannot keep up: at least {:g} are needed", in.num_replicas,
+                         r.stable_replicas);
+    });
+    return r;
+  }
+  r.wait_probability = line.wait.wait_probability;
+  r.mean_wait = line.wait.wait_mean;
+  r.queue_length = line.wait.queue_length;
+  r.slo_headroom_ratio = wait_quantile(line, 0.99) / (5.0 * in.service_latency);
+  r.p50_latency = pricing.queues().response(line, in.service_latency, in.service_time_cv, 0.5);
+  r.p99_latency = pricing.queues().response(line, in.service_latency, in.service_time_cv, 0.99);
+  if (in.target_latency)
+    r.slo_attainment = 1.0 - exceeding(line, in.service_latency, in.service_time_cv, *in.target_latency);
+  return r;
+}
+
+OrchestrationModel::Result OrchestrationModel::solve(const Inputs& asked, Notes& notes) const {
+  const Pricing& pricing = pricing_named(asked.fidelity);
+  const double devices = asked.fleet->total_accelerators();
+  if (asked.accelerators_per_job.value_or(devices) > devices)
+    throw DomainError({.id = "mlsysim.catalogue.043",
+                       .message = fmt::format("a job is wider than the fleet '{}'", asked.fleet->name),
+                       .key = "accelerators_per_job",
+                       .found = fmt::format("{:g}", *asked.accelerators_per_job),
+                       .expected = fmt::format("at most {:g}, the accelerators of the fleet", devices),
+                       .hint = "use a smaller job or a larger fleet"});
+  const Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::orchestration), notes);
+  Result r;
+  r.fidelity = pricing.fidelity();
+  r.slots = std::floor(devices / in.accelerators_per_job.value_or(devices));
+  const double load = in.arrival_rate_jobs_per_day * in.avg_job_duration.in(unit::d);
+  const auto line = line_of(load, r.slots, in.avg_job_duration, 1.0, pricing.queues().job_cv(in.duration_cv));
+  r.cluster_utilization = line.utilization;
+  r.is_stable = line.stable;
+  if (!line.stable) {
+    r.wait_probability = 1;
+    notes.warn("more work arrives than the fleet can do: the line grows for ever");
+    return r;
+  }
+  r.wait_probability = line.wait.wait_probability;
+  r.avg_wait_time = line.wait.wait_mean;
+  r.p95_wait_time = wait_quantile(line, 0.95);
+  r.avg_queue_length = line.wait.queue_length;
+  return r;
+}
+
+}  // namespace mlsysim

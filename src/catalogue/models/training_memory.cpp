@@ -1,0 +1,38 @@
+#include "catalogue/shared/plan_check.hpp"
+#include "catalogue/shared/training_plan.hpp"
+
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/catalogue/models/training_memory.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+
+TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& notes) const {
+  const Conventions& c = conventions_or_standard(in.conventions);
+  // The same views, division and memory as those of a step of a fleet that has just these devices.
+  auto v = detail::training_views(in, *in.hardware, notes);
+  detail::check_degrees(
+      *in.workload,
+      {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size, .cp = in.cp_size, .v_stages = in.v_stages},
+      v.seq_len, notes);
+  v.accelerators = in.tp_size * in.pp_size * in.dp_size * in.ep_size * in.cp_size;
+  v.links = links_view(*in.hardware, v.accelerators, c, notes);
+  v.batch = in.batch_size;
+  v.accumulation_steps = in.gradient_accumulation_steps;
+  const auto plan = training_plan(v);
+  detail::note_default_microbatches(v, share_batch(v.batch, plan.dp).sequences, plan.microbatches, notes);
+  Result out;
+  out.fidelity = v.pricing->fidelity();
+  out.microbatch_size = plan.batch;
+  out.microbatch_count = plan.microbatches;
+  out.memory = v.pricing->pricer<double>().step_memory({v.model, plan, v.device, v.links});
+  out.total_memory = out.memory.total;
+  out.available_memory = out.memory.capacity;
+  out.memory_utilization = out.memory.total / out.memory.capacity;
+  out.feasible = out.memory.total <= out.memory.capacity;
+  return out;
+}
+
+}  // namespace mlsysim

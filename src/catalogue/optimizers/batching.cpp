@@ -1,0 +1,90 @@
+#include "catalogue/shared/unpriced.hpp"
+
+#include <mlsysim/catalogue/models/serving.hpp>
+#include <mlsysim/catalogue/optimizers/batching.hpp>
+#include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/rules/queue.hpp>
+#include <mlsysim/resolve/axes.hpp>
+
+namespace mlsysim {
+namespace {
+
+using In = BatchingOptimizer::Inputs;
+
+struct Candidate {
+  double batch_size = 1;
+  static constexpr auto fields() {
+    return rows(field(&Candidate::batch_size, "batch_size", "", "requests of a batch"));
+  }
+};
+
+/// A service that runs one batch at a time.
+struct Judged {
+  Time<> service, p99, tail;
+  double utilization = 0, memory = 0;
+  RequestRate<> capacity;
+  bool stable = false;
+};
+
+/// @param in with its seq_len settled
+Judged judge(const In& in, const Pricing& pricing, double batch, Notes& notes) {
+  const QueueRules& rules = pricing.queues();
+  const double answer = in.output_tokens.value_or(*in.seq_len);
+  const ServingModel::Inputs request{.workload = in.workload,
+                                     .hardware = in.hardware,
+                                     .seq_len = in.seq_len,
+                                     .batch_size = batch,
+                                     .output_tokens = pricing.answer(answer),
+                                     .precision = in.precision,
+                                     .efficiency = in.efficiency,
+                                     .tp_size = in.tp_size,
+                                     .fidelity = pricing.fidelity(),
+                                     .conventions = in.conventions};
+  const auto serving = ServingModel{}.solve(request, notes);
+  Judged j;
+  j.memory = serving.memory_utilization;
+  j.service = request.output_tokens ? serving.request_latency : serving.ttft + serving.itl * answer;
+  j.capacity = in.num_replicas * batch * unit::request / j.service;
+  // Batches arrive as requests do.
+  const double load = (in.arrival_rate * j.service).base() / batch;
+  const auto line = line_of(load, in.num_replicas, j.service, rules.batch_cv(batch), in.service_time_cv);
+  j.utilization = line.utilization;
+  j.stable = line.stable;
+  if (!line.stable) return j;
+  j.tail = wait_quantile(line, 0.99);
+  j.p99 = rules.response(line, j.service, in.service_time_cv, 0.99) + rules.filling(batch, in.arrival_rate);
+  return j;
+}
+
+}  // namespace
+
+std::optional<BatchingOptimizer::Result> BatchingOptimizer::solve(const Inputs& asked, Search& search,
+                                                                  Notes& notes) const {
+  const Pricing& pricing = pricing_for(asked.fidelity, *asked.workload, notes);
+  Inputs in = detail::priced(asked, pricing.unpriced(PricedInputs::batching), notes);
+  in.seq_len = seq_len_or_default(asked.seq_len, *in.workload, asked.output_tokens.value_or(0), notes);
+  Notes quiet;
+  const Grid<Candidate> batches{range(1, in.max_search_batch)};
+  const auto found = search.maximize(batches, [&](const Candidate& c) -> Score {
+    const Judged j = judge(in, pricing, c.batch_size, quiet);
+    // Without a steady state there is no tail: the utilization is the limit that is missed.
+    const Time<> p99 = j.stable ? j.p99 : Time<>();
+    return {pricing.queues().batch_aim(c.batch_size, j.capacity),
+            {at_most("memory_utilization", j.memory, 1.0), at_most("queue_utilization", j.utilization, kFull),
+             at_most("p99_latency", p99, in.target_latency)}};
+  });
+  if (!found) return std::nullopt;
+  const Judged best = judge(in, pricing, found->batch_size, notes);
+  Result r{found.summary};
+  r.fidelity = pricing.fidelity();
+  r.best_batch_size = found->batch_size;
+  r.max_throughput = in.arrival_rate * (in.output_tokens.value_or(*in.seq_len) * unit::token / unit::request);
+  r.capacity = best.capacity;
+  r.p99_latency = best.p99;
+  r.service_latency = best.service;
+  r.queue_utilization = best.utilization;
+  r.slo_headroom_ratio = best.tail / (5.0 * best.service);
+  return r;
+}
+
+}  // namespace mlsysim

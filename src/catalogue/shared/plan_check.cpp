@@ -1,0 +1,93 @@
+#include "catalogue/shared/plan_check.hpp"
+
+#include <mlsysim/units/error.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+[[noreturn]] void refuse(std::string message, const std::string& key, double found, std::string expected,
+                         std::string hint) {
+  throw DomainError({.id = "mlsysim.catalogue.075",
+                     .message = std::move(message),
+                     .key = key,
+                     .found = fmt::format("{} {:g}", key, found),
+                     .expected = std::move(expected),
+                     .hint = std::move(hint)});
+}
+
+/// Whether `part` devices share `whole` things unevenly.
+bool uneven(double part, double whole) { return part > 1 && std::fmod(whole, part) != 0; }
+
+}  // namespace
+
+void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& notes) {
+  if (d.ep > 1) {
+    if (!w.is_moe())
+      refuse(fmt::format("'{}' has no experts to spread", w.name), "ep_size", d.ep, "1",
+             "use tp_size, or more replicas");
+    const double experts = *w.moe.experts;
+    if (d.ep > experts)
+      refuse(fmt::format("'{}' has fewer experts than ranks that share them", w.name), "ep_size", d.ep,
+             fmt::format("at most {:g}, the experts of a layer", experts),
+             "lower ep_size and use more replicas");
+    if (uneven(d.ep, experts))
+      notes.warn([&] {
+        return fmt::format("{:g} experts do not divide into {:g} ranks: they are priced as if they did",
+                           experts, d.ep);
+      });
+  }
+  if (const auto& layers = w.shape.layers; layers && d.pp * d.v_stages > *layers)
+    refuse(fmt::format("'{}' has fewer layers than the pipeline has stages", w.name),
+           d.v_stages > 1 ? "v_stages" : "pp_size", d.pp * d.v_stages,
+           fmt::format("pp_size x v_stages of at most {:g}", *layers), "lower pp_size or v_stages");
+  if (const auto& heads = w.shape.heads; heads) {
+    if (d.tp > *heads)
+      refuse(fmt::format("'{}' has fewer heads than devices that share them", w.name), "tp_size", d.tp,
+             fmt::format("at most {:g}", *heads), "lower tp_size, use pipeline stages or more replicas");
+    if (uneven(d.tp, *heads))
+      notes.warn([&] {
+        return fmt::format("{:g} heads do not divide into {:g} devices: they are priced as if they did",
+                           *heads, d.tp);
+      });
+  }
+  if (d.cp > seq_len)
+    refuse("a sequence has fewer tokens than ranks that share it", "cp_size", d.cp,
+           fmt::format("at most {:g}", seq_len), "lower cp_size");
+}
+
+void require_tokens(const Workload& w, std::string_view field) {
+  // Of a language model whose architecture is not published enough is known for the textbook.
+  if (w.is_language_decoder() || (w.category == "language" && w.architecture != Architecture::encoder))
+    return;
+  throw InputError({.id = "mlsysim.catalogue.010",
+                    .message = fmt::format("'{}' does not generate tokens", w.name),
+                    .key = std::string(field),
+                    .found = fmt::format("{} of the architecture '{}'", field, name_of(w.architecture)),
+                    .expected = "a decoder",
+                    .hint = field == "draft_model"
+                                ? "name a small language model that shares the target's vocabulary"
+                                : "use SingleNodeModel (mlsysim eval) for one inference"});
+}
+
+double draft_degree(const Workload& draft, double tp_size, Notes& notes) {
+  const bool divided = tp_size <= draft.shape.heads.value_or(tp_size);
+  notes.assume("draft_tp_size", divided ? tp_size : 1.0,
+               divided ? "that of its target, as in vLLM" : "it has fewer heads than devices: whole on each");
+  return divided ? tp_size : 1.0;
+}
+
+void warn_of_uneven_ranks(double sequences, double ranks, Notes& notes) {
+  if (!uneven(ranks, sequences)) return;
+  notes.warn([&] {
+    return fmt::format("{:g} sequences do not divide into {:g} expert-parallel ranks: {}", sequences, ranks,
+                       sequences < ranks
+                           ? fmt::format("{:g} ranks have none and wait for the others", ranks - sequences)
+                           : "they are priced as if they did");
+  });
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,140 @@
+#include "catalogue/shared/training_plan.hpp"
+#include "catalogue/shared/plan_check.hpp"
+
+#include <mlsysim/catalogue/defaults.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+[[noreturn]] void refuse_degrees(const DistributedModel::Inputs& in, double replica, double devices) {
+  throw DomainError(
+      {.id = "mlsysim.catalogue.030",
+       .message = "the parallel degrees do not fit the fleet",
+       .key = "tp_size, pp_size, ep_size, cp_size",
+       .found = fmt::format("tp {} x pp {} x ep {} x cp {} = {} devices per replica on {} accelerators",
+                            in.tp_size, in.pp_size, in.ep_size, in.cp_size, replica, devices),
+       .expected = "a product that divides the accelerators",
+       .hint = replica > devices ? "lower a degree or use a larger fleet"
+                                 : fmt::format("use a product that divides {}", devices)});
+}
+
+[[noreturn]] void refuse_shards(double shards, double holders) {
+  throw DomainError({.id = "mlsysim.catalogue.076",
+                     .message = "the ranks of a shard do not divide those that hold the same weights",
+                     .key = "shard_size",
+                     .found = fmt::format("shard_size {:g}", shards),
+                     .expected = fmt::format("a divisor of {:g}", holders),
+                     .hint = "leave it out to shard over all of them"});
+}
+
+[[noreturn]] void refuse_steps(double steps, double local_batch, double replicas) {
+  throw DomainError(
+      {.id = "mlsysim.catalogue.077",
+       .message = "a replica has fewer sequences than gradient accumulation steps",
+       .key = "gradient_accumulation_steps",
+       .found = fmt::format("gradient_accumulation_steps {:g}", steps),
+       .expected = fmt::format("at most {:g}, the sequences of each of {:g} replicas", local_batch, replicas),
+       .hint = "lower it, or raise batch_size"});
+}
+
+[[noreturn]] void refuse_microbatches(const DistributedModel::Inputs& in, double local_batch, double count) {
+  throw DomainError({.id = "mlsysim.catalogue.031",
+                     .message = "the micro-batches do not make up the batch of a replica",
+                     .key = "microbatch_size, microbatch_count",
+                     .found = fmt::format("{} micro-batches of {} sequences for {} sequences a replica",
+                                          *in.microbatch_count * in.gradient_accumulation_steps,
+                                          *in.microbatch_size, local_batch),
+                     .expected = fmt::format("{} micro-batches", count),
+                     .hint = "give one of the two"});
+}
+
+}  // namespace
+
+Layout layout_of(const DistributedModel::Inputs& in, Notes& notes) {
+  Notes quiet;
+  const double seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, quiet);  // the views note it
+  Layout l;
+  l.devices = in.fleet->total_accelerators();
+  const double replica = in.tp_size * in.pp_size * in.ep_size * in.cp_size;
+  if (replica > l.devices || std::fmod(l.devices, replica) != 0) refuse_degrees(in, replica, l.devices);
+  l.dp = l.devices / replica;
+  check_degrees(
+      *in.workload,
+      {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size, .cp = in.cp_size, .v_stages = in.v_stages},
+      seq_len, notes);
+  const double holders = l.dp * in.ep_size * in.cp_size;  // of the same weights outside of experts
+  if (in.shard_size && (*in.shard_size > holders || std::fmod(holders, *in.shard_size) != 0))
+    refuse_shards(*in.shard_size, holders);
+  l.local_batch = share_batch(in.batch_size, l.dp).sequences;
+  if (in.gradient_accumulation_steps > l.local_batch)
+    refuse_steps(in.gradient_accumulation_steps, l.local_batch, l.dp);
+  if (in.microbatch_size && in.microbatch_count) {
+    const double count = std::ceil(l.local_batch / *in.microbatch_size);
+    if (*in.microbatch_count * in.gradient_accumulation_steps != count)
+      refuse_microbatches(in, l.local_batch, count);
+  }
+  return l;
+}
+
+void note_default_microbatches(const TrainingViews<>& v, double local, double count, Notes& notes) {
+  const double steps = v.accumulation_steps;
+  if (steps > 1 && notes.wanted()) {
+    TrainingViews<> without = v;
+    without.accumulation_steps = 1;
+    Plan<> plan = training_plan(v);
+    if (std::min(microbatches_asked(without, plan, local), local) == std::min(count, local))
+      notes.warn("no effect where micro-batches are as small without: gradient_accumulation_steps");
+  }
+  notes.assume("microbatch_count", count,
+               v.plan.pp > 1 && count > steps
+                   ? "one sequence for each expert-parallel rank, as a pipeline wants many"
+               : count > steps ? "the batch of a replica, divided until it fits in memory"
+                               : "the batch of a replica at once, or its part of an accumulation step");
+}
+
+void check_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& v, double count,
+                        double size, Notes& notes) {
+  const double local =
+      share_batch(v.batch, v.accelerators / (in.tp_size * in.pp_size * in.ep_size * in.cp_size)).sequences;
+  if (v.division == Microbatches::by_default) note_default_microbatches(v, local, count, notes);
+  if (in.microbatch_size && !in.microbatch_count)
+    warn_of_idle(in, {"gradient_accumulation_steps"}, "where microbatch_size divides the batch", notes);
+  if (size * count != local || (in.microbatch_size && *in.microbatch_size != size))
+    notes.warn([&] {
+      return fmt::format(
+          "{:g} sequences of a replica do not divide into {}: {:g} micro-batches are priced, each of {:g}",
+          local,
+          in.microbatch_size ? fmt::format("micro-batches of {:g}", *in.microbatch_size)
+                             : fmt::format("{:g} micro-batches", count),
+          count, size);
+    });
+  warn_of_uneven_ranks(size, in.ep_size, notes);
+  if (in.v_stages > 1 && in.pp_size > 1 && std::fmod(count, in.pp_size) != 0)
+    notes.warn([&] {
+      return fmt::format(
+          "an interleaved schedule takes micro-batches in groups of {:g}: {:g} are priced as if they filled "
+          "them",
+          in.pp_size, count);
+    });
+}
+
+void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout, Notes& notes) {
+  if (in.zero_stage == 0) warn_of_idle(in, {"shard_size"}, "without ZeRO", notes);
+  if (in.zero_stage < 3) warn_of_idle(in, {"backward_prefetch"}, "without ZeRO-3", notes);
+  if (in.recomputation == Recomputation::none)
+    warn_of_idle(in, {"recomputed_share"}, "without recomputation", notes);
+  if (in.tp_size == 1) warn_of_idle(in, {"tp_overlap"}, "without tensor parallelism", notes);
+  if (in.pp_size == 1) warn_of_idle(in, {"schedule", "v_stages"}, "without a pipeline", notes);
+  if (in.optimizer == OptimizerKind::none)
+    warn_of_idle(in, {"offload_states"}, "without an optimizer", notes);
+  if (layout.dp == 1) warn_of_idle(in, {"congestion_factor"}, "with one replica", notes);
+  if (in.workload->architecture == Architecture::cnn)
+    warn_of_idle(in, {"attention_kernel", "dropout"}, "on a model without attention", notes);
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,78 @@
+#pragma once
+// How a training step is laid out over devices, from the inputs of any resolver that trains.
+
+#include "catalogue/shared/unpriced.hpp"
+
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/catalogue/prepare.hpp>
+
+namespace mlsysim::detail {
+
+/// What a request is checked for before it is priced: degrees, shards and accumulation steps against devices
+/// and model.
+struct Layout {
+  double devices = 1, dp = 1, local_batch = 1;
+};
+/// @throws DomainError when the degrees do not fit the fleet
+[[nodiscard]] Layout layout_of(const DistributedModel::Inputs& in, Notes& notes);
+/// Warns of micro-batches that do not divide the batch, and notes those that nobody asked for.
+void check_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& views, double count,
+                        double size, Notes& notes);
+/// Notes the number of micro-batches that nobody asked for, and warns of accumulation steps that divide
+/// nothing further.
+void note_default_microbatches(const TrainingViews<>& views, double local_batch, double count, Notes& notes);
+/// Warns of what a plan says about parts that it does not have: stages of no pipeline, shards of one replica.
+void warn_of_idle_parts(const DistributedModel::Inputs& in, const Layout& layout, Notes& notes);
+
+/// Model, device and plan of a step, without links, batch and fleet; `In` has the members of a training plan
+/// (see DistributedModel::Inputs).
+template <class In>
+[[nodiscard]] TrainingViews<> training_views(const In& in, const HardwareNode& hardware, Notes& notes) {
+  const Conventions& c = conventions_or_standard(in.conventions);
+  const Precision precision = precision_or_default(in.precision, hardware, notes);
+  TrainingViews<> v;
+  v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
+  warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::training), notes);
+  v.model = v.pricing->model(*in.workload, Phase::training, notes);
+  auto& s = v.model.structure;
+  s.recomputed = parts_of(in.recomputation);
+  s.zero_stage = static_cast<int>(in.zero_stage);
+  s.sequence_parallel = in.sequence_parallel;
+  s.schedule = in.schedule;
+  s.kernel = in.attention_kernel;
+  s.dropout = in.dropout;
+  s.fused = in.kernel_fusion;
+  s.per_operator = in.recomputation == Recomputation::per_operator;
+  const double moved =
+      v.pricing->lists_operators() ? 1.0 : 0.0;  // what lies in host memory is not priced without operators
+  s.offloads = moved > 0 && (in.offload_weights > 0 || in.offload_activations > 0 || in.offload_states > 0);
+  s.narrow = bytes_per_element(precision) < 2;
+  v.pricing->warn_of(s, notes);
+  v.device = v.pricing->device(hardware,
+                               {.precision = precision,
+                                .phase = Phase::training,
+                                .params = v.model.totals.params,
+                                .kernel = in.attention_kernel},
+                               c, notes);
+  v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
+  v.sequences = in.workload->architecture != Architecture::cnn;
+  auto& p = v.plan;
+  p.tp = in.tp_size;
+  p.pp = in.pp_size;
+  p.ep = in.ep_size;
+  p.cp = in.cp_size;
+  p.shards = in.shard_size.value_or(0);
+  p.virtual_stages = in.v_stages;
+  p.trainable = in.trainable_fraction;
+  p.recomputed = in.recomputed_share;
+  p.offload_weights = moved * in.offload_weights;
+  p.offload_activations = moved * in.offload_activations;
+  p.offload_states = moved * in.offload_states;
+  p.exchange_bucket = c.exchange_bucket;
+  set_storage(p, v.pricing->training_storage(precision, in.optimizer));
+  if (in.gradient_precision)
+    p.gradient_bytes = bytes_per_element(*in.gradient_precision) * unit::B / unit::param;
+  return v;
+}
+
+}  // namespace mlsysim::detail

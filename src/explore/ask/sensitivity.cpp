@@ -1,0 +1,334 @@
+#include <mlsysim/explore/ask/sensitivity.hpp>
+
+#include <mlsysim/resolve/field_text.hpp>
+#include <mlsysim/tape/batch.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+constexpr double kNothing = 1e-4;  // elasticity below which an input has no effect worth a word
+constexpr double kMoved = 0.01;    // change of the result at which an input matters
+constexpr int kOctaves = 20;       // how far inputs are moved to find limits: factors of 2^20
+
+/// One result of a law as a function of one input, in batches.
+class Line {
+ public:
+  Line(const Subject& s, std::size_t result) : subject_(s), result_(result), kernel_(s.entry) {}
+
+  std::vector<double> operator()(std::size_t input, const std::vector<double>& xs) {
+    std::vector<Column> columns(subject_.point.begin(), subject_.point.end());
+    columns[input] = Column(xs);
+    std::vector<std::vector<double>> out(subject_.entry.results.size(), std::vector<double>(xs.size()));
+    const std::vector<std::span<double>> spans(out.begin(), out.end());
+    kernel_.run(columns, spans, xs.size());
+    return std::move(out[result_]);
+  }
+  double operator()(std::size_t input, double x) { return (*this)(input, std::vector<double>{x})[0]; }
+
+ private:
+  const Subject& subject_;
+  std::size_t result_;
+  BatchKernel kernel_;
+};
+
+double relative(double there, double here) {
+  const double change = there - here;
+  return here != 0 ? change / std::fabs(here) : change;
+}
+
+bool holds(const FieldRange& r, double x) { return (r.open_low ? x > r.low : x >= r.low) && x <= r.high; }
+
+double into(const FieldRange& r, double x, double here) {
+  if (holds(r, x)) return x;
+  const double end = x > here ? r.high : r.low;
+  return holds(r, end) ? end : here;
+}
+
+/// The next count that is admissible: a step away, at least one, where the parallel degrees divide the
+/// devices and there is a result.
+double next_count(const Subject& s, std::size_t input, std::size_t result, double step, int direction) {
+  const FieldRange range = base_range(s.entry.inputs[input]);
+  const double x = s.point[input];
+  const auto* fits = find_field(s.entry.results, "plan_fits");
+  const double first = direction * std::max(1.0, std::round(x * step));
+  auto at = s.point;
+  for (double move = first; std::fabs(move) <= 4 * std::fabs(x) + 1; move += direction) {
+    at[input] = x + move;
+    if (!holds(range, at[input])) break;
+    const auto there = s.entry(at);
+    const bool whole = fits == nullptr || there[static_cast<std::size_t>(fits - s.entry.results.data())] == 1;
+    if (whole && std::isfinite(there[result])) return at[input];
+    if (std::fabs(move) > 4096) break;
+  }
+  return x;
+}
+
+std::string verb(double change) { return change < 0 ? "lowers" : "raises"; }
+
+/// What a change does to the result: "raises itl by 5 %", "leaves itl as it is", "gives no itl".
+std::string effect(double change, const SensitivityReport& r) {
+  if (std::isnan(change)) return fmt::format("gives no {}", r.result);
+  if (std::isinf(change)) return fmt::format("makes {} infinite", r.result);
+  return change == 0
+             ? fmt::format("leaves {} as it is", r.result)
+             : fmt::format("{} {} by {}", verb(change), r.result, r.change_text(std::fabs(change), 3));
+}
+
+/// Values where a scan looks: octaves to both sides, within the range.
+std::vector<double> octaves(const FieldInfo& f, double x) {
+  const FieldRange range = base_range(f);
+  std::vector<double> out;
+  for (int k = -kOctaves; k <= kOctaves; ++k) {
+    double at = std::ldexp(x, k);
+    if (f.integral) at = std::round(at);
+    if (holds(range, at) && (out.empty() || at != out.back())) out.push_back(at);
+  }
+  // The ends of a closed range count too: a share can reach 1.
+  if (range.high < kUnbounded && x <= range.high && (out.empty() || out.back() < range.high))
+    out.push_back(range.high);
+  return out;
+}
+
+/// Where the result first has moved by `kMoved`, going away from `x`: the nearest octave, then halved down.
+std::optional<double> first_effect(Line& line, std::size_t input, double here, double x,
+                                   const std::vector<double>& xs, const std::vector<double>& ys) {
+  // Of nothing there is no share: there every change counts.
+  const auto moved = [&](double y) {
+    return std::isfinite(y) && (here != 0 ? std::fabs(relative(y, here)) >= kMoved : y != 0);
+  };
+  std::optional<double> best;
+  double best_distance = HUGE_VAL;
+  for (std::size_t k = 0; k < xs.size(); ++k) {
+    if (!moved(ys[k]) || xs[k] == x || xs[k] <= 0) continue;
+    const double distance = std::fabs(std::log(xs[k] / x));
+    if (distance < best_distance) best_distance = distance, best = xs[k];
+  }
+  if (!best) return best;
+  double near = x, far = *best;
+  for (int i = 0; i < 40 && std::fabs(far / near - 1) > 1e-3; ++i) {
+    const double middle = std::sqrt(near) * std::sqrt(far);
+    (moved(line(input, middle)) ? far : near) = middle;
+  }
+  return far;
+}
+
+/// Without effect around this point.
+bool idle(const Lever& l, const SensitivityReport& r) {
+  // Elasticities of a result of 0 are all 0: there the changes tell.
+  if (r.value == 0 && !(l.at_lower == 0 && l.at_upper == 0)) return false;
+  return l.slope != Slope::step && std::fabs(l.elasticity_up) < kNothing &&
+         std::fabs(l.elasticity_down) < kNothing;
+}
+
+std::string describe_lever(const Lever& l, const FieldInfo& in, const SensitivityReport& r, double step,
+                           const FieldInfo& out) {
+  const auto value = [&](double x) {
+    return in.kind == ValueKind::flag ? field_text(in, Value(x != 0)) : field_text(in, x, 4);
+  };
+  if (l.counted) {
+    if (l.upper == l.value && l.lower == l.value) return fmt::format("{} can take no other value", l.input);
+    const bool up = l.upper != l.value;
+    return fmt::format("{} {} instead of {} {}", l.input, value(up ? l.upper : l.lower), value(l.value),
+                       effect(up ? l.at_upper : l.at_lower, r));
+  }
+  const auto per_unit = [&] {
+    const double per =
+        *l.price * AnyQuantity::parse(in.unit.empty() ? "1" : fmt::format("1 {}", in.unit)).base();
+    return fmt::format("{} per {}", pretty(AnyQuantity::from_base(per, out.exps), 3),
+                       in.unit.empty() ? "one more" : in.unit);
+  };
+  if (l.value == 0) {
+    // No share of nothing.
+    if (l.price && *l.price != 0) return fmt::format("{} is 0: {}", l.input, per_unit());
+    return fmt::format("{} is 0{}", l.input, l.price ? ", and a little of it has no effect" : "");
+  }
+  if (idle(l, r)) {
+    if (!l.matters_at) return fmt::format("{} has no effect, whatever its value", l.input);
+    return fmt::format("{} does not matter until it {} {} (now {})", l.input,
+                       *l.matters_at < l.value ? "falls below" : "exceeds", value(*l.matters_at),
+                       value(l.value));
+  }
+  const std::string up = fmt::format("+{:g} %", 100 * step), down = fmt::format("-{:g} %", 100 * step);
+  const bool fixed_up = l.upper == l.value, fixed_down = l.lower == l.value;
+  std::string text;
+  if (fixed_up || fixed_down) {
+    text = fmt::format("{} is at the end of its range", l.input);
+    if (!fixed_up || !fixed_down)
+      text += fmt::format(": {} {}", fixed_up ? down : up, effect(fixed_up ? l.at_lower : l.at_upper, r));
+  } else if (l.slope == Slope::kink) {
+    return fmt::format("{} sits at a limit: {} {}, {} {}", l.input, up, effect(l.at_upper, r), down,
+                       effect(l.at_lower, r));
+  } else if (l.slope == Slope::step && (l.at_upper == 0 || l.at_lower == 0)) {
+    text = fmt::format("{} moves {} in steps: {} {}", l.input, r.result, l.at_upper == 0 ? down : up,
+                       effect(l.at_upper == 0 ? l.at_lower : l.at_upper, r));
+  } else if (std::isfinite(l.at_upper)) {
+    text = fmt::format("{} {} {}", up, l.input, effect(l.at_upper, r));
+  } else {
+    text = fmt::format("{} {} {}, {} {}", up, l.input, effect(l.at_upper, r), down, effect(l.at_lower, r));
+  }
+  if (l.price && std::isfinite(*l.price)) text += fmt::format("; {}", per_unit());
+  // Without a share of the result there is nothing to compare the ceiling with.
+  if (r.value != 0 && std::isfinite(l.at_upper) && std::fabs(l.ceiling) > 1.5 * std::fabs(l.at_upper) &&
+      std::fabs(l.ceiling) < 1)
+    text += fmt::format("; at most {} however far", r.change_text(std::fabs(l.ceiling), 3));
+  return text;
+}
+
+/// A rate, capacity or time of a machine: what can bind. Of a scenario's views, or of the specs behind a
+/// resolver.
+bool is_resource(std::string_view name) {
+  for (const std::string_view r :
+       {"device.matrix_rate", "device.vector_rate", "device.memory_bandwidth", "device.memory_capacity",
+        "device.launch", "device.dispatch", "device.host_bandwidth", "links.intra_bandwidth",
+        "links.inter_bandwidth", "links.intra_latency", "links.inter_latency"})
+    if (name == r) return true;
+  for (const std::string_view end :
+       {".memory.bandwidth", ".memory.capacity", ".storage.bandwidth", ".host_link.bandwidth",
+        ".device_link.bandwidth", ".dispatch_overhead", ".intra_node_bandwidth", ".fabric.bandwidth"})
+    if (name.ends_with(end)) return true;
+  return name.find(".compute.dense.") != std::string_view::npos ||
+         name.find(".compute.vector.") != std::string_view::npos;
+}
+
+std::string binding_words(const SensitivityReport& r) {
+  const Lever* binds = nullptr;
+  const Lever* free = nullptr;
+  for (const auto& l : r.levers) {
+    if (!is_resource(l.input)) continue;
+    const double e = std::max(std::fabs(l.elasticity_up), std::fabs(l.elasticity_down));
+    if (binds == nullptr && e > 0.01) binds = &l;
+    // Of those without effect, the one whose limit is nearest is worth a word.
+    const auto distance = [](const Lever& x) { return std::fabs(std::log(*x.matters_at / x.value)); };
+    if (e < kNothing && l.matters_at && (free == nullptr || distance(l) < distance(*free))) free = &l;
+  }
+  if (binds == nullptr) return {};
+  std::string text = fmt::format("{} binds {}: {}", binds->meaning, r.result, binds->words);
+  if (free != nullptr) text += fmt::format(". {}", free->words);
+  return text;
+}
+
+}  // namespace
+
+double Lever::reach() const {
+  const auto length = [](double x) { return std::isnan(x) ? 0.0 : std::fabs(x); };
+  return std::max(length(at_lower), length(at_upper));
+}
+
+std::string SensitivityReport::change_text(double change, int digits) const {
+  if (value != 0) return fmt::format("{:.{}g} %", 100 * change, digits);
+  const auto q = AnyQuantity::from_base(change, exps);
+  return exps.dimensionless() || unit.empty() ? pretty(q, digits) : pretty(q, unit, digits);
+}
+
+SensitivityReport sensitivity(const Subject& subject, std::string_view result,
+                              const SensitivityOptions& options) {
+  if (!(options.step > 0 && options.step < 1))
+    throw DomainError({.id = "mlsysim.explore.001",
+                       .message = "the step of a sensitivity is out of range",
+                       .key = "step",
+                       .found = fmt::format("{}", options.step),
+                       .expected = "a share between 0 and 1, e.g. 0.1"});
+  const std::size_t out = subject.result(result);
+  std::vector<std::size_t> wanted;
+  for (const auto& name : options.inputs) wanted.push_back(subject.input(name));
+  if (wanted.empty())
+    for (std::size_t i = 0; i < subject.point.size(); ++i) wanted.push_back(i);
+  const Gradient g = gradient(subject.entry, subject.point, wanted, {&out, 1});
+  const FieldInfo& field = subject.entry.results[out];
+  SensitivityReport r{.subject = subject.title,
+                      .result = field.name,
+                      .meaning = field.meaning,
+                      .unit = field.unit,
+                      .exps = field.exps,
+                      .value = g.values[out],
+                      .step = options.step,
+                      .method = g.method,
+                      .levers = {},
+                      .binding = {},
+                      .assumptions = subject.assumptions,
+                      .warnings = subject.warnings};
+  if (!std::isfinite(r.value))
+    throw DomainError({.id = "mlsysim.explore.002",
+                       .message = fmt::format("'{}' {} here", field.name,
+                                              std::isnan(r.value) ? "has no value" : "is no finite number"),
+                       .key = field.name,
+                       .found = std::isnan(r.value) ? "nothing" : fmt::format("{}", r.value),
+                       .expected = "a finite result",
+                       .hint = "check the inputs; a rate of zero makes times infinite, and a queue without a "
+                               "steady state has no latency"});
+  Line line(subject, out);
+  for (const std::size_t i : wanted) {
+    const FieldInfo& in = subject.entry.inputs[i];
+    const double x = subject.point[i];
+    const Sensitivity& s = g.at(out, i);
+    const FieldRange range = base_range(in);
+    const bool flag = in.kind == ValueKind::flag;
+    Lever l{.input = in.name,
+            .meaning = in.meaning,
+            .unit = in.unit,
+            .exps = in.exps,
+            .counted = in.integral || flag,
+            .value = x,
+            .slope = s.slope,
+            .elasticity = g.elasticity(out, i),
+            .price = s.value()};
+    const double scale = r.value != 0 ? x / std::fabs(r.value) : 0;
+    l.elasticity_up = s.right * scale;
+    l.elasticity_down = s.left * scale;
+    if (flag) {
+      l.lower = 0;
+      l.upper = 1;
+    } else if (in.integral) {
+      l.upper = next_count(subject, i, out, options.step, 1);
+      l.lower = next_count(subject, i, out, options.step, -1);
+    } else {
+      l.upper = into(range, x * (1 + options.step), x);
+      l.lower = into(range, x * (1 - options.step), x);
+    }
+    const auto ends = line(i, std::vector<double>{l.lower, l.upper});
+    l.at_lower = relative(ends[0], r.value);
+    l.at_upper = relative(ends[1], r.value);
+    if (flag) {
+      l.elasticity.reset();
+      l.price.reset();
+    } else if (in.integral) {
+      // The secant over one count, if it is a plan; else over the move to the next that is one.
+      const double far = std::max(1.0, std::round(x * options.step));
+      const bool skipped = l.upper == x ? x - l.lower > far : l.upper - x > far;
+      const double to = l.upper == x ? l.lower : l.upper, there = l.upper == x ? ends[0] : ends[1];
+      if (to == x) {
+        l.elasticity.reset();
+        l.price.reset();
+      } else if (skipped || !l.price || !std::isfinite(*l.price)) {
+        l.price = (there - r.value) / (to - x);
+        l.elasticity = r.value != 0 && x != 0 ? std::optional(*l.price * scale) : std::nullopt;
+      }
+      l.elasticity_up = l.upper == x ? 0 : relative(ends[1], r.value) / ((l.upper - x) / x);
+      l.elasticity_down = l.lower == x ? 0 : relative(ends[0], r.value) / ((l.lower - x) / x);
+    }
+    if (x > 0 && !l.counted) {
+      const auto xs = octaves(in, x);
+      const auto ys = line(i, xs);
+      const bool better_up = l.at_upper < l.at_lower;
+      for (std::size_t k = 0; k < xs.size(); ++k)
+        if ((xs[k] > x) == better_up && std::isfinite(ys[k]) &&
+            std::fabs(relative(ys[k], r.value)) > std::fabs(l.ceiling))
+          l.ceiling = relative(ys[k], r.value);
+      if (idle(l, r)) l.matters_at = first_effect(line, i, r.value, x, xs, ys);
+    }
+    l.words = describe_lever(l, in, r, options.step, field);
+    r.levers.push_back(std::move(l));
+  }
+  std::stable_sort(r.levers.begin(), r.levers.end(),
+                   [](const Lever& a, const Lever& b) { return a.reach() > b.reach(); });
+  r.binding = binding_words(r);
+  return r;
+}
+
+}  // namespace mlsysim

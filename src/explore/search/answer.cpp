@@ -1,0 +1,259 @@
+#include "explore/search/search.hpp"
+
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace mlsysim {
+namespace {
+
+std::string words_of(const std::vector<std::string>& axes, const FoundPoint& p) {
+  std::string out;
+  for (std::size_t a = 0; a < p.labels.size(); ++a)
+    out += fmt::format("{}{} {}", a == 0 ? "" : ", ", axes[a], p.labels[a]);
+  return out;
+}
+
+}  // namespace
+
+namespace detail {
+namespace {
+
+/// The numbers of single points, computed again for the report.
+class Reader {
+ public:
+  Reader(const Space& space, const Question& question) : space_(space), kernel_(space, question) {}
+
+  FoundPoint operator()(std::uint64_t index) {
+    const std::uint64_t outer = index / space_.inner();
+    if (outer != outer_) {
+      if (kernel_.bind(outer).empty())
+        for (const auto& w : kernel_.subject().warnings)
+          if (std::find(warnings_.begin(), warnings_.end(), w) == warnings_.end()) warnings_.push_back(w);
+      outer_ = outer;
+    }
+    const std::uint64_t at = index % space_.inner();
+    kernel_.run({&at, 1});
+    FoundPoint p{.index = index, .between = false, .labels = {}, .objectives = {}, .shown = {}};
+    const auto rows = space_.rows_at(index);
+    for (std::size_t a = 0; a < rows.size(); ++a) p.labels.push_back(space_.axes()[a].label(rows[a]));
+    const auto& c = kernel_.compiled();
+    for (std::size_t k = 0; k < c.objectives.size(); ++k)
+      p.objectives.push_back(kernel_.stated_objective(k)[0]);
+    for (std::size_t k = 0; k < c.show.size(); ++k) p.shown.push_back(kernel_.shown(k)[0]);
+    return p;
+  }
+
+  /// Of the subjects whose points were read.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  const Space& space_;
+  PointKernel kernel_;
+  std::vector<std::string> warnings_;
+  std::uint64_t outer_ = static_cast<std::uint64_t>(-1);
+};
+
+}  // namespace
+
+std::string shown(double base, const Exponents& exps, std::string_view unit, int digits) {
+  const auto q = AnyQuantity::from_base(base, exps);
+  return unit.empty() ? pretty(q, digits) : pretty(q, unit, digits);
+}
+
+FoundPoint found_at(const Space& space, const Question& question, std::uint64_t index) {
+  return Reader(space, question)(index);
+}
+
+ExploreAnswer write_answer(const Space& space, const Question& question, const SearchResult& r) {
+  ExploreAnswer out;
+  const LawEntry& entry = space.sample().entry;
+  const Compiled compiled(question, entry);
+  out.title = space.problem().title();
+  for (const auto& a : space.axes()) out.axes.push_back(a.title());
+  out.objectives = question.objectives;
+  for (const auto& o : compiled.objectives) {
+    out.units.emplace_back(o.unit());
+    out.exps.push_back(o.exponents());
+  }
+  out.show = question.show;
+  for (const auto& s : compiled.show) {
+    out.show_units.emplace_back(s.unit());
+    out.show_exps.push_back(s.exponents());
+  }
+  const Reduction& red = r.reduction;
+  out.total = static_cast<double>(r.range.last - r.range.first);
+  out.evaluated = red.evaluated;
+  out.covered = static_cast<double>(r.next - r.range.first);
+  out.feasible = red.counts.feasible;
+  out.infeasible = red.counts.infeasible;
+  out.not_finite = red.counts.not_finite;
+  out.skipped = red.counts.skipped;
+  for (const auto& reason : red.counts.skip_reasons)
+    out.skip_reasons.emplace_back(reason.reason, reason.points);
+  std::stable_sort(out.skip_reasons.begin(), out.skip_reasons.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  Reader read(space, question), nearest(space, question);
+  for (std::size_t c = 0; c < compiled.constraints.size(); ++c) {
+    const auto& m = red.misses[c];
+    const auto& constraint = compiled.constraints[c];
+    ConstraintCount count{.text = constraint.text(),
+                          .violated = m.violated,
+                          .alone = m.alone,
+                          .nearest = {},
+                          .nearest_left = m.left,
+                          .relaxation = {}};
+    if (m.alone > 0) {
+      count.nearest = nearest(m.index);
+      const auto& left = constraint.left();
+      const std::string unit(left.unit());
+      // As many digits as tell it from the limit.
+      std::string need = shown(m.left, left.exponents(), unit);
+      for (int digits = 6; digits <= 16 && need == constraint.right().text(); digits += 2)
+        need = shown(m.left, left.exponents(), unit, digits);
+      count.relaxation = fmt::format("{} at {} instead of {} admits {}", left.text(), need,
+                                     constraint.right().text(), words_of(out.axes, *count.nearest));
+    }
+    out.constraints.push_back(std::move(count));
+  }
+  for (const auto& [value, index] : red.top.entries()) out.best.push_back(read(index));
+  std::vector<std::uint64_t> front;
+  for (const auto& e : red.front.entries()) front.push_back(e.index);
+  std::sort(front.begin(), front.end());
+  for (const auto index : front) out.front.push_back(read(index));
+  if (compiled.histogram) {
+    out.histogram = Histogram{.text = compiled.histogram->text(),
+                              .unit = compiled.histogram->unit(),
+                              .exps = compiled.histogram->exponents(),
+                              .bins = {red.bins.begin(), red.bins.end()},
+                              .zero_or_less = red.zero_or_less};
+  }
+  out.exactness = r.proven ? Exactness::proven : Exactness::enumerated;
+  if (!r.complete) out.exactness = Exactness::heuristic;
+  out.complete = r.complete;
+  out.boxes = r.boxes;
+  out.bound = compiled.signs.empty() ? r.bound : r.bound * compiled.signs[0];
+  if (!r.proven && !out.best.empty()) out.bound = out.best[0].objectives[0];
+  out.seconds = r.seconds;
+  out.threads = r.threads;
+  out.assumptions = space.sample().assumptions;
+  out.warnings = read.warnings();
+  return out;
+}
+
+}  // namespace detail
+
+Infeasible ExploreAnswer::why_infeasible() const {
+  Infeasible why;
+  if (skipped >= total && !skip_reasons.empty()) {
+    why.reason = fmt::format("none of {:.0f} points can be evaluated: {}", total, skip_reasons[0].first);
+    why.smallest_change = "change the fixed inputs or the structural axes";
+    return why;
+  }
+  std::vector<std::string> binding;
+  const ConstraintCount* easiest = nullptr;
+  for (const auto& c : constraints) {
+    if (c.violated > 0) binding.push_back(fmt::format("'{}' excludes {:.0f}", c.text, c.violated));
+    if (c.nearest && (easiest == nullptr || c.alone > easiest->alone)) easiest = &c;
+    if (c.nearest) why.facts.push_back({c.text, c.relaxation});
+  }
+  why.reason = fmt::format("no point of {:.0f} meets every constraint: {}", total, fmt::join(binding, ", "));
+  if (conflict && conflict->constraints.size() == 1) {
+    why.facts.push_back({"conflict", fmt::format("no point meets '{}', whatever the other constraints",
+                                                 conflict->constraints[0])});
+  } else if (conflict && conflict->constraints.size() > 1) {
+    why.facts.push_back(
+        {"conflict",
+         fmt::format("no point meets all of '{}'; without any one of them some point meets the rest of these",
+                     fmt::join(conflict->constraints, "', '"))});
+  }
+  if (easiest != nullptr) {
+    why.smallest_change = "any one of: see the facts; each admits a point by itself";
+  } else if (conflict && conflict->nearest) {
+    why.smallest_change =
+        fmt::format("no single constraint; together, {} admit {}", fmt::join(conflict->relaxations, " and "),
+                    words_of(axes, *conflict->nearest));
+  } else {
+    why.smallest_change =
+        "at least two constraints exclude every point together; relax the ones that exclude most";
+  }
+  return why;
+}
+
+std::vector<double> ExploreAnswer::ideal() const {
+  std::vector<double> out;
+  for (std::size_t k = 0; k < objectives.size() && !front.empty(); ++k) {
+    double least = front[0].objectives[k];
+    for (const auto& p : front)
+      least = objectives[k].goal == Goal::minimize ? std::min(least, p.objectives[k])
+                                                   : std::max(least, p.objectives[k]);
+    out.push_back(least);
+  }
+  return out;
+}
+
+std::vector<double> ExploreAnswer::nadir() const {
+  std::vector<double> out;
+  for (std::size_t k = 0; k < objectives.size() && !front.empty(); ++k) {
+    double worst = front[0].objectives[k];
+    for (const auto& p : front)
+      worst = objectives[k].goal == Goal::minimize ? std::max(worst, p.objectives[k])
+                                                   : std::min(worst, p.objectives[k]);
+    out.push_back(worst);
+  }
+  return out;
+}
+
+std::optional<double> ExploreAnswer::relative_hypervolume() const {
+  if (objectives.size() < 2 || front.empty()) return std::nullopt;
+  const auto from = ideal(), to = nadir();
+  double box = 1;
+  for (std::size_t k = 0; k < from.size(); ++k) box *= std::fabs(to[k] - from[k]);
+  if (!(box > 0) || !std::isfinite(box)) return std::nullopt;
+  return hypervolume(to) / box;
+}
+
+double ExploreAnswer::hypervolume(std::span<const double> reference) const {
+  if (objectives.size() < 2 || reference.size() != objectives.size())
+    throw InputError(
+        {.id = "mlsysim.explore.058",
+         .message = "a hypervolume needs a reference value per objective",
+         .found = fmt::format("{} values for {} objectives", reference.size(), objectives.size()),
+         .expected = "two or more of each"});
+  // Smaller is better; slices along the last objective, each a hypervolume of one dimension less.
+  std::vector<std::vector<double>> points;
+  for (const auto& p : front) {
+    std::vector<double> x;
+    bool inside = true;
+    for (std::size_t k = 0; k < reference.size(); ++k) {
+      const double sign = objectives[k].goal == Goal::minimize ? 1.0 : -1.0;
+      x.push_back(sign * (p.objectives[k] - reference[k]));
+      inside = inside && x.back() < 0;
+    }
+    if (inside) points.push_back(std::move(x));
+  }
+  const std::function<double(std::vector<std::vector<double>>, std::size_t)> volume =
+      [&](std::vector<std::vector<double>> set, std::size_t dims) -> double {
+    if (set.empty()) return 0;
+    if (dims == 1)
+      return -(*std::min_element(set.begin(), set.end(),
+                                 [](const auto& a, const auto& b) { return a[0] < b[0]; }))[0];
+    std::sort(set.begin(), set.end(),
+              [dims](const auto& a, const auto& b) { return a[dims - 1] < b[dims - 1]; });
+    double sum = 0;
+    for (std::size_t i = 0; i < set.size(); ++i) {
+      const double next = i + 1 < set.size() ? set[i + 1][dims - 1] : 0.0;
+      if (next == set[i][dims - 1]) continue;
+      sum += (next - set[i][dims - 1]) *
+             volume({set.begin(), set.begin() + static_cast<std::ptrdiff_t>(i) + 1}, dims - 1);
+    }
+    return sum;
+  };
+  return volume(std::move(points), reference.size());
+}
+
+}  // namespace mlsysim

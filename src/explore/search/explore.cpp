@@ -1,0 +1,302 @@
+#include <mlsysim/explore/search/explore.hpp>
+
+#include "explore/search/local_optimizer.hpp"
+#include "explore/search/search.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using detail::Reduction;
+using detail::SearchResult;
+
+constexpr double kSmall = 1048576;  // points up to which every one is evaluated rather than bounded (3
+                                    // million take as long either way)
+constexpr double kRelaxable = 2e7;  // points up to which an infeasible space is swept again for relaxations
+constexpr double kConflict = 4e6;   // points up to which it is swept once more for what excludes what ...
+constexpr double kSlowConflict = 5e4;  // ... and where every point is a call of a resolver
+constexpr std::string_view kState = "mlsysim/explore-state@1";
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t h = 14695981039346656037ull;  // FNV-1a
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  return h;
+}
+
+std::string question_text(const Question& q) {
+  std::string out = fmt::format("top {} implicit {}\n", q.top, q.implicit_constraints);
+  for (const auto& o : q.objectives)
+    out += fmt::format("{} {}\n", o.goal == Goal::minimize ? "minimize" : "maximize", o.text);
+  for (const auto& c : q.constraints) out += fmt::format("constraint {}\n", c);
+  for (const auto& s : q.show) out += fmt::format("show {}\n", s);
+  if (q.histogram) out += fmt::format("histogram {}\n", *q.histogram);
+  return out;
+}
+
+void check_question(const Space& space, const Question& q) {
+  const auto& entry = space.sample().entry;
+  const detail::Compiled reads(q, entry);
+  const auto refuse = [](std::string message, std::string found, std::string expected) {
+    throw InputError({.id = "mlsysim.explore.050",
+                      .message = std::move(message),
+                      .found = std::move(found),
+                      .expected = std::move(expected)});
+  };
+  if (q.objectives.size() > 16)
+    refuse("too many objectives", fmt::format("{}", q.objectives.size()), "at most 16");
+  if (reads.constraints.size() > 31)
+    refuse("too many constraints", fmt::format("{}", reads.constraints.size()),
+           "at most 31, the implicit ones included");
+  if (q.top < 1 || q.top > 1000000)
+    refuse("the number of best points is out of range", fmt::format("{}", q.top), "1 to 1000000");
+  for (const auto& o : reads.objectives)
+    if (o.constant())
+      refuse(fmt::format("the objective '{}' is the same everywhere", o.text()), "a constant",
+             "a result or input that varies");
+}
+
+Json read_state(const std::string& text, const std::string& digest, std::string_view what) {
+  Json j;
+  try {
+    j = Json::parse(text);
+  } catch (const Json::exception&) {
+    throw InputError({.id = "mlsysim.explore.051",
+                      .message = fmt::format("the state to {} is no state", what),
+                      .found = "text that is not JSON",
+                      .expected = std::string(kState),
+                      .hint = "it is written by a run with --checkpoint or --shard"});
+  }
+  const auto text_at = [&](const char* name) {
+    return j.is_object() && j.contains(name) && j[name].is_string() ? j[name].get<std::string>() : "";
+  };
+  if (text_at("schema") != kState)
+    throw InputError({.id = "mlsysim.explore.051",
+                      .message = fmt::format("the state to {} is no state", what),
+                      .found = text_at("schema").empty() ? "JSON without a schema" : text_at("schema"),
+                      .expected = std::string(kState)});
+  if (text_at("digest") != digest)
+    throw InputError(
+        {.id = "mlsysim.explore.052",
+         .message = fmt::format("the state to {} answers another question", what),
+         .found = fmt::format("digest {}", text_at("digest")),
+         .expected = fmt::format("digest {}", digest),
+         .hint = "plan, axes, constraints, objectives, the zoo's figures and the version must be the same"});
+  return j;
+}
+
+SearchResult from_state(const Json& j, const Space& space, const Question& q, std::size_t constraints,
+                        std::string_view what) {
+  const auto damaged = [&](std::string found) -> InputError {
+    return InputError({.id = "mlsysim.explore.064",
+                       .message = fmt::format("the state to {} is damaged", what),
+                       .found = std::move(found),
+                       .expected = "a state as it was written",
+                       .hint = "run this part again"});
+  };
+  SearchResult r;
+  try {
+    r.reduction = Reduction::from_json(j.at("reduction"), q, constraints);
+    r.range = {j.at("first"), j.at("last")};
+    r.next = j.at("next");
+  } catch (const Json::exception& e) {
+    throw damaged(e.what());
+  }
+  if (r.range.first > r.next || r.next > r.range.last || r.range.last > space.size())
+    throw damaged(fmt::format("point {} of {} to {} in a space of {}", r.next, r.range.first, r.range.last,
+                              space.size()));
+  r.complete = r.next >= r.range.last;
+  return r;
+}
+
+[[noreturn]] void not_built(Strategy strategy, std::string_view library, std::string_view package,
+                            std::string_view option) {
+  throw SolverError(
+      {.id = "mlsysim.explore.059",
+       .message = fmt::format("this build has no {} search", name_of(strategy)),
+       .key = "strategy",
+       .found = fmt::format("a build without {}", library),
+       .expected = "automatic, exhaustive or branch-and-bound",
+       .hint = fmt::format("install {} and configure the build again ({}=ON)", package, option)});
+}
+
+/// Gradient and evolutionary: what they cannot answer, and what is not there.
+void check_heuristic(const Space& space, const Question& question, const ExploreOptions& options) {
+  const bool gradient = options.strategy == Strategy::gradient;
+  if (!is_built(options.strategy))
+    gradient ? not_built(options.strategy, "NLopt", "libnlopt-dev", "MLSYSIM_WITH_NLOPT")
+             : not_built(options.strategy, "pagmo2", "libpagmo-dev", "MLSYSIM_WITH_PAGMO");
+  if (options.evaluations < 100 || options.evaluations > 1000000000)
+    throw InputError({.id = "mlsysim.explore.049",
+                      .message = "the number of evaluations is out of range",
+                      .key = "evaluations",
+                      .found = fmt::format("{}", options.evaluations),
+                      .expected = "100 to 1e9"});
+  const std::string obstacle =
+      gradient ? detail::no_gradient(space, question, options) : detail::no_evolution(question, options);
+  if (!obstacle.empty())
+    throw SolverError({.id = "mlsysim.explore.054",
+                       .message = fmt::format("the {} search cannot answer this", name_of(options.strategy)),
+                       .found = obstacle,
+                       .expected = gradient ? "one objective over a law, and an axis over a continuous number"
+                                            : "objectives over a whole space",
+                       .hint = "use another strategy"});
+}
+
+/// Whether the answer says that nothing is feasible, about all points of a space that can be swept again.
+bool wants_conflict(const Space& space, const ExploreAnswer& a) {
+  const auto total = static_cast<double>(space.size());
+  const double most = space.sample().entry.is_law() ? kConflict : kSlowConflict;
+  return a.complete && !a.objectives.empty() && a.feasible == 0 && a.infeasible > 0 && a.covered >= total &&
+         total <= most;
+}
+
+}  // namespace
+
+bool is_built(Strategy strategy) {
+  if (strategy == Strategy::gradient) return !detail::local_optimizer().empty();
+  return strategy != Strategy::evolutionary || detail::evolution_built();
+}
+
+std::string digest_of(const Space& space, const Question& question) {
+  std::string text = space.fingerprint() + question_text(question);
+  // What the first subject makes of the figures: views and plugins count as well.
+  for (const double x : space.sample().point) text += fmt::format("{:a} ", x);
+  return fmt::format("{:016x}", hash_of(text));
+}
+
+ExploreAnswer explore(const Space& space, const Question& question, const ExploreOptions& options) {
+  check_question(space, question);
+  const std::size_t constraints = detail::constraint_texts(question, space.sample().entry).size();
+  const std::string digest = digest_of(space, question);
+  const auto range = shard_range(space.size(), options.shard, options.shards);
+  if (options.strategy == Strategy::gradient || options.strategy == Strategy::evolutionary) {
+    check_heuristic(space, question, options);
+    if (options.strategy == Strategy::gradient) return detail::gradient_search(space, question, options);
+    auto answer =
+        detail::write_answer(space, question, detail::evolutionary_search(space, question, options));
+    const double seen = answer.evaluated + answer.skipped;
+    if (answer.complete && seen < answer.total) {
+      answer.exactness = Exactness::heuristic;
+      answer.covered = seen;
+    }
+    answer.method = fmt::format(
+        "pagmo2: generations of 64 points ({}), seed {}; good points of the grid, not proven the best",
+        question.objectives.size() > 1 ? "NSGA-II" : "genetic algorithm, then neighbours", options.seed);
+    if (wants_conflict(space, answer)) answer.conflict = detail::conflict_of(space, question);
+    return answer;
+  }
+  const std::string obstacle = detail::no_bounds(space, question, options);
+  if (options.strategy == Strategy::branch_and_bound && !obstacle.empty())
+    throw SolverError(
+        {.id = "mlsysim.explore.054",
+         .message = fmt::format("the {} search cannot answer this", name_of(Strategy::branch_and_bound)),
+         .found = obstacle,
+         .expected = "one objective over a subject with bounds",
+         .hint = "use the exhaustive strategy"});
+  const auto total = static_cast<double>(space.size());
+  const bool bounds = options.strategy == Strategy::branch_and_bound ||
+                      (options.strategy == Strategy::automatic && obstacle.empty() && total > kSmall);
+  SearchResult found;
+  bool done = false;
+  if (bounds) {
+    // A box costs some dozens of points of a batch, and what boxes leave is evaluated as well: more boxes
+    // than that and evaluating everything is cheaper.
+    const double most =
+        options.strategy == Strategy::branch_and_bound ? HUGE_VAL : std::max(1000.0, total / 100);
+    found = detail::branch_and_bound(space, question, options, most);
+    const bool cancelled = options.cancel != nullptr && options.cancel->load();
+    done = found.proven || cancelled || options.strategy == Strategy::branch_and_bound;
+    // Bounds prove that nothing is feasible but do not say what is missing.
+    if (found.proven && found.reduction.top.entries().empty() && total <= kRelaxable) done = false;
+  }
+  if (!done) {
+    Reduction start(question, constraints);
+    std::uint64_t from = range.first;
+    if (!options.resume.empty()) {
+      const Json j = read_state(options.resume, digest, "resume");
+      auto earlier = from_state(j, space, question, constraints, "resume");
+      if (earlier.range.first != range.first || earlier.range.last != range.last)
+        throw InputError({.id = "mlsysim.explore.055",
+                          .message = "the state to resume is of another shard",
+                          .found = fmt::format("points {} to {}", earlier.range.first, earlier.range.last),
+                          .expected = fmt::format("points {} to {}, shard {}/{}", range.first, range.last,
+                                                  options.shard, options.shards)});
+      start = std::move(earlier.reduction);
+      from = earlier.next;
+    }
+    found = detail::sweep_points(space, question, options, range, from, std::move(start));
+  }
+  auto answer = detail::write_answer(space, question, found);
+  answer.state = detail::state_text(found, digest, options.shard, options.shards);
+  if (wants_conflict(space, answer)) answer.conflict = detail::conflict_of(space, question);
+  return answer;
+}
+
+ExploreAnswer merge(const Space& space, const Question& question, std::span<const std::string> states) {
+  check_question(space, question);
+  const std::string digest = digest_of(space, question);
+  const std::size_t constraints = detail::constraint_texts(question, space.sample().entry).size();
+  std::vector<SearchResult> parts;
+  for (const auto& text : states) {
+    parts.push_back(from_state(read_state(text, digest, "merge"), space, question, constraints, "merge"));
+    const auto& p = parts.back();
+    if (!p.complete)
+      throw InputError({.id = "mlsysim.explore.056",
+                        .message = "a shard is not finished",
+                        .found = fmt::format("points {} to {} of {}", p.range.first, p.next, p.range.last),
+                        .expected = "a finished run",
+                        .hint = "finish it with --resume"});
+  }
+  std::sort(parts.begin(), parts.end(),
+            [](const SearchResult& a, const SearchResult& b) { return a.range.first < b.range.first; });
+  std::uint64_t next = 0;
+  SearchResult whole{.reduction = Reduction(question, constraints), .range = {0, space.size()}};
+  for (const auto& p : parts) {
+    if (p.range.first == p.range.last) continue;
+    const auto found = fmt::format("a part that starts at point {}", p.range.first),
+               expected = fmt::format("one that starts at point {}", next);
+    if (p.range.first < next)
+      throw InputError({.id = "mlsysim.explore.065",
+                        .message = "a shard is there twice",
+                        .found = found,
+                        .expected = expected});
+    if (p.range.first > next)
+      throw InputError({.id = "mlsysim.explore.057",
+                        .message = "a shard is missing",
+                        .found = found,
+                        .expected = expected});
+    whole.reduction.merge(p.reduction);
+    next = p.range.last;
+  }
+  if (next != space.size())
+    throw InputError({.id = "mlsysim.explore.057",
+                      .message = "a shard is missing",
+                      .found = fmt::format("{} of {} points", next, space.size()),
+                      .expected = "all shards of the run"});
+  whole.next = next;
+  auto answer = detail::write_answer(space, question, whole);
+  answer.state = detail::state_text(whole, digest, 1, 1);
+  if (wants_conflict(space, answer)) answer.conflict = detail::conflict_of(space, question);
+  return answer;
+}
+
+namespace detail {
+
+std::string state_text(const SearchResult& r, const std::string& digest, std::uint64_t shard,
+                       std::uint64_t shards) {
+  return Json{{"schema", kState},       {"digest", digest},
+              {"shard", shard},         {"shards", shards},
+              {"first", r.range.first}, {"last", r.range.last},
+              {"next", r.next},         {"reduction", r.reduction.to_json()}}
+             .dump(-1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace detail
+}  // namespace mlsysim

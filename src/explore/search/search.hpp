@@ -1,0 +1,55 @@
+#pragma once
+// The ways to search a space, and how an answer is written from what they kept.
+
+#include "explore/search/reduction.hpp"
+
+namespace mlsysim::detail {
+
+struct SearchResult {
+  Reduction reduction;
+  PointRange range;
+  std::uint64_t next = 0;  ///< points before it are done
+  bool complete = true;
+  bool proven = false;  ///< branch and bound ran to its end
+  double boxes = 0, bound = 0;
+  unsigned threads = 1;
+  double seconds = 0;
+};
+
+/// Every point of the range.
+[[nodiscard]] SearchResult sweep_points(const Space& space, const Question& question,
+                                        const ExploreOptions& options, PointRange range, std::uint64_t from,
+                                        Reduction start);
+/// Best first over boxes. Gives up after `most_boxes` boxes (then `proven` is false).
+[[nodiscard]] SearchResult branch_and_bound(const Space& space, const Question& question,
+                                            const ExploreOptions& options, double most_boxes);
+/// Why the question cannot be answered by bounds; empty when it can.
+[[nodiscard]] std::string no_bounds(const Space& space, const Question& question,
+                                    const ExploreOptions& options);
+
+/// Better and better points between the values of the axes; the best one, or the best sample of the grid.
+[[nodiscard]] ExploreAnswer gradient_search(const Space& space, const Question& question,
+                                            const ExploreOptions& options);
+/// Generations of points of the grid.
+[[nodiscard]] SearchResult evolutionary_search(const Space& space, const Question& question,
+                                               const ExploreOptions& options);
+/// Whether pagmo2 was found when this was built.
+[[nodiscard]] bool evolution_built();
+/// Why these strategies cannot answer a question; empty when they can.
+[[nodiscard]] std::string no_gradient(const Space& space, const Question& question,
+                                      const ExploreOptions& options);
+[[nodiscard]] std::string no_evolution(const Question& question, const ExploreOptions& options);
+
+/// Which constraints exclude each other, over every point of a space without a feasible one.
+[[nodiscard]] Conflict conflict_of(const Space& space, const Question& question);
+/// A number as reports show it.
+[[nodiscard]] std::string shown(double base, const Exponents& exps, std::string_view unit, int digits = 4);
+/// One point for a report, its numbers computed again.
+[[nodiscard]] FoundPoint found_at(const Space& space, const Question& question, std::uint64_t index);
+
+[[nodiscard]] std::string state_text(const SearchResult& result, const std::string& digest,
+                                     std::uint64_t shard, std::uint64_t shards);
+[[nodiscard]] ExploreAnswer write_answer(const Space& space, const Question& question,
+                                         const SearchResult& result);
+
+}  // namespace mlsysim::detail

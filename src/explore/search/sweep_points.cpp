@@ -1,0 +1,153 @@
+#include "explore/search/search.hpp"
+#include "explore/search/threads.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+
+namespace mlsysim::detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kEpoch = 0.25;       // seconds between looks at progress and cancellation
+constexpr double kCheckpoint = 10.0;  // seconds between checkpoints
+constexpr std::uint64_t kChunk = 1 << 16, kSlowChunk = 1 << 10;
+
+double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+/// One thread's share of the work.
+struct Worker {
+  PointKernel kernel;
+  Reduction reduction;
+  std::uint64_t bound = static_cast<std::uint64_t>(-1);
+  std::string reason;
+
+  Worker(const Space& space, const Question& question, std::size_t constraints)
+      : kernel(space, question), reduction(question, constraints) {}
+
+  void run(const Space& space, std::uint64_t first, std::uint64_t last) {
+    while (first < last) {
+      const std::uint64_t outer = first / space.inner(), at = first % space.inner();
+      if (outer != bound) {
+        reason = kernel.bind(outer);
+        bound = outer;
+      }
+      const std::uint64_t end = std::min(last - first, space.inner() - at);
+      if (!reason.empty()) {
+        reduction.skip(reason, static_cast<double>(end));
+      } else {
+        for (std::uint64_t done = 0; done < end;) {
+          const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(PointKernel::kBlock, end - done));
+          kernel.run(at + done, n);
+          reduction.add(kernel, first + done);
+          done += n;
+        }
+      }
+      first += end;
+    }
+  }
+};
+
+}  // namespace
+
+SearchResult sweep_points(const Space& space, const Question& question, const ExploreOptions& options,
+                          PointRange range, std::uint64_t from, Reduction start) {
+  const auto began = Clock::now();
+  const std::size_t constraints = start.misses.size();
+  SearchResult out{.reduction = std::move(start), .range = range, .next = from};
+  const std::uint64_t chunk = space.sample().entry.is_law() ? kChunk : kSlowChunk;
+  const unsigned threads = threads_for(space, options, (range.last - from + chunk - 1) / chunk + 1);
+  out.threads = threads;
+  std::vector<Worker> workers;
+  workers.reserve(threads);
+  for (unsigned t = 0; t < threads; ++t) workers.emplace_back(space, question, constraints);
+  const std::string digest = options.checkpoint ? digest_of(space, question) : std::string();
+  auto saved = Clock::now();
+  while (out.next < range.last && out.complete) {
+    const std::uint64_t base = out.next;
+    std::atomic<std::uint64_t> taken{0};
+    const auto epoch = Clock::now();
+    on_threads(threads, [&](unsigned t) {
+      while (seconds_since(epoch) < kEpoch &&
+             !(options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))) {
+        const std::uint64_t mine = base + taken.fetch_add(1) * chunk;
+        if (mine >= range.last) break;
+        workers[t].run(space, mine, std::min(range.last, mine + chunk));
+      }
+    });
+    for (auto& w : workers) {
+      out.reduction.merge(w.reduction);
+      w.reduction = Reduction(question, constraints);
+    }
+    out.next = std::min(range.last, base + taken.load() * chunk);
+    if (options.cancel != nullptr && options.cancel->load()) out.complete = out.next >= range.last;
+    if (options.progress) {
+      const double done = static_cast<double>(out.next - range.first),
+                   total = static_cast<double>(range.last - range.first);
+      const double rate = static_cast<double>(out.next - from) / std::max(1e-9, seconds_since(began));
+      options.progress({done, total, rate, (total - done) / std::max(rate, 1e-300)});
+    }
+    if (options.checkpoint &&
+        (seconds_since(saved) > kCheckpoint || out.next >= range.last || !out.complete)) {
+      options.checkpoint(state_text(out, digest, options.shard, options.shards));
+      saved = Clock::now();
+    }
+  }
+  out.seconds = seconds_since(began);
+  return out;
+}
+
+static void rows_impl(const Space& space, const Question& question, std::uint64_t first, std::uint64_t last,
+                      const std::function<void(const RowBlock&)>& take) {
+  PointKernel kernel(space, question);
+  std::uint64_t bound = static_cast<std::uint64_t>(-1);
+  std::string reason;
+  std::vector<const double*> shown;
+  std::vector<std::uint8_t> feasible(PointKernel::kBlock);
+  while (first < last) {
+    const std::uint64_t outer = first / space.inner(), at = first % space.inner();
+    if (outer != bound) {
+      reason = kernel.bind(outer);
+      bound = outer;
+    }
+    const auto n = static_cast<std::size_t>(
+        std::min({last - first, space.inner() - at, static_cast<std::uint64_t>(PointKernel::kBlock)}));
+    shown.clear();
+    if (reason.empty()) {
+      kernel.run(at, n);
+      for (std::size_t k = 0; k < kernel.compiled().show.size(); ++k) shown.push_back(kernel.shown(k));
+      const auto* misses = kernel.misses();
+      for (std::size_t p = 0; p < n; ++p) feasible[p] = misses[p] == 0 ? 1 : 0;
+    } else {
+      std::fill_n(feasible.begin(), n, std::uint8_t{0});
+    }
+    take({first, n, shown, std::span(feasible).first(n), reason});
+    first += n;
+  }
+}
+
+}  // namespace mlsysim::detail
+
+namespace mlsysim {
+
+PointRange shard_range(std::uint64_t points, std::uint64_t shard, std::uint64_t shards) {
+  if (shards < 1 || shard < 1 || shard > shards)
+    throw InputError({.id = "mlsysim.explore.053",
+                      .message = "there is no such shard",
+                      .found = fmt::format("{}/{}", shard, shards),
+                      .expected = "k/n with 1 <= k <= n"});
+  const auto part = [&](std::uint64_t k) {
+    return points / shards * k + points % shards * k / shards;  // no product beyond 64 bits
+  };
+  return {part(shard - 1), part(shard)};
+}
+
+void visit_points(const Space& space, const Question& question, std::uint64_t first, std::uint64_t last,
+                  const std::function<void(const RowBlock&)>& take) {
+  (void)detail::Compiled(question, space.sample().entry);  // what does not read is refused, not skipped
+  detail::rows_impl(space, question, first, std::min(last, space.size()), take);
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,236 @@
+#include "explore/space/axis_files.hpp"
+
+#include <mlsysim/resolve/axes.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+constexpr double kMostValues = 4294967296.0;
+
+[[noreturn]] void refuse(std::string_view text, std::string message, std::string expected,
+                         std::string hint = {}) {
+  throw InputError({.id = "mlsysim.explore.030",
+                    .message = std::move(message),
+                    .key = "axis",
+                    .found = fmt::format("'{}'", text),
+                    .expected = std::move(expected),
+                    .hint = std::move(hint)});
+}
+
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
+  return s;
+}
+
+std::vector<std::string_view> split(std::string_view s, char by) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = 0;;) {
+    const auto end = s.find(by, at);
+    out.push_back(trimmed(s.substr(at, end == std::string_view::npos ? end : end - at)));
+    if (end == std::string_view::npos) return out;
+    at = end + 1;
+  }
+}
+
+double number_of(std::string_view text, std::string_view whole) {
+  double x = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), x);
+  if (failed != std::errc{} || end != text.data() + text.size() || !std::isfinite(x))
+    refuse(whole, fmt::format("'{}' is no number", text), "a finite number");
+  return x;
+}
+
+const double* base_of(const DynamicValue& v) { return std::get_if<double>(&v.value); }
+
+std::size_t checked_count(double count, std::string_view text) {
+  if (!(count >= 1) || count > kMostValues)
+    refuse(text, fmt::format("an axis of {:g} values", count), "1 to 2^32 values",
+           "use fewer values, or bounds and optimize");
+  return static_cast<std::size_t>(count);
+}
+
+/// low..high with how it is divided: "*2", "+8", ":64", ":64log" or nothing.
+Axis range_of(std::string_view whole, double low, double high, std::string_view tail, const Exponents& exps) {
+  if (!std::isfinite(low) || !std::isfinite(high))
+    refuse(whole, "an end of the range is not a finite number", "finite numbers");
+  if (low > high) refuse(whole, "the range runs backwards", "the lower end first");
+  if (tail.starts_with(":")) {
+    tail.remove_prefix(1);
+    const bool log = tail.ends_with("log");
+    if (log) tail.remove_suffix(3);
+    const std::size_t n = checked_count(number_of(trimmed(tail), whole), whole);
+    if (log && !(low > 0)) refuse(whole, "a range in equal ratios starts above zero", "a positive lower end");
+    return Axis::between(low, high, n, log ? Spacing::logarithmic : Spacing::linear, exps);
+  }
+  if (tail.starts_with("*")) {
+    const double ratio = number_of(trimmed(tail.substr(1)), whole);
+    if (!(ratio > 1) || !(low > 0))
+      refuse(whole, "a ratio above 1 and a positive start are needed", "e.g. 1..64*2");
+    // The logarithms may be off by one member at the end.
+    const double last = high * (1 + 1e-12);
+    std::size_t n = checked_count(std::floor((std::log(last) - std::log(low)) / std::log(ratio)) + 1, whole);
+    while (n > 1 && low * std::pow(ratio, static_cast<double>(n - 1)) > last) --n;
+    while (low * std::pow(ratio, static_cast<double>(n)) <= last) ++n;
+    return Axis::ratios(low, ratio, n, exps);
+  }
+  if (tail.empty() && !exps.dimensionless())
+    refuse(whole, "a range of quantities needs a number of values", "e.g. 1 TB/s..8 TB/s:64");
+  const double step = tail.empty() ? 1 : number_of(trimmed(tail.substr(1)), whole);
+  if (!(step > 0)) refuse(whole, "the step is not positive", "a step above 0");
+  return Axis::steps(low, step, checked_count(std::floor((high - low) / step * (1 + 1e-12)) + 1, whole),
+                     exps);
+}
+
+}  // namespace
+
+std::string SpaceAxis::title() const {
+  return !caption.empty() ? caption : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string SpaceAxis::label(std::size_t row) const {
+  if (row < labels.size()) return labels[row];
+  std::string out;
+  for (std::size_t k = 0; k < names.size(); ++k) out += (k == 0 ? "" : " x ") + value(row, k).text();
+  return out;
+}
+
+DynamicValue SpaceAxis::value(std::size_t row, std::size_t k) const {
+  return rows.empty() ? DynamicValue(Value(numbers[row]), numbers.exponents()) : rows[row][k];
+}
+
+namespace {
+
+/// Whether values of this dimension can be kept as numbers; if not, what was kept so becomes rows.
+bool takes_number(SpaceAxis& axis, const Exponents& exps) {
+  if (!axis.rows.empty()) return false;
+  if (axis.numbers.size() == 0) axis.numbers = Axis(exps);
+  if (axis.numbers.exponents() == exps) return true;
+  std::vector<std::vector<DynamicValue>> rows;
+  for (std::size_t i = 0; i < axis.numbers.size(); ++i) rows.push_back({axis.value(i)});
+  axis.rows = std::move(rows);
+  axis.numbers = Axis();
+  return false;
+}
+
+}  // namespace
+
+void SpaceAxis::add(DynamicValue value) {
+  if (const double* x = base_of(value); x != nullptr && takes_number(*this, value.exps)) {
+    numbers.add(*x);
+    return;
+  }
+  if (rows.empty())
+    for (std::size_t i = 0; i < numbers.size(); ++i) rows.push_back({this->value(i)});
+  numbers = Axis();
+  rows.push_back({std::move(value)});
+}
+
+void SpaceAxis::add(const Axis& range) {
+  if (takes_number(*this, range.exponents())) return numbers.add(range);
+  for (std::size_t i = 0; i < range.size(); ++i)
+    rows.push_back({DynamicValue(Value(range[i]), range.exponents())});
+}
+
+SpaceAxis range_axis(std::string name, const AnyQuantity& low, const AnyQuantity& high, std::size_t count,
+                     Spacing spacing) {
+  if (!(low.exponents() == high.exponents()))
+    throw DimensionError({.id = "mlsysim.explore.031",
+                          .message = "the ends of a range have different dimensions",
+                          .key = name,
+                          .found = dimension_name(high.exponents()),
+                          .expected = dimension_name(low.exponents())});
+  const auto tail = fmt::format(":{}{}", count, spacing == Spacing::logarithmic ? "log" : "");
+  const auto range = range_of(name, low.base(), high.base(), tail, low.exponents());
+  return {.names = {std::move(name)}, .rows = {}, .labels = {}, .numbers = range};
+}
+
+SpaceAxis numbers_axis(std::string name, std::vector<double> base, const Exponents& exps) {
+  for (const double x : base)
+    if (!std::isfinite(x)) refuse(name, "an axis holds a value that is not finite", "finite numbers");
+  return {.names = {std::move(name)}, .rows = {}, .labels = {}, .numbers = Axis(std::move(base), exps)};
+}
+
+SpaceAxis divisors_axis(std::string name, double n) {
+  return {.names = {std::move(name)}, .rows = {}, .labels = {}, .numbers = divisors_of(n)};
+}
+
+SpaceAxis degrees_axis(double accelerators, std::vector<std::string> names) {
+  const Axis all = divisors_of(accelerators);
+  SpaceAxis out{std::move(names), {}, {}};
+  std::vector<DynamicValue> row;
+  const std::function<void(double)> extend = [&](double left) {
+    if (row.size() == out.names.size()) {
+      out.rows.push_back(row);
+      return;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (std::fmod(left, all[i]) != 0) continue;
+      row.emplace_back(all[i]);
+      extend(left / all[i]);
+      row.pop_back();
+    }
+  };
+  extend(accelerators);
+  return out;
+}
+
+SpaceAxis parse_axis(std::string_view text,
+                     const std::function<DynamicValue(std::string_view, std::string_view)>& value) {
+  const auto equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    refuse(text, "an axis has no name and values", "NAME=VALUES", "e.g. batch_size=1,8,64");
+  SpaceAxis axis;
+  for (const auto name : split(text.substr(0, equals), ',')) axis.names.emplace_back(name);
+  const auto given = trimmed(text.substr(equals + 1));
+  if (given.empty()) refuse(text, "the axis is empty", "at least one value");
+  if (given.starts_with("@"))
+    return detail::axis_in_file(std::move(axis.names), std::string(trimmed(given.substr(1))), value);
+  if (given.starts_with("divisors(") && given.ends_with(")") && axis.names.size() == 1)
+    return divisors_axis(axis.names[0], number_of(trimmed(given.substr(9, given.size() - 10)), text));
+  if (given.starts_with("degrees(") && given.ends_with(")"))
+    return degrees_axis(number_of(trimmed(given.substr(8, given.size() - 9)), text), axis.names);
+  for (const auto item : split(given, ',')) {
+    if (item.empty()) refuse(text, "a value of the axis is empty", "values separated by commas");
+    const auto dots = axis.names.size() == 1 ? item.find("..") : std::string_view::npos;
+    if (dots != std::string_view::npos) {
+      auto rest = item.substr(dots + 2);
+      const auto tail_at = rest.find_first_of(":*+", 1);
+      // "1e+3" and "TB/s*2": a plus inside a number is none, a star is always a ratio.
+      const auto tail = tail_at == std::string_view::npos ? std::string_view() : rest.substr(tail_at);
+      const auto low = value(axis.names[0], trimmed(item.substr(0, dots)));
+      const auto high = value(axis.names[0], trimmed(rest.substr(0, tail_at)));
+      if (base_of(low) == nullptr || base_of(high) == nullptr)
+        refuse(text, "a range has ends that are no numbers", "numbers");
+      axis.add(range_of(text, *base_of(low), *base_of(high), tail, low.exps));
+      continue;
+    }
+    if (axis.names.size() == 1) {
+      auto one = value(axis.names[0], item);
+      // A name says more than "a hardware".
+      if (std::holds_alternative<ObjectRef>(one.value)) {
+        axis.labels.resize(axis.size());
+        axis.labels.emplace_back(item);
+      }
+      axis.add(std::move(one));
+    } else {
+      const auto parts = split(item, 'x');
+      if (parts.size() != axis.names.size())
+        refuse(text, fmt::format("'{}' has {} values for {} names", item, parts.size(), axis.names.size()),
+               "one value per name, joined by x", "e.g. tp_size,pp_size=1x8,2x4");
+      std::vector<DynamicValue> row;
+      for (std::size_t i = 0; i < parts.size(); ++i) row.push_back(value(axis.names[i], parts[i]));
+      axis.rows.push_back(std::move(row));
+    }
+  }
+  return axis;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,390 @@
+#include <mlsysim/explore/space/space.hpp>
+
+#include <mlsysim/resolve/input_guard.hpp>
+#include <mlsysim/spec/content.hpp>
+#include <mlsysim/units/format.hpp>
+#include <mlsysim/version.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <utility>
+
+namespace mlsysim {
+namespace {
+
+constexpr double kMostPoints = 4.611686018427387904e18;  // 2^62
+constexpr std::size_t kTable = 4096;                     // ranges up to this length are computed once
+
+bool among(std::span<const std::string> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// A spec by what it says: it may be of a file beside the zoo, or made by hand.
+std::string object_text(const ObjectRef& o) {
+  return fmt::format("{} {} {:016x}", o.type, spec_name(o), content_digest(o));
+}
+
+/// Digest of the zoo in use. Zoos that were in use are never freed, so the address tells whether it is still
+/// the same.
+std::uint64_t zoo_digest() {
+  static std::mutex guard;
+  static const Zoo* known = nullptr;
+  static std::uint64_t digest = 0;
+  const Zoo& zoo = standard_zoo();
+  const std::lock_guard lock(guard);
+  if (known != &zoo) {
+    digest = content_digest(zoo);
+    known = &zoo;
+  }
+  return digest;
+}
+
+/// Every field that was given, as text.
+std::string text_of(std::span<const FieldInfo> fields, const void* object) {
+  std::string out;
+  for (const auto& f : fields) {
+    const auto v = read_dynamic(f, object);
+    if (std::holds_alternative<std::monostate>(v.value)) continue;
+    if (const auto* o = std::get_if<ObjectRef>(&v.value)) {
+      out += fmt::format("{}={}\n", f.name, object_text(*o));
+      continue;
+    }
+    if (const auto* x = std::get_if<double>(&v.value))
+      out += fmt::format("{}={}\n", f.name, format_exact(*x));
+    else
+      out += fmt::format("{}={}\n", f.name, v.text());
+  }
+  return out;
+}
+
+class ScenarioProblem final : public Problem {
+ public:
+  ScenarioProblem(const Scenario& scenario, std::shared_ptr<const void> keep)
+      : scenario_(scenario), keep_(std::move(keep)) {}
+
+  Subject bind(const Choice& structural, std::span<const std::string> varied) const override {
+    Scenario s = scenario_;
+    for (const auto& [name, value] : structural) put(s, name, value);
+    // Degrees that vary start from one, so that the point that names them is admissible.
+    const auto free = [&](std::string_view name) {
+      return among(varied, name) && std::none_of(structural.begin(), structural.end(),
+                                                 [&](const auto& c) { return c.first == name; });
+    };
+    if (free("tp_size")) s.tp_size = 1;
+    if (free("pp_size")) s.pp_size = 1;
+    if (free("ep_size")) s.ep_size = 1;
+    if (free("cp_size")) s.cp_size = 1;
+    return subject_of(s, varied);
+  }
+  bool structural(std::string_view name, std::span<const std::string> varied) const override {
+    const bool own_nodes = scenario_.fleet == nullptr && !scenario_.accelerators_per_node;
+    if (name == "accelerators") return own_nodes;
+    // The degree of tensor parallelism follows from these unless somebody says it.
+    const bool tp_follows = !scenario_.tp_size && !among(varied, "tp_size") && scenario_.mode != Mode::train;
+    return tp_follows && (name == "pp_size" || name == "ep_size");
+  }
+  std::string fingerprint() const override { return text_of(describe<Scenario>(), &scenario_); }
+  std::string title() const override {
+    return fmt::format("{}{}", scenario_.workload == nullptr ? "?" : scenario_.workload->name,
+                       scenario_.mode ? fmt::format(", {}", name_of(*scenario_.mode)) : "");
+  }
+
+ private:
+  static void put(Scenario& s, const std::string& name, const DynamicValue& value) {
+    const FieldInfo* field = find_field(describe<Scenario>(), name);
+    if (const auto* o = std::get_if<ObjectRef>(&value.value);
+        o != nullptr && name == "hardware" && o->type == ObjectType<Fleet>::name) {
+      s.fleet = static_cast<const Fleet*>(o->object);
+      s.hardware = nullptr;
+      return;
+    }
+    if (field == nullptr)
+      throw LookupError(
+          {.id = "mlsysim.explore.040",
+           .message = fmt::format("nothing named '{}' can vary here", name),
+           .key = name,
+           .expected = "a number of the scenario or of the views behind it, or a field of Scenario",
+           .hint = "mlsysim sensitivity lists the numbers, mlsysim eval --help the fields"});
+    write_checked(*field, &s, value);
+    if (name == "hardware") s.fleet = nullptr;
+  }
+
+  Scenario scenario_;
+  std::shared_ptr<const void> keep_;
+};
+
+class ResolverProblem final : public Problem {
+ public:
+  ResolverProblem(std::shared_ptr<const Resolver> resolver, const void* inputs)
+      : resolver_(std::move(resolver)), memory_(resolver_->input_size() / sizeof(std::max_align_t) + 1) {
+    resolver_->construct_inputs(memory_.data());
+    copy(inputs, memory_.data());
+  }
+  ResolverProblem(const ResolverProblem&) = delete;
+  ResolverProblem& operator=(const ResolverProblem&) = delete;
+  ~ResolverProblem() override { resolver_->destroy_inputs(memory_.data()); }
+
+  Subject bind(const Choice& structural, std::span<const std::string> varied) const override {
+    std::vector<std::max_align_t> own(memory_.size());
+    struct Release {
+      const Resolver& r;
+      void* memory;
+      ~Release() { r.destroy_inputs(memory); }
+    };
+    resolver_->construct_inputs(own.data());
+    const Release release{*resolver_, own.data()};
+    copy(memory_.data(), own.data());
+    for (const auto& [name, value] : structural) {
+      const FieldInfo* field = find_field(resolver_->inputs(), name);
+      if (field == nullptr)
+        throw LookupError({.id = "mlsysim.explore.063",
+                           .message = fmt::format("{} has no input '{}'", resolver_->info().name, name),
+                           .key = name,
+                           .expected = "an input of the resolver"});
+      write_checked(*field, own.data(), value);
+    }
+    // An optional number that varies is given.
+    for (const auto& name : varied)
+      if (const FieldInfo* f = find_field(resolver_->inputs(), name);
+          f != nullptr && f->nullable && std::holds_alternative<std::monostate>(f->read(own.data())))
+        f->write(own.data(), Value(std::max(f->low > -kUnbounded ? f->low : 1.0, 1.0)));
+    return subject_of(resolver_, own.data());
+  }
+  bool structural(std::string_view, std::span<const std::string>) const override { return false; }
+  std::string fingerprint() const override {
+    return resolver_->info().name + "\n" + text_of(resolver_->inputs(), memory_.data());
+  }
+  std::string title() const override { return resolver_->info().name; }
+
+ private:
+  void copy(const void* from, void* to) const {
+    for (const auto& f : resolver_->inputs()) {
+      const auto v = read_dynamic(f, from);
+      if (!std::holds_alternative<std::monostate>(v.value)) f.write(to, v.value);
+    }
+  }
+  std::shared_ptr<const Resolver> resolver_;
+  std::vector<std::max_align_t> memory_;
+};
+
+/// Holds every number to the range of its field; those of a range by its ends and, where they count
+/// something, one by one.
+void check_members(const FieldInfo& field, const Axis& numbers) {
+  const auto [low, high] = numbers.extent();
+  const bool fine = BaseRange::of(field).holds(low) && BaseRange::of(field).holds(high);
+  if (fine && (!field.integral || numbers.whole())) return;
+  for (std::size_t i = 0; i < numbers.size(); ++i) check_range(field, numbers[i]);
+}
+
+}  // namespace
+
+std::shared_ptr<const Problem> problem_of(const Scenario& scenario, std::shared_ptr<const void> keep) {
+  return std::make_shared<ScenarioProblem>(scenario, std::move(keep));
+}
+std::shared_ptr<const Problem> problem_of(std::shared_ptr<const Resolver> resolver, const void* inputs) {
+  return std::make_shared<ResolverProblem>(std::move(resolver), inputs);
+}
+
+Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes)
+    : problem_(std::move(problem)) {
+  if (axes.empty())
+    throw InputError({.id = "mlsysim.explore.041",
+                      .message = "a space needs an axis",
+                      .found = "none",
+                      .expected = "at least one",
+                      .hint = "e.g. batch_size=1,8,64"});
+  std::vector<std::string> names;
+  double points = 1;
+  for (auto& a : axes) {
+    if (a.size() == 0 || a.names.empty() || (a.rows.empty() && a.names.size() != 1))
+      throw InputError({.id = "mlsysim.explore.042",
+                        .message = fmt::format("the axis '{}' is empty", a.title()),
+                        .key = a.title(),
+                        .found = "no value",
+                        .expected = "at least one value"});
+    for (const auto& n : a.names) {
+      if (among(names, n))
+        throw InputError({.id = "mlsysim.explore.043",
+                          .message = fmt::format("'{}' is on two axes", n),
+                          .key = n,
+                          .expected = "one axis per name",
+                          .hint = "couple names in one axis: a,b=1x2,3x4"});
+      names.push_back(n);
+    }
+    const auto same = [&](const auto& row) {
+      return std::holds_alternative<double>(row[0].value) && row[0].exps == a.rows[0][0].exps;
+    };
+    if (a.names.size() == 1 && !a.rows.empty() && std::all_of(a.rows.begin(), a.rows.end(), same)) {
+      auto rows = std::exchange(a.rows, {});
+      for (auto& row : rows) a.add(std::move(row[0]));
+    }
+    const auto finite = [](const DynamicValue& v) {
+      const auto* x = std::get_if<double>(&v.value);
+      return x == nullptr || std::isfinite(*x);
+    };
+    if (!std::all_of(a.rows.begin(), a.rows.end(),
+                     [&](const auto& row) { return std::all_of(row.begin(), row.end(), finite); }) ||
+        (a.rows.empty() && !a.numbers.finite()))
+      throw InputError({.id = "mlsysim.explore.044",
+                        .message = fmt::format("the axis '{}' holds a value that is not finite", a.title()),
+                        .key = a.title(),
+                        .expected = "finite numbers"});
+    points *= static_cast<double>(a.size());
+  }
+  if (points > kMostPoints)
+    throw InputError({.id = "mlsysim.explore.045",
+                      .message = "the space has too many points to number them",
+                      .found = fmt::format("{:.3g} points", points),
+                      .expected = "at most 2^62, about 4.6e18",
+                      .hint = "use fewer values per axis; bounds make coarse grids exact enough to refine"});
+  varied_ = names;
+  // A name is a number of the subject or else structural; the first choice that has a subject tells.
+  std::vector<SpaceAxis> slow, fast;
+  std::vector<SpaceAxis> open;
+  for (auto& a : axes) {
+    const bool numbers = std::all_of(a.rows.begin(), a.rows.end(), [](const auto& row) {
+      return std::all_of(row.begin(), row.end(),
+                         [](const DynamicValue& v) { return std::holds_alternative<double>(v.value); });
+    });
+    const bool must = std::any_of(a.names.begin(), a.names.end(),
+                                  [&](const std::string& n) { return problem_->structural(n, varied_); });
+    (numbers && !must ? open : slow).push_back(std::move(a));
+  }
+  const auto choice_of = [](const std::vector<SpaceAxis>& from, std::uint64_t index) {
+    Problem::Choice c;
+    for (std::size_t i = from.size(); i-- > 0;) {
+      const auto row = index % from[i].size();
+      index /= from[i].size();
+      for (std::size_t k = 0; k < from[i].names.size(); ++k)
+        c.emplace_back(from[i].names[k], from[i].value(row, k));
+    }
+    return c;
+  };
+  std::uint64_t choices = 1;
+  for (const auto& a : slow) choices *= a.size();
+  std::exception_ptr first_failure;
+  bool found = false;
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(choices, 4096) && !found; ++i) {
+    try {
+      sample_ = problem_->bind(choice_of(slow, i), varied_);
+      found = true;
+    } catch (const Error&) {
+      if (!first_failure) first_failure = std::current_exception();
+    }
+  }
+  if (!found) std::rethrow_exception(first_failure);
+  for (auto& a : open) {
+    const bool known = std::all_of(a.names.begin(), a.names.end(), [&](const std::string& n) {
+      return find_field(sample_.entry.inputs, n) != nullptr;
+    });
+    (known ? fast : slow).push_back(std::move(a));
+  }
+  structural_ = slow.size();
+  for (const auto& a : slow) outer_ *= a.size();
+  for (const auto& a : fast) inner_ *= a.size();
+  axes_ = std::move(slow);
+  for (auto& a : fast) {
+    std::vector<Axis> numbers;
+    for (std::size_t k = 0; k < a.names.size(); ++k) {
+      const FieldInfo& f = *find_field(sample_.entry.inputs, a.names[k]);
+      const auto check_unit = [&](const Exponents& exps) {
+        if (!(exps == f.exps))
+          throw DimensionError({.id = "mlsysim.explore.046",
+                                .message = fmt::format("the axis '{}' has the wrong unit", f.name),
+                                .key = f.name,
+                                .found = dimension_name(exps),
+                                .expected = dimension_name(f.exps)});
+      };
+      if (a.rows.empty()) {
+        check_unit(a.numbers.exponents());
+        numbers.push_back(a.numbers.listed_up_to(kTable));
+      } else {
+        std::vector<double> column;
+        for (const auto& row : a.rows) {
+          check_unit(row[k].exps);
+          column.push_back(std::get<double>(row[k].value));
+        }
+        numbers.emplace_back(std::move(column), f.exps);
+      }
+      check_members(f, numbers.back());
+    }
+    numbers_.push_back(std::move(numbers));
+    axes_.push_back(std::move(a));
+  }
+  if (structural_ > 0) {
+    // Names are those of the subject with the most results, wherever it stands: of two devices one may lack a
+    // figure.
+    constexpr std::uint64_t kMost = 4096, kEnough = 64;
+    std::uint64_t bound = 0;
+    for (std::uint64_t i = 0; i < std::min(outer_, kMost) && bound < kEnough; ++i) {
+      try {
+        auto subject = bind(i);
+        if (++bound == 1 || subject.entry.results.size() > sample_.entry.results.size())
+          sample_ = std::move(subject);
+      } catch (const Error&) {
+        if (bound == 0 && i + 1 == std::min(outer_, kMost)) throw;
+      }
+    }
+  }
+}
+
+std::vector<std::size_t> Space::rows_at(std::uint64_t index) const {
+  std::vector<std::size_t> rows(axes_.size());
+  for (std::size_t i = axes_.size(); i-- > 0;) {
+    rows[i] = static_cast<std::size_t>(index % axes_[i].size());
+    index /= axes_[i].size();
+  }
+  return rows;
+}
+
+Subject Space::bind(std::uint64_t outer) const {
+  Problem::Choice c;
+  for (std::size_t i = structural_; i-- > 0;) {
+    const auto row = outer % axes_[i].size();
+    outer /= axes_[i].size();
+    for (std::size_t k = 0; k < axes_[i].names.size(); ++k)
+      c.emplace_back(axes_[i].names[k], axes_[i].value(row, k));
+  }
+  return problem_->bind(c, varied_);
+}
+
+std::vector<Space::Column> Space::columns(const Subject& subject) const {
+  std::vector<Column> out;
+  std::uint64_t stride = inner_;
+  for (std::size_t i = structural_; i < axes_.size(); ++i) {
+    stride /= axes_[i].size();
+    for (std::size_t k = 0; k < axes_[i].names.size(); ++k) {
+      out.push_back({.input = subject.input(axes_[i].names[k]),
+                     .values = numbers_[i - structural_][k],
+                     .stride = stride});
+    }
+  }
+  return out;
+}
+
+std::string Space::fingerprint() const {
+  std::string out =
+      fmt::format("mlsysim {}\nzoo {:016x}\n{}", version_text, zoo_digest(), problem_->fingerprint());
+  for (const auto& a : axes_) {
+    out += fmt::format("axis {}:", a.title());
+    if (a.rows.empty()) out += fmt::format(" {}", a.numbers.text());
+    for (const auto& row : a.rows) {
+      for (const auto& v : row) {
+        if (const auto* x = std::get_if<double>(&v.value))
+          out += fmt::format(" {}", format_exact(*x));
+        else if (const auto* o = std::get_if<ObjectRef>(&v.value))
+          out += " " + object_text(*o);
+        else
+          out += " " + v.text();  // not its label: a named configuration may be edited under its name
+      }
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,166 @@
+// Which inputs of a scenario rest on figures that the zoo gives with a range.
+
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/explore/subject/subject.hpp>
+
+#include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/leaves.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim {
+namespace {
+
+std::string source_text(const Source& source) {
+  return source.ref.empty() ? std::string(name_of(source.kind))
+                            : fmt::format("{}, {}", name_of(source.kind), source.ref);
+}
+
+/// The range that a figure states, or that the spread of its estimate makes.
+std::optional<std::pair<double, double>> range_of(const Figure& figure, const Source& source) {
+  std::pair<double, double> out{figure.base, figure.base};
+  if (figure.low && figure.high)
+    out = {*figure.low, *figure.high};
+  else if (source.spread && source.kind == SourceKind::estimate)
+    out = {figure.base * (1 - *source.spread), figure.base * (1 + *source.spread)};
+  if (!(out.first < out.second)) return std::nullopt;
+  return out;
+}
+
+/// Moves one figure after the other to both ends of its range and looks which inputs follow.
+class Prober {
+ public:
+  explicit Prober(const Scenario& scenario) : scenario_(scenario), base_(subject_of(scenario)) {}
+
+  /// `put(scenario, x)` gives the figure the value x.
+  template <class Put>
+  void probe(const std::string& figure, const std::string& source, double low, double high, Put&& put) {
+    const auto at = [&](double x) -> std::vector<double> {
+      try {
+        Scenario s = scenario_;
+        put(s, x);
+        auto moved = subject_of(s);
+        // Another structure has other inputs: then the ends cannot be compared.
+        return moved.point.size() == base_.point.size() ? moved.point : base_.point;
+      } catch (const Error&) {
+        return base_.point;  // the end of the range is not admissible here
+      }
+    };
+    const auto below = at(low), above = at(high);
+    for (std::size_t i = 0; i < base_.point.size(); ++i) {
+      const double a = std::min({below[i], above[i], base_.point[i]}),
+                   b = std::max({below[i], above[i], base_.point[i]});
+      if (!(a < b) || !std::isfinite(a) || !std::isfinite(b)) continue;
+      const std::string& input = base_.entry.inputs[i].name;
+      // Two figures behind one input: the wider range speaks for it.
+      const auto known = std::find_if(found.begin(), found.end(),
+                                      [&](const EstimatedFigure& f) { return f.input == input; });
+      if (known == found.end())
+        found.push_back({input, figure, source, a, b});
+      else if (known->high - known->low < b - a)
+        *known = {input, figure, source, a, b};
+    }
+  }
+
+  /// All figures of a spec with a range. `put(scenario, changed spec)` puts the changed spec in its place.
+  template <class Spec, class Put> void spec(const Spec& spec, Put&& put) {
+    if (spec.entry == nullptr) return;
+    Spec changed = spec;
+    for_each_own_member(field_table<Spec>(), &changed,
+                        [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
+                          double* const now = number_in(type, member);
+                          const Figure* figure = spec.entry->figure(path);
+                          if (now == nullptr || figure == nullptr) return;
+                          const Source& source = spec.entry->source_of(path);
+                          const double own = *now;
+                          const auto range = range_of(*figure, source);
+                          // A figure that the caller changed is the caller's.
+                          if (!range || own != figure->base) return;
+                          probe(fmt::format("{} {}", spec.name, path), source_text(source), range->first,
+                                range->second, [&](Scenario& s, double x) {
+                                  *now = x;
+                                  put(s, changed);
+                                });
+                          *now = own;
+                        });
+  }
+
+  std::vector<EstimatedFigure> found;
+
+ private:
+  const Scenario& scenario_;
+  Subject base_;
+};
+
+}  // namespace
+
+std::vector<EstimatedFigure> estimates_behind(const Scenario& scenario) {
+  Prober prober(scenario);
+  const Conventions& conventions = conventions_or_standard(scenario.conventions);
+  for (const auto& field : describe<Conventions>()) {
+    const ScalarFigure& figure = standard_zoo().scalar("default." + field.name);
+    const Figure* authored = figure.entry == nullptr ? nullptr : figure.entry->figure("value");
+    if (authored == nullptr || std::get<double>(field.read(&conventions)) != figure.value.base()) continue;
+    const auto range = range_of(*authored, figure.entry->source_of("value"));
+    if (!range) continue;
+    Conventions changed = conventions;
+    prober.probe(figure.name, source_text(figure.entry->source_of("value")), range->first, range->second,
+                 [&](Scenario& s, double x) {
+                   field.write(&changed, Value(x));
+                   s.conventions = &changed;
+                 });
+  }
+  // The places where a changed spec lives while its subject is made.
+  HardwareNode device;
+  Node node;
+  NetworkFabric fabric;
+  Fleet fleet;
+  const auto in_fleet = [&](Scenario& s) {
+    fleet = *scenario.fleet;
+    node = *scenario.fleet->node;
+    fleet.node = &node;
+    s.fleet = &fleet;
+  };
+  if (scenario.hardware != nullptr) {
+    prober.spec(*scenario.hardware, [&](Scenario& s, const HardwareNode& changed) {
+      device = changed;
+      s.hardware = &device;
+    });
+  } else if (scenario.fleet != nullptr && scenario.fleet->node != nullptr) {
+    if (scenario.fleet->node->accelerator != nullptr)
+      prober.spec(*scenario.fleet->node->accelerator, [&](Scenario& s, const HardwareNode& changed) {
+        in_fleet(s);
+        device = changed;
+        node.accelerator = &device;
+      });
+    prober.spec(*scenario.fleet->node, [&](Scenario& s, const Node& changed) {
+      in_fleet(s);
+      node = changed;
+    });
+    if (scenario.fleet->fabric != nullptr)
+      prober.spec(*scenario.fleet->fabric, [&](Scenario& s, const NetworkFabric& changed) {
+        in_fleet(s);
+        fabric = changed;
+        fleet.fabric = &fabric;
+      });
+  }
+  GridProfile grid;
+  if (scenario.grid != nullptr)
+    prober.spec(*scenario.grid, [&](Scenario& s, const GridProfile& changed) {
+      grid = changed;
+      s.grid = &grid;
+    });
+  Datacenter datacenter;
+  if (scenario.datacenter != nullptr)
+    prober.spec(*scenario.datacenter, [&](Scenario& s, const Datacenter& changed) {
+      datacenter = changed;
+      s.datacenter = &datacenter;
+    });
+  return std::move(prober.found);
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,126 @@
+#include "explore/subject/spec_figures.hpp"
+
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/conventions.hpp>
+#include <mlsysim/spec/infrastructure.hpp>
+#include <mlsysim/spec/leaves.hpp>
+#include <mlsysim/spec/serving_engine.hpp>
+#include <mlsysim/spec/system.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace mlsysim::detail {
+namespace {
+
+/// A type of specs whose figures can move.
+struct Movable {
+  std::string_view type;
+  const TableInfo& (*table)();
+  std::shared_ptr<std::byte> (*clone)(const void*);
+  bool holds_counts;  ///< sizes of models and machines are counts, though their tables admit fractions
+};
+
+template <class S> constexpr Movable movable(bool holds_counts = false) {
+  return {ObjectType<S>::name, &field_table<S>,
+          [](const void* spec) -> std::shared_ptr<std::byte> {
+            auto copy = std::make_shared<S>(*static_cast<const S*>(spec));
+            return {copy, reinterpret_cast<std::byte*>(copy.get())};
+          },
+          holds_counts};
+}
+
+constexpr Movable kMovable[] = {
+    movable<HardwareNode>(true), movable<Workload>(true), movable<Fleet>(true),  movable<Node>(true),
+    movable<NetworkFabric>(),    movable<GridProfile>(),  movable<Datacenter>(), movable<CoolingProfile>(),
+    movable<Conventions>(),      movable<ServingEngine>()};
+
+}  // namespace
+
+void SpecFigures::add(const ObjectRef& spec, const std::string& prefix, Object place) {
+  const auto* kind = std::find_if(std::begin(kMovable), std::end(kMovable),
+                                  [&](const Movable& m) { return m.type == spec.type; });
+  if (kind == std::end(kMovable)) return;
+  const std::size_t own = objects_.size();
+  place.base = spec.object;
+  place.clone = kind->clone;
+  place.type = kind->type;
+  objects_.push_back(std::move(place));
+  const auto offset_of = [&](const void* member) {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(member) -
+                                    static_cast<const std::byte*>(spec.object));
+  };
+  // The walk is written for specs that it may change; this one only reads.
+  for_each_own_member(
+      kind->table(), const_cast<void*>(spec.object),
+      [&](const std::string& path, const FieldRow& row, const MemberType& type, void* member) {
+        if (type.form == MemberForm::object) {
+          const Value to = type.get(member);
+          if (const auto* next = std::get_if<ObjectRef>(&to))
+            add(*next, prefix + path + ".",
+                {.base = nullptr,
+                 .clone = nullptr,
+                 .type = {},
+                 .field = std::nullopt,
+                 .parent = own,
+                 .offset = offset_of(member)});
+          return;
+        }
+        const double* x = number_in(type, member);
+        if (x == nullptr) return;
+        FieldInfo f;
+        f.name = prefix + path;
+        f.unit = row.unit;
+        f.meaning = row.meaning;
+        f.exps = type.inner().exps;
+        f.kind = f.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
+        f.low = row.low;
+        f.high = row.high;
+        f.open_low = row.open_low;
+        f.integral = row.integral || (kind->holds_counts && f.exps.dimensionless() && row.high > 1 &&
+                                      *x >= 1 && std::floor(*x) == *x);
+        inputs_.push_back(std::move(f));
+        point_.push_back(*x);
+        figures_.push_back({own, offset_of(x)});
+      });
+}
+
+SpecFigures::SpecFigures(std::span<const FieldInfo> fields, const void* object) {
+  for (const auto& f : fields) {
+    if (f.kind != ValueKind::object) continue;
+    const Value v = f.read(object);
+    const auto* given = std::get_if<ObjectRef>(&v);
+    const ObjectRef ref = given != nullptr ? *given
+                          : f.object_type == ObjectType<Conventions>::name
+                              ? ObjectRef{&conventions_or_standard(nullptr), f.object_type}
+                              : ObjectRef{};
+    if (ref.object == nullptr) continue;
+    add(ref, f.name + ".", {.base = nullptr, .clone = nullptr, .type = {}, .field = f});
+  }
+}
+
+SpecFigures::Copies SpecFigures::apply(const double* numbers, void* object) const {
+  if (std::equal(point_.begin(), point_.end(), numbers)) return {};
+  Copies copies(objects_.size());
+  // A changed spec is a changed pointer in what points to it, up to the object.
+  const auto copy_of = [&](const auto& self, std::size_t k) -> std::byte* {
+    if (copies[k]) return copies[k].get();
+    const Object& o = objects_[k];
+    copies[k] = o.clone(o.base);
+    const void* const there = copies[k].get();
+    if (o.field)
+      o.field->write(object, ObjectRef{there, o.type});
+    else
+      std::memcpy(self(self, o.parent) + o.offset, &there, sizeof(there));
+    return copies[k].get();
+  };
+  for (std::size_t i = 0; i < figures_.size(); ++i)
+    if (numbers[i] != point_[i])
+      *reinterpret_cast<double*>(copy_of(copy_of, figures_[i].object) + figures_[i].offset) = numbers[i];
+  return copies;
+}
+
+}  // namespace mlsysim::detail

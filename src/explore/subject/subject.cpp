@@ -1,0 +1,161 @@
+#include <mlsysim/explore/subject/subject.hpp>
+
+#include "explore/subject/spec_figures.hpp"
+
+#include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/tape/register.hpp>
+#include <mlsysim/units/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace mlsysim {
+namespace {
+
+std::string_view without_level(std::string_view name) {
+  for (const std::string_view level : {"feasibility.", "performance.", "macro."})
+    if (name.starts_with(level)) return name.substr(level.size());
+  return name;
+}
+
+bool absent(const DynamicValue& v) { return std::holds_alternative<std::monostate>(v.value); }
+
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+
+bool has_number(const FieldInfo& field, const void* object) {
+  const Value v = field.read(object);
+  return std::holds_alternative<double>(v) || std::holds_alternative<bool>(v);
+}
+
+/// A resolver that is no law, called a point at a time.
+struct Caller {
+  std::shared_ptr<const Resolver> resolver;
+  std::vector<FieldInfo> inputs, results;
+  std::vector<DynamicValue> fixed;  ///< every input as it was given
+  detail::SpecFigures figures;      ///< behind the inputs: they follow them
+
+  struct Memory {
+    const Resolver& r;
+    std::vector<std::max_align_t> in, out;
+    explicit Memory(const Resolver& resolver_)
+        : r(resolver_),
+          in(r.input_size() / sizeof(std::max_align_t) + 1),
+          out(r.output_size() / sizeof(std::max_align_t) + 1) {
+      r.construct_inputs(in.data());
+      r.construct_outputs(out.data());
+    }
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+    ~Memory() {
+      r.destroy_outputs(out.data());
+      r.destroy_inputs(in.data());
+    }
+  };
+
+  /// Results at a point; where the resolver has no answer, why, and no numbers. A result that is absent is no
+  /// number.
+  /// @throws what the resolver throws
+  [[nodiscard]] std::string run(const double* in, double* out) const {
+    Memory memory(*resolver);
+    const auto fields = resolver->inputs();
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (!absent(fixed[i])) write_checked(fields[i], memory.in.data(), fixed[i]);
+    for (std::size_t i = 0; i < inputs.size(); ++i) detail::write_number(inputs[i], memory.in.data(), in[i]);
+    const auto copies = figures.apply(in + inputs.size(), memory.in.data());
+    SolveContext context;
+    const bool ok = resolver->solve(memory.in.data(), memory.out.data(), context) == Status::ok;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      out[i] = ok && has_number(results[i], memory.out.data())
+                   ? detail::read_number(results[i], memory.out.data())
+                   : kNoNumber;
+    // Reasons hold figures of their point; a sweep counts by reason, so this one leaves them out.
+    return ok ? std::string() : fmt::format("{} is infeasible", resolver->info().name);
+  }
+
+  /// The same where nobody listens: a point without an answer has no numbers.
+  void run_quietly(const double* in, double* out) const {
+    try {
+      (void)run(in, out);
+    } catch (const PluginError&) {
+      throw;  // a fault of the resolver says nothing about the point
+    } catch (const Error&) {
+      std::fill_n(out, results.size(), kNoNumber);
+    }
+  }
+
+  /// The same for those who count failures by reason.
+  [[nodiscard]] std::string attempt(const double* in, double* out) const {
+    std::string failure;
+    try {
+      failure = run(in, out);
+    } catch (const PluginError& error) {
+      const auto& facts = error.facts();
+      failure = "plugin_error: " + facts.message + (facts.found.empty() ? "" : ": " + facts.found);
+    } catch (const Error& error) {
+      failure = error.facts().message;
+    }
+    if (!failure.empty()) std::fill_n(out, results.size(), kNoNumber);
+    return failure;
+  }
+};
+
+}  // namespace
+
+std::size_t Subject::input(std::string_view name) const { return entry.input(name); }
+std::size_t Subject::result(std::string_view name) const {
+  name = without_level(name);
+  for (const auto& [missing, why] : absent)
+    if (missing == name)
+      throw LookupError({.id = "mlsysim.explore.067",
+                         .message = fmt::format("{} has no '{}'", title, name),
+                         .key = missing,
+                         .found = why,
+                         .expected = "a figure of the device",
+                         .hint = "give it, or ask for another result"});
+  return entry.result(name);
+}
+
+Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs) {
+  Subject s;
+  s.title = resolver->info().name;
+  s.thread_safe = resolver->info().thread_safe;
+  if (const LawEntry* law = resolver->law(); law != nullptr) {
+    s.entry = *law;
+    for (const auto& f : law->inputs) s.point.push_back(detail::read_number(f, inputs));
+    check_inputs(s.entry, s.point);
+    return s;
+  }
+  auto caller = std::make_shared<Caller>();
+  caller->resolver = resolver;
+  for (const auto& f : resolver->inputs()) {
+    caller->fixed.push_back(read_dynamic(f, inputs));
+    if (f.kind != ValueKind::number && f.kind != ValueKind::quantity && f.kind != ValueKind::flag) continue;
+    if (!has_number(f, inputs)) continue;
+    caller->inputs.push_back(f);
+    s.point.push_back(detail::read_number(f, inputs));
+  }
+  caller->figures = detail::SpecFigures(resolver->inputs(), inputs);
+  s.point.insert(s.point.end(), caller->figures.point().begin(), caller->figures.point().end());
+  // Results that are absent here are listed too: they may be there at another point.
+  caller->results = detail::numeric_fields(resolver->outputs());
+  std::vector<double> here(caller->results.size());
+  (void)caller->run(s.point.data(), here.data());  // inputs that contradict each other are told now
+  s.entry.info = {
+      .id = resolver->info().name, .equation = resolver->info().law, .source = resolver->info().source};
+  s.entry.inputs = caller->inputs;
+  s.entry.inputs.insert(s.entry.inputs.end(), caller->figures.inputs().begin(),
+                        caller->figures.inputs().end());
+  s.entry.results = caller->results;
+  s.entry.self = caller;
+  s.entry.evaluate = [](const void* self, const double* in, double* out) {
+    static_cast<const Caller*>(self)->run_quietly(in, out);
+  };
+  s.entry.attempt = [](const void* self, const double* in, double* out) {
+    return static_cast<const Caller*>(self)->attempt(in, out);
+  };
+  return s;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,37 @@
+#include "price/operators/operator_pricer.hpp"
+
+#include <mlsysim/scalars/clones.hpp>
+
+namespace mlsysim {
+
+// One copy for each instruction set: pricing is chains of divisions and roots.
+MLSYSIM_KERNEL PassParts<> pass_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
+                                      const Links<>& links, OpList<>& ops) {
+  return pass_parts<double>(model, plan, device, links, ops);
+}
+MLSYSIM_KERNEL StepParts<> step_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
+                                      const Links<>& links, OpList<>& ops) {
+  return step_parts<double>(model, plan, device, links, ops);
+}
+MLSYSIM_KERNEL StepTime<> step_of(const StepParts<>& parts, const ModelView<>& model, const Plan<>& plan,
+                                  const Device<>& device) {
+  return step_of<double>(parts, model, plan, device);
+}
+
+MLSYSIM_KERNEL PlaceTotals<> forward_totals(const Structure& structure, const Shape<>& shape,
+                                            std::span<const ConvLayer> layers, const Plan<>& plan,
+                                            OpList<>& ops) {
+  return forward_totals<double>(structure, shape, layers, plan, ops);
+}
+MLSYSIM_KERNEL PlaceTotals<> training_totals(const Structure& structure, const Shape<>& shape,
+                                             std::span<const ConvLayer> layers, const Plan<>& plan,
+                                             OpList<>& ops) {
+  return training_totals<double>(structure, shape, layers, plan, ops);
+}
+
+template <> const Pricer<double>& operator_pricer<double>() {
+  static const detail::OperatorPricer<double> pricer;
+  return pricer;
+}
+
+}  // namespace mlsysim
