@@ -2,8 +2,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/explore/ask/sensitivity.hpp>
+#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/typed_resolver.hpp>
 #include <mlsysim/spec/zoo.hpp>

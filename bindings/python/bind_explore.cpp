@@ -7,11 +7,11 @@
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/explore/ask/compare.hpp>
-#include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/explore/ask/optimize.hpp>
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/ask/solve.hpp>
 #include <mlsysim/explore/ask/uncertainty.hpp>
+#include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/resolve/record.hpp>

@@ -4,9 +4,9 @@
 // go: into memory bandwidth, into arithmetic, into capacity? The prices per unit of each are assumptions of
 // this study, not of the zoo.
 
-#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/ask/solve.hpp>
+#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>

@@ -15,9 +15,8 @@ namespace mlsysim {
 [[nodiscard]] std::shared_ptr<const ScenarioLaw> scenario_law(const ScenarioShape& s);
 
 /// What users call an input of the law: numbers of the request go by the names that the table of Scenario
-/// gives them
-/// ("run.batch_size" is batch_size, "plan.overlap" of a training step overlap_efficiency), the others by
-/// their paths.
+/// gives them ("run.batch_size" is batch_size, "plan.overlap" of a training step overlap_efficiency), the
+/// others by their paths.
 [[nodiscard]] std::string_view input_name(std::string_view path, ScenarioKind kind);
 
 /// `derive_result` under the names that users know.

@@ -119,9 +119,8 @@ struct WindowedAttentionPairs {
 /// the block on the diagonal is done whole. Few blocks leave units idle, and the longest block decides; or
 /// the keys are split over the units, at the fixed price `split`, and the library takes the faster way. With
 /// memory as in MatmulTime:
-///     time = launch + min(overlap(max(all / units, longest), memory), overlap(max(all / units, shortest),
-///     memory)
-///            + split)
+///     time = launch + min(overlap(max(all / units, longest), memory),
+///                         overlap(max(all / units, shortest), memory) + split)
 /// Ranges: all counts >= 0 and integral, tile and units >= 1, rates > 0. copies 0 costs exactly 0.
 /// @cite dao2024flashattention2, section 3.2 (blocks of rows over units); flashdecoding2023 (split keys)
 struct AttentionTime {

@@ -123,9 +123,8 @@ struct BurstRate {
 /// spreads the depth as well, so that all units finish together ("split-k", "stream-k"), at the fixed price
 /// `split` of a second pass that adds the parts. No part is shorter than split_depth. The library takes the
 /// faster way:
-///     time = launch + min(overlap(waves (k step + wave), memory), overlap(max(k tiles / units, split_depth)
-///     step
-///            + wave, memory) + split)
+///     time = launch + min(overlap(waves (k step + wave), memory),
+///                         overlap(max(k tiles / units, split_depth) step + wave, memory) + split)
 /// with step = 2 tile_m tile_n units / peak, memory = traffic / bandwidth, overlap(a, b) = sqrt(a^2 + b^2):
 /// two sides of one kernel that overlap imperfectly, at most sqrt(2) times the larger one. peak and bandwidth
 /// are the sustained rates of the whole device. A product that vanishes (count 0) costs exactly 0, launch

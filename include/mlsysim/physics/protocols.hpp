@@ -16,8 +16,8 @@ namespace mlsysim {
 /// of the link, since half of what it sends is flags. The bulk protocol synchronises once and then streams; a
 /// gather or scatter (passes 1) also copies its own share. An all-reduce has passes 2.
 ///     time = launch + min(passes (ranks - 1) hop + bus / (low_latency_share bandwidth),
-///                         sync + bus / (share bandwidth) + (2 - passes) message / (ranks copy_ratio
-///                         bandwidth))
+///                         sync + bus / (share bandwidth)
+///                              + (2 - passes) message / (ranks copy_ratio bandwidth))
 /// with bus = passes (1 - 1/ranks) message. Ranges: message, times >= 0; ranks >= 1; bandwidth, shares > 0.
 /// @cite hu2025nccl, section IV (protocols) and table I
 struct ProtocolRing {

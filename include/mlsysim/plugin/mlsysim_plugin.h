@@ -6,18 +6,15 @@
 ///
 /// Rules, for both sides:
 /// * Structs begin with `struct_size` (the caller's idea of the size), `reserved` (0) and `next` (extensions,
-/// may be
-///   null). A callee refuses a struct that is smaller than that of minor version 0 and ignores what it does
-///   not know of a larger one. New members are only appended, with a new minor version. MlsString, MlsValue,
-///   MlsNamed and MlsExtension never change.
+///   may be null). A callee refuses a struct that is smaller than that of minor version 0 and ignores what it
+///   does not know of a larger one. New members are only appended, with a new minor version. MlsString,
+///   MlsValue, MlsNamed and MlsExtension never change.
 /// * In an array of structs all elements have the same struct_size, which is the distance between them.
 /// * Texts are UTF-8 with a length, need no zero at the end, and hold none. `{NULL, 0}` is the empty text.
 /// * What a plugin passes in must live until the call returns; what its table and its registrations point to,
-/// until
-///   the library is closed. What the host passes in lives until the call returns.
+///   until the library is closed. What the host passes in lives until the call returns.
 /// * Numbers with units cross in the unit that the field declares; a value may name another one of the same
-/// dimension
-///   in `text`.
+///   dimension in `text`.
 /// * An error is null for "fine", or an object that the host made (`error_create`); the receiver destroys it.
 /// * No exception, signal or exit crosses. A slot that is null means "not implemented".
 

@@ -2,10 +2,10 @@
 /// Answers of the tools, for readers and programs.
 
 #include <mlsysim/explore/ask/compare.hpp>
-#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/ask/solve.hpp>
 #include <mlsysim/explore/ask/uncertainty.hpp>
+#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/report/render_options.hpp>
 #include <mlsysim/report/table.hpp>
 

@@ -3,11 +3,11 @@
 ///
 /// A resolver is a struct that derives from one of the three, with two nested table structs and one method:
 ///
-/// | tier      | answers                         | method |
-/// |-----------|---------------------------------|--------------------------------------------------------------|
-/// | Model     | Y = f(X)                        | `Result solve(const Inputs&) const` | | Solver    | X =
-/// f^-1(Y), or the gradient    | the same                                                     | | Optimizer |
-/// max f(x) subject to g(x) <= c   | `std::optional<Result> solve(const Inputs&, Search&) const`  |
+/// | tier      | answers                       | method                                                      |
+/// |-----------|-------------------------------|-------------------------------------------------------------|
+/// | Model     | Y = f(X)                      | `Result solve(const Inputs&) const`                         |
+/// | Solver    | X = f^-1(Y), or the gradient  | the same                                                    |
+/// | Optimizer | max f(x) subject to g(x) <= c | `std::optional<Result> solve(const Inputs&, Search&) const` |
 ///
 /// `solve` may take a `Notes&` as its last argument to state assumptions and warnings. It may return
 /// `std::optional<Result>` or `Outcome<Result>` where "there is none" is an answer. A Model whose Inputs,

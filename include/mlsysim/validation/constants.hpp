@@ -16,8 +16,7 @@ namespace mlsysim {
 
 /// A value for one figure. `owner` is the key of a device, "*" for every device, "engine:" and the key of a
 /// serving engine, or "default" for a convention of zoo/defaults.yaml; `field` is its dotted name in the
-/// table of that struct
-/// ("efficiency.memory", "host_step", "kernel_launch").
+/// table of that struct ("efficiency.memory", "host_step", "kernel_launch").
 struct ConstantValue {
   std::string owner;
   std::string field;

@@ -1,5 +1,5 @@
-#include "catalogue/shared/figures.hpp"
 #include "catalogue/models/guard_rails.hpp"
+#include "catalogue/shared/figures.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>

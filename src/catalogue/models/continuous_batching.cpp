@@ -1,7 +1,7 @@
+#include "catalogue/models/static_batch.hpp"
 #include "catalogue/shared/figures.hpp"
 #include "catalogue/shared/plan_check.hpp"
 #include "catalogue/shared/prompt_tokens.hpp"
-#include "catalogue/models/static_batch.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
 #include <mlsysim/catalogue/models/continuous_batching.hpp>

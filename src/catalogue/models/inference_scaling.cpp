@@ -5,8 +5,8 @@
 #include <mlsysim/catalogue/models/inference_scaling.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/physics/energy.hpp>
-#include <mlsysim/price/rules/planning.hpp>
 #include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/rules/planning.hpp>
 
 #include <fmt/format.h>
 

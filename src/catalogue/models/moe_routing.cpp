@@ -1,8 +1,8 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/moe_routing.hpp>
 #include <mlsysim/physics/routing.hpp>
-#include <mlsysim/price/rules/network.hpp>
 #include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/rules/network.hpp>
 
 #include <fmt/format.h>
 

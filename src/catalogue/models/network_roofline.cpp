@@ -2,8 +2,8 @@
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/network_roofline.hpp>
-#include <mlsysim/price/rules/network.hpp>
 #include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/rules/network.hpp>
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <mlsysim/catalogue/models/reliability.hpp>
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/physics/resilience.hpp>
-#include <mlsysim/price/rules/failure.hpp>
 #include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/rules/failure.hpp>
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 #include <mlsysim/catalogue/models/responsible_engineering.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
 #include <mlsysim/physics/requirements.hpp>
-#include <mlsysim/price/rules/planning.hpp>
 #include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/rules/planning.hpp>
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/weight_streaming.hpp>
 #include <mlsysim/physics/batching.hpp>
-#include <mlsysim/price/rules/device.hpp>
 #include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/rules/device.hpp>
 
 #include <fmt/format.h>
 

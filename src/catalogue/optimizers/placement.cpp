@@ -3,8 +3,8 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/catalogue/optimizers/placement.hpp>
-#include <mlsysim/price/rules/planning.hpp>
 #include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/rules/planning.hpp>
 #include <mlsysim/resolve/name_list.hpp>
 
 namespace mlsysim {

@@ -2,8 +2,8 @@
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/solvers/synthesis.hpp>
-#include <mlsysim/price/rules/device.hpp>
 #include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/rules/device.hpp>
 
 #include <fmt/format.h>
 

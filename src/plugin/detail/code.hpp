@@ -77,9 +77,8 @@ class Generation {
   [[nodiscard]] const ResolverDescription& description() const {
     return code_->description().resolvers[index_];
   }
-  /// The instance for these options, made on first use; null for a resolver that needs none.
-  /// An exclusive one is made only while nobody else has one. @throws PluginFault UNAVAILABLE naming the
-  /// holder
+  /// The instance for these options, made on first use; null for a resolver that needs none. An exclusive one
+  /// is made only while nobody else has one. @throws PluginFault UNAVAILABLE naming the holder
   [[nodiscard]] void* instance(std::span<const MlsValue> options);
   /// Whether one could be made now; changes nothing. Throws what speaks against it.
   void can_create(std::span<const MlsValue> options);

@@ -2,11 +2,14 @@
 // Reads expressions: one pass, recursive descent, dimensions checked on the way. Every level of precedence is
 // one function.
 //
-//   either     = both { "or" both }                                     comparison = sum [ sign sum ]
-//   both       = comparison { "and" comparison }                        sum        = product { ("+" | "-")
-//   product } product    = unary { ("*" | "/") unary }                            unary      = { "-" }
-//   primary primary    = number [ unit ] | name | function "(" either { "," either } ")" | "given" "(" name
-//   ")" | "(" either ")"
+//   either     = both { "or" both }
+//   both       = comparison { "and" comparison }
+//   comparison = sum [ sign sum ]
+//   sum        = product { ("+" | "-") product }
+//   product    = unary { ("*" | "/") unary }
+//   unary      = { "-" } primary
+//   primary    = number [ unit ] | name | function "(" either { "," either } ")" | "given" "(" name ")"
+//              | "(" either ")"
 
 #include <mlsysim/resolve/expression.hpp>
 

@@ -1,7 +1,7 @@
 // expect: fail
 // expect-match: (no match|cannot convert|could not convert|no viable|conversion)
-// mistake: a law that computes with double behind the scalar's back: it cannot be recorded, so it has no
-// derivative, no bounds and no sweep fix: keep every number of a law in T: Time<T>, Data<T>, T
+// mistake: a law that computes with double behind the scalar's back: it has no tape, bounds or sweep
+// fix: keep every number of a law in T: Time<T>, Data<T>, T
 
 #include <mlsysim/tape/register.hpp>
 #include <mlsysim/units/unit.hpp>

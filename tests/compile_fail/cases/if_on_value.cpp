@@ -1,7 +1,7 @@
 // expect: fail
 // expect-match: a law must not branch on a value
-// mistake: `if` on a value inside a law: it runs on doubles, and cannot be recorded: the value is not known
-// yet fix: write select(condition, a, b); both sides are recorded, and each point takes one
+// mistake: `if` on a value inside a law: it runs on doubles, and cannot be recorded
+// fix: write select(condition, a, b); both sides are recorded, and each point takes one
 
 #include <mlsysim/tape/register.hpp>
 using namespace mlsysim;

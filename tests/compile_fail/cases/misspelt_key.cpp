@@ -1,8 +1,7 @@
 // expect: fail
 // expect-match: 'target_latncy' is not a member of 'mlsysim::key'; did you mean 'target_latency'
 // mistake: a member bound to a key that does not exist
-// fix: name the member like the key of the vocabulary, or give it a row of its own with field(&S::x, "x",
-// "unit", "meaning")
+// fix: name the member like the key of the vocabulary, or give it a row of its own with field(&S::x, ...)
 
 #include <mlsysim/table/field.hpp>
 using namespace mlsysim;

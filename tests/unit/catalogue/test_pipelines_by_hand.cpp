@@ -42,8 +42,8 @@ TEST_CASE("a token passes every stage of a pipeline", "[catalogue][serving][by_h
   // A prompt: 2 x 1e9 x 1000 FLOP + 4 x 8 layers x 1024 x 1000 x 1000 FLOP = 2.032768 TFLOP, 20.32768 ms at
   // 100 TFLOP/s.
   //   one stage:   four prompts one after the other, 81.31072 ms
-  //   four stages: a stage takes 20.32768 / 4 = 5.08192 ms; the last prompt leaves it after 4 + 3 of
-  //   these: 35.57344 ms
+  // four stages: a stage takes 20.32768 / 4 = 5.08192 ms; the last prompt leaves it after 4 + 3 of
+  // these: 35.57344 ms
   CHECK_THAT(four_sequences(m, w, 1).ttft.in(unit::ms), is(81.31072));
   CHECK_THAT(four_sequences(m, w, 4).ttft.in(unit::ms), is(35.57344));
 }

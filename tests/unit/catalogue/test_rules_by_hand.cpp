@@ -94,9 +94,9 @@ TEST_CASE("a lookup reads its rows, in every entry", "[catalogue][by_hand]") {
   w.recommendation.embedding_entries = 0.9e9;
   w.recommendation.embedding_dim = 128;
   w.recommendation.rows_per_sample = 50;
-  // Beside the tables 0.1 Gparam x 2 B = 0.2 GB are read once; a sample reads 50 rows x 128 values x 2 B
-  // = 12.8 kB. For 1000 samples 0.2 GB + 12.8 MB at 1 TB/s = 0.2128 ms; their 10 GFLOP take 0.1 ms. All of 2
-  // GB would be 2 ms.
+  // Beside the tables 0.1 Gparam x 2 B = 0.2 GB are read once; a sample reads 50 rows x 128 values x 2 B =
+  // 12.8 kB. For 1000 samples 0.2 GB + 12.8 MB at 1 TB/s = 0.2128 ms; their 10 GFLOP take 0.1 ms. All of 2 GB
+  // would be 2 ms.
   const auto pass = InferencePassModel{}.solve({.workload = &w,
                                                 .hardware = &m.device,
                                                 .batch_size = 1000,

@@ -118,8 +118,8 @@ TEST_CASE("placement: the figures of the Python package at one PUE", "[catalogue
   REQUIRE(r);
   CHECK(r->best_region == "Quebec");
   // PUE belongs to a facility, and the fleet has none: 1.12 everywhere. 210,411 USD + 31,561.6 USD + 129,024
-  // kWh * 1.12 * (0.12 USD + 0.02 kg * 0.1 USD / kg). The Python package gives the grid of Quebec a PUE
-  // of 1.06: 258,658 USD.
+  // kWh * 1.12 * (0.12 USD + 0.02 kg * 0.1 USD / kg). The Python package gives the grid of Quebec a PUE of
+  // 1.06: 258,658 USD.
   REQUIRE(r->total_cost);
   CHECK_THAT(r->total_cost->in(unit::USD), is(259602));
   CHECK(r->pue == 1.12);

@@ -269,8 +269,8 @@ TEST_CASE("training memory: Llama-3.1-8B", "[catalogue][golden]") {
 }
 
 TEST_CASE("distributed: ResNet-50 on 256 H100 over 100 Gbit/s Ethernet", "[catalogue][golden]") {
-  // One hierarchical all-reduce of 51.2 MB: 2 (7/8 M/450 GB/s + 7 * 0.5 us) + ring of M/8 over 32 nodes
-  // at 12.5 GB/s, 50 us.
+  // One hierarchical all-reduce of 51.2 MB: 2 (7/8 M/450 GB/s + 7 * 0.5 us) + ring of M/8 over 32 nodes at
+  // 12.5 GB/s, 50 us.
   DistributedModel::Inputs in{.workload = &model("ResNet50"),
                               .fleet = &fleet("Research_256"),
                               .batch_size = 8192,

@@ -1,7 +1,7 @@
 // The process of an isolated plugin: opens one library and answers the host over descriptor 3.
 //
-// usage: mlsysim-plugin-worker <library> <bytes of address space, 0: no limit>      started by the host, not
-// by people
+// usage: mlsysim-plugin-worker <library> <bytes of address space, 0: no limit>
+// started by the host, not by people
 
 #include "../../detail/code.hpp"
 #include "../../detail/wire.hpp"

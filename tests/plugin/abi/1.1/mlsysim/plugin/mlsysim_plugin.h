@@ -1,22 +1,19 @@
 #pragma once
 /// The C interface of plugins, version 1.1. Pure C11; the only thing that crosses between host and plugin.
 ///
-/// A plugin is a shared library that exports one symbol, `mlsysim_get_plugin_api`. It gives the plugin's
-/// table; the host's table comes back with `initialize`. Nothing else is linked, in either direction.
+/// A plugin is a shared library that exports one symbol, `mlsysim_get_plugin_api`. It gives the plugin's table; the
+/// host's table comes back with `initialize`. Nothing else is linked, in either direction.
 ///
 /// Rules, for both sides:
-/// * Structs begin with `struct_size` (the caller's idea of the size), `reserved` (0) and `next` (extensions,
-/// may be
-///   null). A callee refuses a struct that is smaller than that of minor version 0 and ignores what it does
-///   not know of a larger one. New members are only appended, with a new minor version. MlsString, MlsValue,
-///   MlsNamed and MlsExtension never change.
+/// * Structs begin with `struct_size` (the caller's idea of the size), `reserved` (0) and `next` (extensions, may be
+///   null). A callee refuses a struct that is smaller than that of minor version 0 and ignores what it does not know
+///   of a larger one. New members are only appended, with a new minor version. MlsString, MlsValue, MlsNamed and
+///   MlsExtension never change.
 /// * In an array of structs all elements have the same struct_size, which is the distance between them.
 /// * Texts are UTF-8 with a length, need no zero at the end, and hold none. `{NULL, 0}` is the empty text.
-/// * What a plugin passes in must live until the call returns; what its table and its registrations point to,
-/// until
+/// * What a plugin passes in must live until the call returns; what its table and its registrations point to, until
 ///   the library is closed. What the host passes in lives until the call returns.
-/// * Numbers with units cross in the unit that the field declares; a value may name another one of the same
-/// dimension
+/// * Numbers with units cross in the unit that the field declares; a value may name another one of the same dimension
 ///   in `text`.
 /// * An error is null for "fine", or an object that the host made (`error_create`); the receiver destroys it.
 /// * No exception, signal or exit crosses. A slot that is null means "not implemented".
@@ -42,12 +39,11 @@ extern "C" {
 #define MLS_ABI_MINOR 1 /* changes when something is appended */
 #define MLS_ENTRY_SYMBOL "mlsysim_get_plugin_api"
 
-/* Size of a struct up to and including a member. A size constant names the true last member, or this file
- * does not compile: no struct has padding at its end. */
+/* Size of a struct up to and including a member. A size constant names the true last member, or this file does not
+ * compile: no struct has padding at its end. */
 #define MLS_SIZE_THROUGH(Type, member) (offsetof(Type, member) + sizeof(((Type*)0)->member))
-#define MLS_LAST_MEMBER(Type, member)                               \
-  MLS_STATIC_ASSERT(MLS_SIZE_THROUGH(Type, member) == sizeof(Type), \
-                    #Type ": '" #member "' is not its last member")
+#define MLS_LAST_MEMBER(Type, member) \
+  MLS_STATIC_ASSERT(MLS_SIZE_THROUGH(Type, member) == sizeof(Type), #Type ": '" #member "' is not its last member")
 #define MLS_HEAD        \
   uint32_t struct_size; \
   uint32_t reserved;    \
@@ -57,8 +53,7 @@ typedef struct MlsString {
   const char* data;
   uint64_t size;
 } MlsString;
-#define MLS_TEXT(literal) \
-  { literal, sizeof(literal) - 1 }
+#define MLS_TEXT(literal) {literal, sizeof(literal) - 1}
 
 /* Experimental members live only here, under types from 1000 on, and may vanish. */
 typedef struct MlsExtension MlsExtension;
@@ -118,14 +113,8 @@ MLS_LAST_MEMBER(MlsNamed, value);
 typedef void (*MlsVisit)(void* user, MlsString name, const MlsValue* value);
 
 /* ---- what a plugin declares ---- */
-enum {
-  MLS_FIELD_NUMBER = 0,
-  MLS_FIELD_QUANTITY = 1,
-  MLS_FIELD_FLAG = 2,
-  MLS_FIELD_TEXT = 3,
-  MLS_FIELD_CHOICE = 4,
-  MLS_FIELD_OBJECT = 5
-};
+enum { MLS_FIELD_NUMBER = 0, MLS_FIELD_QUANTITY = 1, MLS_FIELD_FLAG = 2, MLS_FIELD_TEXT = 3, MLS_FIELD_CHOICE = 4,
+       MLS_FIELD_OBJECT = 5 };
 enum {
   MLS_FIELD_OPTIONAL = 1,  /* an input or option that may be left out; default_value is then the value */
   MLS_FIELD_BOUNDED = 2,   /* `low` and `high` are meant; otherwise every finite number is admissible */
@@ -154,8 +143,8 @@ MLS_LAST_MEMBER(MlsField, choice_count);
 
 typedef struct MlsUnit {
   MLS_HEAD;
-  MlsString symbol; /* "furlong": letters */
-  MlsString base;   /* one symbol = multiplier / divisor of this unit expression: "km", "J/s", "FLOP" */
+  MlsString symbol;           /* "furlong": letters */
+  MlsString base;             /* one symbol = multiplier / divisor of this unit expression: "km", "J/s", "FLOP" */
   MlsString decimal_prefixes; /* those that it takes, of "pnumkMGTPEZ" */
   MlsString meaning;
   double multiplier, divisor; /* whole numbers */
@@ -212,7 +201,7 @@ typedef struct MlsResolver {
   const MlsField* options;
   uint64_t option_count;
   const void* user;
-  MlsError* (*create)(MlsCreateArgs* args);                /* null: no instance is needed */
+  MlsError* (*create)(MlsCreateArgs* args);             /* null: no instance is needed */
   void (*destroy)(const MlsHostApi* host, void* instance); /* null is a legal instance */
   MlsError* (*solve)(MlsSolveArgs* args);
 } MlsResolver;
@@ -220,15 +209,8 @@ MLS_LAST_MEMBER(MlsResolver, solve);
 #define MLS_RESOLVER_SIZE_1_0 MLS_SIZE_THROUGH(MlsResolver, solve)
 
 /* ---- callbacks: watching the runs of pipelines ---- */
-enum {
-  MLS_EVENT_PIPELINE_START = 0,
-  MLS_EVENT_PIPELINE_END = 1,
-  MLS_EVENT_STAGE_START = 2,
-  MLS_EVENT_STAGE_END = 3,
-  MLS_EVENT_STAGE_SKIPPED = 4,
-  MLS_EVENT_STAGE_ERROR = 5,
-  MLS_EVENT_STAGE_INFEASIBLE = 6
-};
+enum { MLS_EVENT_PIPELINE_START = 0, MLS_EVENT_PIPELINE_END = 1, MLS_EVENT_STAGE_START = 2, MLS_EVENT_STAGE_END = 3,
+       MLS_EVENT_STAGE_SKIPPED = 4, MLS_EVENT_STAGE_ERROR = 5, MLS_EVENT_STAGE_INFEASIBLE = 6 };
 
 typedef struct MlsEvent {
   MLS_HEAD;
@@ -239,9 +221,9 @@ typedef struct MlsEvent {
   MlsString pipeline;
   MlsString stage;
   MlsString resolver;
-  MlsString reason;        /* of a skip, an error or infeasibility */
-  double seconds;          /* of an end */
-  const MlsNamed* results; /* of a stage's end, in canonical units */
+  MlsString reason;         /* of a skip, an error or infeasibility */
+  double seconds;           /* of an end */
+  const MlsNamed* results;  /* of a stage's end, in canonical units */
   uint64_t result_count;
 } MlsEvent;
 MLS_LAST_MEMBER(MlsEvent, result_count);
@@ -261,8 +243,7 @@ MLS_LAST_MEMBER(MlsCallback, on_event);
 typedef struct MlsOp {
   MLS_HEAD;
   MlsString name;      /* "qkv_projection", "stablehlo.dot_general" */
-  MlsString kind;      /* "matmul", "attention", "elementwise", "gather", "convolution", "recurrence",
-                          "collective", ... */
+  MlsString kind;      /* "matmul", "attention", "elementwise", "gather", "convolution", "recurrence", "collective", ... */
   MlsString precision; /* "bf16"; empty: as the program's */
   MlsString location;  /* where it stands in its file; may be empty */
   double count;        /* how often it runs */
@@ -286,25 +267,11 @@ MLS_LAST_MEMBER(MlsProgram, memory);
 
 enum { MLS_VERDICT_NO = 0, MLS_VERDICT_YES = 1, MLS_VERDICT_MAYBE = 2 };
 /* What is looked at: names; and attributes; and types and shapes; and context; and a trial rewrite. */
-enum {
-  MLS_EFFORT_NAMES = 0,
-  MLS_EFFORT_ATTRIBUTES = 1,
-  MLS_EFFORT_TYPES = 2,
-  MLS_EFFORT_CONTEXT = 3,
-  MLS_EFFORT_REWRITE = 4
-};
+enum { MLS_EFFORT_NAMES = 0, MLS_EFFORT_ATTRIBUTES = 1, MLS_EFFORT_TYPES = 2, MLS_EFFORT_CONTEXT = 3, MLS_EFFORT_REWRITE = 4 };
 /* Aggressive: an operator that an optimiser could drop counts as fine. */
 enum { MLS_MODE_CONSERVATIVE = 0, MLS_MODE_AGGRESSIVE = 1 };
-enum {
-  MLS_REASON_UNKNOWN_OP = 0,
-  MLS_REASON_TYPE = 1,
-  MLS_REASON_DYNAMIC_SHAPE = 2,
-  MLS_REASON_ATTRIBUTE = 3,
-  MLS_REASON_CUSTOM_CALL = 4,
-  MLS_REASON_MEMORY = 5,
-  MLS_REASON_VERSION = 6,
-  MLS_REASON_OTHER = 7
-};
+enum { MLS_REASON_UNKNOWN_OP = 0, MLS_REASON_TYPE = 1, MLS_REASON_DYNAMIC_SHAPE = 2, MLS_REASON_ATTRIBUTE = 3, MLS_REASON_CUSTOM_CALL = 4,
+       MLS_REASON_MEMORY = 5, MLS_REASON_VERSION = 6, MLS_REASON_OTHER = 7 };
 
 typedef struct MlsReason {
   MLS_HEAD;
@@ -341,7 +308,7 @@ typedef struct MlsBackend {
   uint64_t device_count;
   const void* user;
   MlsError* (*query_support)(MlsSupportArgs* args); /* touches no device, network or file */
-  const MlsResolver* predict; /* a model; becomes a resolver like any other; may be null */
+  const MlsResolver* predict;                       /* a model; becomes a resolver like any other; may be null */
   int32_t max_effort;
   int32_t reserved_2;
 } MlsBackend;
@@ -352,10 +319,10 @@ MLS_LAST_MEMBER(MlsBackend, reserved_2);
 typedef struct MlsConvertArgs {
   MLS_HEAD;
   const MlsHostApi* host;
-  const void* user;        /* of the MlsConverter */
-  MlsCall* call;           /* for host->keep */
-  MlsString file;          /* of an import: its name, for messages */
-  MlsString input;         /* of an import: its bytes, any */
+  const void* user; /* of the MlsConverter */
+  MlsCall* call;    /* for host->keep */
+  MlsString file;   /* of an import: its name, for messages */
+  MlsString input;  /* of an import: its bytes, any */
   const MlsObject* object; /* of an export */
   MlsString output;        /* out, kept with host->keep: the text of a zoo file, or of the export */
 } MlsConvertArgs;
@@ -395,19 +362,16 @@ struct MlsHostApi {
   /* Only inside register_all. All or nothing: one refusal, and nothing of the plugin is registered. */
   MlsError* (*add_resolver)(const MlsHostApi*, MlsRegistration*, const MlsResolver*);
   MlsError* (*add_unit)(const MlsHostApi*, MlsRegistration*, const MlsUnit*);
-  MlsError* (*add_zoo)(const MlsHostApi*, MlsRegistration*, MlsString name,
-                       MlsString yaml); /* text of a zoo file */
+  MlsError* (*add_zoo)(const MlsHostApi*, MlsRegistration*, MlsString name, MlsString yaml); /* text of a zoo file */
   MlsError* (*add_callback)(const MlsHostApi*, MlsRegistration*, const MlsCallback*);
-  /* The zoo, and figures of objects. Paths are those of the zoo's files: "memory.bandwidth",
-   * "compute.dense.fp16"; also "compute.peak_flops" and "size" (of weights, fp16). Numbers come in base
-   * units, which `text` names; a figure that is not known is MLS_NONE; a path that does not exist is
-   * MLS_NOT_FOUND. */
+  /* The zoo, and figures of objects. Paths are those of the zoo's files: "memory.bandwidth", "compute.dense.fp16";
+   * also "compute.peak_flops" and "size" (of weights, fp16). Numbers come in base units, which `text` names; a figure
+   * that is not known is MLS_NONE; a path that does not exist is MLS_NOT_FOUND. */
   MlsError* (*zoo_count)(const MlsHostApi*, MlsString type, uint64_t* count);
   MlsError* (*zoo_at)(const MlsHostApi*, MlsString type, uint64_t index, const MlsObject** object);
   MlsError* (*zoo_find)(const MlsHostApi*, MlsString type, MlsString name, const MlsObject** object);
   MlsError* (*object_field)(const MlsHostApi*, const MlsObject*, MlsString path, MlsValue* value);
-  MlsError* (*object_read)(const MlsHostApi*, const MlsObject*, void* user,
-                           MlsVisit visit); /* every known figure */
+  MlsError* (*object_read)(const MlsHostApi*, const MlsObject*, void* user, MlsVisit visit); /* every known figure */
   MlsError* (*convert)(const MlsHostApi*, double number, MlsString from, MlsString to, double* result);
   /* During a call of a resolver. */
   MlsString (*keep)(const MlsHostApi*, MlsCall*, MlsString text); /* a copy that lives until the call's end */
@@ -415,8 +379,8 @@ struct MlsHostApi {
   void (*warn)(const MlsHostApi*, MlsCall*, MlsString text);
   void (*infeasible)(const MlsHostApi*, MlsCall*, MlsString reason, MlsString smallest_change);
   /* A model that ships with the host, or of another plugin. A model may not ask solvers and optimizers. */
-  MlsError* (*evaluate)(const MlsHostApi*, MlsCall*, MlsString resolver, const MlsNamed* inputs,
-                        uint64_t count, void* user, MlsVisit visit);
+  MlsError* (*evaluate)(const MlsHostApi*, MlsCall*, MlsString resolver, const MlsNamed* inputs, uint64_t count,
+                        void* user, MlsVisit visit);
   int32_t (*cancel_requested)(const MlsHostApi*, MlsCall*);
   /* Since 1.1: a plugin that uses these sets needs_host_minor to 1, or looks at struct_size first. */
   MlsError* (*add_backend)(const MlsHostApi*, MlsRegistration*, const MlsBackend*);

@@ -1,0 +1,60 @@
+"""Checks that no function is longer than 80 lines, from its name to its closing brace, comments and all.
+
+Reads the C++ files of include, src, bindings and plugins by their braces, which is enough for formatted code.
+
+usage: check_sizes.py <top folder>
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+LIMIT = 80
+FOLDERS = ("include", "src", "bindings", "plugins", "examples", "benchmarks")
+SUFFIXES = {".hpp", ".cpp", ".h", ".c"}
+# What may stand between two tokens of interest; blanked, so that line numbers stay.
+NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
+SCOPE = re.compile(r"\b(namespace|struct|class|enum|union|extern)\b")
+
+
+def functions(text):
+    """(first line, last line, head) of every function that is defined in a namespace or a class."""
+    blank = NOISE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+    scopes, head_start, opened = [True], 0, None  # `scopes`: whether each open brace is a namespace or a class
+    for m in re.finditer(r"[{};]", blank):
+        if m[0] == "{":
+            head = blank[head_start:m.start()].strip()
+            is_scope = all(scopes) and SCOPE.search(re.sub(r"<[^<>]*>|\([^()]*\)", "", head)) is not None and not head.endswith(")")
+            if all(scopes) and not is_scope and "(" in head:
+                start = head_start + len(blank[head_start:m.start()]) - len(blank[head_start:m.start()].lstrip())
+                opened = (blank.count("\n", 0, start) + 1, head, len(scopes))
+            scopes.append(is_scope)
+        elif m[0] == "}":
+            if len(scopes) > 1:
+                scopes.pop()
+            if opened and len(scopes) == opened[2]:
+                yield opened[0], blank.count("\n", 0, m.start()) + 1, opened[1]
+                opened = None
+        head_start = m.end()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", type=pathlib.Path)
+    root = parser.parse_args().root.resolve()
+    seen, found = 0, []
+    for path in sorted(p for top in FOLDERS for p in (root / top).rglob("*") if p.suffix in SUFFIXES):
+        for first, last, head in functions(path.read_text()):
+            seen += 1
+            if last - first + 1 > LIMIT:
+                name = re.findall(r"([\w~:]+)\s*\(", head)
+                found.append(f"{path.relative_to(root)}:{first}: {name[0] if name else '?'} has {last - first + 1} lines, at most {LIMIT}")
+    if seen < 100:
+        sys.exit(f"only {seen} functions found below {root}: the reader of braces is broken")
+    print("\n".join(found) if found else f"{seen} functions of at most {LIMIT} lines")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
