@@ -46,7 +46,7 @@ struct RequiredBandwidthSolver : Solver<RequiredBandwidthSolver> {
     Time<> target_latency;
     static constexpr auto fields() {
       return rows(field(&Inputs::workload, key::workload),
-                  field(&Inputs::target_latency, key::target_latency).positive());
+                  field(&Inputs::target_latency, key::target_latency));
     }
   };
   struct Result {

@@ -174,8 +174,15 @@ std::vector<detail::PipelineSource> PipelineAssembler::direct_sources(std::size_
         if (outputs[o].shared && outputs[o].name == field.name) found.push_back({p, o, kNone, {}});
     }
   }
-  if (const auto g = graph_->find_given(canonical_key(field.name)); g != kNone)
-    found.push_back({kNone, kNone, g, {}});
+  // A stage that takes what was supplied and gives it back settled (an optimizer with one degree fixed, an
+  // interval that was given) answers for the others: they get its result.
+  const auto settles = [&](const Source& s) {
+    const auto inputs = graph_->stages[s.stage].resolver->inputs();
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const FieldInfo& i) { return i.shared && i.name == field.name; });
+  };
+  const auto g = graph_->find_given(canonical_key(field.name));
+  if (g != kNone && !(found.size() == 1 && settles(found[0]))) found.push_back({kNone, kNone, g, {}});
   return found;
 }
 

@@ -34,8 +34,8 @@ struct EnergyModel : Model<EnergyModel> {
     double pue = 1.1;
     static constexpr auto fields() {
       return rows(field(&Inputs::power, key::power).positive(),
-                  field(&Inputs::duration_days, key::duration_days).positive(),
-                  field(&Inputs::pue, key::pue).at_least(1).defaulted("example"));
+                  field(&Inputs::duration_days, key::duration_days),
+                  field(&Inputs::pue, key::pue).defaulted("example"));
     }
   };
   struct Result {

@@ -16,27 +16,24 @@ template <class I> [[nodiscard]] constexpr auto fidelity_rows() {
 
 /// Formats in which a served model is stored and computes.
 template <class I> [[nodiscard]] constexpr auto serving_format_rows() {
-  return rows(field(&I::precision, key::precision).defaulted("the device's default precision"),
-              field(&I::kv_precision, key::kv_precision).defaulted("as the weights, 16 bits below 8"),
-              field(&I::efficiency, key::efficiency)
-                  .within(1e-9, 1)
-                  .defaulted("0.5 (textbook) or the device's share (operator)"));
+  return rows(
+      field(&I::precision, key::precision).defaulted("the device's default precision"),
+      field(&I::kv_precision, key::kv_precision).defaulted("as the weights, 16 bits below 8"),
+      field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"));
 }
 
 /// Devices of one serving replica.
 template <class I> [[nodiscard]] constexpr auto replica_rows() {
-  return rows(field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
-              field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("one stage"),
-              field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"));
+  return rows(field(&I::tp_size, key::tp_size).defaulted("one device"),
+              field(&I::pp_size, key::pp_size).defaulted("one stage"),
+              field(&I::ep_size, key::ep_size).defaulted("experts not spread"));
 }
 
 /// A small model that proposes tokens.
 template <class I> [[nodiscard]] constexpr auto speculation_rows() {
   return rows(
       field(&I::draft_model, key::draft_model).defaulted("no speculation"),
-      field(&I::draft_acceptance_rate, key::draft_acceptance_rate)
-          .within(0, 1)
-          .defaulted("0.7, convention of MLSys-im"),
+      field(&I::draft_acceptance_rate, key::draft_acceptance_rate).defaulted("0.7, convention of MLSys-im"),
       field(&I::draft_tokens, key::draft_tokens).at_least(1).counted().defaulted("zoo/defaults.yaml"));
 }
 
@@ -52,14 +49,14 @@ template <class I> [[nodiscard]] constexpr auto engine_rows() {
 /// How a training step is divided over devices, and what each of them holds.
 template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
   return rows(
-      field(&I::cp_size, key::cp_size).at_least(1).counted().defaulted("sequences not divided"),
+      field(&I::cp_size, key::cp_size).defaulted("sequences not divided"),
       field(&I::schedule, "schedule", "", "order of the micro-batches in a pipeline").defaulted("1F1B"),
-      field(&I::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"),
+      field(&I::v_stages, key::v_stages).defaulted("no interleaving"),
       field(&I::gradient_accumulation_steps, key::gradient_accumulation_steps)
           .at_least(1)
           .counted()
           .defaulted("no accumulation"),
-      field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
+      field(&I::zero_stage, key::zero_stage).defaulted("no sharding"),
       field(&I::shard_size, "shard_size", "", "ranks over which ZeRO divides (hybrid sharding)")
           .at_least(1)
           .counted()
@@ -77,7 +74,7 @@ template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
             "format in which gradients are kept and exchanged")
           .defaulted("that of the weights"),
       field(&I::optimizer, key::optimizer).defaulted("Adam"),
-      field(&I::trainable_fraction, key::trainable_fraction).within(0, 1).defaulted("all weights"),
+      field(&I::trainable_fraction, key::trainable_fraction).defaulted("all weights"),
       field(&I::offload_weights, "offload_weights", "", "share of the weights in host memory")
           .within(0, 1)
           .defaulted("none"),
@@ -92,13 +89,8 @@ template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
 /// What decides the time of a training step beside its plan.
 template <class I> [[nodiscard]] constexpr auto training_step_rows() {
   return rows(
-      field(&I::microbatch_size, "microbatch_size", "", "sequences of one micro-batch")
-          .at_least(1)
-          .counted()
-          .defaulted("from microbatch_count"),
+      field(&I::microbatch_size, key::microbatch_size).defaulted("from microbatch_count"),
       field(&I::microbatch_count, key::microbatch_count)
-          .at_least(1)
-          .counted()
           .defaulted("as few as fit in memory, in a pipeline one for each sequence of a rank (operator); 1 "
                      "(textbook)"),
       field(&I::backward_prefetch, "backward_prefetch", "",
@@ -110,11 +102,9 @@ template <class I> [[nodiscard]] constexpr auto training_step_rows() {
       field(&I::overlap_slowdown, "overlap_slowdown", "", "slowdown of kernels beside communication")
           .within(0, 1)
           .defaulted("zoo/defaults.yaml"),
-      field(&I::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products")
-          .within(0, 1)
-          .defaulted("none"),
-      field(&I::congestion_factor, key::congestion_factor).at_least(1).defaulted("an uncontended network"),
-      field(&I::straggler_factor, key::straggler_factor).at_least(1).defaulted("equal devices"));
+      field(&I::tp_overlap, key::tp_overlap).defaulted("none"),
+      field(&I::congestion_factor, key::congestion_factor).defaulted("an uncontended network"),
+      field(&I::straggler_factor, key::straggler_factor).defaulted("equal devices"));
 }
 
 /// Guard rails of a compression.

@@ -89,19 +89,13 @@ struct Scenario {
              field(&S::workload, key::workload), field(&S::hardware, key::hardware).defaulted("the fleet's"),
              field(&S::fleet, key::fleet).defaulted("made from hardware and counts"),
              field(&S::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
-             field(&S::batch_size, key::batch_size).at_least(1).counted().defaulted("one"),
-             field(&S::seq_len, key::seq_len)
-                 .at_least(1)
-                 .counted()
-                 .defaulted("2048 tokens, or the longest that the model takes"),
+             field(&S::batch_size, key::batch_size).defaulted("one"),
+             field(&S::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
              field(&S::output_tokens, key::output_tokens)
                  .at_least(1)
                  .counted()
                  .defaulted("decode priced at the prompt's context"),
-             field(&S::accelerators, key::accelerators)
-                 .at_least(1)
-                 .counted()
-                 .defaulted("one, or the whole fleet"),
+             field(&S::accelerators, key::accelerators).defaulted("one, or the whole fleet"),
              field(&S::node_count, key::node_count)
                  .at_least(1)
                  .counted()
@@ -112,12 +106,9 @@ struct Scenario {
                  .defaulted("up to 8 in one node"),
              field(&S::intra_node_bw, key::intra_node_bw).positive().defaulted("the device's link"),
              field(&S::fabric_bandwidth, key::fabric_bandwidth).positive().defaulted("zoo/defaults.yaml"),
-             field(&S::tp_size, key::tp_size)
-                 .at_least(1)
-                 .counted()
-                 .defaulted("all devices of the node (serve), 1 (train)"),
-             field(&S::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
-             field(&S::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread")),
+             field(&S::tp_size, key::tp_size).defaulted("all devices of the node (serve), 1 (train)"),
+             field(&S::pp_size, key::pp_size).defaulted("no pipeline"),
+             field(&S::ep_size, key::ep_size).defaulted("experts not spread")),
         serving_format_rows<S>(), training_plan_rows<S>(), training_step_rows<S>(),
         rows(field(&S::cached_prefix_len, key::cached_prefix_len)
                  .non_negative()
@@ -130,7 +121,7 @@ struct Scenario {
         speculation_rows<S>(),
         rows(field(&S::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
              field(&S::datacenter, key::datacenter).defaulted("the fleet's, else none"),
-             field(&S::duration_days, key::duration_days).positive().defaulted("30 days"),
+             field(&S::duration_days, key::duration_days).defaulted("30 days"),
              field(&S::kwh_price, key::kwh_price)
                  .non_negative()
                  .defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),

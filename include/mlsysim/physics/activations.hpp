@@ -34,8 +34,8 @@ struct TransformerActivations {
                       .counted(),
                   field(&Inputs::hidden, key::hidden).at_least(1).counted(),
                   field(&Inputs::heads, key::heads).at_least(1).counted(),
-                  field(&Inputs::element_bytes, key::element_bytes).non_negative(),
-                  field(&Inputs::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
+                  field(&Inputs::element_bytes, key::element_bytes),
+                  field(&Inputs::tp_size, key::tp_size).defaulted("one device"),
                   field(&Inputs::sequence_parallel, "sequence_parallel", "",
                         "1: what tensor parallelism leaves whole is split too")
                       .within(0, 1)

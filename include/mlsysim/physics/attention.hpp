@@ -26,8 +26,7 @@ struct AttentionWork {
     static constexpr auto fields() {
       return rows(
           field(&Inputs::batch, "batch", "", "sequences").non_negative().counted(),
-          field(&Inputs::heads, key::heads).non_negative().counted(),
-          field(&Inputs::kv_heads, key::kv_heads).non_negative().counted(),
+          field(&Inputs::heads, key::heads), field(&Inputs::kv_heads, key::kv_heads),
           field(&Inputs::qk_dim, "qk_dim", "", "width of a query or key head").non_negative().counted(),
           field(&Inputs::v_dim, "v_dim", "", "width of a value head").non_negative().counted(),
           field(&Inputs::new_tokens, "new_tokens", "", "query tokens per sequence").non_negative().counted(),
@@ -150,11 +149,11 @@ struct AttentionTime {
           field(&Inputs::pair_work, "pair_work", "FLOP", "products of one query-key pair").non_negative(),
           field(&Inputs::pair_softmax, "pair_softmax", "ns", "softmax of one pair, whole device")
               .non_negative(),
-          field(&Inputs::traffic, key::traffic).non_negative(),
+          field(&Inputs::traffic, key::traffic),
           field(&Inputs::tile, "tile", "", "query rows, and keys, of one step").at_least(1).counted(),
           field(&Inputs::units, "units", "", "blocks in flight on the device").at_least(1).counted(),
-          field(&Inputs::peak, key::peak).positive(), field(&Inputs::bandwidth, key::bandwidth).positive(),
-          field(&Inputs::launch, key::launch).non_negative(),
+          field(&Inputs::peak, key::peak), field(&Inputs::bandwidth, key::bandwidth),
+          field(&Inputs::launch, key::launch),
           field(&Inputs::block, "block", "us", "fixed time of one block").non_negative(),
           field(&Inputs::block_rows, "block_rows", "us", "rows of a full block, in and out").non_negative(),
           field(&Inputs::split, "split", "us", "adding up the parts of split keys").non_negative());

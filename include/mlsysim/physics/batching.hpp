@@ -56,11 +56,10 @@ struct BatchedDecodeRate {
     Bandwidth<T> bandwidth;
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::batch_size, key::batch_size).at_least(1).counted(),
-          field(&Inputs::weights, key::weights).positive(),
+          field(&Inputs::batch_size, key::batch_size), field(&Inputs::weights, key::weights).positive(),
           field(&Inputs::kv_per_request, "kv_per_request", "MB", "keys and values that one request reads")
               .non_negative(),
-          field(&Inputs::bandwidth, key::bandwidth).positive());
+          field(&Inputs::bandwidth, key::bandwidth));
     }
   };
   template <class T> struct Result {
@@ -99,12 +98,11 @@ struct WeightStreamLayer {
     static constexpr auto fields() {
       return rows(
           field(&Inputs::layer_weights, "layer_weights", "GB", "weights of one layer").positive(),
-          field(&Inputs::bandwidth, key::bandwidth).positive(),
+          field(&Inputs::bandwidth, key::bandwidth),
           field(&Inputs::work_per_sample, "work_per_sample", "GFLOP", "arithmetic of one layer and sequence")
               .positive(),
-          field(&Inputs::batch_size, key::batch_size).at_least(1).counted(),
-          field(&Inputs::peak, key::peak).positive(),
-          field(&Inputs::efficiency, key::efficiency).within(1e-9, 1),
+          field(&Inputs::batch_size, key::batch_size), field(&Inputs::peak, key::peak),
+          field(&Inputs::efficiency, key::efficiency),
           field(&Inputs::dispatch, "dispatch", "us", "fixed time of a layer").non_negative());
     }
   };

@@ -19,7 +19,7 @@ struct FacilityEnergy {
     T pue;
     static constexpr auto fields() {
       return rows(field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
-                  field(&Inputs::pue, key::pue).at_least(1));
+                  field(&Inputs::pue, key::pue));
     }
   };
   template <class T> struct Result {
@@ -44,8 +44,8 @@ struct OperationalCarbon {
     Energy<T> facility_energy;
     CarbonIntensity<T> carbon_intensity;
     static constexpr auto fields() {
-      return rows(field(&Inputs::facility_energy, key::facility_energy).non_negative(),
-                  field(&Inputs::carbon_intensity, key::carbon_intensity).non_negative());
+      return rows(field(&Inputs::facility_energy, key::facility_energy),
+                  field(&Inputs::carbon_intensity, key::carbon_intensity));
     }
   };
   template <class T> struct Result {
@@ -75,9 +75,8 @@ struct EmbodiedCarbon {
     static constexpr auto fields() {
       return rows(field(&Inputs::device_carbon, "device_carbon", "kgCO2e", "emissions of making one device")
                       .non_negative(),
-                  field(&Inputs::devices, key::devices).non_negative().counted(),
-                  field(&Inputs::used_time, key::used_time).non_negative(),
-                  field(&Inputs::lifetime, key::lifetime).positive());
+                  field(&Inputs::devices, key::devices), field(&Inputs::used_time, key::used_time),
+                  field(&Inputs::lifetime, key::lifetime));
     }
   };
   template <class T> struct Result {
@@ -109,13 +108,11 @@ struct CarbonFootprint {
     Time<T> used_time, lifetime;
     static constexpr auto fields() {
       return rows(field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
-                  field(&Inputs::pue, key::pue).at_least(1),
-                  field(&Inputs::carbon_intensity, key::carbon_intensity).non_negative(),
+                  field(&Inputs::pue, key::pue), field(&Inputs::carbon_intensity, key::carbon_intensity),
                   field(&Inputs::device_carbon, "device_carbon", "kgCO2e", "emissions of making one device")
                       .non_negative(),
-                  field(&Inputs::devices, key::devices).non_negative().counted(),
-                  field(&Inputs::used_time, key::used_time).non_negative(),
-                  field(&Inputs::lifetime, key::lifetime).positive());
+                  field(&Inputs::devices, key::devices), field(&Inputs::used_time, key::used_time),
+                  field(&Inputs::lifetime, key::lifetime));
     }
   };
   template <class T> struct Result {
@@ -154,7 +151,7 @@ struct WaterUse {
     WaterIntensity<T> wue;
     static constexpr auto fields() {
       return rows(field(&Inputs::energy, "energy", "kWh", "energy of the IT equipment").non_negative(),
-                  field(&Inputs::wue, key::wue).non_negative());
+                  field(&Inputs::wue, key::wue));
     }
   };
   template <class T> struct Result {

@@ -19,10 +19,9 @@ template <class T> struct CollectiveInputs {
   Bandwidth<T> bandwidth;
   Time<T> alpha;
   static constexpr auto fields() {
-    return rows(field(&CollectiveInputs::message, key::message).non_negative(),
-                field(&CollectiveInputs::ranks, key::ranks).at_least(1).counted(),
-                field(&CollectiveInputs::bandwidth, key::bandwidth).positive(),
-                field(&CollectiveInputs::alpha, key::alpha).non_negative());
+    return rows(field(&CollectiveInputs::message, key::message), field(&CollectiveInputs::ranks, key::ranks),
+                field(&CollectiveInputs::bandwidth, key::bandwidth),
+                field(&CollectiveInputs::alpha, key::alpha));
   }
 };
 
@@ -55,9 +54,8 @@ struct PointToPoint {
     Bandwidth<T> bandwidth;
     Time<T> alpha;
     static constexpr auto fields() {
-      return rows(field(&Inputs::message, key::message).non_negative(),
-                  field(&Inputs::bandwidth, key::bandwidth).positive(),
-                  field(&Inputs::alpha, key::alpha).non_negative());
+      return rows(field(&Inputs::message, key::message), field(&Inputs::bandwidth, key::bandwidth),
+                  field(&Inputs::alpha, key::alpha));
     }
   };
   template <class T> using Result = detail::CollectiveResult<T>;
@@ -156,10 +154,8 @@ struct DoubleBinaryTreeAllReduce {
     Time<T> alpha;
     T latency_factor{1.2}, bandwidth_factor{1.05};
     static constexpr auto fields() {
-      return rows(field(&Inputs::message, key::message).non_negative(),
-                  field(&Inputs::ranks, key::ranks).at_least(1).counted(),
-                  field(&Inputs::bandwidth, key::bandwidth).positive(),
-                  field(&Inputs::alpha, key::alpha).non_negative(),
+      return rows(field(&Inputs::message, key::message), field(&Inputs::ranks, key::ranks),
+                  field(&Inputs::bandwidth, key::bandwidth), field(&Inputs::alpha, key::alpha),
                   field(&Inputs::latency_factor, "latency_factor", "", "start-up over the bound")
                       .at_least(1)
                       .defaulted("convention of MLSys-im"),
@@ -213,7 +209,7 @@ struct HierarchicalAllReduce {
     Time<T> alpha_intra, alpha_inter;
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::message, key::message).non_negative(),
+          field(&Inputs::message, key::message),
           field(&Inputs::ranks_per_node, "ranks_per_node", "", "devices of one node").at_least(1).counted(),
           field(&Inputs::nodes, "nodes", "", "nodes").at_least(1).counted(),
           field(&Inputs::bandwidth_intra, "bandwidth_intra", "GB/s", "one-way rate inside a node").positive(),
@@ -264,8 +260,7 @@ struct BusBandwidth {
     T ranks, passes;
     Time<T> time;
     static constexpr auto fields() {
-      return rows(field(&Inputs::message, key::message).non_negative(),
-                  field(&Inputs::ranks, key::ranks).at_least(1).counted(),
+      return rows(field(&Inputs::message, key::message), field(&Inputs::ranks, key::ranks),
                   field(&Inputs::passes, "passes", "", "2: all-reduce; 1: gather, scatter, all-to-all")
                       .within(1, 2)
                       .counted(),

@@ -21,7 +21,7 @@ struct CompressedWeights {
     T bits, sparsity{0.0}, index_bits{0.0}, scale_bits{0.0}, group{1.0};
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::params, key::params).non_negative(),
+          field(&Inputs::params, key::params),
           field(&Inputs::bits, "bits", "", "width of a kept weight").within(1, 64),
           field(&Inputs::sparsity, "sparsity", "", "share of the weights that are zero")
               .within(0, 1)

@@ -22,9 +22,8 @@ struct CapitalCost {
     T infrastructure{1.0};
     static constexpr auto fields() {
       return rows(field(&Inputs::unit_cost, "unit_cost", "USD", "price of one device").non_negative(),
-                  field(&Inputs::devices, key::devices).non_negative().counted(),
-                  field(&Inputs::used_time, key::used_time).non_negative(),
-                  field(&Inputs::lifetime, key::lifetime).positive(),
+                  field(&Inputs::devices, key::devices), field(&Inputs::used_time, key::used_time),
+                  field(&Inputs::lifetime, key::lifetime),
                   field(&Inputs::infrastructure, "infrastructure", "",
                         "purchase of everything over that of the devices")
                       .at_least(1)
@@ -55,8 +54,8 @@ struct EnergyCost {
     Energy<T> facility_energy;
     MoneyPerEnergy<T> energy_price;
     static constexpr auto fields() {
-      return rows(field(&Inputs::facility_energy, key::facility_energy).non_negative(),
-                  field(&Inputs::energy_price, key::energy_price).non_negative());
+      return rows(field(&Inputs::facility_energy, key::facility_energy),
+                  field(&Inputs::energy_price, key::energy_price));
     }
   };
   template <class T> struct Result {
@@ -85,7 +84,7 @@ struct MaintenanceCost {
     T annual_maintenance{0.05};
     static constexpr auto fields() {
       return rows(field(&Inputs::purchase, "purchase", "USD", "price paid at the start").non_negative(),
-                  field(&Inputs::used_time, key::used_time).non_negative(),
+                  field(&Inputs::used_time, key::used_time),
                   field(&Inputs::annual_maintenance, "annual_maintenance", "",
                         "share of the purchase price per 365 days")
                       .within(0, 1)
@@ -121,11 +120,10 @@ struct TotalCost {
     T infrastructure{1.0}, annual_maintenance{0.05};
     static constexpr auto fields() {
       return rows(field(&Inputs::unit_cost, "unit_cost", "USD", "price of one device").non_negative(),
-                  field(&Inputs::devices, key::devices).non_negative().counted(),
-                  field(&Inputs::used_time, key::used_time).non_negative(),
-                  field(&Inputs::lifetime, key::lifetime).positive(),
-                  field(&Inputs::facility_energy, key::facility_energy).non_negative(),
-                  field(&Inputs::energy_price, key::energy_price).non_negative(),
+                  field(&Inputs::devices, key::devices), field(&Inputs::used_time, key::used_time),
+                  field(&Inputs::lifetime, key::lifetime),
+                  field(&Inputs::facility_energy, key::facility_energy),
+                  field(&Inputs::energy_price, key::energy_price),
                   field(&Inputs::infrastructure, "infrastructure", "",
                         "purchase of everything over that of the devices")
                       .at_least(1)

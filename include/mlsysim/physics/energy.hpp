@@ -26,8 +26,7 @@ struct EnergyProportional {
     static constexpr auto fields() {
       return rows(
           field(&Inputs::tdp, "tdp", "W", "power at full load").non_negative(),
-          field(&Inputs::utilization, key::utilization).within(0, 1),
-          field(&Inputs::time, key::time).non_negative(),
+          field(&Inputs::utilization, key::utilization), field(&Inputs::time, key::time).non_negative(),
           field(&Inputs::idle_fraction, "idle_fraction", "", "share of the full power drawn when idle")
               .within(0, 1)
               .defaulted("convention of MLSys-im"));
@@ -63,8 +62,7 @@ struct EnergyPerOperation {
     Power<T> static_power;
     Time<T> time;
     static constexpr auto fields() {
-      return rows(field(&Inputs::work, key::work).non_negative(),
-                  field(&Inputs::traffic, key::traffic).non_negative(),
+      return rows(field(&Inputs::work, key::work), field(&Inputs::traffic, key::traffic),
                   field(&Inputs::energy_per_work, "energy_per_work", "pJ/FLOP", "energy of one operation")
                       .non_negative(),
                   field(&Inputs::energy_per_data, "energy_per_data", "pJ/B", "energy of moving one byte")

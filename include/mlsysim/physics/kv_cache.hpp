@@ -18,10 +18,8 @@ struct KvBytesPerToken {
     T layers, kv_heads, head_dim;
     Data<T> element_bytes;
     static constexpr auto fields() {
-      return rows(field(&Inputs::layers, key::layers).non_negative().counted(),
-                  field(&Inputs::kv_heads, key::kv_heads).non_negative().counted(),
-                  field(&Inputs::head_dim, key::head_dim).non_negative().counted(),
-                  field(&Inputs::element_bytes, key::element_bytes).non_negative());
+      return rows(field(&Inputs::layers, key::layers), field(&Inputs::kv_heads, key::kv_heads),
+                  field(&Inputs::head_dim, key::head_dim), field(&Inputs::element_bytes, key::element_bytes));
     }
   };
   template <class T> struct Result {
@@ -47,10 +45,8 @@ struct KvCache {
     Data<T> element_bytes;
     T seq_len, batch_size;
     static constexpr auto fields() {
-      return rows(field(&Inputs::layers, key::layers).non_negative().counted(),
-                  field(&Inputs::kv_heads, key::kv_heads).non_negative().counted(),
-                  field(&Inputs::head_dim, key::head_dim).non_negative().counted(),
-                  field(&Inputs::element_bytes, key::element_bytes).non_negative(),
+      return rows(field(&Inputs::layers, key::layers), field(&Inputs::kv_heads, key::kv_heads),
+                  field(&Inputs::head_dim, key::head_dim), field(&Inputs::element_bytes, key::element_bytes),
                   field(&Inputs::seq_len, key::seq_len).non_negative().counted(),
                   field(&Inputs::batch_size, key::batch_size).non_negative().counted());
     }
@@ -84,14 +80,14 @@ struct MlaKvCache {
     Data<T> element_bytes;
     T seq_len, batch_size;
     static constexpr auto fields() {
-      return rows(field(&Inputs::layers, key::layers).non_negative().counted(),
+      return rows(field(&Inputs::layers, key::layers),
                   field(&Inputs::kv_lora_rank, "kv_lora_rank", "", "width of the compressed key-value vector")
                       .non_negative()
                       .counted(),
                   field(&Inputs::rope_head_dim, "rope_head_dim", "", "width of the rotated key")
                       .non_negative()
                       .counted(),
-                  field(&Inputs::element_bytes, key::element_bytes).non_negative(),
+                  field(&Inputs::element_bytes, key::element_bytes),
                   field(&Inputs::seq_len, key::seq_len).non_negative().counted(),
                   field(&Inputs::batch_size, key::batch_size).non_negative().counted());
     }
@@ -125,8 +121,7 @@ struct PagedKv {
     DataPerToken<T> kv_per_token;
     T seq_len, batch_size, page_tokens;
     static constexpr auto fields() {
-      return rows(field(&Inputs::kv_per_token, key::kv_per_token).non_negative(),
-                  field(&Inputs::seq_len, key::seq_len).at_least(1).counted(),
+      return rows(field(&Inputs::kv_per_token, key::kv_per_token), field(&Inputs::seq_len, key::seq_len),
                   field(&Inputs::batch_size, key::batch_size).non_negative().counted(),
                   field(&Inputs::page_tokens, "page_tokens", "", "tokens per page").at_least(1).counted());
     }

@@ -99,7 +99,7 @@ struct BurstRate {
     Time<T> burst_time;
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::work, key::work).non_negative(), field(&Inputs::peak, key::peak).positive(),
+          field(&Inputs::work, key::work), field(&Inputs::peak, key::peak),
           field(&Inputs::burst, "burst", "", "gain of a short burst over the sustained rate").within(0, 1),
           field(&Inputs::burst_time, "burst_time", "ms", "work, as time, after which half of it is left")
               .positive());
@@ -148,13 +148,13 @@ struct MatmulTime {
           field(&Inputs::n, "n", "", "columns of B and C").non_negative().counted(),
           field(&Inputs::k, "k", "", "columns of A, rows of B").non_negative().counted(),
           field(&Inputs::count, "count", "", "products of this shape in one launch").non_negative().counted(),
-          field(&Inputs::traffic, key::traffic).non_negative(),
+          field(&Inputs::traffic, key::traffic),
           field(&Inputs::tile_m, "tile_m", "", "rows of one tile").at_least(1).counted(),
           field(&Inputs::tile_n, "tile_n", "", "columns of one tile").at_least(1).counted(),
           field(&Inputs::units, "units", "", "tiles in flight on the device").at_least(1).counted(),
           field(&Inputs::split_depth, "split_depth", "", "least depth of a part").at_least(1).counted(),
-          field(&Inputs::peak, key::peak).positive(), field(&Inputs::bandwidth, key::bandwidth).positive(),
-          field(&Inputs::launch, key::launch).non_negative(),
+          field(&Inputs::peak, key::peak), field(&Inputs::bandwidth, key::bandwidth),
+          field(&Inputs::launch, key::launch),
           field(&Inputs::wave, "wave", "us", "start and end of a tile, once per wave").non_negative(),
           field(&Inputs::split, "split", "us", "adding up the parts of a split depth").non_negative());
     }

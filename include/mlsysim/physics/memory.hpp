@@ -25,15 +25,15 @@ struct TrainingStateBytes {
     T dp_size{1.0}, zero_stage{0.0};
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::params, key::params).non_negative(),
+          field(&Inputs::params, key::params),
           field(&Inputs::weight_bytes, "weight_bytes", "B/param", "storage of the weights used in arithmetic")
               .non_negative(),
           field(&Inputs::gradient_bytes, "gradient_bytes", "B/param", "storage of the gradients")
               .non_negative(),
           field(&Inputs::optimizer_bytes, "optimizer_bytes", "B/param", "master weights and moments")
               .non_negative(),
-          field(&Inputs::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
-          field(&Inputs::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"));
+          field(&Inputs::dp_size, key::dp_size).defaulted("one replica"),
+          field(&Inputs::zero_stage, key::zero_stage).defaulted("no sharding"));
     }
   };
   template <class T> struct Result {
@@ -69,7 +69,7 @@ struct MixedPrecisionAdam {
                                 "half-precision weights and gradients; FP32 master weights and two moments"};
   template <class T> struct Inputs {
     Params<T> params;
-    static constexpr auto fields() { return rows(field(&Inputs::params, key::params).non_negative()); }
+    static constexpr auto fields() { return rows(field(&Inputs::params, key::params)); }
   };
   template <class T> using Result = TrainingStateBytes::Result<T>;
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {

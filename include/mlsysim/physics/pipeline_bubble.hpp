@@ -19,9 +19,9 @@ struct BubbleOverhead {
   template <class T> struct Inputs {
     T pp_size, microbatch_count, v_stages{1.0};
     static constexpr auto fields() {
-      return rows(field(&Inputs::pp_size, key::pp_size).at_least(1).counted(),
-                  field(&Inputs::microbatch_count, key::microbatch_count).at_least(1).counted(),
-                  field(&Inputs::v_stages, key::v_stages).at_least(1).counted().defaulted("no interleaving"));
+      return rows(field(&Inputs::pp_size, key::pp_size),
+                  field(&Inputs::microbatch_count, key::microbatch_count),
+                  field(&Inputs::v_stages, key::v_stages).defaulted("no interleaving"));
     }
   };
   template <class T> struct Result {

@@ -32,11 +32,9 @@ struct ProtocolRing {
     T low_latency_share, share, copy_ratio;
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::message, key::message).non_negative(),
-          field(&Inputs::ranks, key::ranks).at_least(1).counted(),
+          field(&Inputs::message, key::message), field(&Inputs::ranks, key::ranks),
           field(&Inputs::passes, "passes", "", "2: all-reduce; 1: gather or scatter").within(1, 2).counted(),
-          field(&Inputs::bandwidth, key::bandwidth).positive(),
-          field(&Inputs::launch, key::launch).non_negative(),
+          field(&Inputs::bandwidth, key::bandwidth), field(&Inputs::launch, key::launch),
           field(&Inputs::hop, "hop", "us", "one step of the low-latency protocol").non_negative(),
           field(&Inputs::sync, "sync", "us", "start of the bulk protocol").non_negative(),
           field(&Inputs::low_latency_share, "low_latency_share", "", "share of the link, low latency")
@@ -77,9 +75,8 @@ struct SwitchAllReduce {
     T share;
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::message, key::message).non_negative(),
-          field(&Inputs::ranks, key::ranks).at_least(1).counted(),
-          field(&Inputs::bandwidth, key::bandwidth).positive(),
+          field(&Inputs::message, key::message), field(&Inputs::ranks, key::ranks),
+          field(&Inputs::bandwidth, key::bandwidth),
           field(&Inputs::start, "start", "us", "launch and multicast set-up").non_negative(),
           field(&Inputs::share, "share", "", "share of the link; 0: the switch cannot reduce").within(0, 1));
     }
@@ -112,9 +109,8 @@ struct DirectAllReduce {
     Time<T> start, hop, second;
     T share;
     static constexpr auto fields() {
-      return rows(field(&Inputs::message, key::message).non_negative(),
-                  field(&Inputs::ranks, key::ranks).at_least(1).counted(),
-                  field(&Inputs::bandwidth, key::bandwidth).positive(),
+      return rows(field(&Inputs::message, key::message), field(&Inputs::ranks, key::ranks),
+                  field(&Inputs::bandwidth, key::bandwidth),
                   field(&Inputs::start, "start", "us", "launch and first synchronisation").non_negative(),
                   field(&Inputs::hop, "hop", "us", "each further rank").non_negative(),
                   field(&Inputs::second, "second", "us", "second phase").non_negative(),
@@ -152,10 +148,8 @@ struct ProtocolAllToAll {
     T pair_share, share, copy_ratio;
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::message, key::message).non_negative(),
-          field(&Inputs::ranks, key::ranks).at_least(1).counted(),
-          field(&Inputs::bandwidth, key::bandwidth).positive(),
-          field(&Inputs::launch, key::launch).non_negative(),
+          field(&Inputs::message, key::message), field(&Inputs::ranks, key::ranks),
+          field(&Inputs::bandwidth, key::bandwidth), field(&Inputs::launch, key::launch),
           field(&Inputs::hop, "hop", "us", "one step of the low-latency protocol").non_negative(),
           field(&Inputs::sync, "sync", "us", "start of the bulk protocol of a ring").non_negative(),
           field(&Inputs::pair_share, "pair_share", "", "share of the link to one peer").within(0.0001, 1),

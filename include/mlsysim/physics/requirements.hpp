@@ -27,7 +27,7 @@ struct RequiredRates {
       return rows(field(&Inputs::work, key::work).positive(),
                   field(&Inputs::traffic, key::traffic).positive(),
                   field(&Inputs::time, "time", "ms", "time that is left for them").positive(),
-                  field(&Inputs::efficiency, key::efficiency).within(1e-9, 1),
+                  field(&Inputs::efficiency, key::efficiency),
                   field(&Inputs::memory_share, "memory_share", "", "sustained share of the memory bandwidth")
                       .within(1e-3, 1)
                       .defaulted("data-sheet bandwidth"));
@@ -77,9 +77,8 @@ struct DataParallelRoofline {
           field(&Inputs::params, key::params).positive(),
           field(&Inputs::tokens, "tokens", "ktoken", "tokens of one device and step").positive(),
           field(&Inputs::element_bytes, "element_bytes", "B", "storage of one gradient").positive(),
-          field(&Inputs::devices, key::devices).at_least(1).counted(),
-          field(&Inputs::peak, key::peak).positive(),
-          field(&Inputs::efficiency, key::efficiency).within(1e-9, 1),
+          field(&Inputs::devices, key::devices).at_least(1).counted(), field(&Inputs::peak, key::peak),
+          field(&Inputs::efficiency, key::efficiency),
           field(&Inputs::bandwidth, "bandwidth", "GB/s", "network of one device, one way").positive());
     }
   };

@@ -31,7 +31,7 @@ struct NodeMtbf {
     Frequency<T> other_rate;
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::accelerators, key::accelerators).at_least(1).counted(),
+          field(&Inputs::accelerators, key::accelerators),
           field(&Inputs::accelerator_mtbf, "accelerator_mtbf", "h", "mean time to failure of an accelerator")
               .positive(),
           field(&Inputs::nics, "nics", "", "network adapters").non_negative().counted(),

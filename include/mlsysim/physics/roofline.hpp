@@ -22,10 +22,8 @@ struct Roofline {
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
     static constexpr auto fields() {
-      return rows(field(&Inputs::work, key::work).non_negative(),
-                  field(&Inputs::traffic, key::traffic).non_negative(),
-                  field(&Inputs::peak, key::peak).positive(),
-                  field(&Inputs::bandwidth, key::bandwidth).positive());
+      return rows(field(&Inputs::work, key::work), field(&Inputs::traffic, key::traffic),
+                  field(&Inputs::peak, key::peak), field(&Inputs::bandwidth, key::bandwidth));
     }
   };
   template <class T> struct Result {
@@ -54,8 +52,7 @@ struct RidgePoint {
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
     static constexpr auto fields() {
-      return rows(field(&Inputs::peak, key::peak).non_negative(),
-                  field(&Inputs::bandwidth, key::bandwidth).positive());
+      return rows(field(&Inputs::peak, key::peak).non_negative(), field(&Inputs::bandwidth, key::bandwidth));
     }
   };
   template <class T> struct Result {

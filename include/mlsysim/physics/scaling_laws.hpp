@@ -101,8 +101,7 @@ struct LifetimeWork {
     Tokens<T> tokens, served_tokens;
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::params, key::params).non_negative(),
-          field(&Inputs::tokens, key::tokens).non_negative(),
+          field(&Inputs::params, key::params), field(&Inputs::tokens, key::tokens),
           field(&Inputs::served_tokens, "served_tokens", "Gtoken", "tokens read and written in service")
               .non_negative());
     }

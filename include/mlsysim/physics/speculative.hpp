@@ -22,8 +22,8 @@ struct ExpectedAcceptedTokens {
   template <class T> struct Inputs {
     T draft_acceptance_rate, draft_tokens;
     static constexpr auto fields() {
-      return rows(field(&Inputs::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1),
-                  field(&Inputs::draft_tokens, key::draft_tokens).within(0, 1024).counted());
+      return rows(field(&Inputs::draft_acceptance_rate, key::draft_acceptance_rate),
+                  field(&Inputs::draft_tokens, key::draft_tokens));
     }
   };
   template <class T> struct Result {
@@ -56,8 +56,8 @@ struct SpeculativeTokenTime {
           field(&Inputs::draft_time, "draft_time", "ms", "one step of the draft model").non_negative(),
           field(&Inputs::verify_time, "verify_time", "ms", "one verification pass of the large model")
               .non_negative(),
-          field(&Inputs::draft_acceptance_rate, key::draft_acceptance_rate).within(0, 1),
-          field(&Inputs::draft_tokens, key::draft_tokens).within(0, 1024).counted());
+          field(&Inputs::draft_acceptance_rate, key::draft_acceptance_rate),
+          field(&Inputs::draft_tokens, key::draft_tokens));
     }
   };
   template <class T> struct Result {

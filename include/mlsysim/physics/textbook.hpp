@@ -35,9 +35,9 @@ struct TextbookPass {
     static constexpr auto fields() {
       return rows(
           field(&Inputs::work, "work", "GFLOP", "arithmetic of one sample").non_negative(),
-          field(&Inputs::weights, key::weights).non_negative(),
+          field(&Inputs::weights, key::weights),
           field(&Inputs::batch_size, key::batch_size).at_least(1).defaulted("one sample"),
-          field(&Inputs::efficiency, key::efficiency).within(1e-9, 1),
+          field(&Inputs::efficiency, key::efficiency),
           field(&Inputs::activation_share, "activation_share", "",
                 "activation traffic of a sample over weights")
               .non_negative(),
@@ -45,7 +45,7 @@ struct TextbookPass {
           field(&Inputs::passes, "passes", "", "1 for inference, 3 for a training step")
               .at_least(1)
               .defaulted("inference"),
-          field(&Inputs::peak, key::peak).positive(), field(&Inputs::bandwidth, key::bandwidth).positive(),
+          field(&Inputs::peak, key::peak), field(&Inputs::bandwidth, key::bandwidth),
           field(&Inputs::layer_overhead, "layer_overhead", "us", "software time of one layer").non_negative(),
           field(&Inputs::dispatch, "dispatch", "us", "fixed time of one invocation").non_negative(),
           field(&Inputs::gathered, "gathered", "kB", "rows of tables that the batch reads")
@@ -128,9 +128,9 @@ struct TextbookDecode {
     T layers{0.0};
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::weights, key::weights).non_negative(),
+          field(&Inputs::weights, key::weights),
           field(&Inputs::kv_cache, "kv_cache", "GB", "keys and values of the whole batch").non_negative(),
-          field(&Inputs::bandwidth, key::bandwidth).positive(),
+          field(&Inputs::bandwidth, key::bandwidth),
           field(&Inputs::layer_overhead, "layer_overhead", "us", "software time of one layer").non_negative(),
           field(&Inputs::layers, "layers", "", "layers").non_negative());
     }

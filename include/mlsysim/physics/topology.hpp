@@ -19,7 +19,7 @@ struct ClosBisection {
     Bandwidth<T> bandwidth;
     T nodes, oversubscription{1.0};
     static constexpr auto fields() {
-      return rows(field(&Inputs::bandwidth, key::bandwidth).positive(),
+      return rows(field(&Inputs::bandwidth, key::bandwidth),
                   field(&Inputs::nodes, "nodes", "", "end points of the network").at_least(1).counted(),
                   field(&Inputs::oversubscription, "oversubscription", "", "edge over core bandwidth")
                       .at_least(1)
@@ -54,7 +54,7 @@ struct TorusBisection {
     T nodes, dimensions, rows_cut{2.0};
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::bandwidth, key::bandwidth).positive(),
+          field(&Inputs::bandwidth, key::bandwidth),
           field(&Inputs::nodes, "nodes", "", "end points of the network").at_least(1).counted(),
           field(&Inputs::dimensions, "dimensions", "", "dimensions of the lattice").within(1, 6).counted(),
           field(&Inputs::rows_cut, "rows_cut", "", "links of a line that the cut crosses: 2 closed, 1 open")
@@ -90,7 +90,7 @@ struct DragonflyBisection {
     Bandwidth<T> bandwidth;
     T nodes;
     static constexpr auto fields() {
-      return rows(field(&Inputs::bandwidth, key::bandwidth).positive(),
+      return rows(field(&Inputs::bandwidth, key::bandwidth),
                   field(&Inputs::nodes, "nodes", "", "end points of the network").at_least(1).counted());
     }
   };

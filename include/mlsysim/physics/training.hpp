@@ -19,8 +19,7 @@ struct TrainingWork {
     Params<T> params;
     Tokens<T> tokens;
     static constexpr auto fields() {
-      return rows(field(&Inputs::params, key::params).non_negative(),
-                  field(&Inputs::tokens, key::tokens).non_negative());
+      return rows(field(&Inputs::params, key::params), field(&Inputs::tokens, key::tokens));
     }
   };
   template <class T> struct Result {
@@ -99,7 +98,7 @@ struct TrainingTime {
     static constexpr auto fields() {
       return rows(field(&Inputs::work, "work", "ZFLOP", "arithmetic of the whole run").non_negative(),
                   field(&Inputs::devices, key::devices).at_least(1).counted(),
-                  field(&Inputs::peak, key::peak).positive(), field(&Inputs::mfu, key::mfu).within(1e-9, 1));
+                  field(&Inputs::peak, key::peak), field(&Inputs::mfu, key::mfu).within(1e-9, 1));
     }
   };
   template <class T> struct Result {

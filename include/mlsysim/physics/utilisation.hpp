@@ -21,9 +21,9 @@ struct ModelFlopsUtilisation {
     ComputeRate<T> peak;
     Time<T> time;
     static constexpr auto fields() {
-      return rows(field(&Inputs::work, key::work).non_negative(),
+      return rows(field(&Inputs::work, key::work),
                   field(&Inputs::devices, key::devices).at_least(1).counted(),
-                  field(&Inputs::peak, key::peak).positive(), field(&Inputs::time, key::time).positive());
+                  field(&Inputs::peak, key::peak), field(&Inputs::time, key::time).positive());
     }
   };
   template <class T> struct Result {
@@ -51,10 +51,10 @@ struct HardwareFlopsUtilisation {
     Time<T> time;
     static constexpr auto fields() {
       return rows(
-          field(&Inputs::work, key::work).non_negative(),
+          field(&Inputs::work, key::work),
           field(&Inputs::recomputed, "recomputed", "GFLOP", "arithmetic done a second time").non_negative(),
-          field(&Inputs::devices, key::devices).at_least(1).counted(),
-          field(&Inputs::peak, key::peak).positive(), field(&Inputs::time, key::time).positive());
+          field(&Inputs::devices, key::devices).at_least(1).counted(), field(&Inputs::peak, key::peak),
+          field(&Inputs::time, key::time).positive());
     }
   };
   template <class T> struct Result {

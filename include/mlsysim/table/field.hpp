@@ -16,9 +16,6 @@
 
 namespace mlsysim {
 
-/// No limit on this side.
-inline constexpr double kUnbounded = 1.7976931348623157e308;
-
 /// What a row of a field table says about its member, whatever its type.
 struct FieldRow {
   std::string_view name;
@@ -86,14 +83,20 @@ template <class M> struct plain<std::optional<M>> { using type = typename plain<
 template <class M> using plain_t = typename plain<M>::type;
 }  // namespace detail
 
-/// Binds a member to a key of the vocabulary.
+/// Binds a member to a key of the vocabulary, with the key's range.
 template <class S, class M, class V>
 [[nodiscard]] constexpr Field<S, M> field(M S::*member, const Key<V>& key) {
   static_assert(std::is_same_v<detail::plain_t<M>, V>,
                 "this member has another type or dimension than the vocabulary key it is bound to");
-  Field<S, M> f{{key.name, key.unit, key.meaning, true}, member};
-  f.integral = key.integral;
-  return f;
+  return {{.name = key.name,
+           .unit = key.unit,
+           .meaning = key.meaning,
+           .shared = true,
+           .low = key.low,
+           .high = key.high,
+           .open_low = key.open_low,
+           .integral = key.integral},
+          member};
 }
 
 /// A member of this struct alone.

@@ -10,6 +10,9 @@
 
 namespace mlsysim {
 
+/// No limit on this side.
+inline constexpr double kUnbounded = 1.7976931348623157e308;
+
 /// A name of the shared vocabulary.
 /// @tparam V type of the value: a `Quantity<D>`, `double` (counts and fractions), `bool`, `std::string`, an
 ///           enumeration with `Choices`, or a pointer to a spec
@@ -19,6 +22,25 @@ template <class V> struct Key {
   std::string_view unit;     ///< display unit; empty for counts, fractions, texts and objects
   std::string_view meaning;  ///< one line
   bool integral = false;     ///< a count: whole numbers only, and derivatives are differences to the next one
+  double low =
+      -kUnbounded;  ///< smallest admissible value [display unit]; a row may narrow or widen the range
+  double high = kUnbounded;  ///< largest admissible value [display unit]
+  bool open_low = false;     ///< `low` itself is not admissible
+
+  /// Must lie in [lowest, highest], in the display unit.
+  [[nodiscard]] constexpr Key within(double lowest, double highest) const {
+    return {name, unit, meaning, integral, lowest, highest, false};
+  }
+  /// Must be at least `lowest`, in the display unit.
+  [[nodiscard]] constexpr Key at_least(double lowest) const { return within(lowest, kUnbounded); }
+  /// Must be >= 0.
+  [[nodiscard]] constexpr Key non_negative() const { return within(0, kUnbounded); }
+  /// Must be > 0.
+  [[nodiscard]] constexpr Key positive() const {
+    return {name, unit, meaning, integral, 0, kUnbounded, true};
+  }
+  /// Whole numbers only.
+  [[nodiscard]] constexpr Key counted() const { return {name, unit, meaning, true, low, high, open_low}; }
 };
 
 }  // namespace mlsysim

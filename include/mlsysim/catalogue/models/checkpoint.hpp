@@ -50,9 +50,7 @@ struct CheckpointModel : Model<CheckpointModel> {
           field(&I::fleet, key::fleet).defaulted("one device"),
           field(&I::optimizer, key::optimizer).defaulted("Adam"),
           field(&I::precision, key::precision).defaulted("the device's default precision"),
-          field(&I::checkpoint_interval, "checkpoint_interval", "h", "time between two checkpoints")
-              .positive()
-              .defaulted("4 h, convention of MLSys-im"),
+          field(&I::checkpoint_interval, key::checkpoint_interval).defaulted("4 h, convention of MLSys-im"),
           field(&I::writers, "writers", "", "writers at once")
               .at_least(1)
               .counted()
@@ -65,9 +63,7 @@ struct CheckpointModel : Model<CheckpointModel> {
               .defaulted("the zoo: catalogue.checkpoint.shared_limit"),
           field(&I::asynchronous, "asynchronous", "", "train on while the checkpoint is written (operator)")
               .defaulted("training waits"),
-          field(&I::fleet_mtbf, "fleet_mtbf", "h", "mean time between failures of the fleet")
-              .positive()
-              .defaulted("no best interval is given"),
+          field(&I::fleet_mtbf, key::fleet_mtbf).defaulted("no best interval is given"),
           field(&I::fidelity, key::fidelity).defaulted("operator: what a restart needs"),
           field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }

@@ -64,7 +64,7 @@ struct CompressionModel : Model<CompressionModel> {
                   .within(0, 1)
                   .defaulted("none"),
               field(&I::sparsity_type, "sparsity_type", "", "pattern of the zeros").defaulted("unstructured"),
-              field(&I::baseline_precision, "baseline_precision", "", "format before compression")
+              field(&I::baseline_precision, key::baseline_precision)
                   .defaulted("fp32 (textbook) or fp16 (operator)"),
               field(&I::weight_only, "weight_only", "", "arithmetic stays in the baseline format (operator)")
                   .defaulted("yes below 8 bits"),
@@ -75,14 +75,9 @@ struct CompressionModel : Model<CompressionModel> {
               field(&I::student_share, "student_share", "", "weights of a distilled model over the original")
                   .within(1e-6, 1)
                   .defaulted("no smaller model is named"),
-              field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-              field(&I::seq_len, key::seq_len)
-                  .at_least(1)
-                  .counted()
-                  .defaulted("2048 tokens, or the longest that the model takes"),
-              field(&I::efficiency, key::efficiency)
-                  .within(1e-9, 1)
-                  .defaulted("0.5 (operator); textbook: the peak")),
+              field(&I::batch_size, key::batch_size).defaulted("one sequence"),
+              field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+              field(&I::efficiency, key::efficiency).defaulted("0.5 (operator); textbook: the peak")),
           guard_rail_rows<I>(),
           rows(field(&I::fidelity, key::fidelity).defaulted("operator: what is stored and read"),
                field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")));
@@ -114,8 +109,7 @@ struct CompressionModel : Model<CompressionModel> {
           field(&R::feasible, "feasible", "", "every guard rail is kept"),
           field(&R::binding_constraint, "binding_constraint", "", "first guard rail that is broken; none"),
           field(&R::violations, "violations", "", "all guard rails that are broken"),
-          field(&R::baseline_precision, "baseline_precision", "", "format before compression"),
-          field(&R::bottleneck, key::bottleneck),
+          field(&R::baseline_precision, key::baseline_precision), field(&R::bottleneck, key::bottleneck),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };

@@ -53,8 +53,7 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
                        field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer")
                            .at_least(1)
                            .counted(),
-                       field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request")
-                           .at_least(1)
+                       field(&I::mean_request_tokens, key::mean_request_tokens)
                            .defaulted("every request has the full length"),
                        field(&I::output_tokens, key::output_tokens)
                            .at_least(1)
@@ -87,7 +86,7 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
           field(&R::max_active_requests, "max_active_requests", "", "requests that decode together, paged"),
           field(&R::static_max_active_requests, "static_max_active_requests", "",
                 "the same with whole requests reserved"),
-          field(&R::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request"),
+          field(&R::mean_request_tokens, key::mean_request_tokens),
           field(&R::paged_internal_fragmentation, "paged_internal_fragmentation", "",
                 "share of the held pages that is empty"),
           field(&R::static_internal_fragmentation, "static_internal_fragmentation", "",

@@ -112,7 +112,7 @@ struct TransformationModel : Model<TransformationModel> {
     static constexpr auto fields() {
       using I = Inputs;
       return rows(
-          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
+          field(&I::batch_size, key::batch_size).defaulted("one sample"),
           field(&I::sample_size, "sample_size", "kB", "bytes of one sample before preparation").positive(),
           field(&I::cpu_throughput, "cpu_throughput", "GB/s", "bytes that one worker prepares").positive(),
           field(&I::workers, "workers", "", "workers on the host").at_least(1).counted().defaulted("one"),

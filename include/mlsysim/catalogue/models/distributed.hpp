@@ -71,18 +71,14 @@ struct DistributedModel : Model<DistributedModel> {
       using I = Inputs;
       return join(
           rows(field(&I::workload, key::workload), field(&I::fleet, key::fleet),
-               field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-               field(&I::seq_len, key::seq_len)
-                   .at_least(1)
-                   .counted()
-                   .defaulted("2048 tokens, or the longest that the model takes"),
+               field(&I::batch_size, key::batch_size).defaulted("one sequence"),
+               field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
                field(&I::precision, key::precision).defaulted("the device's default precision"),
                field(&I::efficiency, key::efficiency)
-                   .within(1e-9, 1)
                    .defaulted("0.5 (textbook) or the device's share (operator)"),
-               field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
-               field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
-               field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread")),
+               field(&I::tp_size, key::tp_size).defaulted("no tensor parallelism"),
+               field(&I::pp_size, key::pp_size).defaulted("no pipeline"),
+               field(&I::ep_size, key::ep_size).defaulted("experts not spread")),
           training_plan_rows<I>(), training_step_rows<I>(), fidelity_rows<I>());
     }
   };

@@ -37,23 +37,22 @@ struct EconomicsModel : Model<EconomicsModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(
-          field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days).positive(),
-          field(&I::kwh_price, key::kwh_price)
-              .non_negative()
-              .defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),
-          field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
-          field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
-          field(&I::mfu, key::mfu).within(0, 1).defaulted("fully loaded"),
-          field(&I::utilization, key::utilization).within(0, 1).defaulted("as mfu"),
-          field(&I::unit_cost, "unit_cost", "USD", "price of one device")
-              .non_negative()
-              .defaulted("the device's own figure"),
-          field(&I::amortization_years, key::amortization_years).positive().defaulted("zoo/defaults.yaml"),
-          field(&I::infrastructure_multiplier, key::infrastructure_multiplier)
-              .at_least(1)
-              .defaulted("the devices alone"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
+                  field(&I::kwh_price, key::kwh_price)
+                      .non_negative()
+                      .defaulted("industrial price of the grid where the zoo has it, else zoo/defaults.yaml"),
+                  field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
+                  field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
+                  field(&I::mfu, key::mfu).defaulted("fully loaded"),
+                  field(&I::utilization, key::utilization).defaulted("as mfu"),
+                  field(&I::unit_cost, "unit_cost", "USD", "price of one device")
+                      .non_negative()
+                      .defaulted("the device's own figure"),
+                  field(&I::amortization_years, key::amortization_years).defaulted("zoo/defaults.yaml"),
+                  field(&I::infrastructure_multiplier, key::infrastructure_multiplier)
+                      .at_least(1)
+                      .defaulted("the devices alone"),
+                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {

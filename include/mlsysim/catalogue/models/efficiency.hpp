@@ -49,15 +49,10 @@ struct EfficiencyModel : Model<EfficiencyModel> {
           field(&I::use_flash_attention, "use_flash_attention", "",
                 "attention as one kernel that keeps its scores on chip")
               .defaulted("no (textbook) or yes (operator)"),
-          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-          field(&I::seq_len, key::seq_len)
-              .at_least(1)
-              .counted()
-              .defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::batch_size, key::batch_size).defaulted("one sequence"),
+          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
           field(&I::precision, key::precision).defaulted("the device's default precision"),
-          field(&I::efficiency, key::efficiency)
-              .within(1e-9, 1)
-              .defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
           field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }

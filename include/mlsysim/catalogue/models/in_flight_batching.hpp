@@ -70,34 +70,33 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     static constexpr auto fields() {
       using I = Inputs;
       return join(
-          rows(
-              field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-              field(&I::seq_len, "seq_len", "", "tokens of a prompt")
-                  .at_least(1)
-                  .defaulted("2048 tokens, or the longest that the model takes"),
-              field(&I::output_tokens, key::output_tokens)
-                  .at_least(1)
-                  .defaulted("128, convention of MLSys-im"),
-              field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson")
-                  .positive()
-                  .defaulted("closed loop or queue"),
-              field(&I::concurrency, "concurrency", "", "requests that clients keep in flight")
-                  .at_least(1)
-                  .defaulted("arrivals or queue"),
-              field(&I::max_batch_size, "max_batch_size", "", "most requests that decode together")
-                  .at_least(1)
-                  .counted()
-                  .defaulted("as many as fit"),
-              field(&I::num_requests, "num_requests", "",
-                    "requests of the whole run, all in flight at its start")
-                  .at_least(1)
-                  .defaulted("a run without end"),
-              field(&I::equal_lengths, "equal_lengths", "", "all requests have the same lengths")
-                  .defaulted("lengths vary enough to spread arrivals"),
-              field(&I::cached_prefix_len, key::cached_prefix_len).non_negative().defaulted("nothing cached"),
-              field(&I::prefill_chunk_tokens, "prefill_chunk_tokens", "", "most prompt tokens of one pass")
-                  .at_least(1)
-                  .defaulted("zoo/catalogue.yaml")),
+          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+               field(&I::seq_len, "seq_len", "", "tokens of a prompt")
+                   .at_least(1)
+                   .defaulted("2048 tokens, or the longest that the model takes"),
+               field(&I::output_tokens, key::output_tokens)
+                   .at_least(1)
+                   .defaulted("128, convention of MLSys-im"),
+               field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive, Poisson")
+                   .positive()
+                   .defaulted("closed loop or queue"),
+               field(&I::concurrency, "concurrency", "", "requests that clients keep in flight")
+                   .at_least(1)
+                   .defaulted("arrivals or queue"),
+               field(&I::max_batch_size, "max_batch_size", "", "most requests that decode together")
+                   .at_least(1)
+                   .counted()
+                   .defaulted("as many as fit"),
+               field(&I::num_requests, "num_requests", "",
+                     "requests of the whole run, all in flight at its start")
+                   .at_least(1)
+                   .defaulted("a run without end"),
+               field(&I::equal_lengths, "equal_lengths", "", "all requests have the same lengths")
+                   .defaulted("lengths vary enough to spread arrivals"),
+               field(&I::cached_prefix_len, key::cached_prefix_len).defaulted("nothing cached"),
+               field(&I::prefill_chunk_tokens, "prefill_chunk_tokens", "", "most prompt tokens of one pass")
+                   .at_least(1)
+                   .defaulted("zoo/catalogue.yaml")),
           engine_rows<I>(),
           rows(field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take")
                    .within(0.01, 1)

@@ -43,9 +43,9 @@ struct InferencePassModel : Model<InferencePassModel> {
     static constexpr auto fields() {
       using I = Inputs;
       return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                  field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
+                  field(&I::batch_size, key::batch_size).defaulted("one sample"),
                   field(&I::precision, key::precision).defaulted("the device's default precision"),
-                  field(&I::efficiency, key::efficiency).within(1e-9, 1).defaulted("zoo/defaults.yaml"),
+                  field(&I::efficiency, key::efficiency).defaulted("zoo/defaults.yaml"),
                   field(&I::denoising_steps, "denoising_steps", "", "steps of a diffusion model")
                       .at_least(1)
                       .counted()

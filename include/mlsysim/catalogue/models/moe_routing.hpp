@@ -40,21 +40,19 @@ struct MoERoutingModel : Model<MoERoutingModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::workload, key::workload),
-                  field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-                  field(&I::seq_len, key::seq_len)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("2048 tokens, or the longest that the model takes"),
-                  field(&I::precision, "precision", "", "format of the tokens that travel").defaulted("bf16"),
-                  field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread"),
-                  field(&I::routing_imbalance_factor, "routing_imbalance_factor", "",
-                        "load of the fullest expert over the mean")
-                      .within(1, 1e6)
-                      .defaulted("1 (textbook) or chance (operator)"),
-                  field(&I::fleet, key::fleet).defaulted("no network: traffic without time"),
-                  field(&I::fidelity, key::fidelity).defaulted("operator: every layer, both ways"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return rows(
+          field(&I::workload, key::workload),
+          field(&I::batch_size, key::batch_size).defaulted("one sequence"),
+          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::precision, "precision", "", "format of the tokens that travel").defaulted("bf16"),
+          field(&I::ep_size, key::ep_size).defaulted("experts not spread"),
+          field(&I::routing_imbalance_factor, "routing_imbalance_factor", "",
+                "load of the fullest expert over the mean")
+              .within(1, 1e6)
+              .defaulted("1 (textbook) or chance (operator)"),
+          field(&I::fleet, key::fleet).defaulted("no network: traffic without time"),
+          field(&I::fidelity, key::fidelity).defaulted("operator: every layer, both ways"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {

@@ -38,21 +38,14 @@ struct NetworkRooflineModel : Model<NetworkRooflineModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::workload, key::workload), field(&I::fleet, key::fleet),
-                  field(&I::batch_size, key::batch_size)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("one sequence for each device"),
-                  field(&I::seq_len, key::seq_len)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("2048 tokens, or the longest that the model takes"),
-                  field(&I::precision, key::precision).defaulted("the device's default precision"),
-                  field(&I::efficiency, key::efficiency)
-                      .within(1e-9, 1)
-                      .defaulted("0.5 (textbook) or the device's share (operator)"),
-                  field(&I::fidelity, key::fidelity).defaulted("operator: the tokens of a step"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return rows(
+          field(&I::workload, key::workload), field(&I::fleet, key::fleet),
+          field(&I::batch_size, key::batch_size).defaulted("one sequence for each device"),
+          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::fidelity, key::fidelity).defaulted("operator: the tokens of a step"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {

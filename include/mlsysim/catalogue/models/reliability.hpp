@@ -51,9 +51,7 @@ struct ReliabilityModel : Model<ReliabilityModel> {
           field(&I::recovery_time, "recovery_time", "s", "from a failure to useful work with a node at hand")
               .non_negative()
               .defaulted("300 s, convention of MLSys-im"),
-          field(&I::checkpoint_interval, "checkpoint_interval", "s", "work between two checkpoints")
-              .positive()
-              .defaulted("the best one"),
+          field(&I::checkpoint_interval, key::checkpoint_interval).defaulted("the best one"),
           field(&I::accelerator_mtbf, "accelerator_mtbf", "h", "mean time to failure of an accelerator")
               .positive()
               .defaulted("the zoo: Gpu (textbook) or Gpu_Llama3"),
@@ -77,7 +75,7 @@ struct ReliabilityModel : Model<ReliabilityModel> {
   struct Result {
     Time<> node_mtbf, fleet_mtbf;
     double failure_probability = 0, expected_failures = 0;
-    Time<> optimal_checkpoint_interval;
+    Time<> optimal_checkpoint_interval, checkpoint_interval;
     double goodput_ratio = 0, lost_work_share = 0, checkpoint_share = 0, restart_share = 0;
     double accelerator_share = 0, network_share = 0, other_share = 0;
     double nodes_in_repair = 0, spares_for_99 = 0;
@@ -89,12 +87,13 @@ struct ReliabilityModel : Model<ReliabilityModel> {
       using R = Result;
       return rows(
           field(&R::node_mtbf, "node_mtbf", "h", "mean time between failures of one node"),
-          field(&R::fleet_mtbf, "fleet_mtbf", "h", "mean time between failures of the fleet"),
+          field(&R::fleet_mtbf, key::fleet_mtbf),
           field(&R::failure_probability, "failure_probability", "",
                 "probability of a failure during the job"),
           field(&R::expected_failures, "expected_failures", "", "failures during the job"),
           field(&R::optimal_checkpoint_interval, "optimal_checkpoint_interval", "s",
                 "work between two checkpoints that loses least"),
+          field(&R::checkpoint_interval, key::checkpoint_interval),
           field(&R::goodput_ratio, "goodput_ratio", "", "useful share of the time"),
           field(&R::lost_work_share, "lost_work_share", "",
                 "share of the time whose work failures destroy, to first order"),

@@ -72,7 +72,7 @@ struct ResponsibleEngineeringModel : Model<ResponsibleEngineeringModel> {
               .at_least(1)
               .counted()
               .defaulted("32"),
-          field(&I::seq_len, key::seq_len).at_least(1).counted().defaulted("512 tokens"),
+          field(&I::seq_len, key::seq_len).defaulted("512 tokens"),
           field(&I::workload, key::workload).defaulted("ghost norms need none"),
           field(&I::hardware, key::hardware).defaulted("ghost norms need none"),
           field(&I::precision, key::precision).defaulted("the device's default precision"),

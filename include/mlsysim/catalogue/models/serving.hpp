@@ -59,32 +59,30 @@ struct ServingModel : Model<ServingModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                       field(&I::seq_len, key::seq_len)
-                           .at_least(1)
-                           .counted()
-                           .defaulted("2048 tokens, or the longest that the model takes"),
-                       field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-                       field(&I::output_tokens, key::output_tokens)
-                           .at_least(1)
-                           .counted()
-                           .defaulted("decode priced at the prompt's context")),
-                  serving_format_rows<I>(), replica_rows<I>(),
-                  rows(field(&I::cached_prefix_len, key::cached_prefix_len)
-                           .non_negative()
-                           .counted()
-                           .defaulted("nothing cached"),
-                       field(&I::prefill_chunk_tokens, key::prefill_chunk_tokens)
-                           .at_least(1)
-                           .counted()
-                           .defaulted("whole prompt at once"),
-                       field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
-                       field(&I::network_bandwidth, key::network_bandwidth)
-                           .positive()
-                           .defaulted("100 GB/s, convention of MLSys-im")),
-                  speculation_rows<I>(),
-                  rows(field(&I::fleet, key::fleet).defaulted("devices joined by their own link")),
-                  fidelity_rows<I>());
+      return join(
+          rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+               field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+               field(&I::batch_size, key::batch_size).defaulted("one sequence"),
+               field(&I::output_tokens, key::output_tokens)
+                   .at_least(1)
+                   .counted()
+                   .defaulted("decode priced at the prompt's context")),
+          serving_format_rows<I>(), replica_rows<I>(),
+          rows(field(&I::cached_prefix_len, key::cached_prefix_len)
+                   .non_negative()
+                   .counted()
+                   .defaulted("nothing cached"),
+               field(&I::prefill_chunk_tokens, key::prefill_chunk_tokens)
+                   .at_least(1)
+                   .counted()
+                   .defaulted("whole prompt at once"),
+               field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices"),
+               field(&I::network_bandwidth, key::network_bandwidth)
+                   .positive()
+                   .defaulted("100 GB/s, convention of MLSys-im")),
+          speculation_rows<I>(),
+          rows(field(&I::fleet, key::fleet).defaulted("devices joined by their own link")),
+          fidelity_rows<I>());
     }
   };
   struct Result {

@@ -75,8 +75,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
                            .at_least(1)
                            .counted()
                            .defaulted("2048 tokens, or the longest that the model takes"),
-                       field(&I::mean_request_tokens, "mean_request_tokens", "", "mean tokens of a request")
-                           .at_least(1)
+                       field(&I::mean_request_tokens, key::mean_request_tokens)
                            .defaulted("every request has the full length"),
                        field(&I::output_tokens, key::output_tokens)
                            .at_least(1)
@@ -128,7 +127,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
                 "99 % of the first tokens come no later, waits for a slot included; textbook: none"),
           field(&R::itl, key::itl),
           field(&R::active_batch_size, "active_batch_size", "", "most requests at a time and replica"),
-          field(&R::accelerators, "accelerators", "", "devices of all replicas"),
+          field(&R::accelerators, key::accelerators),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }
   };

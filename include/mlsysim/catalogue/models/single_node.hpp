@@ -49,23 +49,19 @@ struct SingleNodeModel : Model<SingleNodeModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                  field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
-                  field(&I::precision, key::precision).defaulted("the device's default precision"),
-                  field(&I::efficiency, key::efficiency)
-                      .within(1e-9, 1)
-                      .defaulted("0.5 (textbook) or the device's share (operator)"),
-                  field(&I::is_training, key::is_training).defaulted("inference"),
-                  field(&I::seq_len, key::seq_len)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("2048 tokens, or the longest that the model takes"),
-                  field(&I::zero_stage, key::zero_stage).within(0, 3).counted().defaulted("no sharding"),
-                  field(&I::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
-                  field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
-                  field(&I::optimizer, key::optimizer).defaulted("Adam"),
-                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return rows(
+          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+          field(&I::batch_size, key::batch_size).defaulted("one sample"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::is_training, key::is_training).defaulted("inference"),
+          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::zero_stage, key::zero_stage).defaulted("no sharding"),
+          field(&I::dp_size, key::dp_size).defaulted("one replica"),
+          field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
+          field(&I::optimizer, key::optimizer).defaulted("Adam"),
+          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {

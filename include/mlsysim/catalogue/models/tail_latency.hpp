@@ -37,24 +37,22 @@ struct TailLatencyModel : Model<TailLatencyModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(
-          field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive").positive(),
-          field(&I::service_latency, "service_latency", "ms", "mean time of one service, without waiting")
-              .positive(),
-          field(&I::num_replicas, "num_replicas", "", "servers that share the line")
-              .within(1, 65536)
-              .counted()
-              .defaulted("one server"),
-          field(&I::service_time_cv, "service_time_cv", "",
-                "standard deviation over mean of the service time")
-              .within(0, 100)
-              .defaulted("exponential service"),
-          field(&I::arrival_cv, "arrival_cv", "",
-                "standard deviation over mean of the time between arrivals; textbook: 1")
-              .within(0, 100)
-              .defaulted("Poisson arrivals"),
-          field(&I::target_latency, key::target_latency).positive().defaulted("no target"),
-          field(&I::fidelity, key::fidelity).defaulted("operator: quantiles of the sum"));
+      return rows(field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive").positive(),
+                  field(&I::service_latency, key::service_latency),
+                  field(&I::num_replicas, "num_replicas", "", "servers that share the line")
+                      .within(1, 65536)
+                      .counted()
+                      .defaulted("one server"),
+                  field(&I::service_time_cv, "service_time_cv", "",
+                        "standard deviation over mean of the service time")
+                      .within(0, 100)
+                      .defaulted("exponential service"),
+                  field(&I::arrival_cv, "arrival_cv", "",
+                        "standard deviation over mean of the time between arrivals; textbook: 1")
+                      .within(0, 100)
+                      .defaulted("Poisson arrivals"),
+                  field(&I::target_latency, key::target_latency).defaulted("no target"),
+                  field(&I::fidelity, key::fidelity).defaulted("operator: quantiles of the sum"));
     }
   };
   struct Result {

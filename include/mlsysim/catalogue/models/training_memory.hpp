@@ -53,16 +53,13 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
       using I = Inputs;
       return join(
           rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-               field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-               field(&I::seq_len, key::seq_len)
-                   .at_least(1)
-                   .counted()
-                   .defaulted("2048 tokens, or the longest that the model takes"),
+               field(&I::batch_size, key::batch_size).defaulted("one sequence"),
+               field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
                field(&I::precision, key::precision).defaulted("the device's default precision"),
-               field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("no tensor parallelism"),
-               field(&I::pp_size, key::pp_size).at_least(1).counted().defaulted("no pipeline"),
-               field(&I::dp_size, key::dp_size).at_least(1).counted().defaulted("one replica"),
-               field(&I::ep_size, key::ep_size).at_least(1).counted().defaulted("experts not spread")),
+               field(&I::tp_size, key::tp_size).defaulted("no tensor parallelism"),
+               field(&I::pp_size, key::pp_size).defaulted("no pipeline"),
+               field(&I::dp_size, key::dp_size).defaulted("one replica"),
+               field(&I::ep_size, key::ep_size).defaulted("experts not spread")),
           training_plan_rows<I>(), fidelity_rows<I>());
     }
   };

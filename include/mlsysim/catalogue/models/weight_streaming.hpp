@@ -48,23 +48,19 @@ struct WeightStreamingModel : Model<WeightStreamingModel> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                  field(&I::seq_len, key::seq_len)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("2048 tokens, or the longest that the model takes"),
-                  field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-                  field(&I::phase, "phase", "", "decode or prefill").defaulted("decode"),
-                  field(&I::precision, key::precision).defaulted("the device's default precision"),
-                  field(&I::efficiency, key::efficiency)
-                      .within(1e-9, 1)
-                      .defaulted("0.5 (textbook) or the device's share (operator)"),
-                  field(&I::injection_bandwidth, "injection_bandwidth", "GB/s",
-                        "link that brings the weights, one way")
-                      .positive()
-                      .defaulted("the device's host link, else its device link"),
-                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return rows(
+          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::batch_size, key::batch_size).defaulted("one sequence"),
+          field(&I::phase, "phase", "", "decode or prefill").defaulted("decode"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::injection_bandwidth, "injection_bandwidth", "GB/s",
+                "link that brings the weights, one way")
+              .positive()
+              .defaulted("the device's host link, else its device link"),
+          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {

@@ -42,36 +42,32 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                  field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive").positive(),
-                  field(&I::target_latency, key::target_latency).positive(),
-                  field(&I::seq_len, key::seq_len)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("2048 tokens, or the longest that the model takes"),
-                  field(&I::output_tokens, key::output_tokens)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("as many as the prompt"),
-                  field(&I::num_replicas, "num_replicas", "", "replicas that share the line")
-                      .within(1, 65536)
-                      .counted()
-                      .defaulted("one"),
-                  field(&I::tp_size, key::tp_size).at_least(1).counted().defaulted("one device"),
-                  field(&I::service_time_cv, "service_time_cv", "",
-                        "standard deviation over mean of the service time; textbook: 1")
-                      .within(0, 100)
-                      .defaulted("exponential service"),
-                  field(&I::precision, key::precision).defaulted("the device's default precision"),
-                  field(&I::efficiency, key::efficiency)
-                      .within(1e-9, 1)
-                      .defaulted("0.5 (textbook) or the device's share (operator)"),
-                  field(&I::max_search_batch, "max_search_batch", "", "largest batch to consider")
-                      .within(1, 65536)
-                      .counted()
-                      .defaulted("256, convention of MLSys-im"),
-                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return rows(
+          field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+          field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive").positive(),
+          field(&I::target_latency, key::target_latency),
+          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::output_tokens, key::output_tokens)
+              .at_least(1)
+              .counted()
+              .defaulted("as many as the prompt"),
+          field(&I::num_replicas, "num_replicas", "", "replicas that share the line")
+              .within(1, 65536)
+              .counted()
+              .defaulted("one"),
+          field(&I::tp_size, key::tp_size).defaulted("one device"),
+          field(&I::service_time_cv, "service_time_cv", "",
+                "standard deviation over mean of the service time; textbook: 1")
+              .within(0, 100)
+              .defaulted("exponential service"),
+          field(&I::precision, key::precision).defaulted("the device's default precision"),
+          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::max_search_batch, "max_search_batch", "", "largest batch to consider")
+              .within(1, 65536)
+              .counted()
+              .defaulted("256, convention of MLSys-im"),
+          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {
@@ -90,7 +86,7 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
                   field(&R::max_throughput, "max_throughput", "token/s", "tokens that the arrivals ask for"),
                   field(&R::capacity, "capacity", "request/s", "requests that the replicas could serve"),
                   field(&R::p99_latency, "p99_latency", "ms", "99 % of the requests take no longer"),
-                  field(&R::service_latency, "service_latency", "ms", "one batch without waiting"),
+                  field(&R::service_latency, key::service_latency),
                   field(&R::queue_utilization, "queue_utilization", "", "arrivals over capacity"),
                   field(&R::slo_headroom_ratio, "slo_headroom_ratio", "",
                         "P99 wait over five services, convention of MLSys-im"),

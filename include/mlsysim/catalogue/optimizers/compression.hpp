@@ -38,17 +38,16 @@ struct CompressionOptimizer : Optimizer<CompressionOptimizer> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
-                       field(&I::baseline_precision, "baseline_precision", "", "format before compression")
-                           .defaulted("fp32 (textbook) or fp16 (operator)"),
-                       field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sequence"),
-                       field(&I::seq_len, key::seq_len)
-                           .at_least(1)
-                           .counted()
-                           .defaulted("2048 tokens, or the longest that the model takes")),
-                  guard_rail_rows<I>(),
-                  rows(field(&I::fidelity, key::fidelity).defaulted("operator: what is stored and read"),
-                       field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")));
+      return join(
+          rows(
+              field(&I::workload, key::workload), field(&I::hardware, key::hardware),
+              field(&I::baseline_precision, key::baseline_precision)
+                  .defaulted("fp32 (textbook) or fp16 (operator)"),
+              field(&I::batch_size, key::batch_size).defaulted("one sequence"),
+              field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes")),
+          guard_rail_rows<I>(),
+          rows(field(&I::fidelity, key::fidelity).defaulted("operator: what is stored and read"),
+               field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")));
     }
   };
   struct Result {

@@ -47,15 +47,10 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
       using I = Inputs;
       return rows(
           field(&I::workload, key::workload), field(&I::fleet, key::fleet),
-          field(&I::batch_size, key::batch_size).at_least(1).counted(),
-          field(&I::seq_len, key::seq_len)
-              .at_least(1)
-              .counted()
-              .defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::batch_size, key::batch_size),
+          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
           field(&I::precision, key::precision).defaulted("the device's default precision"),
-          field(&I::efficiency, key::efficiency)
-              .within(1e-9, 1)
-              .defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
           field(&I::max_tp, "max_tp", "", "largest tensor-parallel degree")
               .at_least(1)
               .counted()
@@ -68,10 +63,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
               .at_least(1)
               .counted()
               .defaulted("the devices of a node"),
-          field(&I::ep_size, key::ep_size)
-              .at_least(1)
-              .counted()
-              .defaulted("every number that divides the experts"),
+          field(&I::ep_size, key::ep_size).defaulted("every number that divides the experts"),
           field(&I::max_v_stages, "max_v_stages", "", "most model chunks of a device (interleaving)")
               .at_least(1)
               .counted()
@@ -84,9 +76,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
           field(&I::overlap_efficiency, key::overlap_efficiency)
               .within(0, 1)
               .defaulted("none and that of zoo/defaults.yaml are tried"),
-          field(&I::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products")
-              .within(0, 1)
-              .defaulted("none and all are tried (operator)"),
+          field(&I::tp_overlap, key::tp_overlap).defaulted("none and all are tried (operator)"),
           field(&I::optimizer, key::optimizer).defaulted("Adam"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
           field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
@@ -106,18 +96,12 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
     static constexpr auto fields() {
       using R = Result;
       return rows(
-          field(&R::search, "search", "", "what was tried"),
-          field(&R::tp_size, "tp_size", "", "tensor-parallel degree"),
-          field(&R::pp_size, "pp_size", "", "pipeline stages"), field(&R::dp_size, "dp_size", "", "replicas"),
-          field(&R::ep_size, "ep_size", "", "expert-parallel degree"),
-          field(&R::cp_size, "cp_size", "", "context-parallel degree"),
-          field(&R::zero_stage, "zero_stage", "", "ZeRO stage"),
-          field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
-          field(&R::v_stages, "v_stages", "", "model chunks of a device"),
-          field(&R::recomputation, "recomputation", "", "activations recomputed in the backward pass"),
-          field(&R::overlap_efficiency, "overlap_efficiency", "",
-                "share of a pass that hides gradient traffic"),
-          field(&R::tp_overlap, "tp_overlap", "", "share of the tensor-parallel traffic beside its products"),
+          field(&R::search, "search", "", "what was tried"), field(&R::tp_size, key::tp_size),
+          field(&R::pp_size, key::pp_size), field(&R::dp_size, key::dp_size),
+          field(&R::ep_size, key::ep_size), field(&R::cp_size, key::cp_size),
+          field(&R::zero_stage, key::zero_stage), field(&R::microbatch_count, key::microbatch_count),
+          field(&R::v_stages, key::v_stages), field(&R::recomputation, key::recomputation),
+          field(&R::overlap_efficiency, key::overlap_efficiency), field(&R::tp_overlap, key::tp_overlap),
           field(&R::best_step_time, "best_step_time", "ms", "time of a step"),
           field(&R::best_throughput, "best_throughput", "sample/s", "sequences or samples per second"),
           field(&R::best_mfu, "best_mfu", "", "model FLOPs utilisation"),

@@ -36,14 +36,14 @@ struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days).positive(),
+      return rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
                   field(&I::regions, "regions", "", "names of grids, separated by commas")
                       .defaulted("US_Avg, Quebec, Iowa (textbook) or every grid (operator)"),
                   field(&I::carbon_price, "carbon_price", "USD/tCO2e", "price of greenhouse gases")
                       .non_negative()
                       .defaulted("the zoo: catalogue.carbon.price"),
-                  field(&I::mfu, key::mfu).within(0, 1).defaulted("fully loaded"),
-                  field(&I::utilization, key::utilization).within(0, 1).defaulted("as mfu"),
+                  field(&I::mfu, key::mfu).defaulted("fully loaded"),
+                  field(&I::utilization, key::utilization).defaulted("as mfu"),
                   field(&I::fidelity, key::fidelity).defaulted("operator: regional prices"),
                   field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
@@ -67,7 +67,7 @@ struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
           field(&R::tco, "tco", "USD", "cost without carbon, in that region"),
           field(&R::carbon_cost, "carbon_cost", "USD", "greenhouse gases at their price"),
           field(&R::carbon_footprint, "carbon_footprint", "kgCO2e", "greenhouse gases in that region"),
-          field(&R::kwh_price, "kwh_price", "USD/kWh", "price of electricity there"),
+          field(&R::kwh_price, key::kwh_price),
           field(&R::pue, "pue", "", "facility energy over IT energy there"),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));
     }

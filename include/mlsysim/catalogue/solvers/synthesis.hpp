@@ -38,19 +38,14 @@ struct SynthesisSolver : Solver<SynthesisSolver> {
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::workload, key::workload),
-                  field(&I::target_latency, key::target_latency).positive(),
-                  field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
-                  field(&I::seq_len, key::seq_len)
-                      .at_least(1)
-                      .counted()
-                      .defaulted("2048 tokens, or the longest that the model takes"),
-                  field(&I::precision, key::precision).defaulted("fp16, convention of MLSys-im"),
-                  field(&I::efficiency, key::efficiency)
-                      .within(1e-9, 1)
-                      .defaulted("0.5 (textbook) or zoo/defaults.yaml (operator)"),
-                  field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+      return rows(
+          field(&I::workload, key::workload), field(&I::target_latency, key::target_latency),
+          field(&I::batch_size, key::batch_size).defaulted("one sample"),
+          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::precision, key::precision).defaulted("fp16, convention of MLSys-im"),
+          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or zoo/defaults.yaml (operator)"),
+          field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
+          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
     }
   };
   struct Result {

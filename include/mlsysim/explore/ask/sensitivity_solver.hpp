@@ -44,16 +44,11 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
       return rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
-          field(&I::batch_size, key::batch_size).at_least(1).counted().defaulted("one sample"),
-          field(&I::seq_len, key::seq_len)
-              .at_least(1)
-              .counted()
-              .defaulted("2048 tokens, or the longest that the model takes"),
-          field(&I::accelerators, key::accelerators).at_least(1).counted().defaulted("one"),
+          field(&I::batch_size, key::batch_size).defaulted("one sample"),
+          field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
+          field(&I::accelerators, key::accelerators).defaulted("one"),
           field(&I::precision, key::precision).defaulted("the device's default precision"),
-          field(&I::efficiency, key::efficiency)
-              .within(1e-9, 1)
-              .defaulted("0.5 (textbook) or the device's share (operator)"),
+          field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
           field(&I::perturbation, "perturbation", "", "relative move of a figure")
               .within(1e-6, 0.999)
               .defaulted("0.1, convention of MLSys-im"),
