@@ -212,17 +212,8 @@ std::string unit_text(py::handle unit) {
                     .expected = "e.g. \"GB/s\"; that of a quantity q is q.units"});
 }
 
-}  // namespace
-
-void bind_units(py::module_& m) {
-  py::class_<AnyQuantity> quantity(m, "Quantity", R"(A number with its unit; arithmetic checks dimensions.
-
-Quantity("3.35 TB/s"), Quantity(5, "TFLOP/s"), Quantity(0.5). A text reads as it does in the zoo's files; a number is
-dimensionless unless a unit follows. Values are immutable. repr() is exact, str() is for readers.)");
-  quantity.def(py::init(&construct), py::arg("value"), py::arg("unit") = py::none());
-  quantity.def_static("_from_base", [](double base, const py::tuple& e) {
-    return AnyQuantity::from_base(base, exponents_from(e));
-  });
+/// Units, magnitude and dimension of a quantity, and the same value in other units.
+void bind_conversions(py::class_<AnyQuantity>& quantity) {
   quantity
       .def(
           "to", [](const AnyQuantity& q, py::handle unit) { return q.to(unit_text(unit)); }, py::arg("unit"),
@@ -253,8 +244,12 @@ dimensionless unless a unit follows. Values are immutable. repr() is exact, str(
           "dimension", [](const AnyQuantity& q) { return dimension_name(q.exponents()); },
           "Name of the dimension with its base unit, e.g. 'bandwidth [B/s]'.")
       .def_property_readonly("base", &AnyQuantity::base, "The number in the canonical base unit.")
-      .def_property_readonly("_exponents", [](const AnyQuantity& q) { return exponents_of(q.exponents()); })
-      .def("__repr__", &exact)
+      .def_property_readonly("_exponents", [](const AnyQuantity& q) { return exponents_of(q.exponents()); });
+}
+
+/// How Python shows, converts, copies and pickles a quantity.
+void bind_protocols(py::class_<AnyQuantity>& quantity) {
+  quantity.def("__repr__", &exact)
       .def("__str__", &shown)
       .def("__format__", &formatted)
       .def("_repr_html_", &shown)
@@ -287,7 +282,10 @@ dimensionless unless a unit follows. Values are immutable. repr() is exact, str(
             const auto parsed = AnyQuantity::parse(text);
             return parsed == computed ? parsed : computed;  // the value counts, the text is for readers
           }));
+}
 
+/// Arithmetic and comparison, with numbers and texts on either side.
+void bind_operators(py::class_<AnyQuantity>& quantity) {
   const auto times = [](const AnyQuantity& a, const AnyQuantity& b) { return a * b; };
   const auto over = [](const AnyQuantity& a, const AnyQuantity& b) {
     if (b.base() == 0)
@@ -319,6 +317,22 @@ dimensionless unless a unit follows. Values are immutable. repr() is exact, str(
       .def("__le__", comparison([](const auto& a, const auto& b) { return a <= b; }))
       .def("__gt__", comparison([](const auto& a, const auto& b) { return a > b; }))
       .def("__ge__", comparison([](const auto& a, const auto& b) { return a >= b; }));
+}
+
+}  // namespace
+
+void bind_units(py::module_& m) {
+  py::class_<AnyQuantity> quantity(m, "Quantity", R"(A number with its unit; arithmetic checks dimensions.
+
+Quantity("3.35 TB/s"), Quantity(5, "TFLOP/s"), Quantity(0.5). A text reads as it does in the zoo's files; a number is
+dimensionless unless a unit follows. Values are immutable. repr() is exact, str() is for readers.)");
+  quantity.def(py::init(&construct), py::arg("value"), py::arg("unit") = py::none());
+  quantity.def_static("_from_base", [](double base, const py::tuple& e) {
+    return AnyQuantity::from_base(base, exponents_from(e));
+  });
+  bind_conversions(quantity);
+  bind_protocols(quantity);
+  bind_operators(quantity);
   quantity.attr("__array_ufunc__") = py::none();  // numpy leaves mixed arithmetic to Quantity
 
   m.def("_reduced_unit", &reduced_unit);

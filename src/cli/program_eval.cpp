@@ -107,6 +107,11 @@ void Program::eval_commands() {
       {Place::model, Place::machine});
   targets(*t, "FLEET");
   scenario_options(*t, Mode::train);
+  explain_command();
+  sweep_command();
+}
+
+void Program::explain_command() {
   auto* x = command(
       app_, "explain", "where a number comes from, law by law",
       "Examples:\n"
@@ -132,7 +137,9 @@ void Program::eval_commands() {
       ->type_name("LAW,...")
       ->allow_extra_args(false);
   scenario_options(*x, std::nullopt);
+}
 
+void Program::sweep_command() {
   auto* w = command(
       app_, "sweep", "one batch on several devices, batch sizes and precisions",
       "Examples:\n  mlsysim sweep Llama3_8B A100,H100,H200 --batch-size 1,8,64 --precision bf16 -o csv\n"
@@ -162,21 +169,26 @@ void Program::eval_commands() {
                 ->type_name("NAME,...")
                 ->allow_extra_args(false);
   values_[p].choices.assign(Choices<Precision>::names.begin(), Choices<Precision>::names.end());
+  sweep_options(*w);
+  search_options(*w);
+}
+
+/// The fields of one batch on one device, and those of a scenario that such a batch does not have.
+void Program::sweep_options(CLI::App& app) {
   for (const auto& f : describe<SingleNodeModel::Inputs>()) {
     if (f.kind == ValueKind::object || f.name == "batch_size" || f.name == "precision") continue;
-    auto* option = w->add_option_function<std::string>(
+    auto* option = app.add_option_function<std::string>(
         fmt::format("{}--{}", short_form(f.name), dashed(f.name)),
         [this, name = f.name](const std::string& text) { sweep_.fields[name] = text; }, help_of(f));
     option->type_name(type_word(f))->group("Scenario");
     values_[option].choices.assign(f.choices.begin(), f.choices.end());
   }
-  search_options(*w);
   const auto own = describe<SingleNodeModel::Inputs>();
   for (const auto& f : describe<Scenario>()) {
     if (find_field(own, f.name) != nullptr || f.kind == ValueKind::object || f.name == "name") continue;
-    w->add_option_function<std::string>(
-         "--" + dashed(f.name),
-         [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; }, help_of(f))
+    app.add_option_function<std::string>(
+           "--" + dashed(f.name),
+           [this, name = f.name](const std::string& text) { scenario_.fields[name] = text; }, help_of(f))
         ->type_name(type_word(f))
         ->group("Scenario");
   }

@@ -10,14 +10,24 @@
 namespace mlsysim::cli {
 
 void Program::explore_commands() {
-  const auto targets = [this](CLI::App& app, const char* last) {
-    return app
-        .add_option_function<std::vector<std::string>>(
-            "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
-            std::string("MODEL HARDWARE, a plan file, or a resolver with key=value; then ") + last)
-        ->required()
-        ->type_name("");
-  };
+  sensitivity_command();
+  export_command();
+  solve_command();
+  uncertainty_command();
+  compare_command();
+}
+
+/// The words of a command that asks about one thing; `last` says what follows MODEL HARDWARE.
+CLI::Option* Program::subject_words(CLI::App& app, const char* last) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
+          std::string("MODEL HARDWARE, a plan file, or a resolver with key=value; then ") + last)
+      ->required()
+      ->type_name("");
+}
+
+void Program::sensitivity_command() {
   auto* s = command(
       app_, "sensitivity", "what a number hangs on: elasticities, shadow prices, tornado, what binds",
       "Examples:\n"
@@ -26,13 +36,16 @@ void Program::explore_commands() {
       "  mlsysim sensitivity RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' time",
       [this] { return sensitivity_of(scenario_, sensitivity_, render_); },
       {Place::model, Place::machine, Place::metric});
-  targets(*s, "the RESULT");
+  subject_words(*s, "the RESULT");
   s->add_option("--inputs", sensitivity_.inputs, "inputs, separated by commas (default: all)")
       ->delimiter(',')
       ->type_name("NAME,...")
       ->allow_extra_args(false);
   s->add_option("--step", sensitivity_.step, "relative move of the tornado (default: 0.1)")->type_name("N");
   scenario_options(*s, std::nullopt);
+}
+
+void Program::export_command() {
   auto* x = command(
       app_, "export", "numbers of a scenario or law as a program that needs no library: C or JSON",
       "Examples:\n"
@@ -41,13 +54,16 @@ void Program::explore_commands() {
       "ring.json\n"
       "docs/reference/exported-programs.md describes the JSON.",
       [this] { return export_program(scenario_, export_); }, {Place::model, Place::machine, Place::metric});
-  targets(*x, "the RESULT, or several separated by commas");
+  subject_words(*x, "the RESULT, or several separated by commas");
   x->add_option("--language", export_.language, "json (default) or c")
       ->check(CLI::IsMember({"json", "c"}))
       ->type_name("NAME")
       ->option_text("NAME:{json,c}");
   x->add_option("--function", export_.name, "name of the C function (default: law)")->type_name("NAME");
   scenario_options(*x, std::nullopt);
+}
+
+void Program::solve_command() {
   auto* v =
       command(app_, "solve", "which value of an input meets a condition",
               "Examples:\n"
@@ -58,10 +74,13 @@ void Program::explore_commands() {
               "4 ms' bandwidth\n"
               "Exit codes: 0 fine, 1 bad input, 2 no solution.",
               [this] { return solve_question(scenario_, solve_, render_); }, {Place::model, Place::machine});
-  targets(*v, "a CONDITION and the free INPUT");
+  subject_words(*v, "a CONDITION and the free INPUT");
   v->add_option("--low", solve_.low, "lower end of the search")->type_name("QUANTITY");
   v->add_option("--high", solve_.high, "upper end of the search")->type_name("QUANTITY");
   scenario_options(*v, std::nullopt);
+}
+
+void Program::uncertainty_command() {
   auto* u = command(app_, "uncertainty",
                     "how sure a number is: spread, what makes it, whether the bottleneck flips",
                     "Examples:\n"
@@ -77,7 +96,7 @@ void Program::explore_commands() {
                     "that the first result stays below that of a changed configuration.",
                     [this] { return uncertainty_of(scenario_, uncertainty_, render_); },
                     {Place::model, Place::machine, Place::metric});
-  targets(*u, "the RESULT, or several separated by commas");
+  subject_words(*u, "the RESULT, or several separated by commas");
   u->add_option("--uncertain", uncertainty_.uncertain, "a figure and its distribution; may be repeated")
       ->type_name("NAME=DISTRIBUTION")
       ->allow_extra_args(false);
@@ -92,6 +111,9 @@ void Program::explore_commands() {
                 "share of the samples between low and high (default: 0.9)")
       ->type_name("N");
   scenario_options(*u, std::nullopt);
+}
+
+void Program::compare_command() {
   auto* c =
       command(app_, "compare", "why two configurations differ, or measurements of your own and predictions",
               "Examples:\n"
@@ -106,7 +128,7 @@ void Program::explore_commands() {
               "inputs, beside 'measured'\n"
               "or 'measured [us]'.",
               [this] { return compare(); }, {Place::model, Place::machine, Place::metric});
-  targets(*c, "the RESULT")->required(false);
+  subject_words(*c, "the RESULT")->required(false);
   c->add_option("--with", compare_.with, "a change of the second configuration; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

@@ -1,6 +1,6 @@
 #include <mlsysim/plugin/host.hpp>
 
-#include "detail/loaded.hpp"
+#include "detail/candidates.hpp"
 
 #include <mlsysim/units/near_miss.hpp>
 
@@ -12,7 +12,6 @@
 
 namespace mlsysim::plugin {
 
-namespace fs = std::filesystem;
 using namespace detail;  // NOLINT: the private half of this room
 
 class PluginHost::Impl {
@@ -32,15 +31,15 @@ class PluginHost::Impl {
 
   void discover() {
     const std::lock_guard lock(mutex_);
-    look();
+    candidates_.look(options_);
   }
 
   void inspect() {
     const std::lock_guard lock(mutex_);
-    look();
+    candidates_.look(options_);
     auto isolated = options_;
     isolated.isolation = Isolation::always;
-    for (auto& c : candidates_) {
+    for (auto& c : candidates_.all()) {
       if (c.record.state != PluginState::found || record_of(c).state != PluginState::found) continue;
       try {
         if (c.manifest) {
@@ -52,7 +51,7 @@ class PluginHost::Impl {
           (void)take(std::move(next));
         }
       } catch (const std::exception& error) {
-        refuse(c.record, error, c.manifest ? "vet" : "open");
+        candidates_.refuse(c.record, error, c.manifest ? "vet" : "open");
       }
     }
   }
@@ -60,7 +59,7 @@ class PluginHost::Impl {
   [[nodiscard]] std::vector<PluginRecord> records() const {
     const std::lock_guard lock(mutex_);
     std::vector<PluginRecord> out;
-    for (const auto& c : candidates_) out.push_back(record_of(c));
+    for (const auto& c : candidates_.all()) out.push_back(record_of(c));
     for (const auto& p : loaded_)
       if (std::none_of(out.begin(), out.end(),
                        [&](const PluginRecord& r) { return same_file(r, p.candidate.record); }))
@@ -69,12 +68,12 @@ class PluginHost::Impl {
   }
   std::string load(const std::string& name_or_path, const Placement& how) {
     const std::lock_guard lock(mutex_);
-    if (!discovered_) look();
+    if (!candidates_.looked()) candidates_.look(options_);
     const bool path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".so") ||
                       name_or_path.ends_with(".yaml");
     if (!path)
       if (auto* known = find(name_or_path)) return use(*known, how);
-    Candidate candidate = path ? candidate_at(name_or_path) : by_name(name_or_path);
+    Candidate candidate = path ? candidate_at(name_or_path) : candidates_.by_name(name_or_path);
     for (auto& p : loaded_) {
       if (same_file(p.candidate.record, candidate.record)) return use(p, how);
     }
@@ -82,7 +81,7 @@ class PluginHost::Impl {
     try {
       next.push_back(open(candidate, with(how)));
     } catch (const std::exception& error) {
-      refuse(candidate.record, error);
+      candidates_.refuse(candidate.record, error);
       throw;
     }
     return take(std::move(next)).front();
@@ -90,10 +89,10 @@ class PluginHost::Impl {
 
   LoadReport load_all(const Placement& how) {
     const std::lock_guard lock(mutex_);
-    if (!discovered_) look();
+    if (!candidates_.looked()) candidates_.look(options_);
     LoadReport report;
     std::vector<Loaded> fresh;
-    auto order = candidates_;
+    auto order = candidates_.all();
     std::stable_sort(order.begin(), order.end(),
                      [](const Candidate& a, const Candidate& b) { return a.record.name < b.record.name; });
     for (auto& c : order) {
@@ -113,7 +112,7 @@ class PluginHost::Impl {
       try {
         fresh.push_back(open(c, with(how)));
       } catch (const std::exception& error) {
-        refuse(c.record, error);
+        candidates_.refuse(c.record, error);
         report.failed.push_back(c.record);
       }
     }
@@ -124,7 +123,7 @@ class PluginHost::Impl {
     for (auto& [p, failure] : refused) {
       p.candidate.record.failure = failure;
       p.candidate.record.state = PluginState::refused;
-      remember(p.candidate.record);
+      candidates_.remember(p.candidate.record);
       report.failed.push_back(p.candidate.record);
     }
     for (const auto& name : names)
@@ -138,7 +137,7 @@ class PluginHost::Impl {
     if (--p.uses > 0) return;
     auto record = p.candidate.record;
     record.state = PluginState::shut_down;
-    remember(record);
+    candidates_.remember(record);
     const Loaded gone = p;
     std::erase_if(loaded_, [&](const Loaded& l) { return l.name() == name; });
     std::vector<std::pair<Loaded, PluginFailure>> refused;
@@ -223,66 +222,6 @@ class PluginHost::Impl {
     for (const auto& r : plugin.resolvers) r->retire();
   }
 
-  static std::string place_of(const PluginRecord& r) {
-    return (r.manifest.empty() ? r.library : r.manifest).generic_string();
-  }
-
-  static fs::path folder_of(const PluginRecord& r) {
-    return (r.manifest.empty() ? r.library : r.manifest).parent_path();
-  }
-  static int priority(const Candidate& c) { return c.manifest ? c.manifest->priority : Manifest().priority; }
-
-  static bool same_file(const PluginRecord& a, const PluginRecord& b) {
-    const auto& x = a.library.empty() ? a.manifest : a.library;
-    const auto& y = b.library.empty() ? b.manifest : b.library;
-    std::error_code failed;
-    return !x.empty() && !y.empty() && (x == y || fs::equivalent(x, y, failed));
-  }
-
-  void look() {
-    candidates_ = find_candidates(options_);
-    const auto allowed = allowed_names(options_);
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      auto& c = candidates_[i];
-      if (c.record.state == PluginState::refused) continue;
-      if (allowed && !c.named && !allowed->contains(c.record.name)) {
-        c.record.state = PluginState::skipped;
-        c.record.note = "skipped (not allowed by MLSYSIM_PLUGINS)";
-        continue;
-      }
-      for (std::size_t k = 0; k < i; ++k) {
-        auto& first = candidates_[k];
-        if (first.record.name != c.record.name || first.record.state != PluginState::found) continue;
-        // Folders are in the order of the user; within one, names of files say nothing, and the manifests
-        // decide.
-        const bool ahead =
-            options_.prefer == Prefer::newest
-                ? is_newer(c.record.version, first.record.version)
-                : folder_of(c.record) == folder_of(first.record) && priority(c) > priority(first);
-        auto& loses = ahead ? first : c;
-        const auto& wins = &loses == &c ? first : c;
-        loses.record.state = PluginState::skipped;
-        loses.record.note =
-            fmt::format("skipped: another plugin of this name is used, {}", place_of(wins.record));
-      }
-    }
-    if (allowed && !allowed->empty())
-      for (const auto& name : *allowed)
-        if (std::none_of(candidates_.begin(), candidates_.end(),
-                         [&](const Candidate& c) { return c.record.name == name; })) {
-          Candidate missing;
-          missing.record.name = name;
-          missing.record.source = "MLSYSIM_PLUGINS";
-          missing.record.state = PluginState::refused;
-          missing.record.failure = {
-              "find", MLS_NOT_FOUND,
-              fmt::format("the plugin '{}', which MLSYSIM_PLUGINS names, is not found", name),
-              "mlsysim plugin list shows what is found; packages of Python are for Python alone"};
-          candidates_.push_back(std::move(missing));
-        }
-    discovered_ = true;
-  }
-
   [[nodiscard]] HostOptions with(const Placement& how) const {
     auto out = options_;
     if (how.isolation != Isolation::as_asked) out.isolation = how.isolation;
@@ -315,19 +254,6 @@ class PluginHost::Impl {
       if (same_file(p.candidate.record, c.record)) return p.candidate.record;
     return c.record;
   }
-  void remember(const PluginRecord& record) {
-    for (auto& c : candidates_)
-      if (same_file(c.record, record) || (c.record.library.empty() && c.record.manifest == record.manifest))
-        c.record = record;
-  }
-
-  /// A failure that is known already says more than the error that repeats it.
-  void refuse(PluginRecord& record, const std::exception& error, const char* stage = "open") {
-    if (!record.failure) record.failure = failure_of(error, stage);
-    record.state = PluginState::refused;
-    remember(PluginRecord(record));
-  }
-
   Loaded* find(const std::string& name) {
     for (auto& p : loaded_)
       if (p.name() == name) return &p;
@@ -346,40 +272,9 @@ class PluginHost::Impl {
                        .hint = did_you_mean(name, names)});
   }
 
-  [[nodiscard]] Candidate by_name(const std::string& name) const {
-    std::vector<std::string> names;
-    const Candidate* skipped = nullptr;
-    for (const auto& c : candidates_) {
-      names.push_back(c.record.name);
-      if (c.record.name != name) continue;
-      if (c.record.state != PluginState::skipped) return c;
-      skipped = &c;
-    }
-    if (skipped != nullptr)
-      fail(MLS_PERMISSION_DENIED,
-           {.id = "mlsysim.plugin.103",
-            .message = fmt::format("the plugin '{}' is not loaded", name),
-            .key = name,
-            .found = skipped->record.note,
-            .expected = "a plugin that is allowed",
-            .hint = "change MLSYSIM_PLUGINS"},
-           name, "find");
-    fail(MLS_NOT_FOUND,
-         {.id = "mlsysim.plugin.104",
-          .message = fmt::format("there is no plugin '{}'", name),
-          .key = name,
-          .found = fmt::format("'{}'", name),
-          .expected =
-              names.empty() ? "a plugin; none was found" : fmt::format("one of {}", fmt::join(names, ", ")),
-          .hint = did_you_mean(name, names)},
-         name, "find");
-  }
-
   Loaded open(const Candidate& candidate, const HostOptions& options) {
     auto out = open_candidate(candidate, options, services_, false);
-    std::vector<std::string> others;
-    for (const auto& c : candidates_) others.push_back(c.record.name);
-    if (auto odd = unknown_variables(out.description, others); !odd.empty()) {
+    if (auto odd = unknown_variables(out.description, candidates_.names()); !odd.empty()) {
       services_->log(MLS_LOG_WARNING, odd);
       out.candidate.record.note = std::move(odd);
     }
@@ -421,7 +316,7 @@ class PluginHost::Impl {
       const auto& f = refused.front().second;
       record.failure = f;
       record.state = PluginState::refused;
-      remember(record);
+      candidates_.remember(record);
       fail(f.code, {.id = "mlsysim.plugin.106", .message = f.message, .key = names.front(), .hint = f.hint},
            names.front(), f.stage);
     }
@@ -431,8 +326,7 @@ class PluginHost::Impl {
   HostOptions options_;
   std::shared_ptr<LocalServices> services_;
   mutable std::mutex mutex_;
-  bool discovered_ = false;
-  std::vector<Candidate> candidates_;
+  Candidates candidates_;
   std::vector<Loaded> loaded_;
 };
 

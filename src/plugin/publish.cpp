@@ -10,8 +10,7 @@
 namespace mlsysim::plugin::detail {
 namespace {
 
-/// What is published at the moment, so that nothing is published again without need: tables are kept for
-/// ever.
+/// What is published at the moment: nothing is published again without need, since tables are never freed.
 struct Published {
   std::vector<std::string> units, zoo, resolvers;
 };
@@ -46,108 +45,120 @@ std::string unit_line(const UnitDescription& u) {
   return fmt::format("{} {} {} {} {}", u.symbol, u.base, u.decimal_prefixes, u.multiplier, u.divisor);
 }
 
+/// Plugins about to be published; what cannot be taken is moved out with the reason.
+class Publication {
+ public:
+  Publication(std::vector<Loaded>& plugins, ObjectTable& objects,
+              std::vector<std::pair<Loaded, PluginFailure>>& refused)
+      : plugins_(plugins), objects_(objects), refused_(refused) {}
+
+  void units() {
+    // Units of all plugins come first, so that each may use those of the others whatever the order.
+    UnitRegistry units = shipped_units();
+    std::vector<std::string> lines;
+    keep_those("register_all", [&](std::size_t i) {
+      add_units(units, plugins_[i].description);
+      for (const auto& u : plugins_[i].description.units) lines.push_back(unit_line(u));
+    });
+    if (lines != published().units) publish_units(units);
+    published().units = std::move(lines);
+  }
+
+  void zoo() {
+    if (zoo_lines() == published().zoo) return;
+    try {
+      publish_contributions(contributions(plugins_.size()));
+    } catch (const std::exception&) {
+      // The entries of some plugin are wrong: add the plugins one by one to find out whose.
+      keep_those("zoo", [&](std::size_t i) {
+        if (!plugins_[i].zoo.empty()) (void)load_zoo({}, contributions(i + 1));
+      });
+      publish_contributions(contributions(plugins_.size()));
+    }
+    published().zoo = zoo_lines();
+  }
+
+  /// @return false when a plugin was refused; then nothing is published
+  [[nodiscard]] bool resolvers() {
+    ResolverRegistry registry;
+    for (const auto& r : shipped_resolvers().all()) registry.add(r);
+    std::vector<std::string> lines;
+    const auto before = plugins_.size();
+    keep_those("register_all", [&](std::size_t i) { add_resolvers(plugins_[i], registry, lines); });
+    if (plugins_.size() != before) return false;
+    if (lines != published().resolvers) publish_resolvers(std::move(registry));
+    published().resolvers = std::move(lines);
+    return true;
+  }
+
+ private:
+  /// Calls `use(i)` for every plugin, and refuses those for which it throws.
+  template <class Use> void keep_those(const char* stage, Use&& use) {
+    for (std::size_t i = 0; i < plugins_.size();) {
+      try {
+        use(i);
+        ++i;
+      } catch (const std::exception& error) {
+        refused_.emplace_back(std::move(plugins_[i]), failure_of(error, stage));
+        plugins_.erase(plugins_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+  }
+
+  /// Entries of the first `count` plugins.
+  [[nodiscard]] std::vector<ZooContribution> contributions(std::size_t count) const {
+    std::vector<ZooContribution> all;
+    for (std::size_t i = 0; i < count; ++i)
+      all.insert(all.end(), plugins_[i].zoo.begin(), plugins_[i].zoo.end());
+    return all;
+  }
+  [[nodiscard]] std::vector<std::string> zoo_lines() const {
+    std::vector<std::string> out;
+    for (const auto& c : contributions(plugins_.size()))
+      out.push_back(c.origin + "\n" + c.name + "\n" + c.text);
+    return out;
+  }
+
+  void add_resolvers(Loaded& p, ResolverRegistry& registry, std::vector<std::string>& lines) {
+    if (p.code != nullptr && p.resolvers.empty())
+      for (std::size_t k = 0; k < p.description.resolvers.size(); ++k)
+        p.resolvers.push_back(std::make_shared<PluginResolver>(
+            p.description, std::make_shared<Generation>(p.code, k), objects_, p.settings));
+    if (p.code != nullptr && p.callbacks.empty())
+      for (std::size_t k = 0; k < p.description.callbacks.size(); ++k)
+        p.callbacks.push_back(std::make_shared<PluginCallback>(p.code, k, objects_));
+    for (const auto& r : p.resolvers)
+      if (const auto* known = registry.find(r->info().name);
+          known != nullptr && known->info().name == r->info().name)
+        fail(MLS_ALREADY_EXISTS,
+             {.id = "mlsysim.plugin.091",
+              .message = fmt::format("'{}' is there already", r->info().name),
+              .key = r->info().name,
+              .found = fmt::format("one from {} and one from {}", known->info().origin, p.name()),
+              .expected = "names that are unique",
+              .hint = "nothing replaces a resolver in silence"},
+             p.name(), "register_all");
+    for (const auto& r : p.resolvers) {
+      registry.add(std::shared_ptr<const Resolver>(r));
+      lines.push_back(fmt::format("{}@{}", r->info().name, fmt::ptr(r.get())));
+    }
+  }
+
+  std::vector<Loaded>& plugins_;
+  ObjectTable& objects_;
+  std::vector<std::pair<Loaded, PluginFailure>>& refused_;
+};
+
 }  // namespace
 
 void publish(std::vector<Loaded>& plugins, ObjectTable& objects,
              std::vector<std::pair<Loaded, PluginFailure>>& refused) {
-  const auto refuse = [&](std::size_t i, const std::exception& error, const char* stage) {
-    refused.emplace_back(std::move(plugins[i]), failure_of(error, stage));
-    plugins.erase(plugins.begin() + static_cast<std::ptrdiff_t>(i));
-  };
-  auto& now = published();
-
-  // Units of all plugins come first, so that each may use those of the others whatever the order.
-  UnitRegistry units = shipped_units();
-  std::vector<std::string> unit_lines;
-  for (std::size_t i = 0; i < plugins.size();) {
-    try {
-      add_units(units, plugins[i].description);
-      for (const auto& u : plugins[i].description.units) unit_lines.push_back(unit_line(u));
-      ++i;
-    } catch (const std::exception& error) {
-      refuse(i, error, "register_all");
-    }
-  }
-  if (unit_lines != now.units) publish_units(units);
-  now.units = unit_lines;
-
-  const auto contributions = [&](std::size_t count) {
-    std::vector<ZooContribution> all;
-    for (std::size_t i = 0; i < count; ++i)
-      all.insert(all.end(), plugins[i].zoo.begin(), plugins[i].zoo.end());
-    return all;
-  };
-  const auto publish_zoo = [&] {
-    const auto lines = [&] {
-      std::vector<std::string> out;
-      for (const auto& c : contributions(plugins.size()))
-        out.push_back(c.origin + "\n" + c.name + "\n" + c.text);
-      return out;
-    };
-    if (lines() == now.zoo) return;
-    try {
-      publish_contributions(contributions(plugins.size()));
-    } catch (const std::exception&) {
-      // Somebody's entries are wrong: find out whose, one by one.
-      for (std::size_t i = 0; i < plugins.size();) {
-        if (plugins[i].zoo.empty()) {
-          ++i;
-          continue;
-        }
-        try {
-          (void)load_zoo({}, contributions(i + 1));
-          ++i;
-        } catch (const std::exception& error) {
-          refuse(i, error, "zoo");
-        }
-      }
-      publish_contributions(contributions(plugins.size()));
-    }
-    now.zoo = lines();
-  };
-  publish_zoo();
-
-  ResolverRegistry registry;
-  for (const auto& r : shipped_resolvers().all()) registry.add(r);
-  std::vector<std::string> lines;
-  const auto before = plugins.size();
-  for (std::size_t i = 0; i < plugins.size();) {
-    auto& p = plugins[i];
-    try {
-      if (p.code != nullptr && p.resolvers.empty())
-        for (std::size_t k = 0; k < p.description.resolvers.size(); ++k)
-          p.resolvers.push_back(std::make_shared<PluginResolver>(
-              p.description, std::make_shared<Generation>(p.code, k), objects, p.settings));
-      if (p.code != nullptr && p.callbacks.empty())
-        for (std::size_t k = 0; k < p.description.callbacks.size(); ++k)
-          p.callbacks.push_back(std::make_shared<PluginCallback>(p.code, k, objects));
-      for (const auto& r : p.resolvers)
-        if (const auto* known = registry.find(r->info().name);
-            known != nullptr && known->info().name == r->info().name)
-          fail(MLS_ALREADY_EXISTS,
-               {.id = "mlsysim.plugin.091",
-                .message = fmt::format("'{}' is there already", r->info().name),
-                .key = r->info().name,
-                .found = fmt::format("one from {} and one from {}", known->info().origin, p.name()),
-                .expected = "names that are unique",
-                .hint = "nothing replaces a resolver in silence"},
-               p.name(), "register_all");
-      for (const auto& r : p.resolvers) {
-        registry.add(std::shared_ptr<const Resolver>(r));
-        lines.push_back(fmt::format("{}@{}", r->info().name, fmt::ptr(r.get())));
-      }
-      ++i;
-    } catch (const std::exception& error) {
-      refuse(i, error, "register_all");
-    }
-  }
-  if (plugins.size() != before) {
-    // The units and entries of what was refused go too.
-    publish(plugins, objects, refused);
-    return;
-  }
-  if (lines != now.resolvers) publish_resolvers(std::move(registry));
-  now.resolvers = std::move(lines);
+  Publication publication(plugins, objects, refused);
+  do {
+    publication.units();
+    publication.zoo();
+    // Without a plugin that was refused for its resolvers, its units and entries go too.
+  } while (!publication.resolvers());
 }
 
 }  // namespace mlsysim::plugin::detail

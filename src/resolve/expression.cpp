@@ -40,90 +40,73 @@ int Expression::lone_slot() const {
   return steps_.size() == 1 && steps_[0].op == Op::slot ? steps_[0].slot : -1;
 }
 
+template <class T> T Expression::unary(Op op, const T& x) {
+  switch (op) {
+    case Op::negate:
+      return -x;
+    case Op::abs:
+      return abs(x);
+    case Op::sqrt:
+      return sqrt(x);
+    case Op::floor:
+      return floor(x);
+    case Op::ceil:
+      return ceil(x);
+    case Op::round:
+      return rounded(x);
+    default:
+      return log2(x);
+  }
+}
+
+template <class T> T Expression::binary(Op op, const T& a, const T& b) {
+  const T none(0.0);
+  switch (op) {
+    case Op::add:
+      return a + b;
+    case Op::subtract:
+      return a - b;
+    case Op::multiply:
+      return a * b;
+    case Op::divide:
+      return a / b;
+    case Op::min:
+      return min(a, b);
+    case Op::max:
+      return max(a, b);
+    case Op::equal:
+      return truth_of<T>(a == b);
+    case Op::differ:
+      return truth_of<T>(a != b);
+    case Op::less:
+      return truth_of<T>(a < b);
+    case Op::at_most:
+      return truth_of<T>(a <= b);
+    case Op::more:
+      return truth_of<T>(a > b);
+    case Op::at_least:
+      return truth_of<T>(a >= b);
+    case Op::both:
+      return truth_of<T>(a != none && b != none);
+    default:
+      return truth_of<T>(a != none || b != none);
+  }
+}
+
 template <class T> T Expression::run(std::span<const T> slots) const {
   std::vector<T> stack;
   stack.reserve(depth_);
-  const auto pop = [&] {
-    const T x = stack.back();
-    stack.pop_back();
-    return x;
-  };
   for (const Step& s : steps_) {
-    switch (s.op) {
-      case Op::constant:
-        stack.push_back(T(s.value));
-        continue;
-      case Op::slot:
-        stack.push_back(slots[s.slot]);
-        continue;
-      case Op::negate:
-        stack.back() = -stack.back();
-        continue;
-      case Op::abs:
-        stack.back() = abs(stack.back());
-        continue;
-      case Op::sqrt:
-        stack.back() = sqrt(stack.back());
-        continue;
-      case Op::floor:
-        stack.back() = floor(stack.back());
-        continue;
-      case Op::ceil:
-        stack.back() = ceil(stack.back());
-        continue;
-      case Op::round:
-        stack.back() = rounded(stack.back());
-        continue;
-      case Op::log2:
-        stack.back() = log2(stack.back());
-        continue;
-      default:
-        break;
-    }
-    const T b = pop(), a = pop(), none(0.0);
-    switch (s.op) {
-      case Op::add:
-        stack.push_back(a + b);
-        break;
-      case Op::subtract:
-        stack.push_back(a - b);
-        break;
-      case Op::multiply:
-        stack.push_back(a * b);
-        break;
-      case Op::divide:
-        stack.push_back(a / b);
-        break;
-      case Op::min:
-        stack.push_back(min(a, b));
-        break;
-      case Op::max:
-        stack.push_back(max(a, b));
-        break;
-      case Op::equal:
-        stack.push_back(truth_of<T>(a == b));
-        break;
-      case Op::differ:
-        stack.push_back(truth_of<T>(a != b));
-        break;
-      case Op::less:
-        stack.push_back(truth_of<T>(a < b));
-        break;
-      case Op::at_most:
-        stack.push_back(truth_of<T>(a <= b));
-        break;
-      case Op::more:
-        stack.push_back(truth_of<T>(a > b));
-        break;
-      case Op::at_least:
-        stack.push_back(truth_of<T>(a >= b));
-        break;
-      case Op::both:
-        stack.push_back(truth_of<T>(a != none && b != none));
-        break;
-      default:
-        stack.push_back(truth_of<T>(a != none || b != none));
-        break;
+    if (s.op == Op::constant) {
+      stack.push_back(T(s.value));
+    } else if (s.op == Op::slot) {
+      stack.push_back(slots[s.slot]);
+    } else if (s.op <= Op::log2) {
+      stack.back() = unary(s.op, stack.back());
+    } else {
+      const T b = stack.back();
+      stack.pop_back();
+      stack.back() = binary(s.op, stack.back(), b);
     }
   }
   return stack.back();

@@ -190,93 +190,68 @@ inline void divide(const ColumnStep& s, double* slots, const double* scalars) {
   }
 }
 
+inline void run_step(const ColumnStep& s, double* slots, const double* scalars) {
+  double* const to = slots + s.to * kStride;
+  const double* const a = slots + s.a * kStride;
+  if (s.way == ColumnWay::reciprocal) return reciprocal(to, a);
+  if (s.way != ColumnWay::plain) return divide(s, slots, scalars);
+  switch (s.op) {
+    case TapeOp::input:
+    case TapeOp::constant:
+    case TapeOp::loop:
+      return;
+    case TapeOp::negate:
+      return one(to, a, Negate{});
+    case TapeOp::abs:
+      return one(to, a, Abs{});
+    case TapeOp::ceil:
+      return one(to, a, Ceil{});
+    case TapeOp::floor:
+      return one(to, a, Floor{});
+    case TapeOp::sqrt:
+      return one(to, a, Sqrt{});
+    case TapeOp::log:
+      return one(to, a, Log{});
+    case TapeOp::log2:
+      return one(to, a, Log2{});
+    case TapeOp::exp:
+      return one(to, a, Exp{});
+    case TapeOp::negation:
+      return one(to, a, Negation{});
+    case TapeOp::add:
+      return two(s, slots, scalars, Add{});
+    case TapeOp::subtract:
+      return two(s, slots, scalars, Subtract{});
+    case TapeOp::multiply:
+    case TapeOp::both:
+      return two(s, slots, scalars, Multiply{});
+    case TapeOp::divide:
+      return two(s, slots, scalars, Divide{});
+    case TapeOp::min:
+      return two(s, slots, scalars, Min{});
+    case TapeOp::max:
+    case TapeOp::either:
+      return two(s, slots, scalars, Max{});
+    case TapeOp::pow:
+      return two(s, slots, scalars, Power{});
+    case TapeOp::quadrature:
+      return two(s, slots, scalars, Quadrature{});
+    case TapeOp::less:
+      return two(s, slots, scalars, Less{});
+    case TapeOp::less_equal:
+      return two(s, slots, scalars, LessEqual{});
+    case TapeOp::equal:
+      return two(s, slots, scalars, Equal{});
+    case TapeOp::not_equal:
+      return two(s, slots, scalars, NotEqual{});
+    case TapeOp::select:
+      return choose(s, slots, scalars);
+  }
+}
+
 MLSYSIM_KERNEL void run_all(const ColumnStep* steps, std::size_t count, double* slots,
                             const double* scalars) {
-  for (const ColumnStep* s = steps; s != steps + count; ++s) {
-    double* const to = slots + s->to * kStride;
-    const double* const a = slots + s->a * kStride;
-    if (s->way != ColumnWay::plain) {
-      if (s->way == ColumnWay::reciprocal)
-        reciprocal(to, a);
-      else
-        divide(*s, slots, scalars);
-      continue;
-    }
-    switch (s->op) {
-      case TapeOp::input:
-      case TapeOp::constant:
-      case TapeOp::loop:
-        break;
-      case TapeOp::negate:
-        one(to, a, Negate{});
-        break;
-      case TapeOp::abs:
-        one(to, a, Abs{});
-        break;
-      case TapeOp::ceil:
-        one(to, a, Ceil{});
-        break;
-      case TapeOp::floor:
-        one(to, a, Floor{});
-        break;
-      case TapeOp::sqrt:
-        one(to, a, Sqrt{});
-        break;
-      case TapeOp::log:
-        one(to, a, Log{});
-        break;
-      case TapeOp::log2:
-        one(to, a, Log2{});
-        break;
-      case TapeOp::exp:
-        one(to, a, Exp{});
-        break;
-      case TapeOp::negation:
-        one(to, a, Negation{});
-        break;
-      case TapeOp::add:
-        two(*s, slots, scalars, Add{});
-        break;
-      case TapeOp::subtract:
-        two(*s, slots, scalars, Subtract{});
-        break;
-      case TapeOp::multiply:
-      case TapeOp::both:
-        two(*s, slots, scalars, Multiply{});
-        break;
-      case TapeOp::divide:
-        two(*s, slots, scalars, Divide{});
-        break;
-      case TapeOp::min:
-        two(*s, slots, scalars, Min{});
-        break;
-      case TapeOp::max:
-      case TapeOp::either:
-        two(*s, slots, scalars, Max{});
-        break;
-      case TapeOp::pow:
-        two(*s, slots, scalars, Power{});
-        break;
-      case TapeOp::quadrature:
-        two(*s, slots, scalars, Quadrature{});
-        break;
-      case TapeOp::less:
-        two(*s, slots, scalars, Less{});
-        break;
-      case TapeOp::less_equal:
-        two(*s, slots, scalars, LessEqual{});
-        break;
-      case TapeOp::equal:
-        two(*s, slots, scalars, Equal{});
-        break;
-      case TapeOp::not_equal:
-        two(*s, slots, scalars, NotEqual{});
-        break;
-      case TapeOp::select:
-        choose(*s, slots, scalars);
-        break;
-    }
-  }
+  for (const ColumnStep* s = steps; s != steps + count; ++s) run_step(*s, slots, scalars);
 }
 
 }  // namespace

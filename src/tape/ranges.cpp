@@ -142,6 +142,18 @@ Interval product(const Interval& a, const Interval& b) {
   return p;
 }
 
+/// Slope of a root of a sum of squares by one of its sides: that side over the root, at most 1 in size.
+Interval share_of_root(const Interval& side, const Interval& root) {
+  const Interval q = side / root;
+  return Interval(std::max(q.low, -1.0), std::min(q.high, 1.0));
+}
+
+Interval slope_of_abs(const Interval& x) {
+  if (x.low >= 0) return 1.0;
+  if (x.high <= 0) return -1.0;
+  return {-1.0, 1.0};
+}
+
 /// Partial derivatives of a node by its operands over their ranges, handed to `give(operand, partial)`.
 template <class Give>
 void partials_of(const Recording& r, std::size_t at, std::span<const Interval> range, Give&& give) {
@@ -149,95 +161,64 @@ void partials_of(const Recording& r, std::size_t at, std::span<const Interval> r
   const Interval& value = range[at];
   const auto a = [&]() -> const Interval& { return range[node.a]; };
   const auto b = [&]() -> const Interval& { return range[node.b]; };
+  const auto both = [&](const Interval& by_a, const Interval& by_b) {
+    give(node.a, by_a), give(node.b, by_b);
+  };
   switch (node.op) {
     case TapeOp::input:
     case TapeOp::constant:
-      break;
+      return;
     case TapeOp::loop:
-      for_each_operand(r, node, [&](std::uint32_t o) { give(o, Interval::whole()); });
-      break;
+      return for_each_operand(r, node, [&](std::uint32_t o) { give(o, Interval::whole()); });
     case TapeOp::negate:
     case TapeOp::negation:
-      give(node.a, -1.0);
-      break;
+      return give(node.a, -1.0);
     case TapeOp::abs:
-      give(node.a, a().low >= 0 ? Interval(1.0) : a().high <= 0 ? Interval(-1.0) : Interval(-1.0, 1.0));
-      break;
+      return give(node.a, slope_of_abs(a()));
     case TapeOp::ceil:
     case TapeOp::floor:
-      give(node.a, value.low == value.high ? Interval(0.0) : Interval(0.0, inf));
-      break;
+      return give(node.a, value.low == value.high ? Interval(0.0) : Interval(0.0, inf));
     case TapeOp::sqrt:
-      give(node.a, Interval(0.5) / value);
-      break;
+      return give(node.a, Interval(0.5) / value);
     case TapeOp::log:
-      give(node.a, Interval(1.0) / a());
-      break;
+      return give(node.a, Interval(1.0) / a());
     case TapeOp::log2:
-      give(node.a, Interval(1.4426950408889634) / a());
-      break;
+      return give(node.a, Interval(1.4426950408889634) / a());
     case TapeOp::exp:
-      give(node.a, value);
-      break;
+      return give(node.a, value);
     case TapeOp::add:
-      give(node.a, 1.0), give(node.b, 1.0);
-      break;
+      return both(1.0, 1.0);
     case TapeOp::subtract:
-      give(node.a, 1.0), give(node.b, -1.0);
-      break;
+      return both(1.0, -1.0);
     case TapeOp::multiply:
-      give(node.a, b()), give(node.b, a());
-      break;
-    case TapeOp::divide: {
-      give(node.a, Interval(1.0) / b());
-      give(node.b, -product(value, Interval(1.0) / b()));
-      break;
-    }
+    case TapeOp::both:
+      return both(b(), a());
+    case TapeOp::divide:
+      return both(Interval(1.0) / b(), -product(value, Interval(1.0) / b()));
     case TapeOp::min:
-      give(node.a, taken(a(), b())), give(node.b, taken(b(), a()));
-      break;
+      return both(taken(a(), b()), taken(b(), a()));
     case TapeOp::max:
-      give(node.a, taken(-a(), -b())), give(node.b, taken(-b(), -a()));
-      break;
-    case TapeOp::pow: {
-      if (a().low > 0) {
-        give(node.a, product(b(), pow(a(), b() - 1.0)));
-        give(node.b, product(value, log(a())));
-      } else {
-        give(node.a, Interval::whole()), give(node.b, Interval::whole());
-      }
-      break;
-    }
-    case TapeOp::quadrature: {
-      // A side over the root of both, which is at most 1 in size.
-      const auto share = [&](const Interval& x) {
-        const Interval q = x / value;
-        return Interval(std::max(q.low, -1.0), std::min(q.high, 1.0));
-      };
-      give(node.a, share(a())), give(node.b, share(b()));
-      break;
-    }
+      return both(taken(-a(), -b()), taken(-b(), -a()));
+    case TapeOp::pow:
+      if (a().low > 0) return both(product(b(), pow(a(), b() - 1.0)), product(value, log(a())));
+      return both(Interval::whole(), Interval::whole());
+    case TapeOp::quadrature:
+      return both(share_of_root(a(), value), share_of_root(b(), value));
     // A condition that flips is a jump: down where the left side rises, up where the right side does.
     case TapeOp::less:
     case TapeOp::less_equal:
-      if (value.low != value.high) give(node.a, Interval(-inf, 0.0)), give(node.b, Interval(0.0, inf));
-      break;
+      if (value.low != value.high) both(Interval(-inf, 0.0), Interval(0.0, inf));
+      return;
     case TapeOp::equal:
     case TapeOp::not_equal:
-      if (value.low != value.high) give(node.a, Interval::whole()), give(node.b, Interval::whole());
-      break;
-    case TapeOp::both:
-      give(node.a, b()), give(node.b, a());
-      break;
+      if (value.low != value.high) both(Interval::whole(), Interval::whole());
+      return;
     case TapeOp::either:
-      give(node.a, 1.0 - b()), give(node.b, 1.0 - a());
-      break;
-    case TapeOp::select: {
-      const Interval& c = range[node.c];
-      if (a().low != a().high) give(node.a, b() - c);
+      return both(1.0 - b(), 1.0 - a());
+    case TapeOp::select:
+      if (a().low != a().high) give(node.a, b() - range[node.c]);
       give(node.b, a()), give(node.c, 1.0 - a());
-      break;
-    }
+      return;
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -180,26 +181,26 @@ std::vector<ConstantValue> Calibration::changes() const {
 
 namespace {
 
-template <class S>
-Calibration calibration_of(std::string_view what, const S& subject, std::span<const MeasuredTable> tables,
-                           const Zoo& zoo, const CalibrationOptions& options) {
-  check(options);
-  Calibration out;
-  out.what = what;
-  out.name = subject.name;
-  out.owner = owner_of(subject);
+/// Rows measured on the subject of a calibration. They point into the tables, which are kept beside them.
+struct Evidence {
   std::vector<MeasuredRows> kept;
-  kept.reserve(tables.size());
-  std::vector<detail::FitRow> all;
+  std::vector<detail::FitRow> rows;
+};
+
+template <class S>
+Evidence rows_measured_on(const S& subject, std::string_view what, std::span<const MeasuredTable> tables,
+                          const Zoo& zoo, Calibration& out) {
+  Evidence e;
+  e.kept.reserve(tables.size());
   for (const auto& t : tables) {
-    kept.push_back(rows_of(t, zoo));
-    for (const auto& row : kept.back().rows)
-      if (is_measured_on(subject, *t.measurand, row.inputs.get())) all.push_back({t.measurand, &row, 0});
+    e.kept.push_back(rows_of(t, zoo));
+    for (const auto& row : e.kept.back().rows)
+      if (is_measured_on(subject, *t.measurand, row.inputs.get())) e.rows.push_back({t.measurand, &row, 0});
     out.tables.push_back(t.name);
     if (std::find(out.references.begin(), out.references.end(), t.reference) == out.references.end())
       out.references.push_back(t.reference);
   }
-  if (all.empty())
+  if (e.rows.empty())
     throw InputError(
         {.id = "mlsysim.validation.081",
          .message = fmt::format("no row of these tables is measured on the {} '{}'", what, subject.name),
@@ -207,9 +208,14 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
          .found = fmt::format("{} tables without it", tables.size()),
          .expected = fmt::format("rows of this {}", what),
          .hint = fmt::format("mlsysim validate --list shows the tables; the {} is an input of a row", what)});
-  // A row that the present constants do not answer says nothing about them: no fit makes room in a memory.
+  return e;
+}
+
+/// Removes rows without an answer from the present constants: no fit makes room in a memory, so that such a
+/// row says nothing about the constants.
+void leave_out_unanswered(std::vector<detail::FitRow>& rows, const Zoo& zoo, Calibration& out) {
   const Constants present(conventions_of(zoo));
-  std::erase_if(all, [&](const detail::FitRow& r) {
+  std::erase_if(rows, [&](const detail::FitRow& r) {
     const auto p = predict(*r.measurand, r.row->inputs.get(), {&zoo, &present});
     if (p.answered() && p.base > 0) return false;
     const std::string reason = p.answered() ? "the prediction is not positive" : p.reason;
@@ -220,52 +226,72 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
       out.unanswered.push_back({reason, 1});
     return true;
   });
-  if (all.empty())
+  if (rows.empty())
     throw InputError(
         {.id = "mlsysim.validation.084",
-         .message = fmt::format("no row of the {} '{}' has a prediction to fit", what, subject.name),
-         .key = subject.name,
+         .message = fmt::format("no row of the {} '{}' has a prediction to fit", out.what, out.name),
+         .key = out.name,
          .found = fmt::format("{} rows: {}", out.unanswered.front().rows, out.unanswered.front().reason),
          .expected = "rows to which the library gives an answer",
          .hint = "mlsysim validate shows what is left out"});
-  out.rows = all.size();
+}
 
-  // Folds are whole groups; many groups share a fold, in order.
+/// The groups of the rows, and folds that are whole groups; many groups share a fold, in order.
+struct Folds {
+  std::vector<std::string> groups;
+  std::size_t count = 0;
+
+  /// The groups of one fold, for readers.
+  [[nodiscard]] std::string members(std::size_t fold) const {
+    std::string out;
+    for (std::size_t g = fold; g < groups.size(); g += count)
+      out += fmt::format("{}{}", out.empty() ? "" : "; ", groups[g]);
+    return out;
+  }
+};
+
+Folds fold(std::vector<detail::FitRow>& rows, std::size_t most) {
   std::set<std::string> names;
-  for (const auto& r : all) names.insert(r.row->group);
-  const std::vector<std::string> groups(names.begin(), names.end());
-  const std::size_t folds = std::min(groups.size(), options.most_folds);
-  for (auto& r : all)
-    r.fold = static_cast<std::size_t>(std::lower_bound(groups.begin(), groups.end(), r.row->group) -
-                                      groups.begin()) %
-             folds;
-  std::vector<detail::FitRow> fitted;
-  const std::size_t step = (all.size() + options.most_rows - 1) / options.most_rows;
-  for (std::size_t i = 0; i < all.size(); i += step) fitted.push_back(all[i]);
-  out.fitted_rows = fitted.size();
-  out.domain = domain_of(all);
+  for (const auto& r : rows) names.insert(r.row->group);
+  Folds f{{names.begin(), names.end()}, 0};
+  f.count = std::min(f.groups.size(), most);
+  for (auto& r : rows)
+    r.fold = static_cast<std::size_t>(std::lower_bound(f.groups.begin(), f.groups.end(), r.row->group) -
+                                      f.groups.begin()) %
+             f.count;
+  return f;
+}
 
-  const auto constants = free_constants(subject, zoo, options.fields);
-  const detail::FitProblem problem(out.owner, zoo, constants);
-  std::vector<std::size_t> everything(constants.size());
-  for (std::size_t i = 0; i < everything.size(); ++i) everything[i] = i;
-  const VectorXd start = problem.start(everything);
-  out.before = statistics_of(errors_of(problem.errors(all, start, {})));
-  const MatrixXd matters = problem.sensitivities(fitted, start, everything);
-  std::vector<std::size_t> relevant;
-  for (const auto i : everything)
-    if (matters.col(static_cast<Index>(i)).cwiseAbs().maxCoeff() > kMatters) relevant.push_back(i);
+/// Every n-th row, so that at most `most` are left.
+std::vector<detail::FitRow> thinned(const std::vector<detail::FitRow>& rows, std::size_t most) {
+  std::vector<detail::FitRow> out;
+  const std::size_t step = (rows.size() + most - 1) / most;
+  for (std::size_t i = 0; i < rows.size(); i += step) out.push_back(rows[i]);
+  return out;
+}
 
-  const Calibrator calibrator(problem, options);
-  const Fit fit = calibrator.run(fitted, relevant);
-  const VectorXd errors = problem.errors(all, fit.u, fit.active);
+/// Constants that move some prediction of the rows.
+std::vector<std::size_t> relevant_constants(const detail::FitProblem& problem,
+                                            const std::vector<detail::FitRow>& rows, const VectorXd& start,
+                                            const std::vector<std::size_t>& all) {
+  const MatrixXd matters = problem.sensitivities(rows, start, all);
+  std::vector<std::size_t> out;
+  for (const auto i : all)
+    if (matters.col(static_cast<Index>(i)).cwiseAbs().maxCoeff() > kMatters) out.push_back(i);
+  return out;
+}
+
+/// Errors, coverage, constants and their covariance after a fit to all rows.
+void describe_fit(const detail::FitProblem& problem, const Calibrator& calibrator, const Fit& fit,
+                  const std::vector<detail::FitRow>& rows, Calibration& out) {
+  const VectorXd errors = problem.errors(rows, fit.u, fit.active);
   out.after = statistics_of(errors_of(errors));
   out.noise = fit.noise;
-  const VectorXd deviations = calibrator.deviations(all, fit);
-  out.coverage = static_cast<double>(inside_of(errors, deviations)) / static_cast<double>(all.size());
+  const VectorXd deviations = calibrator.deviations(rows, fit);
+  out.coverage = static_cast<double>(inside_of(errors, deviations)) / static_cast<double>(rows.size());
   for (std::size_t j = 0; j < fit.all.size(); ++j) {
     const auto at = static_cast<Index>(j);
-    const auto& c = constants[fit.all[j]];
+    const auto& c = problem.constants()[fit.all[j]];
     FittedConstant f{.constant = c, .value = c.start, .spread = std::sqrt(fit.covariance(at, at))};
     f.identified = std::find(fit.active.begin(), fit.active.end(), fit.all[j]) != fit.active.end();
     if (f.identified) f.value = problem.value_at(fit.all[j], fit.all_u[at]);
@@ -273,32 +299,64 @@ Calibration calibration_of(std::string_view what, const S& subject, std::span<co
     out.constants.push_back(f);
   }
   out.covariance.assign(fit.covariance.data(), fit.covariance.data() + fit.covariance.size());
+}
 
-  // Leave one group out: fitted without it, asked about it.
-  if (folds < 2) return out;
+/// Leaves each fold out once: fits without it, and compares its rows with that fit.
+void cross_validate(const detail::FitProblem& problem, const Calibrator& calibrator, const Fit& fit,
+                    const std::vector<std::size_t>& relevant, const std::vector<detail::FitRow>& fitted,
+                    const std::vector<detail::FitRow>& rows, const Folds& folds, Calibration& out) {
   std::vector<double> missed_errors;
   Index inside = 0;
-  std::size_t asked = 0;
-  for (std::size_t fold = 0; fold < folds; ++fold) {
+  std::size_t compared = 0;
+  for (std::size_t fold = 0; fold < folds.count; ++fold) {
     std::vector<detail::FitRow> train, test;
     for (const auto& r : fitted)
       if (r.fold != fold) train.push_back(r);
-    for (const auto& r : all)
+    for (const auto& r : rows)
       if (r.fold == fold) test.push_back(r);
     const Fit without = calibrator.run(train, relevant);
     const VectorXd missed = problem.errors(test, without.u, without.active);
     inside += inside_of(missed, calibrator.deviations(test, without));
-    asked += test.size();
+    compared += test.size();
     const auto misses = errors_of(missed);
     missed_errors.insert(missed_errors.end(), misses.begin(), misses.end());
-    std::string members;
-    for (std::size_t g = fold; g < groups.size(); g += folds)
-      members += fmt::format("{}{}", members.empty() ? "" : "; ", groups[g]);
-    out.groups.push_back(
-        {members, statistics_of(errors_of(problem.errors(test, fit.u, fit.active))), statistics_of(misses)});
+    out.groups.push_back({folds.members(fold),
+                          statistics_of(errors_of(problem.errors(test, fit.u, fit.active))),
+                          statistics_of(misses)});
   }
   out.left_out = statistics_of(missed_errors);
-  out.coverage_left_out = static_cast<double>(inside) / static_cast<double>(asked);
+  out.coverage_left_out = static_cast<double>(inside) / static_cast<double>(compared);
+}
+
+template <class S>
+Calibration calibration_of(std::string_view what, const S& subject, std::span<const MeasuredTable> tables,
+                           const Zoo& zoo, const CalibrationOptions& options) {
+  check(options);
+  Calibration out;
+  out.what = what;
+  out.name = subject.name;
+  out.owner = owner_of(subject);
+  Evidence evidence = rows_measured_on(subject, what, tables, zoo, out);
+  auto& rows = evidence.rows;
+  leave_out_unanswered(rows, zoo, out);
+  out.rows = rows.size();
+  const Folds folds = fold(rows, options.most_folds);
+  const auto fitted = thinned(rows, options.most_rows);
+  out.fitted_rows = fitted.size();
+  out.domain = domain_of(rows);
+
+  const auto constants = free_constants(subject, zoo, options.fields);
+  const detail::FitProblem problem(out.owner, zoo, constants);
+  std::vector<std::size_t> all(constants.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const VectorXd start = problem.start(all);
+  out.before = statistics_of(errors_of(problem.errors(rows, start, {})));
+  const auto relevant = relevant_constants(problem, fitted, start, all);
+
+  const Calibrator calibrator(problem, options);
+  const Fit fit = calibrator.run(fitted, relevant);
+  describe_fit(problem, calibrator, fit, rows, out);
+  if (folds.count > 1) cross_validate(problem, calibrator, fit, relevant, fitted, rows, folds, out);
   return out;
 }
 

@@ -53,6 +53,88 @@ ErrorStatistics errors_with(const std::vector<RelativeRow>& rows, const std::vec
   return statistics_of(errors);
 }
 
+/// The prediction of a row in parts, as shares of its whole. `names` gets the terms not seen before.
+RelativeRow relative_row(const Prediction& p, double measured, bool rate, std::vector<std::string>& names) {
+  RelativeRow r{rate ? p.base / measured : measured / p.base, {}, p.base};
+  if (rate) {
+    r.whole = 0;
+    for (const auto& t : p.terms)
+      if (t.role == TermRole::part) r.whole += t.base;
+  }
+  for (const auto& t : p.terms) {
+    if (t.role == TermRole::fact || !(r.whole > 0)) continue;
+    const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), t.name) - names.begin());
+    if (at == names.size()) names.emplace_back(t.name);
+    r.shares.resize(names.size(), 0.0);
+    r.shares[at] = t.base / r.whole;
+  }
+  return r;
+}
+
+/// Inputs that the table does not state, with the source of their defaults.
+std::vector<std::string> defaulted_inputs(const MeasuredTable& table) {
+  std::vector<std::string> out;
+  for (const auto& f : table.measurand->inputs())
+    if (std::ranges::none_of(table.inputs, [&](const InputRule& r) { return r.field == &f; }))
+      out.push_back(f.default_source.empty() ? f.name + " (not stated)"
+                                             : fmt::format("{} ({})", f.name, f.default_source));
+  return out;
+}
+
+/// How much of the differences each term explains when it alone is scaled, or a fixed time added.
+class Explanations {
+ public:
+  Explanations(const std::vector<RelativeRow>& rows, MeasurandKind kind)
+      : rows_(rows), rate_(kind == MeasurandKind::rate), timed_(kind != MeasurandKind::other) {
+    for (const auto& r : rows) whole_ += (r.ratio - 1) * (r.ratio - 1);
+  }
+
+  /// The best first.
+  std::vector<ResidualCause> all(const std::vector<std::string>& names) {
+    for (std::size_t k = 0; k < names.size(); ++k)
+      add(names[k], timed_ ? advice_for(names[k]) : std::string(kOffByFactor),
+          column([&](const RelativeRow& r) { return k < r.shares.size() ? r.shares[k] : 0.0; }),
+          Change::factor);
+    add("everything",
+        timed_ ? "all times are off by one factor: clocks, or another machine than stated"
+               : "all values are off by one factor",
+        column([](const RelativeRow&) { return 1.0; }), Change::factor);
+    if (timed_ && std::ranges::all_of(rows_, [](const RelativeRow& r) { return r.whole > 0; }))
+      add("fixed time",
+          "every measurement holds a time that the model does not know: the host, or the tool that measured",
+          column([](const RelativeRow& r) { return 1 / r.whole; }), Change::fixed);
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const auto& a, const auto& b) { return a.explained > b.explained; });
+    return std::move(found_);
+  }
+
+ private:
+  enum class Change : std::uint8_t { factor, fixed };
+
+  template <class Value> [[nodiscard]] std::vector<double> column(Value&& value) const {
+    std::vector<double> x;
+    for (const auto& r : rows_) x.push_back(value(r));
+    return x;
+  }
+
+  /// Least squares of the relative differences over `x`.
+  void add(std::string term, std::string advice, const std::vector<double>& x, Change change) {
+    double xx = 0, xr = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) xx += x[i] * x[i], xr += x[i] * (rows_[i].ratio - 1);
+    if (xx <= 0) return;
+    const double c = xr / xx;
+    double rest = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) rest += std::pow(rows_[i].ratio - 1 - c * x[i], 2);
+    found_.push_back({std::move(term), std::move(advice), change == Change::fixed ? c : 1 + c,
+                      whole_ > 0 ? std::max(0.0, 1 - rest / whole_) : 0, errors_with(rows_, x, c, rate_)});
+  }
+
+  const std::vector<RelativeRow>& rows_;
+  bool rate_, timed_;
+  double whole_ = 0;  ///< sum of the squared differences
+  std::vector<ResidualCause> found_;
+};
+
 }  // namespace
 
 ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo) {
@@ -69,31 +151,14 @@ ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo) {
   const Constants constants(conventions_of(zoo));
   const PredictionContext context{&zoo, &constants, Yardstick::operators, true};
   const MeasurandKind kind = table.measurand->kind();
-  const bool rate = kind == MeasurandKind::rate, timed = kind != MeasurandKind::other;
-  for (const auto& f : table.measurand->inputs())
-    if (std::ranges::none_of(table.inputs, [&](const InputRule& r) { return r.field == &f; }))
-      out.defaulted.push_back(f.default_source.empty() ? f.name + " (not stated)"
-                                                       : fmt::format("{} ({})", f.name, f.default_source));
+  out.defaulted = defaulted_inputs(table);
   std::vector<std::string> names;
   std::vector<RelativeRow> relative;
   std::vector<double> errors;
   for (const auto& row : rows.rows) {
     auto p = predict(*table.measurand, row.inputs.get(), context);
     if (!p.answered() || !(p.base > 0)) continue;
-    RelativeRow r{rate ? p.base / row.measured : row.measured / p.base, {}, p.base};
-    if (rate) {
-      r.whole = 0;
-      for (const auto& t : p.terms)
-        if (t.role == TermRole::part) r.whole += t.base;
-    }
-    for (const auto& t : p.terms) {
-      if (t.role == TermRole::fact || !(r.whole > 0)) continue;
-      const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), t.name) - names.begin());
-      if (at == names.size()) names.emplace_back(t.name);
-      r.shares.resize(names.size(), 0.0);
-      r.shares[at] = t.base / r.whole;
-    }
-    relative.push_back(std::move(r));
+    relative.push_back(relative_row(p, row.measured, kind == MeasurandKind::rate, names));
     out.rows.push_back({row.row, table.label(row.row), row.group, row.measured, p.base, std::move(p.terms)});
     errors.push_back(out.rows.back().error());
   }
@@ -105,39 +170,7 @@ ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo) {
                       .expected = "rows with an answer",
                       .hint = "mlsysim validate shows why rows are left out"});
   out.before = statistics_of(errors);
-  double whole = 0;
-  for (const auto& r : relative) whole += (r.ratio - 1) * (r.ratio - 1);
-
-  const auto explain = [&](std::string term, std::string advice, const std::vector<double>& x, bool fixed) {
-    double xx = 0, xr = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) xx += x[i] * x[i], xr += x[i] * (relative[i].ratio - 1);
-    if (xx <= 0) return;
-    const double c = xr / xx;
-    double rest = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) rest += std::pow(relative[i].ratio - 1 - c * x[i], 2);
-    out.explanations.push_back({std::move(term), std::move(advice), fixed ? c : 1 + c,
-                                whole > 0 ? std::max(0.0, 1 - rest / whole) : 0,
-                                errors_with(relative, x, c, rate)});
-  };
-  const auto column = [&](auto&& value) {
-    std::vector<double> x;
-    for (const auto& r : relative) x.push_back(value(r));
-    return x;
-  };
-  for (std::size_t k = 0; k < names.size(); ++k)
-    explain(names[k], timed ? advice_for(names[k]) : std::string(kOffByFactor),
-            column([&](const RelativeRow& r) { return k < r.shares.size() ? r.shares[k] : 0.0; }), false);
-  explain("everything",
-          timed ? "all times are off by one factor: clocks, or another machine than stated"
-                : "all values are off by one factor",
-          column([](const RelativeRow&) { return 1.0; }), false);
-  if (timed && std::ranges::all_of(relative, [](const RelativeRow& r) { return r.whole > 0; }))
-    explain(
-        "fixed time",
-        "every measurement holds a time that the model does not know: the host, or the tool that measured",
-        column([](const RelativeRow& r) { return 1 / r.whole; }), true);
-  std::stable_sort(out.explanations.begin(), out.explanations.end(),
-                   [](const auto& a, const auto& b) { return a.explained > b.explained; });
+  out.explanations = Explanations(relative, kind).all(names);
   return out;
 }
 

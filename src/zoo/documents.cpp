@@ -51,80 +51,111 @@ void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Pro
   }
 }
 
-}  // namespace
+/// The version of the file that a schema line such as `mlsysim/hardware@1` names, with the kind before it.
+struct SchemaName {
+  std::string kind;
+  int version = 0;
+};
 
-bool settle_schema(Document& doc, const MigrationTable& migrations, Problems& problems) {
-  const auto fault = [&](ZooFault id, Place at, ErrorFacts facts) {
-    problems.add(id, *doc.source, at, std::move(facts));
-    return false;
-  };
+/// @return nothing where the line is malformed
+std::optional<SchemaName> read_schema_name(NodeRef line) {
+  const auto text = line.text();
+  const auto slash = text.find('/'), at = text.rfind('@');
+  if (!line.is_scalar() || slash == std::string_view::npos || at == std::string_view::npos || at <= slash ||
+      text.substr(0, slash) != "mlsysim" || at + 1 >= text.size())
+    return std::nullopt;
+  SchemaName name{std::string(text.substr(slash + 1, at - slash - 1))};
+  const auto* end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data() + at + 1, end, name.version);
+  if (failed != std::errc{} || stop != end || name.version < 0) return std::nullopt;
+  return name;
+}
+
+/// Adds a problem of the document. @return false, for the caller to return
+bool fault(const Document& doc, Problems& problems, ZooFault id, Place at, ErrorFacts facts) {
+  problems.add(id, *doc.source, at, std::move(facts));
+  return false;
+}
+
+/// Checks the schema line and sets the kind of the document. @return its version, or nothing after a problem
+std::optional<int> settle_kind(Document& doc, Problems& problems) {
   const NodeRef root = doc.root();
   constexpr std::string_view example = "schema: mlsysim/hardware@1";
+  const auto refuse = [&](ZooFault id, Place at, ErrorFacts facts) {
+    (void)fault(doc, problems, id, at, std::move(facts));
+    return std::nullopt;
+  };
   if (!root.is_map())
-    return fault(ZooFault::no_schema, root.place(),
-                 {.message = "the file is not a map",
-                  .found = root.describe(),
-                  .expected = fmt::format("'{}' and 'entries:'", example),
-                  .hint = "begin with the schema line"});
+    return refuse(ZooFault::no_schema, root.place(),
+                  {.message = "the file is not a map",
+                   .found = root.describe(),
+                   .expected = fmt::format("'{}' and 'entries:'", example),
+                   .hint = "begin with the schema line"});
   const auto line = root.find("schema");
   if (!line)
-    return fault(ZooFault::no_schema, root.place(),
-                 {.message = "the schema line is missing",
-                  .key = "schema",
-                  .found = "no key 'schema'",
-                  .expected = fmt::format("a line such as '{}'", example),
-                  .hint = "add it as the first line"});
-  const auto text = line->text();
-  const auto slash = text.find('/'), at = text.rfind('@');
-  int version = 0;
-  bool good = line->is_scalar() && slash != std::string_view::npos && at != std::string_view::npos &&
-              at > slash && text.substr(0, slash) == "mlsysim" && at + 1 < text.size();
-  if (good) {
-    const auto* end = text.data() + text.size();
-    const auto [stop, failed] = std::from_chars(text.data() + at + 1, end, version);
-    good = failed == std::errc{} && stop == end && version >= 0;
-  }
-  if (!good)
-    return fault(ZooFault::no_schema, line->place(),
-                 {.message = "the schema line is malformed",
-                  .key = "schema",
-                  .found = line->describe(),
-                  .expected = "mlsysim/<kind>@<version>",
-                  .hint = fmt::format("write, e.g., '{}'", example)});
-  doc.kind = std::string(text.substr(slash + 1, at - slash - 1));
+    return refuse(ZooFault::no_schema, root.place(),
+                  {.message = "the schema line is missing",
+                   .key = "schema",
+                   .found = "no key 'schema'",
+                   .expected = fmt::format("a line such as '{}'", example),
+                   .hint = "add it as the first line"});
+  const auto name = read_schema_name(*line);
+  if (!name)
+    return refuse(ZooFault::no_schema, line->place(),
+                  {.message = "the schema line is malformed",
+                   .key = "schema",
+                   .found = line->describe(),
+                   .expected = "mlsysim/<kind>@<version>",
+                   .hint = fmt::format("write, e.g., '{}'", example)});
+  doc.kind = name->kind;
   const auto* kind = find_kind(doc.kind);
   if (kind == nullptr)
-    return fault(ZooFault::unknown_kind, line->place(),
-                 {.message = fmt::format("there is no kind of file '{}'", doc.kind),
-                  .key = "schema",
-                  .found = line->describe(),
-                  .expected = fmt::format("one of {}", fmt::join(kind_names(), ", ")),
-                  .hint = did_you_mean(doc.kind, kind_names())});
-  if (version > kind->version)
-    return fault(ZooFault::newer_version, line->place(),
-                 {.message = fmt::format("the file is written for version {} of '{}'", version, doc.kind),
-                  .key = "schema",
-                  .found = line->describe(),
-                  .expected = fmt::format("version {} or older", kind->version),
-                  .hint = "use a newer mlsysim, or write the file for this version"});
-  for (; version < kind->version; ++version) {
+    return refuse(ZooFault::unknown_kind, line->place(),
+                  {.message = fmt::format("there is no kind of file '{}'", doc.kind),
+                   .key = "schema",
+                   .found = line->describe(),
+                   .expected = fmt::format("one of {}", fmt::join(kind_names(), ", ")),
+                   .hint = did_you_mean(doc.kind, kind_names())});
+  if (name->version > kind->version)
+    return refuse(
+        ZooFault::newer_version, line->place(),
+        {.message = fmt::format("the file is written for version {} of '{}'", name->version, doc.kind),
+         .key = "schema",
+         .found = line->describe(),
+         .expected = fmt::format("version {} or older", kind->version),
+         .hint = "use a newer mlsysim, or write the file for this version"});
+  return name->version;
+}
+
+/// Brings a document of an older version to the present one, step by step.
+bool migrate(Document& doc, int version, const MigrationTable& migrations, Problems& problems) {
+  const int present = find_kind(doc.kind)->version;
+  const auto line = *doc.root().find("schema");
+  const Place place = line.place();
+  const std::string found = line.describe();
+  for (; version < present; ++version) {
     const auto step = std::find_if(migrations.begin(), migrations.end(), [&](const Migration& m) {
       return m.kind == doc.kind && m.from == version;
     });
     if (step == migrations.end())
-      return fault(ZooFault::older_version, line->place(),
+      return fault(doc, problems, ZooFault::older_version, place,
                    {.message = fmt::format("version {} of '{}' cannot be read any more", version, doc.kind),
                     .key = "schema",
-                    .found = line->describe(),
-                    .expected = fmt::format("version {}", kind->version),
-                    .hint = fmt::format("rewrite the file for mlsysim/{}@{}", doc.kind, kind->version)});
+                    .found = found,
+                    .expected = fmt::format("version {}", present),
+                    .hint = fmt::format("rewrite the file for mlsysim/{}@{}", doc.kind, present)});
     doc.tree = step->apply(doc.tree);
   }
+  return true;
+}
+
+/// Checks that there are no keys but the schema and a list of entries.
+bool check_outline(const Document& doc, Place start, Problems& problems) {
   static const std::vector<std::string> known{"schema", "entries"};
   bool clean = true;
   doc.root().for_each_pair([&](NodeRef key, NodeRef) {
     if (key.text() == "schema" || key.text() == "entries") return;
-    clean = fault(ZooFault::unknown_key, key.place(),
+    clean = fault(doc, problems, ZooFault::unknown_key, key.place(),
                   {.message = fmt::format("unknown key {}", quoted_text(key.text())),
                    .key = std::string(key.text()),
                    .found = quoted_text(key.text()),
@@ -133,13 +164,22 @@ bool settle_schema(Document& doc, const MigrationTable& migrations, Problems& pr
   });
   const auto entries = doc.root().find("entries");
   if (!entries || !entries->is_sequence())
-    return fault(ZooFault::wrong_shape, entries ? entries->place() : root.place(),
+    return fault(doc, problems, ZooFault::wrong_shape, entries ? entries->place() : start,
                  {.message = "the file has no list of entries",
                   .key = "entries",
                   .found = entries ? entries->describe() : "no key 'entries'",
                   .expected = "entries: and a list",
                   .hint = "write '- name: ...' below 'entries:'"});
   return clean;
+}
+
+}  // namespace
+
+bool settle_schema(Document& doc, const MigrationTable& migrations, Problems& problems) {
+  const auto version = settle_kind(doc, problems);
+  if (!version) return false;
+  const Place start = doc.root().place();
+  return migrate(doc, *version, migrations, problems) && check_outline(doc, start, problems);
 }
 
 void read_references(const Document& doc, Zoo& zoo, const Zoo* base, Problems& problems) {

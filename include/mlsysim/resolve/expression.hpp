@@ -90,6 +90,8 @@ class Expression {
     std::uint16_t slot = 0;
     double value = 0;
   };
+  template <class T> [[nodiscard]] static T unary(Op op, const T& x);
+  template <class T> [[nodiscard]] static T binary(Op op, const T& a, const T& b);
   template <class T> [[nodiscard]] T run(std::span<const T> slots) const;
   /// Whether it is 1 or 0 by what it says.
   [[nodiscard]] bool truth() const { return !steps_.empty() && steps_.back().op >= Op::equal; }

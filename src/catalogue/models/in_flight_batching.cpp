@@ -374,6 +374,88 @@ void separate_first_token(const In& in, const ServingEngine& engine, const Stead
   }
 }
 
+/// How many requests of `held` tokens fit beside the weights.
+void set_capacity(const In& in, const Steady& s, double held, Notes& notes, Out& r) {
+  const double kv_share = in.kv_share ? *in.kv_share : detail::number("catalogue.serving.kv_share", notes);
+  r.max_active_requests = s.capacity(held, kv_share);
+  r.paged_internal_fragmentation = 1 - s.context() / held;
+  r.feasible = r.max_active_requests >= 1;
+  if (!r.feasible) notes.warn("no request fits beside the weights: use more devices or a narrower format");
+}
+
+/// Most requests that can run at once: limited by memory, by the engine, and by how many there are.
+double most_running(const In& in, const Out& r, Notes& notes) {
+  double most = r.max_active_requests;
+  if (in.max_batch_size) most = std::min(most, *in.max_batch_size);
+  if (in.num_requests) most = std::min(most, *in.num_requests);
+  if (!in.arrival_rate && !in.concurrency)
+    notes.assume("concurrency", most, "all requests are queued: as many run as fit");
+  return most;
+}
+
+/// Requests that run at once in the steady state; `r.is_stable` says whether the arrivals allow one.
+double steady_running(const In& in, const Steady& s, double most, Notes& notes, Out& r) {
+  r.is_stable = true;
+  if (!in.arrival_rate) return in.concurrency ? std::min(*in.concurrency, most) : most;
+  const double running = in_flight_at(in.arrival_rate->base(), s, most);
+  r.is_stable = running <= most;
+  if (!r.is_stable)
+    notes.warn(
+        "the arrivals exceed what the replica can serve: figures are those of a full replica, and the line "
+        "grows for ever");
+  return std::min(running, most);
+}
+
+void describe_step(const In& in, const ServingEngine& engine, const Steady& s, const Steady::Step& step,
+                   double running, Out& r) {
+  r.running_requests = running;
+  r.itl = step.itl / s.tokens_per_pass();
+  r.decode_pass = step.decode_pass;
+  r.prompt_pass = step.prompt_pass;
+  r.host_time = host_time(engine, running / (step.inflight * in.ep_size));
+  r.prompts_per_step = step.prompts;
+  r.prefill_share = step.prompt_share;
+  const bool often = step.prompt_passes > 0.01;
+  r.p99_itl = (often ? step.prompt_pass + (engine.mixed ? Time<>() : step.decode_pass) : step.decode_pass) /
+              s.tokens_per_pass();
+}
+
+/// Adds the wait for a free slot to the time to the first token, or removes that time where no mean exists.
+void add_wait_for_slot(const In& in, double most, double rate, Notes& notes, Out& r) {
+  const auto forget_distribution = [&r] {
+    r.p50_ttft.reset();
+    r.p99_ttft.reset();
+    r.slo_attainment.reset();
+  };
+  if (in.concurrency && r.ttft) {
+    // Requests beyond the slots wait for one (Little's law).
+    const double line = std::max(0.0, *in.concurrency - most);
+    if (line > 0) {
+      *r.ttft += line / rate * unit::s;
+      forget_distribution();
+      notes.warn([&] { return fmt::format("{:g} of the requests in flight wait for a slot", line); });
+    }
+  } else if (!in.arrival_rate) {
+    r.ttft.reset();  // a queue that never empties has no mean wait
+    forget_distribution();
+  }
+}
+
+/// Throughput at `rate` requests per second, and what a request sees in total.
+void describe_service(const In& in, double rate, Out& r) {
+  r.request_throughput = rate * (unit::request / unit::s);
+  r.token_throughput = rate * in.output_tokens * (unit::token / unit::s);
+  r.token_throughput_per_accelerator = r.token_throughput / r.accelerators;
+  const Time<> answer = r.itl * (in.output_tokens - 1);
+  if (r.ttft) r.request_latency = *r.ttft + answer;
+  if (r.p99_ttft) r.p99_request_latency = *r.p99_ttft + answer;
+  if (in.target_itl) {
+    const double meets = r.itl <= *in.target_itl ? 1.0 : 0.0;
+    r.slo_attainment = in.target_ttft ? r.slo_attainment.value_or(0) * meets : meets;
+  }
+  r.goodput = r.is_stable ? r.request_throughput * r.slo_attainment.value_or(1) : RequestRate<>();
+}
+
 }  // namespace
 
 InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engine, const PassTimes& passes,
@@ -388,46 +470,17 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   r.accelerators = in.tp_size * in.pp_size * in.ep_size;
   const Steady s(in, engine, passes, notes);
   r.tokens_per_pass = s.tokens_per_pass();
-  const double kv_share = in.kv_share ? *in.kv_share : detail::number("catalogue.serving.kv_share", notes);
   const double held = std::ceil(s.context() / in.page_tokens) * in.page_tokens;
-  r.max_active_requests = s.capacity(held, kv_share);
-  r.paged_internal_fragmentation = 1 - s.context() / held;
-  r.feasible = r.max_active_requests >= 1;
-  if (!r.feasible) {
-    notes.warn("no request fits beside the weights: use more devices or a narrower format");
-    return r;
-  }
-  double most = r.max_active_requests;
-  if (in.max_batch_size) most = std::min(most, *in.max_batch_size);
-  if (in.num_requests) most = std::min(most, *in.num_requests);
-  if (!in.arrival_rate && !in.concurrency)
-    notes.assume("concurrency", most, "all requests are queued: as many run as fit");
+  set_capacity(in, s, held, notes, r);
+  if (!r.feasible) return r;
 
+  const double most = most_running(in, r, notes);
   const auto full = s.step(most, most);
   r.capacity = most / (s.steps() * full.itl.base()) * (unit::request / unit::s);
-  double running = in.concurrency ? std::min(*in.concurrency, most) : most;
-  r.is_stable = true;
-  if (in.arrival_rate) {
-    running = in_flight_at(in.arrival_rate->base(), s, most);
-    r.is_stable = running <= most;
-    if (!r.is_stable)
-      notes.warn(
-          "the arrivals exceed what the replica can serve: figures are those of a full replica, and the line "
-          "grows for ever");
-    running = std::min(running, most);
-  }
+  const double running = steady_running(in, s, most, notes, r);
   // A request does not wait for its own prompt between two of its own tokens.
   const auto step = s.step(running, in.concurrency ? running - 1 : running);
-  r.running_requests = running;
-  r.itl = step.itl / s.tokens_per_pass();
-  r.decode_pass = step.decode_pass;
-  r.prompt_pass = step.prompt_pass;
-  r.host_time = host_time(engine, running / (step.inflight * in.ep_size));
-  r.prompts_per_step = step.prompts;
-  r.prefill_share = step.prompt_share;
-  const bool often = step.prompt_passes > 0.01;
-  r.p99_itl = (often ? step.prompt_pass + (engine.mixed ? Time<>() : step.decode_pass) : step.decode_pass) /
-              s.tokens_per_pass();
+  describe_step(in, engine, s, step, running, r);
   r.kv_cache_size = passes.cache(held) * running;
 
   double rate = in.arrival_rate ? in.arrival_rate->base() : running / (s.steps() * step.itl.base());
@@ -437,41 +490,16 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
     else
       first_token(in, engine, s, step, rate, running, r);
   }
-  if (in.concurrency && r.ttft) {
-    // Who finds no slot waits for one (Little's law).
-    const double line = std::max(0.0, *in.concurrency - most);
-    if (line > 0) {
-      *r.ttft += line / rate * unit::s;
-      r.p50_ttft.reset();
-      r.p99_ttft.reset();
-      r.slo_attainment.reset();
-      notes.warn([&] { return fmt::format("{:g} of the requests in flight wait for a slot", line); });
-    }
-  } else if (!in.arrival_rate) {
-    r.ttft.reset();  // a queue that never empties has no mean wait
-    r.p50_ttft.reset();
-    r.p99_ttft.reset();
-    r.slo_attainment.reset();
-  }
+  add_wait_for_slot(in, most, rate, notes, r);
   if (!in.arrival_rate && in.num_requests && !in.concurrency && most < *in.num_requests) {
     // The last requests leave an engine that empties: about half of the batch runs in the last generation.
     const double rounds = *in.num_requests / most;
     rate *= rounds / (rounds + 0.5);
   }
   if (!r.is_stable) rate = r.capacity.base();
-  r.request_throughput = rate * (unit::request / unit::s);
-  r.token_throughput = rate * in.output_tokens * (unit::token / unit::s);
-  r.token_throughput_per_accelerator = r.token_throughput / r.accelerators;
-  const Time<> answer = r.itl * (in.output_tokens - 1);
-  if (r.ttft) r.request_latency = *r.ttft + answer;
-  if (r.p99_ttft) r.p99_request_latency = *r.p99_ttft + answer;
-  if (in.target_itl) {
-    const double meets = r.itl <= *in.target_itl ? 1.0 : 0.0;
-    r.slo_attainment = in.target_ttft ? r.slo_attainment.value_or(0) * meets : meets;
-  }
-  r.goodput = r.is_stable ? r.request_throughput * r.slo_attainment.value_or(1) : RequestRate<>();
-  // Of a cycle in which every stage works on each micro-batch once. A mean of less than one request is one
-  // that is there for that share of the time.
+  describe_service(in, rate, r);
+  // The share of a cycle in which every stage works on each micro-batch once. A mean of less than one running
+  // request means that one runs for that share of the time.
   const double launched =
       std::min(1.0, running) *
       std::min(1.0, s.busy(running / step.inflight) * step.inflight / (in.pp_size * step.device));

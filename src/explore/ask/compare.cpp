@@ -105,9 +105,8 @@ std::vector<double> sampled_orders(Mixture& value, std::size_t n) {
   return part;
 }
 
-}  // namespace
-
-DifferenceReport compare(const Subject& from, const Subject& to, std::string_view result) {
+/// @throws unless both subjects are of one kind and have a finite result
+void check_comparable(const Subject& from, const Subject& to, std::string_view result) {
   if (from.entry.info.id != to.entry.info.id)
     throw InputError({.id = "mlsysim.explore.061",
                       .message = "two different kinds of things are compared",
@@ -126,45 +125,77 @@ DifferenceReport compare(const Subject& from, const Subject& to, std::string_vie
            .expected = "a finite number on both sides",
            .hint = "a result may be absent, as a latency is where a queue has no steady state"});
   }
+}
+
+/// What differs between two subjects: indices for the mixtures, and a term of the answer for each.
+struct Differences {
   std::vector<Changed> changed;
   std::vector<DifferenceTerm> terms;
-  bool structure = from.entry.inputs.size() != to.entry.inputs.size();
+  bool same_inputs = true;  ///< both subjects have the same inputs
+
+  void add(const Changed& c, DifferenceTerm term) {
+    changed.push_back(c);
+    terms.push_back(std::move(term));
+  }
+};
+
+Differences differing_inputs(const Subject& from, const Subject& to) {
+  Differences d;
+  d.same_inputs = from.entry.inputs.size() == to.entry.inputs.size();
   for (std::size_t i = 0; i < from.entry.inputs.size(); ++i) {
     const FieldInfo& f = from.entry.inputs[i];
     const FieldInfo* other = find_field(to.entry.inputs, f.name);
     if (other == nullptr) {
-      structure = true;
+      d.same_inputs = false;
       continue;
     }
     const auto j = static_cast<std::size_t>(other - to.entry.inputs.data());
     if (from.point[i] == to.point[j]) continue;
-    changed.push_back({i, j});
-    terms.push_back({.input = f.name,
-                     .meaning = f.meaning,
-                     .unit = f.unit,
-                     .exps = f.exps,
-                     .from = from.point[i],
-                     .to = to.point[j]});
+    d.add({i, j}, {.input = f.name,
+                   .meaning = f.meaning,
+                   .unit = f.unit,
+                   .exps = f.exps,
+                   .from = from.point[i],
+                   .to = to.point[j]});
   }
-  // Categories are no inputs: what remains when all common numbers agree is theirs.
-  changed.push_back({kNowhere, kNowhere});
-  terms.push_back({.input = "structure", .meaning = "what is no number: operators, formats, schedule"});
+  return d;
+}
+
+/// Whether the result changes with the structure alone, at the old and at the new numbers.
+bool structure_matters(const Subject& from, const Subject& to, std::string_view result,
+                       const std::vector<Changed>& changed) {
   Mixture value(from, to, result, changed);
-  if (!structure) {
-    std::vector<bool> only(changed.size(), false);
-    const double before = value(only);
-    only.back() = true;
-    std::vector<bool> rest(changed.size(), true);
-    const double whole = value(rest);
-    rest.back() = false;
-    structure = value(only) != before || value(rest) != whole;
+  std::vector<bool> only(changed.size(), false);
+  const double before = value(only);
+  only.back() = true;
+  std::vector<bool> rest(changed.size(), true);
+  const double whole = value(rest);
+  rest.back() = false;
+  return value(only) != before || value(rest) != whole;
+}
+
+/// The numbers that differ, and the structure last where it makes a difference or nothing else does.
+Differences differences_of(const Subject& from, const Subject& to, std::string_view result) {
+  Differences d = differing_inputs(from, to);
+  // Categories are no inputs: what remains when all common numbers agree is due to them.
+  d.add({kNowhere, kNowhere},
+        {.input = "structure", .meaning = "what is no number: operators, formats, schedule"});
+  const bool structure = !d.same_inputs || structure_matters(from, to, result, d.changed);
+  if (!structure && d.changed.size() > 1) {
+    d.changed.pop_back();
+    d.terms.pop_back();
   }
-  if (!structure && changed.size() > 1) {
-    changed.pop_back();
-    terms.pop_back();
-  }
-  const std::size_t n = changed.size();
-  Mixture mixture(from, to, result, changed);
+  return d;
+}
+
+}  // namespace
+
+DifferenceReport compare(const Subject& from, const Subject& to, std::string_view result) {
+  check_comparable(from, to, result);
+  const FieldInfo& field = from.entry.results[from.result(result)];
+  Differences d = differences_of(from, to, result);
+  const std::size_t n = d.changed.size();
+  Mixture mixture(from, to, result, std::move(d.changed));
   DifferenceReport r{.from = from.title,
                      .to = to.title,
                      .result = field.name,
@@ -179,13 +210,13 @@ DifferenceReport compare(const Subject& from, const Subject& to, std::string_vie
   const auto part = n <= kAllOrders ? every_order(mixture, n) : sampled_orders(mixture, n);
   const double whole = r.at_to - r.at_from;
   for (std::size_t k = 0; k < n; ++k) {
-    terms[k].part = part[k];
-    terms[k].share = whole != 0 ? part[k] / whole : 0;
+    d.terms[k].part = part[k];
+    d.terms[k].share = whole != 0 ? part[k] / whole : 0;
   }
-  std::stable_sort(terms.begin(), terms.end(), [](const DifferenceTerm& a, const DifferenceTerm& b) {
+  std::stable_sort(d.terms.begin(), d.terms.end(), [](const DifferenceTerm& a, const DifferenceTerm& b) {
     return std::fabs(a.part) > std::fabs(b.part);
   });
-  r.terms = std::move(terms);
+  r.terms = std::move(d.terms);
   return r;
 }
 

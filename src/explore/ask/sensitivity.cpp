@@ -213,6 +213,87 @@ std::string binding_words(const SensitivityReport& r) {
   return text;
 }
 
+/// The values of an input at the two ends of its bar of the tornado.
+void set_ends(const Subject& subject, std::size_t i, std::size_t out, double step, Lever& l) {
+  const FieldInfo& in = subject.entry.inputs[i];
+  if (in.kind == ValueKind::flag) {
+    l.lower = 0;
+    l.upper = 1;
+  } else if (in.integral) {
+    l.upper = next_count(subject, i, out, step, 1);
+    l.lower = next_count(subject, i, out, step, -1);
+  } else {
+    const FieldRange range = base_range(in);
+    l.upper = into(range, l.value * (1 + step), l.value);
+    l.lower = into(range, l.value * (1 - step), l.value);
+  }
+}
+
+/// Slopes of an input that counts something: over one count where that is admissible, else over the move to
+/// the next count that is. `low` and `high` are the results at the ends of the bar.
+void set_slopes_of_count(const SensitivityReport& r, double low, double high, double scale, Lever& l) {
+  const double x = l.value;
+  const double far = std::max(1.0, std::round(x * r.step));
+  const bool skipped = l.upper == x ? x - l.lower > far : l.upper - x > far;
+  const double to = l.upper == x ? l.lower : l.upper, there = l.upper == x ? low : high;
+  if (to == x) {
+    l.elasticity.reset();
+    l.price.reset();
+  } else if (skipped || !l.price || !std::isfinite(*l.price)) {
+    l.price = (there - r.value) / (to - x);
+    l.elasticity = r.value != 0 && x != 0 ? std::optional(*l.price * scale) : std::nullopt;
+  }
+  l.elasticity_up = l.upper == x ? 0 : relative(high, r.value) / ((l.upper - x) / x);
+  l.elasticity_down = l.lower == x ? 0 : relative(low, r.value) / ((l.lower - x) / x);
+}
+
+/// The largest gain that the better direction can bring, and where an input without effect begins to matter.
+void look_far(Line& line, std::size_t i, const FieldInfo& in, const SensitivityReport& r, Lever& l) {
+  const double x = l.value;
+  const auto xs = octaves(in, x);
+  const auto ys = line(i, xs);
+  const bool better_up = l.at_upper < l.at_lower;
+  for (std::size_t k = 0; k < xs.size(); ++k)
+    if ((xs[k] > x) == better_up && std::isfinite(ys[k]) &&
+        std::fabs(relative(ys[k], r.value)) > std::fabs(l.ceiling))
+      l.ceiling = relative(ys[k], r.value);
+  if (idle(l, r)) l.matters_at = first_effect(line, i, r.value, x, xs, ys);
+}
+
+/// Everything about input `i` of the result `out`, whose value and step are in `r`.
+Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gradient& g,
+               const SensitivityReport& r, Line& line) {
+  const FieldInfo& in = subject.entry.inputs[i];
+  const double x = subject.point[i];
+  const Sensitivity& s = g.at(out, i);
+  const bool flag = in.kind == ValueKind::flag;
+  Lever l{.input = in.name,
+          .meaning = in.meaning,
+          .unit = in.unit,
+          .exps = in.exps,
+          .counted = in.integral || flag,
+          .value = x,
+          .slope = s.slope,
+          .elasticity = g.elasticity(out, i),
+          .price = s.value()};
+  const double scale = r.value != 0 ? x / std::fabs(r.value) : 0;
+  l.elasticity_up = s.right * scale;
+  l.elasticity_down = s.left * scale;
+  set_ends(subject, i, out, r.step, l);
+  const auto ends = line(i, std::vector<double>{l.lower, l.upper});
+  l.at_lower = relative(ends[0], r.value);
+  l.at_upper = relative(ends[1], r.value);
+  if (flag) {
+    l.elasticity.reset();
+    l.price.reset();
+  } else if (in.integral) {
+    set_slopes_of_count(r, ends[0], ends[1], scale, l);
+  }
+  if (x > 0 && !l.counted) look_far(line, i, in, r, l);
+  l.words = describe_lever(l, in, r, r.step, subject.entry.results[out]);
+  return l;
+}
+
 }  // namespace
 
 double Lever::reach() const {
@@ -263,68 +344,7 @@ SensitivityReport sensitivity(const Subject& subject, std::string_view result,
                        .hint = "check the inputs; a rate of zero makes times infinite, and a queue without a "
                                "steady state has no latency"});
   Line line(subject, out);
-  for (const std::size_t i : wanted) {
-    const FieldInfo& in = subject.entry.inputs[i];
-    const double x = subject.point[i];
-    const Sensitivity& s = g.at(out, i);
-    const FieldRange range = base_range(in);
-    const bool flag = in.kind == ValueKind::flag;
-    Lever l{.input = in.name,
-            .meaning = in.meaning,
-            .unit = in.unit,
-            .exps = in.exps,
-            .counted = in.integral || flag,
-            .value = x,
-            .slope = s.slope,
-            .elasticity = g.elasticity(out, i),
-            .price = s.value()};
-    const double scale = r.value != 0 ? x / std::fabs(r.value) : 0;
-    l.elasticity_up = s.right * scale;
-    l.elasticity_down = s.left * scale;
-    if (flag) {
-      l.lower = 0;
-      l.upper = 1;
-    } else if (in.integral) {
-      l.upper = next_count(subject, i, out, options.step, 1);
-      l.lower = next_count(subject, i, out, options.step, -1);
-    } else {
-      l.upper = into(range, x * (1 + options.step), x);
-      l.lower = into(range, x * (1 - options.step), x);
-    }
-    const auto ends = line(i, std::vector<double>{l.lower, l.upper});
-    l.at_lower = relative(ends[0], r.value);
-    l.at_upper = relative(ends[1], r.value);
-    if (flag) {
-      l.elasticity.reset();
-      l.price.reset();
-    } else if (in.integral) {
-      // The secant over one count, if it is a plan; else over the move to the next that is one.
-      const double far = std::max(1.0, std::round(x * options.step));
-      const bool skipped = l.upper == x ? x - l.lower > far : l.upper - x > far;
-      const double to = l.upper == x ? l.lower : l.upper, there = l.upper == x ? ends[0] : ends[1];
-      if (to == x) {
-        l.elasticity.reset();
-        l.price.reset();
-      } else if (skipped || !l.price || !std::isfinite(*l.price)) {
-        l.price = (there - r.value) / (to - x);
-        l.elasticity = r.value != 0 && x != 0 ? std::optional(*l.price * scale) : std::nullopt;
-      }
-      l.elasticity_up = l.upper == x ? 0 : relative(ends[1], r.value) / ((l.upper - x) / x);
-      l.elasticity_down = l.lower == x ? 0 : relative(ends[0], r.value) / ((l.lower - x) / x);
-    }
-    if (x > 0 && !l.counted) {
-      const auto xs = octaves(in, x);
-      const auto ys = line(i, xs);
-      const bool better_up = l.at_upper < l.at_lower;
-      for (std::size_t k = 0; k < xs.size(); ++k)
-        if ((xs[k] > x) == better_up && std::isfinite(ys[k]) &&
-            std::fabs(relative(ys[k], r.value)) > std::fabs(l.ceiling))
-          l.ceiling = relative(ys[k], r.value);
-      if (idle(l, r)) l.matters_at = first_effect(line, i, r.value, x, xs, ys);
-    }
-    l.words = describe_lever(l, in, r, options.step, field);
-    r.levers.push_back(std::move(l));
-  }
+  for (const std::size_t i : wanted) r.levers.push_back(lever_of(subject, i, out, g, r, line));
   std::stable_sort(r.levers.begin(), r.levers.end(),
                    [](const Lever& a, const Lever& b) { return a.reach() > b.reach(); });
   r.binding = binding_words(r);

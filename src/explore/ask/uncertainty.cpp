@@ -55,22 +55,6 @@ class Halton {
   std::vector<unsigned> a_, b_;
 };
 
-[[noreturn]] void refuse(std::string_view text, std::string message, std::string expected) {
-  throw InputError(
-      {.id = "mlsysim.explore.070",
-       .message = std::move(message),
-       .found = fmt::format("'{}'", text),
-       .expected = std::move(expected),
-       .hint =
-           "e.g. 'device.memory_bandwidth = normal 5 %', 'kwh_price = uniform 0.05 USD/kWh..0.2 USD/kWh'"});
-}
-
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return s;
-}
-
 /// The draws of all figures: columns of the two sets.
 struct Draws {
   std::vector<std::vector<double>> a, b;
@@ -270,146 +254,165 @@ bool bounded(const UncertainInput& u) {
   return u.distribution == Distribution::uniform || u.distribution == Distribution::triangular;
 }
 
+/// Indices of the results asked for: those of the question, or all that have a value here.
+std::vector<std::size_t> wanted_results(const Subject& subject, const UncertaintyQuestion& q) {
+  std::vector<std::size_t> wanted;
+  for (const auto& name : q.results) wanted.push_back(subject.result(name));
+  if (!wanted.empty()) return wanted;
+  const auto here = subject.entry(subject.point);
+  for (std::size_t r = 0; r < here.size(); ++r)
+    if (!std::isnan(here[r])) wanted.push_back(r);
+  if (wanted.empty())
+    throw DomainError({.id = "mlsysim.explore.076",
+                       .message = fmt::format("{} has no results here", subject.title),
+                       .found = "nothing",
+                       .expected = "a result with a value",
+                       .hint = "check the inputs; mlsysim resolver run says what is missing"});
+  return wanted;
+}
+
+/// All results over the two sets of draws, and over the first set with one figure each from the second.
+struct Evaluated {
+  std::vector<std::vector<double>> a, b;                ///< [result][sample]
+  std::vector<std::vector<std::vector<double>>> mixed;  ///< [figure][result][sample]
+};
+
+Evaluated evaluate_sets(const Subject& subject, const std::vector<UncertainInput>& figures,
+                        const UncertaintyQuestion& q) {
+  const std::size_t k = figures.size(), n = q.samples;
+  std::vector<std::size_t> dimensions(k);
+  std::iota(dimensions.begin(), dimensions.end(), std::size_t{0});
+  const Draws d = draws_of(subject, figures, dimensions, k, q);
+  Evaluated out{
+      evaluate(subject, figures, pointers(d.a), n), evaluate(subject, figures, pointers(d.b), n), {}};
+  for (std::size_t i = 0; i < k; ++i) {
+    auto columns = pointers(d.a);
+    columns[i] = &d.b[i];
+    out.mixed.push_back(evaluate(subject, figures, columns, n));
+  }
+  return out;
+}
+
+/// Samples of one result, where it is finite in every set.
+struct FiniteSamples {
+  std::vector<double> a, b;
+  std::vector<std::vector<double>> mixed;  ///< [figure][sample]
+  std::size_t left_out = 0;
+};
+
+FiniteSamples finite_samples(const Evaluated& all, std::size_t result) {
+  const std::size_t k = all.mixed.size();
+  FiniteSamples out;
+  out.mixed.resize(k);
+  for (std::size_t j = 0; j < all.a[result].size(); ++j) {
+    bool finite = std::isfinite(all.a[result][j]) && std::isfinite(all.b[result][j]);
+    for (std::size_t i = 0; i < k && finite; ++i) finite = std::isfinite(all.mixed[i][result][j]);
+    if (!finite) {
+      ++out.left_out;
+      continue;
+    }
+    out.a.push_back(all.a[result][j]);
+    out.b.push_back(all.b[result][j]);
+    for (std::size_t i = 0; i < k; ++i) out.mixed[i].push_back(all.mixed[i][result][j]);
+  }
+  return out;
+}
+
+/// Standard deviation of a figure whose value at the point is `value`.
+double standard_deviation(const UncertainInput& u, double value) {
+  if (u.distribution == Distribution::lognormal)
+    return std::fabs(value) * std::sqrt(std::expm1(u.spread * u.spread) * std::exp(u.spread * u.spread));
+  const double lo = u.low, hi = u.high, mode = value;
+  if (u.distribution == Distribution::uniform) return (hi - lo) / std::sqrt(12.0);
+  if (u.distribution == Distribution::triangular)
+    return std::sqrt((lo * lo + hi * hi + mode * mode - lo * hi - lo * mode - hi * mode) / 18.0);
+  return u.spread;
+}
+
+/// Standard deviation of a result to first order: slopes times deviations, added in quadrature.
+double linear_deviation(const Subject& subject, const std::vector<UncertainInput>& figures, const Gradient& g,
+                        std::size_t result) {
+  double variance = 0;
+  for (const auto& u : figures) {
+    const Sensitivity& s = g.at(result, u.input);
+    const auto one = s.value();
+    const double slope = one ? *one : std::max(std::fabs(s.left), std::fabs(s.right));
+    const double sd = standard_deviation(u, subject.point[u.input]);
+    variance += slope * slope * sd * sd;
+  }
+  return std::sqrt(variance);
+}
+
+/// First-order and total indices of each figure, from the samples where it alone is exchanged.
+void set_variance_shares(const FiniteSamples& s, UncertainNumber& x) {
+  const double variance = x.sd * x.sd, m = static_cast<double>(s.a.size());
+  for (std::size_t i = 0; i < s.mixed.size() && variance > 0; ++i) {
+    double first = 0, total = 0;
+    for (std::size_t j = 0; j < s.a.size(); ++j) {
+      first += (s.b[j] - x.mean) * (s.mixed[i][j] - s.a[j]);
+      total += (s.a[j] - s.mixed[i][j]) * (s.a[j] - s.mixed[i][j]);
+    }
+    x.first[i] = first / m / variance;
+    x.total[i] = 0.5 * total / m / variance;
+  }
+}
+
+/// Guaranteed ranges of all results of a law whose figures are bounded; empty for others.
+std::vector<Interval> guaranteed_ranges(const Subject& subject, const std::vector<UncertainInput>& figures) {
+  if (!subject.entry.is_law() || !std::all_of(figures.begin(), figures.end(), bounded)) return {};
+  std::vector<Interval> box(subject.point.begin(), subject.point.end());
+  for (const auto& u : figures) {
+    const double value = subject.point[u.input];
+    box[u.input] = Interval(input_quantile(subject.entry, u, value, 1e-16),
+                            input_quantile(subject.entry, u, value, 1 - 1e-16));
+  }
+  return bound(subject.entry, box).results;
+}
+
+/// The longest part at the point, and the share of the samples where another part is the longest.
+void describe_bottleneck(const Subject& subject, const Gradient& g, const Evaluated& all,
+                         UncertaintyReport& out) {
+  const auto parts = parts_of(subject);
+  if (parts.empty()) return;
+  const auto longest = [&](auto value) {
+    std::size_t best = 0;
+    for (std::size_t p = 1; p < parts.size(); ++p)
+      if (value(parts[p]) > value(parts[best])) best = p;
+    return best;
+  };
+  const std::size_t now = longest([&](std::size_t r) { return g.values[r]; }), n = all.a[0].size();
+  out.bottleneck = subject.entry.results[parts[now]].name;
+  std::size_t flips = 0;
+  for (std::size_t j = 0; j < n; ++j)
+    flips += (longest([&](std::size_t r) { return all.a[r][j]; }) != now ? 1u : 0u) +
+             (longest([&](std::size_t r) { return all.b[r][j]; }) != now ? 1u : 0u);
+  out.flips = static_cast<double>(flips) / static_cast<double>(2 * n);
+}
+
 }  // namespace
 
-UncertainFigure UncertainFigure::parse(std::string_view text) {
-  const auto equals = text.find('=');
-  if (equals == std::string_view::npos)
-    refuse(text, "an uncertain figure has no distribution", "NAME = DISTRIBUTION");
-  UncertainFigure f;
-  f.input = std::string(trimmed(text.substr(0, equals)));
-  auto rest = trimmed(text.substr(equals + 1));
-  const auto number = [&](std::string_view part) {
-    part = trimmed(part);
-    if (part.empty())
-      refuse(text, "the distribution has no parameters",
-             "a spread such as 5 %, or a range such as 1 us..4 us");
-    const bool percent = part.ends_with('%');
-    const auto q = AnyQuantity::parse(percent ? part.substr(0, part.size() - 1) : part);
-    if (!std::isfinite(q.base())) refuse(text, "a parameter is not a finite number", "finite numbers");
-    f.relative = percent;
-    if (!percent) f.exps = q.exponents();
-    return percent ? q.base() / 100 : q.base();
-  };
-  if (rest.starts_with("+-") || rest.starts_with("\xc2\xb1")) {
-    f.distribution = Distribution::uniform;
-    const double half = number(rest.substr(2));
-    if (!f.relative) refuse(text, "a symmetric range is given in percent", "+-10 %");
-    f.low = -half;
-    f.high = half;
-    return f;
-  }
-  const auto space = rest.find(' ');
-  const auto name = rest.substr(0, space);
-  rest = space == std::string_view::npos ? std::string_view() : trimmed(rest.substr(space));
-  static constexpr std::pair<std::string_view, Distribution> kNames[] = {
-      {"normal", Distribution::normal},
-      {"lognormal", Distribution::lognormal},
-      {"uniform", Distribution::uniform},
-      {"triangular", Distribution::triangular}};
-  const auto* known =
-      std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& k) { return k.first == name; });
-  if (known == std::end(kNames))
-    refuse(text, fmt::format("there is no distribution '{}'", name),
-           "normal, lognormal, uniform, triangular or +-10 %");
-  f.distribution = known->second;
-  if (f.distribution == Distribution::normal || f.distribution == Distribution::lognormal) {
-    f.spread = number(rest);
-    if (f.spread < 0) refuse(text, "the spread is negative", "a spread of at least 0");
-    return f;
-  }
-  const auto dots = rest.find("..");
-  if (dots == std::string_view::npos) refuse(text, "the distribution has no range", "LOW..HIGH");
-  f.low = number(rest.substr(0, dots));
-  const bool relative = f.relative;
-  const Exponents exps = f.exps;
-  f.high = number(rest.substr(dots + 2));
-  if (relative != f.relative || !(exps == f.exps))
-    refuse(text, "the ends of the range are not of one kind",
-           "two quantities of one dimension, or two percentages");
-  if (f.low > f.high) refuse(text, "the range runs backwards", "the lower end first");
-  return f;
-}
-
-UncertainInput UncertainFigure::at(const Subject& subject) const {
-  UncertainInput u{.input = subject.input(input),
-                   .distribution = distribution,
-                   .spread = spread,
-                   .low = low,
-                   .high = high};
-  const FieldInfo& field = subject.entry.inputs[u.input];
-  const double value = subject.point[u.input];
-  if (relative) {
-    if (distribution == Distribution::normal) u.spread = spread * std::fabs(value);
-    if (distribution == Distribution::uniform || distribution == Distribution::triangular) {
-      u.low = value + low * std::fabs(value);
-      u.high = value + high * std::fabs(value);
-    }
-  } else if (distribution != Distribution::lognormal && !(exps == field.exps)) {
-    throw DimensionError({.id = "mlsysim.explore.074",
-                          .message = fmt::format("the uncertainty of '{}' has the wrong unit", input),
-                          .key = input,
-                          .found = dimension_name(exps),
-                          .expected = dimension_name(field.exps)});
-  }
-  (void)input_quantile(subject.entry, u, value, 0.5);  // says what is wrong with it
-  return u;
-}
-
 UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion& q) {
-  std::vector<std::size_t> wanted, inputs;
-  for (const auto& name : q.results) wanted.push_back(subject.result(name));
-  if (wanted.empty()) {
-    // A result that is absent here is not asked for.
-    const auto here = subject.entry(subject.point);
-    for (std::size_t r = 0; r < here.size(); ++r)
-      if (!std::isnan(here[r])) wanted.push_back(r);
-    if (wanted.empty())
-      throw DomainError({.id = "mlsysim.explore.076",
-                         .message = fmt::format("{} has no results here", subject.title),
-                         .found = "nothing",
-                         .expected = "a result with a value",
-                         .hint = "check the inputs; mlsysim resolver run says what is missing"});
-  }
+  const auto wanted = wanted_results(subject, q);
   std::vector<Assumption> assumptions;
   auto moving = moving_of(subject, q, wanted, assumptions);
   keep_largest(subject, moving, q.figures.size(), wanted.front(), assumptions);
   const auto figures = inputs_of(moving);
-  const std::size_t k = figures.size(), n = q.samples;
+  std::vector<std::size_t> inputs;
   for (const auto& u : figures) inputs.push_back(u.input);
-  std::vector<std::size_t> dimensions(k);
-  std::iota(dimensions.begin(), dimensions.end(), std::size_t{0});
   const Gradient g = gradient(subject.entry, subject.point, inputs, wanted);
-  const Draws d = draws_of(subject, figures, dimensions, k, q);
-  const auto fa = evaluate(subject, figures, pointers(d.a), n),
-             fb = evaluate(subject, figures, pointers(d.b), n);
-  std::vector<std::vector<std::vector<double>>> mixed;
-  for (std::size_t i = 0; i < k; ++i) {
-    auto columns = pointers(d.a);
-    columns[i] = &d.b[i];
-    mixed.push_back(evaluate(subject, figures, columns, n));
-  }
+  const Evaluated all = evaluate_sets(subject, figures, q);
   UncertaintyReport out{.subject = subject.title,
                         .figures = {},
                         .ranking = {},
                         .results = {},
-                        .evaluations = n * (k + 2),
+                        .evaluations = q.samples * (figures.size() + 2),
                         .not_finite = 0,
                         .bottleneck = {},
                         .flips = 0,
                         .gradient_method = g.method,
                         .assumptions = std::move(assumptions)};
   for (const auto& m : moving) out.figures.push_back(m.name);
-  std::vector<Interval> ranges;
-  if (subject.entry.is_law() && std::all_of(figures.begin(), figures.end(), bounded)) {
-    std::vector<Interval> box(subject.point.begin(), subject.point.end());
-    for (const auto& u : figures) {
-      const double value = subject.point[u.input];
-      box[u.input] = Interval(input_quantile(subject.entry, u, value, 1e-16),
-                              input_quantile(subject.entry, u, value, 1 - 1e-16));
-    }
-    ranges = bound(subject.entry, box).results;
-  }
+  const auto ranges = guaranteed_ranges(subject, figures);
   for (const std::size_t r : wanted) {
     const FieldInfo& field = subject.entry.results[r];
     UncertainNumber x{.result = field.name,
@@ -418,51 +421,14 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
                       .exps = field.exps,
                       .value = g.values[r]};
     if (q.pause) q.pause();
-    // A sample without a finite number counts for nothing, in every set.
-    std::vector<double> a, b;
-    std::vector<std::vector<double>> ab(k);
-    for (std::size_t j = 0; j < n; ++j) {
-      bool finite = std::isfinite(fa[r][j]) && std::isfinite(fb[r][j]);
-      for (std::size_t i = 0; i < k && finite; ++i) finite = std::isfinite(mixed[i][r][j]);
-      if (!finite) {
-        ++out.not_finite;
-        continue;
-      }
-      a.push_back(fa[r][j]);
-      b.push_back(fb[r][j]);
-      for (std::size_t i = 0; i < k; ++i) ab[i].push_back(mixed[i][r][j]);
-    }
-    double linear = 0;
-    for (std::size_t i = 0; i < k; ++i) {
-      const Sensitivity& s = g.at(r, figures[i].input);
-      const auto one = s.value();
-      const double slope = one ? *one : std::max(std::fabs(s.left), std::fabs(s.right));
-      double sd = figures[i].spread;
-      if (figures[i].distribution == Distribution::lognormal)
-        sd = std::fabs(subject.point[figures[i].input]) * std::sqrt(std::expm1(sd * sd) * std::exp(sd * sd));
-      if (bounded(figures[i])) {
-        const double lo = figures[i].low, hi = figures[i].high, mode = subject.point[figures[i].input];
-        sd = figures[i].distribution == Distribution::uniform
-                 ? (hi - lo) / std::sqrt(12.0)
-                 : std::sqrt((lo * lo + hi * hi + mode * mode - lo * hi - lo * mode - hi * mode) / 18.0);
-      }
-      linear += slope * slope * sd * sd;
-    }
-    x.linear_sd = std::sqrt(linear);
-    x.first.assign(k, 0);
-    x.total.assign(k, 0);
-    if (a.size() > 1) {
-      describe_samples(a, b, q.coverage, x);
-      const double variance = x.sd * x.sd, m = static_cast<double>(a.size());
-      for (std::size_t i = 0; i < k && variance > 0; ++i) {
-        double first = 0, total = 0;
-        for (std::size_t j = 0; j < a.size(); ++j) {
-          first += (b[j] - x.mean) * (ab[i][j] - a[j]);
-          total += (a[j] - ab[i][j]) * (a[j] - ab[i][j]);
-        }
-        x.first[i] = first / m / variance;
-        x.total[i] = 0.5 * total / m / variance;
-      }
+    const FiniteSamples samples = finite_samples(all, r);
+    out.not_finite += samples.left_out;
+    x.linear_sd = linear_deviation(subject, figures, g, r);
+    x.first.assign(figures.size(), 0);
+    x.total.assign(figures.size(), 0);
+    if (samples.a.size() > 1) {
+      describe_samples(samples.a, samples.b, q.coverage, x);
+      set_variance_shares(samples, x);
     }
     if (!ranges.empty()) {
       x.bound_low = ranges[r].low;
@@ -470,21 +436,7 @@ UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion&
     }
     out.results.push_back(std::move(x));
   }
-  if (const auto parts = parts_of(subject); !parts.empty()) {
-    const auto longest = [&](auto value) {
-      std::size_t best = 0;
-      for (std::size_t p = 1; p < parts.size(); ++p)
-        if (value(parts[p]) > value(parts[best])) best = p;
-      return best;
-    };
-    const std::size_t now = longest([&](std::size_t r) { return g.values[r]; });
-    out.bottleneck = subject.entry.results[parts[now]].name;
-    std::size_t flips = 0;
-    for (std::size_t j = 0; j < n; ++j)
-      flips += (longest([&](std::size_t r) { return fa[r][j]; }) != now ? 1u : 0u) +
-               (longest([&](std::size_t r) { return fb[r][j]; }) != now ? 1u : 0u);
-    out.flips = static_cast<double>(flips) / static_cast<double>(2 * n);
-  }
+  describe_bottleneck(subject, g, all, out);
   return out;
 }
 

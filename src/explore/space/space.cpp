@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kMostPoints = 4.611686018427387904e18;  // 2^62
 constexpr std::size_t kTable = 4096;                     // ranges up to this length are computed once
+constexpr std::uint64_t kMostTried = 4096;               // choices that are tried to find a subject
 
 bool among(std::span<const std::string> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -171,8 +172,7 @@ class ResolverProblem final : public Problem {
   std::vector<std::max_align_t> memory_;
 };
 
-/// Holds every number to the range of its field; those of a range by its ends and, where they count
-/// something, one by one.
+/// Checks every number against the range of its field: an ascending range by its ends, counts one by one.
 void check_members(const FieldInfo& field, const Axis& numbers) {
   const auto [low, high] = numbers.extent();
   const bool fine = BaseRange::of(field).holds(low) && BaseRange::of(field).holds(high);
@@ -180,17 +180,36 @@ void check_members(const FieldInfo& field, const Axis& numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) check_range(field, numbers[i]);
 }
 
-}  // namespace
-
-std::shared_ptr<const Problem> problem_of(const Scenario& scenario, std::shared_ptr<const void> keep) {
-  return std::make_shared<ScenarioProblem>(scenario, std::move(keep));
+/// Whether every value of the axis is a number.
+bool over_numbers(const SpaceAxis& a) {
+  return std::all_of(a.rows.begin(), a.rows.end(), [](const auto& row) {
+    return std::all_of(row.begin(), row.end(),
+                       [](const DynamicValue& v) { return std::holds_alternative<double>(v.value); });
+  });
 }
-std::shared_ptr<const Problem> problem_of(std::shared_ptr<const Resolver> resolver, const void* inputs) {
-  return std::make_shared<ResolverProblem>(std::move(resolver), inputs);
+
+bool all_finite(const SpaceAxis& a) {
+  const auto finite = [](const DynamicValue& v) {
+    const auto* x = std::get_if<double>(&v.value);
+    return x == nullptr || std::isfinite(*x);
+  };
+  return std::all_of(a.rows.begin(), a.rows.end(),
+                     [&](const auto& row) { return std::all_of(row.begin(), row.end(), finite); }) &&
+         (!a.rows.empty() || a.numbers.finite());
 }
 
-Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes)
-    : problem_(std::move(problem)) {
+/// Stores numbers of one unit as numbers instead of rows of values.
+void store_as_numbers(SpaceAxis& a) {
+  const auto same = [&](const auto& row) {
+    return std::holds_alternative<double>(row[0].value) && row[0].exps == a.rows[0][0].exps;
+  };
+  if (a.names.size() != 1 || a.rows.empty() || !std::all_of(a.rows.begin(), a.rows.end(), same)) return;
+  auto rows = std::exchange(a.rows, {});
+  for (auto& row : rows) a.add(std::move(row[0]));
+}
+
+/// Checks the axes and returns all their names.
+std::vector<std::string> checked_names(std::vector<SpaceAxis>& axes) {
   if (axes.empty())
     throw InputError({.id = "mlsysim.explore.041",
                       .message = "a space needs an axis",
@@ -215,20 +234,8 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
                           .hint = "couple names in one axis: a,b=1x2,3x4"});
       names.push_back(n);
     }
-    const auto same = [&](const auto& row) {
-      return std::holds_alternative<double>(row[0].value) && row[0].exps == a.rows[0][0].exps;
-    };
-    if (a.names.size() == 1 && !a.rows.empty() && std::all_of(a.rows.begin(), a.rows.end(), same)) {
-      auto rows = std::exchange(a.rows, {});
-      for (auto& row : rows) a.add(std::move(row[0]));
-    }
-    const auto finite = [](const DynamicValue& v) {
-      const auto* x = std::get_if<double>(&v.value);
-      return x == nullptr || std::isfinite(*x);
-    };
-    if (!std::all_of(a.rows.begin(), a.rows.end(),
-                     [&](const auto& row) { return std::all_of(row.begin(), row.end(), finite); }) ||
-        (a.rows.empty() && !a.numbers.finite()))
+    store_as_numbers(a);
+    if (!all_finite(a))
       throw InputError({.id = "mlsysim.explore.044",
                         .message = fmt::format("the axis '{}' holds a value that is not finite", a.title()),
                         .key = a.title(),
@@ -241,42 +248,88 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
                       .found = fmt::format("{:.3g} points", points),
                       .expected = "at most 2^62, about 4.6e18",
                       .hint = "use fewer values per axis; bounds make coarse grids exact enough to refine"});
-  varied_ = names;
-  // A name is a number of the subject or else structural; the first choice that has a subject tells.
-  std::vector<SpaceAxis> slow, fast;
-  std::vector<SpaceAxis> open;
-  for (auto& a : axes) {
-    const bool numbers = std::all_of(a.rows.begin(), a.rows.end(), [](const auto& row) {
-      return std::all_of(row.begin(), row.end(),
-                         [](const DynamicValue& v) { return std::holds_alternative<double>(v.value); });
-    });
-    const bool must = std::any_of(a.names.begin(), a.names.end(),
-                                  [&](const std::string& n) { return problem_->structural(n, varied_); });
-    (numbers && !must ? open : slow).push_back(std::move(a));
+  return names;
+}
+
+/// The values of the axes at a row of their grid; the last axis varies fastest.
+Problem::Choice choice_at(std::span<const SpaceAxis> axes, std::uint64_t index) {
+  Problem::Choice c;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const auto row = index % axes[i].size();
+    index /= axes[i].size();
+    for (std::size_t k = 0; k < axes[i].names.size(); ++k)
+      c.emplace_back(axes[i].names[k], axes[i].value(row, k));
   }
-  const auto choice_of = [](const std::vector<SpaceAxis>& from, std::uint64_t index) {
-    Problem::Choice c;
-    for (std::size_t i = from.size(); i-- > 0;) {
-      const auto row = index % from[i].size();
-      index /= from[i].size();
-      for (std::size_t k = 0; k < from[i].names.size(); ++k)
-        c.emplace_back(from[i].names[k], from[i].value(row, k));
-    }
-    return c;
-  };
-  std::uint64_t choices = 1;
-  for (const auto& a : slow) choices *= a.size();
+  return c;
+}
+
+std::uint64_t combinations(std::span<const SpaceAxis> axes) {
+  std::uint64_t all = 1;
+  for (const auto& a : axes) all *= a.size();
+  return all;
+}
+
+/// The subject of the first choice of these axes that has one.
+/// @throws what `bind` throws for the first choice, if none of those tried has a subject
+Subject first_subject(const Problem& problem, std::span<const SpaceAxis> axes,
+                      std::span<const std::string> varied) {
   std::exception_ptr first_failure;
-  bool found = false;
-  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(choices, 4096) && !found; ++i) {
+  for (std::uint64_t i = 0; i < std::min(combinations(axes), kMostTried); ++i) {
     try {
-      sample_ = problem_->bind(choice_of(slow, i), varied_);
-      found = true;
+      return problem.bind(choice_at(axes, i), varied);
     } catch (const Error&) {
       if (!first_failure) first_failure = std::current_exception();
     }
   }
-  if (!found) std::rethrow_exception(first_failure);
+  std::rethrow_exception(first_failure);
+}
+
+/// The values of name `k` of an axis over numbers, checked against the field.
+Axis numbers_for(const FieldInfo& f, const SpaceAxis& a, std::size_t k) {
+  const auto check_unit = [&](const Exponents& exps) {
+    if (!(exps == f.exps))
+      throw DimensionError({.id = "mlsysim.explore.046",
+                            .message = fmt::format("the axis '{}' has the wrong unit", f.name),
+                            .key = f.name,
+                            .found = dimension_name(exps),
+                            .expected = dimension_name(f.exps)});
+  };
+  if (a.rows.empty()) {
+    check_unit(a.numbers.exponents());
+    Axis numbers = a.numbers.listed_up_to(kTable);
+    check_members(f, numbers);
+    return numbers;
+  }
+  std::vector<double> column;
+  for (const auto& row : a.rows) {
+    check_unit(row[k].exps);
+    column.push_back(std::get<double>(row[k].value));
+  }
+  Axis numbers(std::move(column), f.exps);
+  check_members(f, numbers);
+  return numbers;
+}
+
+}  // namespace
+
+std::shared_ptr<const Problem> problem_of(const Scenario& scenario, std::shared_ptr<const void> keep) {
+  return std::make_shared<ScenarioProblem>(scenario, std::move(keep));
+}
+std::shared_ptr<const Problem> problem_of(std::shared_ptr<const Resolver> resolver, const void* inputs) {
+  return std::make_shared<ResolverProblem>(std::move(resolver), inputs);
+}
+
+Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes)
+    : problem_(std::move(problem)), varied_(checked_names(axes)) {
+  // An axis is structural unless all its names are numbers of the subject; the first choice that has a
+  // subject decides.
+  std::vector<SpaceAxis> slow, fast, open;
+  for (auto& a : axes) {
+    const bool must = std::any_of(a.names.begin(), a.names.end(),
+                                  [&](const std::string& n) { return problem_->structural(n, varied_); });
+    (over_numbers(a) && !must ? open : slow).push_back(std::move(a));
+  }
+  sample_ = first_subject(*problem_, slow, varied_);
   for (auto& a : open) {
     const bool known = std::all_of(a.names.begin(), a.names.end(), [&](const std::string& n) {
       return find_field(sample_.entry.inputs, n) != nullptr;
@@ -284,50 +337,31 @@ Space::Space(std::shared_ptr<const Problem> problem, std::vector<SpaceAxis> axes
     (known ? fast : slow).push_back(std::move(a));
   }
   structural_ = slow.size();
-  for (const auto& a : slow) outer_ *= a.size();
-  for (const auto& a : fast) inner_ *= a.size();
+  outer_ = combinations(slow);
+  inner_ = combinations(fast);
   axes_ = std::move(slow);
   for (auto& a : fast) {
     std::vector<Axis> numbers;
-    for (std::size_t k = 0; k < a.names.size(); ++k) {
-      const FieldInfo& f = *find_field(sample_.entry.inputs, a.names[k]);
-      const auto check_unit = [&](const Exponents& exps) {
-        if (!(exps == f.exps))
-          throw DimensionError({.id = "mlsysim.explore.046",
-                                .message = fmt::format("the axis '{}' has the wrong unit", f.name),
-                                .key = f.name,
-                                .found = dimension_name(exps),
-                                .expected = dimension_name(f.exps)});
-      };
-      if (a.rows.empty()) {
-        check_unit(a.numbers.exponents());
-        numbers.push_back(a.numbers.listed_up_to(kTable));
-      } else {
-        std::vector<double> column;
-        for (const auto& row : a.rows) {
-          check_unit(row[k].exps);
-          column.push_back(std::get<double>(row[k].value));
-        }
-        numbers.emplace_back(std::move(column), f.exps);
-      }
-      check_members(f, numbers.back());
-    }
+    for (std::size_t k = 0; k < a.names.size(); ++k)
+      numbers.push_back(numbers_for(*find_field(sample_.entry.inputs, a.names[k]), a, k));
     numbers_.push_back(std::move(numbers));
     axes_.push_back(std::move(a));
   }
-  if (structural_ > 0) {
-    // Names are those of the subject with the most results, wherever it stands: of two devices one may lack a
-    // figure.
-    constexpr std::uint64_t kMost = 4096, kEnough = 64;
-    std::uint64_t bound = 0;
-    for (std::uint64_t i = 0; i < std::min(outer_, kMost) && bound < kEnough; ++i) {
-      try {
-        auto subject = bind(i);
-        if (++bound == 1 || subject.entry.results.size() > sample_.entry.results.size())
-          sample_ = std::move(subject);
-      } catch (const Error&) {
-        if (bound == 0 && i + 1 == std::min(outer_, kMost)) throw;
-      }
+  if (structural_ > 0) find_richest_sample();
+}
+
+void Space::find_richest_sample() {
+  // The names of results are those of the subject with the most results: of two devices one may lack a
+  // figure.
+  constexpr std::uint64_t kEnough = 64;
+  std::uint64_t bound = 0;
+  for (std::uint64_t i = 0; i < std::min(outer_, kMostTried) && bound < kEnough; ++i) {
+    try {
+      auto subject = bind(i);
+      if (++bound == 1 || subject.entry.results.size() > sample_.entry.results.size())
+        sample_ = std::move(subject);
+    } catch (const Error&) {
+      if (bound == 0 && i + 1 == std::min(outer_, kMostTried)) throw;
     }
   }
 }
@@ -342,14 +376,7 @@ std::vector<std::size_t> Space::rows_at(std::uint64_t index) const {
 }
 
 Subject Space::bind(std::uint64_t outer) const {
-  Problem::Choice c;
-  for (std::size_t i = structural_; i-- > 0;) {
-    const auto row = outer % axes_[i].size();
-    outer /= axes_[i].size();
-    for (std::size_t k = 0; k < axes_[i].names.size(); ++k)
-      c.emplace_back(axes_[i].names[k], axes_[i].value(row, k));
-  }
-  return problem_->bind(c, varied_);
+  return problem_->bind(choice_at(std::span(axes_).first(structural_), outer), varied_);
 }
 
 std::vector<Space::Column> Space::columns(const Subject& subject) const {

@@ -64,12 +64,21 @@ class PluginResolver final : public Resolver {
   struct Side {
     std::vector<FieldDescription> fields;
     std::deque<std::vector<std::string_view>> choices;
-    std::deque<std::string> texts;
+    std::deque<std::string> texts;  // a deque: fields point into the texts, which must not move
     std::vector<FieldInfo> infos;
     std::vector<Wire> wires;
     std::size_t size = 0;
+    std::string_view keep(std::string text);
   };
+  /// Declares one field: its description and its cell, after those that are there.
   void add(Side& side, FieldDescription field, ObjectTable& objects, bool input);
+  void describe_number(Side& side, const FieldDescription& field, FieldInfo& f, Wire& wire) const;
+  void set_units(Side& side, const FieldDescription& field, FieldInfo& f, Wire& wire) const;
+  static void describe_text(Side& side, const FieldDescription& field, FieldInfo& f, Wire& wire);
+  void describe_object(const FieldDescription& field, FieldInfo& f, Wire& wire) const;
+  void check_default(const FieldDescription& field, const FieldInfo& f, const Wire& wire) const;
+  [[noreturn]] void bad_field(const FieldDescription& field, std::string_view what, std::string found,
+                              std::string expected) const;
   static void construct(const Side& side, void* memory);
   static void destroy(const Side& side, void* memory);
   void write_inputs(const void* in, MlsValue* out) const;

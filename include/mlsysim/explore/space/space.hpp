@@ -129,6 +129,9 @@ class Space {
   [[nodiscard]] std::vector<Column> columns(const Subject& subject) const;
 
  private:
+  /// Makes `sample_` the subject with the most results among the first choices.
+  void find_richest_sample();
+
   std::shared_ptr<const Problem> problem_;
   std::vector<SpaceAxis> axes_;
   std::vector<std::vector<Axis>> numbers_;  ///< of each axis over numbers, by name

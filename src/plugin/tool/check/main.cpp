@@ -180,6 +180,139 @@ void write_junit(const std::string& file, const std::string& plugin, const std::
   out << "</testsuite>\n";
 }
 
+/// The ids of three letters and digits in a list such as "L01 L02".
+std::vector<std::string_view> ids_in(std::string_view list) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = 0; at < list.size(); at += 4) out.push_back(list.substr(at, 3));
+  return out;
+}
+
+/// The checks asked for and those that they build on.
+std::vector<std::string> with_those_before(std::vector<std::string> wanted, std::span<const Check> checks) {
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    for (const auto& c : checks)
+      if (c.id == wanted[i])
+        for (const auto id : ids_in(c.after)) wanted.emplace_back(id);
+  return wanted;
+}
+
+/// Runs the checks in an order in which each follows those that it builds on; results in the order of the
+/// list.
+std::vector<Row> run_in_order(const std::vector<Check>& checks, const Subject& subject, const Options& o) {
+  const auto wanted = with_those_before(o.only, checks);
+  std::vector<Row> rows;
+  const auto done = [&](std::string_view id) {
+    return std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.check.id == id; });
+  };
+  const auto due = [&](const Check& c) {
+    return done(c.id) == rows.end() &&
+           (o.only.empty() || std::find(wanted.begin(), wanted.end(), c.id) != wanted.end());
+  };
+  // A check may build on one that stands later in the list: repeat until nothing changes.
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& c : checks) {
+      if (!due(c)) continue;
+      bool ready = true;
+      std::string blocked;
+      for (const auto id : ids_in(c.after)) {
+        const auto before = done(id);
+        if (before == rows.end())
+          ready = false;
+        else if (before->result.verdict == Outcome::fail && before->check.level == Level::required)
+          blocked = before->check.id;
+        else if (before->result.verdict == Outcome::skip && before->result.message.starts_with("needs "))
+          blocked = before->check.id;
+      }
+      if (!ready) continue;
+      rows.push_back({c, blocked.empty() ? run_apart(c, subject, o.seconds) : skip("needs " + blocked)});
+      more = true;
+    }
+  }
+  const auto place = [&](const Row& r) {
+    return std::find_if(checks.begin(), checks.end(), [&](const Check& c) { return c.id == r.check.id; });
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return place(a) < place(b); });
+  return rows;
+}
+
+struct Counts {
+  std::size_t passed = 0, failures = 0, warnings = 0, skipped = 0;
+};
+
+Counts counts_of(const std::vector<Row>& rows) {
+  Counts n;
+  for (const auto& r : rows) {
+    n.passed += r.result.verdict == Outcome::pass ? 1 : 0;
+    n.skipped += r.result.verdict == Outcome::skip ? 1 : 0;
+    if (r.result.verdict == Outcome::fail) ++(r.check.level == Level::required ? n.failures : n.warnings);
+  }
+  return n;
+}
+
+void print_json(const std::string& plugin, const std::vector<Row>& rows, const Counts& n) {
+  Json all = Json::array();
+  for (const auto& r : rows)
+    all.push_back({{"id", std::string(r.check.id)},
+                   {"level", name_of(r.check.level)},
+                   {"rule", std::string(r.check.rule)},
+                   {"verdict", name_of(r.result.verdict)},
+                   {"message", r.result.message}});
+  fmt::print("{}\n", Json{{"schema", "mlsysim/plugin-check@1"},
+                          {"kit", kKitVersion},
+                          {"version", MLSYSIM_VERSION_TEXT},
+                          {"plugin", plugin},
+                          {"passed", n.passed},
+                          {"failed", n.failures},
+                          {"warnings", n.warnings},
+                          {"skipped", n.skipped},
+                          {"checks", all}}
+                         .dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+void print_text(const std::string& file, const std::vector<Row>& rows, const Counts& n) {
+  for (const auto& r : rows) {
+    if (r.result.verdict == Outcome::pass) continue;
+    const char* label = r.result.verdict == Outcome::skip  ? "skipped"
+                        : r.check.level == Level::required ? "FAILED"
+                                                           : "warning";
+    if (r.result.verdict == Outcome::skip && r.result.message.starts_with("needs ")) continue;
+    fmt::print("{}  {:<7}  {}: {}\n", r.check.id, label, r.check.what, r.result.message);
+  }
+  fmt::print("{}: {} passed, {} failed, {} warnings, {} skipped (checks {} of mlsysim {})\n", file, n.passed,
+             n.failures, n.warnings, n.skipped, kKitVersion, MLSYSIM_VERSION_TEXT);
+}
+
+/// Finds library and manifest, runs the checks and reports them. @return the exit code
+int check_plugin(Options o) {
+  Subject subject;
+  subject.library = o.path;
+  if (o.path.ends_with(".plugin.yaml")) {
+    o.manifest = o.path;
+    subject.library = read_manifest(o.path).library;
+  }
+  std::error_code failed;
+  const bool zoo_alone = subject.library.empty() && !o.manifest.empty();
+  if (!zoo_alone && !std::filesystem::exists(subject.library, failed)) {
+    fmt::print(stderr, "mlsysim-plugin-check: error: there is no file '{}'\n", subject.library.string());
+    return 3;
+  }
+  if (o.manifest.empty()) o.manifest = beside(subject.library);
+  if (!o.manifest.empty()) subject.manifest = read_manifest(o.manifest);
+  if (!zoo_alone) subject.elf = detail::read_elf(subject.library);
+  (void)mlsysim::standard_zoo();  // once, before children copy it
+  const auto of_zoo = zoo_checks();
+  const auto rows =
+      run_in_order(zoo_alone ? std::vector<Check>(of_zoo.begin(), of_zoo.end()) : all_checks(), subject, o);
+  const Counts n = counts_of(rows);
+  if (!o.junit.empty()) write_junit(o.junit, o.path, rows);
+  if (o.json)
+    print_json(o.path, rows, n);
+  else
+    print_text((zoo_alone ? subject.manifest->file : subject.library).filename().string(), rows, n);
+  return n.failures == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -198,103 +331,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
-    Subject subject;
-    subject.library = o.path;
-    if (o.path.ends_with(".plugin.yaml")) {
-      o.manifest = o.path;
-      subject.library = read_manifest(o.path).library;
-    }
-    std::error_code failed;
-    const bool zoo_alone = subject.library.empty() && !o.manifest.empty();
-    if (!zoo_alone && !std::filesystem::exists(subject.library, failed)) {
-      fmt::print(stderr, "mlsysim-plugin-check: error: there is no file '{}'\n", subject.library.string());
-      return 3;
-    }
-    if (o.manifest.empty()) o.manifest = beside(subject.library);
-    if (!o.manifest.empty()) subject.manifest = read_manifest(o.manifest);
-    if (!zoo_alone) subject.elf = detail::read_elf(subject.library);
-    (void)mlsysim::standard_zoo();  // once, before children copy it
-    const auto of_zoo = zoo_checks();
-    const auto checks = zoo_alone ? std::vector<Check>(of_zoo.begin(), of_zoo.end()) : all_checks();
-    std::vector<std::string> wanted = o.only;
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-      for (const auto& c : checks)
-        if (c.id == wanted[i])
-          for (std::size_t at = 0; at < c.after.size(); at += 4) wanted.emplace_back(c.after.substr(at, 3));
-    std::vector<Row> rows;
-    // A check may build on one that stands later in the list: go round until nothing changes.
-    const auto done = [&](std::string_view id) {
-      return std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.check.id == id; });
-    };
-    for (bool more = true; more;) {
-      more = false;
-      for (const auto& c : checks) {
-        if (done(c.id) != rows.end() ||
-            (!o.only.empty() && std::find(wanted.begin(), wanted.end(), c.id) == wanted.end()))
-          continue;
-        bool ready = true;
-        std::string blocked;
-        for (std::size_t at = 0; at < c.after.size(); at += 4) {
-          const auto before = done(c.after.substr(at, 3));
-          if (before == rows.end())
-            ready = false;
-          else if (before->result.verdict == Outcome::fail && before->check.level == Level::required)
-            blocked = before->check.id;
-          else if (before->result.verdict == Outcome::skip && before->result.message.starts_with("needs "))
-            blocked = before->check.id;
-        }
-        if (!ready) continue;
-        rows.push_back({c, blocked.empty() ? run_apart(c, subject, o.seconds) : skip("needs " + blocked)});
-        more = true;
-      }
-    }
-    std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-      const auto place = [&](const Row& r) {
-        return std::find_if(checks.begin(), checks.end(),
-                            [&](const Check& c) { return c.id == r.check.id; }) -
-               checks.begin();
-      };
-      return place(a) < place(b);
-    });
-    std::size_t passed = 0, failures = 0, warnings = 0, skipped = 0;
-    for (const auto& r : rows) {
-      passed += r.result.verdict == Outcome::pass ? 1 : 0;
-      skipped += r.result.verdict == Outcome::skip ? 1 : 0;
-      if (r.result.verdict == Outcome::fail) ++(r.check.level == Level::required ? failures : warnings);
-    }
-    if (!o.junit.empty()) write_junit(o.junit, o.path, rows);
-    if (o.json) {
-      Json all = Json::array();
-      for (const auto& r : rows)
-        all.push_back({{"id", std::string(r.check.id)},
-                       {"level", name_of(r.check.level)},
-                       {"rule", std::string(r.check.rule)},
-                       {"verdict", name_of(r.result.verdict)},
-                       {"message", r.result.message}});
-      fmt::print("{}\n", Json{{"schema", "mlsysim/plugin-check@1"},
-                              {"kit", kKitVersion},
-                              {"version", MLSYSIM_VERSION_TEXT},
-                              {"plugin", o.path},
-                              {"passed", passed},
-                              {"failed", failures},
-                              {"warnings", warnings},
-                              {"skipped", skipped},
-                              {"checks", all}}
-                             .dump(2, ' ', false, Json::error_handler_t::replace));
-    } else {
-      for (const auto& r : rows) {
-        if (r.result.verdict == Outcome::pass) continue;
-        const char* label = r.result.verdict == Outcome::skip  ? "skipped"
-                            : r.check.level == Level::required ? "FAILED"
-                                                               : "warning";
-        if (r.result.verdict == Outcome::skip && r.result.message.starts_with("needs ")) continue;
-        fmt::print("{}  {:<7}  {}: {}\n", r.check.id, label, r.check.what, r.result.message);
-      }
-      fmt::print("{}: {} passed, {} failed, {} warnings, {} skipped (checks {} of mlsysim {})\n",
-                 (zoo_alone ? subject.manifest->file : subject.library).filename().string(), passed, failures,
-                 warnings, skipped, kKitVersion, MLSYSIM_VERSION_TEXT);
-    }
-    return failures == 0 ? 0 : 1;
+    return check_plugin(std::move(o));
   } catch (const std::exception& error) {
     fmt::print(stderr, "mlsysim-plugin-check: error: {}\n", error.what());
     return 3;
