@@ -47,7 +47,7 @@ py::list sweep(const py::dict& base, const py::list& hardware, const std::vector
   for (auto& p : points) {
     py::object result = py::none();
     if (!p.skipped) {
-      const auto held = std::make_shared<SingleNodeModel::Result>(std::move(p.profile));
+      const auto held = std::make_shared<SingleNodeModel::Result>(p.profile);
       result = make_result(reinterpret_cast<PyTypeObject*>(result_type.ptr()),
                            std::make_shared<Box>(resolver, held.get(), held));
     }

@@ -45,6 +45,7 @@ void raise(const char* name, const Error& error, const std::vector<ErrorFacts>* 
   }
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 calls it so
 void translate(std::exception_ptr thrown) {
   if (!thrown) return;
   try {

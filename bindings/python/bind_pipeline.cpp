@@ -68,10 +68,9 @@ std::shared_ptr<Resolver> python_stage(const std::string& name, const std::strin
   out.push_back({.name = kWhole, .meaning = "what solve() returned", .shared = false});
 
   const auto held = std::make_shared<PyHost>(evaluate);
-  const auto names = inputs;
   return std::make_shared<DynamicResolver>(
       std::move(info), std::move(in), std::move(out),
-      [held, names](std::span<const DynamicValue> values, SolveContext&) -> DynamicAnswer {
+      [held, names = inputs](std::span<const DynamicValue> values, SolveContext&) -> DynamicAnswer {
         const py::gil_scoped_acquire gil;
         py::dict given;
         for (std::size_t i = 0; i < values.size(); ++i)

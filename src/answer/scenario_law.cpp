@@ -78,9 +78,9 @@ std::shared_ptr<const ScenarioLaw> record_scenario_law(const ScenarioShape& s) {
   const Tape& tape = law->tape_;
   const Recording& r = tape.recording();
   std::vector<bool> live(tape.size());
-  for (std::uint16_t i = 0; i < tape.results(); ++i) {
+  for (std::size_t i = 0; i < tape.results(); ++i) {
     if (tape.fixed(tape.output(i))) continue;
-    law->reported.push_back(i);
+    law->reported.push_back(static_cast<std::uint16_t>(i));
     live[tape.output(i)] = true;
   }
   for (std::size_t n = tape.size(); n-- > 0;)

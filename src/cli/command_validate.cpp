@@ -30,7 +30,7 @@ Answer list_tables(const ValidateRequest& request, const RenderOptions& options)
 
 /// Names of tables; "training" stands for all tables of the topic.
 std::vector<std::string> chosen(const ValidateRequest& request) {
-  const auto all = table_names(request.folder);
+  auto all = table_names(request.folder);
   if (request.tables.empty()) return all;
   std::vector<std::string> out;
   for (const auto& name : request.tables) {

@@ -16,7 +16,7 @@ namespace mlsysim::cli {
 /// Exit codes; infeasible wins over a failed assertion.
 enum class Exit : int { fine = 0, bad_input = 1, infeasible = 2, assertion_failed = 3, interrupted = 130 };
 
-/// What a command has to say: the payload for stdout, and diagnostics for stderr.
+/// The output of a command: the payload for stdout, and diagnostics for stderr.
 struct Answer {
   std::string payload;
   std::string diagnostics{};

@@ -91,7 +91,7 @@ std::string text_of(const plugin::OwnedValue& v) {
                          : j.dump();
 }
 
-/// Whether --isolated names it: who names a plugin cannot do without it.
+/// Whether --isolated names it; a plugin that is named must load.
 bool asked_for(const std::string& name) {
   return std::find(request().isolated.begin(), request().isolated.end(), name) != request().isolated.end();
 }
@@ -119,7 +119,7 @@ void watch_opening() {
   struct sigaction handler {};
   handler.sa_handler = on_fatal_signal;
   for (std::size_t i = 0; i < kFatal.size(); ++i) ::sigaction(kFatal[i], &handler, &handlers_before[i]);
-  // A library may also call exit, and nobody is to take that for success.
+  // A library may also call exit, which must not look like success.
   (void)std::atexit([] {
     if (plugin::library_being_opened() == nullptr) return;
     tell_who_ended_it();

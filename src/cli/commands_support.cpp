@@ -29,7 +29,7 @@ Row ask(const Workload& workload, const std::string& backend, const std::string&
   try {
     program = plugin::program_of(workload, zoo().at<HardwareNode>(device));
   } catch (const InputError& error) {
-    // A model of which only totals are known: nobody can say more than maybe.
+    // Only the totals of this model are known, so that "maybe" is the strongest answer.
     row.answer.reasons.push_back({plugin::ReasonCode::other, workload.name, 1, "", error.facts().message});
     return row;
   }

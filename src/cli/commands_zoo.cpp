@@ -86,7 +86,7 @@ Answer zoo_lint(const std::vector<std::string>& paths, const RenderOptions& opti
   LoadOptions load;
   for (const auto& path : paths) load.additional.emplace_back(path);
   auto report = lint(load);
-  // Who names files asks about those; what keeps the zoo from loading is told in any case.
+  // Named files are checked alone; what keeps the zoo from loading is reported in any case.
   if (!paths.empty())
     std::erase_if(report.warnings, [&](const ErrorFacts& w) {
       return std::none_of(paths.begin(), paths.end(), [&](const std::string& path) {

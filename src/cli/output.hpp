@@ -21,7 +21,7 @@ void prepare_process();
 /// Puts paths of the user behind those of MLSYSIM_ZOO_PATH. @throws InputError for a path that does not exist
 void add_zoo_paths(const std::vector<std::string>& paths);
 
-/// Text for a terminal: control characters, which may come from the file of somebody else, are shown as \x1b
+/// Text for a terminal: control characters, which may come from an untrusted file, are shown as \x1b
 /// and the like.
 [[nodiscard]] std::string printable(std::string_view text);
 

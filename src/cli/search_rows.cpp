@@ -160,7 +160,7 @@ class RowWriter {
     out_.push_back('\n');
   }
 
-  /// Cuts the file to what the state speaks for: a run that was killed may have written more.
+  /// Cuts the file to the rows that the state covers: a run that was killed may have written more.
   void take_up() {
     const Json j = read_state_file(state_, kRowsSchema);
     std::string digest, format;

@@ -11,7 +11,7 @@ namespace {
 /// A bound in the dimension of the metric; a bare number counts in the unit that the metric is documented in.
 AnyQuantity bound_of(const Metric& metric, const std::string& text, const PlanAssertion& a,
                      AssertionResult& result) {
-  const auto q = AnyQuantity::parse(text, a.where);
+  auto q = AnyQuantity::parse(text, a.where);
   if (q.exponents() == metric.exps) return q;
   if (q.dimensionless() && !metric.unit.empty()) {
     result.note =

@@ -1,4 +1,4 @@
-// The resolvers that ship: the catalogue, and the solver that asks scenarios backwards, which needs the tools
+// The resolvers that ship: the catalogue, and the solver that inverts scenarios, which needs the tools
 // above it.
 
 #include <mlsysim/catalogue/catalogue.hpp>

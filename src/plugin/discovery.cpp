@@ -73,7 +73,7 @@ void scan(const fs::path& folder, const std::string& source, std::vector<Candida
        it.increment(failed))
     names.push_back(it->path().filename().string());
   std::sort(names.begin(), names.end());
-  std::vector<fs::path> claimed;  // libraries that a manifest speaks for
+  std::vector<fs::path> claimed;  // libraries that a manifest names
   for (const auto& name : names) {
     if (!is_manifest(name)) continue;
     out.push_back(of_manifest(folder / name, source));
@@ -108,7 +108,7 @@ std::vector<fs::path> install_folders() {
     for (const char* relative :
          {"../lib/mlsysim/plugins", "../lib64/mlsysim/plugins", "mlsysim/plugins", "plugins"}) {
       const auto folder = (real.parent_path() / relative).lexically_normal();
-      // "plugins" is that of a Python package; beside a program it could be anything.
+      // A folder "plugins" belongs to a Python package; next to a program it could hold anything.
       if (std::string_view(relative) == "plugins" &&
           real.filename().string().find("_mlsysim") == std::string::npos)
         continue;

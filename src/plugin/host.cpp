@@ -23,7 +23,7 @@ class PluginHost::Impl {
     std::vector<std::pair<Loaded, PluginFailure>> refused;
     try {
       publish(none, services_->objects(), refused);
-    } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is left to be told
+    } catch (...) {  // NOLINT(bugprone-empty-catch): a destructor has nobody to report to
     }
     for (const auto& p : loaded_) retire(p);
     loaded_.clear();
@@ -229,7 +229,7 @@ class PluginHost::Impl {
     if (how.limits) out.limits = *how.limits;
     return out;
   }
-  /// A plugin that is loaded stays where it is; nobody is to think that it is elsewhere.
+  /// A loaded plugin cannot move to another process, so asking for isolation afterwards is an error.
   static void check_isolation(const Loaded& p, const Placement& how) {
     const bool named = std::find(how.isolated.begin(), how.isolated.end(), p.name()) != how.isolated.end();
     if ((how.isolation == Isolation::always || named) && !p.candidate.record.isolated && p.code != nullptr)

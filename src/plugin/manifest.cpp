@@ -98,10 +98,10 @@ class ManifestReader {
   /// A path beside the manifest; it may leave that folder only when it is absolute.
   fs::path beside(const YamlValue& at, const std::string& given, const std::string& key) {
     if (given.empty()) return {};
-    const fs::path path(given);
+    fs::path path(given);
     if (path.is_absolute()) return path;
     const auto folder = out_.file.parent_path();
-    const auto whole = (folder / path).lexically_normal();
+    auto whole = (folder / path).lexically_normal();
     const auto relative = whole.lexically_relative(
         folder.lexically_normal().empty() ? fs::path(".") : folder.lexically_normal());
     std::error_code failed;

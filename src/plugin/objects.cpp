@@ -13,7 +13,7 @@
 namespace mlsysim::plugin::detail {
 namespace {
 
-/// What the table of types does for one type.
+/// The operations of the table of types, for one type.
 struct TypeRow {
   std::string_view name;
   std::size_t (*count)(const Zoo&);

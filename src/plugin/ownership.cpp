@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What this process holds. One lock guards it and the lock files: a POSIX lock goes when the process closes
-/// the file anywhere, so nobody may look into one that is held here.
+/// the file anywhere, so a file that is held here must not be opened.
 struct Held {
   std::mutex mutex;
   std::map<std::string, Holder> by_resource;

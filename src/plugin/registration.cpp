@@ -24,7 +24,7 @@ bool is_utf8(std::string_view s) {
     if (more == 9 || i + more >= s.size()) return false;
     for (std::size_t k = 1; k <= more; ++k)
       if ((byte(i + k) & 0xC0U) != 0x80) return false;
-    // Overlong forms, surrogates, and what lies behind the last code point.
+    // Overlong forms, surrogates, and values above the last code point.
     if ((c == 0xE0 && byte(i + 1) < 0xA0) || (c == 0xED && byte(i + 1) > 0x9F) ||
         (c == 0xF0 && byte(i + 1) < 0x90) || (c == 0xF4 && byte(i + 1) > 0x8F))
       return false;

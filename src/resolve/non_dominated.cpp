@@ -85,7 +85,7 @@ class Sieve {
   /// Marks those of `points` that one of `by` equals or undercuts in every objective from `k` on.
   void strike(Points by, Points points, std::size_t k) {
     const auto gone = [&](std::uint32_t i) { return beaten_[i]; };
-    std::erase_if(by, gone);  // who beat them beats for them
+    std::erase_if(by, gone);  // whatever they dominate is dominated by the point that replaced them
     std::erase_if(points, gone);
     if (by.empty() || points.empty()) return;
     if (by.size() * points.size() <= kFewPairs) return pairs(by, points, k);
@@ -170,7 +170,7 @@ bool NonDominated::beaten(std::span<const double> x, std::uint64_t index) const 
     return less || indices_[i] <= index;
   };
   if (objectives_ > 2) return std::any_of(first_asked_.begin(), first_asked_.end(), beats);
-  // Of those that are no larger in the first objective the last has the smallest second one.
+  // Among the points that are no larger in the first objective, the last has the smallest second one.
   std::size_t low = 0, high = reduced_;
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;

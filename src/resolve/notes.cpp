@@ -38,7 +38,7 @@ void Notes::put(Assumption&& a) {
   auto& known = book_->assumptions;
   if (book_->filtered_ > known.size()) book_->names_ = {}, book_->filtered_ = 0;  // some were taken away
   for (; book_->filtered_ < known.size(); ++book_->filtered_) book_->names_.add(known[book_->filtered_].name);
-  // A resolver that asks others many times makes the same assumption many times: it is one.
+  // A resolver that calls others many times repeats their assumptions: each is listed once.
   if (book_->names_.add(a.name))
     for (const auto& k : known)
       if (k.name == a.name && k.source == a.source && k.value == a.value) return;

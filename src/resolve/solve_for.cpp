@@ -76,8 +76,8 @@ Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in, std
     solved.value = first->low;
   else if (field.integral)
     solved.value = first->below ? first->low : first->high;
-  // Of a range, the end where the target stops being met is the answer; the other is only the edge of the
-  // domain.
+  // The answer is the end of the range where the target stops being met; the other end is only the edge of
+  // the domain.
   else
     solved.value = first->low > found.low ? first->low : first->high;
   in[query.free] = solved.value;

@@ -80,7 +80,7 @@ template <class F> inline void one(double* to, const double* a, F f) {
 #pragma GCC ivdep
   for (std::size_t i = 0; i < kBlock; ++i) to[i] = f(a[i]);
 }
-/// Of two operands at most one is a scalar: two of them are a constant that no tape holds.
+/// At most one of the operands is a scalar: an operation on two scalars is a constant, which tapes fold.
 template <class F> inline void two(const ColumnStep& s, double* slots, const double* scalars, F f) {
   double* const to = slots + s.to * kStride;
   if (s.scalars == 0) {
@@ -133,7 +133,7 @@ inline void choose(const ColumnStep& s, double* slots, const double* scalars) {
   }
 }
 
-/// Whether the size of every number lies between these.
+/// Whether the magnitude of every number is between these limits.
 inline bool all_within(const double* x, double least, double most) {
   std::uint64_t outside = 0;
   for (std::size_t i = 0; i < kBlock; ++i) {

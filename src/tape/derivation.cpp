@@ -106,7 +106,7 @@ class TapeReader {
     std::uint32_t call;
     std::uint16_t field;
   };
-  /// What is a leaf inside a call, and the names that were given in it.
+  /// The leaves inside a call, and the names that were given in it.
   struct Known {
     NodeMap<std::uint16_t> inputs;
     NodeMap<Origin> results;
@@ -162,7 +162,7 @@ class TapeReader {
       for (std::uint16_t i = 0; i < call.inputs; ++i) reach(parent, input_of(call, i));
     if (opened_[c])
       for (std::uint16_t i = 0; i < call.results; ++i) reach(c, result_of(call, i));
-    // What the law called on its way.
+    // The calls that the law made.
     for (const auto child : children_[c]) keep(child);
   }
 
@@ -394,7 +394,7 @@ class Slicer {
       for (const auto& v : *side) keep_value(v);
     for (const std::size_t root : record.roots)
       if (root != kNone) keep(taken(root));
-    // What the law called on its way.
+    // The calls that the law made.
     for (const std::size_t c : inside_[r]) keep_record(c);
   }
   void keep_value(const DerivedValue& v) {
@@ -406,7 +406,7 @@ class Slicer {
       keep_record(v.record);
   }
 
-  /// What is used twice is written once: a name for each shared operation that takes more than a few words.
+  /// Operations that are used twice and are longer than a few words get a name and are written once.
   /// It also keeps expressions from growing without bound.
   void name_shared() {
     constexpr std::size_t few = 6;

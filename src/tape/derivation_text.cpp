@@ -58,7 +58,7 @@ std::string expression(const Derivation& d, std::size_t at, Leaves leaves, int d
 }
 
 std::string origin(const Derivation& d, const DerivedValue& v, std::size_t self) {
-  constexpr std::size_t most = 100;  // characters that a reader takes in beside a value
+  constexpr std::size_t most = 100;  // characters of a formula that are still easy to read beside a value
   if (v.record == self) return {};
   if (v.record == kNone) {
     if (v.node == kNone || d.nodes[v.node].op == "constant") return {};

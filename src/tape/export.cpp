@@ -22,7 +22,7 @@ std::string c_number(double x) {
   return std::signbit(x) ? fmt::format("({:a})", x) : fmt::format("{:a}", x);
 }
 
-/// A number of JSON, which knows neither infinities nor what is no number.
+/// A number in JSON, which has neither infinities nor NaN.
 std::string json_number(double x) {
   if (std::isnan(x)) return "\"NaN\"";
   if (std::isinf(x)) return x > 0 ? "\"Infinity\"" : "\"-Infinity\"";

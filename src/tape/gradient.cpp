@@ -228,7 +228,7 @@ struct OneSided {
 };
 
 /// Central differences with the step that balances rounding and curvature; one-sided at the end of the range.
-/// A second, shorter step tells jumps from slopes.
+/// A second, shorter step distinguishes jumps from slopes.
 void numeric_gradient(const LawEntry& law, const Differ& at, std::span<const std::size_t> wanted,
                       std::span<const std::size_t> results, Gradient& g) {
   std::vector<bool> asked(g.values.size());

@@ -160,7 +160,7 @@ class GridProgram::Plan {
       for_each_operand(r_, node, [&](std::uint32_t o) { axes[n] |= axes[o]; });
       home_[n] = group_of(widened(axes[n]));
     }
-    // What a part computes against what it hands on.
+    // The work of a part compared with the size of its results.
     std::vector<double> weight(axes_.size()), handed(axes_.size());
     std::vector<bool> handed_on(r_.nodes.size());
     for (std::size_t n = 0; n < r_.nodes.size(); ++n) {
@@ -239,11 +239,12 @@ class GridProgram::Plan {
   std::uint32_t whole_ = 0;
 };
 
-GridProgram::GridProgram(const Tape& tape, std::vector<std::size_t> sizes, std::vector<GridInput> inputs)
+GridProgram::GridProgram(const Tape& tape, const std::vector<std::size_t>& sizes,
+                         std::vector<GridInput> inputs)
     : inputs_(std::move(inputs)), results_(tape.results()) {
   assert(inputs_.size() == tape.inputs() && sizes.size() <= kMostAxes);
   for (const auto n : sizes) points_ *= n;
-  Plan(*this, tape, sizes);
+  const Plan plan(*this, tape, sizes);  // fills this program
   Workspace workspace(*this);
   std::vector<double*> out;
   for (std::size_t p = 0; p < parts_.size(); ++p) {
@@ -281,7 +282,7 @@ void GridProgram::divide(const std::vector<Digit>& pattern, std::uint64_t row, s
   segments.clear();
   const Digit& last = pattern.back();
   for (std::size_t p = 0; p < count;) {
-    // As far as the last digit goes on; the others stay until it begins again.
+    // Up to the end of the last digit; the other digits do not change before that.
     std::uint64_t at = 0;
     for (const Digit& d : pattern) at += (row + p) / d.stride % d.rows * d.weight;
     std::uint64_t digit = (row + p) / last.stride % last.rows, left = last.stride - (row + p) % last.stride;

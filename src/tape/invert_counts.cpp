@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kFirst = 4096;  // counts of a law that are tried one by one
 constexpr std::size_t kMost = 16384;  // and those of cells in which nothing is proven, together
-constexpr int kProofs = 128;          // cells of which a proof is tried
+constexpr int kProofs = 128;          // cells for which a proof is tried
 
 class CountSearch {
  public:

@@ -60,7 +60,7 @@ class Writer {
     }
     return expression(n);
   }
-  /// Named intermediates in the order of their nodes: an operand comes before what uses it.
+  /// Named intermediates in the order of their nodes: operands come before the nodes that use them.
   [[nodiscard]] const std::map<std::size_t, std::string>& intermediates() const { return intermediates_; }
 
  private:

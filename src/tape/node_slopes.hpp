@@ -1,5 +1,5 @@
 #pragma once
-// Slopes of an operation by its operands, where it has them: what every sweep of derivatives hands on.
+// Slopes of an operation by its operands, where it has them: shared by all sweeps of derivatives.
 
 #include <mlsysim/scalars/tape_op.hpp>
 
@@ -11,7 +11,7 @@ struct NodeSlopes {
   double by_a = 0, by_b = 0;
 };
 
-/// Of an operation without ties, steps or branches at this point; zero for every other.
+/// The slopes of an operation without ties, steps or branches at this point; zero for every other operation.
 /// @param v its value at operands `a` and `b`
 [[nodiscard]] inline NodeSlopes slopes_of(TapeOp op, double a, double b, double v) {
   switch (op) {

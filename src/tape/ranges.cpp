@@ -132,8 +132,8 @@ Interval taken(const Interval& a, const Interval& b) {
   return {0.0, 1.0};
 }
 
-/// A product of partial derivatives. One that is too small for a double keeps its sign, else a result that
-/// moves would be taken for one that stays.
+/// A product of partial derivatives. One that is too small for a double keeps its sign: otherwise a result
+/// that changes would be reported as constant.
 Interval product(const Interval& a, const Interval& b) {
   constexpr double tiny = std::numeric_limits<double>::denorm_min();
   Interval p = a * b;
@@ -240,7 +240,7 @@ void Ranges::reverse(std::size_t result) {
     if (adjoint.low == 0 && adjoint.high == 0) continue;
     if (r.nodes[n].op == TapeOp::input) partial_[r.nodes[n].a] += adjoint;
     partials_of(r, n, range_, [&](std::uint32_t operand, const Interval& slope) {
-      // Nobody asks for the slope by what does not vary.
+      // The slope with respect to an operand that does not vary is not needed.
       if (range_[operand].low == range_[operand].high) return;
       adjoint_[operand] += product(adjoint, slope);
     });

@@ -144,7 +144,7 @@ class Slice {
   long evaluations = 0;
 
  private:
-  /// Of the tape only what one result and the free input need.
+  /// The part of the tape between one result and the free input.
   [[nodiscard]] Tape alone(std::size_t result) const {
     std::vector<std::optional<double>> fixed(at_.begin(), at_.end());
     fixed[q_.free].reset();

@@ -183,7 +183,7 @@ void Tangents::run_loop_at(std::size_t n) {
     now = next;
   }
   values_[n] = in[1 + state];
-  std::copy_n(now.begin() + static_cast<std::ptrdiff_t>(state * kSeeds), kSeeds, row(n));
+  std::copy_n(now.begin() + static_cast<std::ptrdiff_t>(state) * kSeeds, kSeeds, row(n));
   marks_[n] = marks[state];
   if (moves_[n] == 0) return;
   // With the count the result changes in steps.
@@ -277,7 +277,7 @@ bool Tangents::visit(std::size_t n, std::span<const double> in, std::span<const 
     step(n);
     return moves != 0;
   }
-  // Nothing that varies comes here: the value alone, and a condition that no move changes.
+  // No operand varies: only the value is needed, and a condition keeps its value under any move.
   values_[n] = compute(node.op, values_[node.a], values_[node.b], values_[node.c]);
   const bool holds = values_[n] != 0;
   marks_[n] = is_condition(node.op) && holds ? Marks{kAll, kAll} : Marks{};

@@ -101,7 +101,7 @@ Recording compacted(const Recording& r) {
   return out.finish();
 }
 
-/// What a range decides: the number or operand that a node always equals.
+/// Where the ranges of its operands decide a node: the number or operand that it always equals.
 std::optional<Recorded> decided(const TapeNode& node, std::span<const Interval> range, const Replay& now) {
   const auto& a = range[node.a];
   const auto& b = range[node.b];
@@ -141,7 +141,7 @@ Tape reduced(const Tape& tape, const TapeReduction& known) {
     in.push_back(fixed ? Recorded(*known.fixed[i]) : x);
     if (fixed && !box.empty()) box[i] = Interval(*known.fixed[i]);
   }
-  // What is not wanted is not walked either.
+  // Nodes that are not needed are not visited.
   std::vector<std::uint32_t> wanted;
   if (known.all && known.results.empty()) wanted = r.outputs;
   for (const auto i : known.results) wanted.push_back(r.outputs[i]);

@@ -7,7 +7,8 @@
 
 namespace mlsysim::detail {
 
-/// A recording that grows from nodes of another. What a node needs is copied, or made an input, before it.
+/// A recording built from nodes of another. The operands of a node are copied, or made inputs, before the
+/// node.
 class Transplant {
  public:
   explicit Transplant(const Recording& from)

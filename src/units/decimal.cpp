@@ -235,7 +235,7 @@ std::string text_of(Decimal d) {
   }
   if (lead < 0) return out + "0." + std::string(static_cast<std::size_t>(-lead - 1), '0') + d.digits;
   if (d.exp10 >= 0) return out + d.digits + std::string(static_cast<std::size_t>(d.exp10), '0');
-  const auto whole = static_cast<std::size_t>(lead + 1);
+  const auto whole = static_cast<std::size_t>(lead) + 1;
   return out + d.digits.substr(0, whole) + '.' + d.digits.substr(whole);
 }
 

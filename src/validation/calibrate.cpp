@@ -20,7 +20,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kMatters = 1e-3;  // a constant that moves no row by this share of its own change has no say
+constexpr double kMatters = 1e-3;  // a constant that moves no row by this share of its own change is left out
 constexpr int kMostPasses = 10;    // of a fit
 constexpr double kSettled = 0.01;  // share by which the noise still moves
 constexpr double kIdentified = 0.5;  // posterior over prior spread

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kStrong = 0.8;  // correlation above which two constants cannot be told apart well
+constexpr double kStrong = 0.8;  // correlation above which two constants cannot be separated well
 
 double unit_base(const FreeConstant& c) {
   return c.unit.empty() ? 1.0 : AnyQuantity::parse(fmt::format("1 {}", c.unit)).base();

@@ -148,7 +148,7 @@ class Reader {
     if (t_.measurand == nullptr) return;
     measured(root);
     if (const YamlValue* list = root.find("inputs"); list != nullptr && list->kind == YamlValue::Kind::map) {
-      for (const auto& [key, value] : list->pairs) attempt(value, [&] { input(key, value); });
+      for (const auto& pair : list->pairs) attempt(pair.value, [&] { input(pair.key, pair.value); });
     } else {
       fault(list == nullptr ? root : *list, "'inputs' is missing", "nothing",
             "a map of inputs and where they come from", "");

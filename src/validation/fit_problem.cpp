@@ -25,7 +25,7 @@ double softened(double r, double scale) {
   return std::copysign(scale * std::sqrt(2 * (std::sqrt(1 + z * z) - 1)), r);
 }
 
-/// The residuals in the form that Eigen's optimiser asks for.
+/// The residuals in the form that Eigen's optimiser expects.
 struct Functor {
   using Scalar = double;
   using InputType = Eigen::VectorXd;

@@ -16,7 +16,7 @@ constexpr double kNarrowSpread = 0.02;  // no prior is surer than this
 constexpr double kFarthest = 10;        // a constant is at most this factor from its prior
 constexpr double kRangeSpreads = 4;     // a range holds two standard deviations to each side
 
-/// A field that measurements speak about, and what stands in for it where it is absent.
+/// A field that measurements determine, and the value used where it is absent.
 struct Candidate {
   std::string field, unit;
   double low = 0, high = kUnbounded;  ///< physical bounds [base unit]
@@ -31,14 +31,14 @@ double base_of(std::string_view unit) {
 
 /// The candidate of a field that is a number; none for anything else.
 template <class S, class M>
-std::optional<Candidate> candidate_of(const S& object, const Field<S, M>& row, std::string name) {
+std::optional<Candidate> candidate_of(const S& object, const Field<S, M>& row, const std::string& name) {
   using Inner = typename detail::unwrap<M>::type;
   if constexpr ((Scalar<Inner> && !std::is_same_v<Inner, bool>) ||
                 requires { Inner::from_base(1.0).base(); }) {
     const Value value = detail::Access<M>::get(&(object.*row.member));
     const auto* x = std::get_if<double>(&value);
     const double one = base_of(row.unit);
-    return Candidate{.field = std::move(name),
+    return Candidate{.field = name,
                      .unit = std::string(row.unit),
                      .low = row.low * one,
                      .high = row.high < kUnbounded ? row.high * one : kUnbounded,
@@ -120,7 +120,7 @@ std::vector<FreeConstant> free_of(const std::vector<Candidate>& all, std::string
     names.push_back(c.field);
     if (!fields.empty() && std::find(fields.begin(), fields.end(), c.field) == fields.end()) continue;
     const double prior = c.prior.value_or(c.present.value_or(0)), start = c.present.value_or(prior);
-    // What is not there (0) stays so: no factor leads from it to something.
+    // A constant of 0 stays 0: no factor can change it.
     if (!(prior > 0) || !(start > 0)) continue;
     FreeConstant f{
         .field = c.field, .unit = c.unit, .prior = prior, .prior_spread = c.spread, .start = start};

@@ -1,4 +1,4 @@
-// Steady states: the rows become inputs of InFlightBatchingModel, which knows the rules.
+// Steady states: the rows become inputs of InFlightBatchingModel.
 #include "detail/serving_case.hpp"
 
 #include <mlsysim/physics/energy.hpp>

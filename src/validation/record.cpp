@@ -98,8 +98,9 @@ std::vector<Regression> regressions(const ErrorRecord& record, std::span<const T
   std::vector<Regression> out;
   if (scope == RecordScope::all_tables)
     for (const auto& [name, e] : record) {
+      const std::string& known = name;
       const bool found = std::ranges::any_of(results, [&](const TableResult& r) {
-        return r.table->name == name && r.table->measurand != nullptr;
+        return r.table->name == known && r.table->measurand != nullptr;
       });
       if (!found)
         out.push_back({name, "rows, the table is not compared any more", static_cast<double>(e.rows), 0, 0});

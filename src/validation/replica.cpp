@@ -36,7 +36,7 @@ Replica::Replica(const ServingCase& c, const PredictionContext& context) {
   if (operators && inputs_.engine != nullptr) engine_ = *inputs_.engine;
   auto views = pass_times(inputs_, engine_.prefill_issue, quiet).views();
   views.pricing = &pricing_of(context.comparison);
-  passes_ = std::make_unique<PassTimes>(std::move(views));
+  passes_ = std::make_unique<PassTimes>(views);
 }
 
 InFlightBatchingModel::Result Replica::steady(const InFlightBatchingModel::Inputs& in) const {

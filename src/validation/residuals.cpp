@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kOffByFactor = "this part of the model is off by a factor";
 
-/// What to look at when a term of a time or rate is off.
+/// The likely cause when one term of a time or rate is wrong.
 std::string advice_for(const std::string& term) {
   struct Known {
     std::string_view part, advice;

@@ -18,7 +18,7 @@ void Problems::add(ErrorFacts facts) { problems_.push_back(std::move(facts)); }
 
 void Problems::raise(const std::string& what) const {
   if (problems_.empty()) return;
-  constexpr std::size_t most = 50;  // a list that nobody reads to its end helps nobody
+  constexpr std::size_t most = 50;  // longer lists are not read
   auto shown = problems_;
   auto count = fmt::format("{} problem{}", problems_.size(), problems_.size() == 1 ? "" : "s");
   if (shown.size() > most) {

@@ -29,7 +29,7 @@ YamlValue value_of(detail::NodeRef node, const std::string& file) {
     case detail::NodeKind::map:
       out.kind = YamlValue::Kind::map;
       node.for_each_pair([&](detail::NodeRef key, detail::NodeRef value) {
-        out.pairs.emplace_back(value_of(key, file), value_of(value, file));
+        out.pairs.push_back({value_of(key, file), value_of(value, file)});
       });
       break;
   }

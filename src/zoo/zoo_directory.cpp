@@ -66,7 +66,7 @@ fs::path zoo_directory() {
   }
   for (const auto& file : code_files()) {
     for (const char* relative : {"../share/mlsysim/zoo", "share/zoo"}) {
-      const auto folder = (file.parent_path() / relative).lexically_normal();
+      auto folder = (file.parent_path() / relative).lexically_normal();
       if (is_zoo(folder)) return folder;
       looked_at.push_back(folder.generic_string());
     }

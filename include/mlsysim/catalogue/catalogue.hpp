@@ -1,5 +1,6 @@
 #pragma once
-/// The resolvers of the catalogue. What ships is these and what asks them backwards: `shipped_resolvers`.
+/// The resolvers of the catalogue. Those that ship are these and the solver that inverts scenarios:
+/// `shipped_resolvers`.
 
 #include <mlsysim/resolve/registry.hpp>
 

@@ -12,7 +12,7 @@ namespace mlsysim {
 /// Passes of one replica of tp x pp x ep devices. Requests and prompts are those of one micro-batch.
 class PassTimes {
  public:
-  explicit PassTimes(ServingViews<> views) : views_(std::move(views)) {}
+  explicit PassTimes(const ServingViews<>& views) : views_(views) {}
 
   [[nodiscard]] const ServingViews<>& views() const { return views_; }
   /// `new_tokens` of each of `prompts`, which then hold `context` tokens.

@@ -18,7 +18,8 @@ namespace mlsysim {
 [[nodiscard]] ServingViews<> prepare_serving(const ServingModel::Inputs& in, Notes& notes);
 /// Views of a training step of a fleet. @throws DomainError when the degrees do not fit the fleet
 [[nodiscard]] TrainingViews<> prepare_training(const DistributedModel::Inputs& in, Notes& notes);
-/// Warns of micro-batches that do not divide the batch, and notes those that nobody asked for.
+/// Warns of micro-batches that do not divide the batch, and notes a number of micro-batches that was not
+/// given.
 void warn_of_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& views,
                           const TrainingNumbers<>& numbers, Notes& notes);
 /// Views of a training step of devices in one node, each with a batch of its own.
@@ -26,7 +27,7 @@ void warn_of_microbatches(const DistributedModel::Inputs& in, const TrainingView
 /// Views of one batch on one device.
 [[nodiscard]] InferenceViews<> prepare_inference(const SingleNodeModel::Inputs& in, Notes& notes);
 
-/// What running costs and emits is computed from, and what of it is not known.
+/// The inputs of running cost and emissions, and which of them are not known.
 struct PreparedMacro {
   MacroViews<> views;
   std::string_view region;   ///< grid that is charged; a text of the zoo or of the caller

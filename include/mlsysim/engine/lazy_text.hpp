@@ -24,16 +24,19 @@ class LazyText {
   using Writer = std::string (*)(const Parts&);
 
   LazyText() = default;
+  // NOLINTBEGIN(google-explicit-constructor): texts are given where one is wanted
   template <std::size_t n>
   consteval LazyText(const char (&literal)[n]) : parts_{{}, {SharedText(literal), {}}} {}
   LazyText(SharedText text) : parts_{{}, {std::move(text), {}}} {}
   LazyText(const std::string& text) : LazyText(SharedText(text)) {}
   LazyText(std::string_view text) : LazyText(SharedText(text)) {}
+  // NOLINTEND(google-explicit-constructor)
   LazyText(Writer writer, Parts parts) : writer_(writer), parts_(std::move(parts)) {}
 
   [[nodiscard]] std::string str() const {
     return writer_ == nullptr ? parts_.words[0].str() : writer_(parts_);
   }
+  // NOLINTNEXTLINE(google-explicit-constructor)
   operator std::string() const { return str(); }
   [[nodiscard]] bool empty() const { return writer_ == nullptr && parts_.words[0].empty(); }
 

@@ -36,7 +36,7 @@ enum class Prefer : std::uint8_t { first, newest };
 /// Whether a source of plugins is looked at.
 enum class Look : std::uint8_t { no, yes };
 
-/// What a plugin may use up in a process of its own.
+/// Limits on a plugin in a process of its own.
 struct IsolationLimits {
   std::chrono::milliseconds timeout{10000};  ///< of one call, initialisation included
   std::uint64_t memory = 2ULL << 30;         ///< address space [B]; 0: no limit
@@ -87,7 +87,7 @@ struct PluginRecord {
   std::uint64_t instances = 0;
 };
 
-/// What came of loading everything.
+/// The outcome of loading all plugins.
 struct LoadReport {
   std::vector<std::string> loaded;
   std::vector<PluginRecord> failed;
@@ -146,7 +146,7 @@ class PluginHost {
     Ownership ownership = Ownership::shared;
     std::string resource;  ///< what an exclusive instance holds
     std::optional<PluginFailure>
-        held;  ///< nothing: it could be made; otherwise who holds it, or what the plugin says
+        held;  ///< empty if it could be made; otherwise the holder, or the reason that the plugin gives
   };
   /// @throws LookupError
   [[nodiscard]] Availability can_create(const std::string& resolver) const;

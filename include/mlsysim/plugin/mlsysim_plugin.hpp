@@ -70,7 +70,7 @@ class Plugin {
   /// verdict
   /// @tparam Predict a Model that becomes a resolver like any other
   template <class Predict>
-  Plugin& backend(std::string name, std::string summary, std::vector<std::string> devices,
+  Plugin& backend(const std::string& name, std::string summary, std::vector<std::string> devices,
                   std::int32_t max_effort, std::int32_t (*query)(SupportQuery&)) {
     auto& row = backends_.emplace_back();
     row.name = about_.space + "/" + name;
@@ -83,7 +83,7 @@ class Plugin {
     return *this;
   }
   /// Makes the text of a zoo file from the bytes of a file.
-  Plugin& importer(std::string name, std::string summary, std::string format,
+  Plugin& importer(const std::string& name, std::string summary, std::string format,
                    std::string (*function)(std::string_view file, std::string_view bytes)) {
     auto& row = converters_.emplace_back();
     row.name = about_.space + "/" + name;
@@ -93,7 +93,7 @@ class Plugin {
     return *this;
   }
   /// Writes an object in a format of its own.
-  Plugin& exporter(std::string name, std::string summary, std::string format,
+  Plugin& exporter(const std::string& name, std::string summary, std::string format,
                    std::string (*function)(const MlsObject* object)) {
     auto& row = converters_.emplace_back();
     row.name = about_.space + "/" + name;
@@ -103,7 +103,7 @@ class Plugin {
     return *this;
   }
   /// An observer of pipelines. @param observe called with every event; what it throws is reported
-  Plugin& callback(std::string name, std::string summary, void (*observe)(const MlsEvent&)) {
+  Plugin& callback(const std::string& name, std::string summary, void (*observe)(const MlsEvent&)) {
     callbacks_.push_back({about_.space + "/" + name, std::move(summary), observe});
     return *this;
   }

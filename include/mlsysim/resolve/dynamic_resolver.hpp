@@ -16,7 +16,7 @@ namespace mlsysim {
 /// A field of a resolver made at run time; texts are owned.
 struct DynamicField {
   std::string name;
-  ValueKind kind = ValueKind::any;  ///< `any`: takes what comes, and says its dimension with the value
+  ValueKind kind = ValueKind::any;  ///< `any`: accepts every kind; a value brings its dimension with it
   std::string unit{};               ///< of a quantity, for display; fixes its dimension
   std::string meaning{};
   std::string object_type{};           ///< of an object

@@ -13,7 +13,7 @@
 
 namespace mlsysim {
 
-/// What the caller hands down to a checked run.
+/// What the caller may pass to a checked run.
 struct EvaluateOptions {
   SearchOptions search{};
   double (*clock)() = nullptr;  ///< seconds of any clock; without one the report has no time

@@ -31,7 +31,7 @@ class NonDominated {
   };
   /// Takes a point; all have the same number of objectives. @return false where it is beaten already
   bool add(std::span<const double> values, std::uint64_t index);
-  /// Of the points so far, in lexicographic order of their values.
+  /// The non-dominated points so far, in lexicographic order of their values.
   [[nodiscard]] std::vector<Entry> entries() const;
   /// Points at hand: on the front, or waiting.
   [[nodiscard]] std::size_t held() const { return indices_.size(); }

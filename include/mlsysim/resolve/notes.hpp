@@ -17,16 +17,18 @@
 
 namespace mlsysim {
 
-/// The value of an assumption: kept as it was given, and made text when somebody reads it.
+/// The value of an assumption: stored as it was given, and formatted only when it is read.
 class AssumedValue {
  public:
   AssumedValue() = default;
+  // NOLINTBEGIN(google-explicit-constructor): what a value is given as
   template <std::size_t n> consteval AssumedValue(const char (&literal)[n]) : words_(literal) {}
   AssumedValue(SharedText words) : words_(std::move(words)) {}
   AssumedValue(const std::string& words) : words_(words) {}
   AssumedValue(double number) : base_(number), form_(Form::number) {}
   template <class D>
   AssumedValue(const Quantity<D, double>& q) : base_(q.base()), exps_(D::exps), form_(Form::quantity) {}
+  // NOLINTEND(google-explicit-constructor)
   /// A number that is shown with all its digits, as it was authored.
   [[nodiscard]] static AssumedValue exact(double number) {
     AssumedValue v(number);
@@ -36,6 +38,7 @@ class AssumedValue {
 
   /// For readers: "0.5", "3 ms", "graph".
   [[nodiscard]] std::string str() const;
+  // NOLINTNEXTLINE(google-explicit-constructor)
   operator std::string() const { return str(); }
 
   /// Whether both read the same.
@@ -60,7 +63,7 @@ class AssumedValue {
   Form form_ = Form::words;
 };
 
-/// A value that was assumed, and who says so.
+/// A value that was assumed, and its source.
 struct Assumption {
   SharedText name;
   AssumedValue value;
@@ -88,7 +91,7 @@ class NameFilter {
   std::array<std::uint64_t, 4> bits_{};
 };
 
-/// Where notes are kept once somebody asks for them. A book that is cleared keeps its memory.
+/// Storage of notes, made when they are collected. Clearing it keeps the memory.
 struct NoteBook {
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
@@ -106,10 +109,11 @@ struct NoteBook {
   std::size_t filtered_ = 0;
 };
 
-/// The second argument of a `solve` that has something to say. Writing costs one branch when nobody listens.
+/// The second argument of a `solve` that reports assumptions and warnings. Without a collector a note costs
+/// one branch.
 class Notes {
  public:
-  /// Nobody listens.
+  /// Notes that are dropped.
   Notes() = default;
   /// Notes go to `book`, which outlives this object.
   explicit Notes(NoteBook& book) : book_(&book) {}
@@ -130,7 +134,7 @@ class Notes {
   template <Choice E> void assume(TextRef name, E value, TextRef source) {
     if (wanted()) put({name.keep(), SharedText::lasting(name_of(value)), source.keep()});
   }
-  /// The text is made only when somebody listens.
+  /// The text is made only when notes are collected.
   template <std::invocable F> void assume(TextRef name, F&& text, TextRef source) {
     if (wanted()) put({name.keep(), std::string(text()), source.keep()});
   }

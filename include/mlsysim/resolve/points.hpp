@@ -1,5 +1,5 @@
 #pragma once
-/// What every search keeps of the points that it looks at: counts, reasons, the best ones, the nearest
+/// What every search keeps of the points that it evaluates: counts, reasons, the best ones, the nearest
 /// misses.
 ///
 /// The searches of resolvers (`Search`) and those of spaces (`explore`) count with these. Adding points in

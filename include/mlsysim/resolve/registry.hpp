@@ -47,7 +47,7 @@ class ResolverRegistry {
   [[nodiscard]] std::span<const std::shared_ptr<const Resolver>> all() const { return resolvers_; }
   /// Names of the resolvers that have an output bound to this key.
   [[nodiscard]] std::vector<std::string> producers_of(std::string_view key) const;
-  /// The first field bound to this key among all inputs and outputs; null when nobody uses the key.
+  /// The first field bound to this key among all inputs and outputs; null when no field has the key.
   [[nodiscard]] const FieldInfo* key_field(std::string_view key) const;
 
  private:

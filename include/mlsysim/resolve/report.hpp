@@ -1,5 +1,5 @@
 #pragma once
-/// What stands behind a result: assumptions, fidelity, verification, time.
+/// What a result rests on: assumptions, fidelity, verification, time.
 
 #include <mlsysim/resolve/check.hpp>
 #include <mlsysim/resolve/notes.hpp>

@@ -22,7 +22,7 @@ enum class Status : std::uint8_t { ok, infeasible };
 
 /// What a run of an erased resolver may use besides its inputs. One object serves many calls.
 struct SolveContext {
-  Notes notes{};                          ///< silent unless somebody listens
+  Notes notes{};                          ///< dropped unless the caller collects them
   const SearchOptions* search = nullptr;  ///< for optimizers
   Infeasible why;                         ///< filled by a run that ends infeasible
 };

@@ -50,12 +50,12 @@ struct Objective {
   Exponents exps{};
 
   Objective() = default;
+  // NOLINTBEGIN(google-explicit-constructor): a score is a number or a quantity
   template <class N>
-    requires std::is_arithmetic_v<N> Objective(N number)
-        : base(static_cast<double>(number)) {}  // NOLINT(google-explicit-constructor)
-    template <class D>
-    Objective(const Quantity<D, double>& q)
-        : base(q.base()), exps(D::exps) {}  // NOLINT(google-explicit-constructor)
+    requires(std::is_arithmetic_v<N>)
+  Objective(N number) : base(static_cast<double>(number)) {}
+  template <class D> Objective(const Quantity<D, double>& q) : base(q.base()), exps(D::exps) {}
+  // NOLINTEND(google-explicit-constructor)
 };
 
 /// Which side of a limit is admissible.

@@ -29,14 +29,14 @@ class CancelToken {
   std::atomic<bool> requested_{false};
 };
 
-/// Where a search stands.
+/// Progress of a search.
 struct SearchProgress {
   std::size_t searched = 0;
   std::size_t feasible = 0;
   double best_objective = 0;  ///< base unit; infinite while nothing is feasible
 };
 
-/// What the caller of an optimizer may hand down to its search.
+/// What the caller of an optimizer may pass to its search.
 struct SearchOptions {
   const CancelToken* cancel = nullptr;
   std::function<void(const SearchProgress&)> progress{};
@@ -92,7 +92,7 @@ template <class T> using candidate_t = std::remove_cvref_t<decltype(candidate(st
 template <class C> using element_ref_t = decltype(*std::begin(std::declval<C&>()));
 template <class C> inline constexpr bool is_span_v = false;
 template <class T, std::size_t N> inline constexpr bool is_span_v<std::span<T, N>> = true;
-/// True where the range hands out things that outlive the call.
+/// True where the range yields references to objects that outlive the call.
 template <class C, class T>
 inline constexpr bool lives_on_v = std::is_pointer_v<T> ||
                                    (std::is_lvalue_reference_v<element_ref_t<C>> &&

@@ -1,5 +1,5 @@
 #pragma once
-/// What a search did: counted by the search itself, so that nobody can claim more than was tried.
+/// What a search did, counted by the search itself, so that no optimizer can report more than was tried.
 
 #include <mlsysim/resolve/outcome.hpp>
 #include <mlsysim/resolve/score.hpp>

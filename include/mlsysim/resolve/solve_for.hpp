@@ -12,7 +12,7 @@
 
 namespace mlsysim {
 
-/// What an output must be.
+/// The condition on an output.
 struct Target {
   std::string_view output;
   Relation relation = Relation::equals;

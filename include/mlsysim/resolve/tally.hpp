@@ -1,5 +1,5 @@
 #pragma once
-/// The counting half of a search: knows scores and indices, not candidates.
+/// The counting half of a search: it sees scores and indices, not candidates.
 
 #include <mlsysim/resolve/points.hpp>
 #include <mlsysim/resolve/search_summary.hpp>
@@ -11,7 +11,7 @@
 
 namespace mlsysim::detail {
 
-/// Names a candidate when somebody wants to read it.
+/// Names a candidate, when the name is read.
 struct Namer {
   const void* item;
   std::size_t index;

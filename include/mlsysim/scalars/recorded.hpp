@@ -31,8 +31,8 @@ struct Recorded {
   std::uint32_t depth = 0;  ///< recordings nest (bodies of loops): 0 is a constant, 1 the outermost recording
 
   constexpr Recorded() = default;
-  constexpr Recorded(double x)
-      : value(x) {}  // NOLINT(google-explicit-constructor): literals are scalars of a law
+  // NOLINTNEXTLINE(google-explicit-constructor): literals are scalars of a law
+  constexpr Recorded(double x) : value(x) {}
   [[nodiscard]] static constexpr Recorded at(std::uint32_t node, std::uint32_t depth) {
     Recorded r;
     r.node = node;

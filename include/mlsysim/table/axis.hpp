@@ -21,8 +21,8 @@ class Axis {
  public:
   Axis() = default;
   explicit Axis(Exponents exps) : exps_(exps) {}
-  Axis(std::vector<double> base_values,
-       Exponents exps = {});  // NOLINT(google-explicit-constructor): numbers are an axis
+  // NOLINTNEXTLINE(google-explicit-constructor): numbers are an axis
+  Axis(std::vector<double> base_values, Exponents exps = {});
 
   /// `count` numbers from `low` to `high`, evenly or in equal ratios; both ends exactly.
   [[nodiscard]] static Axis between(double low, double high, std::size_t count, Spacing spacing,

@@ -73,7 +73,7 @@ class ColumnProgram {
   void run(const double* const* in, double* const* out, std::size_t points, Workspace& workspace) const;
 
   /// Where the block of an input is to be written before `run_filled`: kBlock numbers, with room for seven
-  /// more behind them. Null where nothing hangs on the input. It is to be written anew for every block.
+  /// more behind them. Null where nothing depends on the input. The caller writes it again for every block.
   [[nodiscard]] double* input(std::size_t i, Workspace& workspace) const;
   /// The first `points` points of a block whose inputs are written.
   void run_filled(double* const* out, std::size_t points, Workspace& workspace) const;

@@ -66,7 +66,7 @@ struct Derivation {
 /// All calls of laws at a point that is not checked.
 [[nodiscard]] Derivation read_calls(const LawEntry& law, std::span<const double> in);
 
-/// What one result of the outermost law hangs on, and nothing else.
+/// Everything that one result of the outermost law depends on, and nothing else.
 ///
 /// The outermost law must have been opened. Of a choice the side taken is kept; terms of zero and factors of
 /// one are left out; the other results of the law become named intermediates. Names that occur twice are

@@ -25,7 +25,7 @@ class ExportedProgram {
   explicit ExportedProgram(const LawEntry& law, std::span<const std::size_t> results = {},
                            std::span<const double> point = {});
 
-  /// What is left of the tape for these results. Inputs keep the positions of the law.
+  /// The part of the tape that these results need. Inputs keep the positions of the law.
   [[nodiscard]] const Tape& tape() const { return tape_; }
   [[nodiscard]] std::span<const FieldInfo> inputs() const { return inputs_; }
   [[nodiscard]] std::span<const FieldInfo> results() const { return results_; }

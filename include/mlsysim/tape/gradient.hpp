@@ -15,8 +15,8 @@ namespace mlsysim {
 /// How a result depends on an input at this point.
 enum class Slope : std::uint8_t {
   smooth,  ///< one slope
-  kink,    ///< two slopes, one per side: another limit takes over here
-  step,    ///< changes in steps (ceil, floor, a count): the slope between steps says nothing, `change` does
+  kink,    ///< two slopes, one per side: the limiting term changes here
+  step,  ///< changes in steps (ceil, floor, a count): the slope between steps is meaningless, `change` is not
 };
 
 /// Dependence of one result on one input, in canonical base units.

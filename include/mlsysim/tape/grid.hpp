@@ -17,7 +17,7 @@
 
 namespace mlsysim {
 
-/// What an input of the tape is along its axis.
+/// How an input of the tape varies along its axis.
 struct GridInput {
   std::size_t axis = 0;
   Axis values;  ///< one a row of the axis
@@ -30,7 +30,7 @@ class GridProgram {
 
   /// @param sizes rows of each axis, slowest first, at most kMostAxes, none 0; their product is below 2^63
   /// @param inputs one per input of the tape
-  GridProgram(const Tape& tape, std::vector<std::size_t> sizes, std::vector<GridInput> inputs);
+  GridProgram(const Tape& tape, const std::vector<std::size_t>& sizes, std::vector<GridInput> inputs);
 
   [[nodiscard]] std::size_t results() const { return results_; }
   [[nodiscard]] std::uint64_t points() const { return points_; }

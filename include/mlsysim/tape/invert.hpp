@@ -14,7 +14,7 @@
 
 namespace mlsysim {
 
-/// What the result must be.
+/// The condition on the result.
 enum class Relation : std::uint8_t { equals, at_most, at_least };
 
 /// A question: which value of input `free` makes `result` meet `target`, the other inputs being as given.

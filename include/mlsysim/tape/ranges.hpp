@@ -15,7 +15,7 @@
 
 namespace mlsysim {
 
-/// How a result goes with one input over a box.
+/// How a result changes with one input over a box.
 enum class Trend : std::uint8_t {
   constant,  ///< does not depend on it
   rising,    ///< never falls where the input rises

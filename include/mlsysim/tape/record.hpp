@@ -12,7 +12,7 @@
 
 namespace mlsysim {
 
-/// What a call needs to be read again: texts and fields of its law.
+/// What is needed to show a call to a reader: texts and fields of its law.
 struct LawShape {
   const LawInfo* info;
   std::span<const FieldInfo> (*inputs)();

@@ -30,7 +30,7 @@ class Slopes {
   [[nodiscard]] bool rough(std::size_t input) const { return rough_inputs_[input] != 0; }
 
  private:
-  /// What is known of a node on the way back, beside its adjoint.
+  /// What the backward sweep knows about a node besides its adjoint.
   enum Mark : std::uint8_t {
     kRough = 1,  ///< behind it there is a tie, a step or a loop
     kAsked = 2   ///< a condition that something hangs on

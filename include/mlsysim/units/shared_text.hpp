@@ -19,73 +19,78 @@ namespace mlsysim {
 class SharedText {
  public:
   constexpr SharedText() = default;
+  // NOLINTBEGIN(google-explicit-constructor): texts are given where one is wanted
   /// A literal is pointed to.
   template <std::size_t n>
   consteval SharedText(const char (&literal)[n]) : data_(literal), size_(static_cast<std::uint32_t>(n - 1)) {}
   SharedText(std::string_view text) : SharedText(copy_of(text)) {}
   SharedText(const std::string& text) : SharedText(std::string_view(text)) {}
   template <class T>
-    requires std::same_as<T, const char*> SharedText(const T& text) : SharedText(std::string_view(text)) {}
-    /// Text that the caller vouches for: it lives as long as anything that points to it, e.g. for ever.
-    [[nodiscard]] static constexpr SharedText lasting(std::string_view text) {
-      SharedText t;
-      t.data_ = text.data();
-      t.size_ = static_cast<std::uint32_t>(text.size());
-      return t;
-    }
+    requires(std::same_as<T, const char*>)
+  SharedText(const T& text) : SharedText(std::string_view(text)) {}
+  // NOLINTEND(google-explicit-constructor)
+  /// Text that the caller vouches for: it lives as long as anything that points to it, e.g. for ever.
+  [[nodiscard]] static constexpr SharedText lasting(std::string_view text) {
+    SharedText t;
+    t.data_ = text.data();
+    t.size_ = static_cast<std::uint32_t>(text.size());
+    return t;
+  }
 
-    constexpr SharedText(const SharedText& other)
-        : data_(other.data_), size_(other.size_), counted_(other.counted_) {
-      if (counted_) retain();
-    }
-    constexpr SharedText(SharedText&& other) noexcept
-        : data_(std::exchange(other.data_, "")),
-          size_(std::exchange(other.size_, 0)),
-          counted_(std::exchange(other.counted_, false)) {}
-    constexpr SharedText& operator=(SharedText other) noexcept {
-      std::swap(data_, other.data_);
-      std::swap(size_, other.size_);
-      std::swap(counted_, other.counted_);
-      return *this;
-    }
-    constexpr ~SharedText() {
-      if (counted_) release();
-    }
+  constexpr SharedText(const SharedText& other)
+      : data_(other.data_), size_(other.size_), counted_(other.counted_) {
+    if (counted_) retain();
+  }
+  constexpr SharedText(SharedText&& other) noexcept
+      : data_(std::exchange(other.data_, "")),
+        size_(std::exchange(other.size_, 0)),
+        counted_(std::exchange(other.counted_, false)) {}
+  constexpr SharedText& operator=(SharedText other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(counted_, other.counted_);
+    return *this;
+  }
+  constexpr ~SharedText() {
+    if (counted_) release();
+  }
 
-    [[nodiscard]] constexpr std::string_view view() const { return {data_, size_}; }
-    [[nodiscard]] std::string str() const { return std::string(view()); }
-    constexpr operator std::string_view() const { return view(); }
-    [[nodiscard]] constexpr std::size_t size() const { return size_; }
-    [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+  [[nodiscard]] constexpr std::string_view view() const { return {data_, size_}; }
+  [[nodiscard]] std::string str() const { return std::string(view()); }
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr operator std::string_view() const { return view(); }
+  [[nodiscard]] constexpr std::size_t size() const { return size_; }
+  [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
 
-    friend constexpr bool operator==(const SharedText& a, const SharedText& b) {
-      return a.size_ == b.size_ && (a.data_ == b.data_ || a.view() == b.view());
-    }
-    template <class T>
-      requires(!std::same_as<T, SharedText> && std::convertible_to<const T&, std::string_view>)
-    friend constexpr bool operator==(const SharedText& a, const T& b) {
-      return a.view() == std::string_view(b);
-    }
-    friend std::string operator+(std::string a, const SharedText& b) { return std::move(a += b.view()); }
-    friend std::string operator+(const SharedText& a, std::string_view b) { return a.str() += b; }
-    template <class Traits>
-    friend auto& operator<<(std::basic_ostream<char, Traits>& out, const SharedText& text) {
-      return out << text.view();
-    }
+  friend constexpr bool operator==(const SharedText& a, const SharedText& b) {
+    return a.size_ == b.size_ && (a.data_ == b.data_ || a.view() == b.view());
+  }
+  template <class T>
+    requires(!std::same_as<T, SharedText> && std::convertible_to<const T&, std::string_view>)
+  friend constexpr bool operator==(const SharedText& a, const T& b) {
+    return a.view() == std::string_view(b);
+  }
+  friend std::string operator+(std::string a, const SharedText& b) { return std::move(a += b.view()); }
+  friend std::string operator+(const SharedText& a, std::string_view b) { return a.str() += b; }
+  template <class Traits>
+  friend auto& operator<<(std::basic_ostream<char, Traits>& out, const SharedText& text) {
+    return out << text.view();
+  }
 
-   private:
-    [[nodiscard]] static SharedText copy_of(std::string_view text);
-    void retain() const;
-    void release() const;
+ private:
+  [[nodiscard]] static SharedText copy_of(std::string_view text);
+  void retain() const;
+  void release() const;
 
-    const char* data_ = "";
-    std::uint32_t size_ = 0;
-    bool counted_ = false;  // a count of the copies stands before the characters
+  const char* data_ = "";
+  std::uint32_t size_ = 0;
+  bool counted_ = false;  // a count of the copies stands before the characters
 };
 
 /// Text on its way to somebody who may keep it; costs nothing until then.
 class TextRef {
  public:
+  // NOLINTBEGIN(google-explicit-constructor)
   template <std::size_t n>
   consteval TextRef(const char (&literal)[n]) : view_(literal, n - 1), lasts_(true) {}
   constexpr TextRef(std::string_view text) : view_(text) {}
@@ -94,6 +99,7 @@ class TextRef {
     requires std::same_as<T, const char*>
   constexpr TextRef(const T& text) : view_(text) {}
   constexpr TextRef(const SharedText& text) : view_(text), shared_(&text) {}
+  // NOLINTEND(google-explicit-constructor)
   /// See SharedText::lasting.
   [[nodiscard]] static constexpr TextRef lasting(std::string_view text) {
     TextRef t(text);

@@ -28,7 +28,7 @@ struct FreeConstant {
   double low = 0, high = 0;  ///< physical bounds [base unit]
 };
 
-/// What came out for one constant.
+/// The result for one constant.
 struct FittedConstant {
   FreeConstant constant;
   double value = 0;         ///< [base unit]; the present value where the data do not identify it

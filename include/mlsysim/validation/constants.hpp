@@ -47,7 +47,7 @@ class Constants {
   void stand_in(const ServingEngine& named, const ServingEngine& instead) {
     engines_.instead[&named] = &instead;
   }
-  /// Names of entries that were to be replaced and that nobody has asked for yet.
+  /// Names of entries that have a replacement which was not used yet.
   [[nodiscard]] std::vector<std::string> never_asked_for() const;
 
   /// The same with further values, which win.

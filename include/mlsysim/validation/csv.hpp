@@ -1,5 +1,5 @@
 #pragma once
-/// A strict reader of CSV files (RFC 4180): every value knows its place.
+/// A strict reader of CSV files (RFC 4180): every value has its place in the file.
 
 #include <mlsysim/units/error.hpp>
 
@@ -35,7 +35,7 @@ class CsvTable {
   /// The number of a value that is not empty. @throws InputError naming file, line and column when it is no
   /// number
   [[nodiscard]] double number(std::size_t row, std::size_t column) const;
-  /// Where a value stands in the file.
+  /// Line and column of a value.
   [[nodiscard]] Location where(std::size_t row, std::size_t column) const;
 
  private:

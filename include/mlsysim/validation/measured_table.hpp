@@ -77,7 +77,7 @@ struct MeasuredRows {
 /// Reads one table. @throws LookupError with near misses, ErrorList with every fault of the definition,
 /// InputError
 [[nodiscard]] MeasuredTable load_table(const std::string& name, const std::filesystem::path& folder = {});
-/// Reads a definition wherever it lies; its CSV file is found beside it.
+/// Reads a definition from any folder; its CSV file is next to it.
 [[nodiscard]] MeasuredTable load_table_file(const std::filesystem::path& definition);
 /// Reads a definition from a text; `data` stands for its CSV file.
 [[nodiscard]] MeasuredTable parse_table(std::string definition, const std::string& name, CsvTable data);

@@ -1,5 +1,5 @@
 #pragma once
-/// What is wrong with predictions of somebody's own measurements: which term of the model explains the
+/// Why predictions differ from a user's own measurements: which term of the model explains the
 /// residuals.
 
 #include <mlsysim/validation/validate.hpp>
@@ -23,7 +23,7 @@ struct ResidualAnalysis {
   ErrorStatistics before;
   std::vector<PredictedRow> rows;           ///< with their terms
   std::vector<ResidualCause> explanations;  ///< best first
-  std::vector<std::string> defaulted;       ///< inputs that no column speaks about: "precision (bf16)"
+  std::vector<std::string> defaulted;       ///< inputs without a column: "precision (bf16)"
 };
 
 /// Explains residuals one term at a time, by least squares on values relative to their prediction (of a rate:

@@ -2,7 +2,7 @@
 /// Any YAML text under the strict rules of the zoo's files, for files that hold no entries: plans.
 ///
 /// Duplicate keys, anchors, tags, several documents, foreign booleans, binary, empty and huge files are
-/// refused, and every value knows its place.
+/// refused, and every value has its place.
 
 #include <mlsysim/units/error.hpp>
 
@@ -15,6 +15,8 @@
 
 namespace mlsysim {
 
+struct YamlPair;
+
 /// One value of a document.
 struct YamlValue {
   enum class Kind : std::uint8_t { null, scalar, sequence, map };
@@ -23,15 +25,20 @@ struct YamlValue {
 
   Kind kind = Kind::null;
   Quotes quotes = Quotes::none;
-  std::string text;                                    ///< of a scalar, as written
-  std::vector<YamlValue> items;                        ///< of a sequence
-  std::vector<std::pair<YamlValue, YamlValue>> pairs;  ///< of a map, in order
+  std::string text;              ///< of a scalar, as written
+  std::vector<YamlValue> items;  ///< of a sequence
+  std::vector<YamlPair> pairs;   ///< of a map, in order
   Location where;
 
   /// The value of a key of this map, or null.
   [[nodiscard]] const YamlValue* find(std::string_view key) const;
   /// "the text 'x'", "a list", "a map", "nothing"
   [[nodiscard]] std::string describe() const;
+};
+
+/// An entry of a map.
+struct YamlPair {
+  YamlValue key, value;
 };
 
 /// Whether a text is a date of the calendar, YYYY-MM-DD.

@@ -115,7 +115,7 @@ PreparedMacro prepare_macro(const EconomicsModel::Inputs& in, Notes& notes,
 
 SustainabilityModel::Result SustainabilityModel::solve(const Inputs& in, Notes& notes) const {
   auto asked = fields_of<EconomicsModel::Inputs>(in);
-  asked.kwh_price = MoneyPerEnergy<>();  // nobody asks what it costs
+  asked.kwh_price = MoneyPerEnergy<>();  // its cost is not needed
   asked.unit_cost = Money<>();
   const auto p = prepare_macro(asked, notes, in.embodied_carbon_per_device);
   const auto n = macro_numbers(p.views);

@@ -271,7 +271,7 @@ class FirstToken {
     double sum = 0, weight = std::exp(-crowd_);
     for (int k = 0; k < 60; ++k, weight *= crowd_ / k) {
       const double left = t - fixed_ - prompt_ * (1 + k);
-      if (left < 0) break;  // nobody behind so many others has a token yet
+      if (left < 0) break;  // behind so many others no request has a token yet
       sum += weight * rest_by(left);
     }
     return std::min(1.0, sum);
@@ -306,8 +306,8 @@ void first_token(const In& in, const ServingEngine& engine, const Steady& s, con
   const double ranks = in.ep_size, rate = all_rate / step.inflight, in_flight = all_in_flight / step.inflight;
   // Others must be there for a pass to be under way.
   const double busy = in.arrival_rate ? std::min(1.0, in_flight) : std::clamp(in_flight - 1, 0.0, 1.0);
-  // Around a random moment lies a pass of mean (1 + cv^2). Who arrives in it shares the own pass, where that
-  // is not given with all its prompts already.
+  // The pass under way at a random moment lasts mean (1 + cv^2) on average. Requests that arrive in it share
+  // the own pass, unless all prompts of that pass are given.
   const double cv = step.pass_cv(), around = step.mean_pass().base() * (1 + cv * cv);
   const double crowd = busy > 0 ? (1 - step.prompt_passes) * std::min(1.0, rate / ranks * around) : 0.0;
   // The chunks of one prompt follow each other.

@@ -12,7 +12,7 @@ namespace {
 
 using In = PlacementOptimizer::Inputs;
 
-/// The grids that are compared. @param usual those that are where nobody names any; empty: all
+/// The grids that are compared. @param usual those compared when none is named; empty: all
 std::vector<const GridProfile*> grids_of(const In& in, std::string_view usual) {
   const Zoo& zoo = standard_zoo();
   const std::string_view names = in.regions.empty() ? usual : std::string_view(in.regions);

@@ -70,7 +70,7 @@ PassTimes pass_times(const In& in, std::optional<Time<>> prefill_issue, Notes& n
   ServingViews<> v = prepare_serving(serving_of(in), notes);
   if (in.weight_bits) v.plan.weight_bytes = *in.weight_bits / 8.0 * unit::B / unit::param;
   if (prefill_issue && v.pricing->prices_engines()) v.prefill_device.issue = *prefill_issue;
-  return PassTimes(std::move(v));
+  return PassTimes(v);
 }
 
 ServingEngine engine_or_generic(const ServingEngine* engine, const Pricing& pricing, Notes& notes) {

@@ -15,10 +15,11 @@ struct Layout {
 };
 /// @throws DomainError when the degrees do not fit the fleet
 [[nodiscard]] Layout layout_of(const DistributedModel::Inputs& in, Notes& notes);
-/// Warns of micro-batches that do not divide the batch, and notes those that nobody asked for.
+/// Warns of micro-batches that do not divide the batch, and notes a number of micro-batches that was not
+/// given.
 void check_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& views, double count,
                         double size, Notes& notes);
-/// Notes the number of micro-batches that nobody asked for, and warns of accumulation steps that divide
+/// Notes the number of micro-batches if it was not given, and warns of accumulation steps that divide
 /// nothing further.
 void note_default_microbatches(const TrainingViews<>& views, double local_batch, double count, Notes& notes);
 /// Warns of what a plan says about parts that it does not have: stages of no pipeline, shards of one replica.

@@ -14,8 +14,10 @@ namespace mlsysim::detail {
 
 /// Names of fields: a list in braces or a table of them.
 struct FieldNames : std::span<const std::string_view> {
+  // NOLINTBEGIN(google-explicit-constructor)
   FieldNames(std::initializer_list<std::string_view> names) : span(names.begin(), names.size()) {}
   FieldNames(std::span<const std::string_view> names) : span(names) {}
+  // NOLINTEND(google-explicit-constructor)
 };
 
 /// The fields among `names` that differ from their default, with commas; empty where there are none.
@@ -40,7 +42,7 @@ template <class In> void warn_of_unpriced(const In& in, FieldNames names, Notes&
     notes.warn("textbook fidelity does not price " + list + ": operator fidelity does");
 }
 
-/// The inputs as a pricing takes them: the fields that it does not price are as if nobody had given them,
+/// The inputs as a pricing takes them: the fields that it does not price are treated as not given,
 /// with a warning.
 template <class In> [[nodiscard]] In priced(In in, FieldNames unpriced, Notes& notes) {
   if (unpriced.empty()) return in;

@@ -12,7 +12,7 @@
 namespace mlsysim {
 namespace {
 
-constexpr double kNothing = 1e-4;  // elasticity below which an input has no effect worth a word
+constexpr double kNothing = 1e-4;  // elasticity below which an input counts as without effect
 constexpr double kMoved = 0.01;    // change of the result at which an input matters
 constexpr int kOctaves = 20;       // how far inputs are moved to find limits: factors of 2^20
 
@@ -98,7 +98,7 @@ std::vector<double> octaves(const FieldInfo& f, double x) {
 /// Where the result first has moved by `kMoved`, going away from `x`: the nearest octave, then halved down.
 std::optional<double> first_effect(Line& line, std::size_t input, double here, double x,
                                    const std::vector<double>& xs, const std::vector<double>& ys) {
-  // Of nothing there is no share: there every change counts.
+  // A share of zero is not defined: there every change counts.
   const auto moved = [&](double y) {
     return std::isfinite(y) && (here != 0 ? std::fabs(relative(y, here)) >= kMoved : y != 0);
   };
@@ -144,7 +144,7 @@ std::string describe_lever(const Lever& l, const FieldInfo& in, const Sensitivit
                        in.unit.empty() ? "one more" : in.unit);
   };
   if (l.value == 0) {
-    // No share of nothing.
+    // A relative change of zero is not defined.
     if (l.price && *l.price != 0) return fmt::format("{} is 0: {}", l.input, per_unit());
     return fmt::format("{} is 0{}", l.input, l.price ? ", and a little of it has no effect" : "");
   }
@@ -180,8 +180,8 @@ std::string describe_lever(const Lever& l, const FieldInfo& in, const Sensitivit
   return text;
 }
 
-/// A rate, capacity or time of a machine: what can bind. Of a scenario's views, or of the specs behind a
-/// resolver.
+/// Whether the name is a rate, capacity or time of a machine, which can be a bottleneck. The names are those
+/// of a scenario's views and of the specs behind a resolver.
 bool is_resource(std::string_view name) {
   for (const std::string_view r :
        {"device.matrix_rate", "device.vector_rate", "device.memory_bandwidth", "device.memory_capacity",
@@ -203,7 +203,7 @@ std::string binding_words(const SensitivityReport& r) {
     if (!is_resource(l.input)) continue;
     const double e = std::max(std::fabs(l.elasticity_up), std::fabs(l.elasticity_down));
     if (binds == nullptr && e > 0.01) binds = &l;
-    // Of those without effect, the one whose limit is nearest is worth a word.
+    // Among those without effect, the one whose limit is nearest is mentioned.
     const auto distance = [](const Lever& x) { return std::fabs(std::log(*x.matters_at / x.value)); };
     if (e < kNothing && l.matters_at && (free == nullptr || distance(l) < distance(*free))) free = &l;
   }

@@ -89,8 +89,7 @@ bool has_effect(const Subject& subject, const UncertainInput& u, std::span<const
   return false;
 }
 
-/// The figures of the question, and those that the zoo gives with a range where the question says nothing of
-/// them.
+/// The figures of the question, and for all others those that have a range in the zoo.
 std::vector<Moving> moving_of(const Subject& subject, const UncertaintyQuestion& q,
                               std::span<const std::size_t> results, std::vector<Assumption>& assumptions) {
   check_options(q);
@@ -221,7 +220,7 @@ double quantile(const std::vector<double>& sorted, double p) {
   return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-/// The parts of which the longest is the bottleneck.
+/// The parts of a time; the longest of them is the bottleneck.
 std::vector<std::size_t> parts_of(const Subject& s) {
   std::vector<std::size_t> out;
   for (const std::string_view prefix : {"decode_", "latency_"}) {
@@ -447,7 +446,7 @@ RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view res
   auto own = moving_of(a, q, std::span(&ra, 1), unused), other = moving_of(b, q, std::span(&rb, 1), unused);
   keep_largest(a, own, q.figures.size(), ra, unused);
   keep_largest(b, other, q.figures.size(), rb, unused);
-  // One dimension of the sequence per figure, whoever has it.
+  // Each figure has one dimension of the sequence, in whichever of the two subjects it occurs.
   std::vector<std::string> names;
   std::vector<std::size_t> at_own, at_other;
   for (const auto& [moving, at] : {std::pair{&own, &at_own}, {&other, &at_other}})

@@ -26,7 +26,7 @@ struct MissCounts {
 };
 [[nodiscard]] MissCounts count_misses(const MissWord* misses, std::size_t points);
 
-/// Of one constraint.
+/// The data of one constraint.
 struct ConstraintCounts {
   std::size_t violated = 0, alone = 0;  ///< alone: nothing else is amiss
   double least_excess = 0;  ///< smallest distance of the sides where it is alone; infinite if nowhere

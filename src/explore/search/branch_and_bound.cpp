@@ -262,7 +262,7 @@ class Searcher {
     }
     return coupled != 0 ? coupled : open;
   }
-  /// Of these axes the one that brought most; of equal ones that of most rows. kMostAxes if there are none.
+  /// The axis whose splits gained most; among equals the one with most rows. kMostAxes if there are none.
   [[nodiscard]] std::size_t most_promising(const Box& box, std::uint32_t open) const {
     std::size_t best = kMostAxes;
     const auto rows = [&](std::size_t a) { return box.high[a] - box.low[a]; };

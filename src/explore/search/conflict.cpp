@@ -31,7 +31,7 @@ bool complete(const std::vector<MissWord>& masks, MissWord chosen, int size, Mis
 /// Each mask holds the constraints that some point misses. Constraints that share one with every mask are met
 /// together by no point; the smallest such set is the conflict.
 MissWord smallest_conflict(const std::set<MissWord>& all) {
-  // A point that misses more says nothing that one which misses a part of it does not.
+  // A point that misses a superset of constraints adds nothing to one that misses the subset.
   std::vector<MissWord> masks;
   for (const MissWord m : all)
     if (std::none_of(all.begin(), all.end(),

@@ -165,7 +165,7 @@ bool is_built(Strategy strategy) {
 
 std::string digest_of(const Space& space, const Question& question) {
   std::string text = space.fingerprint() + question_text(question);
-  // What the first subject makes of the figures: views and plugins count as well.
+  // The numbers of the first subject depend on views and plugins as well, so they are part of the digest.
   for (const double x : space.sample().point) text += fmt::format("{:a} ", x);
   return fmt::format("{:016x}", hash_of(text));
 }

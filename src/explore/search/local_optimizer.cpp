@@ -15,7 +15,8 @@ namespace mlsysim::detail {
 
 namespace {
 
-/// What the callbacks see. Objective and constraints of a point are asked for one after the other.
+/// State of the callbacks. The library asks for the objective and the constraints of a point one after the
+/// other.
 struct Call {
   const SmoothProblem* problem;
   nlopt_opt optimizer;
@@ -91,6 +92,7 @@ void improve(const SmoothProblem& problem, std::vector<double> start, std::size_
 #else
 
 std::string local_optimizer() { return {}; }
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the other one takes it over
 void improve(const SmoothProblem&, std::vector<double>, std::size_t, std::size_t, std::size_t) {}
 
 #endif

@@ -16,7 +16,7 @@ struct SmoothValues {
   std::vector<double> slope;
   std::vector<double> at_most, at_most_slope;  ///< met where <= 0
   std::vector<double> equal, equal_slope;      ///< met where 0
-  bool stop = false;                           ///< somebody wants it to end
+  bool stop = false;                           ///< set to end the optimization early
 };
 using SmoothProblem = std::function<const SmoothValues&(std::span<const double>)>;
 

@@ -74,7 +74,7 @@ void Compiled::record(const Subject& subject, const Space& space) {
     for (const Expression* e : expressions) out.push_back((*e)(std::span<const Recorded>(slots)));
     return out;
   });
-  // What the ranges of the axes decide is decided once.
+  // Conditions that the ranges of the axes already decide are decided once, here.
   std::vector<Interval> box;
   for (const auto& c : columns) {
     const auto [low, high] = c.values.extent();
@@ -150,7 +150,7 @@ void PointKernel::fill(const Space::Column& c, double& filled, double* to, std::
   for (std::size_t p = 0; p < points;) {
     const auto run = static_cast<std::size_t>(std::min<std::uint64_t>(left, points - p));
     if (c.stride == 1) {
-      // The fastest axis: copy as long as it goes on.
+      // The fastest axis: copy up to its end.
       const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(n - row, points - p));
       c.values.copy(row, length, to + p);
       p += length;

@@ -18,7 +18,7 @@
 namespace mlsysim::detail {
 
 /// The expressions of a question over one subject. Where the subject is a law they and it are one tape over
-/// the numbers that vary: what stays the same is folded into it, what nobody asks for is not computed.
+/// the numbers that vary: constants are folded into it, and results that are not asked for are not computed.
 struct Compiled {
   std::vector<Expression> objectives, show;
   std::vector<double> signs;  ///< +1 minimise, -1 maximise
@@ -36,7 +36,7 @@ struct Compiled {
   [[nodiscard]] const GridProgram& grid() const;
   [[nodiscard]] bool has_grid() const { return is_law && sizes_.size() <= GridProgram::kMostAxes; }
 
-  // Where the value of each expression stands.
+  // Position of the value of each expression.
   [[nodiscard]] std::size_t shown_at(std::size_t k) const { return k; }
   [[nodiscard]] std::size_t left_at(std::size_t c) const { return show.size() + 2 * c; }
   [[nodiscard]] std::size_t right_at(std::size_t c) const { return left_at(c) + 1; }
@@ -83,7 +83,7 @@ class PointKernel {
            std::span<const std::size_t> axes);
 
   [[nodiscard]] const Subject& subject() const { return *subject_; }
-  /// What was bound, for `use` elsewhere.
+  /// The bound subject, for `use` in another kernel.
   [[nodiscard]] const std::shared_ptr<const Subject>& shared_subject() const { return subject_; }
   [[nodiscard]] const std::shared_ptr<const Compiled>& shared_compiled() const { return compiled_; }
   [[nodiscard]] const Compiled& compiled() const { return *compiled_; }

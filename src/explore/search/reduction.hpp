@@ -1,6 +1,6 @@
 #pragma once
-// What is kept of a sweep while the points pass by. Adding blocks in any order and merging in any order gives
-// the same.
+// The part of a sweep that is kept while its points are evaluated. Adding blocks in any order and merging in
+// any order gives the same.
 
 #include "explore/search/point_kernel.hpp"
 

@@ -24,7 +24,7 @@ bool among(std::span<const std::string> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// A spec by what it says: it may be of a file beside the zoo, or made by hand.
+/// A spec by its content: it may come from a file outside the zoo, or be made by hand.
 std::string object_text(const ObjectRef& o) {
   return fmt::format("{} {} {:016x}", o.type, spec_name(o), content_digest(o));
 }
@@ -84,7 +84,7 @@ class ScenarioProblem final : public Problem {
   bool structural(std::string_view name, std::span<const std::string> varied) const override {
     const bool own_nodes = scenario_.fleet == nullptr && !scenario_.accelerators_per_node;
     if (name == "accelerators") return own_nodes;
-    // The degree of tensor parallelism follows from these unless somebody says it.
+    // The degree of tensor parallelism follows from these unless it is given.
     const bool tp_follows = !scenario_.tp_size && !among(varied, "tp_size") && scenario_.mode != Mode::train;
     return tp_follows && (name == "pp_size" || name == "ep_size");
   }

@@ -56,7 +56,7 @@ class Prober {
                    b = std::max({below[i], above[i], base_.point[i]});
       if (!(a < b) || !std::isfinite(a) || !std::isfinite(b)) continue;
       const std::string& input = base_.entry.inputs[i].name;
-      // Two figures behind one input: the wider range speaks for it.
+      // Two figures behind one input: the wider range is used.
       const auto known = std::find_if(found.begin(), found.end(),
                                       [&](const EstimatedFigure& f) { return f.input == input; });
       if (known == found.end())

@@ -188,7 +188,7 @@ Explanation explanation(const Scenario& scenario, std::string_view metric,
 
 namespace {
 
-/// What the law of a scenario calls a result of a resolver, where the two names differ.
+/// The name that the law of a scenario has for a result of a resolver, where the two names differ.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kLawNames{
     {{"step_latency_total", "step_latency"},
      {"dp_communication_latency", "data_parallel"},

@@ -127,7 +127,8 @@ bool may_move(const ScenarioShape& s, Moves moves, double value) {
   return true;
 }
 
-/// The table of Scenario knows its numbers best; they and the macro figures need no prefix to be told apart.
+/// Numbers of Scenario are described by its own table; neither they nor the macro figures need a prefix to be
+/// unique.
 FieldInfo public_field(const FieldInfo& f, ScenarioKind kind) {
   const auto name = input_name(f.name, kind);
   if (const auto* own = name != f.name ? find_field(describe<Scenario>(), name) : nullptr; own != nullptr) {

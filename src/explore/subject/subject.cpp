@@ -74,18 +74,18 @@ struct Caller {
     return ok ? std::string() : fmt::format("{} is infeasible", resolver->info().name);
   }
 
-  /// The same where nobody listens: a point without an answer has no numbers.
+  /// The same without a message: the results of a point without an answer are NaN.
   void run_quietly(const double* in, double* out) const {
     try {
       (void)run(in, out);
     } catch (const PluginError&) {
-      throw;  // a fault of the resolver says nothing about the point
+      throw;  // a fault in the resolver itself is not a property of the point
     } catch (const Error&) {
       std::fill_n(out, results.size(), kNoNumber);
     }
   }
 
-  /// The same for those who count failures by reason.
+  /// The same, with the reason of a failure, for callers that count failures by reason.
   [[nodiscard]] std::string attempt(const double* in, double* out) const {
     std::string failure;
     try {
@@ -141,7 +141,7 @@ Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs)
   // Results that are absent here are listed too: they may be there at another point.
   caller->results = detail::numeric_fields(resolver->outputs());
   std::vector<double> here(caller->results.size());
-  (void)caller->run(s.point.data(), here.data());  // inputs that contradict each other are told now
+  (void)caller->run(s.point.data(), here.data());  // throws for inputs that contradict each other
   s.entry.info = {
       .id = resolver->info().name, .equation = resolver->info().law, .source = resolver->info().source};
   s.entry.inputs = caller->inputs;

@@ -30,7 +30,7 @@ class PluginCode {
 
   virtual void* create(std::size_t resolver, std::span<const MlsValue> options) = 0;
   virtual void destroy(std::size_t resolver, void* instance) noexcept = 0;
-  /// Asks the plugin whether `create` would succeed. Throws what speaks against it.
+  /// Asks the plugin whether `create` would succeed. Throws the reason if not.
   virtual void can_create(std::size_t resolver, std::span<const MlsValue> options) = 0;
   /// Fills `out`; texts in it live as long as `call`. @return the outcome
   virtual std::int32_t solve(std::size_t resolver, void* instance, std::span<const MlsValue> in,
@@ -78,9 +78,9 @@ class Generation {
     return code_->description().resolvers[index_];
   }
   /// The instance for these options, made on first use; null for a resolver that needs none. An exclusive one
-  /// is made only while nobody else has one. @throws PluginFault UNAVAILABLE naming the holder
+  /// is made only while no other holder has one. @throws PluginFault UNAVAILABLE naming the holder
   [[nodiscard]] void* instance(std::span<const MlsValue> options);
-  /// Whether one could be made now; changes nothing. Throws what speaks against it.
+  /// Whether one could be made now; changes nothing. Throws the reason if not.
   void can_create(std::span<const MlsValue> options);
 
  private:

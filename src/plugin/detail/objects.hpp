@@ -61,7 +61,7 @@ class LocalServices : public Services {
   ObjectTable objects_;
 };
 
-/// The unit of a dimension as text that lives for ever.
+/// The unit of a dimension as text that is never freed.
 [[nodiscard]] std::string_view static_unit(const Exponents& exps);
 /// A value of a field as it crosses: numbers in base units. Texts live as long as `value`.
 [[nodiscard]] MlsValue to_c(const Value& value, const Exponents& exps, ObjectTable& handles);

@@ -1,5 +1,5 @@
 #pragma once
-/// Exclusive instances: who holds what, in this process and on this machine.
+/// Exclusive instances: the holder of each resource, in this process and on this machine.
 
 #include <mlsysim/plugin/description.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace mlsysim::plugin::detail {
 
-/// Who holds a resource.
+/// The holder of a resource.
 struct Holder {
   long pid = 0;
   std::string since;     ///< "2026-11-22 14:03:07 UTC"; empty where the holder has not said
@@ -21,7 +21,7 @@ class Hold {
  public:
   /// @throws PluginFault UNAVAILABLE naming the holder, RESOURCE_EXHAUSTED when no lock file can be made
   [[nodiscard]] static std::unique_ptr<Hold> take(const ResolverDescription& resolver);
-  /// Who holds it now; nothing when it is free. Makes and changes nothing.
+  /// The present holder; nothing when it is free. Creates and changes nothing.
   [[nodiscard]] static std::optional<Holder> holder(const ResolverDescription& resolver);
 
   Hold(const Hold&) = delete;
@@ -34,7 +34,7 @@ class Hold {
   int file_;  ///< -1 without a lock file
 };
 
-/// Throws the UNAVAILABLE of a resource that somebody holds.
+/// Throws UNAVAILABLE for a resource that is held.
 [[noreturn]] void refuse_held(const ResolverDescription& resolver, const Holder& holder);
 
 }  // namespace mlsysim::plugin::detail

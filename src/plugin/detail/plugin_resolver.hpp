@@ -43,9 +43,9 @@ class PluginResolver final : public Resolver {
   /// changed
   bool replace(std::shared_ptr<Generation> generation);
   [[nodiscard]] std::shared_ptr<Generation> current() const;
-  /// Whether an instance could be made now, with the options as they are set; throws what speaks against it.
+  /// Whether an instance could be made now, with the options as they are set; throws the reason if not.
   void can_create() const;
-  /// Lets go of the code: it ends with the last run that began before. Later runs are refused.
+  /// Releases the code, which is closed after the last run that began before. Later runs are refused.
   void retire();
 
  private:

@@ -14,7 +14,7 @@
 
 namespace mlsysim::plugin::detail {
 
-/// What a message asks or says. Calls and requests are answered by `result` or `fault`; either side may be
+/// The kinds of messages. Calls and requests are answered by `result` or `fault`; either side may be
 /// asked while it waits for an answer.
 enum class Message : std::uint32_t {
   result,

@@ -10,7 +10,7 @@
 
 namespace mlsysim {
 
-/// Achievable share of the peak by class of kernel, and where the rest goes.
+/// Achievable share of the peak by class of kernel, and the causes of the loss.
 ///
 /// Textbook: a table of shares, scaled by the efficiency. Operator: the kernels of that class in one forward
 /// pass of the workload, priced on the device; what is lost to launches, to memory and in the kernels (tiles,

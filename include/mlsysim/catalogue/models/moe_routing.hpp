@@ -8,7 +8,7 @@
 
 namespace mlsysim {
 
-/// What uneven experts cost.
+/// The cost of unevenly loaded experts.
 ///
 /// Textbook: all active weights scale with the imbalance, and tokens travel once. Operator: only the routed
 /// experts scale, tokens travel to their experts and back in every layer with experts, and without a given

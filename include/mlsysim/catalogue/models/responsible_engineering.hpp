@@ -1,5 +1,5 @@
 #pragma once
-/// What privacy and fairness cost (wall 20).
+/// The cost of privacy and fairness (wall 20).
 
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/spec/choices.hpp>

@@ -11,7 +11,7 @@
 
 namespace mlsysim {
 
-/// What decides a capacity plan.
+/// The limit that decides a capacity plan.
 enum class CapacityLimit : std::uint8_t { none, memory, base_latency, queueing };
 template <> struct Choices<CapacityLimit> {
   static constexpr std::string_view what = "capacity limit";

@@ -9,7 +9,7 @@
 
 namespace mlsysim {
 
-/// What a streaming device does with a batch.
+/// Times and limits of a batch on a device that streams weights.
 enum class StreamPhase : std::uint8_t { decode, prefill };
 template <> struct Choices<StreamPhase> {
   static constexpr std::string_view what = "phase";

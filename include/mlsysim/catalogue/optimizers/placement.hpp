@@ -11,7 +11,7 @@ namespace mlsysim {
 ///
 /// Textbook: three regions at one price of electricity. Operator: every grid of the zoo, or those that are
 /// named; the industrial price of electricity where the zoo knows it for the region. The facility, with its
-/// PUE, is the fleet's own wherever it stands.
+/// PUE, is the fleet's own in every region.
 /// @cite barroso2018datacenter, chapter 6; patterson2021carbon, section 2
 struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
   static constexpr std::string_view id = "PlacementOptimizer";

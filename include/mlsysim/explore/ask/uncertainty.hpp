@@ -70,7 +70,7 @@ struct RankingUncertainty {
 struct UncertaintyReport {
   std::string subject;
   std::vector<std::string> figures;
-  std::optional<RankingUncertainty> ranking;  ///< filled by who asks for it, see `rank`
+  std::optional<RankingUncertainty> ranking;  ///< set by the caller of `rank`
   std::vector<UncertainNumber> results;
   std::size_t evaluations = 0, not_finite = 0;
   std::string bottleneck;  ///< at the given figures; empty where the subject has no parts

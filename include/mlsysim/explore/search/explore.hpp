@@ -45,11 +45,11 @@ template <> struct Choices<Strategy> {
 /// Whether this build can search so: gradient and evolutionary need a library that is optional.
 [[nodiscard]] bool is_built(Strategy strategy);
 
-/// What is asked of a space.
+/// A question to a space.
 struct Question {
   std::vector<ObjectiveExpression> objectives;  ///< none: points are counted; several: the Pareto front
   std::vector<std::string>
-      constraints;                ///< "ttft <= 500 ms"; what does not fit in memory is excluded besides
+      constraints;                ///< "ttft <= 500 ms"; points that do not fit in memory are excluded as well
   std::vector<std::string> show;  ///< results and expressions that reports list beside the objectives
   std::size_t top = 1;            ///< best points to keep, for one objective
   std::optional<std::string> histogram;  ///< expression whose distribution over feasible points is kept
@@ -132,7 +132,7 @@ struct ExploreAnswer {
   std::vector<Exponents> show_exps;
   double total = 0;      ///< points of the space (of this shard)
   double evaluated = 0;  ///< points whose numbers were computed
-  double covered = 0;    ///< points that the answer speaks for: evaluated, skipped, or excluded by a bound
+  double covered = 0;    ///< points that the answer covers: evaluated, skipped, or excluded by a bound
   double feasible = 0, infeasible = 0, not_finite = 0, skipped = 0;
   std::vector<std::pair<std::string, double>> skip_reasons;
   std::vector<ConstraintCount> constraints;

@@ -72,7 +72,7 @@ struct SpaceAxis {
     const std::string& path,
     const std::function<DynamicValue(std::string_view name, std::string_view text)>& value);
 
-/// What a space is laid over: makes the subject for each choice of the structural axes.
+/// What a space varies: it makes the subject for each choice of the structural axes.
 class Problem {
  public:
   virtual ~Problem() = default;

@@ -131,7 +131,7 @@ std::string beside(const std::filesystem::path& library) {
     try {
       if (std::filesystem::equivalent(read_manifest(it->path()).library, library, failed))
         found.push_back(it->path().string());
-    } catch (const mlsysim::Error&) {  // NOLINT(bugprone-empty-catch): somebody else's
+    } catch (const mlsysim::Error&) {  // NOLINT(bugprone-empty-catch): it belongs to another plugin
     }
   }
   std::sort(found.begin(), found.end());

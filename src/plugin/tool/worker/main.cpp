@@ -75,7 +75,7 @@ class Worker {
     if (!channel_.send(type, serial, out.bytes())) std::_Exit(1);
     while (auto message = receive()) {
       const bool answer = message->type == Message::result || message->type == Message::fault;
-      if (answer && message->serial != serial) std::_Exit(1);  // somebody else reads this channel too
+      if (answer && message->serial != serial) std::_Exit(1);  // another process reads this channel as well
       if (message->type == Message::result) return std::move(message->reader);
       if (message->type == Message::fault) throw_fault(message->reader);
       serve(*message);
