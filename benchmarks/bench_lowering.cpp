@@ -2,8 +2,8 @@
 
 #include <benchmark/benchmark.h>
 
+#include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/catalogue/models/economics.hpp>
-#include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/physics/textbook.hpp>
 #include <mlsysim/scalars/recorder.hpp>
 #include <mlsysim/spec/zoo.hpp>

@@ -75,6 +75,8 @@ function(mlsysim_part part)
   add_library(mlsysim::${part} ALIAS ${arg_TARGET})
   target_compile_features(${arg_TARGET} ${scope} cxx_std_20)
   target_include_directories(${arg_TARGET} ${scope} $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  # Headers in a folder `detail` are shared between rooms, and neither installed nor part of the interface.
+  list(FILTER headers EXCLUDE REGEX "/detail/")
   # The file set brings the include directory of the build tree with it.
   target_sources(${arg_TARGET} ${scope}
     FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${headers})

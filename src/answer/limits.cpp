@@ -1,4 +1,4 @@
-#include <mlsysim/answer/limits.hpp>
+#include <mlsysim/answer/detail/limits.hpp>
 
 namespace mlsysim {
 namespace {

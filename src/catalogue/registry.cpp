@@ -1,6 +1,6 @@
 #include "catalogue/laws/register_laws.hpp"
 
-#include <mlsysim/catalogue/catalogue.hpp>
+#include <mlsysim/catalogue/detail/catalogue.hpp>
 #include <mlsysim/catalogue/models/checkpoint.hpp>
 #include <mlsysim/catalogue/models/compression.hpp>
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
@@ -30,7 +30,7 @@
 #include <mlsysim/catalogue/optimizers/parallelism.hpp>
 #include <mlsysim/catalogue/optimizers/placement.hpp>
 #include <mlsysim/catalogue/solvers/synthesis.hpp>
-#include <mlsysim/resolve/standard_registry.hpp>
+#include <mlsysim/resolve/detail/standard_registry.hpp>
 
 #include <atomic>
 #include <deque>

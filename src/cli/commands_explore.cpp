@@ -4,7 +4,7 @@
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/table.hpp>
-#include <mlsysim/resolve/name_list.hpp>
+#include <mlsysim/resolve/detail/name_list.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/tape/export.hpp>

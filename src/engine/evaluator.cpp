@@ -3,14 +3,14 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 
-#include <mlsysim/answer/limits.hpp>
-#include <mlsysim/catalogue/prepare.hpp>
-#include <mlsysim/engine/prepared.hpp>
+#include <mlsysim/answer/detail/limits.hpp>
+#include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/price/views.hpp>
+#include <mlsysim/resolve/detail/name_list.hpp>
 #include <mlsysim/resolve/evaluate.hpp>
-#include <mlsysim/resolve/name_list.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/format.hpp>

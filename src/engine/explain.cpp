@@ -1,9 +1,9 @@
 #include <mlsysim/engine/explain.hpp>
 
-#include <mlsysim/engine/prepared.hpp>
+#include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
 
-#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/engine/scenario_laws.hpp>
 #include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/physics/speculative.hpp>

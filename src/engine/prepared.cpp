@@ -1,6 +1,6 @@
-#include <mlsysim/engine/prepared.hpp>
+#include <mlsysim/engine/detail/prepared.hpp>
 
-#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/engine/requests.hpp>
 
 namespace mlsysim {

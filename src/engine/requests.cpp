@@ -1,4 +1,4 @@
-#include <mlsysim/engine/prepared.hpp>
+#include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/price/views.hpp>

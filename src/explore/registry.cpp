@@ -1,9 +1,9 @@
 // The resolvers that ship: the catalogue, and the solver that inverts scenarios, which needs the tools
 // above it.
 
-#include <mlsysim/catalogue/catalogue.hpp>
+#include <mlsysim/catalogue/detail/catalogue.hpp>
 #include <mlsysim/explore/ask/sensitivity_solver.hpp>
-#include <mlsysim/resolve/standard_registry.hpp>
+#include <mlsysim/resolve/detail/standard_registry.hpp>
 
 namespace mlsysim {
 

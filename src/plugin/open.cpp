@@ -3,7 +3,7 @@
 #include "detail/loaded.hpp"
 
 #include <mlsysim/units/near_miss.hpp>
-#include <mlsysim/zoo/yaml_document.hpp>
+#include <mlsysim/zoo/detail/yaml_document.hpp>
 
 #include <fmt/format.h>
 

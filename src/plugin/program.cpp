@@ -1,6 +1,6 @@
 #include <mlsysim/plugin/program.hpp>
 
-#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/lowering/lower.hpp>
 
 namespace mlsysim::plugin {

@@ -1,6 +1,6 @@
 #include "detail/loaded.hpp"
 
-#include <mlsysim/resolve/standard_registry.hpp>
+#include <mlsysim/resolve/detail/standard_registry.hpp>
 #include <mlsysim/units/standard_units.hpp>
 
 #include <fmt/format.h>

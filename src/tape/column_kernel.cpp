@@ -1,6 +1,6 @@
 // The inner loops of columns: one file, cloned for each instruction set.
 
-#include <mlsysim/scalars/clones.hpp>
+#include <mlsysim/scalars/detail/clones.hpp>
 #include <mlsysim/tape/columns.hpp>
 
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "detail/case_measurand.hpp"
 
+#include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
-#include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/physics/reliability.hpp>
 
 namespace mlsysim::detail {

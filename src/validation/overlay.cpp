@@ -2,8 +2,8 @@
 
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/format.hpp>
+#include <mlsysim/zoo/detail/yaml_document.hpp>
 #include <mlsysim/zoo/writer.hpp>
-#include <mlsysim/zoo/yaml_document.hpp>
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #include "detail/result_text.hpp"
 
 #include <mlsysim/validation/report.hpp>
+#include <mlsysim/zoo/detail/yaml_document.hpp>
 #include <mlsysim/zoo/loader.hpp>
-#include <mlsysim/zoo/yaml_document.hpp>
 
 #include <fmt/format.h>
 

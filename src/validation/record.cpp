@@ -1,7 +1,7 @@
 #include <mlsysim/validation/record.hpp>
 
+#include <mlsysim/zoo/detail/yaml_document.hpp>
 #include <mlsysim/zoo/loader.hpp>
-#include <mlsysim/zoo/yaml_document.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "detail/read_context.hpp"
 
 #include <mlsysim/units/near_miss.hpp>
-#include <mlsysim/zoo/yaml_document.hpp>
+#include <mlsysim/zoo/detail/yaml_document.hpp>
 
 #include <fmt/format.h>
 

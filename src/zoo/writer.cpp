@@ -4,7 +4,7 @@
 
 #include <mlsysim/table/describe.hpp>
 #include <mlsysim/units/format.hpp>
-#include <mlsysim/zoo/yaml_document.hpp>
+#include <mlsysim/zoo/detail/yaml_document.hpp>
 
 #include <fmt/format.h>
 

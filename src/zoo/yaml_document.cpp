@@ -1,4 +1,4 @@
-#include <mlsysim/zoo/yaml_document.hpp>
+#include <mlsysim/zoo/detail/yaml_document.hpp>
 
 #include "detail/yaml_tree.hpp"
 

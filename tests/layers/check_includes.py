@@ -1,7 +1,8 @@
 """Checks that includes follow the rooms of docs/explanation/architecture.md.
 
 Reads the fenced block that starts with ```rooms (one line `room: allowed rooms` each), then every #include below
-include/mlsysim, src and bindings. Also checks what public headers and the core rooms may take from outside.
+include/mlsysim, src and bindings. Also checks what public headers and the core rooms may take from outside, and that
+every installed header has a user: headers in a folder `detail` are not installed.
 """
 
 import argparse
@@ -126,6 +127,22 @@ def check_file(path, root, rooms):
     return found
 
 
+# Where users of installed headers are: the command line is a program on the public interface like any other.
+USERS = ("include", "src/cli", "tests", "examples", "plugins", "bindings", "benchmarks")
+
+
+def check_installed(root):
+    """Installed headers that nothing but sources of the library includes."""
+    used = set()
+    for path in (p for top in USERS for p in (root / top).rglob("*") if p.suffix in SUFFIXES):
+        used |= set(re.findall(r'^\s*#\s*include\s*[<"]mlsysim/([^">]+)[">]', path.read_text(), re.M))
+    top = root / "include/mlsysim"
+    installed = sorted(p.relative_to(top) for p in top.rglob("*") if p.suffix in SUFFIXES and "detail" not in p.parts)
+    return [f"include/mlsysim/{p}: is installed, but only sources of the library include it; move it to "
+            f"include/mlsysim/{p.parent}/detail" for p in installed
+            if len(p.parts) > 1 and p.as_posix() not in used]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", type=pathlib.Path)
@@ -135,7 +152,7 @@ def main():
                    if path.suffix in SUFFIXES)
     if not files:
         sys.exit(f"no source found below {root}")
-    complaints = [text for path in files for text in check_file(path, root, rooms)]
+    complaints = [text for path in files for text in check_file(path, root, rooms)] + check_installed(root)
     print("\n".join(complaints) if complaints else f"{len(files)} files keep to {sum(1 for r in rooms if '/' not in r)} rooms and their folders")
     return 1 if complaints else 0
 

@@ -1,7 +1,7 @@
 #include "catalogue/laws/traced_laws.hpp"
 
 #include <mlsysim/answer/scenario_law.hpp>
-#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/tape/record.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

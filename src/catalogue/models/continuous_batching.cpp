@@ -4,8 +4,8 @@
 #include "catalogue/shared/prompt_tokens.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
+#include <mlsysim/catalogue/detail/pass_times.hpp>
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
-#include <mlsysim/catalogue/pass_times.hpp>
 #include <mlsysim/physics/batching.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>

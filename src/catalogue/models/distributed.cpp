@@ -1,7 +1,7 @@
 #include "catalogue/shared/training_plan.hpp"
 
-#include <mlsysim/answer/limits.hpp>
-#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/answer/detail/limits.hpp>
+#include <mlsysim/catalogue/detail/prepare.hpp>
 
 namespace mlsysim {
 namespace {

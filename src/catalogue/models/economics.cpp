@@ -1,6 +1,6 @@
 #include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/catalogue/models/sustainability.hpp>
-#include <mlsysim/catalogue/prepare.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
 #include <mlsysim/zoo/loader.hpp>

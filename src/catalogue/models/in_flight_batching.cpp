@@ -3,8 +3,8 @@
 #include "catalogue/shared/unpriced.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/catalogue/detail/pass_times.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
-#include <mlsysim/catalogue/pass_times.hpp>
 #include <mlsysim/physics/in_flight.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/price/line.hpp>

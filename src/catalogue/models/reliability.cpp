@@ -7,7 +7,7 @@
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/physics/resilience.hpp>
 #include <mlsysim/price/pricing.hpp>
-#include <mlsysim/price/rules/failure.hpp>
+#include <mlsysim/price/rules/detail/failure.hpp>
 
 #include <algorithm>
 

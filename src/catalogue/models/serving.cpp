@@ -1,8 +1,8 @@
 #include "catalogue/shared/plan_check.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
-#include <mlsysim/answer/limits.hpp>
-#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/answer/detail/limits.hpp>
+#include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

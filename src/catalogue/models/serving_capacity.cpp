@@ -3,10 +3,10 @@
 #include "catalogue/shared/prompt_tokens.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
+#include <mlsysim/catalogue/detail/pass_times.hpp>
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/serving_capacity.hpp>
-#include <mlsysim/catalogue/pass_times.hpp>
 #include <mlsysim/price/line.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>

@@ -1,6 +1,6 @@
 #include "catalogue/shared/unpriced.hpp"
 
-#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/catalogue/detail/prepare.hpp>
 
 #include <algorithm>
 

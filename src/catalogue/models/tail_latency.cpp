@@ -3,7 +3,7 @@
 #include <mlsysim/catalogue/models/orchestration.hpp>
 #include <mlsysim/catalogue/models/tail_latency.hpp>
 #include <mlsysim/price/pricing.hpp>
-#include <mlsysim/price/rules/queue.hpp>
+#include <mlsysim/price/rules/detail/queue.hpp>
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/optimizers/batching.hpp>
 #include <mlsysim/price/pricing.hpp>
-#include <mlsysim/price/rules/queue.hpp>
+#include <mlsysim/price/rules/detail/queue.hpp>
 #include <mlsysim/resolve/axes.hpp>
 
 namespace mlsysim {

@@ -5,7 +5,7 @@
 #include <mlsysim/catalogue/optimizers/placement.hpp>
 #include <mlsysim/price/pricing.hpp>
 #include <mlsysim/price/rules/planning.hpp>
-#include <mlsysim/resolve/name_list.hpp>
+#include <mlsysim/resolve/detail/name_list.hpp>
 
 namespace mlsysim {
 namespace {

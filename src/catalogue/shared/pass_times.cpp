@@ -1,7 +1,7 @@
 // Prices the passes of a replica.
 
-#include <mlsysim/catalogue/pass_times.hpp>
-#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/catalogue/detail/pass_times.hpp>
+#include <mlsysim/catalogue/detail/prepare.hpp>
 #include <mlsysim/table/take_fields.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -4,7 +4,7 @@
 #include "catalogue/shared/unpriced.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/catalogue/prepare.hpp>
+#include <mlsysim/catalogue/detail/prepare.hpp>
 
 namespace mlsysim::detail {
 

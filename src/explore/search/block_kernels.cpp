@@ -1,6 +1,6 @@
 #include "explore/search/block_kernels.hpp"
 
-#include <mlsysim/scalars/clones.hpp>
+#include <mlsysim/scalars/detail/clones.hpp>
 
 #include <cmath>
 

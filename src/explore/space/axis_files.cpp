@@ -2,7 +2,7 @@
 
 #include "explore/space/axis_files.hpp"
 
-#include <mlsysim/zoo/yaml_document.hpp>
+#include <mlsysim/zoo/detail/yaml_document.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include <mlsysim/explore/subject/explanation.hpp>
 
+#include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/engine/prepared.hpp>
 #include <mlsysim/engine/scenario_laws.hpp>
 #include <mlsysim/units/near_miss.hpp>
 

@@ -2,8 +2,8 @@
 
 #include "explore/subject/spec_figures.hpp"
 
+#include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/engine/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/engine/scenario_laws.hpp>

@@ -6,7 +6,7 @@
 #include "plugin_callback.hpp"
 #include "plugin_resolver.hpp"
 
-#include <mlsysim/zoo/contribution.hpp>
+#include <mlsysim/zoo/detail/contribution.hpp>
 
 namespace mlsysim::plugin::detail {
 

@@ -1,6 +1,6 @@
 #include "price/operators/operator_pricer.hpp"
 
-#include <mlsysim/scalars/clones.hpp>
+#include <mlsysim/scalars/detail/clones.hpp>
 
 namespace mlsysim {
 

@@ -1,7 +1,7 @@
 #include "price/rules/rules.hpp"
 
 #include <mlsysim/physics/reliability.hpp>
-#include <mlsysim/price/rules/failure.hpp>
+#include <mlsysim/price/rules/detail/failure.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "price/rules/rules.hpp"
 
-#include <mlsysim/price/rules/queue.hpp>
+#include <mlsysim/price/rules/detail/queue.hpp>
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 /// The YAML definition of a table.
 
 #include <mlsysim/validation/measured_table.hpp>
-#include <mlsysim/zoo/yaml_document.hpp>
+#include <mlsysim/zoo/detail/yaml_document.hpp>
 
 #include <functional>
 

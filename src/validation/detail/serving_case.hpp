@@ -3,7 +3,7 @@
 
 #include "case_measurand.hpp"
 
-#include <mlsysim/catalogue/pass_times.hpp>
+#include <mlsysim/catalogue/detail/pass_times.hpp>
 
 namespace mlsysim::detail {
 

@@ -3,7 +3,7 @@
 
 #include "documents.hpp"
 
-#include <mlsysim/zoo/contribution.hpp>
+#include <mlsysim/zoo/detail/contribution.hpp>
 
 namespace mlsysim::detail {
 

@@ -2,9 +2,9 @@
 
 #include "worked.hpp"
 
+#include <mlsysim/catalogue/detail/pass_times.hpp>
 #include <mlsysim/catalogue/models/in_flight_batching.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
-#include <mlsysim/catalogue/pass_times.hpp>
 #include <mlsysim/price/pricing.hpp>
 #include <mlsysim/price/views.hpp>
 

@@ -4,7 +4,7 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/catalogue/walls.hpp>
-#include <mlsysim/engine/prepared.hpp>
+#include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/engine/scenario_laws.hpp>
 #include <mlsysim/tape/derivation.hpp>

@@ -1,6 +1,6 @@
 #include "kit.hpp"
 
-#include <mlsysim/zoo/contribution.hpp>
+#include <mlsysim/zoo/detail/contribution.hpp>
 
 #include <fmt/format.h>
 

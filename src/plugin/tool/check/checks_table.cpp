@@ -2,7 +2,7 @@
 
 #include "../../detail/plugin_resolver.hpp"
 
-#include <mlsysim/zoo/contribution.hpp>
+#include <mlsysim/zoo/detail/contribution.hpp>
 
 #include <fmt/format.h>
 
