@@ -85,7 +85,7 @@ class Sieve {
   /// Marks those of `points` that one of `by` equals or undercuts in every objective from `k` on.
   void strike(Points by, Points points, std::size_t k) {
     const auto gone = [&](std::uint32_t i) { return beaten_[i]; };
-    std::erase_if(by, gone);  // whatever they dominate is dominated by the point that replaced them
+    std::erase_if(by, gone);  // dominance is transitive: their dominators are enough
     std::erase_if(points, gone);
     if (by.empty() || points.empty()) return;
     if (by.size() * points.size() <= kFewPairs) return pairs(by, points, k);

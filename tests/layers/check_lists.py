@@ -1,7 +1,8 @@
 """Checks that every source file is in the list of its folder, and keeps to the plain rules of headers.
 
 A file that no CMakeLists.txt names is never compiled, and nothing else would notice. Headers start with
-`#pragma once`, and no file is longer than 600 lines.
+`#pragma once`, and no file is longer than 600 lines. The map of a room, src/<room>/README.md, names every file of its
+folder and no file that does not exist.
 
 usage: check_lists.py <top folder> [--fix]      --fix writes the lists of the rooms and of their unit tests
 """
@@ -129,6 +130,21 @@ def check_text(root):
     return found
 
 
+def check_maps(root):
+    """Maps of rooms: files in code spans, relative to the folder of the map or to the headers of the room."""
+    found = []
+    for page in sorted((root / "src").glob("*/README.md")):
+        folder, headers = page.parent, root / "include/mlsysim" / page.parent.name
+        named = set(re.findall(r"`([\w./-]+\.(?:hpp|cpp|h|c))`", page.read_text()))
+        where = page.relative_to(root)
+        found += [f"{where}: names {name}, which does not exist" for name in sorted(named)
+                  if not (folder / name).exists() and not (headers / name).exists()]
+        for top in (folder, headers):
+            found += [f"{where}: does not name {name}" for name in names_below(top, {".cpp", ".c", ".hpp", ".h"})
+                      if name not in named]
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", type=pathlib.Path)
@@ -143,7 +159,7 @@ def main():
                 fix_room(root, path.parent.name)
         for path in sorted((root / "tests/unit").glob("*/CMakeLists.txt")):
             fix_tests(root, path.parent.name)
-    complaints = check_lists(root) + check_text(root)
+    complaints = check_lists(root) + check_text(root) + check_maps(root)
     print("\n".join(complaints) if complaints else "every file is listed")
     return 1 if complaints else 0
 

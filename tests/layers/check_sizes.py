@@ -11,6 +11,16 @@ import re
 import sys
 
 LIMIT = 80
+# Functions that are still longer, with the length that they must not exceed. An entry that is not needed any more fails.
+EXEMPT = {
+    ("include/mlsysim/answer/serving.hpp", "serving_numbers"): 128,
+    ("include/mlsysim/lowering/backward.hpp", "backward"): 81,
+    ("include/mlsysim/spec/conventions.hpp", "fields"): 100,
+    ("src/engine/requests.cpp", "ResolvedScenario::ResolvedScenario"): 98,
+    ("src/engine/scenario_builder.cpp", "ScenarioBuilder::build"): 82,
+    ("src/price/views/views.cpp", "model_view"): 108,
+    ("src/validation/measurands_training.cpp", "step"): 92,
+}
 FOLDERS = ("include", "src", "bindings", "plugins", "examples", "benchmarks")
 SUFFIXES = {".hpp", ".cpp", ".h", ".c"}
 # What may stand between two tokens of interest; blanked, so that line numbers stay.
@@ -39,20 +49,33 @@ def functions(text):
         head_start = m.end()
 
 
+def complaints_of(root, exempt):
+    """What is too long, and what is exempt without need; with the number of functions that were read."""
+    seen, found, used = 0, [], set()
+    for path in sorted(p for top in FOLDERS for p in (root / top).rglob("*") if p.suffix in SUFFIXES):
+        name = path.relative_to(root).as_posix()
+        for first, last, head in functions(path.read_text()):
+            seen += 1
+            length = last - first + 1
+            if length <= LIMIT:
+                continue
+            function = (re.findall(r"([\w~:]+)\s*\(", head) or ["?"])[0]
+            limit = exempt.get((name, function), LIMIT)
+            used.add((name, function))
+            if length > limit:
+                found.append(f"{name}:{first}: {function} has {length} lines, at most {limit}")
+    found += [f"{name}: {function} is short enough; remove it from EXEMPT" for name, function in sorted(set(exempt) - used)]
+    return found, seen
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", type=pathlib.Path)
     root = parser.parse_args().root.resolve()
-    seen, found = 0, []
-    for path in sorted(p for top in FOLDERS for p in (root / top).rglob("*") if p.suffix in SUFFIXES):
-        for first, last, head in functions(path.read_text()):
-            seen += 1
-            if last - first + 1 > LIMIT:
-                name = re.findall(r"([\w~:]+)\s*\(", head)
-                found.append(f"{path.relative_to(root)}:{first}: {name[0] if name else '?'} has {last - first + 1} lines, at most {LIMIT}")
+    found, seen = complaints_of(root, EXEMPT)
     if seen < 100:
         sys.exit(f"only {seen} functions found below {root}: the reader of braces is broken")
-    print("\n".join(found) if found else f"{seen} functions of at most {LIMIT} lines")
+    print("\n".join(found) if found else f"{seen} functions of at most {LIMIT} lines, {len(EXEMPT)} exempt")
     return 1 if found else 0
 
 

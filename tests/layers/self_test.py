@@ -1,5 +1,6 @@
 """Checks the checks: a small tree that breaks each rule must be reported with file, line and rule."""
 
+import json
 import pathlib
 import sys
 import tempfile
@@ -11,6 +12,8 @@ import check_errors  # noqa: E402
 import check_fidelity  # noqa: E402
 import check_includes  # noqa: E402
 import check_lists  # noqa: E402
+import check_sizes  # noqa: E402
+import tidy  # noqa: E402
 import expected  # noqa: E402
 
 
@@ -109,6 +112,55 @@ class Tree(unittest.TestCase):
         self.assertEqual("# why\nmlsysim_room(units PART core\n  HEADERS\n    h.hpp\n  SOURCES\n    a.cpp\n"
                          "  KERNELS\n    k.cpp)\n", (self.root / "src/units/CMakeLists.txt").read_text())
         self.assertEqual([], check_lists.check_lists(self.root))
+
+    def test_installed_headers_have_users(self):
+        self.write("include/mlsysim/units/used.hpp", "#pragma once\n")
+        self.write("include/mlsysim/units/lone.hpp", "#pragma once\n")
+        self.write("include/mlsysim/units/detail/shared.hpp", "#pragma once\n")
+        self.write("src/units/a.cpp", "#include <mlsysim/units/lone.hpp>\n")
+        self.write("tests/unit/units/test_used.cpp", "#include <mlsysim/units/used.hpp>\n")
+        found = check_includes.check_installed(self.root)
+        self.assertEqual(1, len(found))
+        self.assertIn("include/mlsysim/units/lone.hpp: is installed", found[0])
+
+    def test_a_map_names_every_file_and_no_other(self):
+        self.write("src/units/README.md", "`a.cpp`, `detail/b.hpp` and `gone.cpp`\n")
+        for name in ("src/units/a.cpp", "src/units/detail/b.hpp", "src/units/c.cpp", "include/mlsysim/units/d.hpp"):
+            self.write(name, "#pragma once\n")
+        self.assertEqual(["src/units/README.md: names gone.cpp, which does not exist", "src/units/README.md: does not name c.cpp",
+                          "src/units/README.md: does not name d.hpp"], check_lists.check_maps(self.root))
+
+    def test_long_functions_are_found_and_exemptions_end(self):
+        lines = "  ++x;\n" * 79
+        self.write("src/units/a.cpp", f"namespace m {{\nint fine(int x) {{\n{lines[7:]}}}\nint A::longer(int x) {{\n{lines}}}\n}}\n")
+        found, seen = check_sizes.complaints_of(self.root, {})
+        self.assertEqual((["src/units/a.cpp:82: A::longer has 81 lines, at most 80"], 2), (found, seen))
+        self.assertEqual([], check_sizes.complaints_of(self.root, {("src/units/a.cpp", "A::longer"): 81})[0])
+        found = check_sizes.complaints_of(self.root, {("src/units/a.cpp", "A::longer"): 81, ("src/units/a.cpp", "fine"): 90})[0]
+        self.assertEqual(["src/units/a.cpp: fine is short enough; remove it from EXEMPT"], found)
+
+    def test_tidy_reads_groups_for_their_members_and_again_after_a_change(self):
+        source, alone = self.write("src/units/a.cpp", ""), self.write("src/units/b.cpp", "")
+        test, checks = self.write("tests/t.cpp", ""), self.write(".clang-tidy", "Checks: '-*'\n")
+        build = self.root / "build"
+        group = self.write("build/src/x.dir/Unity/unity_0_cxx.cxx", f'#include "{source}"\n')
+        commands = [{"directory": str(build), "file": str(f), "command": f"c++ -o {f.stem}.o -c {f}"} for f in (group, source, alone, test)]
+        self.write("build/compile_commands.json", json.dumps(commands))
+        units = tidy.units(self.root, build)
+        self.assertEqual(sorted([str(group), str(alone)]), [u[0] for u in units])
+        unit = next(u for u in units if u[0] == str(group))
+
+        def key(files):
+            return tidy.key_of(self.root, build, unit, files, tidy.Digests())
+
+        first = key([str(source)])
+        self.assertEqual(first, key([str(source)]))
+        self.assertIsNone(key([]))
+        source.write_text("int x;\n")
+        second = key([str(source)])
+        self.assertNotEqual(first, second)
+        checks.write_text("Checks: '*'\n")
+        self.assertNotEqual(second, key([str(source)]))
 
     def test_expected_text(self):
         self.assertTrue(expected.matches("a\n...\nz\n", "a\nb\nc\nz"))

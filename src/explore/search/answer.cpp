@@ -48,7 +48,7 @@ class Reader {
     return p;
   }
 
-  /// Assumptions and warnings of the subjects whose points were read.
+  /// Warnings of the subjects whose points were read.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

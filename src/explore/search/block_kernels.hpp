@@ -26,7 +26,7 @@ struct MissCounts {
 };
 [[nodiscard]] MissCounts count_misses(const MissWord* misses, std::size_t points);
 
-/// The data of one constraint.
+/// How often one constraint is missed, and by how little.
 struct ConstraintCounts {
   std::size_t violated = 0, alone = 0;  ///< alone: nothing else is amiss
   double least_excess = 0;  ///< smallest distance of the sides where it is alone; infinite if nowhere
