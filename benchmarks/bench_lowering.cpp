@@ -54,7 +54,7 @@ void lower_decode_70b(benchmark::State& state) {
   OpList<> ops;
   for (auto _ : state) {
     benchmark::DoNotOptimize(plan);
-    benchmark::DoNotOptimize(lower(v.decode.structure, v.decode.shape, v.decode.layers, plan, ops));
+    benchmark::DoNotOptimize(lower(v.decode.structure, v.decode.shape(), v.decode.layers, plan, ops));
     benchmark::ClobberMemory();
   }
 }
@@ -92,7 +92,10 @@ void decode_step_70b_recorded(benchmark::State& state) {
     Device<Recorded> device;
     Links<Recorded> links;
     Plan<Recorded> plan;
-    open(model.shape);
+    const StatedNumbers numbers(*v.decode.stack->stated);
+    std::vector<Recorded> sizes;
+    for (std::size_t i = 0; i < numbers.size(); ++i) sizes.push_back(recorder.input());
+    model.stack = stack_view<Recorded>(*v.decode.stack->stated, v.decode.stack->place, numbers, sizes);
     open(device);
     open(links);
     open(plan);

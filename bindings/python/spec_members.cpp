@@ -131,7 +131,6 @@ Member rate_row(const Member& rates) {
 /// Equality with the empty value, where that can be asked.
 bool is_blank(const MemberType& type, const void* p) {
   if (type.form == MemberForm::list) return type.count(p) == 0;
-  if (type.form == MemberForm::numbers) return static_cast<const std::map<std::string, double>*>(p)->empty();
   if (type.form == MemberForm::any_quantity) return *static_cast<const AnyQuantity*>(p) == AnyQuantity{};
   if (type.form == MemberForm::choice) return type.index(p) == 0;
   if (type.get == nullptr) return false;
@@ -177,12 +176,6 @@ py::object get_member(const MemberType& type, const void* p, const Owner& owner,
       for (std::size_t i = 0; i < type.choices.size(); ++i)
         if (auto rate = get_member(*type.item, type.item_at(p, i), owner, rate_row(row)); !rate.is_none())
           d[py::str(std::string(type.choices[i]))] = std::move(rate);
-      return py::reinterpret_steal<py::object>(PyDictProxy_New(d.ptr()));
-    }
-    case MemberForm::numbers: {
-      py::dict d;
-      for (const auto& [key, value] : *static_cast<const std::map<std::string, double>*>(p))
-        d[py::str(key)] = py::float_(value);
       return py::reinterpret_steal<py::object>(PyDictProxy_New(d.ptr()));
     }
     case MemberForm::object: {
@@ -245,13 +238,6 @@ void set_member(const MemberType& type, void* p, py::handle value, const Member&
                    rate, rate_row(row), building);
       return;
     }
-    case MemberForm::numbers: {
-      auto& numbers = *static_cast<std::map<std::string, double>*>(p);
-      numbers.clear();
-      for (const auto& [key, number] : py::dict(py::reinterpret_borrow<py::object>(value)))
-        numbers[key.cast<std::string>()] = read_number(number, row, building);
-      return;
-    }
     case MemberForm::object: {
       if (value.is_none()) return type.set(p, ObjectRef{nullptr, type.what}, row.range);
       auto held = spec_type_named(type.what).held(value);
@@ -297,8 +283,6 @@ std::string annotation_of(const MemberType& type, const Member& row) {
       return "str";
     case MemberForm::slots:
       return "Mapping[str, Quantity]";
-    case MemberForm::numbers:
-      return "Mapping[str, float]";
     case MemberForm::object:
       return spec_type_named(type.what).name + " | None";
     case MemberForm::list:

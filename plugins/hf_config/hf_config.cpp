@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 #include <ctime>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -46,10 +48,11 @@ struct Family {
   std::string_view type;
   Experts experts;
   Window window;
-  bool kv_heads_may_lack;  ///< every head has its own keys then
-  bool head_dim_may_lack;  ///< hidden / heads then
-  bool tied;               ///< where tie_word_embeddings is not stated
-  std::string_view shape;  ///< further fields of the shape
+  bool kv_heads_may_lack;      ///< every head has its own keys then
+  bool head_dim_may_lack;      ///< hidden / heads then
+  bool tied;                   ///< where tie_word_embeddings is not stated
+  std::string_view attention;  ///< further fields of attention, of experts, and of the joins
+  std::string_view experts_with{}, residual{};
 };
 // Every one of them has a gated feed-forward layer, whatever hidden_act is: SwiGLU with silu, GeGLU with
 // gelu.
@@ -57,13 +60,13 @@ constexpr std::array<Family, 11> kFamilies{{
     {"llama", Experts::none, Window::never, true, true, false, ""},
     {"mistral", Experts::none, Window::every_layer, false, true, false, ""},
     {"mixtral", Experts::local, Window::every_layer, false, true, false, ""},
-    {"qwen2", Experts::none, Window::never, false, true, false, ", qkv_biases: true"},
+    {"qwen2", Experts::none, Window::never, false, true, false, ", qkv_bias: true"},
     {"qwen3", Experts::none, Window::never, false, false, false, ", qk_norm: head"},
     {"qwen3_moe", Experts::qwen, Window::never, false, false, false, ", qk_norm: head"},
     {"gemma", Experts::none, Window::never, false, false, true, ""},
-    {"gemma2", Experts::none, Window::every_second, false, false, true, ", norms_per_layer: 4"},
-    {"gpt_oss", Experts::local, Window::listed, false, false, false,
-     ", expert_biases: true, router_biases: true, attention_sinks: true"},
+    {"gemma2", Experts::none, Window::every_second, false, false, true, "", "", "norms: 4"},
+    {"gpt_oss", Experts::local, Window::listed, false, false, false, ", sinks: true",
+     ", bias: true, router_bias: true"},
     {"deepseek_v3", Experts::deepseek, Window::never, false, true, false, ""},
     {"kimi_k2", Experts::deepseek, Window::never, false, true, false, ""},
 }};
@@ -103,25 +106,28 @@ class Config {
     activation();
     if (flag("mlp_bias", false))
       refuse(file_, "biases of the feed-forward layer are not imported", "\"mlp_bias\": true", "false");
-    std::string shape =
-        "layers: " + text(layers) + ", hidden: " + text(hidden) + ", ffn: " + text(ffn) +
-        ", gated_ffn: true, heads: " + text(heads) + ", kv_heads: " + text(kv_heads) +
-        ", head_dim: " + text(head_dim(hidden, heads)) + ", vocab: " + text(vocab) +
-        ", tied_embeddings: " + (flag("tie_word_embeddings", family_->tied) ? "true" : "false") +
-        std::string(family_->shape);
-    if (flag("attention_bias", false)) shape += ", attention_biases: true";
-    const auto attention = attention_of(heads, kv_heads, layers), moe = experts_of(ffn, layers, shape);
+    const auto latent = family_->experts == Experts::deepseek;
+    const auto window = window_of(layers);
+    std::vector<bool> dense(static_cast<std::size_t>(layers), true);
+    const auto dense_width = "{dense: {width: " + text(ffn) + "}}", experts = experts_of(ffn, dense);
+    std::string stack = "  - hidden: " + text(hidden) + "\n    layers: [" +
+                        runs(window, dense, experts.empty() ? "" : dense_width) + "]\n    mixer: {" +
+                        (latent ? latent_of(heads) : grouped_of(hidden, heads, kv_heads)) + "}\n";
+    if (!window.empty()) stack += "    reach: {window: " + text(count("sliding_window")) + "}\n";
+    stack += "    feed_forward: " + (experts.empty() ? dense_width : experts) + "\n";
+    if (!family_->residual.empty()) stack += "    residual: {" + std::string(family_->residual) + "}\n";
+    stack += "    input: {vocab: " + text(vocab) + "}\n";
+    if (flag("tie_word_embeddings", family_->tied)) stack += "    output: {tied: true}\n";
     std::string note = "config.json of a model hub";
     if (at("num_nextn_predict_layers") != nullptr && count_or_zero("num_nextn_predict_layers") > 0)
       note += "; without its layers for further tokens";
-    return "schema: mlsysim/model@1\nentries:\n- name: " + entry_name(file_) +
+    return "schema: mlsysim/model@2\nentries:\n- name: " + entry_name(file_) +
            "\n  source: {kind: secondary, note: " + note + ", recorded: " + today() +
            "}\n  category: language\n  architecture: decoder\n" +
            (at("max_position_embeddings") != nullptr
                 ? "  max_positions: " + text(count("max_position_embeddings")) + "\n"
                 : "") +
-           "  shape: {" + shape + "}\n  attention: {" + attention + "}\n" +
-           (moe.empty() ? "" : "  moe: {" + moe + "}\n");
+           "  stacks:\n" + stack;
   }
 
  private:
@@ -175,42 +181,78 @@ class Config {
     return hidden / heads;
   }
 
-  [[nodiscard]] std::string attention_of(Count heads, Count kv_heads, Count layers) const {
-    if (family_->experts == Experts::deepseek)
-      return "kind: mla, q_lora_rank: " + text(count("q_lora_rank")) +
-             ", kv_lora_rank: " + text(count("kv_lora_rank")) +
-             ", nope_head_dim: " + text(count("qk_nope_head_dim")) +
-             ", rope_head_dim: " + text(count("qk_rope_head_dim")) +
-             ", value_head_dim: " + text(count("v_head_dim"));
-    std::string out = std::string("kind: ") + (kv_heads == heads ? "mha" : kv_heads == 1 ? "mqa" : "gqa");
+  [[nodiscard]] std::string latent_of(Count heads) const {
+    return "latent: {heads: " + text(heads) + ", q_lora_rank: " + text(count("q_lora_rank")) +
+           ", kv_lora_rank: " + text(count("kv_lora_rank")) +
+           ", nope_head_dim: " + text(count("qk_nope_head_dim")) +
+           ", rope_head_dim: " + text(count("qk_rope_head_dim")) +
+           ", value_head_dim: " + text(count("v_head_dim")) + "}";
+  }
+  [[nodiscard]] std::string grouped_of(Count hidden, Count heads, Count kv_heads) const {
+    return "grouped: {heads: " + text(heads) + ", kv_heads: " + text(kv_heads) +
+           ", head_dim: " + text(head_dim(hidden, heads)) + std::string(family_->attention) +
+           (flag("attention_bias", false) ? ", qkv_bias: true, output_bias: true" : "") + "}";
+  }
+
+  /// Which layers see a window only; none where no layer does.
+  [[nodiscard]] std::vector<bool> window_of(Count layers) const {
+    if (family_->experts == Experts::deepseek) return {};
     if (flag("use_sliding_window", false))
       refuse(file_, "a window in some layers is not imported for this family", "\"use_sliding_window\": true",
              "false");
-    if (family_->window == Window::never || at("sliding_window") == nullptr) return out;
-    Count full = 0;
-    if (family_->window == Window::every_second) full = layers / 2;
-    if (family_->window == Window::listed) {
-      const auto& list = needed("layer_types", "the kind of each layer");
-      for (const auto& kind : list) {
-        if (kind != "full_attention" && kind != "sliding_attention")
-          refuse(file_, "'layer_types' holds an unknown kind", kind.dump(),
-                 "full_attention or sliding_attention");
-        full += kind == "full_attention" ? 1 : 0;
-      }
-      if (static_cast<Count>(list.size()) != layers)
-        refuse(file_, "'layer_types' does not name every layer", std::to_string(list.size()) + " kinds",
-               text(layers));
+    if (family_->window == Window::never || at("sliding_window") == nullptr) return {};
+    std::vector<bool> out(static_cast<std::size_t>(layers), true);
+    if (family_->window == Window::every_second)
+      for (std::size_t i = 1; i < out.size(); i += 2) out[i] = false;
+    if (family_->window != Window::listed) return out;
+    const auto& list = needed("layer_types", "the kind of each layer");
+    if (static_cast<Count>(list.size()) != layers)
+      refuse(file_, "'layer_types' does not name every layer", std::to_string(list.size()) + " kinds",
+             text(layers));
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (list[i] != "full_attention" && list[i] != "sliding_attention")
+        refuse(file_, "'layer_types' holds an unknown kind", list[i].dump(),
+               "full_attention or sliding_attention");
+      out[i] = list[i] == "sliding_attention";
     }
-    return out + ", sliding_window: " + text(count("sliding_window")) +
-           ", full_attention_layers: " + text(full);
+    return out;
   }
 
-  /// The mixture of experts; empty for a dense model.
-  [[nodiscard]] std::string experts_of(Count ffn, Count layers, std::string& shape) const {
-    const auto moe = [](Count experts, Count top_k, Count shared, Count width, Count dense) {
-      return "experts: " + text(experts) + ", top_k: " + text(top_k) + ", shared_experts: " + text(shared) +
-             ", expert_ffn: " + text(width) + ", dense_layers: " + text(dense);
+  /// The layers in order. A period of up to two layers is a pattern, and equal layers in a row are one run.
+  /// @param dense_width of the layers without experts, empty where all are alike
+  [[nodiscard]] static std::string runs(const std::vector<bool>& window, const std::vector<bool>& dense,
+                                        const std::string& dense_width) {
+    const auto layer = [&](std::size_t i) {
+      std::string out;
+      if (!window.empty() && !window[i]) out = "reach: {}";
+      if (!dense_width.empty() && dense[i])
+        out += (out.empty() ? "" : ", ") + ("feed_forward: " + dense_width);
+      return "{" + out + "}";
     };
+    std::string list;
+    for (std::size_t at = 0; at < dense.size();) {
+      std::size_t alone = at + 1, pairs = at + 2;
+      while (alone < dense.size() && layer(alone) == layer(at)) ++alone;
+      while (pairs < dense.size() && layer(pairs) == layer(pairs - 2)) ++pairs;
+      const bool in_turn = alone == at + 1 && pairs >= at + 4;
+      const std::size_t times = in_turn ? (pairs - at) / 2 : alone - at;
+      const auto pattern = in_turn ? layer(at) + ", " + layer(at + 1) : layer(at);
+      list += (list.empty() ? "" : ", ") + ("{times: " + std::to_string(times)) +
+              (pattern == "{}" ? "}" : ", pattern: [" + pattern + "]}");
+      at += times * (in_turn ? 2 : 1);
+    }
+    return list;
+  }
+
+  /// The mixture of experts, and which layers have none; empty for a dense model.
+  [[nodiscard]] std::string experts_of(Count ffn, std::vector<bool>& dense) const {
+    const auto moe = [&](Count experts, Count top_k, Count shared, Count width, std::string_view more = {}) {
+      std::string out =
+          "{experts: {count: " + text(experts) + ", top_k: " + text(top_k) + ", width: " + text(width);
+      if (shared > 0) out += ", shared: " + text(shared);
+      return out + std::string(family_->experts_with) + std::string(more) + "}}";
+    };
+    const auto layers = static_cast<Count>(dense.size());
     switch (family_->experts) {
       case Experts::none:
         for (const auto& [key, value] : json_.items())
@@ -219,29 +261,35 @@ class Config {
                    "\"" + key + "\": " + value.dump(), "no such key");
         return {};
       case Experts::local:
-        return moe(count("num_local_experts"), count("num_experts_per_tok"), 0, ffn, 0);
+        dense.assign(dense.size(), false);
+        return moe(count("num_local_experts"), count("num_experts_per_tok"), 0, ffn);
       case Experts::qwen:
         if (count("decoder_sparse_step") != 1)
           refuse(file_, "experts in some layers only are not imported",
                  "\"decoder_sparse_step\": " + text(count("decoder_sparse_step")), "1");
-        if (const auto* dense = at("mlp_only_layers"); dense != nullptr && !dense->empty())
-          return moe(count("num_experts"), count("num_experts_per_tok"), 0, count("moe_intermediate_size"),
-                     static_cast<Count>(dense->size()));
-        return moe(count("num_experts"), count("num_experts_per_tok"), 0, count("moe_intermediate_size"), 0);
+        dense.assign(dense.size(), false);
+        if (const auto* list = at("mlp_only_layers"); list != nullptr)
+          for (const auto& i : *list) {
+            if (!i.is_number_integer() || i.get<Count>() < 0 || i.get<Count>() >= layers)
+              refuse(file_, "'mlp_only_layers' names a layer that there is not", i.dump(),
+                     "0 to " + text(layers - 1));
+            dense[static_cast<std::size_t>(i.get<Count>())] = true;
+          }
+        return moe(count("num_experts"), count("num_experts_per_tok"), 0, count("moe_intermediate_size"));
       case Experts::deepseek: {
         if (count("moe_layer_freq") != 1)
           refuse(file_, "experts in some layers only are not imported",
                  "\"moe_layer_freq\": " + text(count("moe_layer_freq")), "1");
-        const auto dense = count_or_zero("first_k_dense_replace");
-        if (dense >= layers)
-          refuse(file_, "every layer is dense", "\"first_k_dense_replace\": " + text(dense),
+        const auto first = count_or_zero("first_k_dense_replace");
+        if (first >= layers)
+          refuse(file_, "every layer is dense", "\"first_k_dense_replace\": " + text(first),
                  "less than num_hidden_layers");
+        for (Count i = first; i < layers; ++i) dense[static_cast<std::size_t>(i)] = false;
         // The selection of experts has a learned bias with this method.
         if (needed("topk_method", "noaux_tc") != "noaux_tc")
           refuse(file_, "the choice of experts is not imported", at("topk_method")->dump(), "noaux_tc");
-        shape += ", router_biases: true";
         return moe(count("n_routed_experts"), count("num_experts_per_tok"), count_or_zero("n_shared_experts"),
-                   count("moe_intermediate_size"), dense);
+                   count("moe_intermediate_size"), ", router_bias: true");
       }
     }
     return {};

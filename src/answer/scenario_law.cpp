@@ -2,6 +2,7 @@
 
 #include "scenario_numbers.hpp"
 
+#include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/tape/record.hpp>
 
 namespace mlsysim {
@@ -9,23 +10,46 @@ namespace {
 
 constexpr LawInfo kScenario{
     .id = "Scenario", .equation = "scorecard = f(scenario, device, network, facility, model)", .source = ""};
-constexpr LawShape kShape{&kScenario, &describe<ScenarioInputs<>>, &describe<ScenarioResults<>>};
+/// A law that holds its own tape and the names of its inputs.
+struct RecordedScenario : ScenarioLaw {
+  struct Shape : LawShape {
+    const RecordedScenario* law;
+  };
+  Tape tape_;
+  Shape shape_{{&kScenario,
+                [](const LawShape& shape) -> std::span<const FieldInfo> {
+                  return static_cast<const Shape&>(shape).law->inputs;
+                },
+                &describe<ScenarioResults<>>},
+               this};
+};
 
-Tape record_scenario(const ScenarioShape& s) {
-  return record_tape(leaf_count<ScenarioInputs<>>, [&](std::span<const Recorded> leaves) {
-    ScenarioInputs<Recorded> in;
-    write_leaves(in, [&](std::size_t i) { return leaves[i]; });
-    const auto out = detail::recorded_call<ScenarioResults<Recorded>>(
-        &kShape, in, [&](const ScenarioInputs<Recorded>& given) { return scenario_numbers(s, given); });
-    const auto found = detail::recorded_leaves(out);
-    return std::vector<Recorded>(found.begin(), found.end());
+Tape record_scenario(const LawShape& shape, const ScenarioLeaves& leaves, const ScenarioShape& s) {
+  return record_tape(leaves.size(), [&](std::span<const Recorded> in) {
+    // One call encloses all others; its inputs are the leaves, in their order.
+    detail::CallScope call(*Recorder::current(), &shape, in, leaf_count<ScenarioResults<Recorded>>);
+    const auto out = detail::recorded_leaves(scenario_numbers(s, leaves.write<Recorded>(in)));
+    call.end(out);
+    return std::vector<Recorded>(out.begin(), out.end());
   });
 }
 
-/// A law that holds its own tape.
-struct RecordedScenario : ScenarioLaw {
-  Tape tape_;
-};
+/// What a stack fixes of its tape: its flags, its choices, what is stated at all, and which layers are alike.
+template <class Put> void put_stack(const Stack* stack, std::size_t place, const Put& put) {
+  put(stack != nullptr);
+  if (stack == nullptr) return;
+  put(place);
+  for_each_member(field_table<Stack>(), const_cast<Stack*>(stack), [&](const MemberPlace& at) {
+    for (const char c : at.path) put(c);
+    const bool there = at.type.form != MemberForm::maybe || at.type.count(at.member) > 0;
+    put(there);
+    const auto form = at.type.inner().form;
+    const void* member = at.type.form == MemberForm::maybe && there ? at.type.at(at.member, 0) : at.member;
+    if (form == MemberForm::flag) put(*static_cast<const bool*>(member));
+    if (form == MemberForm::choice && there) put(at.type.inner().index(member));
+  });
+  for (const std::size_t kind : kinds_of_places(*stack)) put(kind);
+}
 
 }  // namespace
 
@@ -33,13 +57,12 @@ std::string scenario_key(const ScenarioShape& s) {
   std::string key;
   const auto put = [&](const auto& x) { key.append(reinterpret_cast<const char*>(&x), sizeof x); };
   const auto put_structure = [&](const Structure& p) {
-    for (const int x : {static_cast<int>(p.architecture), static_cast<int>(p.attention),
-                        static_cast<int>(p.kernel), static_cast<int>(p.phase),
-                        static_cast<int>(p.recomputed.bits), static_cast<int>(p.schedule), p.zero_stage})
+    for (const int x :
+         {static_cast<int>(p.architecture), static_cast<int>(p.kernel), static_cast<int>(p.phase),
+          static_cast<int>(p.recomputed.bits), static_cast<int>(p.schedule), p.zero_stage})
       put(x);
-    for (const bool x : {p.causal, p.moe, p.linear, p.delta_attention, p.indexed, p.windowed,
-                         p.sequence_parallel, p.offloads, p.narrow, p.dropout, p.biased, p.fused,
-                         p.per_operator, p.known, p.attends, p.drafting, p.per_token, p.prefetch})
+    for (const bool x : {p.causal, p.moe, p.sequence_parallel, p.offloads, p.narrow, p.dropout, p.biased,
+                         p.fused, p.per_operator, p.known, p.attends, p.drafting, p.per_token, p.prefetch})
       put(x);
   };
   put(s.kind);
@@ -60,15 +83,18 @@ std::string scenario_key(const ScenarioShape& s) {
       else
         put(layer.*(row.member));
     });
+  put_stack(s.stack, s.place, put);
+  put_stack(s.draft_stack, s.draft_place, put);
   return key;
 }
 
 std::shared_ptr<const ScenarioLaw> record_scenario_law(const ScenarioShape& s) {
   auto law = std::make_shared<RecordedScenario>();
-  law->tape_ = record_scenario(s);
+  const ScenarioLeaves leaves(s);
   law->info = kScenario;
-  const auto inputs = describe<ScenarioInputs<>>(), results = describe<ScenarioResults<>>();
-  law->inputs.assign(inputs.begin(), inputs.end());
+  law->inputs = leaves.fields();
+  const auto results = describe<ScenarioResults<>>();
+  law->tape_ = record_scenario(law->shape_, leaves, s);
   law->results.assign(results.begin(), results.end());
   law->recorded = [](const void* self) -> const Tape& {
     return static_cast<const RecordedScenario*>(self)->tape_;
@@ -103,11 +129,58 @@ std::size_t ScenarioLaw::result(std::string_view name) const {
   return LawEntry::result(name);
 }
 
-std::vector<double> scenario_leaves(const ScenarioInputs<>& in) {
-  std::vector<double> out;
-  out.reserve(leaf_count<ScenarioInputs<>>);
-  read_leaves(in, [&](std::size_t, double x) { out.push_back(x); });
+ScenarioLeaves::ScenarioLeaves(const ScenarioShape& s) {
+  if (s.stack != nullptr) model_ = {s.stack, s.place, StatedNumbers(*s.stack)};
+  if (s.draft_stack != nullptr) draft_ = {s.draft_stack, s.draft_place, StatedNumbers(*s.draft_stack)};
+}
+
+std::size_t ScenarioLeaves::size() const {
+  const auto of = [](const auto& sizes) { return sizes ? sizes->numbers.size() : 0; };
+  return leaf_count<ScenarioFigures<>> + of(model_) + of(draft_);
+}
+
+std::vector<FieldInfo> ScenarioLeaves::fields() const {
+  const auto figures = describe<ScenarioFigures<>>();
+  std::vector<FieldInfo> out(figures.begin(), figures.end());
+  const auto add = [&](const auto& sizes, std::string_view owner) {
+    if (!sizes) return;
+    for (auto& f :
+         sizes->numbers.fields(std::string(owner) + ".stacks[" + std::to_string(sizes->place) + "]."))
+      out.push_back(std::move(f));
+  };
+  add(model_, "workload");
+  add(draft_, "draft_model");
   return out;
+}
+
+std::vector<double> ScenarioLeaves::read(const ScenarioInputs<>& in) const {
+  std::vector<double> out;
+  out.reserve(size());
+  read_leaves(static_cast<const ScenarioFigures<>&>(in), [&](std::size_t, double x) { out.push_back(x); });
+  for (const auto* sizes : {&model_, &draft_})
+    if (*sizes)
+      for (const double x : (*sizes)->numbers.values()) out.push_back(x);
+  return out;
+}
+
+template <class T> ScenarioInputs<T> ScenarioLeaves::write(std::span<const T> leaves) const {
+  ScenarioInputs<T> out;
+  write_leaves(static_cast<ScenarioFigures<T>&>(out), [&](std::size_t i) { return leaves[i]; });
+  std::size_t at = leaf_count<ScenarioFigures<>>;
+  const auto view = [&](const std::optional<Sizes>& sizes, std::shared_ptr<const StackView<T>>& to) {
+    if (!sizes) return;
+    to =
+        stack_view<T>(*sizes->stack, sizes->place, sizes->numbers, leaves.subspan(at, sizes->numbers.size()));
+    at += sizes->numbers.size();
+  };
+  view(model_, out.stack);
+  view(draft_, out.draft_stack);
+  return out;
+}
+template ScenarioInputs<double> ScenarioLeaves::write(std::span<const double>) const;
+
+std::vector<double> scenario_leaves(const ScenarioShape& shape, const ScenarioInputs<>& in) {
+  return ScenarioLeaves(shape).read(in);
 }
 
 }  // namespace mlsysim

@@ -19,9 +19,9 @@ template <class T> auto full_nodes(const ScenarioShape& s, const ScenarioInputs<
 template <class T> auto divided(const ScenarioShape& s, const ScenarioInputs<T>& in, const T& replicas) {
   const auto& run = in.run;
   auto ok = whole(replicas) && full_nodes(s, in, run.accelerators) &&
-            (run.ep_size <= (s.prefill.moe ? in.shape.experts : T{1.0}));
-  if (s.has_layers) ok = ok && (run.pp_size * run.v_stages <= in.shape.layers);
-  if (s.has_heads) ok = ok && (run.tp_size <= in.shape.heads);
+            (run.ep_size <= (s.prefill.moe && in.stack ? in.stack->experts : T{1.0}));
+  if (s.has_layers) ok = ok && (run.pp_size * run.v_stages <= (in.stack ? in.stack->layers : T{0.0}));
+  if (s.has_heads) ok = ok && (run.tp_size <= (in.stack ? in.stack->heads : T{1.0}));
   return ok;
 }
 
@@ -62,7 +62,7 @@ template <class T> Plan<T> plan_of(const ScenarioInputs<T>& in) {
 template <class T, class Views>
 void set_model(const ScenarioShape& s, const ScenarioInputs<T>& in, Views& v) {
   v.pricing = s.pricing;
-  v.model = {s.prefill, in.shape, s.layers, in.totals};
+  v.model = {s.prefill, in.stack, s.layers, in.totals};
   v.device = in.device;
   v.links = in.links;
   v.batch = in.run.batch_size;
@@ -113,8 +113,8 @@ template <class T> ServingViews<T> serving_views(const ScenarioShape& s, const S
   const auto& run = in.run;
   ServingViews<T> v;
   v.pricing = s.pricing;
-  v.prefill = {s.prefill, in.shape, s.layers, in.totals};
-  v.decode = {s.decode, in.shape, s.layers, in.totals};
+  v.prefill = {s.prefill, in.stack, s.layers, in.totals};
+  v.decode = {s.decode, in.stack, s.layers, in.totals};
   v.prefill_device = in.device;
   v.apart = s.apart;
   v.decode_device = s.apart ? in.decode_device : in.device;
@@ -131,7 +131,7 @@ template <class T> ServingViews<T> serving_views(const ScenarioShape& s, const S
   v.generates = s.generates;
   v.drafts = s.drafts;
   if (s.drafts) {
-    v.draft = {s.draft, in.draft.shape, {}, in.draft.totals};
+    v.draft = {s.draft, in.draft_stack, {}, in.draft.totals};
     v.draft_plan = in.plan;
     v.draft_plan.tp = in.draft.tp;
     v.draft_plan.pp = v.draft_plan.ep = T{1.0};

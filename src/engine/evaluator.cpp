@@ -205,7 +205,7 @@ void train(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
   p.metrics.push_back(metric("bottleneck", name_of(limit), "what limits the step"));
   add_metrics(p, a, {"dp_size", "microbatch_count"});
   if (a.host_transfer > Time<>()) add_metrics(p, a, {"host_transfer"});
-  if (r.asked().workload->shape.hidden) {
+  if (r.asked().workload->hidden()) {
     add_metrics(p, a, {"token_throughput"});
     if (s.shape.has_tokens) p.metrics.push_back(metric_of(n, "training_time"));
   }
@@ -217,7 +217,7 @@ void train(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
                            100 * x.numbers[1], x.words[0].view());
       },
       {{a.step_latency.base(), a.mfu}, {host ? SharedText("the link to host memory") : limit_words(limit)}}};
-  fill_macro(out, r, s, n.macro, r.asked().workload->shape.hidden.has_value());
+  fill_macro(out, r, s, n.macro, r.asked().workload->hidden().has_value());
 }
 
 LazyText batch_summary(Time<> latency, Bottleneck limit) {

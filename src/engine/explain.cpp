@@ -48,7 +48,7 @@ std::string title(const ResolvedScenario& r, std::string_view metric, std::strin
 
 std::vector<OperatorRow> rows_of(const ExplainedPass& s, std::span<const Pass> passes) {
   OpList<> ops;
-  (void)lower(s.model.structure, s.model.shape, s.model.layers, s.plan, ops);
+  (void)lower(s.model.structure, s.model.shape(), s.model.layers, s.plan, ops);
   std::vector<OperatorRow> rows;
   double sum = 0;
   for (const auto& op : ops.span()) {
@@ -94,9 +94,12 @@ std::string derive_operator(const ExplainedPass& s, std::string_view name) {
     write_leaves(device, [&](std::size_t i) { return in[i]; });
     write_leaves(links, [&](std::size_t i) { return in[of_device + i]; });
     OpList<Recorded> ops;
-    const ModelView<Recorded> model{s.model.structure, lift<Recorded>(s.model.shape), s.model.layers,
-                                    lift<Recorded>(s.model.totals)};
-    (void)lower(model.structure, model.shape, model.layers, lift<Recorded>(s.plan), ops);
+    const ModelView<Recorded> model{s.model.structure,
+                                    s.model.stack == nullptr
+                                        ? nullptr
+                                        : stack_view<Recorded>(*s.model.stack->stated, s.model.stack->place),
+                                    s.model.layers, lift<Recorded>(s.model.totals)};
+    (void)lower(model.structure, model.shape(), model.layers, lift<Recorded>(s.plan), ops);
     for (const auto& op : ops.span()) {
       if (op.name != name || std::find(s.passes.begin(), s.passes.end(), op.pass) == s.passes.end()) continue;
       return std::vector<Recorded>{price(op, device, links).total.base()};
@@ -325,8 +328,8 @@ Terms terms_of(const Scenario& asked, const PreparedScenario& p, std::string_vie
     auto rows = rows_of(pass, with_update);
     return {shown(value), [pass = std::move(pass)] { return operators_text(pass); }, std::move(rows)};
   }
-  return {shown(value), [law = scenario_law(p.shape), kind = p.shape.kind, in = scenario_leaves(p.inputs),
-                         metric = std::string(metric)] {
+  return {shown(value), [law = scenario_law(p.shape), kind = p.shape.kind,
+                         in = scenario_leaves(p.shape, p.inputs), metric = std::string(metric)] {
             return to_text(derive_scenario(*law, kind, in, law->result(metric)));
           }};
 }

@@ -8,6 +8,13 @@ namespace {
 
 // What a question is answered from: categories and numbers of its views.
 
+/// Where the numbers of a model's layers come from.
+void take_stack(const std::shared_ptr<const StackView<>>& stack, const Stack*& stated, std::size_t& place) {
+  if (!stack) return;
+  stated = stack->stated;
+  place = stack->place;
+}
+
 void take(const ServingViews<>& v, PreparedScenario& out) {
   auto& shape = out.shape;
   auto& in = out.inputs;
@@ -20,7 +27,8 @@ void take(const ServingViews<>& v, PreparedScenario& out) {
   shape.chunks = v.chunks;
   shape.drafts = v.drafts;
   shape.apart = v.apart;
-  in.shape = v.prefill.shape;
+  in.stack = v.prefill.stack;
+  take_stack(in.stack, shape.stack, shape.place);
   in.totals = v.prefill.totals;
   in.device = v.prefill_device;
   in.decode_device = v.decode_device;
@@ -39,7 +47,9 @@ void take(const ServingViews<>& v, PreparedScenario& out) {
   run.prefill_chunk_tokens = v.chunk;
   if (!v.drafts) return;
   shape.draft = v.draft.structure;
-  in.draft = {v.draft.shape, v.draft.totals, v.draft_plan.tp};
+  in.draft = {v.draft.totals, v.draft_plan.tp};
+  in.draft_stack = v.draft.stack;
+  take_stack(in.draft_stack, shape.draft_stack, shape.draft_place);
   run.draft_acceptance_rate = v.acceptance;
   run.draft_tokens = v.drafted;
 }
@@ -53,7 +63,8 @@ template <class Views> void take_model(ScenarioKind kind, const Views& v, Prepar
   shape.prefill = v.model.structure;
   shape.layers = v.model.layers;
   shape.sequences = v.sequences;
-  in.shape = v.model.shape;
+  in.stack = v.model.stack;
+  take_stack(in.stack, shape.stack, shape.place);
   in.totals = v.model.totals;
   in.device = in.decode_device = v.device;
   in.links = v.links;
@@ -115,8 +126,8 @@ void set_run(const ResolvedScenario& r, RunNumbers<>& run) {
 void set_limits(const ResolvedScenario& r, PreparedScenario& out) {
   const Scenario& s = r.asked();
   out.shape.sequences = s.workload->architecture != Architecture::cnn;
-  out.shape.has_layers = s.workload->shape.layers.has_value() && *s.workload->shape.layers > 0;
-  out.shape.has_heads = s.workload->shape.heads.has_value() && *s.workload->shape.heads > 0;
+  out.shape.has_layers = s.workload->layers().value_or(0) > 0;
+  out.shape.has_heads = s.workload->heads().value_or(0) > 0;
   const bool counts_follow = s.fleet == nullptr && !s.accelerators_per_node;
   out.inputs.limits.per_node =
       counts_follow && s.node_count ? *s.node_count : r.fleet().node->accelerators_per_node;

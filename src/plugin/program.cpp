@@ -21,7 +21,7 @@ Program program_of(const Workload& workload, const HardwareNode& hardware) {
   plan.context = views.sequences ? views.seq_len : 1;
   plan.new_tokens = views.model.structure.phase == Phase::decode ? 1 : plan.context;
   OpList<> ops;
-  (void)lower(views.model.structure, views.model.shape, views.model.layers, plan, ops);
+  (void)lower(views.model.structure, views.model.shape(), views.model.layers, plan, ops);
   for (const auto& op : ops)
     out.ops.push_back({std::string(op.name),
                        std::string(name_of(op.kind)),

@@ -303,14 +303,13 @@ Totals<> totals_of(const Workload& w, Notes& notes) {
     t.work = t.active_params * (2.0 * unit::FLOP / unit::param);
     notes.assume("inference.work", t.work, "2 FLOP per active weight and unit of work");
   }
-  const auto stored = w.extra.find("layers");  // of a network whose layers are no transformer blocks
-  t.layers = std::max(1.0, w.shape.layers.value_or(stored == w.extra.end() ? 1 : stored->second));
-  t.hidden = w.shape.hidden.value_or(0);
-  t.heads = w.shape.heads.value_or(0);
-  t.width = t.heads * w.shape.head_dim.value_or(t.heads > 0 ? t.hidden / t.heads : 0);
-  if (w.is_moe()) {
-    t.moe_layers = t.layers - w.moe.dense_layers.value_or(0);
-    t.top_k = w.moe.top_k.value_or(1);
+  t.layers = std::max(1.0, w.layers().value_or(w.outline.layers.value_or(1)));
+  t.hidden = w.hidden().value_or(0);
+  t.heads = w.heads().value_or(0);
+  t.width = t.heads * w.head_dim().value_or(t.heads > 0 ? t.hidden / t.heads : 0);
+  if (const auto* experts = w.experts()) {
+    t.moe_layers = w.expert_layers();
+    t.top_k = experts->top_k.value_or(1);
   }
   if (w.architecture == Architecture::recommendation) set_tables(t, w.recommendation);
   return t;

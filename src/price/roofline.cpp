@@ -19,8 +19,8 @@ template <class T> class RooflinePricer final : public detail::OperatorPricer<T>
   [[nodiscard]] static PassPrice<T> roof(const PassAsk<T>& ask) {
     OpList<T> ops;
     const auto& m = ask.model;
-    const T layers = layers_of(m.structure, m.shape, m.layers);
-    const auto sum = forward_totals(m.structure, m.shape, m.layers, ask.plan, ops)
+    const T layers = layers_of(m.structure, m.shape(), m.layers);
+    const auto sum = forward_totals(m.structure, m.shape(), m.layers, ask.plan, ops)
                          .stage(T{1.0}, T{1.0}, layers / m.blocks(ask.plan));
     PassPrice<T> out;
     auto& cost = out.cost;

@@ -53,7 +53,7 @@ void models(Table& t, const Zoo& zoo) {
                {"year"}};
   for (const auto* w : zoo.all<Workload>())
     t.rows.push_back({w->name, w->category, name_of(w->architecture), cell(w->parameters),
-                      cell(w->active_parameters), cell(w->shape.layers), cell(w->max_positions),
+                      cell(w->active_parameters), cell(w->layers()), cell(w->max_positions),
                       cell(w->release_year)});
 }
 

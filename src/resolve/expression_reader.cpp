@@ -76,7 +76,13 @@ bool ExpressionReader::ended() {
 std::string_view ExpressionReader::word_at(std::size_t at) const {
   if (at >= text_.size() || !starts_word(text_[at])) return {};
   std::size_t end = at;
-  while (end < text_.size() && in_word(text_[end])) ++end;
+  while (end < text_.size() && in_word(text_[end])) {
+    ++end;
+    // A place in a list is part of a name: "stacks[0].hidden".
+    const auto close =
+        text_.substr(end).starts_with('[') ? text_.find_first_not_of("0123456789", end + 1) : end;
+    if (close != std::string_view::npos && close > end + 1 && text_[close] == ']') end = close + 1;
+  }
   return text_.substr(at, end - at);
 }
 

@@ -18,9 +18,7 @@ const Source& Entry::source_of(std::string_view path) const {
 }
 
 bool is_size_of_model(std::string_view path) {
-  for (const std::string_view block : {"shape.", "attention.", "moe.", "linear_attention."})
-    if (path.starts_with(block)) return true;
-  return false;
+  return path.starts_with("stacks[") || path.starts_with("outline.");
 }
 
 }  // namespace mlsysim

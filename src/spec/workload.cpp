@@ -20,11 +20,4 @@ Data<> Workload::size(Precision precision) const {
        .hint = "set parameters, e.g. 8.03 Gparam, or model_size, e.g. 100 GB"});
 }
 
-bool Workload::has_shape() const {
-  // Exactly the kinds that the lowering has rules for.
-  if (architecture == Architecture::cnn) return !convolution.empty();
-  if (architecture != Architecture::decoder && architecture != Architecture::encoder) return false;
-  return shape.layers && shape.hidden && shape.heads && (shape.ffn || moe.expert_ffn);
-}
-
 }  // namespace mlsysim

@@ -28,12 +28,11 @@ struct Figure {
 /// The numbers of a table struct, nested structs included; texts, lists and choices are passed over.
 template <HasFields S> std::vector<Figure> figures_of(S& object) {
   std::vector<Figure> out;
-  for_each_own_member(field_table<S>(), &object,
-                      [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
-                        const auto form = type.inner().form;
-                        if (form == MemberForm::number || form == MemberForm::quantity)
-                          out.push_back({path, &type, member});
-                      });
+  for_each_member(field_table<S>(), &object, [&](const MemberPlace& place) {
+    const auto form = place.type.inner().form;
+    if (form == MemberForm::number || form == MemberForm::quantity)
+      out.push_back({place.path, &place.type, place.member});
+  });
   return out;
 }
 

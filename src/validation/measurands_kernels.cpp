@@ -36,16 +36,16 @@ Prediction priced(const OpList<>& ops, const Device<>& d, const PredictionContex
 /// The frame that the rules of the lowering work in, without a model around it.
 struct Bare {
   Structure structure;
-  Shape<> shape;
+  StackView<> stack;
   Plan<> plan;
   OpList<> ops;
 
   explicit Bare(const Storage& storage) {
     structure.phase = Phase::prefill;
-    shape.layers = shape.hidden = 1;
+    stack.layers = stack.hidden = 1;
     set_storage(plan, storage);
   }
-  Frame<double> frame() { return {structure, shape, plan, ops}; }
+  Frame<double> frame() { return {structure, stack, plan, ops}; }
 };
 
 struct ProductCase {
@@ -130,22 +130,19 @@ struct AttentionCase {
 Prediction attention_time(const AttentionCase& c, const PredictionContext& context) {
   Bare bare(inference_storage(c.precision, c.kv_precision));
   auto& s = bare.structure;
-  auto& h = bare.shape;
+  auto& h = bare.stack;
   s.phase = c.new_tokens > 1 || c.context == 1 ? Phase::prefill : Phase::decode;
   h = {};
   h.layers = 1;
   h.hidden = c.heads * c.head_dim;
-  h.ffn = h.hidden;
-  h.heads = c.heads;
-  h.kv_heads = c.kv_heads;
-  h.qk_dim = h.v_dim = c.head_dim;
-  if (c.kv_lora > 0) {
-    s.attention = AttentionKind::mla;
-    h.kv_lora = c.kv_lora;
-    h.rope = c.rope;
-    h.nope = h.v_dim = 128;
-    h.qk_dim = h.nope + h.rope;
-  }
+  MixerView<> mixer{
+      GroupedView<>{.heads = c.heads, .kv_heads = c.kv_heads, .qk_dim = c.head_dim, .v_dim = c.head_dim},
+      {},
+      1.0};
+  if (c.kv_lora > 0)
+    mixer.rule = LatentView<>{
+        .heads = c.heads, .q_rank = 0, .kv_rank = c.kv_lora, .nope = 128, .rope = c.rope, .v_dim = 128};
+  h.mixers.push_back(mixer);
   bare.plan.batch = c.batch;
   bare.plan.new_tokens = c.new_tokens;
   bare.plan.context = c.context;

@@ -43,7 +43,7 @@ Time<> batch_time(const SampleCase& c, const PredictionContext& context, std::ve
     plan.new_tokens = plan.context = c.seq_len;
     set_storage(plan, inference_storage(c.precision, std::nullopt));
     OpList<> ops;
-    lower(view.structure, view.shape, view.layers, plan, ops);
+    lower(view.structure, view.shape(), view.layers, plan, ops);
     Notes quiet;
     const auto d = device_view(hardware, c.precision, context.constants->conventions(), quiet);
     return roofline_of(ops, d, [](const Op<>& op) { return op.kind != OpKind::collective; });

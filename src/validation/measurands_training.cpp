@@ -101,20 +101,21 @@ struct Model {
 
   explicit Model(const TrainingCase& c) : workload(c.workload) {
     if (workload != nullptr) return;
-    auto& s = made.shape;
     made.name = "the model of the row";
     made.architecture = Architecture::decoder;
     made.max_positions = c.seq_len;
-    s.layers = c.layers;
-    s.hidden = c.hidden;
-    s.heads = c.heads;
-    s.kv_heads = c.kv_heads;
-    s.vocab = c.vocab;
-    if (c.ffn || c.hidden) s.ffn = c.ffn ? *c.ffn : 4 * *c.hidden;
-    s.gated_ffn = c.gated_ffn;
-    s.biases = s.norm_biases = c.biases;
-    s.learned_positions = c.learned_positions;
-    s.tied_embeddings = c.tied_embeddings;
+    auto& stack = made.stacks.emplace_back(
+        plain_decoder({.layers = c.layers.value_or(0),
+                       .hidden = c.hidden.value_or(0),
+                       .heads = c.heads.value_or(0),
+                       .vocab = c.vocab.value_or(0),
+                       .kv_heads = c.kv_heads,
+                       .head_dim = std::nullopt,
+                       .ffn = c.ffn || !c.hidden ? c.ffn : std::optional(4 * *c.hidden),
+                       .gated = c.gated_ffn,
+                       .tied = c.tied_embeddings,
+                       .biases = c.biases}));
+    if (c.learned_positions) stack.input.positions = c.seq_len;
     workload = &made;
   }
 };
@@ -136,7 +137,7 @@ Prediction step(const TrainingCase& c, const PredictionContext& context, bool me
     plan.new_tokens = plan.context = c.seq_len;
     set_storage(plan, training_storage(c.precision, c.optimizer));
     OpList<> ops;
-    const auto range = lower(view.structure, view.shape, view.layers, plan, ops);
+    const auto range = lower(view.structure, view.shape(), view.layers, plan, ops);
     const double passes = 3.0 + (c.recomputation == Recomputation::full ? c.recomputed_share : 0.0);
     return {(passes * totals_of(ops, range.forward_end).work * c.batch_size /
              (rate_at(*node.accelerator, c.precision) * c.accelerators))

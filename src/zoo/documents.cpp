@@ -19,8 +19,8 @@ std::vector<std::string> kind_names() {
 }
 
 template <class T>
-void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Problems& problems,
-                std::vector<PendingLink>& links) {
+void read_entry(const Document& doc, NodeRef map, std::size_t index, Zoo& zoo, const Zoo* base,
+                Problems& problems, std::vector<PendingLink>& links) {
   T spec{};
   Entry entry;
   entry.kind = doc.kind;
@@ -36,6 +36,10 @@ void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Pro
   read_table(ctx, map, field_table<T>(), &spec, "",
              std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
   finish_entry(ctx, map);
+  if (!doc.migrated_from.empty())
+    entry.notes.push_back(fmt::format("read from a file of {}", doc.migrated_from));
+  for (const auto& [at, words] : doc.notes)
+    if (at == index) entry.notes.push_back(words);
   const auto* before = reinterpret_cast<const std::byte*>(&spec);
   try {
     const Place at = map.find("name")->place();
@@ -144,7 +148,10 @@ bool migrate(Document& doc, int version, const MigrationTable& migrations, Probl
                     .found = found,
                     .expected = fmt::format("version {}", present),
                     .hint = fmt::format("rewrite the file for mlsysim/{}@{}", doc.kind, present)});
-    doc.tree = step->apply(doc.tree);
+    if (doc.migrated_from.empty()) doc.migrated_from = fmt::format("mlsysim/{}@{}", doc.kind, version);
+    MigrationLog log{*doc.source, problems};
+    doc.tree = step->apply(doc.tree, log);
+    doc.notes.insert(doc.notes.end(), log.notes.begin(), log.notes.end());
   }
   return true;
 }
@@ -220,7 +227,9 @@ void read_references(const Document& doc, Zoo& zoo, const Zoo* base, Problems& p
 
 void read_entries(const Document& doc, Zoo& zoo, const Zoo* base, Problems& problems,
                   std::vector<PendingLink>& links) {
+  std::size_t index = 0;
   doc.root().find("entries")->for_each_item([&](NodeRef map) {
+    const std::size_t at = index++;
     if (!map.is_map()) {
       problems.add(ZooFault::wrong_shape, *doc.source, map.place(),
                    {.message = "an entry has the wrong form",
@@ -230,7 +239,7 @@ void read_entries(const Document& doc, Zoo& zoo, const Zoo* base, Problems& prob
                     .hint = "write '- name: ...'"});
       return;
     }
-    with_spec_of(doc.kind, [&]<class T>() { read_entry<T>(doc, map, zoo, base, problems, links); });
+    with_spec_of(doc.kind, [&]<class T>() { read_entry<T>(doc, map, at, zoo, base, problems, links); });
   });
 }
 

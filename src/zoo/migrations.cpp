@@ -22,7 +22,10 @@ void rename_in(YamlTree& out, NodeRef map, std::string_view path, std::string_vi
 
 }  // namespace
 
-MigrationTable shipped_migrations() { return {}; }
+MigrationTable shipped_migrations() {
+  static constexpr Migration table[] = {{"model", 1, &model_1_to_2}};
+  return table;
+}
 
 YamlTree rename_key(const YamlTree& tree, std::string_view path, std::string_view new_name) {
   YamlTree out = tree;

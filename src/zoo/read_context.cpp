@@ -309,49 +309,4 @@ std::optional<AnyQuantity> read_figure(ReadContext& ctx, NodeRef node, const std
   return q;
 }
 
-namespace {
-
-/// Names in a map become parts of a path, so they hold no dot and no bracket.
-bool good_part(ReadContext& ctx, NodeRef key, const std::string& path) {
-  const auto name = key.text();
-  if (!name.empty() && name.find_first_of("[].") == std::string_view::npos) return true;
-  ctx.fault(ZooFault::bad_key, key,
-            {.message = fmt::format("{} cannot be a name here", quoted_text(name)),
-             .key = path,
-             .found = quoted_text(name),
-             .expected = "a name without dots and brackets",
-             .hint = "rename it"});
-  return false;
-}
-
-}  // namespace
-
-void read_numbers(ReadContext& ctx, NodeRef map, const std::string& path, const NumberRule& rule,
-                  std::map<std::string, double>& out) {
-  const auto read_one = [&](NodeRef node, const std::string& name) {
-    const auto full = path + "." + name;
-    if (node.is_plain() && (node.text() == "true" || node.text() == "false")) {
-      const auto [line, column] = node.place();
-      out[name] = node.text() == "true" ? 1 : 0;
-      ctx.entry.figures.push_back(
-          {.path = full,
-           .authored = std::string(node.text()),
-           .base = out[name],
-           .where = {ctx.source->file, static_cast<int>(line), static_cast<int>(column)}});
-    } else if (const auto q = read_figure(ctx, node, full, rule)) {
-      out[name] = q->base();
-    }
-  };
-  map.for_each_pair([&](NodeRef key, NodeRef value) {
-    const std::string name(key.text());
-    if (!good_part(ctx, key, path)) return;
-    if (value.is_sequence()) {
-      std::size_t i = 0;
-      value.for_each_item([&](NodeRef item) { read_one(item, fmt::format("{}[{}]", name, i++)); });
-    } else {
-      read_one(value, name);
-    }
-  });
-}
-
 }  // namespace mlsysim::detail

@@ -85,11 +85,6 @@ bool read_value(ReadContext& ctx, NodeRef node, const std::string& path, const F
     }
     case MemberForm::slots:
       return read_rates(ctx, node, path, row, type, out);
-    case MemberForm::numbers:
-      if (!expect_kind(ctx, node, NodeKind::map, path, "{image_size: 224}")) return false;
-      read_numbers(ctx, node, path, rule_of(row, Exponents{}),
-                   *static_cast<std::map<std::string, double>*>(out));
-      return true;
     case MemberForm::list:
       if (!expect_kind(ctx, node, NodeKind::sequence, path,
                        type.item->form == MemberForm::table ? "- {...}" : "[80, 443]"))

@@ -68,8 +68,6 @@ Json value_schema(const FieldRow& row, const MemberType& type) {
         out["properties"][std::string(name)] = value_schema(row, *type.item);
       return out;
     }
-    case MemberForm::numbers:
-      return {{"type", "object"}};
     case MemberForm::list:
       return {{"type", "array"}, {"items", value_schema(row, *type.item)}};
     case MemberForm::table:

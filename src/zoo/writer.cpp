@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 namespace mlsysim {
 namespace detail {
@@ -107,23 +106,6 @@ class Writer {
 
 void write_table(Writer& w, int depth, const TableInfo& table, const void* object, const std::string& prefix);
 
-void write_numbers(Writer& w, int depth, const std::string& path,
-                   const std::map<std::string, double>& numbers, std::string_view unit) {
-  std::map<std::string, std::map<std::size_t, std::string>> lists;
-  for (const auto& [name, value] : numbers)
-    if (const auto bracket = name.find('['); bracket != std::string::npos)
-      lists[name.substr(0, bracket)][static_cast<std::size_t>(std::stoul(name.substr(bracket + 1)))] =
-          Writer::number_text(w.figure(path + "." + name), value, Exponents{}, unit);
-  for (const auto& [name, value] : numbers)
-    if (name.find('[') == std::string::npos)
-      w.number(depth, name, path + "." + name, value, Exponents{}, unit);
-  for (const auto& [name, items] : lists) {
-    std::string joined;
-    for (const auto& [i, item] : items) joined += (joined.empty() ? "" : ", ") + item;
-    w.line(depth, name, "[" + joined + "]");
-  }
-}
-
 void write_items(Writer& w, int depth, const std::string& path, std::string_view unit, const MemberType& type,
                  const void* list) {
   for (std::size_t i = 0; i < type.count(list); ++i) {
@@ -148,11 +130,14 @@ void write_items(Writer& w, int depth, const std::string& path, std::string_view
 void write_value(Writer& w, int depth, std::string_view key, const std::string& path, std::string_view unit,
                  const MemberType& type, const void* value, const void* fallback) {
   switch (type.form) {
-    case MemberForm::maybe:
+    case MemberForm::maybe: {
       // An absent value is left out, so a present one is written even where it equals a default.
-      if (type.count(value) > 0)
-        write_value(w, depth, key, path, unit, *type.item, type.item_at(value, 0), nullptr);
+      if (type.count(value) == 0) return;
+      const auto start = w.size();
+      write_value(w, depth, key, path, unit, *type.item, type.item_at(value, 0), nullptr);
+      if (w.size() == start && type.item->form == MemberForm::table) w.line(depth, key, "{}");
       return;
+    }
     case MemberForm::number:
     case MemberForm::quantity: {
       const double x = *static_cast<const double*>(value);
@@ -202,8 +187,6 @@ void write_value(Writer& w, int depth, std::string_view key, const std::string& 
       const std::string name(type.choices[i]);
       write_value(w, depth + 1, name, path + "." + name, unit, *type.item, type.item_at(value, i), nullptr);
     }
-  } else if (type.form == MemberForm::numbers) {
-    write_numbers(w, depth + 1, path, *static_cast<const std::map<std::string, double>*>(value), unit);
   } else {
     write_items(w, depth, path, unit, type, value);
   }

@@ -6,7 +6,7 @@ namespace mlsysim::detail {
 namespace {
 
 // Ids are stable: never renumber, only append.
-constexpr std::array<ZooFaultText, 40> kFaults{{
+constexpr std::array<ZooFaultText, 41> kFaults{{
     {ZooFault::no_file, "mlsysim.zoo.001", "a file that is to be read does not exist"},
     {ZooFault::not_a_file, "mlsysim.zoo.002", "what is to be read is a directory or a device"},
     {ZooFault::unreadable, "mlsysim.zoo.003", "a file may not be read"},
@@ -47,6 +47,7 @@ constexpr std::array<ZooFaultText, 40> kFaults{{
     {ZooFault::not_verified, "mlsysim.zoo.061", "lint: the source of an entry was not read again"},
     {ZooFault::no_own_source, "mlsysim.zoo.062", "lint: an entry of the user gives no source"},
     {ZooFault::bad_cache, "mlsysim.zoo.070", "the cache of the zoo cannot be written"},
+    {ZooFault::migrated, "mlsysim.zoo.063", "lint: a file is of an older version of its schema"},
 }};
 
 constexpr bool in_order() {

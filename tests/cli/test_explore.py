@@ -23,8 +23,8 @@ def test_sensitivity(run):
     rows = list(csv.DictReader(io.StringIO(run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "csv").out)))
     table = {row["input"]: row for row in rows}
     assert rows[0].keys() >= {"unit", "value", "slope", "elasticity", "at_lower", "at_upper"}
-    assert table["device.memory_bandwidth"]["slope"] == "smooth" and table["shape.layers"]["slope"] == "step"
-    for name in ("shape.layers", "device.memory_bandwidth"):
+    assert table["device.memory_bandwidth"]["slope"] == "smooth" and table["workload.stacks[0].layers[0].times"]["slope"] == "step"
+    for name in ("workload.stacks[0].layers[0].times", "device.memory_bandwidth"):
         assert float(table[name]["elasticity"]) == pytest.approx(levers[name]["elasticity"], rel=1e-12)
 
 
@@ -369,8 +369,10 @@ def test_an_index_is_exact(run):
 def test_counts_are_not_rounded(run):
     assert " 131072 " in run("zoo", "list", "model").out
     words = ("Llama3_70B", "H100", "itl", "--accelerators", "8")
-    assert "instead of 28672 " in run("sensitivity", *words, "--inputs", "shape.ffn").out
-    [line] = [line for line in run("compare", *words, "--with", "workload=Llama3_8B").out.splitlines() if line.startswith("shape.ffn ")]
+    width = "workload.stacks[0].feed_forward.dense.width"
+    assert "instead of 28672 " in run("sensitivity", *words, "--inputs", width).out
+    assert "instead of 28672 " in run("sensitivity", *words, "--inputs", "shape.ffn").out  # as it was called before
+    [line] = [line for line in run("compare", *words, "--with", "workload=Llama3_8B").out.splitlines() if line.startswith(width + " ")]
     assert line.split()[1:3] == ["28672", "14336"]
 
 

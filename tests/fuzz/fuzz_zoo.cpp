@@ -74,6 +74,9 @@ const std::vector<std::string>& seeds() {
       "  shape: {layers: 32, hidden: 4096, gated_ffn: true, qk_norm: head}\n  attention: {kind: gqa}\n"
       "  convolution:\n  - {op: conv, in: 3, out: 64, kernel: 7}\n  extra: {a: 1, b: [1, 2], c: true}\n"
       "  recommendation: {top_mlp: [1, 2], parameter_range: [1 Gparam, 2 Gparam]}\n",
+      "schema: mlsysim/model@2\nentries:\n- name: M\n  architecture: decoder\n  stacks:\n  - hidden: 64\n"
+      "    layers:\n    - {times: 2, pattern: [{times: 3, reach: {window: 8}}, {mixer: {}}]}\n"
+      "    mixer: {grouped: {heads: 4, qk_norm: head}}\n    feed_forward: {dense: {width: 128}}\n",
       "schema: mlsysim/node@1\nentries:\n- {name: N1, accelerator: X1, accelerators_per_node: 8}\n",
       "schema: mlsysim/price@1\nentries:\n- name: cloud.electricity\n  value: 0.12 USD/kWh\n  low: 0.1 "
       "USD/kWh\n  year: 2024\n",

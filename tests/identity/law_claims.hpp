@@ -40,6 +40,8 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"AttentionWork", "kv_traffic", "+batch +kv_heads +qk_dim +v_dim +new_tokens +past_tokens +kv_bytes"},
     {"WindowedAttentionPairs", "pairs", "+new_tokens +past_tokens +window"},
     {"WindowedAttentionPairs", "keys", "+new_tokens +past_tokens +window"},
+    {"ChunkedAttentionPairs", "pairs", "+new_tokens ~past_tokens ~chunk"},
+    {"ChunkedAttentionPairs", "keys", "+new_tokens ~past_tokens ~chunk"},
 
     {"AttentionTime", "time",
      "+copies ~group +new_tokens +keys +reach +pair_work +pair_softmax +traffic ~tile ~units -peak "

@@ -292,7 +292,7 @@ def test_descriptions_answers_and_texts(tmp_path, efficiency):
             mlsysim.plugins.support("NPU1", "Llama3_8B", device)
         assert {"name": "hf/ConfigJson", "direction": "import", "format": "config.json"} in mlsysim.plugins.converters()
         sample = SOURCES.parent / "tests/unit/plugin/hf_configs/mistralai--Mixtral-8x7B-v0.1.json"
-        assert "moe: {experts: 8, top_k: 2" in mlsysim.plugins.import_text("ConfigJson", sample)
+        assert "experts: {count: 8, top_k: 2" in mlsysim.plugins.import_text("ConfigJson", sample)
         assert "memory.bandwidth," in mlsysim.plugins.export_text("hf/FiguresCsv", device)
         with pytest.raises(mlsysim.InputError, match="this is no entry"):
             mlsysim.plugins.export_text("hf/FiguresCsv", "H100")

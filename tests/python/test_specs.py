@@ -120,7 +120,7 @@ def test_other_types():
 
 def test_workloads_made_by_hand():
     model = Workload(name="Mine", architecture="decoder", parameters="7 Gparam", layers=32, hidden_dim=4096, heads=32)
-    assert model.shape.layers == 32 and model.hidden_dim == 4096 and model.kv_heads is None
+    assert model.layers == 32 and model.stacks[0].layers[0].times == 32 and model.hidden_dim == 4096 and model.kv_heads is None
     assert model.size_in_bytes().m_as("GB") == pytest.approx(14)
     assert model.size_in_bytes("fp8").m_as("GB") == pytest.approx(7)
     assert model.size_in_bytes(Q_("4 B")).m_as("GB") == pytest.approx(28)

@@ -10,14 +10,36 @@ from op import (
     join_tensor_parallel,
     matmul,
 )
+from zoo import BYTES
 
 
-def attended(f, window):
+def mix(f, share, mixer, reach):
+    """All layers of one kind of mixer."""
+    if "linear" in mixer:
+        linear(f, share, mixer["linear"])
+    if "latent" in mixer:
+        latent(f, share, mixer["latent"], reach)
+    if "grouped" in mixer:
+        rule = compressed if mixer["grouped"].get("shared_kv") else grouped
+        rule(f, share, mixer["grouped"], reach)
+
+
+def most_seen(f, reach):
+    """Tokens that a layer sees at most, and keeps."""
+    return min(f.plan.context, reach.get("window", f.plan.context), reach.get("chunk", f.plan.context))
+
+
+def attended(f, reach):
     """Query-key pairs of one head and sequence, and the distinct keys: token after token
     (beltagy2020longformer, 3.1)."""
     new, past = int(f.plan.new_tokens), f.plan.context - f.plan.new_tokens
     if not f.h.causal:
         return f.plan.new_tokens * f.plan.context, f.plan.context
+    if "chunk" in reach:  # a token sees its own chunk; chunks begin at multiples of their length
+        chunk = reach["chunk"]
+        pairs = sum((past + i - 1) % chunk + 1 for i in range(1, new + 1))
+        return pairs, f.plan.context - past // chunk * chunk
+    window = most_seen(f, reach)
     pairs = 0.0
     for i in range(1, new + 1):  # the i-th new token sees itself and what came before, within the window
         pairs += min(past + i, window)
@@ -37,15 +59,15 @@ def rotary_and_cache(f, share, rotated, cached_width):
     op.traffic += f.plan.kv_bytes * f.tokens * cached_width
 
 
-def core(f, name, share, heads, kv_heads, qk, v, cached_width, window):
-    """Scores, softmax, weighted sum over `window` tokens at most."""
-    plan = f.plan
+def core(f, name, share, heads, kv_heads, qk, v, cached_width, reach):
+    """Scores, softmax, weighted sum over the tokens in reach."""
+    plan, window = f.plan, most_seen(f, reach)
     copies = f.sequences * heads
     inputs = plan.activation_bytes * f.tokens * (heads * qk + kv_heads * (qk + v))
     state = plan.kv_bytes * f.sequences * min(plan.context, window) * cached_width if serving(f) else 0.0
     if plan.kernel == "unfused":
         return unfused_core(f, share, copies, qk, v, inputs, state, window)
-    pairs, keys = attended(f, window)
+    pairs, keys = attended(f, reach)
     op = emit(f.ops, "attention", "attention", name, share)
     op.m, op.n, op.k, op.copies = plan.new_tokens / plan.cp, keys, qk, copies
     # Each pair costs qk multiply-adds for the score and v for the sum (dao2022flashattention, theorem 1).
@@ -90,70 +112,77 @@ def exchange_context(f, share, width):
     op.beside = "pass"
 
 
-def grouped(f, share, window):
+def grouped(f, share, a, reach):
     """Multi-head, grouped-query or multi-query attention (Ainslie et al. 2023)."""
     h, plan = f.h, f.plan
-    heads = h.heads / plan.tp
+    qk = a.get("head_dim", h.hidden / a["heads"])
+    v = a.get("value_head_dim", qk)
+    qkv_bias = 1 if a.get("qkv_bias") and not h.bias else 0
+    output_bias = 1 if a.get("output_bias") and not h.bias else 0
+    gate, norms = (1 if a.get("output_gate") else 0), a.get("qk_norm", "none")
+    heads = a["heads"] / plan.tp
     kv_heads = max(
-        h.kv_heads / plan.tp, 1
+        a.get("kv_heads", a["heads"]) / plan.tp, 1
     )  # fewer key-value heads than devices: each device holds one, copied
-    query, kv = heads * h.qk_dim, kv_heads * (h.qk_dim + h.v_dim)
-    op = matmul(f, "qkv_projection", "attention", share, f.tokens, query * (1 + h.output_gate) + kv, h.hidden)
+    query, kv = heads * qk, kv_heads * (qk + v)
+    op = matmul(f, "qkv_projection", "attention", share, f.tokens, query * (1 + gate) + kv, h.hidden)
     op.params += (
-        h.qkv_bias * (query + kv)
-        + h.qk_norm_head * 2 * h.qk_dim
-        + h.qk_norm_full * (query + kv_heads * h.qk_dim)
-        + h.sinks * heads
+        qkv_bias * (query + kv)
+        + (norms == "head") * 2 * qk
+        + (norms == "full") * (query + kv_heads * qk)
+        + bool(a.get("sinks")) * heads
     )
     op.kept *= f.split
     op.remade = {"norm", "block"}
-    op.biased += h.qkv_bias
-    rotary_and_cache(f, share, query + kv_heads * h.qk_dim, kv)
+    op.biased += qkv_bias
+    rotary_and_cache(f, share, query + kv_heads * qk, kv)
     exchange_context(f, share, kv)
-    core(f, "attention", share, heads, kv_heads, h.qk_dim, h.v_dim, kv, window)
-    out = matmul(f, "output_projection", "attention", share, f.tokens, h.hidden, heads * h.v_dim)
-    out.params += h.output_bias * h.hidden
-    out.biased += h.output_bias
+    core(f, "attention", share, heads, kv_heads, qk, v, kv, reach)
+    out = matmul(f, "output_projection", "attention", share, f.tokens, h.hidden, heads * v)
+    out.params += output_bias * h.hidden
+    out.biased += output_bias
     dropout_mask(f, out, f.tokens * h.hidden * f.split)
     join_tensor_parallel(f, "attention_join", share, "attention")
 
 
-def latent(f, share):
+def latent(f, share, a, reach):
     """Multi-head latent attention (deepseek2024v2, section 2.1). Decoding works on the latent itself, with
     the up projections absorbed into the query and the output. The down projections are small and held by
     every device."""
     h, plan = f.h, f.plan
-    heads = h.heads / plan.tp
-    query_inputs = h.q_lora or h.hidden
-    width = h.kv_lora + h.rope
-    down = matmul(f, "latent_down_projection", "attention", share, f.tokens, h.q_lora + width, h.hidden)
-    down.params += h.q_lora + h.kv_lora  # norms of the two latents
+    q_lora, kv_lora, v = a.get("q_lora_rank", 0), a["kv_lora_rank"], a["value_head_dim"]
+    nope, rope = a["nope_head_dim"], a["rope_head_dim"]
+    heads = a["heads"] / plan.tp
+    query_inputs = q_lora or h.hidden
+    width = kv_lora + rope
+    down = matmul(f, "latent_down_projection", "attention", share, f.tokens, q_lora + width, h.hidden)
+    down.params += q_lora + kv_lora  # norms of the two latents
     down.kept *= f.split
-    matmul(f, "query_up_projection", "attention", share, f.tokens, heads * (h.nope + h.rope), query_inputs)
-    rotary_and_cache(f, share, (heads + 1) * h.rope, width)
+    matmul(f, "query_up_projection", "attention", share, f.tokens, heads * (nope + rope), query_inputs)
+    rotary_and_cache(f, share, (heads + 1) * rope, width)
     exchange_context(f, share, width)
     if plan.phase == "decode":
-        matmul(f, "absorbed_key_projection", "attention", share, f.tokens, h.kv_lora, h.nope, heads)
-        core(f, "latent_attention", share, heads, 1, width, h.kv_lora, width, plan.context)
-        matmul(f, "absorbed_value_projection", "attention", share, f.tokens, h.v_dim, h.kv_lora, heads)
+        matmul(f, "absorbed_key_projection", "attention", share, f.tokens, kv_lora, nope, heads)
+        core(f, "latent_attention", share, heads, 1, width, kv_lora, width, reach)
+        matmul(f, "absorbed_value_projection", "attention", share, f.tokens, v, kv_lora, heads)
     else:
         matmul(
-            f, "key_value_up_projection", "attention", share, f.tokens, heads * (h.nope + h.v_dim), h.kv_lora
+            f, "key_value_up_projection", "attention", share, f.tokens, heads * (nope + v), kv_lora
         )
-        core(f, "attention", share, heads, heads, h.nope + h.rope, h.v_dim, width, plan.context)
-    if h.index_heads:
-        index(f, share, query_inputs, plan.context)
-    matmul(f, "output_gate", "attention", share * h.output_gate, f.tokens, heads * h.v_dim, h.hidden)
-    matmul(f, "output_projection", "attention", share, f.tokens, h.hidden, heads * h.v_dim)
+        core(f, "attention", share, heads, heads, nope + rope, v, width, reach)
+    if "select" in reach:
+        index(f, share, reach, query_inputs, plan.context)
+    matmul(f, "output_gate", "attention", share * bool(a.get("output_gate")), f.tokens, heads * v, h.hidden)
+    matmul(f, "output_projection", "attention", share, f.tokens, h.hidden, heads * v)
     join_tensor_parallel(f, "attention_join", share, "attention")
 
 
-def index(f, share, query_inputs, entries):
+def index(f, share, reach, query_inputs, entries):
     """Scores of every cached entry against light-weight heads, to choose those that are read (DeepSeek-V3.2,
     2.1)."""
     h, plan = f.h, f.plan
-    width = h.index_heads * h.index_dim
-    pressed = h.attention == "compressed"
+    heads, dim, pressed = reach["select"]["heads"], reach["select"]["head_dim"], "compress" in reach
+    width = heads * dim
     matmul(f, "index_query", "attention", share, f.tokens, width, query_inputs)
     key = matmul(
         f,
@@ -161,52 +190,54 @@ def index(f, share, query_inputs, entries):
         "attention",
         share,
         f.tokens,
-        h.index_dim * (4 if pressed else 1) + h.index_heads,
+        dim * (4 if pressed else 1) + heads,
         h.hidden,
     )
-    key.params += h.index_dim * (9 if pressed else 2)
+    key.params += dim * (9 if pressed else 2)
     op = emit(f.ops, "attention", "attention", "index_scores", share)
-    op.m, op.n, op.k, op.copies = plan.new_tokens, entries, h.index_dim, f.sequences * h.index_heads
+    op.m, op.n, op.k, op.copies = plan.new_tokens, entries, dim, f.sequences * heads
     op.work = 2 * f.tokens * entries * width
-    op.state = plan.kv_bytes * f.sequences * entries * h.index_dim
+    op.state = plan.kv_bytes * f.sequences * entries * dim
     op.live = plan.activation_bytes * f.tokens * width
     op.traffic = op.state + op.live
 
 
-def compressed(f, share, block, selected):
+def compressed(f, share, a, reach):
     """A sliding window, and the past as one vector for each block of tokens, of which a selection reads some
     (DeepSeek-V4). Keys and values are one shared vector."""
     h, plan = f.h, f.plan
-    heads = h.heads / plan.tp
-    down = matmul(f, "query_down_projection", "attention", share, f.tokens, h.q_lora + h.qk_dim, h.hidden)
-    down.params += h.q_lora + h.qk_dim
-    matmul(f, "query_up_projection", "attention", share, f.tokens, heads * h.qk_dim, h.q_lora)
-    wide = 2 if block < 8 else 1  # overlapping blocks of 4 have two gated projections
+    q_lora, qk = a["q_lora_rank"], a.get("head_dim", h.hidden / a["heads"])
+    block, window = reach.get("compress", 1), reach["window"]
+    heads = a["heads"] / plan.tp
+    down = matmul(f, "query_down_projection", "attention", share, f.tokens, q_lora + qk, h.hidden)
+    down.params += q_lora + qk
+    matmul(f, "query_up_projection", "attention", share, f.tokens, heads * qk, q_lora)
+    wide = 2 if reach.get("overlapping") else 1  # overlapping blocks have two gated projections
     if block > 1:
-        press = matmul(f, "block_compression", "attention", share, f.tokens, 2 * wide * h.qk_dim, h.hidden)
-        press.params += (block * wide + 1) * h.qk_dim
+        press = matmul(f, "block_compression", "attention", share, f.tokens, 2 * wide * qk, h.hidden)
+        press.params += (block * wide + 1) * qk
     blocks = plan.context / block if block > 1 else 0.0
-    seen = min(plan.context, h.window) + min(blocks, selected)
-    if 1 < block < 8:
-        index(f, share, h.q_lora, blocks)
+    seen = min(plan.context, window) + (min(blocks, reach["select"]["top_k"]) if "select" in reach else blocks)
+    if "select" in reach:
+        index(f, share, reach, q_lora, blocks)
     op = emit(f.ops, "attention", "attention", "compressed_attention", share)
-    op.m, op.n, op.k, op.copies = plan.new_tokens, seen, h.qk_dim, f.sequences * heads
+    op.m, op.n, op.k, op.copies = plan.new_tokens, seen, qk, f.sequences * heads
     op.params = heads
-    op.work = 4 * f.tokens * heads * seen * h.qk_dim
-    op.state = plan.kv_bytes * f.sequences * (min(plan.context, h.window) + blocks) * h.qk_dim
-    op.live = plan.activation_bytes * 2 * f.tokens * heads * h.qk_dim
-    op.traffic = op.live + plan.kv_bytes * f.sequences * seen * h.qk_dim
+    op.work = 4 * f.tokens * heads * seen * qk
+    op.state = plan.kv_bytes * f.sequences * (min(plan.context, window) + blocks) * qk
+    op.live = plan.activation_bytes * 2 * f.tokens * heads * qk
+    op.traffic = op.live + plan.kv_bytes * f.sequences * seen * qk
     if f.training:
-        op.kept = plan.activation_bytes * f.tokens * (heads + 1) * h.qk_dim
+        op.kept = plan.activation_bytes * f.tokens * (heads + 1) * qk
     matmul(
         f,
         "grouped_output_down",
         "attention",
         share,
         f.tokens,
-        h.output_rank,
-        heads * h.qk_dim / h.output_groups,
-        h.output_groups,
+        a["output_rank"],
+        heads * qk / a["output_groups"],
+        a["output_groups"],
     )
     matmul(
         f,
@@ -215,16 +246,19 @@ def compressed(f, share, block, selected):
         share,
         f.tokens,
         h.hidden,
-        h.output_groups * h.output_rank / plan.tp,
+        a["output_groups"] * a["output_rank"] / plan.tp,
     )
     join_tensor_parallel(f, "attention_join", share, "attention")
 
 
-def linear(f, share):
+def linear(f, share, a):
     """Gated linear attention with a recurrent state for each value head (delta rule; Yang et al. 2024)."""
     h, plan = f.h, f.plan
-    keys, values = h.linear_key_heads / plan.tp, h.linear_value_heads / plan.tp
-    mixed, width = (2 * keys + values) * h.linear_head_dim, values * h.linear_head_dim
+    key, delta, taps = a["key_head_dim"], a.get("rule") == "kda", a.get("conv_width", 0)
+    value, rank = a.get("value_head_dim", key), a.get("decay_rank", key)
+    keys, values = a["key_heads"] / plan.tp, a["value_heads"] / plan.tp
+    mixed, width = 2 * keys * key + values * value, values * value
+    state_bytes = BYTES[a.get("state_precision", "fp32")]
     # Query, key, value and output gate; write strength and decay, which Kimi's makes a vector through a low
     # rank.
     into = matmul(
@@ -233,20 +267,24 @@ def linear(f, share):
         "attention",
         share,
         f.tokens,
-        mixed + width + values * (1 if h.delta else 2),
+        mixed + width + values * (1 if delta else 2),
         h.hidden,
     )
     into.kept *= f.split
-    if h.delta:
-        matmul(f, "decay_down", "attention", share, f.tokens, h.linear_head_dim, h.hidden)
-        matmul(f, "decay_up", "attention", share, f.tokens, width, h.linear_head_dim).params += width - values
+    if delta:
+        matmul(f, "decay_down", "attention", share, f.tokens, rank, h.hidden)
+        up = matmul(f, "decay_up", "attention", share, f.tokens, values * key, rank)
+        up.params += values * key - values
     conv = elementwise(f, "short_convolution", "attention", share, f.tokens * mixed, 1, 1, 8)
-    conv.params = h.conv_width * mixed + 2 * values + h.linear_head_dim
+    conv.params = taps * mixed + 2 * values + value
     conv.kept = plan.activation_bytes * f.tokens * mixed
+    # The convolution needs the tokens before the next one; they are read and written.
+    conv.state = state_bytes * f.sequences * max(taps - 1, 0) * mixed
+    conv.traffic += 2 * conv.state
     op = emit(f.ops, "stream", "attention", "recurrent_state", share)
-    cells = values * h.linear_head_dim * h.linear_head_dim
+    cells = values * key * value
     op.work = 7 * cells * f.tokens  # decay 1, rank-one read 2, rank-one write 2, query 2
-    op.state = 4 * cells * f.sequences  # in fp32
+    op.state = state_bytes * cells * f.sequences
     op.live = plan.activation_bytes * f.tokens * (mixed + width)
     op.traffic = 2 * op.state + op.live
     op.kept = plan.activation_bytes * f.tokens * mixed

@@ -75,33 +75,20 @@ def blocks(f):
     attention_norm = norm(f, "attention_norm", norms)
     attention_norm.remade = set()  # its input is the block's own, which is always kept
     dropout_traffic(f, attention_norm, dropped)
-    everywhere = (h.layers - h.window_layers - h.linear_layers) * each
-    if h.attention == "compressed":
-        attention.compressed(
-            f, (h.layers - h.compress4_layers - h.compress128_layers) * each, 1, plan.context
-        )
-        attention.compressed(f, h.compress4_layers * each, 4, h.index_top_k)
-        attention.compressed(f, h.compress128_layers * each, 128, plan.context)
-    elif h.attention == "latent":
-        attention.latent(f, everywhere)
-    else:
-        attention.grouped(f, everywhere, plan.context)
-    if h.window_layers > 0:
-        attention.grouped(f, h.window_layers * each, min(h.window, plan.context))
-    if h.linear_layers > 0:
-        attention.linear(f, h.linear_layers * each)
+    for (mixer, reach), layers in h.mixers:
+        attention.mix(f, layers * each, mixer, reach)
     dropout_traffic(f, norm(f, "ffn_norm", norms), dropped)
-    if h.moe:
-        dense_feed_forward(f, (h.layers - h.moe_layers) * each)
-        experts(f, h.moe_layers * each)
-    else:
-        dense_feed_forward(f, 1.0)
+    for part, layers in h.feed_forwards:
+        if "dense" in part:
+            dense_feed_forward(f, layers * each, part["dense"])
+        if "experts" in part:
+            experts(f, layers * each, part["experts"])
 
 
-def feed_forward_pair(f, group, names, share, rows, width, copies, outer):
+def feed_forward_pair(f, group, names, share, rows, width, copies, outer, gated):
     """Two matrices, or three where a gate multiplies the first (Shazeer 2020)."""
     up_name, act_name, down_name = names
-    matrices_up = f.h.ffn_matrices - 1
+    matrices_up = 2 if gated else 1
     up = matmul(f, up_name, group, share, rows, matrices_up * width, outer, copies)
     up.kept *= f.split
     up.remade = {"norm", "block"}
@@ -116,36 +103,39 @@ def feed_forward_pair(f, group, names, share, rows, width, copies, outer):
     dropout_mask(f, down, rows * outer * f.split)
 
 
-def dense_feed_forward(f, share):
+def dense_feed_forward(f, share, a):
     feed_forward_pair(
         f,
         "feed_forward",
         ("ffn_up", "ffn_activation", "ffn_down"),
         share,
         f.tokens,
-        f.h.ffn / f.plan.tp,
+        a["width"] / f.plan.tp,
         1.0,
         f.h.hidden,
+        a.get("gated", True),
     )
     join_tensor_parallel(f, "ffn_join", share, "feed_forward")
 
 
-def experts(f, share):
+def experts(f, share, a):
     """Routed and shared experts. Routing is balanced: a batch of T tokens touches E (1 - (1 - k/E)^T) of E
     experts, in the mean, and its k T rows are dealt evenly to them (fedus2022switch, section 2)."""
     h, plan = f.h, f.plan
-    router = matmul(f, "router", "experts", share, f.tokens, h.experts, h.hidden)
+    count, top_k, hidden = a["count"], a["top_k"], a.get("latent", h.hidden)
+    gated, shared = a.get("gated", True), a.get("shared", 0)
+    router = matmul(f, "router", "experts", share, f.tokens, count, h.hidden)
     router.remade = {"norm", "block"}
-    router.params += h.router_bias * h.experts + h.shared_gate * h.hidden
-    resized = 1 if h.routed_hidden < h.hidden else 0  # experts that work at another width
-    matmul(f, "routed_width_down", "experts", share * resized, f.tokens, h.routed_hidden, h.hidden)
-    routed = f.tokens * h.top_k  # rows that leave the fullest rank
-    exchange_rows(f, "expert_dispatch", share, routed)
-    local = h.experts / plan.ep
+    router.params += bool(a.get("router_bias")) * count + bool(a.get("shared_gate")) * h.hidden
+    resized = 1 if hidden < h.hidden else 0  # experts that work at another width
+    matmul(f, "routed_width_down", "experts", share * resized, f.tokens, hidden, h.hidden)
+    routed = f.tokens * top_k  # rows that leave the fullest rank
+    exchange_rows(f, "expert_dispatch", share, routed, hidden)
+    local = count / plan.ep
     # Also ranks without a sequence of their own get rows.
     with_sequences = plan.batch / plan.ep / f.sequences
     everyone = f.tokens * plan.ep * with_sequences
-    touched = max(local * (1 - (1 - h.top_k / h.experts) ** everyone), 1.0)
+    touched = max(local * (1 - (1 - top_k / count) ** everyone), 1.0)
     first = len(f.ops)
     feed_forward_pair(
         f,
@@ -153,36 +143,38 @@ def experts(f, share):
         ("expert_up", "expert_activation", "expert_down"),
         share,
         routed * with_sequences / touched,
-        h.expert_ffn / plan.tp,
+        a["width"] / plan.tp,
         touched,
-        h.routed_hidden,
+        hidden,
+        gated,
     )
     for op in f.ops[first:]:
         if op.kind == "matmul":
-            op.params += h.expert_bias * op.n * touched
+            op.params += bool(a.get("bias")) * op.n * touched
         op.params *= (
             local / touched
         )  # stored are all local experts, also those that this batch does not touch
         op.parts = op.parts | {"routed"}
-    exchange_rows(f, "expert_combine", share, routed)
-    matmul(f, "routed_width_up", "experts", share * resized, f.tokens, h.hidden, h.routed_hidden)
+    exchange_rows(f, "expert_combine", share, routed, hidden)
+    matmul(f, "routed_width_up", "experts", share * resized, f.tokens, h.hidden, hidden)
     feed_forward_pair(
         f,
         "experts",
         ("shared_expert_up", "shared_expert_activation", "shared_expert_down"),
-        share * (1 if h.shared_experts > 0 else 0),
+        share * (1 if shared > 0 else 0),
         f.tokens,
-        h.shared_experts * h.shared_ffn / plan.tp,
+        shared * a.get("shared_width", a["width"]) / plan.tp,
         1.0,
         h.hidden,
+        gated,
     )
     join_tensor_parallel(f, "experts_join", share, "feed_forward")
 
 
-def exchange_rows(f, name, share, rows):
+def exchange_rows(f, name, share, rows, width):
     """All-to-all of the expert-parallel ranks: every rank sends its routed rows (lepikhin2020gshard, section
     3)."""
-    message = f.plan.activation_bytes * rows * f.h.routed_hidden
+    message = f.plan.activation_bytes * rows * width
     op = collective(f.ops, name, "all_to_all", "experts", share, message, f.plan.ep, f.plan.tp * f.plan.cp)
     op.parts = {"feed_forward", "block"}
 
@@ -205,9 +197,10 @@ def output_head(f):
                 1,
             )
         logits = matmul(f, "logits", "head", 1, rows, h.vocab / plan.tp, h.hidden)
-        logits.biased = 0.0
+        logits.biased = h.head_bias
         # A tied matrix is the embedding itself where both live on one stage, and a copy of it elsewhere.
-        logits.params = h.vocab * h.hidden / plan.tp * max(h.head_params, 1 if plan.pp > 1 else 0)
+        own = max(h.head_params, 1 if plan.pp > 1 else 0)
+        logits.params = h.vocab * h.hidden / plan.tp * own + h.head_bias * h.vocab / plan.tp
         if f.training:
             loss(f, rows)
     else:

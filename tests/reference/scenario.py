@@ -283,7 +283,7 @@ def train(s):
         utilization = a.utilization
     out["step_latency"], out["pipeline_bubble"] = a.total, a.bubble
     out["fleet_throughput"] = s.batch_size / a.total
-    tokens = s.batch_size * s.seq_len / a.total if get(s.workload, "shape.hidden") else 0.0
+    tokens = s.batch_size * s.seq_len / a.total if model.main_stack(s.workload).get("hidden") else 0.0
     out["token_throughput"] = tokens
     with_memory(out, a.memory)
     fits = out["feasible"] == 1.0

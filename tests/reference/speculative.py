@@ -30,7 +30,7 @@ def speed_up(s, a, batch, mean, final):
     yields = accepted(s.draft_acceptance_rate, drafted)
     draft = entry("model", s.draft_model)
     # The draft runs on the devices of its target, whole on each where it has fewer heads than they are.
-    tp = s.tp_size if s.tp_size <= get(draft, "shape.heads", s.tp_size) else 1
+    tp = s.tp_size if s.tp_size <= model.attention_of(draft).get("heads", s.tp_size) else 1
     plain = a.itl
     if s.fidelity == "textbook":
         t = textbook.totals(draft)

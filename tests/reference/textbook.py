@@ -21,9 +21,13 @@ def totals(w):
     t.params = t.params or 0
     t.active = get(w, "active_parameters", t.params)
     t.work = get(w, "inference.work", 2 * t.active)
-    t.layers = max(1, get(w, "shape.layers", get(w, "extra.layers", 1)))
-    t.hidden, t.heads = get(w, "shape.hidden", 0), get(w, "shape.heads", 0)
-    t.width = t.heads * get(w, "shape.head_dim", t.hidden / t.heads if t.heads else 0)
+    stack, attention = model.main_stack(w), model.attention_of(w)
+    t.layers = max(1, len(model.expanded(stack)) or get(w, "outline.layers", 1))
+    t.hidden, t.heads = stack.get("hidden", 0), attention.get("heads", 0)
+    width = attention.get("head_dim", t.hidden / t.heads if t.heads else 0)
+    if "nope_head_dim" in attention:  # latent attention has two parts of a head
+        width = attention["nope_head_dim"] + attention["rope_head_dim"]
+    t.width = t.heads * width
     return t
 
 
@@ -181,8 +185,8 @@ def train_step(w, s, links, fabric):
     )
     out.tensor_parallel = sum(4 * join for _ in range(math.ceil(t.layers / s.pp)))
     # Each layer of experts dispatches and combines, forward and backward.
-    moe_layers = t.layers - get(w, "moe.dense_layers", 0) if model.is_moe(w) else 0
-    route = all_to_all(stream * get(w, "moe.top_k", 1), s.ep, links.inter_bandwidth, links.inter_latency)
+    moe_layers = model.experts_of(w)[1]
+    route = all_to_all(stream * model.experts_of(w)[0].get("top_k", 1), s.ep, links.inter_bandwidth, links.inter_latency)
     out.expert_parallel = sum(4 * route for _ in range(math.ceil(moe_layers / s.pp)))
     # (p - 1) / (v m) of the ideal time is spent filling and draining (narayanan2021megatron, section 2.2).
     out.bubble = node.latency * (s.pp - 1) / (s.v_stages * s.microbatches)

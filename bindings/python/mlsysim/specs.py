@@ -6,26 +6,30 @@ copy, which no longer is an entry of the zoo.
 
 from . import _mlsysim as _core
 from ._mlsysim import (
-    AttentionShape, CollectiveTimes, ComputeCore, Conventions, ConvLayer, CoolingProfile, Datacenter, DiffusionShape,
-    Fleet, GridProfile, HardwareNode, IOInterconnect, InferenceTotals, KernelTimes, LinearAttentionShape,
-    MemoryHierarchy, MoeShape, NetworkFabric, Node, PartitionProfile, Pod, PowerEnvelope, Rack, RecommendationShape,
-    ScalarFigure, SecondMemoryTier, ServingEngine, StateSpaceShape, StorageHierarchy, StorageTier, SustainedShare, TrainingTotals,
-    TransformerShape, Workload,
+    ActionShape, CollectiveTimes, ComputeCore, ConvLayer, Conventions, CoolingProfile, Datacenter, DenseFeedForward,
+    DiffusionShape, Experts, FeedForward, Fleet, GridProfile, GroupedAttention, HardwareNode, IOInterconnect,
+    InferenceTotals, KernelTimes, LatentAttention, Layer, LayerRun, LinearAttention, Lookup, MemoryHierarchy, Mixer,
+    NetworkFabric, Node, Outline, PartitionProfile, Pod, PowerEnvelope, Rack, Reach, RecommendationShape, Recurrent,
+    Residual, ScalarFigure, SecondMemoryTier, Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace,
+    StorageHierarchy, StorageTier, StoredFormat, SustainedShare, TrainingTotals, Workload,
 )
 
 __all__ = [
-    "AttentionShape", "CollectiveTimes", "ComputeCore", "Conventions", "ConvLayer", "CoolingProfile", "Datacenter",
-    "DiffusionShape", "Fleet", "GridProfile", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelTimes",
-    "LinearAttentionShape", "MemoryHierarchy", "MoeShape", "NetworkFabric", "Node", "PartitionProfile", "Pod",
-    "PowerEnvelope", "Provenance", "Rack", "RecommendationShape", "ScalarFigure", "SecondMemoryTier", "ServingEngine",
-    "StateSpaceShape", "StorageHierarchy", "StorageTier", "SustainedShare", "TrainingTotals", "TransformerShape",
-    "Workload",
+    "ActionShape", "CollectiveTimes", "ComputeCore", "ConvLayer", "Conventions", "CoolingProfile", "Datacenter",
+    "DenseFeedForward", "DiffusionShape", "Experts", "FeedForward", "Fleet", "GridProfile", "GroupedAttention",
+    "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelTimes", "LatentAttention", "Layer", "LayerRun",
+    "LinearAttention", "Lookup", "MemoryHierarchy", "Mixer", "NetworkFabric", "Node", "Outline", "PartitionProfile",
+    "Pod", "PowerEnvelope", "Provenance", "Rack", "Reach", "RecommendationShape", "Recurrent", "Residual",
+    "ScalarFigure", "SecondMemoryTier", "Selection", "ServingEngine", "Stack", "StackInput", "StackOutput",
+    "StateSpace", "StorageHierarchy", "StorageTier", "StoredFormat", "SustainedShare", "TrainingTotals", "Workload",
 ]
 
 _PARTS = (
     ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
-    KernelTimes, CollectiveTimes, PartitionProfile, TransformerShape, AttentionShape, MoeShape, LinearAttentionShape,
-    StateSpaceShape, DiffusionShape, RecommendationShape, ConvLayer, InferenceTotals, TrainingTotals, Conventions,
+    KernelTimes, CollectiveTimes, PartitionProfile, ActionShape, DenseFeedForward, Experts, FeedForward,
+    GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, Lookup, Mixer, Outline, Reach, Recurrent,
+    Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,
+    RecommendationShape, ConvLayer, InferenceTotals, TrainingTotals, Conventions,
 )
 # Type name of the zoo for each class that has entries.
 _ZOO_TYPES = {

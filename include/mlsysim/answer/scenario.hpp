@@ -51,13 +51,12 @@ template <class T = double> struct RunNumbers {
 
 /// A small model that proposes tokens.
 template <class T = double> struct DraftNumbers {
-  Shape<T> shape;
   Totals<T> totals;
   T tp{1.0};  ///< devices that share each of its layers
 
   static constexpr auto fields() {
     using D = DraftNumbers;
-    return rows(field(&D::shape, "shape", "", ""), field(&D::totals, "totals", "", ""),
+    return rows(field(&D::totals, "totals", "", ""),
                 field(&D::tp, "tp", "", "devices that share each layer of the draft model").at_least(1));
   }
 };
@@ -76,12 +75,12 @@ template <class T = double> struct Limits {
   }
 };
 
-template <class T = double> struct ScenarioInputs {
+/// The numbers of a scenario but for those of its models' layers, of which every model has its own.
+template <class T = double> struct ScenarioFigures {
   RunNumbers<T> run;
   Device<T> device;
   Links<T> links;
   Facility<T> facility;
-  Shape<T> shape;
   Totals<T> totals;
   Plan<T> plan;
   DraftNumbers<T> draft;
@@ -90,14 +89,18 @@ template <class T = double> struct ScenarioInputs {
   Bandwidth<T> network_bandwidth;  ///< over which the cache moves between them
 
   static constexpr auto fields() {
-    using S = ScenarioInputs;
+    using S = ScenarioFigures;
     return rows(field(&S::run, "run", "", ""), field(&S::device, "device", "", ""),
                 field(&S::links, "links", "", ""), field(&S::facility, "facility", "", ""),
-                field(&S::shape, "shape", "", ""), field(&S::totals, "totals", "", ""),
-                field(&S::plan, "plan", "", ""), field(&S::draft, "draft", "", ""),
-                field(&S::limits, "limits", "", ""), field(&S::decode_device, "decode_device", "", ""),
+                field(&S::totals, "totals", "", ""), field(&S::plan, "plan", "", ""),
+                field(&S::draft, "draft", "", ""), field(&S::limits, "limits", "", ""),
+                field(&S::decode_device, "decode_device", "", ""),
                 field(&S::network_bandwidth, key::network_bandwidth));
   }
+};
+
+template <class T = double> struct ScenarioInputs : ScenarioFigures<T> {
+  std::shared_ptr<const StackView<T>> stack, draft_stack;  ///< null where no layers are known
 };
 
 template <class T = double> struct FeasibilityNumbers {
@@ -141,6 +144,10 @@ struct ScenarioShape {
   Structure prefill, decode;  ///< serving: the two phases; else `prefill` is the pass
   Structure draft;
   std::span<const ConvLayer> layers{};
+  const Stack* stack = nullptr;  ///< of the model, as it is stated; null where no layers are known
+  std::size_t place = 0;         ///< among the stacks of the model
+  const Stack* draft_stack = nullptr;
+  std::size_t draft_place = 0;
   bool generates = false;  ///< the number of output tokens is given
   bool drafts = false;
   int chunks = 1;

@@ -22,12 +22,33 @@ struct ScenarioLaw : LawEntry {
 };
 /// Records the tape of a shape: some hundred microseconds, so callers keep it.
 [[nodiscard]] std::shared_ptr<const ScenarioLaw> record_scenario_law(const ScenarioShape& s);
-/// Everything about a shape that decides its tape, as bytes; the layers of a convolutional network are part
-/// of the tape.
+/// Everything about a shape that decides its tape, as bytes; the records of a convolutional network are part
+/// of the tape, and so is which layers of a stack are alike.
 [[nodiscard]] std::string scenario_key(const ScenarioShape& s);
 
+/// The numbers of the scenarios of one shape as the inputs of its law: those of `ScenarioFigures`, then those
+/// that the stacks of the model and of its draft state, by their paths ("workload.stacks[0].hidden",
+/// "draft_model.stacks[0].hidden").
+class ScenarioLeaves {
+ public:
+  explicit ScenarioLeaves(const ScenarioShape& shape);
+
+  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] std::vector<FieldInfo> fields() const;
+  [[nodiscard]] std::vector<double> read(const ScenarioInputs<>& in) const;
+  template <class T> [[nodiscard]] ScenarioInputs<T> write(std::span<const T> leaves) const;
+
+ private:
+  struct Sizes {
+    const Stack* stack;
+    std::size_t place;
+    StatedNumbers numbers;
+  };
+  std::optional<Sizes> model_, draft_;
+};
+
 /// The numbers of a scenario as the inputs of its law.
-[[nodiscard]] std::vector<double> scenario_leaves(const ScenarioInputs<>& in);
+[[nodiscard]] std::vector<double> scenario_leaves(const ScenarioShape& shape, const ScenarioInputs<>& in);
 /// The name of a result after its table; results of one name are the same number.
 [[nodiscard]] std::string_view reported_name(std::string_view path);
 

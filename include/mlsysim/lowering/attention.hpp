@@ -1,17 +1,30 @@
 #pragma once
-/// Forward rules of the attention layers: grouped heads, latent (MLA), windowed, and linear.
+/// Forward rules of the mixers: grouped heads, latent (MLA), compressed, and linear attention.
 
 #include <mlsysim/lowering/emit.hpp>
 #include <mlsysim/physics/attention.hpp>
 
 namespace mlsysim::detail {
 
+/// Tokens that a layer sees at most, and keeps.
+template <class T> [[nodiscard]] T seen_at_most(const ReachView<T>& reach, const Plan<T>& plan) {
+  if (reach.windowed) return min(reach.window, plan.context);
+  if (reach.chunked) return min(reach.chunk, plan.context);
+  return plan.context;
+}
+
 /// Query-key pairs of one head and sequence, and the distinct keys that they read.
 template <class T>
-[[nodiscard]] auto attended(const Structure& structure, const Plan<T>& plan, const T& window) {
+[[nodiscard]] auto attended(const Structure& structure, const Plan<T>& plan, const ReachView<T>& reach) {
+  const T past = plan.context - plan.new_tokens;
+  if (structure.causal && reach.chunked) {
+    const auto in_chunks = apply<ChunkedAttentionPairs, T>(
+        {.new_tokens = plan.new_tokens, .past_tokens = past, .chunk = reach.chunk});
+    return WindowedAttentionPairs::Result<T>{.pairs = in_chunks.pairs, .keys = in_chunks.keys};
+  }
   if (structure.causal)
     return apply<WindowedAttentionPairs, T>(
-        {.new_tokens = plan.new_tokens, .past_tokens = plan.context - plan.new_tokens, .window = window});
+        {.new_tokens = plan.new_tokens, .past_tokens = past, .window = seen_at_most(reach, plan)});
   return WindowedAttentionPairs::Result<T>{.pairs = plan.new_tokens * plan.context, .keys = plan.context};
 }
 
@@ -30,12 +43,13 @@ void rotary_and_cache(const Frame<T>& f, const T& count, const T& rotated, const
   op.traffic += f.plan.kv_bytes * (f.tokens * cached_width);
 }
 
-/// The attention core: scores, softmax, weighted sum over `window` tokens at most.
+/// The attention core: scores, softmax, weighted sum over the tokens in reach.
 /// @param heads, kv_heads heads on this device
-/// @param window tokens that each sequence may attend to in this layer
 template <class T>
 void attention_core(const Frame<T>& f, std::string_view name, const T& count, const T& heads,
-                    const T& kv_heads, const T& qk, const T& v, const T& cached_width, const T& window) {
+                    const T& kv_heads, const T& qk, const T& v, const T& cached_width,
+                    const ReachView<T>& reach) {
+  const T window = seen_at_most(reach, f.plan);
   const T head_copies = f.sequences * heads;
   const Data<T> inputs = f.activations(f.tokens * (heads * qk + kv_heads * (qk + v)));
   const bool cached = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
@@ -61,7 +75,7 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
     activation_product(f, "attention_values", OpGroup::attention, count, rows, v, keys, head_copies, core);
     return;
   }
-  const auto seen = attended(f.structure, f.plan, window);
+  const auto seen = attended(f.structure, f.plan, reach);
   Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, name, count);
   op.m = f.plan.new_tokens / f.plan.cp;
   op.n = seen.keys;
@@ -91,15 +105,16 @@ template <class T> void exchange_context(const Frame<T>& f, const T& count, cons
 }
 
 /// Multi-head, grouped-query or multi-query attention of `count` layers.
-template <class T> void grouped_attention(const Frame<T>& f, const T& count, const T& window) {
-  const auto& h = f.shape;
+template <class T>
+void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const GroupedView<T>& h) {
+  const T& hidden = f.stack.hidden;
   const T heads = h.heads / f.plan.tp;
   // Fewer key-value heads than devices: each device holds one, copied.
   const T kv_heads = max(h.kv_heads / f.plan.tp, T{1.0});
   const T query_width = heads * h.qk_dim, kv_width = kv_heads * (h.qk_dim + h.v_dim);
   {
     auto& op = matmul(f, "qkv_projection", OpGroup::attention, count, f.tokens,
-                      query_width * (1.0 + h.output_gate) + kv_width, h.hidden);
+                      query_width * (1.0 + h.output_gate) + kv_width, hidden);
     op.params += params<T>(h.qkv_bias * (query_width + kv_width) + h.qk_norm_head * 2.0 * h.qk_dim +
                            h.qk_norm_full * (query_width + kv_heads * h.qk_dim) + h.sinks * heads);
     op.kept *= f.split;
@@ -108,25 +123,24 @@ template <class T> void grouped_attention(const Frame<T>& f, const T& count, con
   }
   rotary_and_cache(f, count, query_width + kv_heads * h.qk_dim, kv_width);
   exchange_context(f, count, kv_width);
-  attention_core(f, "attention", count, heads, kv_heads, h.qk_dim, h.v_dim, kv_width, window);
-  auto& out = matmul(f, "output_projection", OpGroup::attention, count, f.tokens, h.hidden, heads * h.v_dim);
-  out.params += params<T>(h.output_bias * h.hidden);
+  attention_core(f, "attention", count, heads, kv_heads, h.qk_dim, h.v_dim, kv_width, reach);
+  auto& out = matmul(f, "output_projection", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
+  out.params += params<T>(h.output_bias * hidden);
   out.biased += h.output_bias;
-  dropout_mask(f, out, f.tokens * h.hidden * f.split);
+  dropout_mask(f, out, f.tokens * hidden * f.split);
   join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 
 /// Scores of every cached entry against light-weight index heads, to choose the ones that attention reads
 /// (DeepSeek-V3.2, section 2.1).
 template <class T>
-void block_index(const Frame<T>& f, const T& count, const T& query_inputs, const T& entries) {
-  const auto& h = f.shape;
+void block_index(const Frame<T>& f, const T& count, const ReachView<T>& h, const T& query_inputs,
+                 const T& entries) {
   const T width = h.index_heads * h.index_dim;
   matmul(f, "index_query", OpGroup::attention, count, f.tokens, width, query_inputs);
-  const bool compressed = f.structure.attention == AttentionKind::compressed;
   auto& key = matmul(f, "index_key", OpGroup::attention, count, f.tokens,
-                     h.index_dim * (compressed ? 4.0 : 1.0) + h.index_heads, h.hidden);
-  key.params += params<T>(h.index_dim * (compressed ? 9.0 : 2.0));
+                     h.index_dim * (h.compressed ? 4.0 : 1.0) + h.index_heads, f.stack.hidden);
+  key.params += params<T>(h.index_dim * (h.compressed ? 9.0 : 2.0));
   Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, "index_scores", count);
   op.m = f.plan.new_tokens;
   op.n = entries;
@@ -141,112 +155,122 @@ void block_index(const Frame<T>& f, const T& count, const T& query_inputs, const
 
 /// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
 /// projections absorbed into the query and the output.
-template <class T> void latent_attention(const Frame<T>& f, const T& count) {
-  const auto& h = f.shape;
+template <class T>
+void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const LatentView<T>& h) {
+  const T& hidden = f.stack.hidden;
   const T heads = h.heads / f.plan.tp;
-  const T query_inputs = select(h.q_lora > T{0.0}, h.q_lora, h.hidden);
-  const T latent = h.kv_lora + h.rope;
+  const T query_inputs = select(h.q_rank > T{0.0}, h.q_rank, hidden);
+  const T latent = h.kv_rank + h.rope;
   // The down projections are small and are held by every device of the group.
   auto& down =
-      matmul(f, "latent_down_projection", OpGroup::attention, count, f.tokens, h.q_lora + latent, h.hidden);
-  down.params += params<T>(h.q_lora + h.kv_lora);  // norms of the two latents
+      matmul(f, "latent_down_projection", OpGroup::attention, count, f.tokens, h.q_rank + latent, hidden);
+  down.params += params<T>(h.q_rank + h.kv_rank);  // norms of the two latents
   down.kept *= f.split;
   matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.rope),
          query_inputs);
   rotary_and_cache(f, count, (heads + 1.0) * h.rope, latent);
   exchange_context(f, count, latent);
   if (f.structure.phase == Phase::decode) {
-    matmul(f, "absorbed_key_projection", OpGroup::attention, count, f.tokens, h.kv_lora, h.nope, heads);
-    attention_core(f, "latent_attention", count, heads, T{1.0}, latent, h.kv_lora, latent, f.plan.context);
-    matmul(f, "absorbed_value_projection", OpGroup::attention, count, f.tokens, h.v_dim, h.kv_lora, heads);
+    matmul(f, "absorbed_key_projection", OpGroup::attention, count, f.tokens, h.kv_rank, h.nope, heads);
+    attention_core(f, "latent_attention", count, heads, T{1.0}, latent, h.kv_rank, latent, reach);
+    matmul(f, "absorbed_value_projection", OpGroup::attention, count, f.tokens, h.v_dim, h.kv_rank, heads);
   } else {
     matmul(f, "key_value_up_projection", OpGroup::attention, count, f.tokens, heads * (h.nope + h.v_dim),
-           h.kv_lora);
-    attention_core(f, "attention", count, heads, heads, h.nope + h.rope, h.v_dim, latent, f.plan.context);
+           h.kv_rank);
+    attention_core(f, "attention", count, heads, heads, h.nope + h.rope, h.v_dim, latent, reach);
   }
-  if (f.structure.indexed) block_index(f, count, query_inputs, f.plan.context);
-  matmul(f, "output_gate", OpGroup::attention, count * h.output_gate, f.tokens, heads * h.v_dim, h.hidden);
-  matmul(f, "output_projection", OpGroup::attention, count, f.tokens, h.hidden, heads * h.v_dim);
+  if (reach.selected) block_index(f, count, reach, query_inputs, f.plan.context);
+  matmul(f, "output_gate", OpGroup::attention, count * h.output_gate, f.tokens, heads * h.v_dim, hidden);
+  matmul(f, "output_projection", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
   join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 
-/// Compressed attention: a sliding window, and the past as one vector for each block of `block` tokens, of
-/// which the selection reads `index_top_k` where there is one (DeepSeek-V4). Keys and values are one shared
-/// vector.
+/// Compressed attention: a sliding window, and the past as one vector for each block of tokens, of which the
+/// selection reads some where there is one (DeepSeek-V4). Keys and values are one shared vector.
 template <class T>
-void compressed_attention(const Frame<T>& f, const T& count, double block, const T& selected) {
-  const auto& h = f.shape;
+void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const CompressedView<T>& h) {
+  const T& hidden = f.stack.hidden;
   const T heads = h.heads / f.plan.tp;
   auto& down =
-      matmul(f, "query_down_projection", OpGroup::attention, count, f.tokens, h.q_lora + h.qk_dim, h.hidden);
-  down.params += params<T>(h.q_lora + h.qk_dim);
-  matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * h.qk_dim, h.q_lora);
-  if (block > 1) {
-    // Two gated projections per overlapping block of 4, one pair for a block of 128; weights for each
-    // position.
-    const double wide = block < 8 ? 2.0 : 1.0;
+      matmul(f, "query_down_projection", OpGroup::attention, count, f.tokens, h.q_rank + h.width, hidden);
+  down.params += params<T>(h.q_rank + h.width);
+  matmul(f, "query_up_projection", OpGroup::attention, count, f.tokens, heads * h.width, h.q_rank);
+  T blocks{0.0};
+  if (reach.compressed) {
+    // Two gated projections for each block, twice as many where blocks overlap; weights for each position.
+    const double wide = reach.overlapping ? 2.0 : 1.0;
     auto& press =
-        matmul(f, "block_compression", OpGroup::attention, count, f.tokens, 2.0 * wide * h.qk_dim, h.hidden);
-    press.params += params<T>((block * wide + 1.0) * h.qk_dim);
+        matmul(f, "block_compression", OpGroup::attention, count, f.tokens, 2.0 * wide * h.width, hidden);
+    press.params += params<T>((reach.block * wide + 1.0) * h.width);
+    blocks = f.plan.context / reach.block;
   }
-  const T blocks = block > 1 ? f.plan.context / block : T{0.0};
-  const T seen = min(f.plan.context, h.window) + min(blocks, selected);
-  if (block > 1 && block < 8) block_index(f, count, h.q_lora, blocks);
+  const T window = min(f.plan.context, reach.window);
+  const T seen = window + (reach.selected ? min(blocks, reach.top_k) : blocks);
+  if (reach.selected) block_index(f, count, reach, h.q_rank, blocks);
 
   Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, "compressed_attention", count);
   op.m = f.plan.new_tokens;
   op.n = seen;
-  op.k = h.qk_dim;
+  op.k = h.width;
   op.copies = f.sequences * heads;
   op.params = params<T>(heads);
-  op.work = flops<T>(4.0 * f.tokens * heads * seen * h.qk_dim);
-  op.state = f.plan.kv_bytes * (f.sequences * (min(f.plan.context, h.window) + blocks) * h.qk_dim);
-  op.live = f.activations(2.0 * f.tokens * heads * h.qk_dim);
+  op.work = flops<T>(4.0 * f.tokens * heads * seen * h.width);
+  op.state = f.plan.kv_bytes * (f.sequences * (window + blocks) * h.width);
+  op.live = f.activations(2.0 * f.tokens * heads * h.width);
   // Each new token of a sequence selects its own blocks; what several of them read is read once at best.
-  op.traffic = op.live + f.plan.kv_bytes * (f.sequences * seen * h.qk_dim);
+  op.traffic = op.live + f.plan.kv_bytes * (f.sequences * seen * h.width);
   op.unfused_traffic = op.traffic;
-  if (f.training()) op.kept = f.activations(f.tokens * (heads + 1.0) * h.qk_dim);
+  if (f.training()) op.kept = f.activations(f.tokens * (heads + 1.0) * h.width);
 
   matmul(f, "grouped_output_down", OpGroup::attention, count, f.tokens, h.output_rank,
-         heads * h.qk_dim / h.output_groups, h.output_groups);
-  matmul(f, "grouped_output_up", OpGroup::attention, count, f.tokens, h.hidden,
+         heads * h.width / h.output_groups, h.output_groups);
+  matmul(f, "grouped_output_up", OpGroup::attention, count, f.tokens, hidden,
          h.output_groups * h.output_rank / f.plan.tp);
   join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 
 /// Gated linear attention with a recurrent state per value head (delta rule).
-template <class T> void linear_attention(const Frame<T>& f, const T& count) {
-  const auto& h = f.shape;
-  const T keys = h.linear_key_heads / f.plan.tp, values = h.linear_value_heads / f.plan.tp;
-  const T mixed = (2.0 * keys + values) * h.linear_head_dim;
-  const T width = values * h.linear_head_dim;
+template <class T> void mix(const Frame<T>& f, const T& count, const ReachView<T>&, const LinearView<T>& h) {
+  const T& hidden = f.stack.hidden;
+  const T keys = h.key_heads / f.plan.tp, values = h.value_heads / f.plan.tp;
+  const T width = values * h.value_dim;
+  const T mixed = 2.0 * keys * h.key_dim + width;
   // Query, key, value and output gate; beside them write strength and decay, of which Kimi's is a vector
   // through a low rank instead of a number.
   auto& in = matmul(f, "linear_attention_input", OpGroup::attention, count, f.tokens,
-                    mixed + width + values * (f.structure.delta_attention ? 1.0 : 2.0), h.hidden);
+                    mixed + width + values * (h.channel_decay ? 1.0 : 2.0), hidden);
   in.kept *= f.split;
-  if (f.structure.delta_attention) {
-    matmul(f, "decay_down", OpGroup::attention, count, f.tokens, h.linear_head_dim, h.hidden);
-    auto& up = matmul(f, "decay_up", OpGroup::attention, count, f.tokens, width, h.linear_head_dim);
-    up.params += params<T>(width - values);
+  if (h.channel_decay) {
+    matmul(f, "decay_down", OpGroup::attention, count, f.tokens, h.decay_rank, hidden);
+    auto& up = matmul(f, "decay_up", OpGroup::attention, count, f.tokens, values * h.key_dim, h.decay_rank);
+    up.params += params<T>(values * h.key_dim - values);
   }
   auto& conv = elementwise(f, "short_convolution", OpGroup::attention, count, f.tokens * mixed, 1, 1, 8);
-  conv.params = params<T>(h.conv_width * mixed + 2.0 * values + h.linear_head_dim);
+  conv.params = params<T>(h.conv_width * mixed + 2.0 * values + h.value_dim);
   conv.kept = f.activations(f.tokens * mixed);
+  // The convolution needs the tokens before the next one.
+  conv.state = h.state_bytes * (f.sequences * max(h.conv_width - 1.0, T{0.0}) * mixed);
+  conv.traffic += 2.0 * conv.state;
+  conv.unfused_traffic = conv.traffic;
 
   Op<T>& op = emit(f.ops, OpKind::recurrence, OpGroup::attention, "recurrent_state", count);
-  const T cells = values * h.linear_head_dim * h.linear_head_dim;
+  const T cells = width * h.key_dim;
   // Decay (1), rank-one read (2), rank-one write (2), query (2): seven FLOP a state cell and token.
   op.work = flops<T>(7.0 * cells * f.tokens);
-  op.state = 4.0 * unit::B * (cells * f.sequences);  // the state is kept in fp32
-  op.live = f.activations(f.tokens * (mixed + values * h.linear_head_dim));
+  op.state = h.state_bytes * (cells * f.sequences);
+  op.live = f.activations(f.tokens * (mixed + width));
   op.traffic = 2.0 * op.state + op.live;
   op.unfused_traffic = op.traffic;
   op.kept = f.activations(f.tokens * mixed);
 
-  matmul(f, "linear_attention_output", OpGroup::attention, count, f.tokens, h.hidden,
-         values * h.linear_head_dim);
+  matmul(f, "linear_attention_output", OpGroup::attention, count, f.tokens, hidden, width);
   join_tensor_parallel(f, "attention_join", count, part::attention);
+}
+
+/// All layers of one kind of mixer.
+template <class T> void mix(const Frame<T>& f, const MixerView<T>& mixer) {
+  const T count = mixer.layers * f.stage;
+  std::visit([&](const auto& rule) { mix(f, count, mixer.reach, rule); }, mixer.rule);
 }
 
 }  // namespace mlsysim::detail

@@ -7,6 +7,7 @@ namespace mlsysim::detail {
 
 template <class T> void recompute_by_operator(const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
   for (std::size_t i = 0; i < forward_end; ++i) {
+    ops.reserve(1);
     Op<T>& op = ops[i];
     if (op.place != Place::block || op.kind == OpKind::collective) continue;
     const bool weights = op.kind == OpKind::matmul && !(op.parts & part::core);
@@ -37,6 +38,7 @@ void recompute(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
   if (structure.recomputed == part::none) return;
   const T kept_share = 1.0 - plan.recomputed;
   for (std::size_t i = 0; i < forward_end; ++i) {
+    ops.reserve(1);
     Op<T>& op = ops[i];
     if (op.place != Place::block) continue;
     if (op.remade & structure.recomputed) {
@@ -52,6 +54,17 @@ void recompute(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
   }
 }
 
+/// Gradient of a bias: the sum of the output's gradient over the rows, a pass over it.
+template <class T> void bias_gradient(const Op<T>& weights, const Plan<T>& plan, OpList<T>& ops) {
+  Op<T>& op = emit(ops, OpKind::elementwise, weights.group, "bias_gradient", weights.count * weights.biased);
+  op.pass = Pass::weight_gradient;
+  op.place = weights.place;
+  const T values = weights.k * weights.n * weights.copies;
+  op.work = flops<T>(values);
+  op.traffic = plan.activation_bytes * values;
+  op.unfused_traffic = op.traffic;
+}
+
 /// Appends the backward pass of the forward operators [0, forward_end), last first.
 template <class T>
 void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
@@ -62,18 +75,8 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
     op.kept = op.made_again = op.state = {};
     return op;
   };
-  // Gradient of a bias: the sum of the output's gradient over the rows, a pass over it.
-  const auto bias_gradient = [&](const Op<T>& weights) {
-    Op<T>& op =
-        emit(ops, OpKind::elementwise, weights.group, "bias_gradient", weights.count * weights.biased);
-    op.pass = Pass::weight_gradient;
-    op.place = weights.place;
-    const T values = weights.k * weights.n * weights.copies;
-    op.work = flops<T>(values);
-    op.traffic = plan.activation_bytes * values;
-    op.unfused_traffic = op.traffic;
-  };
   for (std::size_t i = forward_end; i-- > 0;) {
+    ops.reserve(4);
     const Op<T>& forward = ops[i];
     Op<T>& op = mirror(forward, Pass::backward);
     switch (forward.kind) {
@@ -94,7 +97,7 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         gradient.unfused_traffic = gradient.traffic;
         // Frozen weights have no gradient.
         gradient.count = forward.count * plan.trainable;
-        if (structure.biased) bias_gradient(gradient);
+        if (structure.biased) bias_gradient(gradient, plan, ops);
         break;
       }
       case OpKind::attention:

@@ -62,6 +62,7 @@ void forward_convolution(const Structure& structure, std::span<const ConvLayer> 
                          OpList<T>& ops) {
   const T images = plan.batch;
   for (const auto& layer : layers) {
+    ops.reserve(4);
     const ConvExtents e = extents_of(layer);
     const OpKind kind = layer.op == LayerOp::pool     ? OpKind::elementwise
                         : layer.op == LayerOp::linear ? OpKind::matmul

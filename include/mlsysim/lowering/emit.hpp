@@ -2,6 +2,7 @@
 /// Helpers with which the lowering rules append operators.
 
 #include <mlsysim/lowering/op.hpp>
+#include <mlsysim/lowering/stack_view.hpp>
 #include <mlsysim/lowering/structure.hpp>
 #include <mlsysim/spec/views.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -18,7 +19,7 @@ template <class T> [[nodiscard]] T sequences_of(const Plan<T>& p) {
 /// What every rule of the forward pass needs: sizes of this device's share of one micro-batch.
 template <class T> struct Frame {
   const Structure& structure;
-  const Shape<T>& shape;
+  const StackView<T>& stack;
   const Plan<T>& plan;
   OpList<T>& ops;
   T sequences;  ///< sequences on this device
@@ -26,9 +27,9 @@ template <class T> struct Frame {
   T split;      ///< 1 / devices over which activations outside the matrices are split
   T stage;      ///< share of all layers that the fullest pipeline stage holds
 
-  Frame(const Structure& s, const Shape<T>& h, const Plan<T>& p, OpList<T>& o)
+  Frame(const Structure& s, const StackView<T>& h, const Plan<T>& p, OpList<T>& o)
       : structure(s),
-        shape(h),
+        stack(h),
         plan(p),
         ops(o),
         // Context-parallel ranks divide each sequence.
@@ -104,14 +105,14 @@ Op<T>& matmul(const Frame<T>& f, std::string_view name, OpGroup group, const T& 
   if (f.structure.narrow && !wide) elementwise(f, "cast", group, count, m * k * copies, 1, 1, 2, parts);
   Op<T>& op = emit(f.ops, OpKind::matmul, group, name, count, parts);
   op.wide = wide && f.structure.narrow;
-  op.biased = f.shape.bias;
+  op.biased = f.stack.bias;
   op.m = m;
   op.n = n;
   op.k = k;
   op.copies = copies;
   const T depth = k * copies, width = n * copies;
   op.work = flops<T>(2.0 * m * n * depth);
-  op.params = params<T>(n * depth + f.shape.bias * width);
+  op.params = params<T>(n * depth + f.stack.bias * width);
   op.kept = f.activations(m * depth);
   op.live = op.kept + f.activations(m * width);
   op.traffic = op.live + f.plan.weight_bytes * op.params;
@@ -147,7 +148,7 @@ Op<T>& collective(OpList<T>& ops, std::string_view name, Collective pattern, Tra
 /// Joins the partial sums of a row-parallel product over the tensor-parallel group.
 template <class T>
 void join_tensor_parallel(const Frame<T>& f, std::string_view name, const T& count, Parts parts) {
-  const Data<T> message = f.activations(f.tokens * f.shape.hidden);
+  const Data<T> message = f.activations(f.tokens * f.stack.hidden);
   const auto join = [&](Collective pattern) {
     auto& op = collective(f.ops, name, pattern, Traffic::tensor, count, message, f.plan.tp, T{1.0});
     op.parts = parts | part::block;
@@ -165,11 +166,11 @@ void join_tensor_parallel(const Frame<T>& f, std::string_view name, const T& cou
 /// and its norm. Training runs them one after the other and reads the sum again. Where nothing is fused,
 /// dropout is a pass of its own before them.
 template <class T> Op<T>& norm(const Frame<T>& f, std::string_view name, const T& count) {  // count may be 0
-  const T values = f.tokens * f.shape.hidden * f.split;
+  const T values = f.tokens * f.stack.hidden * f.split;
   const double apart = !f.structure.fused && f.structure.dropout && f.training() ? 1 : 0;
   Op<T>& op =
       elementwise(f, name, OpGroup::norm, count, values, (f.training() ? 3 : 2) + apart, 2 + apart, 6);
-  op.params = params<T>(f.shape.norm_vectors * f.shape.hidden);
+  op.params = params<T>(f.stack.norm_vectors * f.stack.hidden);
   op.kept = f.activations(values);
   op.remade = part::block;
   return op;

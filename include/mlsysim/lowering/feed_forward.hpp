@@ -9,8 +9,8 @@ namespace mlsysim::detail {
 template <class T>
 void feed_forward_pair(const Frame<T>& f, OpGroup group, std::string_view up_name, std::string_view act_name,
                        std::string_view down_name, const T& count, const T& rows, const T& width,
-                       const T& copies, const T& outer) {
-  const T matrices_up = f.shape.ffn_matrices - 1.0;
+                       const T& copies, const T& outer, const T& matrices) {
+  const T matrices_up = matrices - 1.0;
   auto& up = matmul(f, up_name, group, count, rows, matrices_up * width, outer, copies);
   up.kept *= f.split;
   up.remade = part::norm | part::block;
@@ -25,27 +25,27 @@ void feed_forward_pair(const Frame<T>& f, OpGroup group, std::string_view up_nam
   dropout_mask(f, down, rows * outer * f.split);
 }
 
-template <class T> void dense_feed_forward(const Frame<T>& f, const T& count) {
+template <class T> void feed(const Frame<T>& f, const T& count, const DenseView<T>& h) {
   feed_forward_pair(f, OpGroup::feed_forward, "ffn_up", "ffn_activation", "ffn_down", count, f.tokens,
-                    f.shape.ffn / f.plan.tp, T{1.0}, f.shape.hidden);
+                    h.width / f.plan.tp, T{1.0}, f.stack.hidden, h.matrices);
   join_tensor_parallel(f, "ffn_join", count, part::feed_forward);
 }
 
 /// Routed and shared experts. Routing is taken as balanced; a token's `top_k` experts are distinct.
 /// The number of experts that a batch touches is E(1 - (1 - k/E)^tokens), so a small batch reads few weights.
-template <class T> void expert_feed_forward(const Frame<T>& f, const T& count) {
-  const auto& h = f.shape;
-  auto& router = matmul(f, "router", OpGroup::experts, count, f.tokens, h.experts, h.hidden);
+template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsView<T>& h) {
+  const T& hidden = f.stack.hidden;
+  auto& router = matmul(f, "router", OpGroup::experts, count, f.tokens, h.experts, hidden);
   router.remade = part::norm | part::block;
-  router.params += params<T>(h.router_bias * h.experts + h.shared_gate * h.hidden);
+  router.params += params<T>(h.router_bias * h.experts + h.shared_gate * hidden);
   // Experts that work at another width share a projection down and one up.
-  const T resized = select(h.routed_hidden < h.hidden, T{1.0}, T{0.0});
-  matmul(f, "routed_width_down", OpGroup::experts, count * resized, f.tokens, h.routed_hidden, h.hidden);
+  const T resized = select(h.hidden < hidden, T{1.0}, T{0.0});
+  matmul(f, "routed_width_down", OpGroup::experts, count * resized, f.tokens, h.hidden, hidden);
 
   const T routed = f.tokens * h.top_k;  // rows that leave the fullest rank
   // Balanced routing deals the rows of all ranks evenly, also to ranks that have no sequence of their own.
   const T with_sequences = f.plan.batch / f.plan.ep / f.sequences;
-  const Data<T> dispatched = f.activations(routed * h.routed_hidden);
+  const Data<T> dispatched = f.activations(routed * h.hidden);
   const auto exchange = [&](std::string_view name) {
     auto& op = collective(f.ops, name, Collective::all_to_all, Traffic::experts, count, dispatched, f.plan.ep,
                           f.plan.tp * f.plan.cp);
@@ -58,22 +58,28 @@ template <class T> void expert_feed_forward(const Frame<T>& f, const T& count) {
   const T touched = max(local * (1.0 - pow(1.0 - h.top_k / h.experts, everyone)), T{1.0});
   const std::size_t first = f.ops.size();
   feed_forward_pair(f, OpGroup::experts, "expert_up", "expert_activation", "expert_down", count,
-                    routed * with_sequences / touched, h.expert_ffn / f.plan.tp, touched, h.routed_hidden);
+                    routed * with_sequences / touched, h.width / f.plan.tp, touched, h.hidden, h.matrices);
   // Stored are all local experts, also those that this batch does not touch.
   const T stored = local / touched;
   for (std::size_t i = first; i < f.ops.size(); ++i) {
     Op<T>& op = f.ops[i];
-    if (op.kind == OpKind::matmul) op.params += params<T>(h.expert_bias * op.n * touched);
+    if (op.kind == OpKind::matmul) op.params += params<T>(h.bias * op.n * touched);
     op.params = op.params * stored;
     op.parts = op.parts | part::routed;
   }
 
   exchange("expert_combine");
-  matmul(f, "routed_width_up", OpGroup::experts, count * resized, f.tokens, h.hidden, h.routed_hidden);
+  matmul(f, "routed_width_up", OpGroup::experts, count * resized, f.tokens, hidden, h.hidden);
   feed_forward_pair(f, OpGroup::experts, "shared_expert_up", "shared_expert_activation", "shared_expert_down",
-                    count * select(h.shared_experts > T{0.0}, T{1.0}, T{0.0}), f.tokens,
-                    h.shared_experts * h.shared_ffn / f.plan.tp, T{1.0}, h.hidden);
+                    count * select(h.shared > T{0.0}, T{1.0}, T{0.0}), f.tokens,
+                    h.shared * h.shared_width / f.plan.tp, T{1.0}, hidden, h.matrices);
   join_tensor_parallel(f, "experts_join", count, part::feed_forward);
+}
+
+/// All layers of one kind of feed-forward.
+template <class T> void feed(const Frame<T>& f, const FeedForwardView<T>& layer) {
+  const T count = layer.layers * f.stage;
+  std::visit([&](const auto& rule) { feed(f, count, rule); }, layer.rule);
 }
 
 }  // namespace mlsysim::detail

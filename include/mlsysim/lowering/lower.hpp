@@ -19,16 +19,16 @@ template <class T = double> struct Lowered {
 
 /// Blocks of the whole model; of a convolutional network its layer records.
 template <class T>
-[[nodiscard]] T layers_of(const Structure& structure, const Shape<T>& shape,
+[[nodiscard]] T layers_of(const Structure& structure, const StackView<T>& stack,
                           std::span<const ConvLayer> layers) {
   if (structure.architecture == Architecture::cnn) return T{static_cast<double>(layers.size())};
-  return max(shape.layers, T{1.0});
+  return max(stack.layers, T{1.0});
 }
 /// Blocks of the fullest pipeline stage: the pieces in which weights and activations come and go.
 template <class T>
-[[nodiscard]] T blocks_of(const Structure& structure, const Shape<T>& shape,
+[[nodiscard]] T blocks_of(const Structure& structure, const StackView<T>& stack,
                           std::span<const ConvLayer> layers, const Plan<T>& plan) {
-  return ceil_div(layers_of(structure, shape, layers), plan.pp);
+  return ceil_div(layers_of(structure, stack, layers), plan.pp);
 }
 
 namespace detail {
@@ -36,16 +36,17 @@ namespace detail {
 /// Appends the forward pass. Returns the end of the operators that have weights; transfers between stages
 /// follow.
 template <class T>
-std::size_t forward_pass(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers,
-                         const Plan<T>& plan, const T& chunks, OpList<T>& ops) {
+std::size_t forward_pass(const Structure& structure, const StackView<T>& stack,
+                         std::span<const ConvLayer> layers, const Plan<T>& plan, const T& chunks,
+                         OpList<T>& ops) {
   ops.clear();
   const bool convolutional = structure.architecture == Architecture::cnn;
   if (convolutional)
     forward_convolution(structure, layers, plan, ops);
   else
-    forward_transformer(structure, shape, plan, ops);
+    forward_transformer(structure, stack, plan, ops);
   const std::size_t weights_end = ops.size();
-  if (!convolutional) pipeline_transfer(structure, shape, plan, chunks, ops);
+  if (!convolutional) pipeline_transfer(structure, stack, plan, chunks, ops);
   return weights_end;
 }
 
@@ -54,20 +55,20 @@ std::size_t forward_pass(const Structure& structure, const Shape<T>& shape, std:
 /// Totals of the forward pass alone, nothing recomputed, by the place where they run. Parameters as of
 /// `lower`; `ops` afterwards holds the forward operators.
 template <class T>
-[[nodiscard]] PlaceTotals<T> forward_totals(const Structure& structure, const Shape<T>& shape,
+[[nodiscard]] PlaceTotals<T> forward_totals(const Structure& structure, const StackView<T>& stack,
                                             std::span<const ConvLayer> layers, const Plan<T>& plan,
                                             OpList<T>& ops) {
-  detail::forward_pass(structure, shape, layers, plan, plan.virtual_stages, ops);
+  detail::forward_pass(structure, stack, layers, plan, plan.virtual_stages, ops);
   return place_totals_of(ops, ops.size());
 }
 
 /// The same of a training pass, with what recomputation need not keep.
 template <class T>
-[[nodiscard]] PlaceTotals<T> training_totals(const Structure& structure, const Shape<T>& shape,
+[[nodiscard]] PlaceTotals<T> training_totals(const Structure& structure, const StackView<T>& stack,
                                              std::span<const ConvLayer> layers, const Plan<T>& plan,
                                              OpList<T>& ops) {
   const std::size_t weights_end =
-      detail::forward_pass(structure, shape, layers, plan, plan.virtual_stages, ops);
+      detail::forward_pass(structure, stack, layers, plan, plan.virtual_stages, ops);
   const std::size_t forward_end = ops.size();
   detail::recompute(structure, plan, ops, weights_end);
   return place_totals_of(ops, forward_end);
@@ -77,9 +78,10 @@ namespace detail {
 
 /// As `lower`, with the transfers of `chunks` model chunks of a pipeline stage.
 template <class T>
-Lowered<T> lower_chunks(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers,
-                        const Plan<T>& plan, const T& chunks, OpList<T>& ops) {
-  const std::size_t weights_end = forward_pass(structure, shape, layers, plan, chunks, ops);
+Lowered<T> lower_chunks(const Structure& structure, const StackView<T>& stack,
+                        std::span<const ConvLayer> layers, const Plan<T>& plan, const T& chunks,
+                        OpList<T>& ops) {
+  const std::size_t weights_end = forward_pass(structure, stack, layers, plan, chunks, ops);
   Lowered<T> made;
   made.forward_end = ops.size();
   const bool training = structure.phase == Phase::training;
@@ -90,7 +92,7 @@ Lowered<T> lower_chunks(const Structure& structure, const Shape<T>& shape, std::
   made.totals = place_totals_of(ops, made.forward_end);
   if (training || structure.offloads) {
     const bool convolutional = structure.architecture == Architecture::cnn;
-    const T blocks = blocks_of(structure, shape, layers, plan);
+    const T blocks = blocks_of(structure, stack, layers, plan);
     made.exchanges =
         exchanges_of(structure, plan, blocks,
                      Data<T>(plan.gradient_bytes * made.totals[Place::block].params() * plan.trainable));
@@ -110,16 +112,17 @@ Lowered<T> lower_chunks(const Structure& structure, const Shape<T>& shape, std::
 ///
 /// Numbers are those of a device of the fullest pipeline stage; `count` gives executions per micro-batch, and
 /// operators of Pass::update happen once a step. Operators of Place::first and Place::last exist on those
-/// stages only: whoever sums the list chooses the stage. No allocation.
+/// stages only: whoever sums the list chooses the stage. No allocation but for a list
+/// beyond the capacity of `ops`.
 /// @param structure which operators exist
-/// @param shape     sizes of a transformer (ignored for a convolutional network)
+/// @param stack     layers of a transformer (ignored for a convolutional network)
 /// @param layers    records of a convolutional network (empty otherwise)
 /// @param plan      division of the work and sizes of the pass
 /// @param ops       list to fill; cleared first
 template <class T>
-Lowered<T> lower(const Structure& structure, const Shape<T>& shape, std::span<const ConvLayer> layers,
+Lowered<T> lower(const Structure& structure, const StackView<T>& stack, std::span<const ConvLayer> layers,
                  const Plan<T>& plan, OpList<T>& ops) {
-  return detail::lower_chunks(structure, shape, layers, plan, plan.virtual_stages, ops);
+  return detail::lower_chunks(structure, stack, layers, plan, plan.virtual_stages, ops);
 }
 
 }  // namespace mlsysim

@@ -129,7 +129,8 @@ template <class T = double> struct Op {
   T stride{1.0};    ///< devices between neighbours of the group: 1 is innermost
 };
 
-/// A list of operators with room for `capacity` of them; no allocation after construction.
+/// A list of operators. The first `capacity` of them, more than a model of a few kinds of layers has, need no
+/// allocation.
 template <class T = double> class OpList {
  public:
   static constexpr std::size_t capacity = 288;
@@ -138,18 +139,28 @@ template <class T = double> class OpList {
   OpList(const OpList&) = delete;
   OpList& operator=(const OpList&) = delete;
 
-  void clear() { size_ = 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
+  void clear() { size_ = 0; }
+  /// Makes room for `count` records more; the ones that are there may move.
+  void reserve(std::size_t count) {
+    if (size_ + count <= room_) return;
+    const std::size_t room = 2 * room_ + count;
+    auto larger = std::make_unique_for_overwrite<Block[]>(room);
+    for (std::size_t i = 0; i < size_; ++i)
+      std::construct_at(reinterpret_cast<Op<T>*>(&larger[i]), data()[i]);
+    more_ = std::move(larger);
+    room_ = room;
+  }
   /// Appends an empty record and returns it, to be filled in place: a record is two cache lines, and copying
-  /// one that was just written costs more than writing it. The list of every shipped model fits, so overflow
-  /// here is a programming error.
+  /// one that was just written costs more than writing it. Rules reserve room before they take
+  /// references, so overflow here is a programming error.
   Op<T>& push() {
-    if (size_ == capacity) throw_full();
+    if (size_ == room_) throw_full();
     return *std::construct_at(data() + size_++);
   }
   /// Appends a copy.
   Op<T>& push(const Op<T>& op) {
-    if (size_ == capacity) throw_full();
+    if (size_ == room_) throw_full();
     return *std::construct_at(data() + size_++, op);
   }
   [[nodiscard]] Op<T>& operator[](std::size_t i) { return data()[i]; }
@@ -160,13 +171,20 @@ template <class T = double> class OpList {
 
  private:
   [[noreturn]] static void throw_full() { throw std::bad_alloc(); }
-  [[nodiscard]] Op<T>* data() { return std::launder(reinterpret_cast<Op<T>*>(storage_.data())); }
+  // Raw bytes: constructing all records up front would cost more than a whole lowering.
+  struct alignas(Op<T>) Block {
+    std::array<std::byte, sizeof(Op<T>)> bytes;
+  };
+  [[nodiscard]] Op<T>* data() {
+    return std::launder(reinterpret_cast<Op<T>*>(more_ ? more_.get() : storage_.data()));
+  }
   [[nodiscard]] const Op<T>* data() const {
-    return std::launder(reinterpret_cast<const Op<T>*>(storage_.data()));
+    return std::launder(reinterpret_cast<const Op<T>*>(more_ ? more_.get() : storage_.data()));
   }
 
-  // Raw bytes: constructing all records up front would cost more than a whole lowering.
-  alignas(Op<T>) std::array<std::byte, sizeof(Op<T>) * capacity> storage_;
+  std::array<Block, capacity> storage_;
+  std::unique_ptr<Block[]> more_;  ///< holds all records where `capacity` is too little
+  std::size_t room_ = capacity;
   std::size_t size_ = 0;
 };
 

@@ -12,9 +12,10 @@ namespace mlsysim::detail {
 /// 2021, section 4.1).
 /// @param chunks model chunks whose outputs are sent
 template <class T>
-void pipeline_transfer(const Structure& structure, const Shape<T>& shape, const Plan<T>& plan,
+void pipeline_transfer(const Structure& structure, const StackView<T>& stack, const Plan<T>& plan,
                        const T& chunks, OpList<T>& ops) {
-  const T values = sequences_of(plan) * plan.new_tokens / plan.cp * shape.hidden;
+  ops.reserve(2);
+  const T values = sequences_of(plan) * plan.new_tokens / plan.cp * stack.hidden;
   const Data<T> whole = plan.activation_bytes * values;
   const T sent = chunks * select(plan.pp > T{1.0}, T{1.0}, T{0.0});
   collective(ops, "pipeline_transfer", Collective::point_to_point, Traffic::pipeline, sent, whole / plan.tp,
@@ -125,6 +126,7 @@ void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
 template <class T>
 void shard(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, Place place, const T& layers,
            const ListTotals<T>& totals) {
+  ops.reserve(32);
   const bool training = structure.phase == Phase::training;
   const auto of = [&](const Params<T>& weights, const Holders<T>& holders) {
     exchange_gradients(structure, plan, ops, place, layers, weights, holders);

@@ -55,18 +55,13 @@ inline constexpr Parts routed{64};
 /// Categories of a lowering.
 struct Structure {
   Architecture architecture = Architecture::decoder;
-  AttentionKind attention = AttentionKind::mha;
   AttentionKernel kernel = AttentionKernel::fused;
   Phase phase = Phase::decode;
   Parts recomputed = part::none;  ///< parts whose activations the backward pass makes again
   Schedule schedule = Schedule::one_forward_one_backward;
   int zero_stage = 0;
   bool causal = true;
-  bool moe = false;
-  bool linear = false;           ///< some layers keep a recurrent state
-  bool delta_attention = false;  ///< ... with full-width gates and low-rank decay (Kimi delta attention)
-  bool indexed = false;          ///< attention reads the cached tokens that an index selects
-  bool windowed = false;         ///< some layers see a window only
+  bool moe = false;  ///< some layers have routed experts
   bool sequence_parallel = false;
   bool offloads = false;      ///< some of the weights, activations or optimizer states are in host memory
   bool narrow = false;        ///< training casts the factors of its products to fewer than 16 bits

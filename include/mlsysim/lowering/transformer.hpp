@@ -7,7 +7,7 @@
 namespace mlsysim::detail {
 
 template <class T> void input_embedding(const Frame<T>& f) {
-  const auto& h = f.shape;
+  const auto& h = f.stack;
   const T values = f.tokens * h.hidden;
   Op<T>& op = emit(f.ops, OpKind::gather, OpGroup::embedding, "embedding", T{1.0});
   op.place = Place::first;
@@ -32,7 +32,7 @@ template <class T> void input_embedding(const Frame<T>& f) {
 
 /// Cross entropy over logits that are divided over the tensor-parallel ranks: in fp32, several passes.
 template <class T> void loss(const Frame<T>& f, const T& rows) {
-  const T logits = rows * f.shape.vocab / f.plan.tp;
+  const T logits = rows * f.stack.vocab / f.plan.tp;
   auto& op = elementwise(f, "loss", OpGroup::head, T{1.0}, logits, 1, 0, 6);
   // To fp32 (write), maximum (read), exponential and sum (read, write): 16 B a logit beside the read above.
   op.traffic += (16.0 * unit::B) * logits;
@@ -44,7 +44,7 @@ template <class T> void loss(const Frame<T>& f, const T& rows) {
 }
 
 template <class T> void output_head(const Frame<T>& f) {
-  const auto& h = f.shape;
+  const auto& h = f.stack;
   const std::size_t first = f.ops.size();
   norm(f, "edge_norm", h.edge_norms);
   // Serving needs the logits of the last token of each sequence only.
@@ -56,8 +56,9 @@ template <class T> void output_head(const Frame<T>& f) {
     auto& logits = matmul(f, "logits", OpGroup::head, T{1.0}, rows, h.vocab / f.plan.tp, h.hidden);
     // A tied matrix is the embedding itself where both live on one stage, and a copy of it elsewhere.
     const T copied = select(f.plan.pp > T{1.0}, T{1.0}, T{0.0});
-    logits.biased = T{0.0};
-    logits.params = params<T>(h.vocab * h.hidden / f.plan.tp * max(h.head_params, copied));
+    logits.biased = h.head_bias;
+    logits.params = params<T>(h.vocab * h.hidden / f.plan.tp * max(h.own_head, copied) +
+                              h.head_bias * h.vocab / f.plan.tp);
     if (f.training()) loss(f, rows);
   } else {
     matmul(f, "pooler", OpGroup::head, h.pooler, f.sequences, h.hidden, h.hidden);
@@ -70,39 +71,31 @@ template <class T> void output_head(const Frame<T>& f) {
 
 /// Appends the forward pass of one micro-batch on the fullest pipeline stage.
 template <class T>
-void forward_transformer(const Structure& structure, const Shape<T>& h, const Plan<T>& plan, OpList<T>& ops) {
+void forward_transformer(const Structure& structure, const StackView<T>& h, const Plan<T>& plan,
+                         OpList<T>& ops) {
   const Frame<T> f(structure, h, plan, ops);
   input_embedding(f);
 
-  const T layers = h.layers * f.stage;
-  const T norms = layers * (0.5 * h.norms_per_layer);
+  const T norms = h.layers * f.stage * (0.5 * h.norms);
   // The kernels of residual sum and norm drop the branch's output before: two branches a block, however many
   // norms.
-  const T dropped = f.tokens * h.hidden * f.split * (2.0 / max(h.norms_per_layer, T{1.0}));
+  const T dropped = f.tokens * h.hidden * f.split * (2.0 / max(h.norms, T{1.0}));
   auto& attention_norm = norm(f, "attention_norm", norms);
   attention_norm.remade = part::none;  // its input is the block's, which is always kept
   dropout_traffic(f, attention_norm, dropped);
-  const T global = (h.layers - h.window_layers - h.linear_layers) * f.stage;
-  if (structure.attention == AttentionKind::compressed) {
-    const T every = plan.context;  // no selection: all blocks are read
-    compressed_attention(f, (h.layers - h.compress4_layers - h.compress128_layers) * f.stage, 1, every);
-    compressed_attention(f, h.compress4_layers * f.stage, 4, h.index_top_k);
-    compressed_attention(f, h.compress128_layers * f.stage, 128, every);
-  } else if (structure.attention == AttentionKind::mla) {
-    latent_attention(f, global);
-  } else {
-    grouped_attention(f, global, plan.context);
+  constexpr std::size_t most = 64;  // operators of one kind of mixer or feed-forward, or of the ends
+  for (const auto& mixer : h.mixers) {
+    ops.reserve(most);
+    mix(f, mixer);
   }
-  if (structure.windowed) grouped_attention(f, h.window_layers * f.stage, min(h.window, plan.context));
-  if (structure.linear) linear_attention(f, h.linear_layers * f.stage);
 
+  ops.reserve(most);
   dropout_traffic(f, norm(f, "ffn_norm", norms), dropped);
-  if (!structure.moe) {
-    dense_feed_forward(f, layers);
-  } else {
-    dense_feed_forward(f, (h.layers - h.moe_layers) * f.stage);
-    expert_feed_forward(f, h.moe_layers * f.stage);
+  for (const auto& layer : h.feed_forwards) {
+    ops.reserve(most);
+    feed(f, layer);
   }
+  ops.reserve(most);
   output_head(f);
 }
 

@@ -109,6 +109,50 @@ struct WindowedAttentionPairs {
   }
 };
 
+/// Query-key pairs and distinct keys of causal attention in chunks [count].
+///
+/// A token sees the tokens of its own chunk up to itself: the x-th token of a sequence has x - c floor((x -
+/// 1) / c) of them. Up to the x-th token that are F(x) = q c (c + 1) / 2 + r (r + 1) / 2 pairs, with q =
+/// floor(x / c) and r = x - q c. pairs = F(p + n) - F(p); keys = p + n - c floor(p / c), the chunk of the
+/// first new token and those after it. With p + n <= c it is full attention. Ranges: n, c >= 1, p >= 0; all
+/// integral.
+/// @cite meta-llama4-card
+struct ChunkedAttentionPairs {
+  static constexpr LawInfo info{
+      "ChunkedAttentionPairs",
+      "pairs = F(p + n) - F(p); F(x) = q c (c + 1) / 2 + r (r + 1) / 2, q = floor(x / "
+      "c), r = x - q c",
+      "meta-llama4-card", "attention in chunks",
+      "chunks begin at multiples of their length from the first token"};
+  template <class T> struct Inputs {
+    T new_tokens, past_tokens, chunk;
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::new_tokens, "new_tokens", "", "query tokens per sequence").at_least(1).counted(),
+          field(&Inputs::past_tokens, "past_tokens", "", "earlier tokens per sequence")
+              .non_negative()
+              .counted(),
+          field(&Inputs::chunk, "chunk", "", "tokens of one chunk").at_least(1).counted());
+    }
+  };
+  template <class T> struct Result {
+    T pairs, keys;
+    static constexpr auto fields() {
+      return rows(field(&Result::pairs, "pairs", "", "query-key pairs per head and sequence"),
+                  field(&Result::keys, "keys", "", "distinct tokens whose keys and values are read"));
+    }
+  };
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const auto up_to = [&](const T& tokens) {
+      const T whole = floor(tokens / in.chunk), rest = tokens - whole * in.chunk;
+      return T(0.5 * (whole * in.chunk * (in.chunk + 1.0) + rest * (rest + 1.0)));
+    };
+    const T all = named("tokens", in.past_tokens + in.new_tokens);
+    return {.pairs = up_to(all) - up_to(in.past_tokens),
+            .keys = all - in.chunk * floor(in.past_tokens / in.chunk)};
+  }
+};
+
 /// Time of one fused attention kernel, new tokens against the tokens they see [s].
 ///
 /// Each unit takes blocks of `tile` query rows of one head; the `group` query heads that share a key-value

@@ -143,11 +143,10 @@ class Specs {
     }
   }
   static void resize(const Figures& figures, const std::string& path, const MemberType& type, void* list) {
-    if (type.form == MemberForm::numbers) {
+    if (type.form == MemberForm::maybe) {
       const auto prefix = path + ".";
-      for (auto it = figures.lower_bound(prefix); it != figures.end() && it->first.starts_with(prefix); ++it)
-        (*static_cast<std::map<std::string, double>*>(list))[it->first.substr(prefix.size())] =
-            it->second.number;
+      const auto first = figures.lower_bound(prefix);
+      if (first != figures.end() && first->first.starts_with(prefix)) type.append(list);
       return;
     }
     const auto prefix = path + "[";

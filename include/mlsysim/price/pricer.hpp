@@ -112,7 +112,7 @@ template <class T> [[nodiscard]] Data<T> whole_cache(const PassAsk<T>& ask) {
   Plan<T> whole = ask.plan;
   whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.virtual_stages = T{1.0};
   OpList<T> ops;
-  return forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, whole, ops)
+  return forward_totals(ask.model.structure, ask.model.shape(), ask.model.layers, whole, ops)
       .stage(T{1.0}, T{1.0})
       .state;
 }

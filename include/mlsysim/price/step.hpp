@@ -12,12 +12,17 @@ namespace mlsysim {
 /// What a lowering starts from: categories, sizes and layer records of one model.
 template <class T = double> struct ModelView {
   Structure structure;
-  Shape<T> shape;
-  std::span<const ConvLayer> layers{};  ///< of a convolutional network; lives in the workload
-  Totals<T> totals{};                   ///< for formulas that know no operators
+  std::shared_ptr<const StackView<T>> stack{};  ///< null where no layers of a transformer are known
+  std::span<const ConvLayer> layers{};          ///< of a convolutional network; lives in the workload
+  Totals<T> totals{};                           ///< for formulas that know no operators
 
+  /// The layers of a transformer; none at all where they are not known.
+  [[nodiscard]] const StackView<T>& shape() const {
+    static const StackView<T> none{};
+    return stack ? *stack : none;
+  }
   /// Blocks of the fullest stage of a plan.
-  [[nodiscard]] T blocks(const Plan<T>& plan) const { return blocks_of(structure, shape, layers, plan); }
+  [[nodiscard]] T blocks(const Plan<T>& plan) const { return blocks_of(structure, shape(), layers, plan); }
 };
 
 /// What the operators of one pass come to, before any of them run beside each other.
@@ -36,9 +41,9 @@ template <class T>
 [[nodiscard]] PassParts<T> pass_parts(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
                                       const Links<T>& links, OpList<T>& ops) {
   const T one{1.0};
-  const auto lowered = lower(model.structure, model.shape, model.layers, plan, ops);
+  const auto lowered = lower(model.structure, model.shape(), model.layers, plan, ops);
   const auto costs = price_list<T>(ops.span(), device, links);
-  const T layers = layers_of(model.structure, model.shape, model.layers);
+  const T layers = layers_of(model.structure, model.shape(), model.layers);
   const T full = model.blocks(plan), least = max(floor(layers / plan.pp), one);
   PassParts<T> parts;
   parts.totals = lowered.totals;
@@ -65,7 +70,7 @@ template <class T>
 [[nodiscard]] PassTime<T> overlapped_pass(const PassParts<T>& parts, const ModelView<T>& model,
                                           const Plan<T>& plan, const Device<T>& device) {
   PassTime<T> pass{{}, {}, parts.all};
-  const T blocks = layers_of(model.structure, model.shape, model.layers);
+  const T blocks = layers_of(model.structure, model.shape(), model.layers);
   pass.total = parts.all.exposed(plan, blocks) + device.dispatch;
   pass.cost.overhead += parts.all.launch_wait(plan, blocks) + device.dispatch;
   const Time<T> slowest =
@@ -81,7 +86,7 @@ template <class T>
 [[nodiscard]] StageDemands<T> pass_demands(const PlaceTotals<T>& totals, const ModelView<T>& model,
                                            const Plan<T>& plan) {
   const T one{1.0}, alone = select(plan.pp > one, T{0.0}, one);
-  const T full = model.blocks(plan), layers = layers_of(model.structure, model.shape, model.layers);
+  const T full = model.blocks(plan), layers = layers_of(model.structure, model.shape(), model.layers);
   const T share = select(plan.pp > one, max(floor(layers / plan.pp), one) / full, one);
   return {demand_of(model.structure, plan, totals.stage(one, alone, one), full),
           demand_of(model.structure, plan, totals.stage(alone, one, share), full)};
@@ -161,10 +166,10 @@ template <class T>
 [[nodiscard]] StepParts<T> step_parts(const ModelView<T>& model, const Plan<T>& plan, const Device<T>& device,
                                       const Links<T>& links, OpList<T>& ops) {
   const T one{1.0}, none{0.0};
-  const auto lowered = detail::lower_chunks(model.structure, model.shape, model.layers, plan, one, ops);
+  const auto lowered = detail::lower_chunks(model.structure, model.shape(), model.layers, plan, one, ops);
   const auto costs = price_list<T>(ops.span(), device, links);
   const T full = model.blocks(plan);
-  const T least = max(floor(layers_of(model.structure, model.shape, model.layers) / plan.pp), one);
+  const T least = max(floor(layers_of(model.structure, model.shape(), model.layers) / plan.pp), one);
   const auto piped = plan.pp > one;
   const T alone = select(piped, none, one), last_share = select(piped, least / full, one);
   const auto stage_at = [&](const T& first, const T& last, const T& share) {
@@ -190,7 +195,7 @@ template <class T>
 [[nodiscard]] StageDemands<T> step_demands(const PlaceTotals<T>& totals, const ModelView<T>& model,
                                            const Plan<T>& plan) {
   const T one{1.0}, alone = select(plan.pp > one, T{0.0}, one);
-  const T full = model.blocks(plan), layers = layers_of(model.structure, model.shape, model.layers);
+  const T full = model.blocks(plan), layers = layers_of(model.structure, model.shape(), model.layers);
   const T share = select(plan.pp > one, max(floor(layers / plan.pp), one) / full, one);
   const T in_flight = micro_batches_in_flight(model.structure, plan);
   return {demand_of(model.structure, plan, totals.stage(one, alone, one), full, in_flight),
@@ -255,10 +260,10 @@ template <class T>
 }
 
 // Of the plain number there is one compiled copy for each instruction set; calls find these first.
-[[nodiscard]] PlaceTotals<> forward_totals(const Structure& structure, const Shape<>& shape,
+[[nodiscard]] PlaceTotals<> forward_totals(const Structure& structure, const StackView<>& stack,
                                            std::span<const ConvLayer> layers, const Plan<>& plan,
                                            OpList<>& ops);
-[[nodiscard]] PlaceTotals<> training_totals(const Structure& structure, const Shape<>& shape,
+[[nodiscard]] PlaceTotals<> training_totals(const Structure& structure, const StackView<>& stack,
                                             std::span<const ConvLayer> layers, const Plan<>& plan,
                                             OpList<>& ops);
 [[nodiscard]] PassParts<> pass_parts(const ModelView<>& model, const Plan<>& plan, const Device<>& device,

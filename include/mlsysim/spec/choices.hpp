@@ -72,9 +72,6 @@ enum class Architecture : std::uint8_t {
   opaque
 };
 
-/// How attention keeps its keys and values.
-enum class AttentionKind : std::uint8_t { mha, gqa, mqa, mla, hybrid, compressed };
-
 /// Unit of one inference.
 enum class WorkUnit : std::uint8_t { token, sequence, image, sample, step };
 
@@ -136,10 +133,6 @@ template <> struct Choices<Architecture> {
   static constexpr std::string_view what = "architecture";
   static constexpr std::array<std::string_view, 8> names{"decoder", "encoder",   "encoder_decoder", "cnn",
                                                          "ssm",     "diffusion", "recommendation",  "opaque"};
-};
-template <> struct Choices<AttentionKind> {
-  static constexpr std::string_view what = "attention";
-  static constexpr std::array<std::string_view, 6> names{"mha", "gqa", "mqa", "mla", "hybrid", "compressed"};
 };
 template <> struct Choices<WorkUnit> {
   static constexpr std::string_view what = "unit of work";

@@ -8,12 +8,14 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mlsysim {
 
-/// Called for a leaf: any member but a table, a list, slots or numbers, whose parts are visited instead.
+/// Called for a leaf: any member but a table, also an optional one, a list or slots, whose parts are visited
+/// instead.
 using LeafVisit = std::function<void(std::string_view path, const MemberType& type, void* member)>;
-/// Called for a list or numbers before their items are visited, for readers that fill an object.
+/// Called for a list or an optional table before its parts are visited, for readers that fill an object.
 using ListVisit = std::function<void(const std::string& path, const MemberType& type, void* list)>;
 
 /// Visits the leaves of an object in the order of its table.
@@ -24,13 +26,34 @@ void for_each_leaf(
     const TableInfo& table, const void* object,
     const std::function<void(std::string_view path, const MemberType& type, const void* member)>& leaf);
 
-/// Called for a member that a struct or its parts hold by themselves; `path` as in the zoo's files.
-using MemberVisit =
-    std::function<void(const std::string& path, const FieldRow& row, const MemberType& type, void* member)>;
+/// Where a member stands in an object: through the items of lists and optional tables to an offset.
+struct MemberRoute {
+  struct Step {
+    std::size_t offset;      ///< of the list or optional table, in what the step before led to [byte]
+    const MemberType* type;  ///< of it
+    std::size_t index;       ///< of the item
+    friend bool operator==(const Step&, const Step&) = default;
+  };
+  std::vector<Step> steps;
+  std::size_t offset = 0;  ///< of the member, in what the last step led to [byte]
 
-/// Visits the members of an object that stand in no list and no map; the places of a table of rates are
-/// members.
-void for_each_own_member(const TableInfo& table, void* object, const MemberVisit& visit);
+  /// The member in an object of the same lengths.
+  [[nodiscard]] void* in(void* object) const;
+};
+
+/// A member of an object; `path` as in the zoo's files.
+struct MemberPlace {
+  const std::string& path;
+  const FieldRow& row;
+  const MemberType& type;
+  void* member;
+  const MemberRoute& route;
+};
+using MemberVisit = std::function<void(const MemberPlace& place)>;
+
+/// Visits the members of an object, also those of the tables in its lists and of optional tables that are
+/// there; the places of a table of rates are members. Lists of numbers are not visited.
+void for_each_member(const TableInfo& table, void* object, const MemberVisit& visit);
 
 /// The number of a member, in its base unit; null where it holds none, or an optional one is absent.
 [[nodiscard]] double* number_in(const MemberType& type, void* member);

@@ -1,11 +1,9 @@
 #pragma once
 /// A machine-learning model: its totals and, where known, its shape.
 
-#include <mlsysim/spec/choices.hpp>
-#include <mlsysim/table/describe.hpp>
+#include <mlsysim/spec/layer_table.hpp>
 #include <mlsysim/units/quantity.hpp>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,158 +12,32 @@ namespace mlsysim {
 
 struct Entry;
 
-/// What norms on queries and keys span.
-enum class QkNorm : std::uint8_t { none, head, full };
-template <> struct Choices<QkNorm> {
-  static constexpr std::string_view what = "query-key norm";
-  static constexpr std::array<std::string_view, 3> names{"none", "head", "full"};
-};
-
-/// Sizes of a transformer.
-struct TransformerShape {
-  std::optional<double> layers, hidden, ffn, heads, kv_heads, head_dim, vocab;
-  bool gated_ffn = false;
-  bool tied_embeddings = false;
-  bool learned_positions = false;
-  bool biases = false;              ///< every projection has a bias (GPT-2, BERT)
-  bool norm_biases = false;         ///< norms have a bias beside their weight
-  bool qkv_biases = false;          ///< query, key and value projections have a bias (Qwen2)
-  bool attention_biases = false;    ///< query, key, value and output projections have a bias
-  bool expert_biases = false;       ///< the matrices of an expert have biases
-  bool router_biases = false;       ///< the router has one bias per expert
-  bool head_bias = false;           ///< the output matrix has a bias
-  bool attention_sinks = false;     ///< one learned sink per head
-  bool shared_expert_gate = false;  ///< a vector gates the shared expert
-  bool embedding_norm = false;      ///< norm after the embedding
-  bool final_norm = true;           ///< norm before the output
-  QkNorm qk_norm = QkNorm::none;    ///< norms on queries and keys: one per head width, or over all heads
-  bool pooler = false;              ///< encoder with a pooling matrix
-  double norms_per_layer = 2;
-  std::optional<double> token_types;
-  std::optional<double> classes, image_size, patch_size;  ///< vision transformers
-
-  static constexpr auto fields() {
-    using S = TransformerShape;
-    return rows(
-        field(&S::layers, "layers", "", "transformer blocks").positive(),
-        field(&S::hidden, "hidden", "", "width of the residual stream").positive(),
-        field(&S::ffn, "ffn", "", "width of the dense feed-forward layer").positive(),
-        field(&S::heads, "heads", "", "query heads").positive(),
-        field(&S::kv_heads, "kv_heads", "", "key and value heads").positive(),
-        field(&S::head_dim, "head_dim", "", "width of one head").positive(),
-        field(&S::vocab, "vocab", "", "vocabulary").positive(),
-        field(&S::gated_ffn, "gated_ffn", "", "three feed-forward matrices").defaulted("two matrices"),
-        field(&S::tied_embeddings, "tied_embeddings", "", "output shares the input embedding")
-            .defaulted("untied"),
-        field(&S::learned_positions, "learned_positions", "", "position embeddings are weights")
-            .defaulted("none"),
-        field(&S::biases, "biases", "", "every projection and norm has a bias").defaulted("none"),
-        field(&S::norm_biases, "norm_biases", "", "norms have a bias").defaulted("none"),
-        field(&S::qkv_biases, "qkv_biases", "", "query, key, value projections have a bias")
-            .defaulted("none"),
-        field(&S::attention_biases, "attention_biases", "", "all projections of attention have a bias")
-            .defaulted("none"),
-        field(&S::expert_biases, "expert_biases", "", "the matrices of an expert have biases")
-            .defaulted("none"),
-        field(&S::router_biases, "router_biases", "", "one router bias per expert").defaulted("none"),
-        field(&S::head_bias, "head_bias", "", "the output matrix has a bias").defaulted("none"),
-        field(&S::attention_sinks, "attention_sinks", "", "one learned sink per head").defaulted("none"),
-        field(&S::shared_expert_gate, "shared_expert_gate", "", "a vector gates the shared expert")
-            .defaulted("none"),
-        field(&S::embedding_norm, "embedding_norm", "", "norm after the embedding").defaulted("none"),
-        field(&S::final_norm, "final_norm", "", "norm before the output").defaulted("present"),
-        field(&S::qk_norm, "qk_norm", "", "norms on queries and keys").defaulted("none"),
-        field(&S::pooler, "pooler", "", "encoder ends in a pooling matrix").defaulted("none"),
-        field(&S::norms_per_layer, "norms_per_layer", "", "norms of one block").within(1, 8).defaulted("2"),
-        field(&S::token_types, "token_types", "", "segment embeddings").positive(),
-        field(&S::classes, "classes", "", "classes of the output").positive(),
-        field(&S::image_size, "image_size", "", "height and width of the image").positive(),
-        field(&S::patch_size, "patch_size", "", "height and width of a patch").positive());
-  }
-};
-
-struct AttentionShape {
-  AttentionKind kind = AttentionKind::mha;
-  std::optional<double> q_lora_rank, kv_lora_rank, nope_head_dim, rope_head_dim, value_head_dim;
-  std::optional<double> sliding_window, full_attention_layers, chunk;
-  std::string pattern;
-
-  static constexpr auto fields() {
-    using A = AttentionShape;
-    return rows(
-        field(&A::kind, "kind", "", "how keys and values are kept").defaulted("mha"),
-        field(&A::q_lora_rank, "q_lora_rank", "", "rank of the query compression").positive(),
-        field(&A::kv_lora_rank, "kv_lora_rank", "", "rank of the key-value compression").positive(),
-        field(&A::nope_head_dim, "nope_head_dim", "", "head width without rotation").positive(),
-        field(&A::rope_head_dim, "rope_head_dim", "", "head width with rotation").positive(),
-        field(&A::value_head_dim, "value_head_dim", "", "width of a value head").positive(),
-        field(&A::sliding_window, "sliding_window", "", "tokens a windowed layer sees").positive(),
-        field(&A::full_attention_layers, "full_attention_layers", "", "layers that see the whole context")
-            .non_negative(),
-        field(&A::chunk, "chunk", "", "tokens of one attention chunk").positive(),
-        field(&A::pattern, "pattern", "", "order of the layer kinds, in words").defaulted("uniform"));
-  }
-};
-
-/// Mixture of experts.
-struct MoeShape {
-  std::optional<double> experts, top_k, shared_experts, expert_ffn, shared_expert_ffn, dense_layers,
-      moe_every;
-
-  static constexpr auto fields() {
-    using M = MoeShape;
-    return rows(
-        field(&M::experts, "experts", "", "routed experts per layer").positive(),
-        field(&M::top_k, "top_k", "", "experts that a token visits").positive(),
-        field(&M::shared_experts, "shared_experts", "", "experts that every token visits").non_negative(),
-        field(&M::expert_ffn, "expert_ffn", "", "width of one expert").positive(),
-        field(&M::shared_expert_ffn, "shared_expert_ffn", "", "width of a shared expert, if another")
-            .positive(),
-        field(&M::dense_layers, "dense_layers", "", "layers with a dense feed-forward instead")
-            .non_negative(),
-        field(&M::moe_every, "moe_every", "", "one layer in so many has experts").positive());
-  }
-};
-
-/// Layers with a recurrent state instead of a KV cache.
-struct LinearAttentionShape {
-  std::string kind;
-  std::optional<double> layers, key_heads, value_heads, head_dim, conv_width;
-
-  static constexpr auto fields() {
-    using L = LinearAttentionShape;
-    return rows(field(&L::kind, "kind", "", "rule of the recurrence").defaulted("unstated"),
-                field(&L::layers, "layers", "", "layers of this kind").non_negative(),
-                field(&L::key_heads, "key_heads", "", "query and key heads").positive(),
-                field(&L::value_heads, "value_heads", "", "value heads").positive(),
-                field(&L::head_dim, "head_dim", "", "width of one head").positive(),
-                field(&L::conv_width, "conv_width", "", "taps of the short convolution").positive());
-  }
-};
-
-/// State-space blocks.
-struct StateSpaceShape {
-  std::optional<double> state_size, expand, conv_width, dt_rank;
-
-  static constexpr auto fields() {
-    using S = StateSpaceShape;
-    return rows(field(&S::state_size, "state_size", "", "state per channel").positive(),
-                field(&S::expand, "expand", "", "inner width over the residual width").positive(),
-                field(&S::conv_width, "conv_width", "", "taps of the short convolution").positive(),
-                field(&S::dt_rank, "dt_rank", "", "rank of the step projection").positive());
-  }
-};
-
 /// Iterated denoising.
 struct DiffusionShape {
-  std::optional<double> denoising_steps, resolution, evaluations_per_step;
+  std::optional<double> denoising_steps, resolution, evaluations_per_step, latent_size, context_tokens,
+      context_width, blocks_per_level;
 
   static constexpr auto fields() {
     using D = DiffusionShape;
     return rows(
         field(&D::denoising_steps, "denoising_steps", "", "steps of one image").positive(),
         field(&D::resolution, "resolution", "", "height and width of the image").positive(),
-        field(&D::evaluations_per_step, "evaluations_per_step", "", "network runs per step").positive());
+        field(&D::evaluations_per_step, "evaluations_per_step", "", "network runs per step").positive(),
+        field(&D::latent_size, "latent_size", "", "height and width of the latent image").positive(),
+        field(&D::context_tokens, "context_tokens", "", "tokens of the prompt").positive(),
+        field(&D::context_width, "context_width", "", "width of the prompt's embedding").positive(),
+        field(&D::blocks_per_level, "blocks_per_level", "", "blocks of one resolution").positive());
+  }
+};
+
+/// What a robot policy gives in one pass.
+struct ActionShape {
+  std::optional<double> horizon, dim;
+
+  static constexpr auto fields() {
+    using A = ActionShape;
+    return rows(field(&A::horizon, "horizon", "", "actions of one chunk").positive(),
+                field(&A::dim, "dim", "", "numbers of one action").positive());
   }
 };
 
@@ -293,26 +165,37 @@ struct Workload {
   std::optional<double> release_year;
   std::optional<Params<>> parameters, active_parameters;  ///< published totals
   std::optional<double> max_positions;
-  TransformerShape shape;
-  AttentionShape attention;
-  MoeShape moe;
-  LinearAttentionShape linear_attention;
+  std::vector<Stack> stacks;
+  std::vector<StoredFormat> formats;
+  Outline outline;  ///< sizes, where the layers are not listed
   std::vector<ConvLayer> convolution;
-  StateSpaceShape state_space;
   DiffusionShape diffusion;
+  ActionShape action;
   RecommendationShape recommendation;
   InferenceTotals inference;
   TrainingTotals training;
-  std::optional<Data<>> model_size;     ///< published size where it is not parameters times a width
-  std::map<std::string, double> extra;  ///< further numbers by name; items of a list as "name[0]", true as 1
+  std::optional<Data<>> model_size;  ///< published size where it is not parameters times a width
   const Entry* entry = nullptr;
 
   /// Bytes of all weights at this precision [B]: the published size, or published parameters times the width.
   /// @throws InputError when neither is known
   [[nodiscard]] Data<> size(Precision precision = Precision::fp16) const;
-  /// True where the operator list can be made from the shape.
+  /// The stack that answers: the decoder, else the encoder; null where no layers are listed.
+  [[nodiscard]] const Stack* main() const;
+  /// True where the operator list can be made from the layers, or from the records of a convolutional
+  /// network.
   [[nodiscard]] bool has_shape() const;
-  [[nodiscard]] bool is_moe() const { return moe.experts.has_value(); }
+  /// Layers of the main stack that have routed experts, and how they are stated first; null: none has.
+  [[nodiscard]] const Experts* experts() const;
+  [[nodiscard]] double expert_layers() const;
+  [[nodiscard]] bool is_moe() const { return experts() != nullptr; }
+  // Sizes of the main stack; absent where it does not state them. Heads are those of the first layer that has
+  // any.
+  [[nodiscard]] std::optional<double> layers() const;
+  [[nodiscard]] std::optional<double> hidden() const;
+  [[nodiscard]] std::optional<double> heads() const;
+  [[nodiscard]] std::optional<double> kv_heads() const;
+  [[nodiscard]] std::optional<double> head_dim() const;
   /// Whether one unit of work is a token of a generated sequence.
   [[nodiscard]] bool is_language_decoder() const { return architecture == Architecture::decoder; }
 
@@ -327,22 +210,35 @@ struct Workload {
         field(&W::active_parameters, "active_parameters", "Gparam", "published weights that one token uses")
             .positive(),
         field(&W::max_positions, "max_positions", "", "longest context").positive(),
-        field(&W::shape, "shape", "", "sizes of a transformer").defaulted("absent"),
-        field(&W::attention, "attention", "", "attention").defaulted("absent"),
-        field(&W::moe, "moe", "", "mixture of experts").defaulted("absent"),
-        field(&W::linear_attention, "linear_attention", "", "layers with a recurrent state")
-            .defaulted("absent"),
+        field(&W::stacks, "stacks", "", "stacks of layers").defaulted("absent"),
+        field(&W::formats, "formats", "", "how tensors are stored").defaulted("absent"),
+        field(&W::outline, "outline", "", "sizes, where the layers are not listed").defaulted("absent"),
         field(&W::convolution, "convolution", "", "layers of a convolutional network").defaulted("absent"),
-        field(&W::state_space, "state_space", "", "state-space blocks").defaulted("absent"),
         field(&W::diffusion, "diffusion", "", "iterated denoising").defaulted("absent"),
+        field(&W::action, "action", "", "what a robot policy gives").defaulted("absent"),
         field(&W::recommendation, "recommendation", "", "embedding tables").defaulted("absent"),
         field(&W::inference, "inference", "", "published cost of one inference").defaulted("absent"),
         field(&W::training, "training", "", "published facts of training").defaulted("absent"),
-        field(&W::model_size, "model_size", "GB", "published size").positive(),
-        field(&W::extra, "extra", "", "further numbers").defaulted("absent"));
+        field(&W::model_size, "model_size", "GB", "published size").positive());
   }
 };
 
 template <> struct ObjectType<Workload> { static constexpr std::string_view name = "workload"; };
+
+/// The parts of the main stack for which no lowering rule is known, each as the path and what it is:
+/// "stacks[0].mixer.state_space". Empty where operators can be listed.
+[[nodiscard]] std::vector<std::string> parts_without_law(const Workload& workload);
+/// The stacks beside the main one, whose work no answer counts: "the draft stacks[1]".
+[[nodiscard]] std::vector<std::string> stacks_not_counted(const Workload& workload);
+
+/// The sizes of a plain decoder, every layer alike: for tests, rows of measurements and users who have no
+/// file.
+struct PlainDecoder {
+  double layers = 0, hidden = 0, heads = 0, vocab = 0;
+  std::optional<double> kv_heads, head_dim, ffn;  ///< absent: heads; hidden / heads; no feed-forward
+  bool gated = false, tied = false, biases = false;
+};
+/// A decoder of these sizes.
+[[nodiscard]] Stack plain_decoder(const PlainDecoder& sizes);
 
 }  // namespace mlsysim

@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,7 +35,6 @@ enum class MemberForm : unsigned char {
   text,          ///< std::string
   choice,        ///< an enumeration with names
   object,        ///< a pointer to a spec
-  numbers,       ///< std::map<std::string, double>
   maybe,         ///< std::optional: `count` is 0 or 1
   list,          ///< std::vector
   slots,         ///< a fixed list whose places have the names `choices`
@@ -218,8 +216,6 @@ template <class M> struct TypeOf {
       return {.form = MemberForm::table, .size = sizeof(M), .table = &field_table<M>};
     } else if constexpr (std::is_same_v<M, AnyQuantity>) {
       return {.form = MemberForm::any_quantity, .size = sizeof(M)};
-    } else if constexpr (std::is_same_v<M, std::map<std::string, double>>) {
-      return {.form = MemberForm::numbers, .size = sizeof(M)};
     } else if constexpr (Choice<M>) {
       auto type = plain_type<M>(MemberForm::choice);
       type.what = Choices<M>::what;

@@ -15,15 +15,18 @@ namespace mlsysim {
 /// What is needed to show a call to a reader: texts and fields of its law.
 struct LawShape {
   const LawInfo* info;
-  std::span<const FieldInfo> (*inputs)();
+  std::span<const FieldInfo> (*inputs_of)(const LawShape&);  ///< of this one: a law may have its own list
   std::span<const FieldInfo> (*results)();
+
+  [[nodiscard]] std::span<const FieldInfo> inputs() const { return inputs_of(*this); }
 };
 
 namespace detail {
 
 template <class L>
-inline constexpr LawShape law_shape{&L::info, &describe<typename L::template Inputs<double>>,
-                                    &describe<typename L::template Result<double>>};
+inline constexpr LawShape law_shape{
+    &L::info, [](const LawShape&) { return describe<typename L::template Inputs<double>>(); },
+    &describe<typename L::template Result<double>>};
 
 /// The numbers of a table struct over the recording scalar.
 template <class S> [[nodiscard]] std::array<Recorded, leaf_count<S>> recorded_leaves(const S& s) {

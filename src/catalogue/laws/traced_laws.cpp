@@ -71,13 +71,13 @@ void add_laws(const Tape& tape, std::string_view table, bool alone, std::vector<
   static constexpr std::array<std::string_view, 9> degrees{"links.per_node", "run.tp_size", "run.pp_size",
                                                            "run.ep_size",    "run.cp_size", "plan.tp",
                                                            "plan.pp",        "plan.ep",     "plan.cp"};
-  const auto inputs = describe<ScenarioInputs<>>(), results = describe<ScenarioResults<>>();
+  const auto inputs = describe<ScenarioFigures<>>(), results = describe<ScenarioResults<>>();
   std::vector<std::optional<double>> fixed(tape.inputs());
   // A node of one device is as good as any for a device that exchanges nothing.
   const std::span<const std::string_view> ones =
       std::span(degrees).subspan(table.starts_with("inference") ? 0 : 1);
   if (alone)
-    for (std::size_t i = 0; i < fixed.size(); ++i)
+    for (std::size_t i = 0; i < inputs.size(); ++i)
       if (std::find(ones.begin(), ones.end(), inputs[i].name) != ones.end()) fixed[i] = 1.0;
   std::vector<bool> wanted(tape.size());
   for (std::size_t i = 0; i < tape.results(); ++i)
@@ -108,6 +108,8 @@ void add_macro_laws(std::vector<std::string_view>& out) {
            out);
 }
 
+const Stack* stated(const ModelView<>& model) { return model.stack ? model.stack->stated : nullptr; }
+
 ScenarioShape shape_of(const ServingViews<>& v) {
   return {.kind = ScenarioKind::serving,
           .pricing = v.pricing,
@@ -115,6 +117,8 @@ ScenarioShape shape_of(const ServingViews<>& v) {
           .decode = v.decode.structure,
           .draft = v.draft.structure,
           .layers = v.prefill.layers,
+          .stack = stated(v.prefill),
+          .draft_stack = stated(v.draft),
           .generates = v.generates,
           .drafts = v.drafts,
           .chunks = v.chunks};
@@ -124,6 +128,7 @@ ScenarioShape shape_of(const TrainingViews<>& v) {
           .pricing = v.pricing,
           .prefill = v.model.structure,
           .layers = v.model.layers,
+          .stack = stated(v.model),
           .division = v.division,
           .sequences = v.sequences};
 }
@@ -132,6 +137,7 @@ ScenarioShape shape_of(const InferenceViews<>& v) {
           .pricing = v.pricing,
           .prefill = v.model.structure,
           .layers = v.model.layers,
+          .stack = stated(v.model),
           .sequences = v.sequences};
 }
 

@@ -64,7 +64,7 @@ DistributedModel::Result DistributedModel::solve(const Inputs& in, Notes& notes)
   out.bubble_fraction = n.bubble_fraction;
   out.scaling_efficiency = n.scaling_efficiency;
   out.effective_throughput = n.fleet_throughput;
-  if (in.workload->shape.hidden) out.token_throughput = n.token_throughput;
+  if (in.workload->hidden()) out.token_throughput = n.token_throughput;
   out.mfu = n.mfu;
   out.hfu = n.hfu;
   out.utilization = n.utilization;

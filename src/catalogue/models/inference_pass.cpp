@@ -20,7 +20,7 @@ Data<> working_set(const Workload& w, double batch, double bytes) {
   plan.weight_bytes = bytes * unit::B / unit::param;
   plan.activation_bytes = bytes * unit::B;
   OpList<> ops;
-  const auto range = lower(view.structure, view.shape, view.layers, plan, ops);
+  const auto range = lower(view.structure, view.shape(), view.layers, plan, ops);
   return totals_of(ops, range.forward_end).live;
 }
 
@@ -47,9 +47,12 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
     r.evaluations = steps * w.diffusion.evaluations_per_step.value_or(1);
     if (!w.diffusion.evaluations_per_step) notes.assume("evaluations_per_step", 1.0, "without guidance");
   } else if (w.architecture == Architecture::ssm) {
-    const double width = t.hidden * w.state_space.expand.value_or(2);
-    if (!w.state_space.expand) notes.assume("expand", 2.0, "gu-2023-mamba");
-    const double per_channel = w.state_space.state_size.value_or(16) + w.state_space.conv_width.value_or(4);
+    const auto* stack = w.main();
+    const StateSpace block =
+        stack == nullptr ? StateSpace() : stack->mixer.state_space.value_or(StateSpace());
+    const double width = t.hidden * block.expand.value_or(2);
+    if (!block.expand) notes.assume("expand", 2.0, "gu-2023-mamba");
+    const double per_channel = block.state_size.value_or(16) + block.conv_width.value_or(4);
     r.state = t.layers * in.batch_size * width * per_channel * b * unit::B;
   } else if (w.architecture == Architecture::recommendation) {
     r.tables = t.tables * stored;

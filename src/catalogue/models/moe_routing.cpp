@@ -19,9 +19,9 @@ void check(const In& in) {
     throw InputError({.id = "mlsysim.catalogue.037",
                       .message = fmt::format("'{}' has no experts", w.name),
                       .key = "workload",
-                      .expected = "a mixture of experts (moe: {experts, top_k})",
+                      .expected = "a mixture of experts (feed_forward: {experts: {count, top_k}})",
                       .hint = "e.g. Mixtral_8x7B or DeepSeek_V3"});
-  const double experts = *w.moe.experts, whole = experts / in.ep_size;
+  const double experts = *w.experts()->count, whole = experts / in.ep_size;
   if (in.ep_size > experts || whole != static_cast<double>(static_cast<long long>(whole)))
     throw DomainError(
         {.id = "mlsysim.catalogue.038",
@@ -32,12 +32,6 @@ void check(const In& in) {
          .hint = "choose a degree that divides the experts"});
 }
 
-/// Layers that have routed experts.
-double expert_layers(const Workload& w) {
-  const double layers = w.shape.layers.value_or(1), dense = w.moe.dense_layers.value_or(0);
-  return std::max(1.0, (layers - dense) / w.moe.moe_every.value_or(1));
-}
-
 }  // namespace
 
 MoERoutingModel::Result MoERoutingModel::solve(const Inputs& in, Notes& notes) const {
@@ -45,11 +39,11 @@ MoERoutingModel::Result MoERoutingModel::solve(const Inputs& in, Notes& notes) c
   const Pricing& pricing = pricing_named(in.fidelity);
   const NetworkRules& rules = pricing.network();
   const Workload& w = *in.workload;
-  const double experts = *w.moe.experts, top_k = std::max(1.0, w.moe.top_k.value_or(1));
+  const double experts = *w.experts()->count, top_k = std::max(1.0, w.experts()->top_k.value_or(1));
   const double tokens = in.batch_size * seq_len_or_default(in.seq_len, w, 0, notes),
                b = bytes_per_element(in.precision);
-  const double hidden = w.shape.hidden.value_or(4096);
-  if (!w.shape.hidden) notes.assume("hidden", hidden, "convention of MLSys-im, the width is not known");
+  const double hidden = w.hidden().value_or(4096);
+  if (!w.hidden()) notes.assume("hidden", hidden, "convention of MLSys-im, the width is not known");
   const auto load = ExpertLoad::solve<double>({experts, top_k, tokens});
   Result r;
   r.fidelity = pricing.fidelity();
@@ -58,11 +52,11 @@ MoERoutingModel::Result MoERoutingModel::solve(const Inputs& in, Notes& notes) c
       in.routing_imbalance_factor ? *in.routing_imbalance_factor : rules.imbalance(load, notes);
   r.effective_active_experts = std::min(experts, top_k * r.routing_imbalance_factor);
   r.ep_size = in.ep_size;
-  r.layers_with_experts = expert_layers(w);
-  const double uneven = r.effective_active_experts / top_k, matrices = w.shape.gated_ffn ? 3 : 2;
+  r.layers_with_experts = std::max(1.0, w.expert_layers());
+  const double uneven = r.effective_active_experts / top_k, matrices = w.experts()->gated ? 3 : 2;
   const Params<> active = totals_of(w, notes).active_params;
   const Params<> routed = r.layers_with_experts * top_k * matrices * hidden *
-                          w.moe.expert_ffn.value_or(w.shape.ffn.value_or(4 * hidden)) * unit::param;
+                          w.experts()->width.value_or(4 * hidden) * unit::param;
   r.active_parameter_multiplier = rules.dearer(uneven, routed, active);
   r.effective_active_parameters = active * r.active_parameter_multiplier;
   const Data<> message = rules.rank_message(tokens * hidden * b * top_k * uneven * unit::B, in.ep_size);

@@ -74,7 +74,8 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   v.pricing = &pricing_for(in.fidelity, *in.workload, notes);
   detail::warn_of_unpriced(in, v.pricing->unpriced(PricedInputs::serving), notes);
   v.prefill = v.pricing->model(*in.workload, Phase::prefill, notes);
-  v.decode = v.pricing->model(*in.workload, Phase::decode, quiet);
+  v.decode = v.prefill;
+  v.decode.structure.phase = Phase::decode;
   const DeviceUse use{.precision = precision,
                       .phase = Phase::prefill,
                       .params = v.prefill.totals.params,

@@ -51,7 +51,7 @@ PlanChoices choices_of(const In& in, const Pricing& pricing) {
   const auto& w = *in.workload;
   const bool sequences = w.architecture == Architecture::decoder || w.architecture == Architecture::encoder;
   PlanChoices c;
-  const double experts = w.is_moe() ? w.moe.experts.value_or(1) : 1;
+  const double experts = w.is_moe() ? *w.experts()->count : 1;
   for (double ep = 1; ep <= experts; ++ep)
     if (!in.ep_size && divides(ep, experts)) c.experts.push_back(ep);
   if (in.ep_size) c.experts = {*in.ep_size};
@@ -70,7 +70,7 @@ PlanChoices choices_of(const In& in, const Pricing& pricing) {
 /// The plans of one division of the devices.
 void add_plans(const In& in, const PlanChoices& choices, const Candidate& degrees,
                std::vector<Candidate>& out) {
-  const double layers = in.workload->shape.layers.value_or(0);
+  const double layers = in.workload->layers().value_or(0);
   const double local = in.batch_size / degrees.dp;
   const auto only_first = [](const auto& all, bool every) {
     return std::span(all).first(every ? all.size() : 1);
@@ -108,8 +108,7 @@ void add_plans(const In& in, const PlanChoices& choices, const Candidate& degree
 std::vector<Candidate> candidates(const In& in, const Pricing& pricing) {
   const PlanChoices choices = choices_of(in, pricing);
   const double devices = in.fleet->total_accelerators();
-  const auto& shape = in.workload->shape;
-  const double layers = shape.layers.value_or(kUnbounded), heads = shape.heads.value_or(0);
+  const double layers = in.workload->layers().value_or(kUnbounded), heads = in.workload->heads().value_or(0);
   const double most_tp = in.max_tp.value_or(in.fleet->node->accelerators_per_node);
   const double most_pp = std::min(in.max_pp.value_or(devices), layers);
   std::vector<Candidate> out;

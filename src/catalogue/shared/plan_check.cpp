@@ -29,7 +29,7 @@ void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& n
     if (!w.is_moe())
       refuse(fmt::format("'{}' has no experts to spread", w.name), "ep_size", d.ep, "1",
              "use tp_size, or more replicas");
-    const double experts = *w.moe.experts;
+    const double experts = *w.experts()->count;
     if (d.ep > experts)
       refuse(fmt::format("'{}' has fewer experts than ranks that share them", w.name), "ep_size", d.ep,
              fmt::format("at most {:g}, the experts of a layer", experts),
@@ -40,11 +40,11 @@ void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& n
                            experts, d.ep);
       });
   }
-  if (const auto& layers = w.shape.layers; layers && d.pp * d.v_stages > *layers)
+  if (const auto layers = w.layers(); layers && d.pp * d.v_stages > *layers)
     refuse(fmt::format("'{}' has fewer layers than the pipeline has stages", w.name),
            d.v_stages > 1 ? "v_stages" : "pp_size", d.pp * d.v_stages,
            fmt::format("pp_size x v_stages of at most {:g}", *layers), "lower pp_size or v_stages");
-  if (const auto& heads = w.shape.heads; heads) {
+  if (const auto heads = w.heads(); heads) {
     if (d.tp > *heads)
       refuse(fmt::format("'{}' has fewer heads than devices that share them", w.name), "tp_size", d.tp,
              fmt::format("at most {:g}", *heads), "lower tp_size, use pipeline stages or more replicas");
@@ -74,7 +74,7 @@ void require_tokens(const Workload& w, std::string_view field) {
 }
 
 double draft_degree(const Workload& draft, double tp_size, Notes& notes) {
-  const bool divided = tp_size <= draft.shape.heads.value_or(tp_size);
+  const bool divided = tp_size <= draft.heads().value_or(tp_size);
   notes.assume("draft_tp_size", divided ? tp_size : 1.0,
                divided ? "that of its target, as in vLLM" : "it has fewer heads than devices: whole on each");
   return divided ? tp_size : 1.0;

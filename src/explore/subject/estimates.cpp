@@ -70,23 +70,22 @@ class Prober {
   template <class Spec, class Put> void spec(const Spec& spec, Put&& put) {
     if (spec.entry == nullptr) return;
     Spec changed = spec;
-    for_each_own_member(field_table<Spec>(), &changed,
-                        [&](const std::string& path, const FieldRow&, const MemberType& type, void* member) {
-                          double* const now = number_in(type, member);
-                          const Figure* figure = spec.entry->figure(path);
-                          if (now == nullptr || figure == nullptr) return;
-                          const Source& source = spec.entry->source_of(path);
-                          const double own = *now;
-                          const auto range = range_of(*figure, source);
-                          // A figure that the caller changed is the caller's.
-                          if (!range || own != figure->base) return;
-                          probe(fmt::format("{} {}", spec.name, path), source_text(source), range->first,
-                                range->second, [&](Scenario& s, double x) {
-                                  *now = x;
-                                  put(s, changed);
-                                });
-                          *now = own;
-                        });
+    for_each_member(field_table<Spec>(), &changed, [&](const MemberPlace& place) {
+      double* const now = number_in(place.type, place.member);
+      const Figure* figure = spec.entry->figure(place.path);
+      if (now == nullptr || figure == nullptr) return;
+      const Source& source = spec.entry->source_of(place.path);
+      const double own = *now;
+      const auto range = range_of(*figure, source);
+      // A figure that the caller changed is the caller's.
+      if (!range || own != figure->base) return;
+      probe(fmt::format("{} {}", spec.name, place.path), source_text(source), range->first, range->second,
+            [&](Scenario& s, double x) {
+              *now = x;
+              put(s, changed);
+            });
+      *now = own;
+    });
   }
 
   std::vector<EstimatedFigure> found;

@@ -57,7 +57,7 @@ void say_what_was_prepared(Explanation& out) {
       {{"device.", "the device's figures at this precision, from its zoo entry and the conventions"},
        {"links.", "the figures of the node's links and of the fabric"},
        {"facility.", "ratios of the facility and the grid, and the conventions of the books"},
-       {"shape.", "the sizes of the model"},
+       {"workload.stacks", "the sizes of the model, as its entry states them"},
        {"plan.", "what the plan stores and moves for each weight, value and token"}}};
   for (const auto& [prefix, words] : groups)
     if (has_prefix(out.derivation.records.front(), prefix))
@@ -251,7 +251,8 @@ Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* in
       law != nullptr ? law_result(*law, subject.entry.results[subject.result(result)].name) : std::nullopt;
   auto out = explanation(subject, result, at ? std::span<const std::string>() : open);
   if (!at) return out;
-  auto derived = derive_scenario(*law, prepared->shape.kind, scenario_leaves(prepared->inputs), *at, open);
+  auto derived = derive_scenario(*law, prepared->shape.kind,
+                                 scenario_leaves(prepared->shape, prepared->inputs), *at, open);
   // What was not asked for the resolver leaves empty, though the law has it: the time of a part of a prompt
   // that has none.
   if (derived.records.front().results.front().value != out.value) return out;

@@ -38,6 +38,7 @@ constexpr std::array<std::string_view, 4> kPriced{"tco", "capex", "maintenance",
 struct MovingScenario {
   ScenarioShape shape;
   std::shared_ptr<const ScenarioLaw> law;
+  std::shared_ptr<const ScenarioLeaves> leaves;
   std::vector<double> base;            ///< all inputs of the law
   std::vector<std::uint16_t> inputs;   ///< those that move
   std::vector<std::uint16_t> results;  ///< those that are listed
@@ -50,12 +51,10 @@ struct MovingScenario {
   }
   void run(const double* in, double* out) const {
     const auto all = spread(in);
-    ScenarioInputs<> numbers;
-    write_leaves(numbers, [&](std::size_t i) { return all[i]; });
-    const auto found = scenario_numbers(shape, numbers);
-    std::vector<double> leaves(leaf_count<ScenarioResults<>>);
-    read_leaves(found, [&](std::size_t i, double x) { leaves[i] = x; });
-    for (std::size_t i = 0; i < results.size(); ++i) out[i] = leaves[results[i]];
+    const auto found = scenario_numbers(shape, leaves->write<double>(all));
+    std::vector<double> numbers(leaf_count<ScenarioResults<>>);
+    read_leaves(found, [&](std::size_t i, double x) { numbers[i] = x; });
+    for (std::size_t i = 0; i < results.size(); ++i) out[i] = numbers[results[i]];
   }
   /// From the inputs that move to the results that are listed; made when it is first asked for.
   [[nodiscard]] const Tape& tape() const {
@@ -97,7 +96,7 @@ void say_what_is_absent(Subject& out, bool has_power, bool has_price, const std:
 enum class Moves : std::uint8_t { always, never, sizes, host_shares, seq_len, cached_prefix };
 
 Moves moves(std::string_view path) {
-  for (const std::string_view sizes : {"shape.", "totals.", "draft."})
+  for (const std::string_view sizes : {"workload.", "draft_model.", "totals.", "draft."})
     if (path.starts_with(sizes)) return Moves::sizes;
   if (path.starts_with("plan.offload_")) return Moves::host_shares;
   if (path.starts_with("limits.")) return Moves::never;
@@ -139,13 +138,13 @@ FieldInfo public_field(const FieldInfo& f, ScenarioKind kind) {
   FieldInfo out = f;
   // Sizes of a model and of a machine's parts are counts, though the lowering may price fractions of them.
   out.integral =
-      out.integral || (f.kind == ValueKind::number &&
-                       (name.starts_with("shape.") || name == "links.per_node" || name == "device.units" ||
-                        name == "device.tile_m" || name == "device.tile_n"));
+      out.integral || (f.kind == ValueKind::number && (name == "links.per_node" || name == "device.units" ||
+                                                       name == "device.tile_m" || name == "device.tile_n"));
   return out;
 }
 
-/// What users see of the laws of one kind of scenario: the same for every structure, so it is made once.
+/// What users see of the laws of one kind of scenario but for the sizes of its models: the same for every
+/// structure, so it is made once.
 struct PublicTable {
   std::vector<FieldInfo> inputs, results;
   std::vector<Moves> moves;           ///< of the inputs
@@ -153,7 +152,7 @@ struct PublicTable {
   std::vector<std::uint16_t> first;  ///< per result the first of its name: results of one name are one number
 
   explicit PublicTable(ScenarioKind kind) {
-    for (const auto& f : describe<ScenarioInputs<>>()) {
+    for (const auto& f : describe<ScenarioFigures<>>()) {
       inputs.push_back(public_field(f, kind));
       moves.push_back(mlsysim::moves(f.name));
     }
@@ -192,7 +191,7 @@ bool plan_varies(std::span<const std::string> varied) {
                                                            "microbatch_size",
                                                            "gradient_accumulation_steps"};
   return std::any_of(varied.begin(), varied.end(), [](const std::string& name) {
-    return among(counts, name) || name.starts_with("shape.");
+    return among(counts, name) || name.starts_with("workload.") || name.starts_with("shape.");
   });
 }
 
@@ -202,16 +201,18 @@ void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
   const auto prepared = prepare(r, notes);
   state->shape = prepared.shape;
   state->law = scenario_law(prepared.shape);
-  state->base = scenario_leaves(prepared.inputs);
+  state->leaves = std::make_shared<const ScenarioLeaves>(prepared.shape);
+  state->base = state->leaves->read(prepared.inputs);
   const ScenarioLaw& law = *state->law;
   const ScenarioShape& shape = state->shape;
   const PublicTable& known = public_table(shape.kind);
   const std::size_t many = law.inputs.size();
   out.entry.inputs.reserve(many);
   for (std::size_t i = 0; i < many; ++i) {
-    if (!law.matters[i] || !may_move(shape, known.moves[i], state->base[i])) continue;
+    const bool figure = i < known.inputs.size();
+    if (!law.matters[i] || !may_move(shape, figure ? known.moves[i] : Moves::sizes, state->base[i])) continue;
     state->inputs.push_back(static_cast<std::uint16_t>(i));
-    out.entry.inputs.push_back(known.inputs[i]);
+    out.entry.inputs.push_back(figure ? known.inputs[i] : law.inputs[i]);
     out.point.push_back(state->base[i]);
   }
   out.entry.results.reserve(law.reported.size());

@@ -49,43 +49,40 @@ void SpecFigures::add(const ObjectRef& spec, const std::string& prefix, Object p
   place.clone = kind->clone;
   place.type = kind->type;
   objects_.push_back(std::move(place));
-  const auto offset_of = [&](const void* member) {
-    return static_cast<std::size_t>(static_cast<const std::byte*>(member) -
-                                    static_cast<const std::byte*>(spec.object));
-  };
   // The walk is written for specs that it may change; this one only reads.
-  for_each_own_member(
-      kind->table(), const_cast<void*>(spec.object),
-      [&](const std::string& path, const FieldRow& row, const MemberType& type, void* member) {
-        if (type.form == MemberForm::object) {
-          const Value to = type.get(member);
-          if (const auto* next = std::get_if<ObjectRef>(&to))
-            add(*next, prefix + path + ".",
-                {.base = nullptr,
-                 .clone = nullptr,
-                 .type = {},
-                 .field = std::nullopt,
-                 .parent = own,
-                 .offset = offset_of(member)});
-          return;
-        }
-        const double* x = number_in(type, member);
-        if (x == nullptr) return;
-        FieldInfo f;
-        f.name = prefix + path;
-        f.unit = row.unit;
-        f.meaning = row.meaning;
-        f.exps = type.inner().exps;
-        f.kind = f.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
-        f.low = row.low;
-        f.high = row.high;
-        f.open_low = row.open_low;
-        f.integral = row.integral || (kind->holds_counts && f.exps.dimensionless() && row.high > 1 &&
-                                      *x >= 1 && std::floor(*x) == *x);
-        inputs_.push_back(std::move(f));
-        point_.push_back(*x);
-        figures_.push_back({own, offset_of(x)});
-      });
+  for_each_member(kind->table(), const_cast<void*>(spec.object), [&](const MemberPlace& at) {
+    // The records of a convolutional network are categories of its law, no numbers that move.
+    if (!at.route.steps.empty() && at.route.steps.front().type->item->table == &field_table<ConvLayer>)
+      return;
+    if (at.type.form == MemberForm::object) {
+      const Value to = at.type.get(at.member);
+      if (const auto* next = std::get_if<ObjectRef>(&to))
+        add(*next, prefix + at.path + ".",
+            {.base = nullptr,
+             .clone = nullptr,
+             .type = {},
+             .field = std::nullopt,
+             .parent = own,
+             .route = at.route});
+      return;
+    }
+    const double* x = number_in(at.type, at.member);
+    if (x == nullptr) return;
+    FieldInfo f;
+    f.name = prefix + at.path;
+    f.unit = at.row.unit;
+    f.meaning = at.row.meaning;
+    f.exps = at.type.inner().exps;
+    f.kind = f.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
+    f.low = at.row.low;
+    f.high = at.row.high;
+    f.open_low = at.row.open_low;
+    f.integral = at.row.integral || (kind->holds_counts && f.exps.dimensionless() && at.row.high > 1 &&
+                                     *x >= 1 && std::floor(*x) == *x);
+    inputs_.push_back(std::move(f));
+    point_.push_back(*x);
+    figures_.push_back({own, &at.type, at.route});
+  });
 }
 
 SpecFigures::SpecFigures(std::span<const FieldInfo> fields, const void* object) {
@@ -114,12 +111,12 @@ SpecFigures::Copies SpecFigures::apply(const double* numbers, void* object) cons
     if (o.field)
       o.field->write(object, ObjectRef{there, o.type});
     else
-      std::memcpy(self(self, o.parent) + o.offset, &there, sizeof(there));
+      std::memcpy(o.route.in(self(self, o.parent)), &there, sizeof(there));
     return copies[k].get();
   };
   for (std::size_t i = 0; i < figures_.size(); ++i)
     if (numbers[i] != point_[i])
-      *reinterpret_cast<double*>(copy_of(copy_of, figures_[i].object) + figures_[i].offset) = numbers[i];
+      *number_in(*figures_[i].type, figures_[i].route.in(copy_of(copy_of, figures_[i].object))) = numbers[i];
   return copies;
 }
 

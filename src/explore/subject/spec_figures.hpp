@@ -2,6 +2,7 @@
 // The numbers of the specs that a struct points to, as inputs that can move: "hardware.memory.bandwidth",
 // "fleet.node.accelerator.compute.dense.fp16", "conventions.textbook_efficiency".
 
+#include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/table/describe.hpp>
 
 #include <memory>
@@ -35,10 +36,13 @@ class SpecFigures {
     std::shared_ptr<std::byte> (*clone)(const void*);
     std::string_view type;
     std::optional<FieldInfo> field;  ///< of the root that points here; else the parent does
-    std::size_t parent = 0, offset = 0;
+    std::size_t parent = 0;
+    MemberRoute route{};  ///< of the pointer, in the parent
   };
   struct Figure {
-    std::size_t object, offset;
+    std::size_t object;
+    const MemberType* type;
+    MemberRoute route;
   };
 
   void add(const ObjectRef& spec, const std::string& prefix, Object place);

@@ -1,5 +1,6 @@
 #include <mlsysim/explore/subject/subject.hpp>
 
+#include "explore/subject/old_names.hpp"
 #include "explore/subject/spec_figures.hpp"
 
 #include <mlsysim/resolve/dynamic_value.hpp>
@@ -103,7 +104,10 @@ struct Caller {
 
 }  // namespace
 
-std::size_t Subject::input(std::string_view name) const { return entry.input(name); }
+std::size_t Subject::input(std::string_view name) const {
+  const FieldInfo* field = find_input(entry.inputs, name);
+  return field == nullptr ? entry.input(name) : static_cast<std::size_t>(field - entry.inputs.data());
+}
 std::size_t Subject::result(std::string_view name) const {
   name = without_level(name);
   for (const auto& [missing, why] : absent)

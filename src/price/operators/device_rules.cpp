@@ -127,7 +127,7 @@ class OperatorDevices final : public DeviceRules {
       plan.context = plan.new_tokens = seq_len_or_default(use.seq_len, use.workload, 0, notes);
     set_storage(plan, inference_storage(use.precision, std::nullopt));
     OpList<> ops;
-    (void)lower(model.structure, model.shape, model.layers, plan, ops);
+    (void)lower(model.structure, model.shape(), model.layers, plan, ops);
     return shares_of(ops, use, device, links);
   }
 
@@ -180,16 +180,16 @@ class OperatorDevices final : public DeviceRules {
     plan.new_tokens = use.decodes ? 1 : use.seq_len;
     set_storage(plan, inference_storage(use.precision, std::nullopt));
     OpList<> ops;
-    const auto totals = forward_totals(model.structure, model.shape, model.layers, plan, ops).stage(1, 1);
+    const auto totals = forward_totals(model.structure, model.shape(), model.layers, plan, ops).stage(1, 1);
     double share = 1;  // of the experts that come in
     if (use.workload.is_moe()) {
       const auto load = ExpertLoad::solve<double>(
-          {model.shape.experts, std::max(1.0, model.shape.top_k), use.batch * plan.new_tokens});
-      share = load.touched / model.shape.experts;
+          {model.shape().experts, std::max(1.0, model.shape().top_k), use.batch * plan.new_tokens});
+      share = load.touched / model.shape().experts;
     }
     const Device<> device = device_view(use.hardware, use.precision, use.conventions, figures.notes());
     StreamNeeds n;
-    n.layers = std::max(1.0, model.shape.layers);
+    n.layers = std::max(1.0, model.shape().layers);
     n.layer_weights = plan.weight_bytes * (totals.dense_params + totals.expert_params * share) / n.layers;
     n.work_per_sample = totals.work / (n.layers * use.batch);
     n.efficiency = use.efficiency.value_or(device.matrix_share);

@@ -50,7 +50,7 @@ template <class T> class OperatorPricer : public Pricer<T> {
     // frozen weights.
     Plan<T> whole = ask.plan;
     whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.batch = T{1.0};
-    const auto forward = forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, whole, ops)
+    const auto forward = forward_totals(ask.model.structure, ask.model.shape(), ask.model.layers, whole, ops)
                              .stage(T{1.0}, T{1.0});
     out.model_work = (3.0 * forward.work - (1.0 - ask.plan.trainable) * forward.weight_work) * batch;
     return out;
@@ -60,13 +60,13 @@ template <class T> class OperatorPricer : public Pricer<T> {
   [[nodiscard]] static StageDemands<T> demands_of(const PassAsk<T>& ask) {
     OpList<T> ops;
     return mlsysim::pass_demands(
-        forward_totals(ask.model.structure, ask.model.shape, ask.model.layers, ask.plan, ops), ask.model,
+        forward_totals(ask.model.structure, ask.model.shape(), ask.model.layers, ask.plan, ops), ask.model,
         ask.plan);
   }
   StageDemands<T> step_demands(const PassAsk<T>& ask) const override {
     OpList<T> ops;
     return mlsysim::step_demands(
-        training_totals(ask.model.structure, ask.model.shape, ask.model.layers, ask.plan, ops), ask.model,
+        training_totals(ask.model.structure, ask.model.shape(), ask.model.layers, ask.plan, ops), ask.model,
         ask.plan);
   }
 

@@ -18,15 +18,15 @@ MLSYSIM_KERNEL StepTime<> step_of(const StepParts<>& parts, const ModelView<>& m
   return step_of<double>(parts, model, plan, device);
 }
 
-MLSYSIM_KERNEL PlaceTotals<> forward_totals(const Structure& structure, const Shape<>& shape,
+MLSYSIM_KERNEL PlaceTotals<> forward_totals(const Structure& structure, const StackView<>& stack,
                                             std::span<const ConvLayer> layers, const Plan<>& plan,
                                             OpList<>& ops) {
-  return forward_totals<double>(structure, shape, layers, plan, ops);
+  return forward_totals<double>(structure, stack, layers, plan, ops);
 }
-MLSYSIM_KERNEL PlaceTotals<> training_totals(const Structure& structure, const Shape<>& shape,
+MLSYSIM_KERNEL PlaceTotals<> training_totals(const Structure& structure, const StackView<>& stack,
                                              std::span<const ConvLayer> layers, const Plan<>& plan,
                                              OpList<>& ops) {
-  return training_totals<double>(structure, shape, layers, plan, ops);
+  return training_totals<double>(structure, stack, layers, plan, ops);
 }
 
 template <> const Pricer<double>& operator_pricer<double>() {

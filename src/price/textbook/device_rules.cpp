@@ -53,7 +53,7 @@ class TextbookDevices final : public DeviceRules {
   StreamNeeds streamed(const StreamUse& use, const Figures& figures) const override {
     Notes& notes = figures.notes();
     const Totals<> t = totals_of(use.workload, notes);
-    const double heads = use.workload.shape.kv_heads.value_or(t.heads),
+    const double heads = use.workload.kv_heads().value_or(t.heads),
                  width = t.heads > 0 ? t.width / t.heads : 0;
     StreamNeeds n;
     n.layers = t.layers;

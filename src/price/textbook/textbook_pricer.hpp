@@ -198,7 +198,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
       Plan<T> alone = p;
       alone.tp = alone.pp = alone.ep = alone.cp = T{1.0};
       demand.activations =
-          forward_totals(s, ask.model.shape, ask.model.layers, alone, ops).stage(T{1.0}, T{1.0}).kept;
+          forward_totals(s, ask.model.shape(), ask.model.layers, alone, ops).stage(T{1.0}, T{1.0}).kept;
     } else if (s.attends) {
       const auto layer =
           apply<TransformerActivations, T>({.seq_len = p.new_tokens,

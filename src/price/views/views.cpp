@@ -2,6 +2,7 @@
 #include <mlsysim/spec/provenance.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -18,16 +19,67 @@ namespace {
                     .hint = "use fidelity 'textbook', which needs totals only"});
 }
 
-double need(const std::optional<double>& value, const Workload& workload, std::string_view what) {
-  if (!value) incomplete(workload, what);
-  return *value;
+/// What a rule cannot do without, by the path under which a file gives it.
+void need(const std::optional<double>& value, const Workload& workload, std::string_view part,
+          std::string_view name) {
+  if (!value) incomplete(workload, fmt::format("{}.{}", part, name));
 }
 
-double flag(bool on) { return on ? 1.0 : 0.0; }
+void check_complete(const Workload& w, const LayerPlace& p) {
+  if (const auto& m = *p.mixer; m.grouped) {
+    need(m.grouped->heads, w, "mixer.grouped", "heads");
+  } else if (m.latent) {
+    need(m.latent->heads, w, "mixer.latent", "heads");
+    need(m.latent->kv_lora_rank, w, "mixer.latent", "kv_lora_rank");
+    need(m.latent->nope_head_dim, w, "mixer.latent", "nope_head_dim");
+    need(m.latent->rope_head_dim, w, "mixer.latent", "rope_head_dim");
+    need(m.latent->value_head_dim, w, "mixer.latent", "value_head_dim");
+  }
+  if (const auto& linear = p.mixer->linear) {
+    need(linear->key_heads, w, "mixer.linear", "key_heads");
+    need(linear->value_heads, w, "mixer.linear", "value_heads");
+    need(linear->key_head_dim, w, "mixer.linear", "key_head_dim");
+  }
+  if (const auto& select = p.reach->select) {
+    need(select->heads, w, "reach.select", "heads");
+    need(select->head_dim, w, "reach.select", "head_dim");
+    need(select->top_k, w, "reach.select", "top_k");
+  }
+  if (const auto& dense = p.feed_forward->dense) need(dense->width, w, "feed_forward.dense", "width");
+  if (const auto& experts = p.feed_forward->experts) {
+    need(experts->count, w, "feed_forward.experts", "count");
+    need(experts->top_k, w, "feed_forward.experts", "top_k");
+    need(experts->width, w, "feed_forward.experts", "width");
+  }
+}
 
-double extra(const Workload& workload, const char* name) {
-  const auto found = workload.extra.find(name);
-  return found == workload.extra.end() ? 0.0 : found->second;
+/// The main stack, after a look at whether the lowering can do it.
+const Stack& complete_stack(const Workload& w) {
+  const Stack* stack = w.main();
+  if (stack == nullptr || stack->layers.empty()) incomplete(w, "stacks");
+  if (!w.has_shape())
+    if (const auto parts = parts_without_law(w); !parts.empty())
+      incomplete(w, fmt::format("rule for {}", fmt::join(parts, ", ")));
+  need(stack->hidden, w, "stacks[0]", "hidden");
+  if (!w.heads()) incomplete(w, "heads of attention");
+  if (w.architecture == Architecture::decoder) need(stack->input.vocab, w, "input", "vocab");
+  bool works = false;
+  for_each_place(*stack, [&](const LayerPlace& p) {
+    check_complete(w, p);
+    works = works || p.feed_forward->dense || p.feed_forward->experts;
+  });
+  if (!works) incomplete(w, "feed_forward");
+  return *stack;
+}
+
+/// Categories that the layers of a stack fix.
+void set_structure(Structure& s, const Stack& stack) {
+  s.biased = stack.biases || stack.output.bias;
+  for_each_place(stack, [&](const LayerPlace& p) {
+    s.moe = s.moe || p.feed_forward->experts;
+    const auto& g = p.mixer->grouped;
+    s.biased = s.biased || (g && (g->qkv_bias || g->output_bias));
+  });
 }
 
 }  // namespace
@@ -53,7 +105,15 @@ double seq_len_or_default(std::optional<double> seq_len, const Workload& w, doub
   return tokens;
 }
 
+static void warn_of_parts(const Workload& w, Notes& notes) {
+  if (!notes.wanted() || w.stacks.size() < 2) return;
+  for (const auto& stack : stacks_not_counted(w))
+    notes.warn(
+        [&] { return fmt::format("{} of '{}' is not counted: no rule is known for it yet", stack, w.name); });
+}
+
 void warn_of_positions(const Workload& w, double tokens, Notes& notes) {
+  warn_of_parts(w, notes);
   if (!w.max_positions || tokens <= *w.max_positions) return;
   notes.warn([&] {
     return fmt::format("'{}' takes at most {:g} tokens (max_positions): {:g} are priced as if it took them",
@@ -97,107 +157,17 @@ ModelView<> model_view(const Workload& w, Phase phase) {
   auto& s = v.structure;
   s.phase = phase;
   s.architecture = w.architecture;
+  s.causal = w.architecture == Architecture::decoder;
   if (w.architecture == Architecture::cnn) {
     if (w.convolution.empty()) incomplete(w, "layer records (convolution)");
     v.layers = w.convolution;
-    s.causal = false;
     return v;
   }
   if (w.architecture != Architecture::decoder && w.architecture != Architecture::encoder)
     incomplete(w, fmt::format("operator list for the architecture '{}'", name_of(w.architecture)));
-  const auto& t = w.shape;
-  auto& h = v.shape;
-  s.attention = w.attention.kind;
-  s.causal = w.architecture == Architecture::decoder;
-  h.layers = need(t.layers, w, "shape.layers");
-  h.hidden = need(t.hidden, w, "shape.hidden");
-  h.heads = need(t.heads, w, "shape.heads");
-  h.ffn = t.ffn.value_or(0);
-  h.kv_heads = t.kv_heads.value_or(h.heads);
-  h.qk_dim = h.v_dim = t.head_dim.value_or(h.hidden / h.heads);
-  h.vocab = t.vocab.value_or(0);
-  if (s.causal && h.vocab == 0) incomplete(w, "shape.vocab");
-  h.ffn_matrices = t.gated_ffn ? 3 : 2;
-  h.head_params = flag(!t.tied_embeddings);
-  h.bias = flag(t.biases);
-  h.qkv_bias = flag((t.attention_biases || t.qkv_biases) && !t.biases);
-  h.output_bias = flag(t.attention_biases && !t.biases);
-  h.expert_bias = flag(t.expert_biases);
-  s.biased = t.biases || t.attention_biases || t.qkv_biases;
-  h.router_bias = flag(t.router_biases);
-  h.shared_gate = flag(t.shared_expert_gate);
-  h.sinks = flag(t.attention_sinks);
-  h.qk_norm_head = flag(t.qk_norm == QkNorm::head);
-  h.qk_norm_full = flag(t.qk_norm == QkNorm::full);
-  h.norm_vectors = t.norm_biases ? 2 : 1;
-  h.norms_per_layer = t.norms_per_layer;
-  h.edge_norms = flag(t.final_norm) + flag(t.embedding_norm);
-  h.position_rows = (t.learned_positions ? w.max_positions.value_or(0) : 0) + t.token_types.value_or(0);
-  h.pooler = flag(t.pooler);
-  h.output_gate = extra(w, "attention_output_gate");
-  if (t.patch_size) {
-    h.patch_inputs = 3 * *t.patch_size * *t.patch_size;
-    h.outputs = t.classes.value_or(0);
-  }
-
-  const auto& a = w.attention;
-  const double linear = w.linear_attention.layers.value_or(0);
-  if (a.sliding_window) {
-    h.window = *a.sliding_window;
-    h.window_layers = h.layers - linear - a.full_attention_layers.value_or(0);
-    s.windowed = h.window_layers > 0;
-  }
-  if (linear > 0) {
-    const auto& l = w.linear_attention;
-    s.linear = true;
-    s.delta_attention = l.kind == "kda";
-    h.linear_layers = linear;
-    h.linear_key_heads = need(l.key_heads, w, "linear_attention.key_heads");
-    h.linear_value_heads = need(l.value_heads, w, "linear_attention.value_heads");
-    h.linear_head_dim = need(l.head_dim, w, "linear_attention.head_dim");
-    h.conv_width = l.conv_width.value_or(0);
-  }
-  if (a.kv_lora_rank) {
-    s.attention = AttentionKind::mla;
-    h.kv_lora = *a.kv_lora_rank;
-    h.q_lora = a.q_lora_rank.value_or(0);
-    h.nope = need(a.nope_head_dim, w, "attention.nope_head_dim");
-    h.rope = need(a.rope_head_dim, w, "attention.rope_head_dim");
-    h.v_dim = need(a.value_head_dim, w, "attention.value_head_dim");
-    h.qk_dim = h.nope + h.rope;
-  } else if (a.kind == AttentionKind::mla) {
-    incomplete(w, "attention.kv_lora_rank");
-  }
-  h.index_heads = extra(w, "index_heads");
-  h.index_dim = extra(w, "index_head_dim");
-  h.index_top_k = extra(w, "index_top_k");
-  s.indexed = h.index_heads > 0;
-  if (a.kind == AttentionKind::compressed) {
-    s.attention = AttentionKind::compressed;
-    s.windowed = false;  // every layer has its window beside the compressed past
-    h.window_layers = 0;
-    h.q_lora = need(a.q_lora_rank, w, "attention.q_lora_rank");
-    h.compress4_layers = extra(w, "compress4_layers");
-    h.compress128_layers = extra(w, "compress128_layers");
-    h.output_rank = extra(w, "o_lora_rank");
-    h.output_groups = extra(w, "o_groups");
-  }
-
-  const auto& m = w.moe;
-  if (m.experts) {
-    s.moe = true;
-    h.experts = *m.experts;
-    h.top_k = need(m.top_k, w, "moe.top_k");
-    h.routed_hidden =
-        extra(w, "routed_expert_hidden_size") > 0 ? extra(w, "routed_expert_hidden_size") : h.hidden;
-    h.expert_ffn = need(m.expert_ffn, w, "moe.expert_ffn");
-    h.shared_experts = m.shared_experts.value_or(0);
-    h.shared_ffn = m.shared_expert_ffn.value_or(h.expert_ffn);
-    h.moe_layers = std::floor((h.layers - m.dense_layers.value_or(0)) / m.moe_every.value_or(1));
-    if (h.moe_layers < h.layers && h.ffn == 0) incomplete(w, "shape.ffn of the dense layers");
-  } else if (h.ffn == 0) {
-    incomplete(w, "shape.ffn");
-  }
+  const Stack& stack = complete_stack(w);
+  set_structure(s, stack);
+  v.stack = stack_view<double>(stack, static_cast<std::size_t>(&stack - w.stacks.data()));
   return v;
 }
 
@@ -238,7 +208,7 @@ ListTotals<> counted(const Workload& workload, Phase phase, double tokens, doubl
   plan.context = tokens;
   set_storage(plan, inference_storage(precision, kv_precision));
   OpList<> ops;
-  const auto range = lower(view.structure, view.shape, view.layers, plan, ops);
+  const auto range = lower(view.structure, view.shape(), view.layers, plan, ops);
   return totals_of(ops, range.forward_end);
 }
 }  // namespace
@@ -259,7 +229,7 @@ Params<> active_parameter_count(const Workload& workload) {
     return workload.active_parameters ? *workload.active_parameters : parameter_count(workload);
   const auto total = counted(workload, Phase::prefill, 1, 1, Precision::fp16, std::nullopt);
   if (!workload.is_moe()) return total.params();
-  return total.dense_params + total.expert_params * (*workload.moe.top_k / *workload.moe.experts);
+  return total.dense_params + total.expert_params * (*workload.experts()->top_k / *workload.experts()->count);
 }
 
 Data<> kv_cache_bytes(const Workload& workload, double tokens, double batch, Precision precision) {

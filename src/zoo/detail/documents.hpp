@@ -16,7 +16,10 @@ struct Document {
   YamlTree tree;
   std::string kind;  ///< "hardware"; of the schema line
   Authorship authorship = Authorship::shipped;
-  std::string origin{};  ///< of a plugin's file: the plugin
+  std::string origin{};         ///< of a plugin's file: the plugin
+  std::string migrated_from{};  ///< the schema line of an older file
+  std::vector<std::pair<std::size_t, std::string>>
+      notes{};  ///< of its migration: position of the entry, words
 
   [[nodiscard]] NodeRef root() const { return {tree, 0}; }
 };

@@ -17,7 +17,7 @@ struct KindInfo {
 
 inline constexpr std::array<KindInfo, 20> kKinds{{
     {"hardware", 1, "accelerators and processors"},
-    {"model", 1, "machine-learning models"},
+    {"model", 2, "machine-learning models"},
     {"node", 1, "hosts with their accelerators"},
     {"fabric", 1, "networks between nodes"},
     {"cluster", 1, "equal nodes joined by a fabric"},

@@ -11,8 +11,4 @@ namespace mlsysim::detail {
 void read_table(ReadContext& ctx, NodeRef map, const TableInfo& table, void* object,
                 const std::string& prefix, std::span<const std::string_view> also = {});
 
-/// Free numbers by name. A list gives one number per item, "name[0]" and so on; a flag counts as 0 or 1.
-void read_numbers(ReadContext& ctx, NodeRef map, const std::string& path, const NumberRule& rule,
-                  std::map<std::string, double>& out);
-
 }  // namespace mlsysim::detail

@@ -48,6 +48,7 @@ enum class ZooFault : std::uint8_t {
   not_verified,
   no_own_source,
   bad_cache,
+  migrated,
 };
 
 struct ZooFaultText {

@@ -51,7 +51,7 @@ LEVERS = """
 batch_size seq_len accelerators tp_size pp_size kwh_price unit_cost device.matrix_rate device.vector_rate
 device.memory_bandwidth device.memory_capacity device.memory_share device.matrix_share device.launch
 device.dispatch device.tdp links.intra_bandwidth links.inter_bandwidth links.launch facility.pue
-facility.carbon_intensity shape.hidden shape.layers plan.kv_bytes hardware.memory.bandwidth
+facility.carbon_intensity workload.stacks[0].hidden workload.stacks[0].layers[0].times plan.kv_bytes hardware.memory.bandwidth
 fleet.node.accelerator.memory.bandwidth hardware.compute.dense.fp16 hardware.compute.dense.bf16
 hardware.unit_cost workload.parameters conventions.textbook_efficiency conventions.dispatch_overhead
 """.split()

@@ -42,11 +42,7 @@ inline Workload hand_decoder() {
   w.architecture = Architecture::decoder;
   w.parameters = 1.0 * unit::Gparam;
   w.inference.per = WorkUnit::token;
-  w.shape.layers = 8;
-  w.shape.hidden = 1024;
-  w.shape.ffn = 4096;
-  w.shape.heads = 8;
-  w.shape.vocab = 32000;
+  w.stacks = {plain_decoder({.layers = 8, .hidden = 1024, .heads = 8, .vocab = 32000, .ffn = 4096})};
   return w;
 }
 
@@ -56,6 +52,7 @@ inline Workload hand_encoder() {
   Workload w = hand_decoder();
   w.name = "HandEncoder";
   w.architecture = Architecture::encoder;
+  w.stacks[0].role = StackRole::encoder;
   w.parameters = 0.1 * unit::Gparam;
   w.max_positions = 512;
   w.inference = {.work = 25.6 * unit::GFLOP, .per = WorkUnit::sequence, .sequence_length = 128};

@@ -237,9 +237,9 @@ TEST_CASE("experts: the figures of the Python package", "[catalogue][moe][golden
   toy.architecture = Architecture::decoder;
   toy.parameters = 64e9 * unit::param;
   toy.active_parameters = 8e9 * unit::param;
-  toy.shape.hidden = 4096;
-  toy.moe.experts = 8;
-  toy.moe.top_k = 2;
+  Stack& stack = toy.stacks.emplace_back();
+  stack.hidden = 4096;
+  stack.feed_forward.experts = Experts{.count = 8, .top_k = 2, .gated = false};
   NetworkFabric slow;
   slow.bandwidth = 12.5 * unit::GB / unit::s;
   slow.latency = 50.0 * unit::us;

@@ -32,7 +32,8 @@ std::set<std::string> derived(const Scenario& s, std::string_view result) {
   const auto prepared = prepare(r, notes);
   const auto law = scenario_law(prepared.shape);
   const std::vector<std::string> open{"Scenario"};
-  const auto d = derive_result(*law, scenario_leaves(prepared.inputs), law->result(result), open);
+  const auto d =
+      derive_result(*law, scenario_leaves(prepared.shape, prepared.inputs), law->result(result), open);
   std::set<std::string> out;
   for (const auto& record : d.records)
     if (record.law->id != "Scenario") out.emplace(record.law->id);

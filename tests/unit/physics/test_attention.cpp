@@ -56,6 +56,25 @@ TEST_CASE("windowed pairs and keys agree with counting them", "[physics]") {
       }
 }
 
+TEST_CASE("chunked pairs and keys agree with counting them", "[physics]") {
+  for (int chunk = 1; chunk < 7; ++chunk)
+    for (int past = 0; past < 14; ++past)
+      for (int fresh = 1; fresh < 14; ++fresh) {
+        int pairs = 0;
+        std::set<int> keys;
+        for (int q = past; q < past + fresh; ++q)
+          for (int k = q / chunk * chunk; k <= q; ++k) {
+            ++pairs;
+            keys.insert(k);
+          }
+        const auto r = ChunkedAttentionPairs::solve({.new_tokens = static_cast<double>(fresh),
+                                                     .past_tokens = static_cast<double>(past),
+                                                     .chunk = static_cast<double>(chunk)});
+        CHECK(r.pairs == static_cast<double>(pairs));
+        CHECK(r.keys == static_cast<double>(keys.size()));
+      }
+}
+
 TEST_CASE("a window as long as the context is plain causal attention", "[physics]") {
   const auto wide = WindowedAttentionPairs::solve({.new_tokens = 512, .past_tokens = 1536, .window = 2048});
   CHECK(wide.pairs == AttentionWork::solve(one_head(512, 1536, 1)).pairs);

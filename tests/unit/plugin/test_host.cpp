@@ -1,3 +1,4 @@
+#include <mlsysim/lowering/stack_view.hpp>
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
 #include <mlsysim/plugin/host.hpp>
@@ -269,18 +270,23 @@ TEST_CASE("an importer makes entries that the zoo takes, an exporter writes ever
     CAPTURE(file);
     const auto zoo = load_text(import(file), "imported", standard_zoo());
     const auto &got = zoo.at<Workload>(name), &known = standard_zoo().at<Workload>(ours);
-    const auto same = [](const auto& a, const auto& b, const char* part) {
-      for_each_row(a.fields(), [&](const auto& row) {
-        INFO(part << "." << row.name);
-        CHECK(a.*row.member == b.*row.member);
-      });
-    };
-    same(got.shape, known.shape, "shape");
-    same(got.moe, known.moe, "moe");
-    CHECK(got.attention.kind == known.attention.kind);
-    CHECK(got.attention.kv_lora_rank == known.attention.kv_lora_rank);
-    CHECK(got.attention.sliding_window == known.attention.sliding_window);
-    CHECK(got.attention.full_attention_layers == known.attention.full_attention_layers);
+    const auto a = stack_view<double>(*got.main(), 0), b = stack_view<double>(*known.main(), 0);
+    CHECK(a->layers == b->layers);
+    CHECK(a->hidden == b->hidden);
+    CHECK(a->vocab == b->vocab);
+    CHECK(a->own_head == b->own_head);
+    CHECK(a->norms == b->norms);
+    REQUIRE(a->mixers.size() == b->mixers.size());
+    for (std::size_t i = 0; i < a->mixers.size(); ++i) {
+      CHECK(a->mixers[i].rule == b->mixers[i].rule);
+      CHECK(a->mixers[i].reach == b->mixers[i].reach);
+      CHECK(a->mixers[i].layers == b->mixers[i].layers);
+    }
+    REQUIRE(a->feed_forwards.size() == b->feed_forwards.size());
+    for (std::size_t i = 0; i < a->feed_forwards.size(); ++i) {
+      CHECK(a->feed_forwards[i].rule == b->feed_forwards[i].rule);
+      CHECK(a->feed_forwards[i].layers == b->feed_forwards[i].layers);
+    }
     CHECK(got.max_positions == known.max_positions);
     const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
     const std::chrono::year_month_day day(now);
@@ -326,8 +332,8 @@ TEST_CASE("an importer makes entries that the zoo takes, an exporter writes ever
       host.import_text("hf/ConfigJson", "g--G.json",
                        R"({"model_type": "gemma", "hidden_act": "gelu", "head_dim": 16, )" + sizes + "}"),
       "imported", standard_zoo());
-  CHECK(gemma.at<Workload>("G").shape.gated_ffn);
-  CHECK(gemma.at<Workload>("G").shape.tied_embeddings);
+  CHECK(gemma.at<Workload>("G").stacks[0].feed_forward.dense->gated);
+  CHECK(gemma.at<Workload>("G").stacks[0].output.tied);
   const auto csv = host.export_text("FiguresCsv", {&h100(), "hardware"});
   CHECK_THAT(csv, ContainsSubstring("memory.bandwidth,"));
   CHECK_THAT(csv, ContainsSubstring(",B/s\n"));

@@ -8,15 +8,15 @@ TEST_CASE("a figure's own source goes before that of the sizes and that of the e
   Entry e;
   e.source.ref = "entry";
   e.shape_source = Source{.ref = "config"};
-  e.figures = {
-      {.path = "moe.experts"}, {.path = "parameters"}, {.path = "shape.layers", .own = Source{.ref = "own"}}};
-  CHECK(e.source_of("shape.layers").ref == "own");
-  CHECK(e.source_of("moe.experts").ref == "config");
-  CHECK(e.source_of("shape.hidden").ref == "config");  // also for a size that is no figure
+  const std::string times = "stacks[0].layers[0].times", experts = "stacks[0].feed_forward.experts.count";
+  e.figures = {{.path = "parameters"}, {.path = experts}, {.path = times, .own = Source{.ref = "own"}}};
+  CHECK(e.source_of(times).ref == "own");
+  CHECK(e.source_of(experts).ref == "config");
+  CHECK(e.source_of("stacks[0].hidden").ref == "config");  // also for a size that is no figure
   CHECK(e.source_of("parameters").ref == "entry");
-  CHECK(e.source_of("shapely").ref == "entry");
+  CHECK(e.source_of("stacksome").ref == "entry");
   e.shape_source.reset();
-  CHECK(e.source_of("moe.experts").ref == "entry");
+  CHECK(e.source_of(experts).ref == "entry");
 }
 
 TEST_CASE("figures are found by their whole path", "[spec]") {

@@ -23,21 +23,21 @@ TEST_CASE("a model has a shape when its operators can be made from it", "[spec]"
   Workload w;
   w.architecture = Architecture::decoder;
   CHECK_FALSE(w.has_shape());
-  w.shape.layers = 2;
-  w.shape.hidden = 8;
-  w.shape.heads = 2;
+  w.stacks = {plain_decoder({.layers = 2, .hidden = 8, .heads = 2})};
+  Stack& stack = w.stacks[0];
   CHECK_FALSE(w.has_shape());
-  w.shape.ffn = 32;
+  stack.feed_forward.dense = DenseFeedForward{.width = 32};
   CHECK(w.has_shape());
-  w.shape.ffn.reset();
-  w.moe.expert_ffn = 16;
+  stack.feed_forward = {.experts = Experts{.count = 4, .width = 16}};
   CHECK(w.has_shape());
+  stack.layers = {{.times = 1, .pattern = {Layer{.mixer = Mixer{.recurrent = Recurrent{}}}, Layer{}}}};
+  CHECK_FALSE(w.has_shape());  // the lowering has no rules for such recurrences
+  CHECK(parts_without_law(w) == std::vector<std::string>{"stacks[0].mixer.recurrent"});
+  stack.layers = {{.times = 2, .pattern = {}}};
   w.architecture = Architecture::opaque;
   CHECK_FALSE(w.has_shape());
   w.architecture = Architecture::ssm;
   CHECK_FALSE(w.has_shape());
-  w.state_space.state_size = 16;
-  CHECK_FALSE(w.has_shape());  // the lowering has no rules for state-space layers
   w.architecture = Architecture::cnn;
   CHECK_FALSE(w.has_shape());
   w.convolution.emplace_back();

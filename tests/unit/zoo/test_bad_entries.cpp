@@ -167,11 +167,11 @@ TEST_CASE("a reference to an unknown entry names the near ones", "[zoo]") {
 
 TEST_CASE("flags are true or false and nothing else", "[zoo]") {
   const std::string head =
-      "schema: mlsysim/model@1\nentries:\n- name: M\n  architecture: decoder\n  shape: {gated_ffn: ";
-  CHECK(problems_of(head + "1}\n").front().id == "mlsysim.zoo.037");
-  CHECK(problems_of(head + "'true'}\n").front().id == "mlsysim.zoo.037");
-  CHECK(problems_of(head + "yes}\n").front().id == "mlsysim.zoo.011");
-  CHECK(load_text(head + "true}\n", "m.yaml", zoo_test::small_base()).only<Workload>().shape.gated_ffn);
+      "schema: mlsysim/model@2\nentries:\n- name: M\n  architecture: decoder\n  stacks: [{biases: ";
+  CHECK(problems_of(head + "1}]\n").front().id == "mlsysim.zoo.037");
+  CHECK(problems_of(head + "'true'}]\n").front().id == "mlsysim.zoo.037");
+  CHECK(problems_of(head + "yes}]\n").front().id == "mlsysim.zoo.011");
+  CHECK(load_text(head + "true}]\n", "m.yaml", zoo_test::small_base()).only<Workload>().stacks[0].biases);
 }
 
 TEST_CASE("a scalar figure takes any unit but its range must be of the same dimension", "[zoo]") {

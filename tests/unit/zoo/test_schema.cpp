@@ -149,7 +149,7 @@ TEST_CASE("the schema refuses what the loader refuses", "[zoo]") {
   CHECK(
       validate(
           "model",
-          "schema: mlsysim/model@1\nentries:\n- {name: M, architecture: decoder, shape: {gated_ffn: 1}}\n") !=
+          "schema: mlsysim/model@2\nentries:\n- {name: M, architecture: decoder, stacks: [{biases: 1}]}\n") !=
       "");
 }
 

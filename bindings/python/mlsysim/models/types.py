@@ -1,9 +1,15 @@
 """Types of machine-learning models."""
 
 from ..specs import (
-    AttentionShape, ConvLayer, DiffusionShape, InferenceTotals, LinearAttentionShape, MoeShape, RecommendationShape,
-    StateSpaceShape, TrainingTotals, TransformerShape, Workload,
+    ActionShape, ConvLayer, DenseFeedForward, DiffusionShape, Experts, FeedForward, GroupedAttention,
+    InferenceTotals, LatentAttention, Layer, LayerRun, LinearAttention, Lookup, Mixer, Outline, Reach,
+    RecommendationShape, Recurrent, Residual, Selection, Stack, StackInput, StackOutput, StateSpace,
+    StoredFormat, TrainingTotals, Workload,
 )
 
-__all__ = ["AttentionShape", "ConvLayer", "DiffusionShape", "InferenceTotals", "LinearAttentionShape", "MoeShape",
-           "RecommendationShape", "StateSpaceShape", "TrainingTotals", "TransformerShape", "Workload"]
+__all__ = [
+    "ActionShape", "ConvLayer", "DenseFeedForward", "DiffusionShape", "Experts", "FeedForward",
+    "GroupedAttention", "InferenceTotals", "LatentAttention", "Layer", "LayerRun", "LinearAttention", "Lookup",
+    "Mixer", "Outline", "Reach", "RecommendationShape", "Recurrent", "Residual", "Selection", "Stack",
+    "StackInput", "StackOutput", "StateSpace", "StoredFormat", "TrainingTotals", "Workload",
+]
