@@ -2,7 +2,9 @@
 
 #include "spec_table.hpp"
 
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 namespace mlsysim::python {
 namespace {
@@ -64,11 +66,14 @@ void bind_spec(py::module_& m) {
   SpecClass<IOInterconnect>(m, "IOInterconnect", "A link of a device; the bandwidth is one way.",
                             {{"bandwidth_per_direction", "bandwidth"}});
   SpecClass<PowerEnvelope>(m, "PowerEnvelope", "Power limits.");
-  SpecClass<SustainedShare>(m, "SustainedShare",
-                            "Shares of the data-sheet peak that well-tuned kernels sustain.");
-  SpecClass<KernelTimes>(m, "KernelTimes", "Fixed times of kernels.");
+  SpecClass<SustainedShare<>>(m, "SustainedShare",
+                              "Shares of the data-sheet peak that well-tuned kernels sustain.");
+  SpecClass<KernelTimes<>>(m, "KernelTimes", "Fixed times of kernels.");
+  SpecClass<Tiles<>>(m, "Tiles", "How kernels cut their work for the units of a device.");
   SpecClass<CollectiveTimes>(m, "CollectiveTimes", "What collectives of the library take inside a node.");
   SpecClass<PartitionProfile>(m, "PartitionProfile", "A slice into which a device can be divided.");
+  SpecClass<FigureRule>(m, "FigureRule", "A figure that follows from another one of the same device.");
+  SpecClass<DeviceClass>(m, "DeviceClass", "Figures that devices of one kind have in common.");
   SpecClass<HardwareNode>(m, "HardwareNode", "One accelerator or processor.",
                           {{"tdp", "power.tdp"},
                            {"tdp_min", "power.tdp_min"},
@@ -77,6 +82,22 @@ void bind_spec(py::module_& m) {
                            {"interconnect", "host_link"},
                            {"nvlink", "device_link"},
                            {"dispatch_tax", "dispatch_overhead"}})
+      .def(
+          "figures",
+          [](const HardwareNode& hw) {
+            static const Conventions conventions = conventions_of(standard_zoo());
+            py::dict out;
+            for (const auto& row : figure_rows())
+              if (const auto f = filled(row, hw, conventions))
+                out[py::str(row.path)] =
+                    py::make_tuple(to_python(AnyQuantity::from_base(f->base, row.type->inner().exps),
+                                             std::string(row.row.unit)),
+                                   f->origin == FigureOrigin::stated ? "stated" : f->source().str());
+            return out;
+          },
+          "Every figure of the device by its path, as (value, who gives it): the device itself (\"stated\"), "
+          "the "
+          "device of which it is a part, the rule of figures of single units, or its class.")
       .def(
           "rate_at",
           [](const HardwareNode& hw, const py::object& precision) {

@@ -125,6 +125,7 @@ def given(kind):
 
 METHODS = {
     "HardwareNode": {
+        "figures": "def figures(self) -> dict[str, tuple[Quantity, str]]: ...",
         "rate_at": "def rate_at(self, precision: str | None = ...) -> Quantity: ...",
         "ridge_point": "def ridge_point(self, precision: str | None = ...) -> Quantity: ...",
     },

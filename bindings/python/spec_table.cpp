@@ -143,6 +143,7 @@ py::object provenance_of(const Entry* entry, const std::string& path, const std:
   text("recorded", source.recorded);
   text("note", source.note);
   text("formula", source.formula);
+  text("same_die", source.same_die);
   text("where", entry->where.text());
   d["spread"] = source.spread ? py::object(py::float_(*source.spread)) : py::object(py::none());
   return d;

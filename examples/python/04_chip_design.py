@@ -10,16 +10,16 @@ today = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8, accelerato
 print("Today:", today.sensitivity("itl").binding, end="\n\n")
 
 half = today.results["itl"] / 2
-print("Half the time per token:", today.solve(f"itl <= {half.to('ms').magnitude} ms", "device.memory_bandwidth"))
+print("Half the time per token:", today.solve(f"itl <= {half.to('ms').magnitude} ms", "hardware.memory.bandwidth"))
 
 # Prices per unit are assumptions of this study.
-cost = ("(7000 USD * device.matrix_rate / 1000 TFLOP/s + 2500 USD * device.memory_bandwidth / 1 TB/s + "
-        "60 USD * device.memory_capacity / 1 GB) * accelerators / facility.lifetime / token_throughput "
+cost = ("(7000 USD * hardware.compute.dense / 1000 TFLOP/s + 2500 USD * hardware.memory.bandwidth / 1 TB/s + "
+        "60 USD * hardware.memory.capacity / 1 GB) * accelerators / facility.lifetime / token_throughput "
         "+ kwh_price * energy_per_token")
 designs = {
-    "device.matrix_rate": "250 TFLOP/s..2000 TFLOP/s:8",
-    "device.memory_bandwidth": "2 TB/s..12 TB/s:21",
-    "device.memory_capacity": "48 GB..288 GB:6",
+    "hardware.compute.dense": "250 TFLOP/s..2000 TFLOP/s:8",
+    "hardware.memory.bandwidth": "2 TB/s..12 TB/s:21",
+    "hardware.memory.capacity": "48 GB..288 GB:6",
     "batch_size": "1..512*2",
 }
 front = today.pareto(designs, minimize=[cost, "itl"], subject_to="ttft <= 10 s")

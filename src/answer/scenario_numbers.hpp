@@ -39,8 +39,8 @@ void add_macro(const ScenarioShape& s, const ScenarioInputs<T>& in, const T& uti
   if (!s.has_power) return;
   const auto period = Time<T>::from_base(in.run.duration_days * 86400.0);
   out.macro = macro_numbers<T>({.facility = in.facility,
-                                .tdp = in.device.tdp,
-                                .idle_fraction = in.device.idle_fraction,
+                                .tdp = in.device.power.tdp,
+                                .idle_fraction = in.device.conventions.idle_fraction,
                                 .accelerators = in.run.accelerators,
                                 .utilization = utilization,
                                 .period = period,

@@ -216,7 +216,7 @@ Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked,
                       const RenderOptions& options) {
   const auto results =
       pop(request, "a result",
-          "e.g. mlsysim uncertainty Llama3_70B H100 itl --uncertain 'device.memory_share = +-5 %'");
+          "e.g. mlsysim uncertainty Llama3_70B H100 itl --uncertain 'hardware.efficiency.memory = +-5 %'");
   UncertaintyQuestion question{.figures = {},
                                .estimates = !asked.given_only,
                                .results = {},

@@ -32,7 +32,7 @@ void Program::sensitivity_command() {
       app_, "sensitivity", "what a number hangs on: elasticities, shadow prices, tornado, what binds",
       "Examples:\n"
       "  mlsysim sensitivity Llama3_70B H100 itl --accelerators 8\n"
-      "  mlsysim sensitivity plan.yaml cost_per_token --inputs device.memory_bandwidth,kwh_price\n"
+      "  mlsysim sensitivity plan.yaml cost_per_token --inputs hardware.memory.bandwidth,kwh_price\n"
       "  mlsysim sensitivity RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' time",
       [this] { return sensitivity_of(scenario_, sensitivity_, render_); },
       {Place::model, Place::machine, Place::metric});
@@ -86,8 +86,8 @@ void Program::uncertainty_command() {
                     "Examples:\n"
                     "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8\n"
                     "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8 --uncertain "
-                    "'device.memory_share = +-5 %' \\\n"
-                    "    --uncertain 'device.launch = triangular 1 us..4 us' --uncertain 'kwh_price = "
+                    "'hardware.efficiency.memory = +-5 %' \\\n"
+                    "    --uncertain 'hardware.kernels.launch = triangular 1 us..4 us' --uncertain 'kwh_price = "
                     "lognormal 20 %' --with hardware=H200\n"
                     "Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular "
                     "LOW..HIGH, +-N %. Figures of the zoo that\n"

@@ -270,8 +270,8 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
   MacroNumbers<> macro;
   if (s.shape.has_power)
     macro = macro_numbers<double>({.facility = s.inputs.facility,
-                                   .tdp = s.inputs.device.tdp,
-                                   .idle_fraction = s.inputs.device.idle_fraction,
+                                   .tdp = s.inputs.device.power.tdp,
+                                   .idle_fraction = s.inputs.device.conventions.idle_fraction,
                                    .accelerators = r.accelerators(),
                                    .utilization = busy * share.working,
                                    .period = r.asked().duration_days * unit::d,

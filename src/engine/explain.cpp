@@ -219,7 +219,7 @@ ExplainedPass serving_pass(const ServingViews<>& v, bool prefill, std::string_vi
   if (prefill && v.chunks > 1) s.words = fmt::format("the last of {} chunks:", v.chunks);
   s.plan.new_tokens = prefill ? (v.chunks > 1 ? v.chunk : v.prompt - v.cached) : 1;
   s.plan.context = prefill ? v.prompt : v.generates ? v.prompt + (v.output + 1) / 2 : v.prompt;
-  s.besides = {{"dispatch", s.device.dispatch}};
+  s.besides = {{"dispatch", s.device.dispatch_overhead}};
   if (!check) return s;
   s.plan.new_tokens = v.drafted + 1;
   s.plan.context += v.drafted;
@@ -266,7 +266,7 @@ ExplainedPass inference_pass(const InferenceViews<>& v) {
   s.plan.batch = share_batch(v.batch, v.accelerators).sequences;
   s.plan.context = v.sequences ? v.seq_len : 1;
   s.plan.new_tokens = v.model.structure.phase == Phase::decode ? 1 : s.plan.context;
-  s.besides = {{"dispatch", s.device.dispatch}};
+  s.besides = {{"dispatch", s.device.dispatch_overhead}};
   return s;
 }
 

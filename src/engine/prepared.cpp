@@ -158,8 +158,8 @@ void set_macro(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
   out.inputs.facility = m.views.facility;
   out.inputs.run.kwh_price = m.views.energy_price;
   out.inputs.run.unit_cost = m.views.unit_cost;
-  out.inputs.device.tdp = m.views.tdp;
-  out.inputs.device.idle_fraction = m.views.idle_fraction;
+  out.inputs.device.power.tdp = m.views.tdp;
+  out.inputs.device.conventions.idle_fraction = m.views.idle_fraction;
 }
 
 }  // namespace

@@ -38,7 +38,12 @@ std::string_view input_name(std::string_view path, ScenarioKind kind) {
   if (kind == ScenarioKind::training)
     for (const auto& [member, field] : named)
       if (path == member) return field;
-  return path.starts_with("run.") ? path.substr(4) : path;
+  // The figures of Conventions have one name wherever they act.
+  for (const std::string_view prefix : {"run.", "hardware."})
+    if (path.starts_with(prefix) &&
+        (prefix == "run." || path.substr(prefix.size()).starts_with("conventions.")))
+      return path.substr(prefix.size());
+  return path;
 }
 
 Derivation derive_scenario(const ScenarioLaw& law, ScenarioKind kind, std::span<const double> in,

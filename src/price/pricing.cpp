@@ -1,5 +1,7 @@
 #include "price/rules/rules.hpp"
 
+#include <mlsysim/price/fill.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,19 +10,13 @@
 namespace mlsysim {
 namespace {
 
-constexpr SharedText kDefaults = "zoo/defaults.yaml";
-
 /// Lowers the rate of attention to that of an earlier generation of kernels.
 void slow_attention(Device<>& device, AttentionKernel kernel, const HardwareNode& hardware,
                     const Conventions& c, Notes& notes) {
   if (kernel != AttentionKernel::flash1 && kernel != AttentionKernel::flash2) return;
-  // Where nothing is said the second generation is the present one.
-  const double second = hardware.efficiency.flash2.value_or(1.0);
-  if (hardware.efficiency.flash2) notes.assume("flash2", second, "the device's zoo entry");
-  device.attention_share *= second;
-  if (kernel == AttentionKernel::flash2) return;
-  device.attention_share *= c.flash1_ratio;
-  notes.assume("flash1_ratio", c.flash1_ratio, "zoo/defaults.yaml");
+  device.efficiency.attention *= needed_figure("efficiency.flash2", hardware, c, notes);
+  if (kernel == AttentionKernel::flash1)
+    device.efficiency.attention *= needed_figure("efficiency.flash1", hardware, c, notes);
 }
 
 /// Every operator.
@@ -38,8 +34,10 @@ class OperatorPricing : public Pricing {
         // Narrow formats are for products with weights inside the blocks; attention and the output head stay
         // at 16 bits.
         const double rates = rate_at(hardware, Precision::bf16) / rate_at(hardware, use.precision);
-        d.attention_share *= rates;
-        d.wide_ratio = rates * hardware.efficiency.matrix.value_or(c.matrix_share) / d.matrix_share;
+        d.efficiency.attention *= rates;
+        Notes quiet;
+        d.compute.wide_ratio =
+            rates * needed_figure("efficiency.matrix", hardware, c, quiet) / d.efficiency.matrix;
       }
       slow_attention(d, use.kernel, hardware, c, notes);
     }
@@ -175,28 +173,28 @@ class TextbookPricing final : public Pricing {
   Device<> device(const HardwareNode& hardware, const DeviceUse& use, const Conventions& c,
                   Notes& notes) const override {
     Device<> d;
-    d.matrix_rate = d.vector_rate = rate_at(hardware, use.precision);
-    d.matrix_share = use.efficiency.value_or(c.textbook_efficiency);
+    d.compute.dense = d.compute.vector = rate_at(hardware, use.precision);
+    d.efficiency.matrix = use.efficiency.value_or(c.textbook_efficiency);
     if (!use.efficiency) notes.assume("efficiency", c.textbook_efficiency, kDefaults);
     const Data<> weights = use.params * (bytes_per_element(use.precision) * unit::B / unit::param);
     const MemoryLevel level = memory_level(hardware, weights);
-    d.memory_bandwidth = level.bandwidth;
-    d.memory_capacity = level.capacity;
-    d.dispatch = hardware.dispatch_overhead.value_or(c.dispatch_overhead);
-    if (!hardware.dispatch_overhead) notes.assume("dispatch_overhead", c.dispatch_overhead, kDefaults);
-    d.layer_overhead = c.textbook_layer_overhead;
+    d.memory.bandwidth = level.bandwidth;
+    d.memory.capacity = level.capacity;
+    d.dispatch_overhead = needed<Time<>>("dispatch_overhead", hardware, c, notes);
+    d.conventions.textbook_layer_overhead = c.textbook_layer_overhead;
     notes.assume("layer_overhead", c.textbook_layer_overhead, kDefaults);
     if (use.phase == Phase::training || use.phase == Phase::inference) {
-      d.activation_share = c.textbook_activation_share;
+      d.conventions.textbook_activation_share = c.textbook_activation_share;
       notes.assume("activation_share", c.textbook_activation_share, kDefaults);
-      // What does not fit crosses the host link.
-      if (!hardware.host_link.bandwidth) notes.assume("host_bandwidth", c.host_bandwidth, kDefaults);
     }
-    d.gradient_bucket = c.gradient_bucket;
+    // What does not fit in training crosses the host link.
+    Notes quiet;
+    const bool spills = use.phase == Phase::training || use.phase == Phase::inference;
+    d.host_link.bandwidth = needed<Bandwidth<>>("host_link.bandwidth", hardware, c, spills ? notes : quiet);
+    d.conventions.gradient_bucket = c.gradient_bucket;
     if (use.phase == Phase::training) notes.assume("gradient_bucket", c.gradient_bucket, kDefaults);
-    d.host_bandwidth = hardware.host_link.bandwidth.value_or(c.host_bandwidth);
-    d.tdp = hardware.power.tdp.value_or(Power<>());
-    d.idle_fraction = c.idle_fraction;
+    d.power.tdp = hardware.power.tdp.value_or(Power<>());
+    d.conventions.idle_fraction = c.idle_fraction;
     return d;
   }
 

@@ -26,8 +26,8 @@ template <class T> class RooflinePricer final : public detail::OperatorPricer<T>
     auto& cost = out.cost;
     cost.work = sum.work;
     cost.traffic = sum.traffic;
-    const Time<T> arithmetic = sum.work / ask.device.matrix_rate,
-                  memory = sum.traffic / ask.device.memory_bandwidth;
+    const Time<T> arithmetic = sum.work / ask.device.compute.dense,
+                  memory = sum.traffic / ask.device.memory.bandwidth;
     out.total = out.busy = cost.total = max(arithmetic, memory);
     const auto by_compute = arithmetic > memory;
     cost.compute_bound = select(by_compute, arithmetic, Time<T>());

@@ -6,6 +6,7 @@ namespace mlsysim {
 Conventions conventions_of(const Zoo& zoo) {
   Conventions out;
   for (const auto& f : describe<Conventions>()) {
+    if (f.kind == ValueKind::object) continue;
     const auto& figure = zoo.scalar("default." + f.name);
     const AnyQuantity& value = figure.value;
     if (!(value.exponents() == f.exps))
@@ -17,6 +18,7 @@ Conventions conventions_of(const Zoo& zoo) {
     check_range(f, value.base());
     f.write(&out, Value{value.base()});
   }
+  out.device_class = &zoo.at<DeviceClass>(kDeviceClass);
   return out;
 }
 

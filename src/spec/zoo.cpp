@@ -243,6 +243,7 @@ const TableInfo* spec_table(std::string_view type) {
   template std::vector<std::string> Zoo::names<T>() const; \
   template const T& Zoo::only<T>() const;                  \
   template T& Zoo::add<T>(T, Entry);
+MLSYSIM_INSTANTIATE(DeviceClass)
 MLSYSIM_INSTANTIATE(HardwareNode)
 MLSYSIM_INSTANTIATE(Workload)
 MLSYSIM_INSTANTIATE(Node)

@@ -1,5 +1,6 @@
 #include <mlsysim/table/describe.hpp>
 
+#include <mlsysim/table/old_names.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -16,9 +17,36 @@ std::string_view name_of(ValueKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-const FieldInfo* find_field(std::span<const FieldInfo> fields, std::string_view name) {
+namespace {
+
+const FieldInfo* of_name(std::span<const FieldInfo> fields, std::string_view name) {
   for (const auto& f : fields)
     if (f.name == name) return &f;
+  return nullptr;
+}
+
+/// Rates have a name for each format: "hardware.compute.dense" is the one that there is.
+const FieldInfo* of_only_format(std::span<const FieldInfo> fields, std::string_view name) {
+  if (!name.ends_with(".compute.dense") && !name.ends_with(".compute.vector")) return nullptr;
+  const FieldInfo* found = nullptr;
+  for (const auto& f : fields) {
+    if (f.name.size() <= name.size() || !f.name.starts_with(name) || f.name[name.size()] != '.') continue;
+    if (found != nullptr) return nullptr;
+    found = &f;
+  }
+  return found;
+}
+
+}  // namespace
+
+const FieldInfo* find_field(std::span<const FieldInfo> fields, std::string_view name) {
+  if (const auto* found = of_name(fields, name)) return found;
+  if (name.find('.') == std::string_view::npos) return nullptr;
+  if (const auto* found = of_only_format(fields, name)) return found;
+  for (const auto& other : other_names(name)) {
+    if (const auto* found = of_name(fields, other)) return found;
+    if (const auto* found = of_only_format(fields, other)) return found;
+  }
   return nullptr;
 }
 

@@ -13,11 +13,9 @@ namespace {
 
 std::size_t index_of(std::span<const FieldInfo> fields, std::string_view name, std::string_view what,
                      std::string_view law) {
+  if (const auto* found = find_field(fields, name)) return static_cast<std::size_t>(found - fields.data());
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].name == name) return i;
-    names.push_back(fields[i].name);
-  }
+  for (const auto& f : fields) names.push_back(f.name);
   throw LookupError({.id = "mlsysim.tools.001",
                      .message = fmt::format("'{}' has no {} '{}'", law, what, name),
                      .key = std::string(name),

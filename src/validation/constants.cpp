@@ -1,6 +1,8 @@
 #include <mlsysim/validation/constants.hpp>
 
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/spec/leaves.hpp>
+#include <mlsysim/table/old_names.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
@@ -13,7 +15,7 @@ namespace {
 constexpr std::string_view kEngine = "engine:";
 
 /// A number inside a spec: its dotted name, its value where it is stated, and how to replace it.
-struct Figure {
+struct Held {
   std::string name;
   const MemberType* type = nullptr;
   void* member = nullptr;
@@ -26,8 +28,8 @@ struct Figure {
 };
 
 /// The numbers of a table struct, nested structs included; texts, lists and choices are passed over.
-template <HasFields S> std::vector<Figure> figures_of(S& object) {
-  std::vector<Figure> out;
+template <HasFields S> std::vector<Held> figures_of(S& object) {
+  std::vector<Held> out;
   for_each_member(field_table<S>(), &object, [&](const MemberPlace& place) {
     const auto form = place.type.inner().form;
     if (form == MemberForm::number || form == MemberForm::quantity)
@@ -36,13 +38,13 @@ template <HasFields S> std::vector<Figure> figures_of(S& object) {
   return out;
 }
 
-template <class S> std::optional<Figure> find_figure(S& object, const std::string& name) {
+template <class S> std::optional<Held> find_figure(S& object, const std::string& name) {
   for (const auto& g : figures_of(object))
     if (g.name == name) return g;
   return std::nullopt;
 }
 
-template <class S> Figure figure(S& object, const std::string& name, std::string_view what) {
+template <class S> Held figure(S& object, const std::string& name, std::string_view what) {
   if (auto found = find_figure(object, name)) return *found;
   std::vector<std::string> names;
   for (const auto& g : figures_of(object)) names.push_back(g.name);
@@ -55,8 +57,9 @@ template <class S> Figure figure(S& object, const std::string& name, std::string
 }
 
 /// A copy of the spec with those values that concern it, made once; the spec itself where there are none.
-template <class Changed, class S, class Concerns>
-const S& with_changes(const Changed& changed, const S& named, std::string_view what, Concerns concerns) {
+/// `change(original, copy, value)` makes one of them.
+template <class Changed, class S, class Change>
+const S& with_changes(const Changed& changed, const S& named, Change change) {
   const auto other = changed.instead.find(&named);
   if (other != changed.instead.end()) changed.asked.insert(&named);
   const S& original = other != changed.instead.end() ? *other->second : named;
@@ -64,11 +67,29 @@ const S& with_changes(const Changed& changed, const S& named, std::string_view w
   auto& copy = changed.copies[&original];
   if (copy) return *copy;
   copy = std::make_unique<S>(original);
-  for (const auto& c : changed.values) {
-    const auto f = figure(*copy, c.field, what);
-    if (concerns(original, c, f.value())) f.set(c.base);
-  }
+  for (const auto& c : changed.values) change(original, *copy, c);
   return *copy;
+}
+
+/// The path of a figure of a device that was a convention in earlier releases; empty for others.
+std::string path_of_old(const std::string& convention) {
+  constexpr std::string_view before = "conventions.", now = "hardware.";
+  for (const auto& [old, today] : old_names())
+    if (old.starts_with(before) && old.substr(before.size()) == convention && today.starts_with(now))
+      return std::string(today.substr(now.size()));
+  return {};
+}
+
+const FigureRow& device_figure(const std::string& path) {
+  if (const auto* row = find_figure_row(path)) return *row;
+  std::vector<std::string> names;
+  for (const auto& row : figure_rows()) names.push_back(row.path);
+  throw LookupError({.id = "mlsysim.validation.022",
+                     .message = fmt::format("a device has no figure '{}'", path),
+                     .key = path,
+                     .found = fmt::format("'{}'", path),
+                     .expected = "the dotted name of a figure of a device",
+                     .hint = did_you_mean(path, names)});
 }
 
 }  // namespace
@@ -84,6 +105,7 @@ Constants::Constants(const Conventions& conventions, std::vector<ConstantValue> 
 
 Constants Constants::with(std::vector<ConstantValue> changes) const {
   Constants out(conventions_);
+  out.silent_ = silent_;
   out.devices_.values = devices_.values;
   out.devices_.instead = devices_.instead;
   out.engines_.values = engines_.values;
@@ -104,55 +126,74 @@ std::vector<std::string> Constants::never_asked_for() const {
 }
 
 void Constants::change(std::vector<ConstantValue> changes) {
-  HardwareNode any;
   ServingEngine any_engine;
   for (auto& c : changes) {
     if (c.owner == "default") {
-      figure(conventions_, c.field, "convention").set(c.base);
+      if (const auto path = path_of_old(c.field); !path.empty()) c.field = path;
+      const auto* row = find_figure_row(c.field);
+      if (row == nullptr || !row->in_class) {
+        figure(conventions_, c.field, "convention").set(c.base);
+        continue;
+      }
+      // A figure of devices: of those that are silent.
+      auto own = std::make_shared<DeviceClass>(conventions_.devices == nullptr ? DeviceClass()
+                                                                               : *conventions_.devices);
+      figure(*own, c.field, "device").set(c.base);
+      silent_ = own;
+      conventions_.devices = silent_.get();
     } else if (c.owner.starts_with(kEngine)) {
       (void)figure(any_engine, c.field, "serving engine");
       engines_.values.push_back(std::move(c));
     } else {
-      (void)figure(any, c.field, "device");
+      (void)device_figure(c.field);
       devices_.values.push_back(std::move(c));
     }
   }
 }
 
 const HardwareNode& Constants::device(const HardwareNode& named) const {
-  return with_changes(
-      devices_, named, "device",
-      [](const HardwareNode& original, const ConstantValue& c, const std::optional<double>& stated) {
-        // "Every device" replaces what a device states; what it leaves to the conventions is changed there.
-        return c.owner == original.name || (c.owner == "*" && stated.has_value());
-      });
+  return with_changes(devices_, named,
+                      [&](const HardwareNode& original, HardwareNode& copy, const ConstantValue& c) {
+                        const FigureRow& row = device_figure(c.field);
+                        // "Every device" replaces what a device has, whoever gives it; what it does not have
+                        // it does not get.
+                        const auto has = [&] {
+                          const auto f = filled(row, copy, conventions_);
+                          return f && f->origin != FigureOrigin::per_unit;
+                        };
+                        if (c.owner == original.name || (c.owner == "*" && has())) row.state(copy, c.base);
+                      });
 }
 
 const ServingEngine& Constants::engine(const ServingEngine& named) const {
-  return with_changes(engines_, named, "serving engine",
-                      [](const ServingEngine& original, const ConstantValue& c, const auto&) {
-                        return c.owner == owner_of(original);
+  return with_changes(engines_, named,
+                      [](const ServingEngine& original, ServingEngine& copy, const ConstantValue& c) {
+                        if (c.owner == owner_of(original))
+                          figure(copy, c.field, "serving engine").set(c.base);
                       });
 }
 
 ConstantFigure constant_of(const HardwareNode& device, const Conventions& conventions,
                            const std::string& owner, const std::string& field) {
-  Conventions all = conventions;
-  if (owner == "default") {
+  const std::string path = find_figure_row(field) != nullptr ? field : path_of_old(field);
+  if (owner == "default" && path.empty()) {
+    Conventions all = conventions;
     const auto f = figure(all, field, "convention");
     return {*f.value(), f.type->exps};
   }
-  HardwareNode copy = device;
-  const auto f = figure(copy, field, "device");
-  if (f.value()) return {*f.value(), f.type->exps};
-  // "efficiency.memory" of a device that is silent is the convention "memory_share".
+  const FigureRow& row = device_figure(path.empty() ? field : path);
+  const auto& exps = row.type->inner().exps;
+  if (const auto f =
+          owner == "default" ? filled_by_class(row, device, conventions) : filled(row, device, conventions))
+    return {f->base, exps};
+  // What links and their collectives take is a convention: "efficiency.link" is "link_share".
+  Conventions all = conventions;
   const auto last = field.substr(field.rfind('.') + 1);
-  for (const std::string& name : {last, last + "_share", "kernel_" + last})
-    if (const auto c = find_figure(all, name); c && c->type->exps == f.type->exps)
-      return {*c->value(), f.type->exps};
+  for (const std::string& name : {last, last + "_share", "collective_" + last})
+    if (const auto c = find_figure(all, name); c && c->type->exps == exps) return {*c->value(), exps};
   throw LookupError(
       {.id = "mlsysim.validation.021",
-       .message = fmt::format("'{}' states no '{}', and no convention stands in for it", device.name, field),
+       .message = fmt::format("'{}' states no '{}', and nothing stands in for it", device.name, field),
        .key = field,
        .found = "an absent figure",
        .expected = "a figure with a value to start from",

@@ -1,5 +1,6 @@
 #include <mlsysim/validation/calibrate.hpp>
 
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
@@ -48,21 +49,8 @@ std::optional<Candidate> candidate_of(const S& object, const Field<S, M>& row, c
   }
 }
 
-/// The convention that stands in for a field of a device: "efficiency.memory" -> "memory_share",
-/// "kernels.launch" -> "kernel_launch", "collectives.hop" -> "collective_hop".
-const ScalarFigure* convention_of(std::string_view group, std::string_view name, const Zoo& zoo) {
-  const std::string last(name), one(group.substr(0, group.size() - 1));
-  const std::vector<std::string> names = group == "efficiency"
-                                             ? std::vector{last + "_share", "matrix_" + last, last}
-                                             : std::vector{one + "_" + last, last};
-  for (const auto& n : names)
-    if (const auto* found = zoo.find<ScalarFigure>("default." + n)) return found;
-  return nullptr;
-}
-
-/// Spread of a convention's logarithm, from the range that its entry states for the value.
-double spread_of(const ScalarFigure& convention) {
-  const Figure* figure = convention.entry != nullptr ? convention.entry->figure("value") : nullptr;
+/// Spread of the logarithm of a prior, from the range that its entry states for the value.
+double spread_of(const Figure* figure) {
   if (figure == nullptr || !figure->low || !figure->high) return kWideSpread;
   // A range from 0 has no logarithm at its lower end; its upper half says as much.
   const double spread = *figure->low > 0 ? std::log(*figure->high / *figure->low) / kRangeSpreads
@@ -70,30 +58,36 @@ double spread_of(const ScalarFigure& convention) {
   return std::max(kNarrowSpread, spread);
 }
 
-template <HasFields G>
-void collect(const G& group, std::string_view name, const Zoo& zoo, std::vector<Candidate>& out) {
-  for_each_field<G>([&]<class M>(const Field<G, M>& row) {
-    if constexpr (detail::is_optional_v<M>) {
-      auto c = candidate_of(group, row, fmt::format("{}.{}", name, row.name));
-      if (!c) return;
-      if (const ScalarFigure* convention = convention_of(name, row.name, zoo)) {
-        c->prior = convention->value.base();
-        c->spread = spread_of(*convention);
-      }
-      out.push_back(std::move(*c));
-    }
-  });
+/// What links and their collectives take where nobody says it: "collectives.hop" is "collective_hop".
+const ScalarFigure* convention_of(std::string_view last, const Zoo& zoo) {
+  for (const auto& name : {"default.collective_" + std::string(last), "default." + std::string(last),
+                           "default." + std::string(last) + "_share"})
+    if (const auto* found = zoo.find<ScalarFigure>(name)) return found;
+  return nullptr;
 }
 
-/// What a device states about its kernels and links beside the data sheet: the tables of these members are
-/// the list.
+/// What a device states about its kernels and links beside the data sheet, each with what stands in for it.
 std::vector<Candidate> candidates(const HardwareNode& device, const Zoo& zoo) {
+  const Conventions conventions = conventions_of(zoo);
   std::vector<Candidate> out;
-  for_each_field<HardwareNode>([&]<class M>(const Field<HardwareNode, M>& row) {
-    if constexpr (HasFields<M>)
-      if (row.name == "efficiency" || row.name == "kernels" || row.name == "collectives")
-        collect(device.*row.member, row.name, zoo, out);
-  });
+  for (const auto& row : figure_rows()) {
+    const auto group = row.path.substr(0, row.path.find('.'));
+    if (group != "efficiency" && group != "kernels" && group != "collectives") continue;
+    const double one = base_of(row.row.unit);
+    Candidate c{.field = row.path,
+                .unit = std::string(row.row.unit),
+                .low = row.row.low * one,
+                .high = row.row.high < kUnbounded ? row.row.high * one : kUnbounded,
+                .present = row.stated(device)};
+    if (const auto of_class = filled_by_class(row, device, conventions)) {
+      c.prior = of_class->base;
+      c.spread = spread_of(authored(*of_class, row).figure);
+    } else if (const auto* convention = convention_of(row.row.name, zoo)) {
+      c.prior = convention->value.base();
+      c.spread = spread_of(convention->entry != nullptr ? convention->entry->figure("value") : nullptr);
+    }
+    out.push_back(std::move(c));
+  }
   return out;
 }
 

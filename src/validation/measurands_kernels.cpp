@@ -25,11 +25,11 @@ Prediction priced(const OpList<>& ops, const Device<>& d, const PredictionContex
   if (context.comparison == Yardstick::textbook) {
     // A student's derating: half of the peak, the whole bandwidth, one dispatch.
     Device<> half = d;
-    half.matrix_rate = d.matrix_rate * context.constants->conventions().textbook_efficiency;
-    return {(roofline_of(ops, half, all) + d.dispatch).base()};
+    half.compute.dense = d.compute.dense * context.constants->conventions().textbook_efficiency;
+    return {(roofline_of(ops, half, all) + d.dispatch_overhead).base()};
   }
   PassCost<> sum;
-  for (const auto& op : ops) sum.add(op, price(op, d, Links<>{}), d.issue);
+  for (const auto& op : ops) sum.add(op, price(op, d, Links<>{}), d.kernels.issue);
   return {sum.total.base(), terms_of(sum, context)};
 }
 

@@ -190,7 +190,7 @@ bool settle_schema(Document& doc, const MigrationTable& migrations, Problems& pr
 }
 
 void read_references(const Document& doc, Zoo& zoo, const Zoo* base, Problems& problems) {
-  static const std::vector<std::string> known{"key", "text", "url"};
+  static const std::vector<std::string> known{"key", "text", "url", "measured_on"};
   doc.root().find("entries")->for_each_item([&](NodeRef map) {
     Entry nobody;  // the readers of scalars report through a context; references are no entries
     std::vector<PendingLink> none;
@@ -205,6 +205,11 @@ void read_references(const Document& doc, Zoo& zoo, const Zoo* base, Problems& p
     text("key", r.key);
     text("text", r.text);
     text("url", r.url);
+    if (const auto devices = map.find("measured_on");
+        devices && expect_kind(ctx, *devices, NodeKind::sequence, "measured_on", "[H100]"))
+      devices->for_each_item([&](NodeRef item) {
+        if (auto name = read_text(ctx, item, "measured_on")) r.measured_on.push_back(std::move(*name));
+      });
     if (!map.find("key")) report_missing(ctx, map, "", "key", "the name by which it is cited", "");
     if (!map.find("text")) report_missing(ctx, map, "", "text", "the full citation", "");
     if (r.key.empty() || r.text.empty()) return;
@@ -260,6 +265,25 @@ void settle_links(std::vector<PendingLink>& links, const Zoo& zoo, const Zoo* ba
                   .found = quoted_text(link.name),
                   .expected = fmt::format("the name or alias of a {}", link.type->what),
                   .hint = did_you_mean(link.name, names)});
+  }
+  const auto refuse = [&](const Entry& entry, const char* key, const std::string& found,
+                          const char* expected) {
+    problems.add({.id = std::string(id_of(ZooFault::unknown_entry)),
+                  .message = fmt::format("'{}' of '{}' leads too far", key, entry.name),
+                  .key = key,
+                  .found = quoted_text(found),
+                  .expected = expected,
+                  .where = entry.where});
+  };
+  for (const HardwareNode* h : zoo.all<HardwareNode>())
+    if (h->part != nullptr && h->part->part != nullptr)
+      refuse(*h->entry, "part", h->part->name, "a device that has no parts itself");
+  for (const DeviceClass* c : zoo.all<DeviceClass>()) {
+    constexpr int most = 4;
+    int others = 0;
+    for (const auto* l = c->like; l != nullptr && others <= most; l = l->like) ++others;
+    if (others > most)
+      refuse(*c->entry, "like", c->like->name, "a class that is like few others, not itself");
   }
 }
 

@@ -90,7 +90,7 @@ std::optional<Source> read_source_keys(ReadContext& ctx, NodeRef map, const std:
   };
   if (of == SourceOf::entry) {
     static const std::vector<std::string> known{"kind", "ref",     "verified", "recorded",
-                                                "note", "formula", "spread"};
+                                                "note", "formula", "spread",   "same_die"};
     refuse_unknown_keys(ctx, map, path + ".", known);
   }
   if (const auto kind = map.find("kind")) {
@@ -103,6 +103,7 @@ std::optional<Source> read_source_keys(ReadContext& ctx, NodeRef map, const std:
   text("ref", s.ref);
   text("note", s.note);
   text("formula", s.formula);
+  text("same_die", s.same_die);
   const auto verified = map.find("verified"), recorded = map.find("recorded");
   if (verified) s.verified = read_date(ctx, *verified, path + ".verified");
   if (recorded) s.recorded = read_date(ctx, *recorded, path + ".recorded");

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 namespace mlsysim::detail {
 namespace {
 
@@ -32,6 +35,41 @@ void check_units(const Entry& entry, std::vector<ErrorFacts>& out) {
   }
 }
 
+bool measured(const Source& source) {
+  const auto kind = name_of(source.kind);
+  return kind == "fit" || kind == "measured";
+}
+
+/// A figure that was fitted or measured on devices belongs to one of them, or to one of the same die. What a
+/// class says of all its devices was measured on two makers' or more.
+void check_borrowed(const Zoo& zoo, const Entry& entry, std::vector<ErrorFacts>& out) {
+  if (entry.kind != "hardware" && entry.kind != "device_class") return;
+  for (const auto& figure : entry.figures) {
+    const Source& source = entry.source_of(figure.path);
+    const Reference* work = measured(source) ? zoo.find_reference(source.ref) : nullptr;
+    if (work == nullptr || work->measured_on.empty()) continue;
+    const auto stands = [&](const std::string& name) {
+      return std::find(work->measured_on.begin(), work->measured_on.end(), name) != work->measured_on.end();
+    };
+    std::set<std::string> makers;
+    for (const auto& name : work->measured_on)
+      if (const auto* device = zoo.find<HardwareNode>(name)) makers.insert(device->vendor);
+    const bool own =
+        entry.kind == "device_class" ? makers.size() > 1 : stands(entry.name) || stands(source.same_die);
+    if (own) continue;
+    out.push_back(warning(
+        ZooFault::borrowed, entry,
+        {.message = fmt::format("'{}' of {} '{}' was measured on another device", figure.path, entry.kind,
+                                entry.name),
+         .key = figure.path,
+         .found = fmt::format("{} of {}", name_of(source.kind), fmt::join(work->measured_on, ", ")),
+         .expected = entry.kind == "device_class" ? "an estimate with a range, or devices of two makers"
+                                                  : "a figure of this device, or same_die: the one measured",
+         .hint = "leave it to the device's class",
+         .where = figure.where}));
+  }
+}
+
 }  // namespace
 
 std::vector<ErrorFacts> warnings_of(const Zoo& zoo) {
@@ -45,6 +83,7 @@ std::vector<ErrorFacts> warnings_of(const Zoo& zoo) {
                    .found = fmt::format("{}", fmt::join(entry->notes, "; ")),
                    .expected = "the current version of the schema",
                    .hint = fmt::format("'mlsysim zoo show {} --yaml' writes it anew", entry->name)}));
+    check_borrowed(zoo, *entry, out);
     if (entry->source.verified.empty() && entry->source.recorded.empty())
       out.push_back(warning(ZooFault::no_own_source, *entry,
                             {.message = fmt::format("{} '{}' gives no source", entry->kind, entry->name),

@@ -263,8 +263,8 @@ std::optional<AnyQuantity> read_figure(ReadContext& ctx, NodeRef node, const std
   figure.path = path;
   std::optional<NodeRef> value = node;
   if (node.is_map()) {
-    static const std::vector<std::string> known{"value",    "range", "kind",    "ref",   "verified",
-                                                "recorded", "note",  "formula", "spread"};
+    static const std::vector<std::string> known{"value",    "range", "kind",    "ref",    "verified",
+                                                "recorded", "note",  "formula", "spread", "same_die"};
     refuse_unknown_keys(ctx, node, path + ".", known);
     value = node.find("value");
     if (!value) {
@@ -291,7 +291,7 @@ std::optional<AnyQuantity> read_figure(ReadContext& ctx, NodeRef node, const std
                    .expected = "range: [low, high], or spread: 30 %",
                    .hint = "say how far off it may be"});
     } else {
-      for (const auto* key : {"ref", "verified", "recorded", "formula", "spread"})
+      for (const auto* key : {"ref", "verified", "recorded", "formula", "spread", "same_die"})
         if (const auto lone = node.find(key))
           ctx.fault(ZooFault::missing_source, *lone,
                     {.message = fmt::format("'{}' has part of a source", path),

@@ -124,6 +124,7 @@ Json source_properties() {
           {"recorded", date()},
           {"note", text()},
           {"formula", text()},
+          {"same_die", text()},
           {"spread", Json{{"type", Json::array({"string", "number"})}}}};
 }
 

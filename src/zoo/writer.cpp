@@ -58,6 +58,7 @@ class Writer {
     if (!s.recorded.empty()) line(depth, "recorded", s.recorded);
     text(depth, "note", s.note);
     text(depth, "formula", s.formula);
+    text(depth, "same_die", s.same_die);
     if (s.spread) line(depth, "spread", format_exact(*s.spread));
   }
 
@@ -304,6 +305,7 @@ template std::string to_yaml(const Fleet&);
 template std::string to_yaml(const Pod&);
 template std::string to_yaml(const Rack&);
 template std::string to_yaml(const StorageTier&);
+template std::string to_yaml(const DeviceClass&);
 template std::string to_yaml(const GridProfile&);
 template std::string to_yaml(const CoolingProfile&);
 template std::string to_yaml(const Datacenter&);

@@ -46,6 +46,7 @@ constexpr std::array<ZooFaultText, 41> kFaults{{
     {ZooFault::alias_unit, "mlsysim.zoo.060", "lint: a unit is not in its canonical spelling"},
     {ZooFault::not_verified, "mlsysim.zoo.061", "lint: the source of an entry was not read again"},
     {ZooFault::no_own_source, "mlsysim.zoo.062", "lint: an entry of the user gives no source"},
+    {ZooFault::borrowed, "mlsysim.zoo.063", "lint: a figure measured on one device is stated of another"},
     {ZooFault::bad_cache, "mlsysim.zoo.070", "the cache of the zoo cannot be written"},
     {ZooFault::migrated, "mlsysim.zoo.063", "lint: a file is of an older version of its schema"},
 }};

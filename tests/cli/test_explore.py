@@ -18,13 +18,13 @@ def test_sensitivity(run):
     assert done.code == 0 and "memory bandwidth binds itl" in done.out
     answer = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "json").json()
     levers = {row["input"]: row for row in answer["levers"]}
-    assert levers["device.memory_bandwidth"]["elasticity"] == pytest.approx(-0.725, abs=0.2)
-    assert levers["device.memory_bandwidth"]["value"] == 3350 and levers["device.memory_bandwidth"]["unit"] == "GB/s"
+    assert levers["hardware.memory.bandwidth"]["elasticity"] == pytest.approx(-0.725, abs=0.2)
+    assert levers["hardware.memory.bandwidth"]["value"] == 3350 and levers["hardware.memory.bandwidth"]["unit"] == "GB/s"
     rows = list(csv.DictReader(io.StringIO(run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "-o", "csv").out)))
     table = {row["input"]: row for row in rows}
     assert rows[0].keys() >= {"unit", "value", "slope", "elasticity", "at_lower", "at_upper"}
-    assert table["device.memory_bandwidth"]["slope"] == "smooth" and table["workload.stacks[0].layers[0].times"]["slope"] == "step"
-    for name in ("workload.stacks[0].layers[0].times", "device.memory_bandwidth"):
+    assert table["hardware.memory.bandwidth"]["slope"] == "smooth" and table["workload.stacks[0].layers[0].times"]["slope"] == "step"
+    for name in ("workload.stacks[0].layers[0].times", "hardware.memory.bandwidth"):
         assert float(table[name]["elasticity"]) == pytest.approx(levers[name]["elasticity"], rel=1e-12)
 
 
@@ -87,15 +87,15 @@ def test_plans_that_eval_refuses_are_not_feasible(run):
 
 def test_figures_of_the_zoo_at_textbook_fidelity(run):
     words = ("Llama3_70B", "H100", "itl", "--accelerators", "8", "--fidelity", "textbook")
-    done = run("sensitivity", *words, "--inputs", "device.memory_bandwidth", "-o", "json").json()
+    done = run("sensitivity", *words, "--inputs", "hardware.memory.bandwidth", "-o", "json").json()
     assert done["levers"][0]["elasticity"] < -0.5
-    assert "device.memory_bandwidth" in run("compare", *words, "--with", "hardware=H200").out
+    assert "hardware.memory.bandwidth" in run("compare", *words, "--with", "hardware=H200").out
     checkpoint = run("sensitivity", "CheckpointModel", "workload=Llama3_70B", "hardware=H100", "write_time", "-o", "json")
     assert any(row["input"].startswith("hardware.storage") for row in checkpoint.json()["levers"]), checkpoint.err
 
 
 def test_solve_without_a_solution(run):
-    done = run("solve", "Llama3_70B", "H100", "itl <= 1 us", "device.memory_bandwidth")
+    done = run("solve", "Llama3_70B", "H100", "itl <= 1 us", "hardware.memory.bandwidth")
     assert done.code == 2 and "reachable" in done.out
     for words, hint in ((["itl <= 30", "batch_size"], "unit"), (["itll <= 30 ms", "batch_size"], "did you mean 'itl'"),
                         (["itl <= 30 ms", "batch_sise"], "batch_size"), (["batch_size"], "")):
@@ -391,8 +391,8 @@ def test_axes_from_files(run, tmp_path):
     assert missing.code == 1 and "none.yaml" in missing.err
 
 
-BOX = ("Llama3_70B", "H100", "--accelerators", "8", "--axis", "device.memory_bandwidth=1 TB/s..8 TB/s:9", "--axis", "tp_size=4,8",
-       "--minimize", "device.memory_bandwidth", "--subject-to", "itl <= 14 ms")
+BOX = ("Llama3_70B", "H100", "--accelerators", "8", "--axis", "hardware.memory.bandwidth=1 TB/s..8 TB/s:9", "--axis", "tp_size=4,8",
+       "--minimize", "hardware.memory.bandwidth", "--subject-to", "itl <= 14 ms")
 
 
 def test_gradient(run):
@@ -402,7 +402,7 @@ def test_gradient(run):
         return
     best = answer.json()["best"][0]
     grid = run("optimize", *BOX, "--strategy", "exhaustive", "-o", "json").json()["best"][0]
-    value = "device.memory_bandwidth"
+    value = "hardware.memory.bandwidth"
     assert best["between"] and best["objectives"][value] <= grid["objectives"][value]
     assert answer.json()["exactness"] == "heuristic" and "NLopt" in answer.json()["method"]
     solved = run("solve", "Llama3_70B", "H100", "itl <= 14 ms", value, "--accelerators", "8", "--tp-size", "8", "-o", "json").json()
@@ -454,8 +454,8 @@ def test_questions_that_do_not_read(run):
                         (["--axis", "batch_size=1,2", "--minimize", "itll"], "did you mean 'itl'"),
                         (["--axis", "batch_size=1,2", "--minimize", "itl", "--subject-to", "ttft <= 4"], "unit"),
                         (["--axis", "batch_size=1..1e30", "--minimize", "itl"], "2^32"),
-                        (["--axis", "batch_size=1..1e5", "--axis", "seq_len=1..1e5", "--axis", "device.memory_bandwidth=1 TB/s..8 TB/s:100000",
-                          "--axis", "device.matrix_rate=1 PFLOP/s..8 PFLOP/s:100000", "--minimize", "itl"], "too many points"),
+                        (["--axis", "batch_size=1..1e5", "--axis", "seq_len=1..1e5", "--axis", "hardware.memory.bandwidth=1 TB/s..8 TB/s:100000",
+                          "--axis", "hardware.compute.dense=1 PFLOP/s..8 PFLOP/s:100000", "--minimize", "itl"], "too many points"),
                         (["--axis", "batch_size=nan..4", "--minimize", "itl"], "nan"),
                         (["--axis", "batch_size=1 GB,2 GB", "--minimize", "itl"], "unit"),
                         (["--axis", "batch_size=1,2", "--minimize", "itl", "--subject-to", "itl"], "compares two values"),
@@ -467,7 +467,7 @@ def test_questions_that_do_not_read(run):
 
 def test_compare(run):
     answer = run("compare", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--with", "hardware=H200", "-o", "json").json()
-    assert answer["terms"][0]["input"] == "device.memory_bandwidth"
+    assert answer["terms"][0]["input"] == "hardware.memory.bandwidth"
     assert sum(t["part"] for t in answer["terms"]) == pytest.approx(answer["at_to"] - answer["at_from"], rel=1e-9)
     assert "add up to" in run("compare", "Llama3_70B", "H100", "itl", "--with", "precision=fp8").out
     assert run("compare", "Llama3_70B", "H100", "itl").code == 1
@@ -475,8 +475,8 @@ def test_compare(run):
 
 
 def test_uncertainty(run):
-    question = ("uncertainty", "Llama3_70B", "H100", "itl,cost_per_token", "--accelerators", "8", "--uncertain", "device.memory_share = +-5 %",
-                "--uncertain", "device.launch = triangular 1 us..4 us")
+    question = ("uncertainty", "Llama3_70B", "H100", "itl,cost_per_token", "--accelerators", "8", "--uncertain", "hardware.efficiency.memory = +-5 %",
+                "--uncertain", "hardware.kernels.launch = triangular 1 us..4 us")
     answer = run(*question, "-o", "json")
     row = answer.json()["results"][0]
     assert row["low"] < row["median"] < row["high"] and row["outer_bounds"][0] <= row["low"]
@@ -485,7 +485,7 @@ def test_uncertainty(run):
     assert "probability" in ranked.out and ranked.code == 0
     ranking = run(*question, "--with", "hardware=H200", "-o", "json").json()["ranking"]
     assert 0 <= ranking["probability_below"] <= 1 and ranking["flips"] <= ranking["probability_below"]
-    bad = run("uncertainty", "Llama3_70B", "H100", "itl", "--uncertain", "device.launch = normal")
+    bad = run("uncertainty", "Llama3_70B", "H100", "itl", "--uncertain", "hardware.kernels.launch = normal")
     assert bad.code == 1 and "no parameters" in bad.err
 
 
@@ -494,8 +494,8 @@ def test_uncertainty_of_the_zoo_itself(run):
     sources = {a["name"]: a["source"] for a in answer["assumptions"]}
     assert "H100 unit_cost" in sources["unit_cost"] and set(answer["figures"]) <= set(sources)
     assert answer["results"][0]["low"] < answer["results"][0]["high"]
-    alone = run("uncertainty", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--given-only", "--uncertain", "device.launch = +-5 %", "-o", "json").json()
-    assert alone["figures"] == ["device.launch"] and alone["assumptions"] == []
+    alone = run("uncertainty", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--given-only", "--uncertain", "hardware.kernels.launch = +-5 %", "-o", "json").json()
+    assert alone["figures"] == ["hardware.kernels.launch"] and alone["assumptions"] == []
     nothing = run("uncertainty", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--given-only")
     assert nothing.code == 1 and "nothing is uncertain" in nothing.err
 

@@ -17,7 +17,7 @@ def chat():
 
 def test_a_subject_tells_its_inputs_and_results(chat):
     assert chat.exact and "Llama3_70B" in chat.title
-    assert chat.inputs["device.memory_bandwidth"] == mlsysim.Q_("3350 GB/s")
+    assert chat.inputs["hardware.memory.bandwidth"] == mlsysim.Q_("3350 GB/s")
     card = mlsysim.SystemEvaluator.evaluate("x", Models.Llama3_70B, Hardware.H100, accelerators=8)
     assert chat.results["itl"].to("ms").magnitude == pytest.approx(card.performance["itl"].to("ms").magnitude, rel=1e-12)
 
@@ -25,9 +25,9 @@ def test_a_subject_tells_its_inputs_and_results(chat):
 def test_sensitivity(chat):
     r = chat.sensitivity("itl")
     assert "memory bandwidth binds itl" in r.binding
-    lever = r["device.memory_bandwidth"]
+    lever = r["hardware.memory.bandwidth"]
     assert -1 < lever.elasticity < -0.5 and lever.at_upper == pytest.approx(lever.elasticity * 0.1, rel=0.15)
-    assert r["device.matrix_rate"].elasticity_up <= 0
+    assert r["hardware.compute.dense.fp16"].elasticity_up <= 0
     assert len(chat.sensitivity("itl", inputs=["tp_size"]).levers) == 1
     with pytest.raises(mlsysim.LookupError, match="itl"):
         chat.sensitivity("itll")
@@ -38,7 +38,7 @@ def test_solve(chat):
     assert found.feasible and found.exhaustive and found.at_value <= mlsysim.Q_("15 ms")
     more = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8, batch_size=found.value + 1)
     assert more.results["itl"] > mlsysim.Q_("15 ms")
-    none = chat.solve("itl <= 1 us", "device.memory_bandwidth")
+    none = chat.solve("itl <= 1 us", "hardware.memory.bandwidth")
     assert not none and "reachable" in none.facts
 
 
@@ -131,19 +131,19 @@ def test_devices_are_an_axis(chat):
 def test_compare(chat):
     other = mlsysim.ask(Models.Llama3_70B, Hardware.H200, accelerators=8)
     difference = chat.compare(other, "itl")
-    assert difference.terms[0][0] == "device.memory_bandwidth"
+    assert difference.terms[0][0] == "hardware.memory.bandwidth"
     parts = sum(t[3].to("ms").magnitude for t in difference.terms)
     assert parts == pytest.approx((difference.at_to - difference.at_from).to("ms").magnitude, rel=1e-9)
 
 
 def test_uncertainty(chat):
-    u = chat.uncertainty({"device.memory_share": "+-5 %", "kwh_price": "lognormal 20 %"}, ["itl", "cost_per_token"], estimates=False)
+    u = chat.uncertainty({"hardware.efficiency.memory": "+-5 %", "kwh_price": "lognormal 20 %"}, ["itl", "cost_per_token"], estimates=False)
     itl = u["itl"]
-    assert itl["low"] < itl["median"] < itl["high"] and itl["total"]["device.memory_share"] == pytest.approx(1, abs=0.05)
+    assert itl["low"] < itl["median"] < itl["high"] and itl["total"]["hardware.efficiency.memory"] == pytest.approx(1, abs=0.05)
     assert itl["first_order"]["kwh_price"] == pytest.approx(0, abs=0.01) and u.flips == 0
     faster = mlsysim.ask(Models.Llama3_70B, Hardware.H200, accelerators=8)
-    assert chat.probability_below(faster, "itl", {"device.memory_share": "+-1 %"}, estimates=False) == 0
-    ranked = chat.uncertainty({"device.memory_share": "+-1 %"}, "itl", samples=64, estimates=False, against=faster)
+    assert chat.probability_below(faster, "itl", {"hardware.efficiency.memory": "+-1 %"}, estimates=False) == 0
+    ranked = chat.uncertainty({"hardware.efficiency.memory": "+-1 %"}, "itl", samples=64, estimates=False, against=faster)
     assert ranked.ranking["probability_below"] == 0 and ranked.ranking["flips"] == 0
 
 
@@ -154,8 +154,8 @@ def test_ranges_of_the_zoo_are_uncertain_by_themselves(chat):
 
 
 def test_strategies_and_what_they_say(chat):
-    axes = {"device.memory_bandwidth": "1 TB/s..8 TB/s:9", "tp_size": [4, 8]}
-    question = {"minimize": "device.memory_bandwidth", "subject_to": "itl <= 14 ms"}
+    axes = {"hardware.memory.bandwidth": "1 TB/s..8 TB/s:9", "tp_size": [4, 8]}
+    question = {"minimize": "hardware.memory.bandwidth", "subject_to": "itl <= 14 ms"}
     grid = chat.optimize(axes, **question)
     try:
         found = chat.optimize(axes, **question, strategy="gradient")
@@ -163,7 +163,7 @@ def test_strategies_and_what_they_say(chat):
         assert "libnlopt-dev" in str(error)
     else:
         assert found.best[0].between and found.exactness == "heuristic" and "NLopt" in found.method
-        assert found.best[0].objectives["device.memory_bandwidth"] <= grid.best[0].objectives["device.memory_bandwidth"]
+        assert found.best[0].objectives["hardware.memory.bandwidth"] <= grid.best[0].objectives["hardware.memory.bandwidth"]
     try:
         found = chat.optimize(AXES, minimize="cost_per_token", strategy="evolutionary", evaluations=500)
     except mlsysim.SolverError as error:
@@ -244,16 +244,16 @@ def test_found_points_go_back_into_the_question(chat):
     assert isinstance(point.axes["batch_size"], int) and point.axes["tp_size"] == 8 and point.axes["hardware"] == Hardware.H200
     there = mlsysim.ask(Models.Llama3_70B, accelerators=8, **point.axes)
     assert there.results["itl"].base == pytest.approx(point.objectives["itl"].base, rel=1e-12)
-    wide = chat.optimize({"device.memory_bandwidth": "1 TB/s..8 TB/s:9"}, minimize="itl").best[0]
-    assert wide.axes["device.memory_bandwidth"] == mlsysim.Q_("8 TB/s")
+    wide = chat.optimize({"hardware.memory.bandwidth": "1 TB/s..8 TB/s:9"}, minimize="itl").best[0]
+    assert wide.axes["hardware.memory.bandwidth"] == mlsysim.Q_("8 TB/s")
     assert all(isinstance(p.axes["tp_size"], int) for p in chat.pareto(AXES, minimize=["itl", "cost_per_token"]).front)
 
 
 @pytest.mark.parametrize("question", [
     'chat.sweep({"batch_size": "1..2000", "seq_len": "1..2000"}, show=["itl"])',
-    'chat.uncertainty({"device.memory_share": "+-5 %"}, samples=1000000, estimates=False)',
+    'chat.uncertainty({"hardware.efficiency.memory": "+-5 %"}, samples=1000000, estimates=False)',
     'chat.uncertainty(results="itl", samples=200000)',
-    'chat.solve("itl <= 30 ms", "device.memory_bandwidth")',
+    'chat.solve("itl <= 30 ms", "hardware.memory.bandwidth")',
 ])
 def test_ctrl_c_ends_a_question(question):
     code = ("import mlsysim, threading, signal, time, os\n"

@@ -1,8 +1,8 @@
-"""A device and its links as numbers: what the zoo says, and zoo/defaults.yaml where it says nothing."""
+"""A device and its links as numbers: what the zoo says, and where it says nothing what the device's class says."""
 
 from types import SimpleNamespace
 
-from zoo import BYTES, default, entry, get
+from zoo import BYTES, default, entry, get, of
 
 NO_SPLIT = 1e9  # depth that no product has: kernels for narrow formats do not split the depth
 
@@ -51,7 +51,7 @@ def vector_rate(hardware):
     for precision in ("fp32", "fp16", "int8"):
         if get(hardware, "compute.vector." + precision):
             return get(hardware, "compute.vector." + precision)
-    return get(hardware, "compute.dense.fp32") or peak_of(hardware) * default("vector_rate_ratio")
+    return get(hardware, "compute.dense.fp32") or peak_of(hardware) * of(hardware, "compute.vector_ratio")
 
 
 def device_view(hardware, precision, phase):
@@ -62,14 +62,14 @@ def device_view(hardware, precision, phase):
     d.matrix_rate = rate_at(hardware, precision)
     d.vector_rate = vector_rate(hardware)
     if narrow:
-        d.matrix_share = get(hardware, "efficiency.matrix_narrow", default("matrix_narrow_share"))
+        d.matrix_share = of(hardware, "efficiency.matrix_narrow")
     else:
-        d.matrix_share = get(hardware, "efficiency.matrix", default("matrix_share"))
+        d.matrix_share = of(hardware, "efficiency.matrix")
     d.wide_ratio = 1.0  # products that stay at 16 bits in narrow training, over the others
-    d.memory_share = get(hardware, "efficiency.memory", default("memory_share"))
-    d.attention_share = get(hardware, "efficiency.attention", default("attention_share"))
-    d.vector_share = default("vector_share")
-    d.softmax_work = default("softmax_work")
+    d.memory_share = of(hardware, "efficiency.memory")
+    d.attention_share = of(hardware, "efficiency.attention")
+    d.vector_share = of(hardware, "efficiency.vector")
+    d.softmax_work = of(hardware, "tiles.softmax_work")
     # Memory. The context of a framework never takes more than a twentieth of a small device.
     level = memory_level(hardware, 0)
     d.memory_bandwidth = get(hardware, "memory.bandwidth", level.bandwidth)
@@ -77,28 +77,28 @@ def device_view(hardware, precision, phase):
     d.reserve = min(default("memory_reserve"), 0.05 * d.memory_capacity)
     d.fragmentation = default("memory_fragmentation")
     # Tiles. A device without a unit count, or without a matrix engine, has none.
-    d.units = get(hardware, "compute.units", default("units"))
-    tiled = get(hardware, "compute.units") is not None and has_matrix_engine(hardware)
-    d.matrix_rows = get(hardware, "compute.matrix_rows", default("matrix_rows")) if tiled else 1
-    d.tile_m = default("tile_m") if tiled else 1
-    d.tile_n = default("tile_n") if tiled else 1
-    d.wave = get(hardware, "kernels.wave", default("kernel_wave")) if tiled else 0.0
-    d.split_depth = NO_SPLIT if narrow else default("split_depth")
-    d.attention_tile = default("attention_tile")
+    d.units = of(hardware, "compute.units")
+    tiled = ("part" in hardware or get(hardware, "compute.units") is not None) and has_matrix_engine(hardware)
+    d.matrix_rows = of(hardware, "compute.matrix_rows") if tiled else 1
+    d.tile_m = of(hardware, "tiles.tile_m") if tiled else 1
+    d.tile_n = of(hardware, "tiles.tile_n") if tiled else 1
+    d.wave = of(hardware, "kernels.wave") if tiled else 0.0
+    d.split_depth = NO_SPLIT if narrow else of(hardware, "tiles.split_depth")
+    d.attention_tile = of(hardware, "tiles.attention_tile")
     # Fixed times of kernels.
-    d.launch = get(hardware, "kernels.launch", default("kernel_launch"))
-    d.split = get(hardware, "kernels.split", default("kernel_split"))
-    d.attention_launch = get(hardware, "kernels.attention_launch", default("attention_launch"))
-    d.attention_block = get(hardware, "kernels.attention_block", default("attention_block"))
-    d.attention_rows = get(hardware, "kernels.attention_rows", default("attention_rows"))
-    d.attention_split = get(hardware, "kernels.attention_split", default("attention_split"))
+    d.launch = of(hardware, "kernels.launch")
+    d.split = of(hardware, "kernels.split")
+    d.attention_launch = of(hardware, "kernels.attention_launch")
+    d.attention_block = of(hardware, "kernels.attention_block")
+    d.attention_rows = of(hardware, "kernels.attention_rows")
+    d.attention_split = of(hardware, "kernels.attention_split")
     # Training launches kernels one by one and lasts longer than any burst; serving replays a captured graph.
-    d.issue = get(hardware, "kernels.issue", default("kernel_issue")) if training else 0.0
-    d.burst = 0.0 if training else get(hardware, "efficiency.burst", default("matrix_burst"))
-    d.burst_time = get(hardware, "efficiency.burst_time", default("burst_time"))
-    d.attention_backward = default("attention_backward") if training else 1.0
-    d.dispatch = get(hardware, "dispatch_overhead", default("dispatch_overhead"))
-    d.host_bandwidth = get(hardware, "host_link.bandwidth", default("host_bandwidth"))
+    d.issue = of(hardware, "kernels.issue") if training else 0.0
+    d.burst = 0.0 if training else of(hardware, "efficiency.burst")
+    d.burst_time = of(hardware, "efficiency.burst_time")
+    d.attention_backward = of(hardware, "efficiency.attention_backward") if training else 1.0
+    d.dispatch = of(hardware, "dispatch_overhead")
+    d.host_bandwidth = of(hardware, "host_link.bandwidth")
     return d
 
 
@@ -140,8 +140,8 @@ def links_view(fleet, phase):
     l = SimpleNamespace(per_node=node["accelerators_per_node"])
     l.intra_bandwidth = (
         node.get("intra_node_bandwidth")
-        or get(hardware, "device_link.bandwidth")
-        or get(hardware, "host_link.bandwidth", default("host_bandwidth"))
+        or of(hardware, "device_link.bandwidth")
+        or of(hardware, "host_link.bandwidth")
     )
     l.intra_latency = get(hardware, "device_link.latency", default("intra_latency"))
     # Between nodes: the slower of adapter and port, of which a device has its share.

@@ -15,7 +15,7 @@ import queueing
 import serving
 import textbook
 from plan import serving_plan
-from zoo import BYTES, default, entry, figure, get
+from zoo import BYTES, default, entry, figure, get, of
 
 NO_ENGINE = {"host_step": 0.0, "host_request": 0.0, "request_time": 0.0, "mixed": True}
 
@@ -87,7 +87,7 @@ class TextbookPasses:
         self.share = s.tp_size * s.ep_size
         self.peak = device.rate_at(s.device, s.precision) * self.share
         self.rate = self.peak * efficiency
-        self.dispatch = get(s.device, "dispatch_overhead", default("dispatch_overhead"))
+        self.dispatch = of(s.device, "dispatch_overhead")
 
     def prefill(self, prompts, new_tokens, context):
         work = textbook.prefill_work(self.t, new_tokens, context, prompts)

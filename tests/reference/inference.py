@@ -10,7 +10,7 @@ import textbook
 from device import device_view, fleet_of, links_view, memory_level, rate_at, set_efficiency
 from macro import device_energy
 from plan import kv_bytes, serving_plan
-from zoo import BYTES, default, get
+from zoo import BYTES, default, get, of
 
 
 def operator(s):
@@ -75,7 +75,7 @@ def by_hand(s):
         1,
         peak,
         level.bandwidth,
-        get(hardware, "dispatch_overhead", default("dispatch_overhead")),
+        of(hardware, "dispatch_overhead"),
     )
     kv = 0.0
     if w["architecture"] == "decoder" and model.has_shape(w):
@@ -84,7 +84,7 @@ def by_hand(s):
     out.memory = memory.breakdown(weights=weights, kv_cache=kv, capacity=level.capacity)
     # What does not fit comes over the host link instead of from memory.
     spilled = min(max(out.memory.total - out.memory.capacity, 0.0), weights)
-    host = get(hardware, "host_link.bandwidth", default("host_bandwidth"))
+    host = of(hardware, "host_link.bandwidth")
     if spilled > 0 and host < level.bandwidth:
         out.memory_bound += spilled / host - spilled / level.bandwidth
     out.latency = max(out.compute, out.memory_bound) + out.overhead

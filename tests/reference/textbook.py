@@ -10,7 +10,7 @@ import serving
 from collectives import all_to_all, hierarchical_all_reduce, ring_all_reduce
 from device import memory_level, rate_at
 from plan import kv_bytes
-from zoo import BYTES, default, get
+from zoo import BYTES, default, get, of
 
 
 def totals(w):
@@ -84,7 +84,7 @@ def serve(w, hardware, s):
     efficiency = default("textbook_efficiency") if s.efficiency is None else s.efficiency
     peak = rate_at(hardware, s.precision)
     rate = peak * efficiency * s.tp * s.ep
-    dispatch = get(hardware, "dispatch_overhead", default("dispatch_overhead"))
+    dispatch = of(hardware, "dispatch_overhead")
     weights = t.params * BYTES[s.precision]
     level = memory_level(hardware, weights)
     each, m = serving.micro_batches(s.batch, stages)
@@ -162,7 +162,7 @@ def train_step(w, s, links, fabric):
         3,
         peak,
         memory_level(hardware, weights).bandwidth,
-        get(hardware, "dispatch_overhead", default("dispatch_overhead")),
+        of(hardware, "dispatch_overhead"),
     )
     # The textbook gives every device one port of the fabric, at the data-sheet rate.
     if fabric and fabric.get("bandwidth"):

@@ -12,7 +12,7 @@ from backward import with_backward
 from device import device_view, links_view, rate_at, set_efficiency
 from model import model_view
 from plan import training_plan
-from zoo import BYTES, default, get
+from zoo import BYTES, default, get, of
 
 PASSES = ["forward", "recompute", "backward", "weight_gradient", "update"]
 
@@ -57,11 +57,11 @@ def view(s):
         p.narrow = True
         rates = rate_at(s.hardware, "bf16") / rate_at(s.hardware, s.precision)
         d.attention_share *= rates
-        d.wide_ratio = rates * get(s.hardware, "efficiency.matrix", default("matrix_share")) / d.matrix_share
+        d.wide_ratio = rates * of(s.hardware, "efficiency.matrix") / d.matrix_share
     if s.attention_kernel in ("flash1", "flash2"):
         d.attention_share *= get(s.hardware, "efficiency.flash2", 1.0)
     if s.attention_kernel == "flash1":
-        d.attention_share *= default("flash1_ratio")
+        d.attention_share *= of(s.hardware, "efficiency.flash1")
     set_efficiency(d, s.efficiency)
     v.links = links_view(s.fleet, "training")
     return v

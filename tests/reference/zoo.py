@@ -138,7 +138,7 @@ def figure(name):
 
 
 def default(name):
-    """What stands in where a device, a fabric or a request says nothing (zoo/defaults.yaml)."""
+    """What stands in where a fabric, a facility or a request says nothing (zoo/defaults.yaml)."""
     return ZOO["convention"]["default." + name]
 
 
@@ -147,6 +147,49 @@ def get(node, path, otherwise=None):
     for key in path.split("."):
         node = node.get(key) if isinstance(node, dict) else None
     return otherwise if node is None else node
+
+
+# Figures that belong to each unit of a device: nothing is charged for one where the units are not counted.
+OF_EACH_UNIT = {
+    "compute.units": 1,
+    "compute.matrix_rows": 1,
+    "tiles.tile_m": 1,
+    "tiles.tile_n": 1,
+    "kernels.wave": 0.0,
+    "kernels.attention_block": 0.0,
+    "kernels.attention_rows": 0.0,
+    "kernels.attention_split": 0.0,
+}
+# Figures of which a rack has as much as all its devices.
+SUM_OF_PARTS = ("compute.units", "memory.capacity", "memory.bandwidth", "device_link.bandwidth", "host_link.bandwidth")
+
+
+def of(hardware, path):
+    """A figure of a device: its own, its part's, or that of its class (zoo/hardware/classes.yaml)."""
+    own = get(hardware, path)
+    if own is not None:
+        return own
+    if "part" in hardware:
+        part = entry("hardware", hardware["part"])
+        of_part = of(part, path)
+        if of_part is not None:
+            many = hardware["accelerator_count"] / part["accelerator_count"] if path in SUM_OF_PARTS else 1
+            return many * of_part
+    if path in OF_EACH_UNIT and get(hardware, "compute.units") is None:
+        return OF_EACH_UNIT[path]
+    return of_class(path, hardware.get("device_class", "gpu"), hardware)
+
+
+def of_class(path, name="gpu", hardware=None):
+    """What a class gives, or the class that it is like: a value, or a factor of another figure of the device."""
+    c = entry("device_class", name)
+    value = get(c, path)
+    if value is not None:
+        return value
+    for rule in c.get("rules", []):
+        if rule["figure"] == path:
+            return rule["times"] * of(hardware, rule["of"])
+    return of_class(path, c["like"], hardware) if "like" in c else None
 
 
 # Storage width of one element [B]; scales of the micro-scaled formats are not counted.

@@ -285,7 +285,7 @@ class Subject:
     def uncertainty(self, figures=(), results=(), samples=4096, seed=1, coverage=0.9, estimates=True, against=None):
         """Spread of results whose figures are uncertain; an Uncertainty.
 
-        `figures` maps names to texts: {"device.memory_share": "+-5 %", "kwh_price": "uniform 0.05 USD/kWh..0.2 USD/kWh"}.
+        `figures` maps names to texts: {"hardware.efficiency.memory": "+-5 %", "kwh_price": "uniform 0.05 USD/kWh..0.2 USD/kWh"}.
         Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular LOW..HIGH, +-N %. Figures of the zoo
         that state a range vary in it as well, unless estimates=False; `assumptions` lists them. `against`, another
         Subject, adds `ranking`: the probability that the first result stays below that of the other.
@@ -305,7 +305,7 @@ class Subject:
         `axes` maps names to values: a list, a range, a text such as "1..64*2" or "1 TB/s..8 TB/s:64"; a tuple of names
         maps to a list of tuples; "@devices.yaml" is the list of that file. A path instead of the map is a YAML file of
         axes. Names are fields of the scenario (hardware, precision, tp_size, ...) or inputs of the
-        subject ("device.memory_bandwidth"). Constraints are texts: "ttft <= 500 ms".
+        subject ("hardware.memory.bandwidth"). Constraints are texts: "ttft <= 500 ms".
         Further keywords: strategy ("automatic", "exhaustive", "branch-and-bound", "gradient", "evolutionary"), threads,
         shard=(k, n), histogram, anything (also what does not fit), evaluations and seed (of gradient and evolutionary),
         progress (called with done, total, rate, seconds_left).

@@ -6,34 +6,36 @@ copy, which no longer is an entry of the zoo.
 
 from . import _mlsysim as _core
 from ._mlsysim import (
-    ActionShape, CollectiveTimes, ComputeCore, ConvLayer, Conventions, CoolingProfile, Datacenter, DenseFeedForward,
-    DiffusionShape, Experts, FeedForward, Fleet, GridProfile, GroupedAttention, HardwareNode, IOInterconnect,
-    InferenceTotals, KernelTimes, LatentAttention, Layer, LayerRun, LinearAttention, Lookup, MemoryHierarchy, Mixer,
-    NetworkFabric, Node, Outline, PartitionProfile, Pod, PowerEnvelope, Rack, Reach, RecommendationShape, Recurrent,
-    Residual, ScalarFigure, SecondMemoryTier, Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace,
-    StorageHierarchy, StorageTier, StoredFormat, SustainedShare, TrainingTotals, Workload,
+    ActionShape, CollectiveTimes, ComputeCore, ConvLayer, Conventions, CoolingProfile, Datacenter,
+    DenseFeedForward, DeviceClass, DiffusionShape, Experts, FeedForward, FigureRule, Fleet, GridProfile,
+    GroupedAttention, HardwareNode, IOInterconnect, InferenceTotals, KernelTimes, LatentAttention, Layer,
+    LayerRun, LinearAttention, Lookup, MemoryHierarchy, Mixer, NetworkFabric, Node, Outline, PartitionProfile,
+    Pod, PowerEnvelope, Rack, Reach, RecommendationShape, Recurrent, Residual, ScalarFigure, SecondMemoryTier,
+    Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace, StorageHierarchy, StorageTier,
+    StoredFormat, SustainedShare, Tiles, TrainingTotals, Workload,
 )
 
 __all__ = [
     "ActionShape", "CollectiveTimes", "ComputeCore", "ConvLayer", "Conventions", "CoolingProfile", "Datacenter",
-    "DenseFeedForward", "DiffusionShape", "Experts", "FeedForward", "Fleet", "GridProfile", "GroupedAttention",
-    "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelTimes", "LatentAttention", "Layer", "LayerRun",
-    "LinearAttention", "Lookup", "MemoryHierarchy", "Mixer", "NetworkFabric", "Node", "Outline", "PartitionProfile",
-    "Pod", "PowerEnvelope", "Provenance", "Rack", "Reach", "RecommendationShape", "Recurrent", "Residual",
-    "ScalarFigure", "SecondMemoryTier", "Selection", "ServingEngine", "Stack", "StackInput", "StackOutput",
-    "StateSpace", "StorageHierarchy", "StorageTier", "StoredFormat", "SustainedShare", "TrainingTotals", "Workload",
+    "DenseFeedForward", "DeviceClass", "DiffusionShape", "Experts", "FeedForward", "FigureRule", "Fleet",
+    "GridProfile", "GroupedAttention", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelTimes",
+    "LatentAttention", "Layer", "LayerRun", "LinearAttention", "Lookup", "MemoryHierarchy", "Mixer",
+    "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerEnvelope", "Provenance", "Rack",
+    "Reach", "RecommendationShape", "Recurrent", "Residual", "ScalarFigure", "SecondMemoryTier", "Selection",
+    "ServingEngine", "Stack", "StackInput", "StackOutput", "StateSpace", "StorageHierarchy", "StorageTier",
+    "StoredFormat", "SustainedShare", "Tiles", "TrainingTotals", "Workload",
 ]
 
 _PARTS = (
     ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
-    KernelTimes, CollectiveTimes, PartitionProfile, ActionShape, DenseFeedForward, Experts, FeedForward,
+    KernelTimes, Tiles, CollectiveTimes, PartitionProfile, FigureRule, ActionShape, DenseFeedForward, Experts, FeedForward,
     GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, Lookup, Mixer, Outline, Reach, Recurrent,
     Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,
     RecommendationShape, ConvLayer, InferenceTotals, TrainingTotals, Conventions,
 )
 # Type name of the zoo for each class that has entries.
 _ZOO_TYPES = {
-    HardwareNode: "hardware", Workload: "workload", Node: "node", NetworkFabric: "fabric", Fleet: "fleet", Pod: "pod",
+    DeviceClass: "device_class", HardwareNode: "hardware", Workload: "workload", Node: "node", NetworkFabric: "fabric", Fleet: "fleet", Pod: "pod",
     Rack: "rack", StorageTier: "storage", GridProfile: "grid", CoolingProfile: "cooling", Datacenter: "datacenter",
     ServingEngine: "engine", ScalarFigure: "figure",
 }
@@ -44,7 +46,7 @@ class Provenance:
     """Where a figure comes from: kind of source, citation, date, note."""
 
     __slots__ = ("entry", "figure", "authored", "kind", "ref", "citation", "url", "verified", "recorded", "note", "formula",
-                 "spread", "where")
+                 "same_die", "spread", "where")
 
     def __init__(self, parts):
         for name in self.__slots__:

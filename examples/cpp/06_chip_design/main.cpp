@@ -35,21 +35,22 @@ int main() {
 
   // 2. How much memory bandwidth would halve the time per token?
   const double now = levers.value;
-  const auto answer = solve(today, "itl <= " + std::to_string(500 * now) + " ms", "device.memory_bandwidth");
+  const auto answer =
+      solve(today, "itl <= " + std::to_string(500 * now) + " ms", "hardware.memory.bandwidth");
   std::printf("Half the time per token: %s\n",
               answer ? answer->text().c_str() : answer.why()->text().c_str());
 
   // 3. All designs of a grid: cost of a token against time per token.
   const std::string dies =
-      "(7000 USD * device.matrix_rate / 1000 TFLOP/s + 2500 USD * device.memory_bandwidth / 1 TB/s + "
-      "60 USD * device.memory_capacity / 1 GB)";
+      "(7000 USD * hardware.compute.dense / 1000 TFLOP/s + 2500 USD * hardware.memory.bandwidth / 1 TB/s + "
+      "60 USD * hardware.memory.capacity / 1 GB)";
   const std::string cost =
       dies + " * accelerators / facility.lifetime / token_throughput + kwh_price * energy_per_token";
   const Space designs(
       problem_of(scenario),
-      {range_axis("device.matrix_rate", 250 * unit::TFLOP / unit::s, 2000 * unit::TFLOP / unit::s, 8),
-       range_axis("device.memory_bandwidth", 2 * unit::TB / unit::s, 12 * unit::TB / unit::s, 21),
-       range_axis("device.memory_capacity", 48 * unit::GB, 288 * unit::GB, 6),
+      {range_axis("hardware.compute.dense", 250 * unit::TFLOP / unit::s, 2000 * unit::TFLOP / unit::s, 8),
+       range_axis("hardware.memory.bandwidth", 2 * unit::TB / unit::s, 12 * unit::TB / unit::s, 21),
+       range_axis("hardware.memory.capacity", 48 * unit::GB, 288 * unit::GB, 6),
        numbers_axis("batch_size", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512})});
   Question front;
   front.objectives = {{Goal::minimize, cost}, {Goal::minimize, "itl"}};

@@ -66,13 +66,13 @@ template <class T> [[nodiscard]] InferenceNumbers<T> inference_numbers(const Inf
   out.latency_overhead = pass.cost.overhead;
   out.arithmetic_intensity = pass.cost.work / pass.cost.traffic;
   out.throughput = Samples<T>::from_base(v.batch) / out.latency;
-  out.mfu = share.filled * min(one, T(pass.cost.work / (v.device.matrix_rate * out.latency)));
+  out.mfu = share.filled * min(one, T(pass.cost.work / (v.device.compute.dense * out.latency)));
   const T busy = min(one, T(pass.busy / out.latency));
   out.utilization = busy * share.working;
-  out.energy_per_batch = apply<EnergyProportional, T>({.tdp = v.device.tdp,
+  out.energy_per_batch = apply<EnergyProportional, T>({.tdp = v.device.power.tdp,
                                                        .utilization = busy,
                                                        .time = out.latency,
-                                                       .idle_fraction = v.device.idle_fraction})
+                                                       .idle_fraction = v.device.conventions.idle_fraction})
                              .energy;
   return out;
 }

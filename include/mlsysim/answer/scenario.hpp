@@ -90,11 +90,11 @@ template <class T = double> struct ScenarioFigures {
 
   static constexpr auto fields() {
     using S = ScenarioFigures;
-    return rows(field(&S::run, "run", "", ""), field(&S::device, "device", "", ""),
+    return rows(field(&S::run, "run", "", ""), field(&S::device, "hardware", "", ""),
                 field(&S::links, "links", "", ""), field(&S::facility, "facility", "", ""),
                 field(&S::totals, "totals", "", ""), field(&S::plan, "plan", "", ""),
                 field(&S::draft, "draft", "", ""), field(&S::limits, "limits", "", ""),
-                field(&S::decode_device, "decode_device", "", ""),
+                field(&S::decode_device, "decode_hardware", "", ""),
                 field(&S::network_bandwidth, key::network_bandwidth));
   }
 };

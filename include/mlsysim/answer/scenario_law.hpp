@@ -11,7 +11,7 @@
 namespace mlsysim {
 
 /// The tape of a shape as a law: inputs and results are the leaves of the two tables, in order, by their
-/// paths ("device.memory_bandwidth", "serving.ttft").
+/// paths ("hardware.memory.bandwidth", "serving.ttft").
 struct ScenarioLaw : LawEntry {
   std::vector<std::uint16_t> reported;  ///< results that are computed, rather than empty
   std::vector<bool> matters;            ///< per input, whether one of them hangs on it

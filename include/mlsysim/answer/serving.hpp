@@ -176,8 +176,8 @@ template <class T> [[nodiscard]] ServingNumbers<T> serving_numbers(const Serving
     const Data<T> more = held.weights + held.kv_cache;
     out.memory.weights += held.weights;
     out.memory.kv_cache += held.kv_cache;
-    out.memory.fragmentation += more * v.decode_device.fragmentation;
-    out.memory.total += more * (1.0 + v.decode_device.fragmentation);
+    out.memory.fragmentation += more * v.decode_device.conventions.memory_fragmentation;
+    out.memory.total += more * (1.0 + v.decode_device.conventions.memory_fragmentation);
   }
   Plan<T> whole = plan;
   whole.batch = share.sequences;
@@ -203,9 +203,9 @@ template <class T> [[nodiscard]] ServingNumbers<T> serving_numbers(const Serving
 
   out.prefill_mfu =
       share.filled *
-      min(one, T(filled * prefill.work / (v.prefill_device.matrix_rate * v.plan.pp * prefill_time)));
+      min(one, T(filled * prefill.work / (v.prefill_device.compute.dense * v.plan.pp * prefill_time)));
   out.mfu = share.filled *
-            min(one, T(filled * step.cost.work / (v.decode_device.matrix_rate * v.plan.pp * out.itl)));
+            min(one, T(filled * step.cost.work / (v.decode_device.compute.dense * v.plan.pp * out.itl)));
   // A device that runs kernels draws its full power, whichever side limits them.
   const T busy_prefill = min(one, T(inflight * prefill_busy / (v.plan.pp * prefill_time)));
   const T busy_decode = min(one, T(inflight * busy / (v.plan.pp * cycle)));

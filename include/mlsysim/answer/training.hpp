@@ -151,7 +151,7 @@ template <class T> [[nodiscard]] TrainingNumbers<T> training_numbers(const Train
   out.bubble_fraction = step.bubble / (step.bubble + step.slots);
   out.scaling_efficiency = step.kernels / out.step_latency;
   out.utilization = min(one, T(step.busy / out.step_latency)) * share.working;
-  out.mfu = min(one, T(step.model_work / (v.device.matrix_rate * v.accelerators * out.step_latency)));
+  out.mfu = min(one, T(step.model_work / (v.device.compute.dense * v.accelerators * out.step_latency)));
   out.hfu = min(one, T(out.mfu * step.again));
   out.dp_size = plan.dp;
   out.microbatch_count = plan.microbatches;

@@ -3,6 +3,7 @@
 ///
 /// Each group is a template over the struct of inputs, which declares members of these names.
 
+#include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/table/field.hpp>
 #include <mlsysim/table/join.hpp>
 
@@ -11,7 +12,7 @@ namespace mlsysim {
 /// The fidelity and the defaults that fill gaps, last in every table.
 template <class I> [[nodiscard]] constexpr auto fidelity_rows() {
   return rows(field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-              field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+              field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
 }
 
 /// Formats in which a served model is stored and computes.
@@ -34,7 +35,7 @@ template <class I> [[nodiscard]] constexpr auto speculation_rows() {
   return rows(
       field(&I::draft_model, key::draft_model).defaulted("no speculation"),
       field(&I::draft_acceptance_rate, key::draft_acceptance_rate).defaulted("0.7, convention of MLSys-im"),
-      field(&I::draft_tokens, key::draft_tokens).at_least(1).counted().defaulted("zoo/defaults.yaml"));
+      field(&I::draft_tokens, key::draft_tokens).at_least(1).counted().defaulted(kDefaults.view()));
 }
 
 /// Pages of the cache, and the engine that fills them.
@@ -101,7 +102,7 @@ template <class I> [[nodiscard]] constexpr auto training_step_rows() {
           .defaulted("none (textbook) or zoo/defaults.yaml (operator)"),
       field(&I::overlap_slowdown, "overlap_slowdown", "", "slowdown of kernels beside communication")
           .within(0, 1)
-          .defaulted("zoo/defaults.yaml"),
+          .defaulted(kDefaults.view()),
       field(&I::tp_overlap, key::tp_overlap).defaulted("none"),
       field(&I::congestion_factor, key::congestion_factor).defaulted("an uncontended network"),
       field(&I::straggler_factor, key::straggler_factor).defaulted("equal devices"));

@@ -105,7 +105,7 @@ struct Scenario {
                  .counted()
                  .defaulted("up to 8 in one node"),
              field(&S::intra_node_bw, key::intra_node_bw).positive().defaulted("the device's link"),
-             field(&S::fabric_bandwidth, key::fabric_bandwidth).positive().defaulted("zoo/defaults.yaml"),
+             field(&S::fabric_bandwidth, key::fabric_bandwidth).positive().defaulted(kDefaults.view()),
              field(&S::tp_size, key::tp_size).defaulted("all devices of the node (serve), 1 (train)"),
              field(&S::pp_size, key::pp_size).defaulted("no pipeline"),
              field(&S::ep_size, key::ep_size).defaulted("experts not spread")),

@@ -77,10 +77,10 @@ template <class T>
   m.communication_buffers += demand.buffers;
   const Data<T> allocated =
       m.weights + m.kv_cache + m.activations + m.gradients + m.optimizer_states + m.communication_buffers;
-  m.fragmentation = allocated * device.fragmentation;
-  m.reserve = device.reserve;
+  m.fragmentation = allocated * device.conventions.memory_fragmentation;
+  m.reserve = device.conventions.memory_reserve;
   m.total = allocated + m.fragmentation + m.reserve;
-  m.capacity = device.memory_capacity;
+  m.capacity = device.memory.capacity;
   return m;
 }
 

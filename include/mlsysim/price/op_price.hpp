@@ -141,11 +141,11 @@ template <class T> [[nodiscard]] Time<T> collective_time(const Op<T>& op, const 
 /// One execution of a product or convolution: whole tiles and waves or a split depth, at the rate that the
 /// power limit leaves for the work of all executions.
 template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const Device<T>& d) {
-  const T share = op.wide ? d.matrix_share * d.wide_ratio : d.matrix_share;
+  const T share = op.wide ? d.efficiency.matrix * d.compute.wide_ratio : d.efficiency.matrix;
   const ComputeRate<T> rate = apply<BurstRate, T>({.work = op.work * op.count,
-                                                   .peak = d.matrix_rate * share,
-                                                   .burst = d.burst,
-                                                   .burst_time = d.burst_time})
+                                                   .peak = d.compute.dense * share,
+                                                   .burst = d.efficiency.burst,
+                                                   .burst_time = d.efficiency.burst_time})
                                   .rate;
   const auto r = apply<MatmulTime, T>(
       {.m = op.m,
@@ -154,16 +154,18 @@ template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const De
        .count = op.copies,
        .traffic = op.traffic,
        // A narrower product is padded to whole matrix instructions only.
-       .tile_m = min(d.matrix_rows * ceil_div(max(op.m, T{1.0}), d.matrix_rows), d.tile_m),
-       .tile_n = min(d.matrix_rows * ceil_div(max(op.n, T{1.0}), d.matrix_rows), d.tile_n),
-       .units = d.units,
-       .split_depth = d.split_depth,
+       .tile_m =
+           min(d.compute.matrix_rows * ceil_div(max(op.m, T{1.0}), d.compute.matrix_rows), d.tiles.tile_m),
+       .tile_n =
+           min(d.compute.matrix_rows * ceil_div(max(op.n, T{1.0}), d.compute.matrix_rows), d.tiles.tile_n),
+       .units = d.compute.units,
+       .split_depth = d.tiles.split_depth,
        .peak = rate,
-       .bandwidth = d.memory_bandwidth * d.memory_share,
-       .launch = d.launch,
-       .wave = d.wave,
-       .split = d.split});
-  return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = d.launch};
+       .bandwidth = d.memory.bandwidth * d.efficiency.memory,
+       .launch = d.kernels.launch,
+       .wave = d.kernels.wave,
+       .split = d.kernels.split});
+  return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = d.kernels.launch};
 }
 
 /// One execution of fused attention.
@@ -178,18 +180,19 @@ template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const
        .keys = keys,
        .reach = reach,
        .pair_work = op.work / pairs,
-       .pair_softmax = d.softmax_work / (d.vector_rate * d.vector_share),
+       .pair_softmax = d.tiles.softmax_work / (d.compute.vector * d.efficiency.vector),
        .traffic = op.traffic,
-       .tile = d.attention_tile,
-       .units = d.units,
-       .peak = d.matrix_rate *
-               (op.pass == Pass::backward ? d.attention_share * d.attention_backward : d.attention_share),
-       .bandwidth = d.memory_bandwidth * d.memory_share,
-       .launch = d.attention_launch,
-       .block = d.attention_block,
-       .block_rows = d.attention_rows,
-       .split = d.attention_split});
-  return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = d.attention_launch};
+       .tile = d.tiles.attention_tile,
+       .units = d.compute.units,
+       .peak = d.compute.dense * (op.pass == Pass::backward
+                                      ? d.efficiency.attention * d.efficiency.attention_backward
+                                      : d.efficiency.attention),
+       .bandwidth = d.memory.bandwidth * d.efficiency.memory,
+       .launch = d.kernels.attention_launch,
+       .block = d.kernels.attention_block,
+       .block_rows = d.kernels.attention_rows,
+       .split = d.kernels.attention_split});
+  return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = d.kernels.attention_launch};
 }
 
 /// One execution of anything else, which streams: launch + soft maximum of arithmetic outside the matrix
@@ -197,9 +200,12 @@ template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const
 template <class T> [[nodiscard]] OpCost<T> stream_cost(const Op<T>& op, const Device<T>& d) {
   const auto r = apply<SoftRoofline, T>({.work = op.work,
                                          .traffic = op.traffic,
-                                         .peak = d.vector_rate * d.vector_share,
-                                         .bandwidth = d.memory_bandwidth * d.memory_share});
-  return {.total = r.time + d.launch, .compute = r.compute, .memory = r.memory, .overhead = d.launch};
+                                         .peak = d.compute.vector * d.efficiency.vector,
+                                         .bandwidth = d.memory.bandwidth * d.efficiency.memory});
+  return {.total = r.time + d.kernels.launch,
+          .compute = r.compute,
+          .memory = r.memory,
+          .overhead = d.kernels.launch};
 }
 
 /// Prices one operator, all its executions: MatmulTime, AttentionTime, a stream, or the fastest collective. A
@@ -213,7 +219,7 @@ template <class T>
       cost.total = cost.network;
       return cost;
     case OpKind::host_transfer:
-      cost.network = op.message / device.host_bandwidth * op.count;
+      cost.network = op.message / device.host_link.bandwidth * op.count;
       cost.total = cost.network;
       return cost;
     case OpKind::matmul:

@@ -185,7 +185,7 @@ template <class T>
     PassCost<T> sum = here;
     for (; op != end && op->pass == pass && op->place == place; ++op) {
       const OpCost<T> cost = price_one(*op);
-      sum.add(*op, cost, device.issue);
+      sum.add(*op, cost, device.kernels.issue);
       if (op->between != Traffic::none && pass != Pass::update)
         sums.network[static_cast<std::size_t>(op->between)] += cost.network;
     }

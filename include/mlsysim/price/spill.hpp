@@ -23,7 +23,7 @@ template <class T>
                                  const Device<T>& d) {
   const Data<T> held = m.weights + m.kv_cache, missing = max(m.total - m.capacity, Data<T>());
   const Data<T> fetched = min(missing, held) * min(T{1.0}, T(traffic / held));
-  return max(fetched / d.host_bandwidth - kernels, Time<T>());
+  return max(fetched / d.host_link.bandwidth - kernels, Time<T>());
 }
 
 }  // namespace mlsysim

@@ -71,11 +71,11 @@ template <class T>
                                           const Plan<T>& plan, const Device<T>& device) {
   PassTime<T> pass{{}, {}, parts.all};
   const T blocks = layers_of(model.structure, model.shape(), model.layers);
-  pass.total = parts.all.exposed(plan, blocks) + device.dispatch;
-  pass.cost.overhead += parts.all.launch_wait(plan, blocks) + device.dispatch;
+  pass.total = parts.all.exposed(plan, blocks) + device.dispatch_overhead;
+  pass.cost.overhead += parts.all.launch_wait(plan, blocks) + device.dispatch_overhead;
   const Time<T> slowest =
       max(parts.first.exposed(plan, parts.blocks), parts.last.exposed(plan, parts.last_blocks));
-  pass.slot = select(plan.pp > T{1.0}, slowest + device.dispatch, pass.total);
+  pass.slot = select(plan.pp > T{1.0}, slowest + device.dispatch_overhead, pass.total);
   return pass;
 }
 
@@ -225,7 +225,7 @@ template <class T>
 
   StepTime<T> step;
   const Time<T> slowest = max(slot_first, slot_last);
-  step.slots = slowest * plan.microbatches + device.dispatch;
+  step.slots = slowest * plan.microbatches + device.dispatch_overhead;
   // Every stage but the slowest once; the inner ones have blocks alone, so they are taken like the faster
   // end.
   const Time<T> wait =

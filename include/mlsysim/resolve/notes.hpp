@@ -36,6 +36,14 @@ class AssumedValue {
     return v;
   }
 
+  /// A number in the base unit, with its dimension.
+  [[nodiscard]] static AssumedValue of(double base, const Exponents& exps) {
+    AssumedValue v(base);
+    v.exps_ = exps;
+    v.form_ = exps.dimensionless() ? Form::number : Form::quantity;
+    return v;
+  }
+
   /// For readers: "0.5", "3 ms", "graph".
   [[nodiscard]] std::string str() const;
   // NOLINTNEXTLINE(google-explicit-constructor)
@@ -138,8 +146,8 @@ class Notes {
   template <std::invocable F> void assume(TextRef name, F&& text, TextRef source) {
     if (wanted()) put({name.keep(), std::string(text()), source.keep()});
   }
-  void assume(const Assumption& assumption) {
-    if (wanted()) put(Assumption(assumption));
+  void assume(Assumption assumption) {
+    if (wanted()) put(std::move(assumption));
   }
 
   /// States that the answer rests on less than it should, e.g. outside of the range that was fitted.

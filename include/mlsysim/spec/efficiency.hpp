@@ -1,10 +1,13 @@
 #pragma once
-/// What kernels and collectives sustain of a device's data sheet: measured, or absent.
+/// What kernels and collectives sustain of a device's data sheet: the figures that no data sheet has.
 ///
-/// An absent figure is replaced by the prior of zoo/defaults.yaml when a numeric view is made, and the result
-/// says so. Each belongs to a device and a class of operators, never to a model or a shape.
+/// Each belongs to a device and a class of operators, never to a model or a shape. A device states those that
+/// were measured on it; the others are its part's or its class's, see price/fill.hpp. Over `Numeric<T>` the
+/// same tables are what laws read: a row that is added here is a figure of files, Python, sweeps and laws at
+/// once.
 
 #include <mlsysim/table/describe.hpp>
+#include <mlsysim/table/hold.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 #include <optional>
@@ -12,27 +15,36 @@
 namespace mlsysim {
 
 /// Shares of the data-sheet rates that well-tuned kernels sustain.
-struct SustainedShare {
-  std::optional<double> matrix;         ///< products of 16 bits and wider, for ever
-  std::optional<double> matrix_narrow;  ///< products of 8 bits and narrower
-  std::optional<double> attention;      ///< products inside a fused attention kernel, softmax apart
-  std::optional<double> flash2;  ///< rate of the second generation of fused attention over the present one
-  std::optional<double> memory, link;
-  std::optional<double> burst;  ///< gain of short work over the sustained matrix rate, before power limits
-  std::optional<Time<>> burst_time;  ///< matrix work after which half of the gain is left
+template <class H = Stated> struct SustainedShare {
+  typename H::number matrix = H::from(1);              ///< products of 16 bits and wider, for ever
+  typename H::number matrix_narrow = H::from(1);       ///< products of 8 bits and narrower
+  typename H::number attention = H::from(1);           ///< products inside fused attention, softmax apart
+  typename H::number attention_backward = H::from(1);  ///< rate of its backward pass over the forward pass
+  typename H::number flash2 = H::from(1);  ///< rate of the second generation of it over the present one
+  typename H::number flash1 = H::from(1);  ///< rate of the first over the second
+  typename H::number vector = H::from(1);  ///< element-wise kernels, of the vector rate
+  typename H::number memory = H::from(1), link = H::from(1);
+  typename H::number burst = H::from(0);  ///< gain of short work over the sustained matrix rate
+  typename H::template quantity<dim::time> burst_time =
+      H::template quantity_from<dim::time>(1);  ///< matrix work after which half of the gain is left
 
   static constexpr auto fields() {
     using E = SustainedShare;
     return rows(
-        field(&E::matrix, "matrix", "", "share of the dense matrix rate, for ever").within(0.01, 1),
+        field(&E::matrix, "matrix", "", "share of the dense matrix rate, for ever").within(0.001, 1),
         field(&E::matrix_narrow, "matrix_narrow", "", "the same for formats of 8 bits and less")
-            .within(0.01, 1),
+            .within(0.001, 1),
         field(&E::attention, "attention", "", "share of the matrix rate in fused attention, softmax apart")
-            .within(0.01, 1),
+            .within(0.001, 1),
+        field(&E::attention_backward, "attention_backward", "",
+              "rate of the backward pass of fused attention over the forward pass")
+            .within(0.1, 1),
         field(&E::flash2, "flash2", "", "rate of fused attention of 2023 over the present one")
             .within(0.1, 1),
-        field(&E::memory, "memory", "", "share of the memory bandwidth").within(0.01, 1),
-        field(&E::link, "link", "", "share of the link bandwidth").within(0.01, 1),
+        field(&E::flash1, "flash1", "", "rate of the first fused attention over that of 2023").within(0.1, 1),
+        field(&E::vector, "vector", "", "share of the vector rate, element by element").within(0.001, 1),
+        field(&E::memory, "memory", "", "share of the memory bandwidth").within(0.001, 1),
+        field(&E::link, "link", "", "share of the link bandwidth").within(0.001, 1),
         field(&E::burst, "burst", "", "gain of short matrix work over the sustained rate").within(0, 1),
         field(&E::burst_time, "burst_time", "ms", "matrix work after which half of the gain is left")
             .positive());
@@ -40,26 +52,52 @@ struct SustainedShare {
 };
 
 /// Fixed times of kernels. See MatmulTime and AttentionTime.
-struct KernelTimes {
-  std::optional<Time<>> launch, wave, split;
-  std::optional<Time<>> attention_launch, attention_block, attention_rows, attention_split;
-  std::optional<Time<>> issue;  ///< host time to launch one kernel without a captured graph
+template <class H = Stated> struct KernelTimes {
+  typename H::template quantity<dim::time> launch{}, wave{}, split{};
+  typename H::template quantity<dim::time> attention_launch{}, attention_block{}, attention_rows{},
+      attention_split{};
+  typename H::template quantity<dim::time> issue{};  ///< host time to launch one kernel without a graph
 
   static constexpr auto fields() {
     using K = KernelTimes;
     return rows(
         field(&K::launch, "launch", "us", "start and end of one kernel, back to back").non_negative(),
-        field(&K::wave, "wave", "us", "start and end of an output tile").non_negative(),
+        field(&K::wave, "wave", "us", "start and end of an output tile").non_negative().of_each_unit(),
         field(&K::split, "split", "us", "adding up the parts of a product whose depth is split")
             .non_negative(),
         field(&K::attention_launch, "attention_launch", "us", "start and end of one attention call")
             .non_negative(),
         field(&K::attention_block, "attention_block", "us", "fixed time of a block of queries")
-            .non_negative(),
-        field(&K::attention_rows, "attention_rows", "us", "rows of a full block, in and out").non_negative(),
+            .non_negative()
+            .of_each_unit(),
+        field(&K::attention_rows, "attention_rows", "us", "rows of a full block, in and out")
+            .non_negative()
+            .of_each_unit(),
         field(&K::attention_split, "attention_split", "us", "adding up the parts of split keys")
-            .non_negative(),
-        field(&K::issue, "issue", "us", "host time to launch one kernel without a graph").non_negative());
+            .non_negative()
+            .of_each_unit(),
+        field(&K::issue, "issue", "us", "host time to launch one kernel without a graph; 0 in one")
+            .non_negative());
+  }
+};
+
+/// How kernels cut products and attention for the units of a device.
+template <class H = Stated> struct Tiles {
+  typename H::number tile_m = H::from(1), tile_n = H::from(1);  ///< output tile of a matrix product
+  typename H::number split_depth = H::from(1);  ///< least depth of a part where a depth is split
+  typename H::number attention_tile = H::from(1);
+  typename H::template quantity<dim::work> softmax_work{};  ///< of one query-key pair
+
+  static constexpr auto fields() {
+    using S = Tiles;
+    return rows(
+        field(&S::tile_m, "tile_m", "", "rows of an output tile").at_least(1).counted().of_each_unit(),
+        field(&S::tile_n, "tile_n", "", "columns of an output tile").at_least(1).counted().of_each_unit(),
+        field(&S::split_depth, "split_depth", "", "least depth of a part of a split product").at_least(1),
+        field(&S::attention_tile, "attention_tile", "", "rows of queries, and keys, of one attention step")
+            .at_least(1),
+        field(&S::softmax_work, "softmax_work", "FLOP", "softmax of one pair, in vector operations")
+            .non_negative());
   }
 };
 

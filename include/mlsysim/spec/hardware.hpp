@@ -13,7 +13,11 @@
 
 namespace mlsysim {
 
+struct DeviceClass;
 struct Entry;
+struct HardwareNode;
+template <> struct ObjectType<DeviceClass> { static constexpr std::string_view name = "device_class"; };
+template <> struct ObjectType<HardwareNode> { static constexpr std::string_view name = "hardware"; };
 
 /// Arithmetic rate for each number format; absent where the device has none.
 struct RatePerPrecision {
@@ -50,6 +54,7 @@ struct ComputeCore {
   std::optional<Frequency<>> clock;         ///< boost clock
   std::optional<Frequency<>> matrix_clock;  ///< clock of the matrix engine where it differs
   std::optional<double> matrix_rows;        ///< rows of one matrix instruction: 1 without a matrix engine
+  std::optional<double> vector_ratio;  ///< rate outside the matrix engine over the peak, where none is known
 
   /// Dense rate at the default precision [FLOP/s]. @throws InputError when the core has no rate at all
   [[nodiscard]] ComputeRate<> peak_flops() const;
@@ -64,10 +69,18 @@ struct ComputeCore {
             .defaulted("absent"),
         field(&C::default_precision, "default_precision", "", "precision meant when none is named")
             .defaulted("fp16"),
-        field(&C::units, "units", "", "streaming multiprocessors, compute units or cores").positive(),
+        field(&C::units, "units", "", "streaming multiprocessors, compute units or cores")
+            .positive()
+            .of_each_unit()
+            .sum_of_parts(),
         field(&C::clock, "clock", "GHz", "boost clock").positive(),
         field(&C::matrix_clock, "matrix_clock", "GHz", "clock of the matrix engine, if another").positive(),
-        field(&C::matrix_rows, "matrix_rows", "", "rows of one matrix instruction").at_least(1));
+        field(&C::matrix_rows, "matrix_rows", "", "rows of one matrix instruction")
+            .at_least(1)
+            .of_each_unit(),
+        field(&C::vector_ratio, "vector_ratio", "",
+              "vector rate over the peak, where no vector rate is known")
+            .within(0.001, 1));
   }
 };
 
@@ -104,8 +117,8 @@ struct MemoryHierarchy {
   static constexpr auto fields() {
     using M = MemoryHierarchy;
     return rows(
-        field(&M::capacity, "capacity", "GiB", "main memory").positive(),
-        field(&M::bandwidth, "bandwidth", "GB/s", "main memory bandwidth").positive(),
+        field(&M::capacity, "capacity", "GiB", "main memory").positive().sum_of_parts(),
+        field(&M::bandwidth, "bandwidth", "GB/s", "main memory bandwidth").positive().sum_of_parts(),
         field(&M::type, "type", "", "technology, e.g. HBM3").defaulted("unstated"),
         field(&M::sram_capacity, "sram_capacity", "MB", "on-chip memory that can hold a model").positive(),
         field(&M::sram_bandwidth, "sram_bandwidth", "GB/s", "bandwidth of the on-chip memory").positive(),
@@ -147,7 +160,7 @@ struct IOInterconnect {
   static constexpr auto fields() {
     using I = IOInterconnect;
     return rows(field(&I::name, "name", "", "name of the link").defaulted("unstated"),
-                field(&I::bandwidth, "bandwidth", "GB/s", "one-way bandwidth").positive(),
+                field(&I::bandwidth, "bandwidth", "GB/s", "one-way bandwidth").positive().sum_of_parts(),
                 field(&I::latency, "latency", "us", "one-way latency").non_negative(),
                 field(&I::peers, "peers", "", "peers of a full mesh without a switch").at_least(1));
   }
@@ -160,7 +173,7 @@ struct PowerEnvelope {
 
   static constexpr auto fields() {
     using P = PowerEnvelope;
-    return rows(field(&P::tdp, "tdp", "W", "thermal design power").positive(),
+    return rows(field(&P::tdp, "tdp", "W", "thermal design power").positive().sum_of_parts(),
                 field(&P::tdp_min, "tdp_min", "W", "lowest configurable limit").positive(),
                 field(&P::tdp_max, "tdp_max", "W", "highest configurable limit").positive(),
                 field(&P::battery_capacity, "battery_capacity", "J", "battery").positive(),
@@ -201,11 +214,14 @@ struct HardwareNode {
   std::optional<Carbon<>> embodied_carbon;
   std::optional<double> die_area_mm2;
   std::optional<Time<>> dispatch_overhead;
-  SustainedShare efficiency;
-  KernelTimes kernels;
+  SustainedShare<> efficiency;
+  KernelTimes<> kernels;
+  Tiles<> tiles;
   CollectiveTimes collectives;
   std::vector<PartitionProfile> partition_profiles;
-  const Entry* entry = nullptr;  ///< the zoo's entry, null for a device made by hand
+  const DeviceClass* device_class = nullptr;  ///< whose figures stand in for those that are not stated
+  const HardwareNode* part = nullptr;         ///< the device of which an entry for a rack holds many
+  const Entry* entry = nullptr;               ///< the zoo's entry, null for a device made by hand
 
   static constexpr auto fields() {
     using H = HardwareNode;
@@ -232,12 +248,14 @@ struct HardwareNode {
             .non_negative(),
         field(&H::efficiency, "efficiency", "", "sustained shares, measured").defaulted("absent"),
         field(&H::kernels, "kernels", "", "fixed times of kernels, measured").defaulted("absent"),
+        field(&H::tiles, "tiles", "", "how kernels cut their work").defaulted("absent"),
         field(&H::collectives, "collectives", "", "collectives inside a node, measured").defaulted("absent"),
-        field(&H::partition_profiles, "partition_profiles", "", "slices of the device").defaulted("absent"));
+        field(&H::partition_profiles, "partition_profiles", "", "slices of the device").defaulted("absent"),
+        field(&H::device_class, "device_class", "", "whose figures stand in for those not stated")
+            .defaulted("gpu"),
+        field(&H::part, "part", "", "the device of which a rack holds many").defaulted("none"));
   }
 };
-
-template <> struct ObjectType<HardwareNode> { static constexpr std::string_view name = "hardware"; };
 
 /// Dense rate of the device at this precision [FLOP/s].
 /// @throws LookupError naming device, precision and the precisions it has, when there is none

@@ -12,9 +12,10 @@ namespace mlsysim {
 
 /// A work that is cited, by key.
 struct Reference {
-  std::string key;   ///< "nvidia-h100-datasheet"
-  std::string text;  ///< full citation
-  std::string url;   ///< may be empty
+  std::string key;                       ///< "nvidia-h100-datasheet"
+  std::string text;                      ///< full citation
+  std::string url;                       ///< may be empty
+  std::vector<std::string> measured_on;  ///< devices on which the work measured; empty where it did not
 };
 
 /// Who says so, and when that was last looked at.
@@ -26,6 +27,7 @@ struct Source {
   std::string note;
   std::string formula;           ///< for derived figures
   std::optional<double> spread;  ///< relative half width of an estimate
+  std::string same_die;          ///< the device of the same die on which a figure was measured
 };
 
 /// One authored number of an entry.

@@ -5,96 +5,109 @@
 /// settled there. Every member is a scalar `T` or a quantity over it, so derivatives, ranges and batches
 /// reach the zoo's own figures. Counts are `T` with integral values.
 
+#include <mlsysim/spec/efficiency.hpp>
 #include <mlsysim/table/field.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 namespace mlsysim {
 
-/// One device at one precision.
-template <class T = double> struct Device {
-  ComputeRate<T> matrix_rate;  ///< dense peak of the matrix engine
-  ComputeRate<T> vector_rate;  ///< peak outside it
-  T matrix_share{1.0};         ///< share of the matrix peak that a large product sustains
-  T wide_ratio{1.0};           ///< what products that stay at 16 bits sustain, over the others
-  T vector_share{1.0};         ///< share of the vector peak that element-wise kernels sustain
-  T attention_share{1.0};      ///< share of the matrix peak that a fused attention kernel sustains
-  T attention_backward{1.0};   ///< rate of its backward pass over that of the forward pass
-  T memory_share{1.0};         ///< share of the memory bandwidth that a long stream sustains
-  Bandwidth<T> memory_bandwidth;
-  Data<T> memory_capacity;
-  Data<T> reserve;               ///< memory that the framework and the context hold
-  T fragmentation{0.0};          ///< share of the allocated memory that is lost to fragmentation
-  T units{1.0};                  ///< units over which tiles are dealt
-  T tile_m{64.0}, tile_n{64.0};  ///< output tile of a matrix product
-  T matrix_rows{16.0};           ///< rows to which a narrower product is padded
-  T split_depth{64.0};           ///< least depth of a part where the depth of a product is split
-  T attention_tile{128.0};       ///< rows of queries, and keys, of one step of attention
-  T burst{0.0};                  ///< gain of short matrix work over the sustained rate
-  Time<T> burst_time = Time<T>::from_base(T{1.0});  ///< matrix work after which half of the gain is left
-  Work<T> softmax_work;                             ///< softmax of one query-key pair, in vector operations
-  Time<T> launch;                                   ///< start and end of one kernel
-  Time<T> wave, split;                              ///< start and end of a tile; adding up split parts
-  Time<T> attention_launch, attention_block, attention_rows, attention_split;
-  Time<T> issue;                ///< host time to launch one kernel; 0 in a captured graph
-  Time<T> dispatch;             ///< fixed time of one invocation of the model
-  Time<T> layer_overhead;       ///< software time of one layer, where operators are not priced one by one
-  T activation_share{0.0};      ///< activation traffic of a sample over the weights, likewise
-  T gradient_bucket{0.0};       ///< gradient bucket of the collectives, as a share of the gradients, likewise
-  Bandwidth<T> host_bandwidth;  ///< one way
+/// Arithmetic of a device at one precision.
+template <class T = double> struct DeviceCompute {
+  ComputeRate<T> dense;   ///< peak of the matrix engine
+  ComputeRate<T> vector;  ///< peak outside it
+  T wide_ratio{1.0};      ///< what products that stay at 16 bits sustain, over the others
+  T units{1.0};           ///< units over which tiles are dealt
+  T matrix_rows{1.0};     ///< rows to which a narrower product is padded
+
+  static constexpr auto fields() {
+    using C = DeviceCompute;
+    return rows(
+        field(&C::dense, "dense", "TFLOP/s", "dense peak of the matrix engine").positive(),
+        field(&C::vector, "vector", "TFLOP/s", "peak outside the matrix engine").positive(),
+        field(&C::wide_ratio, "wide_ratio", "", "products that stay at 16 bits over the others")
+            .within(0.01, 2),
+        field(&C::units, "units", "", "units over which tiles are dealt").at_least(1).counted(),
+        field(&C::matrix_rows, "matrix_rows", "", "rows to which a narrower product is padded").at_least(1));
+  }
+};
+
+/// The memory that a model works from.
+template <class T = double> struct DeviceMemory {
+  Bandwidth<T> bandwidth;
+  Data<T> capacity;
+
+  static constexpr auto fields() {
+    using M = DeviceMemory;
+    return rows(field(&M::bandwidth, "bandwidth", "GB/s", "memory bandwidth").positive(),
+                field(&M::capacity, "capacity", "GB", "memory capacity").positive());
+  }
+};
+
+template <class T = double> struct DeviceHostLink {
+  Bandwidth<T> bandwidth;  ///< one way
+
+  static constexpr auto fields() {
+    return rows(field(&DeviceHostLink::bandwidth, "bandwidth", "GB/s", "host link, one way").positive());
+  }
+};
+
+template <class T = double> struct DevicePower {
   Power<T> tdp;
-  T idle_fraction{0.0};  ///< share of TDP drawn when idle
+
+  static constexpr auto fields() {
+    return rows(field(&DevicePower::tdp, "tdp", "W", "thermal design power").non_negative());
+  }
+};
+
+/// What software and facility do with a device: figures of Conventions, under their names there.
+template <class T = double> struct DeviceConventions {
+  Data<T> memory_reserve;            ///< memory that the framework and the context hold
+  T memory_fragmentation{0.0};       ///< share of the allocated memory that is lost
+  Time<T> textbook_layer_overhead;   ///< software time of one layer, where operators are not priced
+  T textbook_activation_share{0.0};  ///< activation traffic of a sample over the weights, likewise
+  T gradient_bucket{0.0};            ///< of the collectives, as a share of the gradients, likewise
+  T idle_fraction{0.0};              ///< share of TDP drawn when idle
+
+  static constexpr auto fields() {
+    using C = DeviceConventions;
+    return rows(
+        field(&C::memory_reserve, "memory_reserve", "GB", "memory held by framework and context")
+            .non_negative(),
+        field(&C::memory_fragmentation, "memory_fragmentation", "", "share of memory lost to fragmentation")
+            .within(0, 1),
+        field(&C::textbook_layer_overhead, "textbook_layer_overhead", "us", "software time of one layer")
+            .non_negative(),
+        field(&C::textbook_activation_share, "textbook_activation_share", "",
+              "activation traffic of a sample over the weights")
+            .non_negative(),
+        field(&C::gradient_bucket, "gradient_bucket", "", "gradient bucket, as a share of the gradients")
+            .within(0, 1),
+        field(&C::idle_fraction, "idle_fraction", "", "share of TDP drawn when idle").within(0, 1));
+  }
+};
+
+/// One device at one precision, each figure under its path in the zoo's files; what a request does not need
+/// has the value that changes nothing. At a precision of 8 bits and less `efficiency.matrix` is that of
+/// narrow products.
+template <class T = double> struct Device {
+  DeviceCompute<T> compute;
+  DeviceMemory<T> memory;
+  DeviceHostLink<T> host_link;
+  DevicePower<T> power;
+  Time<T> dispatch_overhead;  ///< fixed time of one invocation of the model
+  SustainedShare<Numeric<T>> efficiency;
+  KernelTimes<Numeric<T>> kernels;
+  Tiles<Numeric<T>> tiles;
+  DeviceConventions<T> conventions;
 
   static constexpr auto fields() {
     using D = Device;
-    return rows(
-        field(&D::matrix_rate, "matrix_rate", "TFLOP/s", "dense peak of the matrix engine").positive(),
-        field(&D::vector_rate, "vector_rate", "TFLOP/s", "peak outside the matrix engine").positive(),
-        field(&D::matrix_share, "matrix_share", "", "sustained share of the matrix peak").within(0.001, 1),
-        field(&D::wide_ratio, "wide_ratio", "", "products that stay at 16 bits over the others")
-            .within(0.01, 2),
-        field(&D::vector_share, "vector_share", "", "sustained share of the vector peak").within(0.001, 1),
-        field(&D::attention_share, "attention_share", "", "share of the matrix peak in fused attention")
-            .within(0.001, 1),
-        field(&D::attention_backward, "attention_backward", "",
-              "rate of its backward pass over the forward one")
-            .within(0.1, 1),
-        field(&D::memory_share, "memory_share", "", "sustained share of the memory bandwidth")
-            .within(0.001, 1),
-        field(&D::memory_bandwidth, "memory_bandwidth", "GB/s", "memory bandwidth").positive(),
-        field(&D::memory_capacity, "memory_capacity", "GB", "memory capacity").positive(),
-        field(&D::reserve, "reserve", "GB", "memory held by framework and context").non_negative(),
-        field(&D::fragmentation, "fragmentation", "", "share of memory lost to fragmentation").within(0, 1),
-        field(&D::units, "units", "", "units over which tiles are dealt").at_least(1),
-        field(&D::tile_m, "tile_m", "", "rows of an output tile").at_least(1),
-        field(&D::tile_n, "tile_n", "", "columns of an output tile").at_least(1),
-        field(&D::matrix_rows, "matrix_rows", "", "rows to which a narrower product is padded").at_least(1),
-        field(&D::split_depth, "split_depth", "", "least depth of a part of a split product").at_least(1),
-        field(&D::attention_tile, "attention_tile", "", "rows of queries, and keys, of one attention step")
-            .at_least(1),
-        field(&D::burst, "burst", "", "gain of short matrix work over the sustained rate").within(0, 1),
-        field(&D::burst_time, "burst_time", "ms", "matrix work after which half of it is left").positive(),
-        field(&D::softmax_work, "softmax_work", "FLOP", "softmax of one pair, in vector operations")
-            .non_negative(),
-        field(&D::launch, "launch", "us", "start and end of one kernel").non_negative(),
-        field(&D::wave, "wave", "us", "start and end of an output tile").non_negative(),
-        field(&D::split, "split", "us", "adding up the parts of a split product").non_negative(),
-        field(&D::attention_launch, "attention_launch", "us", "start and end of one attention call")
-            .non_negative(),
-        field(&D::attention_block, "attention_block", "us", "fixed time of a block of queries")
-            .non_negative(),
-        field(&D::attention_rows, "attention_rows", "us", "rows of a full block, in and out").non_negative(),
-        field(&D::attention_split, "attention_split", "us", "adding up the parts of split keys")
-            .non_negative(),
-        field(&D::issue, "issue", "us", "host time to launch one kernel; 0 in a graph").non_negative(),
-        field(&D::dispatch, "dispatch", "us", "fixed time of one invocation").non_negative(),
-        field(&D::layer_overhead, "layer_overhead", "us", "software time of one layer").non_negative(),
-        field(&D::activation_share, "activation_share", "", "activation traffic of a sample over the weights")
-            .non_negative(),
-        field(&D::gradient_bucket, "gradient_bucket", "", "gradient bucket, as a share of the gradients")
-            .within(0, 1),
-        field(&D::host_bandwidth, "host_bandwidth", "GB/s", "host link, one way").positive(),
-        field(&D::tdp, "tdp", "W", "thermal design power").non_negative(),
-        field(&D::idle_fraction, "idle_fraction", "", "share of TDP drawn when idle").within(0, 1));
+    return rows(field(&D::compute, "compute", "", ""), field(&D::memory, "memory", "", ""),
+                field(&D::host_link, "host_link", "", ""), field(&D::power, "power", "", ""),
+                field(&D::dispatch_overhead, "dispatch_overhead", "us", "fixed time of one invocation")
+                    .non_negative(),
+                field(&D::efficiency, "efficiency", "", ""), field(&D::kernels, "kernels", "", ""),
+                field(&D::tiles, "tiles", "", ""), field(&D::conventions, "conventions", "", ""));
   }
 };
 

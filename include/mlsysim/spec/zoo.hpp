@@ -1,6 +1,7 @@
 #pragma once
 /// The container of everything that is known by name: devices, models, systems, grids, prices.
 
+#include <mlsysim/spec/device_class.hpp>
 #include <mlsysim/spec/infrastructure.hpp>
 #include <mlsysim/spec/provenance.hpp>
 #include <mlsysim/spec/scalar_figure.hpp>
@@ -29,8 +30,8 @@ template <class... T> struct SpecList {
 };
 
 /// What a Zoo holds, in one list.
-using ZooSpecs = SpecList<HardwareNode, Workload, Node, NetworkFabric, Fleet, Pod, Rack, StorageTier,
-                          GridProfile, CoolingProfile, Datacenter, ServingEngine, ScalarFigure>;
+using ZooSpecs = SpecList<DeviceClass, HardwareNode, Workload, Node, NetworkFabric, Fleet, Pod, Rack,
+                          StorageTier, GridProfile, CoolingProfile, Datacenter, ServingEngine, ScalarFigure>;
 
 /// A type that a Zoo holds.
 template <class T>

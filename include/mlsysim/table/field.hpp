@@ -28,6 +28,8 @@ struct FieldRow {
   double high = kUnbounded;   ///< largest admissible value [display unit]
   bool open_low = false;      ///< `low` itself is not admissible
   bool integral = false;  ///< a count: only whole numbers are meant, derivatives are steps to the next one
+  bool per_unit = false;  ///< of a device's units: nothing can be said of it where their count is not known
+  bool summed = false;    ///< of a machine of equal parts it is the sum over them
 };
 
 /// One row of a field table.
@@ -66,6 +68,18 @@ template <class S, class M> struct Field : FieldRow {
   [[nodiscard]] constexpr Field counted() const {
     Field f = *this;
     f.integral = true;
+    return f;
+  }
+  /// Belongs to each of a device's units; where their count is not known a time is 0 and a number 1.
+  [[nodiscard]] constexpr Field of_each_unit() const {
+    Field f = *this;
+    f.per_unit = true;
+    return f;
+  }
+  /// Adds up over equal parts.
+  [[nodiscard]] constexpr Field sum_of_parts() const {
+    Field f = *this;
+    f.summed = true;
     return f;
   }
 };

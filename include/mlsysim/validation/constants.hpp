@@ -14,9 +14,9 @@
 
 namespace mlsysim {
 
-/// A value for one figure. `owner` is the key of a device, "*" for every device, "engine:" and the key of a
-/// serving engine, or "default" for a convention of zoo/defaults.yaml; `field` is its dotted name in the
-/// table of that struct ("efficiency.memory", "host_step", "kernel_launch").
+/// A value for one figure. `owner` is the key of a device, "*" for every device that has the figure, whoever
+/// gives it, "engine:" and the key of a serving engine, or "default" for a convention and for devices that
+/// are silent; `field` is its path ("efficiency.memory", "host_step", "overlap").
 struct ConstantValue {
   std::string owner;
   std::string field;
@@ -62,6 +62,7 @@ class Constants {
     mutable std::map<const S*, std::unique_ptr<S>> copies;
   };
   Conventions conventions_;
+  std::shared_ptr<const DeviceClass> silent_;  ///< figures of devices that do not state them
   Changed<HardwareNode> devices_;
   Changed<ServingEngine> engines_;
 };

@@ -17,7 +17,7 @@ TrainingViews<> prepare_training(const In& asked, Notes& notes) {
   detail::warn_of_idle_parts(in, layout, notes);
   warn_of_uneven_batch(in.batch_size, layout.dp, notes);
   if (in.zero_stage < 3 && layout.dp * in.ep_size * in.cp_size > 1)
-    notes.assume("exchange_bucket", c.exchange_bucket, "zoo/defaults.yaml");
+    notes.assume("exchange_bucket", c.exchange_bucket, kDefaults);
   TrainingViews<> v = detail::training_views(in, *in.fleet->node->accelerator, notes);
   if (in.efficiency) set_matrix_share(v.device, in.efficiency);
   v.model.structure.prefetch = in.backward_prefetch;

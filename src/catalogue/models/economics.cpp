@@ -13,8 +13,6 @@
 namespace mlsysim {
 namespace {
 
-constexpr SharedText kDefaults = "zoo/defaults.yaml";
-
 /// Grid, PUE and WUE of a request, every gap filled with a convention that is noted.
 struct Environment {
   const GridProfile* grid;

@@ -196,7 +196,7 @@ class Steady {
   void speculate(Notes& notes) {
     const Conventions& c = conventions_or_standard(in_.conventions);
     drafted_ = in_.draft_tokens.value_or(c.draft_tokens);
-    if (!in_.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, "zoo/defaults.yaml");
+    if (!in_.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, kDefaults);
     tokens_per_pass_ =
         ExpectedAcceptedTokens::solve<double>({in_.draft_acceptance_rate, drafted_}).expected_tokens;
     In d = in_;

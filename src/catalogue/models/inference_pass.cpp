@@ -4,6 +4,7 @@
 #include <mlsysim/catalogue/models/inference_pass.hpp>
 #include <mlsysim/physics/energy.hpp>
 #include <mlsysim/physics/roofline.hpp>
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/pricing.hpp>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
   const Totals<> t = totals_of(w, notes);
   const auto stored = b * unit::B / unit::param;
   const double efficiency = in.efficiency.value_or(c.textbook_efficiency);
-  if (!in.efficiency) notes.assume("efficiency", efficiency, "zoo/defaults.yaml");
+  if (!in.efficiency) notes.assume("efficiency", efficiency, kDefaults);
 
   if (w.architecture != Architecture::diffusion)
     detail::warn_of_idle(in, {"denoising_steps"}, "on anything but a diffusion model", notes);
@@ -76,11 +77,10 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
   r.latency_compute = roof.compute * r.evaluations;
   r.latency_memory = (roof.memory + beside / ram) * r.evaluations;
   const double layers = r.evaluations * t.layers;
-  r.latency_overhead = hw.dispatch_overhead.value_or(c.dispatch_overhead) * r.evaluations;
-  if (!hw.dispatch_overhead) notes.assume("dispatch_overhead", c.dispatch_overhead, "zoo/defaults.yaml");
+  r.latency_overhead = needed<Time<>>("dispatch_overhead", hw, c, notes) * r.evaluations;
   if (hw.category != "tiny") {
     r.latency_overhead += c.textbook_layer_overhead * layers;
-    notes.assume("layer_overhead", c.textbook_layer_overhead, "zoo/defaults.yaml");
+    notes.assume("layer_overhead", c.textbook_layer_overhead, kDefaults);
   }
   r.latency = max(r.latency_compute, r.latency_memory) + r.latency_overhead;
   r.bottleneck = r.latency_overhead > max(r.latency_compute, r.latency_memory) ? Bottleneck::overhead
@@ -100,7 +100,7 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
         EnergyProportional::solve<double>(
             {.tdp = *hw.power.tdp, .utilization = busy, .time = r.latency, .idle_fraction = c.idle_fraction})
             .energy;
-    notes.assume("idle_fraction", c.idle_fraction, "zoo/defaults.yaml");
+    notes.assume("idle_fraction", c.idle_fraction, kDefaults);
   }
   return r;
 }

@@ -55,7 +55,7 @@ InferenceScalingModel::Result InferenceScalingModel::solve(const Inputs& asked, 
                                                             .time = r.total_reasoning_time,
                                                             .idle_fraction = c.idle_fraction})
                              .energy;
-    if (drawn < 1) notes.assume("idle_fraction", c.idle_fraction, "zoo/defaults.yaml");
+    if (drawn < 1) notes.assume("idle_fraction", c.idle_fraction, kDefaults);
   } else {
     notes.warn(
         [&] { return fmt::format("the energy is not known: no TDP is known for {}", in.hardware->name); });

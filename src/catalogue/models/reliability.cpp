@@ -6,6 +6,7 @@
 #include <mlsysim/catalogue/models/reliability.hpp>
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/physics/resilience.hpp>
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/pricing.hpp>
 #include <mlsysim/price/rules/detail/failure.hpp>
 
@@ -100,9 +101,7 @@ CheckpointModel::Result CheckpointModel::solve(const Inputs& asked, Notes& notes
   Time<> snapshot;
   if (in.asynchronous) {
     const Conventions& c = conventions_or_standard(in.conventions);
-    const Bandwidth<> host = in.hardware->host_link.bandwidth.value_or(c.host_bandwidth);
-    if (!in.hardware->host_link.bandwidth)
-      notes.assume("host_bandwidth", c.host_bandwidth, "zoo/defaults.yaml");
+    const auto host = needed<Bandwidth<>>("host_link.bandwidth", *in.hardware, c, notes);
     snapshot = r.checkpoint_size / (host * (in.fleet != nullptr ? in.fleet->total_accelerators() : 1.0));
   }
   const auto cost = CheckpointCost::solve<double>({.size = r.checkpoint_size,

@@ -51,7 +51,7 @@ void add_draft(const In& in, const Conventions& c, ServingViews<>& v, Notes& not
   v.draft_plan.pp = v.draft_plan.ep = 1;
   v.acceptance = in.draft_acceptance_rate;
   v.drafted = in.draft_tokens.value_or(c.draft_tokens);
-  if (!in.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, "zoo/defaults.yaml");
+  if (!in.draft_tokens) notes.assume("draft_tokens", c.draft_tokens, kDefaults);
 }
 
 }  // namespace

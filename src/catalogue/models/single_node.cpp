@@ -34,8 +34,7 @@ TrainingViews<> prepare_step(const In& in, Notes& notes) {
   v.links = links_view(*in.hardware, in.dp_size, c, notes, Phase::training);
   v.pricing->set_overlap(v.plan, std::nullopt, std::nullopt, c, notes);
   v.plan.exchange_bucket = c.exchange_bucket;
-  if (in.zero_stage < 3 && in.dp_size > 1)
-    notes.assume("exchange_bucket", c.exchange_bucket, "zoo/defaults.yaml");
+  if (in.zero_stage < 3 && in.dp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, kDefaults);
   set_storage(v.plan, v.pricing->training_storage(precision, in.optimizer));
   v.batch = in.batch_size * in.dp_size;
   v.accelerators = in.dp_size;
@@ -64,8 +63,8 @@ void fill(Out& out, const Numbers& n, const Pricing& pricing, const Device<>& de
   out.memory_utilization = n.memory.total / n.memory.capacity;
   out.feasible = n.memory.total <= n.memory.capacity;
   out.offload_spill_bytes = n.spilled;
-  out.peak_flops_actual = device.matrix_rate * device.matrix_share;
-  out.peak_bw_actual = device.memory_bandwidth * device.memory_share;
+  out.peak_flops_actual = device.compute.dense * device.efficiency.matrix;
+  out.peak_bw_actual = device.memory.bandwidth * device.efficiency.memory;
 }
 
 }  // namespace
@@ -102,10 +101,10 @@ SingleNodeModel::Result SingleNodeModel::solve(const Inputs& in, Notes& notes) c
     out.hfu = n.hfu;
     out.throughput = in.batch_size * unit::sample / n.step_latency;
     if (in.hardware->power.tdp)
-      out.energy = EnergyProportional::solve<double>({.tdp = v.device.tdp,
+      out.energy = EnergyProportional::solve<double>({.tdp = v.device.power.tdp,
                                                       .utilization = n.utilization,
                                                       .time = n.step_latency,
-                                                      .idle_fraction = v.device.idle_fraction})
+                                                      .idle_fraction = v.device.conventions.idle_fraction})
                        .energy;
   } else {
     detail::warn_of_idle(in, {"zero_stage", "dp_size", "recomputation", "optimizer"}, "on inference", notes);
@@ -118,7 +117,7 @@ SingleNodeModel::Result SingleNodeModel::solve(const Inputs& in, Notes& notes) c
     if (in.hardware->power.tdp) out.energy = n.energy_per_batch;
   }
   if (out.energy)
-    notes.assume("idle_fraction", conventions_or_standard(in.conventions).idle_fraction, "zoo/defaults.yaml");
+    notes.assume("idle_fraction", conventions_or_standard(in.conventions).idle_fraction, kDefaults);
   out.bottleneck = slowest(out);
   return out;
 }

@@ -40,7 +40,7 @@ TopologyModel::Result TopologyModel::solve(const Inputs& asked, Notes& notes) co
   if (r.topology != Topology::fat_tree)
     detail::warn_of_idle(in, {"switch_ports"}, "on anything but a fat tree", notes);
   const Bandwidth<> link = in.fabric->bandwidth.value_or(c.fabric_bandwidth);
-  if (!in.fabric->bandwidth) notes.assume("fabric_bandwidth", c.fabric_bandwidth, "zoo/defaults.yaml");
+  if (!in.fabric->bandwidth) notes.assume("fabric_bandwidth", c.fabric_bandwidth, kDefaults);
   const double thin = in.fabric->oversubscription;
   const auto cut = pricing.network().cut({r.topology, link, in.num_nodes, thin, in.switch_ports},
                                          detail::zoo_figures(notes));

@@ -3,6 +3,7 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/models/weight_streaming.hpp>
 #include <mlsysim/physics/batching.hpp>
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/pricing.hpp>
 #include <mlsysim/price/rules/device.hpp>
 
@@ -46,8 +47,6 @@ WeightStreamingModel::Result WeightStreamingModel::solve(const Inputs& in, Notes
                                                  .seq_len = seq_len,
                                                  .efficiency = in.efficiency},
                                                 detail::zoo_figures(notes));
-  if (!in.hardware->dispatch_overhead)
-    notes.assume("dispatch_overhead", c.dispatch_overhead, "zoo/defaults.yaml");
   const auto layer = WeightStreamLayer::solve<double>(
       {.layer_weights = needs.layer_weights,
        .bandwidth = injection_of(in, notes),
@@ -55,7 +54,7 @@ WeightStreamingModel::Result WeightStreamingModel::solve(const Inputs& in, Notes
        .batch_size = in.batch_size,
        .peak = rate_at(*in.hardware, precision),
        .efficiency = needs.efficiency,
-       .dispatch = in.hardware->dispatch_overhead.value_or(c.dispatch_overhead)});
+       .dispatch = needed<Time<>>("dispatch_overhead", *in.hardware, c, notes)});
   const Data<> capacity =
       in.hardware->memory.capacity ? *in.hardware->memory.capacity : *in.hardware->memory.sram_capacity;
   Result r;

@@ -73,7 +73,7 @@ std::optional<PlacementOptimizer::Result> PlacementOptimizer::solve(const Inputs
   });
   if (!found) return std::nullopt;
   const GridProfile& grid = *found;
-  if (!regions.scope.regional_prices) notes.assume("kwh_price", regions.convention, "zoo/defaults.yaml");
+  if (!regions.scope.regional_prices) notes.assume("kwh_price", regions.convention, kDefaults);
   const auto cost = regions.cost(grid, notes);
   Result r{found.summary};
   r.fidelity = pricing.fidelity();

@@ -69,7 +69,7 @@ Data<> PassTimes::cache(double tokens) const {
 PassTimes pass_times(const In& in, std::optional<Time<>> prefill_issue, Notes& notes) {
   ServingViews<> v = prepare_serving(serving_of(in), notes);
   if (in.weight_bits) v.plan.weight_bytes = *in.weight_bits / 8.0 * unit::B / unit::param;
-  if (prefill_issue && v.pricing->prices_engines()) v.prefill_device.issue = *prefill_issue;
+  if (prefill_issue && v.pricing->prices_engines()) v.prefill_device.kernels.issue = *prefill_issue;
   return PassTimes(v);
 }
 

@@ -184,16 +184,14 @@ std::string describe_lever(const Lever& l, const FieldInfo& in, const Sensitivit
 /// of a scenario's views and of the specs behind a resolver.
 bool is_resource(std::string_view name) {
   for (const std::string_view r :
-       {"device.matrix_rate", "device.vector_rate", "device.memory_bandwidth", "device.memory_capacity",
-        "device.launch", "device.dispatch", "device.host_bandwidth", "links.intra_bandwidth",
-        "links.inter_bandwidth", "links.intra_latency", "links.inter_latency"})
+       {"links.intra_bandwidth", "links.inter_bandwidth", "links.intra_latency", "links.inter_latency"})
     if (name == r) return true;
-  for (const std::string_view end :
-       {".memory.bandwidth", ".memory.capacity", ".storage.bandwidth", ".host_link.bandwidth",
-        ".device_link.bandwidth", ".dispatch_overhead", ".intra_node_bandwidth", ".fabric.bandwidth"})
+  for (const std::string_view end : {".memory.bandwidth", ".memory.capacity", ".storage.bandwidth",
+                                     ".host_link.bandwidth", ".device_link.bandwidth", ".dispatch_overhead",
+                                     ".kernels.launch", ".intra_node_bandwidth", ".fabric.bandwidth"})
     if (name.ends_with(end)) return true;
-  return name.find(".compute.dense.") != std::string_view::npos ||
-         name.find(".compute.vector.") != std::string_view::npos;
+  return name.find(".compute.dense") != std::string_view::npos ||
+         name.find(".compute.vector") != std::string_view::npos;
 }
 
 std::string binding_words(const SensitivityReport& r) {

@@ -29,18 +29,21 @@ struct Knob {
 // In the order in which ties are settled.
 constexpr auto kKnobs = std::to_array<Knob>({
     {"peak_flops",
-     {"device.matrix_rate", "device.vector_rate", ""},
+     {"hardware.compute.dense", "hardware.compute.vector", ""},
      &Out::peak_flops,
      &Out::peak_flops_change},
     {"memory_bandwidth",
-     {"device.memory_bandwidth", "", ""},
+     {"hardware.memory.bandwidth", "", ""},
      &Out::memory_bandwidth,
      &Out::memory_bandwidth_change},
     {"memory_capacity",
-     {"device.memory_capacity", "", ""},
+     {"hardware.memory.capacity", "", ""},
      &Out::memory_capacity,
      &Out::memory_capacity_change},
-    {"overhead", {"device.launch", "device.dispatch", "device.issue"}, &Out::overhead, &Out::overhead_change},
+    {"overhead",
+     {"hardware.kernels.launch", "hardware.dispatch_overhead", "hardware.kernels.issue"},
+     &Out::overhead,
+     &Out::overhead_change},
     {"interconnect",
      {"links.intra_bandwidth", "links.inter_bandwidth", ""},
      &Out::interconnect,
@@ -117,11 +120,17 @@ Outcome<SensitivitySolver::Result> SensitivitySolver::solve(const Inputs& in, No
   std::vector<std::string> inputs;
   for (const auto& knob : kKnobs)
     for (const auto input : knob.inputs)
-      if (!input.empty() && find_field(s.entry.inputs, input) != nullptr) inputs.emplace_back(input);
+      if (const auto* f = input.empty() ? nullptr : find_field(s.entry.inputs, input); f != nullptr)
+        inputs.push_back(f->name);
   const auto report = sensitivity(s, r.metric, {.inputs = inputs, .step = in.perturbation});
+  const auto is = [&](std::string_view input, const std::string& name) {
+    const auto* f = input.empty() ? nullptr : find_field(s.entry.inputs, input);
+    return f != nullptr && f->name == name;
+  };
   for (const auto& knob : kKnobs)
     for (const auto& lever : report.levers)
-      if (std::find(knob.inputs.begin(), knob.inputs.end(), lever.input) != knob.inputs.end())
+      if (std::any_of(knob.inputs.begin(), knob.inputs.end(),
+                      [&](auto input) { return is(input, lever.input); }))
         r.*knob.elasticity += lever.elasticity_up;
   for (const auto& knob : kKnobs) r.*knob.change = moved(s, knob, r.metric, 1 + in.perturbation) / base - 1;
   r.shadow_price = report.binding;

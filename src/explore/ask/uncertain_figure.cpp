@@ -19,7 +19,7 @@ namespace {
        .found = fmt::format("'{}'", text),
        .expected = std::move(expected),
        .hint =
-           "e.g. 'device.memory_bandwidth = normal 5 %', 'kwh_price = uniform 0.05 USD/kWh..0.2 USD/kWh'"});
+           "e.g. 'hardware.memory.bandwidth = normal 5 %', 'kwh_price = uniform 0.05 USD/kWh..0.2 USD/kWh'"});
 }
 
 std::string_view trimmed(std::string_view s) {

@@ -137,7 +137,7 @@ std::vector<Moving> moving_of(const Subject& subject, const UncertaintyQuestion&
                       .message = "nothing is uncertain",
                       .found = "no figure, and no range of the zoo behind the results",
                       .expected = "at least one",
-                      .hint = "e.g. 'device.memory_bandwidth = normal 5 %'"});
+                      .hint = "e.g. 'hardware.memory.bandwidth = normal 5 %'"});
   if (q.figures.size() > kMostFigures)
     throw InputError({.id = "mlsysim.explore.077",
                       .message = "too many figures are uncertain",

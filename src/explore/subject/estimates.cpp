@@ -3,6 +3,7 @@
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
 
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -88,6 +89,24 @@ class Prober {
     });
   }
 
+  /// Figures with a range that the device's class gives. `put` as in `spec`.
+  template <class Put> void of_class(const HardwareNode& device, const Conventions& conventions, Put&& put) {
+    for (const auto& row : figure_rows()) {
+      const auto f = filled(row, device, conventions);
+      if (!f || f->device_class == nullptr) continue;
+      const auto written = authored(*f, row);
+      if (written.figure == nullptr) continue;
+      const auto range = range_of(*written.figure, *written.source);
+      if (!range) continue;
+      probe(fmt::format("{} {}", f->device_class->name, row.path), source_text(*written.source),
+            range->first * written.factor, range->second * written.factor, [&](Scenario& s, double x) {
+              HardwareNode changed = device;
+              row.state(changed, x);
+              put(s, changed);
+            });
+    }
+  }
+
   std::vector<EstimatedFigure> found;
 
  private:
@@ -101,6 +120,7 @@ std::vector<EstimatedFigure> estimates_behind(const Scenario& scenario) {
   Prober prober(scenario);
   const Conventions& conventions = conventions_or_standard(scenario.conventions);
   for (const auto& field : describe<Conventions>()) {
+    if (field.kind == ValueKind::object) continue;
     const ScalarFigure& figure = standard_zoo().scalar("default." + field.name);
     const Figure* authored = figure.entry == nullptr ? nullptr : figure.entry->figure("value");
     if (authored == nullptr || std::get<double>(field.read(&conventions)) != figure.value.base()) continue;
@@ -125,17 +145,22 @@ std::vector<EstimatedFigure> estimates_behind(const Scenario& scenario) {
     s.fleet = &fleet;
   };
   if (scenario.hardware != nullptr) {
-    prober.spec(*scenario.hardware, [&](Scenario& s, const HardwareNode& changed) {
+    const auto put = [&](Scenario& s, const HardwareNode& changed) {
       device = changed;
       s.hardware = &device;
-    });
+    };
+    prober.of_class(*scenario.hardware, conventions, put);
+    prober.spec(*scenario.hardware, put);
   } else if (scenario.fleet != nullptr && scenario.fleet->node != nullptr) {
-    if (scenario.fleet->node->accelerator != nullptr)
-      prober.spec(*scenario.fleet->node->accelerator, [&](Scenario& s, const HardwareNode& changed) {
+    if (scenario.fleet->node->accelerator != nullptr) {
+      const auto put = [&](Scenario& s, const HardwareNode& changed) {
         in_fleet(s);
         device = changed;
         node.accelerator = &device;
-      });
+      };
+      prober.of_class(*scenario.fleet->node->accelerator, conventions, put);
+      prober.spec(*scenario.fleet->node->accelerator, put);
+    }
     prober.spec(*scenario.fleet->node, [&](Scenario& s, const Node& changed) {
       in_fleet(s);
       node = changed;

@@ -137,9 +137,8 @@ FieldInfo public_field(const FieldInfo& f, ScenarioKind kind) {
   }
   FieldInfo out = f;
   // Sizes of a model and of a machine's parts are counts, though the lowering may price fractions of them.
-  out.integral =
-      out.integral || (f.kind == ValueKind::number && (name == "links.per_node" || name == "device.units" ||
-                                                       name == "device.tile_m" || name == "device.tile_n"));
+  out.integral = out.integral || (f.kind == ValueKind::number && name == "links.per_node");
+  if (name.starts_with("conventions.")) out.name = std::string(name);
   return out;
 }
 
@@ -195,6 +194,19 @@ bool plan_varies(std::span<const std::string> varied) {
   });
 }
 
+/// A device has a rate, and a share that products sustain, for each format. The inputs are those of the
+/// format that the scenario computes in.
+void name_formats(std::vector<FieldInfo>& inputs, const ResolvedScenario& r, const ScenarioShape& shape) {
+  Notes quiet;
+  const Precision precision = precision_or_default(r.asked().precision, r.hardware(), quiet);
+  for (auto& f : inputs) {
+    if (f.name == "hardware.compute.dense") f.name += fmt::format(".{}", name_of(precision));
+    if (f.name == "hardware.efficiency.matrix" && shape.pricing->lists_operators() &&
+        bytes_per_element(precision) <= 1)
+      f.name += "_narrow";
+  }
+}
+
 /// Fills the entry of a scenario that one evaluator answers.
 void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
   auto state = std::make_shared<MovingScenario>();
@@ -225,6 +237,7 @@ void use_evaluator(Subject& out, const ResolvedScenario& r, Notes& notes) {
     state->results.push_back(i);
     out.entry.results.push_back(known.results[i]);
   }
+  name_formats(out.entry.inputs, r, shape);
   say_what_is_absent(out, shape.has_power, shape.has_price, r.hardware().name);
   if (shape.kind == ScenarioKind::inference && !shape.has_power)
     out.absent.emplace_back("energy_per_batch", without_power(r.hardware().name));

@@ -1,6 +1,7 @@
 #include "explore/subject/spec_figures.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/infrastructure.hpp>
@@ -56,7 +57,8 @@ void SpecFigures::add(const ObjectRef& spec, const std::string& prefix, Object p
       return;
     if (at.type.form == MemberForm::object) {
       const Value to = at.type.get(at.member);
-      if (const auto* next = std::get_if<ObjectRef>(&to))
+      // The part of a rack gives what the rack does not state, and that is listed as the rack's.
+      if (const auto* next = std::get_if<ObjectRef>(&to); next != nullptr && next->type != spec.type)
         add(*next, prefix + at.path + ".",
             {.base = nullptr,
              .clone = nullptr,
@@ -83,16 +85,45 @@ void SpecFigures::add(const ObjectRef& spec, const std::string& prefix, Object p
     point_.push_back(*x);
     figures_.push_back({own, &at.type, at.route});
   });
+  if (spec.type == ObjectType<HardwareNode>::name)
+    add_filled(*static_cast<const HardwareNode*>(spec.object), prefix, own);
 }
 
-SpecFigures::SpecFigures(std::span<const FieldInfo> fields, const void* object) {
+void SpecFigures::add_filled(const HardwareNode& device, const std::string& prefix, std::size_t own) {
+  for (const auto& row : figure_rows()) {
+    const auto f = filled(row, device, *conventions_);
+    if (!f || f->origin == FigureOrigin::stated || f->origin == FigureOrigin::per_unit) continue;
+    FieldInfo field;
+    field.name = prefix + row.path;
+    field.unit = row.row.unit;
+    field.meaning = row.row.meaning;
+    field.exps = row.type->inner().exps;
+    field.kind = field.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
+    field.low = row.row.low;
+    field.high = row.row.high;
+    field.open_low = row.row.open_low;
+    field.integral = row.row.integral;
+    inputs_.push_back(std::move(field));
+    point_.push_back(f->base);
+    figures_.push_back({own, row.type, {.steps = {}, .offset = row.offset}});
+  }
+}
+
+SpecFigures::SpecFigures(std::span<const FieldInfo> fields, const void* object)
+    : conventions_(&conventions_or_standard(nullptr)) {
+  for (const auto& f : fields) {
+    if (f.kind != ValueKind::object || f.object_type != ObjectType<Conventions>::name) continue;
+    const Value given = f.read(object);
+    if (const auto* ref = std::get_if<ObjectRef>(&given); ref != nullptr && ref->object != nullptr)
+      conventions_ = static_cast<const Conventions*>(ref->object);
+  }
   for (const auto& f : fields) {
     if (f.kind != ValueKind::object) continue;
     const Value v = f.read(object);
     const auto* given = std::get_if<ObjectRef>(&v);
     const ObjectRef ref = given != nullptr ? *given
                           : f.object_type == ObjectType<Conventions>::name
-                              ? ObjectRef{&conventions_or_standard(nullptr), f.object_type}
+                              ? ObjectRef{conventions_, f.object_type}
                               : ObjectRef{};
     if (ref.object == nullptr) continue;
     add(ref, f.name + ".", {.base = nullptr, .clone = nullptr, .type = {}, .field = f});
@@ -115,8 +146,13 @@ SpecFigures::Copies SpecFigures::apply(const double* numbers, void* object) cons
     return copies[k].get();
   };
   for (std::size_t i = 0; i < figures_.size(); ++i)
-    if (numbers[i] != point_[i])
-      *number_in(*figures_[i].type, figures_[i].route.in(copy_of(copy_of, figures_[i].object))) = numbers[i];
+    if (numbers[i] != point_[i]) {
+      const MemberType& type = *figures_[i].type;
+      void* member = figures_[i].route.in(copy_of(copy_of, figures_[i].object));
+      // What the class of a device gives has no number in the spec yet.
+      if (type.form == MemberForm::maybe && type.count(member) == 0) type.append(member);
+      *number_in(type, member) = numbers[i];
+    }
   return copies;
 }
 

@@ -2,6 +2,7 @@
 // The numbers of the specs that a struct points to, as inputs that can move: "hardware.memory.bandwidth",
 // "fleet.node.accelerator.compute.dense.fp16", "conventions.textbook_efficiency".
 
+#include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/spec/leaves.hpp>
 #include <mlsysim/table/describe.hpp>
 
@@ -39,7 +40,7 @@ class SpecFigures {
     std::size_t parent = 0;
     MemberRoute route{};  ///< of the pointer, in the parent
   };
-  struct Figure {
+  struct Place {
     std::size_t object;
     const MemberType* type;
     MemberRoute route;
@@ -47,8 +48,12 @@ class SpecFigures {
 
   void add(const ObjectRef& spec, const std::string& prefix, Object place);
 
+  /// Figures of a device that its class gives: they have a path too.
+  void add_filled(const HardwareNode& device, const std::string& prefix, std::size_t own);
+
+  const Conventions* conventions_ = nullptr;
   std::vector<Object> objects_;
-  std::vector<Figure> figures_;
+  std::vector<Place> figures_;
   std::vector<FieldInfo> inputs_;
   std::vector<double> point_;
 };

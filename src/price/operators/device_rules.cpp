@@ -2,6 +2,7 @@
 
 #include <mlsysim/physics/requirements.hpp>
 #include <mlsysim/physics/routing.hpp>
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/rules/device.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -38,9 +39,9 @@ struct Draft {
 
   [[nodiscard]] Device<> at(ComputeRate<> rate, Bandwidth<> bandwidth) const {
     Device<> d = device;
-    d.matrix_rate = rate;
-    d.vector_rate = rate * vector_ratio;
-    d.memory_bandwidth = bandwidth;
+    d.compute.dense = rate;
+    d.compute.vector = rate * vector_ratio;
+    d.memory.bandwidth = bandwidth;
     return d;
   }
   [[nodiscard]] Time<> latency(ComputeRate<> rate, Bandwidth<> bandwidth) const {
@@ -58,34 +59,27 @@ Draft draft_of(const LatencyWish& wish, Notes& notes) {
     d.plan.context = seq_len_or_default(wish.seq_len, wish.workload, 0, notes);
   d.plan.new_tokens = decoder ? 1 : d.plan.context;
   set_storage(d.plan, inference_storage(wish.precision, std::nullopt));
-  d.device.matrix_share = wish.efficiency.value_or(c.matrix_share);
-  d.device.attention_share = c.attention_share;
-  d.device.vector_share = c.vector_share;
-  d.device.memory_share = c.memory_share;
-  d.device.units = c.units;
-  d.device.tile_m = c.tile_m;
-  d.device.tile_n = c.tile_n;
-  d.device.launch = c.kernel_launch;
-  d.device.dispatch = c.dispatch_overhead;
-  d.device.reserve = c.memory_reserve;
-  d.device.fragmentation = c.memory_fragmentation;
+  // The device is not there yet: it is of the conventions' class, and one unit.
+  const auto of_class = [&](std::string_view path) { return class_figure(path, c, notes); };
+  auto& e = d.device.efficiency;
+  e.matrix = wish.efficiency ? *wish.efficiency : of_class("efficiency.matrix");
+  e.attention = of_class("efficiency.attention");
+  e.vector = of_class("efficiency.vector");
+  e.memory = of_class("efficiency.memory");
+  d.vector_ratio = of_class("compute.vector_ratio");
+  d.device.compute.matrix_rows = of_class("compute.matrix_rows");
+  d.device.tiles = {.tile_m = of_class("tiles.tile_m"),
+                    .tile_n = of_class("tiles.tile_n"),
+                    .split_depth = of_class("tiles.split_depth"),
+                    .attention_tile = of_class("tiles.attention_tile")};
+  d.device.kernels.launch = Time<>::from_base(of_class("kernels.launch"));
+  d.device.dispatch_overhead = Time<>::from_base(of_class("dispatch_overhead"));
+  d.device.conventions.memory_reserve = c.memory_reserve;
+  d.device.conventions.memory_fragmentation = c.memory_fragmentation;
+  notes.assume("memory_fragmentation", c.memory_fragmentation, kDefaults);
+  notes.assume("memory_reserve", c.memory_reserve, kDefaults);
   // One device exchanges nothing; the links only must not be empty.
-  d.links.intra_bandwidth = c.host_bandwidth;
-  d.links.inter_bandwidth = c.fabric_bandwidth;
-  d.vector_ratio = c.vector_rate_ratio;
-  if (!wish.efficiency) notes.assume("matrix_share", d.device.matrix_share, "zoo/defaults.yaml");
-  for (const auto& [name, value] : {std::pair{"attention_share", d.device.attention_share},
-                                    {"vector_share", d.device.vector_share},
-                                    {"memory_share", d.device.memory_share},
-                                    {"vector_rate_ratio", d.vector_ratio},
-                                    {"units", d.device.units},
-                                    {"tile_m", d.device.tile_m},
-                                    {"tile_n", d.device.tile_n},
-                                    {"memory_fragmentation", d.device.fragmentation}})
-    notes.assume(name, value, "zoo/defaults.yaml");
-  notes.assume("memory_reserve", d.device.reserve, "zoo/defaults.yaml");
-  notes.assume("kernel_launch", d.device.launch, "zoo/defaults.yaml");
-  notes.assume("dispatch_overhead", d.device.dispatch, "zoo/defaults.yaml");
+  d.links.intra_bandwidth = d.links.inter_bandwidth = c.fabric_bandwidth;
   return d;
 }
 
@@ -119,7 +113,7 @@ class OperatorDevices final : public DeviceRules {
     if (!use.fused && use.kernels == KernelClass::attention)
       notes.assume("use_flash_attention", "true", "serving and training engines use fused kernels");
     auto device = device_view(use.hardware, use.precision, c, notes);
-    if (use.efficiency) device.matrix_share = *use.efficiency;
+    if (use.efficiency) device.efficiency.matrix = *use.efficiency;
     const auto links = links_view(use.hardware, 1, c, notes);
     Plan<> plan;
     plan.batch = use.batch;
@@ -148,8 +142,8 @@ class OperatorDevices final : public DeviceRules {
     const auto start = RequiredRates::solve<double>({.work = n.work,
                                                      .traffic = n.traffic,
                                                      .time = wish.latency - n.overhead,
-                                                     .efficiency = d.device.matrix_share,
-                                                     .memory_share = d.device.memory_share});
+                                                     .efficiency = d.device.efficiency.matrix,
+                                                     .memory_share = d.device.efficiency.memory});
     const auto late = [&](ComputeRate<> rate, Bandwidth<> bandwidth) {
       return d.latency(rate, bandwidth) > wish.latency;
     };
@@ -192,8 +186,8 @@ class OperatorDevices final : public DeviceRules {
     n.layers = std::max(1.0, model.shape().layers);
     n.layer_weights = plan.weight_bytes * (totals.dense_params + totals.expert_params * share) / n.layers;
     n.work_per_sample = totals.work / (n.layers * use.batch);
-    n.efficiency = use.efficiency.value_or(device.matrix_share);
-    n.held = totals.state + totals.live + device.reserve;
+    n.efficiency = use.efficiency.value_or(device.efficiency.matrix);
+    n.held = totals.state + totals.live + device.conventions.memory_reserve;
     return n;
   }
 
@@ -220,7 +214,7 @@ class OperatorDevices final : public DeviceRules {
            .expected = "a class that occurs in the model",
            .hint = use.workload.architecture == Architecture::cnn ? "use conv" : "use ffn or attention"});
     KernelShares s;
-    s.mfu = work / (device.matrix_rate * total);
+    s.mfu = work / (device.compute.dense * total);
     s.launch_loss = launch / total;
     s.memory_stall = std::max(0.0, (total - launch - compute) / total);
     s.kernel_loss = std::max(0.0, 1.0 - s.mfu - s.launch_loss - s.memory_stall);

@@ -17,7 +17,7 @@ template <class T> [[nodiscard]] StepPrice<T> step_price(const StepTime<T>& step
   out.bubble = step.bubble;
   out.compute = passes.compute_bound * m + update.compute_bound;
   out.memory = passes.memory_bound * m + update.memory_bound;
-  out.overhead = passes.overhead * m + update.overhead + step.launch_wait + ask.device.dispatch;
+  out.overhead = passes.overhead * m + update.overhead + step.launch_wait + ask.device.dispatch_overhead;
   out.kernels = (passes.total - passes.network - passes.host) * m;
   out.busy = passes.kernels() * m + update.kernels();  // kernels draw full power, waiting draws idle power
   out.exchange = step.exchange;
@@ -88,7 +88,7 @@ template <class T> class OperatorPricer : public Pricer<T> {
     };
     // Every sequence needs as much as the one before.
     const Data<T> first = memory(1), each = max(Data<T>(memory(2) - first), Data<T>::from_base(one));
-    const T fits = max(T(floor((ask.device.memory_capacity - first) / each) + 1.0), one);
+    const T fits = max(T(floor((ask.device.memory.capacity - first) / each) + 1.0), one);
     const T fewest = ceil_div(sequences, fits);
     T count = fewest;
     for (double more = 16; more >= 0; --more) {

@@ -2,6 +2,7 @@
 
 #include <mlsysim/physics/compression.hpp>
 #include <mlsysim/physics/roofline.hpp>
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/rules/compression.hpp>
 
 #include <fmt/format.h>
@@ -85,10 +86,11 @@ class OperatorCompression final : public CompressionRules {
     r.size = CompressedWeights::solve<double>(after.weights).weights;
     r.ratio = r.size > Data<>() ? r.original / r.size : 0.0;
 
-    const double efficiency = c.efficiency.value_or(c.conventions.matrix_share);
-    if (!c.efficiency) figures.notes().assume("efficiency", efficiency, "zoo/defaults.yaml");
-    const Bandwidth<> bandwidth = memory_level(c.hardware, Data<>()).bandwidth *
-                                  c.hardware.efficiency.memory.value_or(c.conventions.memory_share);
+    const double efficiency =
+        c.efficiency ? *c.efficiency : class_figure("efficiency.matrix", c.conventions, figures.notes());
+    const Bandwidth<> bandwidth =
+        memory_level(c.hardware, Data<>()).bandwidth *
+        needed_figure("efficiency.memory", c.hardware, c.conventions, figures.notes());
     const double read =
         std::min(1.0, c.active_share * c.batch);  // one token reads the active share, a batch more
     Data<> kept;                                  // keys and values stay as they are

@@ -12,8 +12,6 @@
 namespace mlsysim::detail {
 namespace {
 
-constexpr SharedText kDefaults = "zoo/defaults.yaml";
-
 Bandwidth<> full_bisection(const NetworkShape& n, double oversubscription) {
   return ClosBisection::solve<double>({n.link, n.nodes, oversubscription}).bisection;
 }
@@ -122,7 +120,7 @@ class OperatorNetwork final : public NetworkRules {
     const double devices = s.fleet.total_accelerators();
     const double seq_len = seq_len_or_default(s.seq_len, s.workload, 0, notes);
     const double tokens = s.batch.value_or(devices) * seq_len;
-    const double efficiency = s.efficiency.value_or(d.matrix_share);
+    const double efficiency = s.efficiency.value_or(d.efficiency.matrix);
     const ComputeRate<> peak = rate_at(hardware, s.precision);
     // Replicas in a node first sum their gradients over the inner links; each device then exchanges its part
     // outside.

@@ -11,7 +11,7 @@ namespace {
 
 /// The caller's share of the peak rate, or the textbook's; noted.
 double efficiency_or(const std::optional<double>& given, const Conventions& c, Notes& notes) {
-  if (!given) notes.assume("efficiency", c.textbook_efficiency, "zoo/defaults.yaml");
+  if (!given) notes.assume("efficiency", c.textbook_efficiency, kDefaults);
   return given.value_or(c.textbook_efficiency);
 }
 

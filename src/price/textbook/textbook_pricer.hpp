@@ -27,12 +27,12 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     PassPrice<T> out;
     PassCost<T>& cost = out.cost;
     cost.work = work / sharers;
-    cost.compute_bound = cost.work / (ask.device.matrix_rate * ask.device.matrix_share);
+    cost.compute_bound = cost.work / (ask.device.compute.dense * ask.device.efficiency.matrix);
     cost.total = cost.compute_bound;
-    cost.overhead = ask.device.dispatch;
-    out.total = cost.total + ask.device.dispatch;
-    out.slot = cost.total / ask.plan.pp + ask.device.dispatch;
-    out.busy = cost.work / ask.device.matrix_rate;
+    cost.overhead = ask.device.dispatch_overhead;
+    out.total = cost.total + ask.device.dispatch_overhead;
+    out.slot = cost.total / ask.plan.pp + ask.device.dispatch_overhead;
+    out.busy = cost.work / ask.device.compute.dense;
     out.demands = pass_demands(ask);
     return out;
   }
@@ -49,22 +49,24 @@ template <class T> class TextbookPricer final : public Pricer<T> {
                   cache = whole_cache<T>({ask.model, before, ask.device, ask.links}) / sharers;
     PassPrice<T> out;
     PassCost<T>& cost = out.cost;
-    out.total = apply<TextbookDecode, T>(
-                    {.weights = weights,
-                     .kv_cache = cache,
-                     .bandwidth = ask.device.memory_bandwidth,
-                     // A draft runs inside the target's step.
-                     .layer_overhead = ask.model.structure.drafting ? Time<T>() : ask.device.layer_overhead,
-                     .layers = m.layers})
-                    .itl;
+    out.total =
+        apply<TextbookDecode, T>({.weights = weights,
+                                  .kv_cache = cache,
+                                  .bandwidth = ask.device.memory.bandwidth,
+                                  // A draft runs inside the target's step.
+                                  .layer_overhead = ask.model.structure.drafting
+                                                        ? Time<T>()
+                                                        : ask.device.conventions.textbook_layer_overhead,
+                                  .layers = m.layers})
+            .itl;
     out.slot = out.total / ask.plan.pp;
     cost.total = out.total;
     cost.traffic = weights + cache;
-    cost.memory_bound = cost.traffic / ask.device.memory_bandwidth;
+    cost.memory_bound = cost.traffic / ask.device.memory.bandwidth;
     cost.overhead = out.total - cost.memory_bound;
     cost.work =
         Work<T>::from_base(2.0 * m.active_params.base()) * ask.plan.batch * ask.plan.new_tokens / sharers;
-    out.busy = min(cost.work / ask.device.matrix_rate, out.total);
+    out.busy = min(cost.work / ask.device.compute.dense, out.total);
     out.demands = pass_demands(ask);
     return out;
   }
@@ -76,14 +78,14 @@ template <class T> class TextbookPricer final : public Pricer<T> {
         apply<TextbookPass, T>({.work = sample,
                                 .weights = dense_weights(m, ask.plan.weight_bytes),
                                 .batch_size = ask.plan.batch,
-                                .efficiency = ask.device.matrix_share,
-                                .activation_share = ask.device.activation_share,
+                                .efficiency = ask.device.efficiency.matrix,
+                                .activation_share = ask.device.conventions.textbook_activation_share,
                                 .layers = m.layers,
                                 .passes = T{1.0},
-                                .peak = ask.device.matrix_rate,
-                                .bandwidth = ask.device.memory_bandwidth,
-                                .layer_overhead = ask.device.layer_overhead,
-                                .dispatch = ask.device.dispatch,
+                                .peak = ask.device.compute.dense,
+                                .bandwidth = ask.device.memory.bandwidth,
+                                .layer_overhead = ask.device.conventions.textbook_layer_overhead,
+                                .dispatch = ask.device.dispatch_overhead,
                                 .gathered = gathered_rows(m, ask.plan.weight_bytes, ask.plan.batch)});
     PassPrice<T> out;
     out.total = out.slot = pass.latency;
@@ -93,7 +95,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     out.cost.overhead = pass.latency_overhead;
     out.cost.work = sample * ask.plan.batch;
     out.cost.traffic = pass.traffic;
-    out.busy = min(out.cost.work / ask.device.matrix_rate, out.total);
+    out.busy = min(out.cost.work / ask.device.compute.dense, out.total);
     out.demands = pass_demands(ask);
     return out;
   }
@@ -117,14 +119,14 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     const auto pass = apply<TextbookPass, T>({.work = passes * sample / replica,
                                               .weights = dense_weights(m, p.weight_bytes) / replica,
                                               .batch_size = local,
-                                              .efficiency = d.matrix_share,
-                                              .activation_share = d.activation_share,
+                                              .efficiency = d.efficiency.matrix,
+                                              .activation_share = d.conventions.textbook_activation_share,
                                               .layers = m.layers,
                                               .passes = T{3.0},
-                                              .peak = d.matrix_rate,
-                                              .bandwidth = d.memory_bandwidth,
-                                              .layer_overhead = d.layer_overhead,
-                                              .dispatch = d.dispatch,
+                                              .peak = d.compute.dense,
+                                              .bandwidth = d.memory.bandwidth,
+                                              .layer_overhead = d.conventions.textbook_layer_overhead,
+                                              .dispatch = d.dispatch_overhead,
                                               .gathered = gathered_rows(m, p.weight_bytes, local) / replica});
     StepPrice<T> out;
     out.compute = pass.latency_compute;
@@ -169,8 +171,8 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     out.work = passes * sample / replica * local;
     out.traffic = pass.traffic;
     // Of a replica that has sequences.
-    out.busy =
-        min(out.model_work * out.again / (d.matrix_rate * devices * min(T{1.0}, T(batch / p.dp))), out.total);
+    out.busy = min(out.model_work * out.again / (d.compute.dense * devices * min(T{1.0}, T(batch / p.dp))),
+                   out.total);
     out.demands = step_demands(ask);
     return out;
   }
@@ -191,7 +193,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     MemoryDemand<T> demand;
     // Divided evenly over expert-parallel ranks too, so that only replicas hold the same ones.
     demand.expert_params = m.params / (p.tp * p.pp * p.ep);
-    demand.bucket = ask.device.gradient_bucket;
+    demand.bucket = ask.device.conventions.gradient_bucket;
     if (!ask.model.layers.empty()) {
       // The list is the only place that knows a convolutional network's activations.
       OpList<T> ops;
@@ -229,7 +231,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
   SpillTime<T> spill_time(const MemoryBreakdown<T>& memory, const PassPrice<T>& pass,
                           const Device<T>& d) const override {
     const Data<T> spill = min(max(memory.total - memory.capacity, Data<T>()), memory.weights);
-    const Time<T> more = max(spill / d.host_bandwidth - spill / d.memory_bandwidth, Time<T>());
+    const Time<T> more = max(spill / d.host_link.bandwidth - spill / d.memory.bandwidth, Time<T>());
     const Time<T>&compute = pass.cost.compute_bound, &read = pass.cost.memory_bound;
     return {more, max(compute, Time<T>(read + more)) - max(compute, read)};
   }

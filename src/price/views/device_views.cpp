@@ -1,13 +1,14 @@
 // Devices and links as numbers: the only place where a missing figure is replaced, and each replacement is
 // noted.
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/views.hpp>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace mlsysim {
 namespace {
-
-constexpr SharedText kDefaults = "zoo/defaults.yaml";
 
 /// The value, or the convention (noted).
 template <class V>
@@ -15,6 +16,83 @@ V or_convention(const std::optional<V>& value, const V& convention, TextRef name
   if (value) return *value;
   notes.assume(name, convention, kDefaults);
   return convention;
+}
+
+/// What of a request decides which figures of a device are read. Bits.
+enum Reads : unsigned {
+  kAlways = 1,
+  kTiles = 2,      ///< there is a matrix engine, and units to which tiles are dealt
+  kWide = 4,       ///< numbers of 16 bits and more
+  kNarrow = 8,     ///< numbers of 8 bits and less
+  kEager = 16,     ///< kernels are launched one by one
+  kTraining = 32,  ///< for ever, and backwards too
+  kBrief = 64,     ///< anything else
+  kNever = 0       ///< set by hand below, or read elsewhere
+};
+
+/// Figures that only some requests read. All others are always read.
+constexpr std::pair<std::string_view, unsigned> kReads[] = {
+    {"compute.matrix_rows", kTiles},
+    {"tiles.tile_m", kTiles},
+    {"tiles.tile_n", kTiles},
+    {"kernels.wave", kTiles},
+    {"tiles.split_depth", kWide},
+    {"efficiency.matrix", kWide},
+    {"efficiency.matrix_narrow", kNarrow},
+    {"kernels.issue", kEager},
+    {"efficiency.burst", kBrief},
+    {"efficiency.attention_backward", kTraining},
+    {"efficiency.flash1", kNever},
+    {"efficiency.flash2", kNever},
+    {"efficiency.link", kNever},
+    {"memory.bandwidth", kNever},
+    {"memory.capacity", kNever},
+    {"power.tdp", kNever},
+};
+
+/// A number of the view that is a figure of the device.
+struct ViewRow {
+  const FigureRow* figure;
+  std::size_t offset;  ///< in Device<> [byte]
+  unsigned reads;
+};
+
+const std::vector<ViewRow>& view_rows() {
+  static const std::vector<ViewRow> rows = [] {
+    std::vector<ViewRow> out;
+    for (const auto& f : describe<Device<>>()) {
+      const FigureRow* figure = find_figure_row(f.name);
+      if (figure == nullptr) continue;
+      const auto* only = std::find_if(std::begin(kReads), std::end(kReads),
+                                      [&](const auto& r) { return r.first == f.name; });
+      out.push_back({figure, f.offset, only == std::end(kReads) ? unsigned{kAlways} : only->second});
+    }
+    return out;
+  }();
+  return rows;
+}
+
+/// Fills the figures that a request reads, each noted with who gives it.
+void fill(Device<>& d, const HardwareNode& hardware, const Conventions& c, unsigned reads, Notes& notes) {
+  const DeviceClass* last = nullptr;  // most figures come from one class
+  SharedText words;
+  for (const auto& row : view_rows()) {
+    if ((row.reads & reads) == 0) continue;
+    const auto f = filled(*row.figure, hardware, c);
+    if (!f) {
+      (void)needed_figure(row.figure->path, hardware, c, notes);  // says what is missing
+      continue;
+    }
+    *reinterpret_cast<double*>(reinterpret_cast<std::byte*>(&d) + row.offset) = f->base;
+    if (f->origin == FigureOrigin::stated || !notes.wanted()) continue;
+    const bool by_value = f->origin == FigureOrigin::value;
+    if (!by_value || f->device_class != last) {
+      words = f->source();
+      last = by_value ? f->device_class : nullptr;
+    }
+    notes.assume({SharedText::lasting(row.figure->path),
+                  AssumedValue::of(f->base, row.figure->type->inner().exps), words});
+  }
 }
 
 /// A device that multiplies matrices in fp32 about as fast as in narrower formats does so on its vector
@@ -30,89 +108,31 @@ ComputeRate<> vector_rate(const HardwareNode& hardware, const Conventions& conve
   // Without a matrix engine, and beside one where the rate is well below its rate, dense fp32 is the vector
   // rate.
   if (core.dense[Precision::fp32]) return *core.dense[Precision::fp32];
-  const ComputeRate<> peak = core.peak_flops();
-  notes.assume("vector_rate_ratio", conventions.vector_rate_ratio, kDefaults);
-  return peak * conventions.vector_rate_ratio;
+  return core.peak_flops() * needed_figure("compute.vector_ratio", hardware, conventions, notes);
 }
 
-void set_rates(Device<>& d, const HardwareNode& hardware, Precision precision, const Conventions& c,
-               Notes& notes) {
-  const auto& share = hardware.efficiency;
-  d.matrix_rate = rate_at(hardware, precision);
-  d.vector_rate = vector_rate(hardware, c, notes);
-  if (bytes_per_element(precision) <= 1)
-    d.matrix_share = or_convention(share.matrix_narrow, c.matrix_narrow_share, "matrix_narrow_share", notes);
-  else
-    d.matrix_share = or_convention(share.matrix, c.matrix_share, "matrix_share", notes);
-  d.memory_share = or_convention(share.memory, c.memory_share, "memory_share", notes);
-  d.attention_share = or_convention(share.attention, c.attention_share, "attention_share", notes);
-  d.vector_share = c.vector_share;
-  d.softmax_work = c.softmax_work;
-  notes.assume("vector_share", c.vector_share, kDefaults);
-  notes.assume("softmax_work", c.softmax_work, kDefaults);
-}
-
-/// Tiles are dealt to units; a device without a unit count has neither waves nor tiles to fill.
-void set_tiles(Device<>& d, const HardwareNode& hardware, Precision precision, const Conventions& c,
-               Notes& notes) {
-  d.units = or_convention(hardware.compute.units, c.units, "units", notes);
-  // Without a matrix engine a product is as fine as its rows and columns.
-  const bool engine = hardware.compute.units.has_value() && has_matrix_engine(hardware.compute);
-  d.matrix_rows =
-      engine ? or_convention(hardware.compute.matrix_rows, c.matrix_rows, "matrix_rows", notes) : 1.0;
-  d.tile_m = engine ? c.tile_m : 1.0;
-  d.tile_n = engine ? c.tile_n : 1.0;
-  // Kernels for narrow formats keep a block scale beside the depth and do not split it.
-  const bool narrow = bytes_per_element(precision) <= 1;
-  d.split_depth = narrow ? 1e9 : c.split_depth;
-  d.attention_tile = c.attention_tile;
-  if (engine) {
-    notes.assume("tile_m", c.tile_m, kDefaults);
-    notes.assume("tile_n", c.tile_n, kDefaults);
-    if (narrow)
-      notes.assume("split_depth", "none", "kernels for narrow formats do not split the depth of a product");
-    else
-      notes.assume("split_depth", c.split_depth, kDefaults);
-    d.wave = or_convention(hardware.kernels.wave, c.kernel_wave, "kernel_wave", notes);
-  }
-  notes.assume("attention_tile", c.attention_tile, kDefaults);
-}
-
-void set_kernels(Device<>& d, const KernelTimes& k, const Conventions& c, Notes& notes) {
-  d.launch = or_convention(k.launch, c.kernel_launch, "kernel_launch", notes);
-  d.split = or_convention(k.split, c.kernel_split, "kernel_split", notes);
-  d.attention_launch = or_convention(k.attention_launch, c.attention_launch, "attention_launch", notes);
-  d.attention_block = or_convention(k.attention_block, c.attention_block, "attention_block", notes);
-  d.attention_rows = or_convention(k.attention_rows, c.attention_rows, "attention_rows", notes);
-  d.attention_split = or_convention(k.attention_split, c.attention_split, "attention_split", notes);
-}
-
-/// How kernels are launched, and whether the device runs for a moment or for ever.
-void set_execution(Device<>& d, const HardwareNode& hardware, const Conventions& c, Phase phase,
-                   std::optional<Execution> execution, Notes& notes) {
+/// How kernels are launched where the request does not say so.
+Execution execution_in(Phase phase, std::optional<Execution> asked, Notes& notes) {
+  if (asked) return *asked;
   const bool training = phase == Phase::training;
-  const Execution mode = execution.value_or(training ? Execution::eager : Execution::graph);
-  if (!execution)
-    notes.assume("execution", mode,
-                 training ? TextRef("training launches kernels one by one")
-                          : TextRef("serving replays a captured graph"));
-  if (mode == Execution::eager)
-    d.issue = or_convention(hardware.kernels.issue, c.kernel_issue, "kernel_issue", notes);
-  d.burst_time = hardware.efficiency.burst_time.value_or(c.burst_time);
-  if (training) {  // a training run is longer than any burst
-    d.attention_backward = c.attention_backward;
-    notes.assume("attention_backward", c.attention_backward, kDefaults);
-    return;
-  }
-  d.burst = or_convention(hardware.efficiency.burst, c.matrix_burst, "matrix_burst", notes);
-  if (!hardware.efficiency.burst_time) notes.assume("burst_time", c.burst_time, kDefaults);
+  const Execution mode = training ? Execution::eager : Execution::graph;
+  notes.assume("execution", mode,
+               training ? TextRef("training launches kernels one by one")
+                        : TextRef("serving replays a captured graph"));
+  return mode;
+}
+
+/// The link over which devices of a node talk: their own, or else that to the host.
+Bandwidth<> own_link(const HardwareNode& hardware, const Conventions& c, Notes& notes) {
+  static const FigureRow& own = *find_figure_row("device_link.bandwidth");
+  return needed<Bandwidth<>>(filled(own, hardware, c) ? own.path : "host_link.bandwidth", hardware, c, notes);
 }
 
 /// Collectives inside a node.
 void set_collectives(Links<>& l, const HardwareNode& hardware, const Conventions& c, Notes& notes,
                      Phase phase) {
   const auto& t = hardware.collectives;
-  l.share = or_convention(hardware.efficiency.link, c.link_share, "link_share", notes);
+  l.share = or_convention(hardware.efficiency.link, c.link_share, "efficiency.link", notes);
   l.peers = hardware.device_link.peers.value_or(1);
   l.launch = or_convention(t.launch, c.collective_launch, "collective_launch", notes);
   l.hop = or_convention(t.hop, c.collective_hop, "collective_hop", notes);
@@ -136,39 +156,52 @@ void set_collectives(Links<>& l, const HardwareNode& hardware, const Conventions
 Device<> device_view(const HardwareNode& hardware, Precision precision, const Conventions& c, Notes& notes,
                      Phase phase, std::optional<Execution> execution) {
   Device<> d;
-  set_rates(d, hardware, precision, c, notes);
+  d.compute.dense = rate_at(hardware, precision);
+  d.compute.vector = vector_rate(hardware, c, notes);
+  const bool narrow = bytes_per_element(precision) <= 1;
+  static const FigureRow& units = *find_figure_row("compute.units");
+  // Without a matrix engine a product is as fine as its rows and columns; without units there are no tiles.
+  const auto counted = filled(units, hardware, c);
+  const bool tiles =
+      counted && counted->origin != FigureOrigin::per_unit && has_matrix_engine(hardware.compute);
+  const Execution mode = execution_in(phase, execution, notes);
+  fill(d, hardware, c,
+       kAlways | (tiles ? kTiles : 0u) | (narrow ? kNarrow : kWide) |
+           (mode == Execution::eager ? kEager : 0u) | (phase == Phase::training ? kTraining : kBrief),
+       notes);
+  if (narrow) {
+    d.efficiency.matrix = d.efficiency.matrix_narrow;
+    d.tiles.split_depth = 1e9;
+    // Such kernels keep a block scale beside the depth.
+    if (tiles)
+      notes.assume("tiles.split_depth", "none",
+                   "kernels for narrow formats do not split the depth of a product");
+  }
   const MemoryLevel level = memory_level(hardware, Data<>());
-  d.memory_bandwidth = hardware.memory.bandwidth.value_or(level.bandwidth);
-  d.memory_capacity = level.capacity;
+  d.memory.bandwidth = hardware.memory.bandwidth.value_or(level.bandwidth);
+  d.memory.capacity = level.capacity;
   // The context of a framework is a habit of big machines: it never takes more than a twentieth of a small
   // one.
-  d.reserve = min(c.memory_reserve, d.memory_capacity * 0.05);
-  d.fragmentation = c.memory_fragmentation;
-  notes.assume("memory_reserve", d.reserve, kDefaults);
-  notes.assume("memory_fragmentation", d.fragmentation, kDefaults);
-  set_tiles(d, hardware, precision, c, notes);
-  set_kernels(d, hardware.kernels, c, notes);
-  set_execution(d, hardware, c, phase, execution, notes);
-  d.dispatch = or_convention(hardware.dispatch_overhead, c.dispatch_overhead, "dispatch_overhead", notes);
-  d.host_bandwidth = or_convention(hardware.host_link.bandwidth, c.host_bandwidth, "host_bandwidth", notes);
-  d.tdp = hardware.power.tdp.value_or(Power<>());
-  d.idle_fraction = c.idle_fraction;
+  d.conventions.memory_reserve = min(c.memory_reserve, d.memory.capacity * 0.05);
+  d.conventions.memory_fragmentation = c.memory_fragmentation;
+  notes.assume("memory_reserve", d.conventions.memory_reserve, kDefaults);
+  notes.assume("memory_fragmentation", c.memory_fragmentation, kDefaults);
+  d.power.tdp = hardware.power.tdp.value_or(Power<>());
+  d.conventions.idle_fraction = c.idle_fraction;
   return d;
 }
 
 void set_matrix_share(Device<>& device, std::optional<double> share) {
   if (!share) return;
-  device.matrix_share = *share;
-  device.burst = 0;
+  device.efficiency.matrix = *share;
+  device.efficiency.burst = 0;
 }
 
 Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& c, Notes& notes,
                    Phase phase) {
   Links<> l;
   l.per_node = devices;
-  std::optional<Bandwidth<>> link = hardware.device_link.bandwidth;
-  if (!link) link = hardware.host_link.bandwidth;
-  l.intra_bandwidth = or_convention(link, c.host_bandwidth, "intra_bandwidth", notes);
+  l.intra_bandwidth = own_link(hardware, c, notes);
   l.intra_latency = or_convention(hardware.device_link.latency, c.intra_latency, "intra_latency", notes);
   l.inter_bandwidth = c.fabric_bandwidth;
   l.inter_latency = c.inter_latency;
@@ -182,10 +215,7 @@ Links<> links_view(const Fleet& fleet, const Conventions& c, Notes& notes, Phase
   const HardwareNode& hardware = *node.accelerator;
   Links<> l;
   l.per_node = node.accelerators_per_node;
-  std::optional<Bandwidth<>> inside = node.intra_node_bandwidth;
-  if (!inside) inside = hardware.device_link.bandwidth;
-  if (!inside) inside = hardware.host_link.bandwidth;
-  l.intra_bandwidth = or_convention(inside, c.host_bandwidth, "intra_bandwidth", notes);
+  l.intra_bandwidth = node.intra_node_bandwidth ? *node.intra_node_bandwidth : own_link(hardware, c, notes);
   l.intra_latency = or_convention(hardware.device_link.latency, c.intra_latency, "intra_latency", notes);
   std::optional<Bandwidth<>> port;
   std::optional<Time<>> latency;

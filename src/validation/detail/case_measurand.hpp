@@ -63,7 +63,7 @@ template <class Keep> [[nodiscard]] Time<> roofline_of(const OpList<>& ops, cons
       work += op.work * op.count;
       traffic += op.traffic * op.count;
     }
-  return max(work / d.matrix_rate, traffic / d.memory_bandwidth);
+  return max(work / d.compute.dense, traffic / d.memory.bandwidth);
 }
 
 }  // namespace mlsysim::detail

@@ -15,8 +15,9 @@ struct KindInfo {
   std::string_view meaning;
 };
 
-inline constexpr std::array<KindInfo, 20> kKinds{{
+inline constexpr std::array<KindInfo, 21> kKinds{{
     {"hardware", 1, "accelerators and processors"},
+    {"device_class", 1, "what devices of a kind have in common"},
     {"model", 2, "machine-learning models"},
     {"node", 1, "hosts with their accelerators"},
     {"fabric", 1, "networks between nodes"},
@@ -47,6 +48,7 @@ inline constexpr std::array<KindInfo, 20> kKinds{{
 /// Calls f<T>() with the spec type of a kind; false for "references" and for an unknown kind.
 template <class F> bool with_spec_of(std::string_view kind, F&& f) {
   if (kind == "hardware") return f.template operator()<HardwareNode>(), true;
+  if (kind == "device_class") return f.template operator()<DeviceClass>(), true;
   if (kind == "model") return f.template operator()<Workload>(), true;
   if (kind == "node") return f.template operator()<Node>(), true;
   if (kind == "fabric") return f.template operator()<NetworkFabric>(), true;

@@ -47,6 +47,7 @@ enum class ZooFault : std::uint8_t {
   alias_unit,
   not_verified,
   no_own_source,
+  borrowed,
   bad_cache,
   migrated,
 };

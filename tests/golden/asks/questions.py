@@ -48,15 +48,16 @@ PLAIN = {
 
 # Figures whose influence is written down; a subject that lacks one of them is asked about the others.
 LEVERS = """
-batch_size seq_len accelerators tp_size pp_size kwh_price unit_cost device.matrix_rate device.vector_rate
-device.memory_bandwidth device.memory_capacity device.memory_share device.matrix_share device.launch
-device.dispatch device.tdp links.intra_bandwidth links.inter_bandwidth links.launch facility.pue
+batch_size seq_len accelerators tp_size pp_size kwh_price unit_cost hardware.compute.vector
+hardware.memory.capacity hardware.efficiency.memory hardware.efficiency.matrix hardware.kernels.launch
+hardware.dispatch_overhead hardware.power.tdp links.intra_bandwidth links.inter_bandwidth links.launch facility.pue
 facility.carbon_intensity workload.stacks[0].hidden workload.stacks[0].layers[0].times plan.kv_bytes hardware.memory.bandwidth
 fleet.node.accelerator.memory.bandwidth hardware.compute.dense.fp16 hardware.compute.dense.bf16
-hardware.unit_cost workload.parameters conventions.textbook_efficiency conventions.dispatch_overhead
+hardware.unit_cost workload.parameters conventions.textbook_efficiency
 """.split()
 UNCERTAIN = {
-    "device.memory_share": "+-5 %", "device.matrix_rate": "uniform 600 TFLOP/s..1000 TFLOP/s",
+    "hardware.efficiency.memory": "+-5 %", "hardware.compute.dense.bf16": "uniform 600 TFLOP/s..1000 TFLOP/s",
+    "hardware.compute.dense.fp16": "uniform 600 TFLOP/s..1000 TFLOP/s",
     "kwh_price": "lognormal 20 %",
 }
 
@@ -144,7 +145,7 @@ SERVE_SPACE = {"batch_size": [1, 8, 64], "tp_size": [2, 4, 8], "precision": ["bf
 TRAIN_SPACE = {"tp_size": [1, 2, 8], "pp_size": [1, 2], "zero_stage": [0, 1, 3],
                "recomputation": ["none", "selective", "full"]}
 SHARDING = {"zero_stage": [0, 1, 2, 3], "tp_size": [1, 2, 4]}
-INFER_SPACE = {"batch_size": [1, 16, 256], "device.memory_bandwidth": "500 GB/s..4 TB/s:4"}
+INFER_SPACE = {"batch_size": [1, 16, 256], "hardware.memory.bandwidth": "500 GB/s..4 TB/s:4"}
 
 ABOUT_SERVE = {
     "results": results,
@@ -152,8 +153,8 @@ ABOUT_SERVE = {
     "sensitivity/ttft": sensitivity("ttft"),
     "sensitivity/cost_per_token": sensitivity("cost_per_token"),
     "sensitivity/token_throughput": sensitivity("token_throughput"),
-    "solve/itl<=20ms,memory_bandwidth": solve("itl <= 20 ms", "device.memory_bandwidth"),
-    "solve/itl<=1us,memory_bandwidth": solve("itl <= 1 us", "device.memory_bandwidth"),
+    "solve/itl<=20ms,memory_bandwidth": solve("itl <= 20 ms", "hardware.memory.bandwidth"),
+    "solve/itl<=1us,memory_bandwidth": solve("itl <= 1 us", "hardware.memory.bandwidth"),
     "solve/ttft<=1s,seq_len": solve("ttft <= 1 s", "seq_len", "1", "8192"),
     "solve/itl<=30ms,batch_size": solve("itl <= 30 ms", "batch_size", "1", "512"),
     "solve/cost<=1USD,unit_cost": solve("cost_per_token <= 1 USD/Mtoken", "unit_cost"),
@@ -180,7 +181,7 @@ ABOUT_TRAIN = {
     "sensitivity/step_latency": sensitivity("step_latency"),
     "sensitivity/mfu": sensitivity("mfu"),
     "sensitivity/memory_used": sensitivity("memory_used"),
-    "solve/step<=5s,memory_bandwidth": solve("step_latency <= 5 s", "device.memory_bandwidth"),
+    "solve/step<=5s,memory_bandwidth": solve("step_latency <= 5 s", "hardware.memory.bandwidth"),
     "solve/mfu>=0.4,inter_bandwidth": solve("mfu >= 0.4", "links.inter_bandwidth"),
     "compare/step_latency": compare("step_latency"),
     "compare/memory_used": compare("memory_used"),

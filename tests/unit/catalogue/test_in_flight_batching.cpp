@@ -103,7 +103,7 @@ PassTimes plain_passes() {
   static const PlainPricing pricing;
   ServingViews<> v;
   v.pricing = &pricing;
-  v.decode_device.memory_capacity = (PlainPricer::places + 0.5) * unit::kB;
+  v.decode_device.memory.capacity = (PlainPricer::places + 0.5) * unit::kB;
   return PassTimes(v);
 }
 

@@ -300,7 +300,9 @@ TEST_CASE("what is spilled crosses a host link, and the link that was assumed is
   HandMachine m;
   m.device.memory.capacity = 1.5 * unit::GB;
   m.device.host_link.bandwidth.reset();
-  m.conventions.host_bandwidth = 50.0 * unit::GB / unit::s;
+  DeviceClass silent;
+  silent.host_link.bandwidth = 50.0 * unit::GB / unit::s;
+  m.conventions.devices = &silent;
   Workload w = hand_encoder();
   w.parameters = 1.0 * unit::Gparam;
   NoteBook book;
@@ -315,7 +317,7 @@ TEST_CASE("what is spilled crosses a host link, and the link that was assumed is
   // Of 2 GB half a GB does not fit: 1.5 GB at 1 TB/s and 0.5 GB at 50 GB/s, 1.5 + 10 ms; the arithmetic takes
   // 0.256 ms.
   CHECK_THAT(r.latency.in(unit::ms), is(11.5));
-  CHECK(assumed(book, "host_bandwidth") == "50 GB/s");
+  CHECK(assumed(book, "host_link.bandwidth") == "50 GB/s");
 }
 
 TEST_CASE("the textbook's planner finds the plan that its model rates best",

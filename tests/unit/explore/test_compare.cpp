@@ -45,7 +45,7 @@ TEST_CASE("parts add up to the whole, between devices, formats and plans", "[exp
   a.precision = b.precision = Precision::fp16;
   auto r = compare(subject_of(a), subject_of(b), "itl");
   CHECK(sum_of(r) == Approx(r.at_to - r.at_from).epsilon(1e-9));
-  CHECK(r.terms[0].input == "device.memory_bandwidth");
+  CHECK(r.terms[0].input == "hardware.memory.bandwidth");
   for (std::size_t k = 1; k < r.terms.size(); ++k)
     CHECK(std::fabs(r.terms[k - 1].part) >= std::fabs(r.terms[k].part));
 
@@ -65,7 +65,7 @@ TEST_CASE("devices differ by their figures at textbook fidelity, too", "[explore
   a.fidelity = b.fidelity = Fidelity::textbook;
   const auto r = compare(subject_of(a), subject_of(b), "itl");
   CHECK(sum_of(r) == Approx(r.at_to - r.at_from).epsilon(1e-9));
-  CHECK(r.terms[0].input == "device.memory_bandwidth");
+  CHECK(r.terms[0].input == "hardware.memory.bandwidth");
   CHECK(r.terms[0].share > 0.9);
 }
 

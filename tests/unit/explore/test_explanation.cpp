@@ -101,7 +101,7 @@ TEST_CASE("a cost is derived through the laws of the books down to the operators
     INFO(law);
     CHECK(calls(e, law));
   }
-  CHECK(hands_in(e, "device.*"));
+  CHECK(hands_in(e, "hardware.*"));
   // What it does not hang on is not there.
   const auto& inputs = e.derivation.records.front().inputs;
   const auto named = [&](std::string_view name) {

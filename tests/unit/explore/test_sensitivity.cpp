@@ -92,13 +92,13 @@ TEST_CASE("at a kink both sides are told", "[explore][sensitivity]") {
 TEST_CASE("decoding hangs on the memory bandwidth, with the right numbers", "[explore][sensitivity]") {
   const auto subject = decode();
   const auto r = sensitivity(subject, "itl");
-  const auto& bandwidth = lever(r, "device.memory_bandwidth");
+  const auto& bandwidth = lever(r, "hardware.memory.bandwidth");
   auto at = subject.point;
-  at[subject.input("device.memory_bandwidth")] *= 1.1;
+  at[subject.input("hardware.memory.bandwidth")] *= 1.1;
   CHECK(bandwidth.at_upper == Approx(subject.entry(at)[subject.result("itl")] / r.value - 1));
   CHECK(*bandwidth.price * bandwidth.value / r.value == Approx(*bandwidth.elasticity));
   CHECK_THAT(r.binding, ContainsSubstring("memory bandwidth binds itl"));
-  CHECK(*lever(r, "device.matrix_rate").elasticity <= 0);
+  CHECK(*lever(r, "hardware.compute.dense.fp16").elasticity <= 0);
   // Counts move to the next one at which the degrees divide the devices.
   CHECK(lever(r, "tp_size").upper == 8);
   CHECK(lever(r, "tp_size").lower == 4);
@@ -108,8 +108,8 @@ TEST_CASE("decoding hangs on the memory bandwidth, with the right numbers", "[ex
 TEST_CASE("a part of the inputs gives the same numbers", "[explore][sensitivity]") {
   const auto subject = decode();
   const auto all = sensitivity(subject, "cost_per_token");
-  const auto some =
-      sensitivity(subject, "performance.itl", {.inputs = {"device.tdp", "device.launch"}, .step = 0.2});
+  const auto some = sensitivity(subject, "performance.itl",
+                                {.inputs = {"hardware.power.tdp", "hardware.kernels.launch"}, .step = 0.2});
   CHECK(some.levers.size() == 2);
   CHECK(*lever(sensitivity(subject, "cost_per_token", {.inputs = {"kwh_price"}}), "kwh_price").elasticity ==
         *lever(all, "kwh_price").elasticity);
@@ -119,7 +119,7 @@ TEST_CASE("questions that cannot be answered say why", "[explore][sensitivity]")
   const auto subject = decode();
   CHECK_THROWS_WITH(sensitivity(subject, "tttf"), ContainsSubstring("ttft"));
   CHECK_THROWS_WITH(sensitivity(subject, "itl", {.inputs = {"device.memory_bandwith"}}),
-                    ContainsSubstring("device.memory_bandwidth"));
+                    ContainsSubstring("hardware.memory.bandwidth"));
   CHECK_THROWS_AS(sensitivity(subject, "itl", {.inputs = {}, .step = 0.0}), DomainError);
   CHECK_THROWS_AS(sensitivity(subject, "itl", {.inputs = {}, .step = std::nan("")}), DomainError);
 }
@@ -138,7 +138,7 @@ TEST_CASE("counts move to the next value that has a result", "[explore][sensitiv
     CHECK(std::isfinite(l.at_lower + l.at_upper));
   }
   CHECK(lever(r, "accelerators").reach() == 0);  // nine devices are no plan, and sixteen are two replicas
-  CHECK_THAT(r.binding, ContainsSubstring("memory_bandwidth"));
+  CHECK_THAT(r.binding, ContainsSubstring("memory.bandwidth"));
   CHECK(lever(r, "accelerators").upper == 16);
 }
 

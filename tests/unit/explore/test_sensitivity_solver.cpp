@@ -40,8 +40,9 @@ TEST_CASE("elasticities are those of the scenario's sensitivity", "[explore][sen
       if (l.input == name) return l.elasticity_up;
     return std::nan("");
   };
-  CHECK(answer->memory_bandwidth == Approx(lever("device.memory_bandwidth")));
-  CHECK(answer->peak_flops == Approx(lever("device.matrix_rate") + lever("device.vector_rate")));
+  CHECK(answer->memory_bandwidth == Approx(lever("hardware.memory.bandwidth")));
+  CHECK(answer->peak_flops ==
+        Approx(lever("hardware.compute.dense.fp16") + lever("hardware.compute.vector")));
   CHECK(answer->baseline_latency.base() == Approx(report.value));
   // A tenth more bandwidth, in figures of its own.
   HardwareNode faster = device("H100");

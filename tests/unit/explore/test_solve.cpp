@@ -54,8 +54,8 @@ TEST_CASE("the largest batch under a latency meets it, one more does not", "[exp
 
 TEST_CASE("a required bandwidth, put back, gives the target", "[explore][solve]") {
   const auto s = scenario("Llama3_70B", 8, Mode::serve, 16);
-  const auto a = solve(s, "itl == 8 ms", "device.memory_bandwidth").value();
-  CHECK(at(s, "device.memory_bandwidth", a.value, "itl") == Approx(0.008).epsilon(1e-12));
+  const auto a = solve(s, "itl == 8 ms", "hardware.memory.bandwidth").value();
+  CHECK(at(s, "hardware.memory.bandwidth", a.value, "itl") == Approx(0.008).epsilon(1e-12));
   CHECK(a.verification.passed());
 }
 
@@ -90,10 +90,10 @@ TEST_CASE("fleets that fill their nodes are one range", "[explore][solve]") {
 
 TEST_CASE("an answer is put back, and says how it was found", "[explore][solve]") {
   const auto s = scenario("Llama3_70B", 8, Mode::serve, 16);
-  const auto hit = solve(s, "itl <= 8 ms", "device.memory_bandwidth").value();
+  const auto hit = solve(s, "itl <= 8 ms", "hardware.memory.bandwidth").value();
   CHECK(hit.verification.passed());
   CHECK_THAT(hit.text(), ContainsSubstring("8 ms asked, 8 ms found"));
-  const auto margin = solve(s, "itl <= 30 ms", "device.memory_bandwidth",
+  const auto margin = solve(s, "itl <= 30 ms", "hardware.memory.bandwidth",
                             {.low = AnyQuantity::parse("3 TB/s"), .high = AnyQuantity::parse("4 TB/s")})
                           .value();
   CHECK_THAT(margin.text(), ContainsSubstring("checked: put back, itl is"));
@@ -105,7 +105,7 @@ TEST_CASE("an answer is put back, and says how it was found", "[explore][solve]"
 
 TEST_CASE("no solution says what can be reached", "[explore][solve]") {
   const auto s = scenario("Llama3_70B", 8, Mode::serve, 1);
-  const auto a = solve(s, "itl <= 1 us", "device.memory_bandwidth");
+  const auto a = solve(s, "itl <= 1 us", "hardware.memory.bandwidth");
   REQUIRE_FALSE(a);
   CHECK_THAT(a.why()->text(), ContainsSubstring("reachable"));
   CHECK_THROWS_WITH(solve(s, "itl <= 30", "batch_size"), ContainsSubstring("give the number its unit"));
@@ -126,7 +126,8 @@ TEST_CASE("expressions read units, names and precedence", "[explore][expression]
   CHECK(value("-(2 - 5)") == 3);
   CHECK(value("500 ms + 1 s") == 1.5);
   CHECK(value("3.35 TB/s / 2") == 3.35e12 / 2);
-  CHECK(value("2 GB / device.memory_bandwidth") == Approx(2e9 / s.point[s.input("device.memory_bandwidth")]));
+  CHECK(value("2 GB / hardware.memory.bandwidth") ==
+        Approx(2e9 / s.point[s.input("hardware.memory.bandwidth")]));
   CHECK(value("max(itl, ttft)") == results[s.result("ttft")]);
   CHECK(value("token_throughput / accelerators") == Approx(results[s.result("throughput_per_accelerator")]));
   CHECK(value("5 USD / Mtoken / cost_per_token") == Approx(5e-6 / results[s.result("cost_per_token")]));

@@ -77,10 +77,10 @@ TEST_CASE("slopes work through the whole model", "[explore][gradient]") {
   if (!is_built(Strategy::gradient)) return;
   const auto s = scenario("Llama3_70B", "H100", 8, Mode::serve, 16);
   const Space space(problem_of(s),
-                    {axis("device.memory_bandwidth=1 TB/s..8 TB/s:9"),
-                     axis("device.matrix_rate=200 TFLOP/s..4000 TFLOP/s:9"), axis("tp_size=4,8")});
+                    {axis("hardware.memory.bandwidth=1 TB/s..8 TB/s:9"),
+                     axis("hardware.compute.dense=200 TFLOP/s..4000 TFLOP/s:9"), axis("tp_size=4,8")});
   // What a designer pays: area for bandwidth and for arithmetic.
-  const auto q = minimize("device.memory_bandwidth / 1 TB/s + device.matrix_rate / 500 TFLOP/s",
+  const auto q = minimize("hardware.memory.bandwidth / 1 TB/s + hardware.compute.dense / 500 TFLOP/s",
                           {"itl <= 14 ms", "ttft <= 1 s"});
   const auto grid = explore(space, q, by(Strategy::exhaustive));
   const auto a = explore(space, q, by(Strategy::gradient));
@@ -88,8 +88,8 @@ TEST_CASE("slopes work through the whole model", "[explore][gradient]") {
   REQUIRE_FALSE(a.best.empty());
   CHECK(a.best[0].objectives[0] <= grid.best[0].objectives[0]);
   const Space fine(problem_of(s),
-                   {axis("device.memory_bandwidth=1 TB/s..8 TB/s:300"),
-                    axis("device.matrix_rate=200 TFLOP/s..4000 TFLOP/s:300"), axis("tp_size=4,8")});
+                   {axis("hardware.memory.bandwidth=1 TB/s..8 TB/s:300"),
+                    axis("hardware.compute.dense=200 TFLOP/s..4000 TFLOP/s:300"), axis("tp_size=4,8")});
   const auto best = explore(fine, q, by(Strategy::exhaustive)).best[0].objectives[0];
   CHECK(a.best[0].objectives[0] <= best * (1 + 1e-9));
   CHECK(a.best[0].objectives[0] == Approx(best).epsilon(0.02));

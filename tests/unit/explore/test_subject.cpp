@@ -340,7 +340,7 @@ TEST_CASE("more accumulation steps than sequences do not fit", "[explore][subjec
 TEST_CASE("a subject knows the names of the scorecard and near misses", "[explore][subject]") {
   const auto subject = subject_of(scenario("Llama3_8B", "H100", 1, Mode::serve));
   CHECK(subject.result("performance.itl") == subject.result("itl"));
-  CHECK_THROWS_WITH(subject.input("device.memory_bandwith"), ContainsSubstring("device.memory_bandwidth"));
+  CHECK_THROWS_WITH(subject.input("device.memory_bandwith"), ContainsSubstring("hardware.memory.bandwidth"));
   CHECK_THROWS_WITH(subject.result("itll"), ContainsSubstring("itl"));
 }
 

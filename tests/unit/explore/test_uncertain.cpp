@@ -87,7 +87,7 @@ TEST_CASE("rankings and bottlenecks flip as often as they should", "[explore][un
   CHECK(probability_below(ring_subject(400e9), ring_subject(440e9), "time", q) == 0);
   auto s = scenario("Llama3_70B", "H100", 8, Mode::serve, 16);
   UncertaintyQuestion small;
-  small.figures = {UncertainFigure::parse("device.memory_share = +-1 %")};
+  small.figures = {UncertainFigure::parse("hardware.efficiency.memory = +-1 %")};
   small.results = {"itl", "cost_per_token"};
   small.estimates = false;
   const auto r = uncertainty(subject_of(s), small);
@@ -110,7 +110,7 @@ TEST_CASE("figures of the zoo with a range bring it, and the answer says so", "[
   REQUIRE(price != nullptr);
   CHECK(price->figure == "H100 unit_cost");
   CHECK(price->low == Approx(25000));
-  const auto* fragmentation = find("device.fragmentation");
+  const auto* fragmentation = find("conventions.memory_fragmentation");
   REQUIRE(fragmentation != nullptr);
   CHECK(fragmentation->figure == "default.memory_fragmentation");
   const Figure* figure = standard_zoo().scalar("default.memory_fragmentation").entry->figure("value");
@@ -122,7 +122,7 @@ TEST_CASE("figures of the zoo with a range bring it, and the answer says so", "[
   q.samples = 256;
   const auto r = uncertainty(subject, q);
   CHECK(std::find(r.figures.begin(), r.figures.end(), "unit_cost") != r.figures.end());
-  CHECK(std::find(r.figures.begin(), r.figures.end(), "device.fragmentation") ==
+  CHECK(std::find(r.figures.begin(), r.figures.end(), "conventions.memory_fragmentation") ==
         r.figures.end());  // moves neither result
   const auto said = std::find_if(r.assumptions.begin(), r.assumptions.end(),
                                  [](const Assumption& a) { return a.name == "unit_cost"; });

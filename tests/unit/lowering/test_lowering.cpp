@@ -188,8 +188,8 @@ TEST_CASE("one device of everything costs nothing for communication", "[lowering
   structure.zero_stage = 3;
   structure.sequence_parallel = true;
   Device<> device;
-  device.matrix_rate = device.vector_rate = 1.0 * unit::PFLOP / unit::s;
-  device.memory_bandwidth = 3.0 * unit::TB / unit::s;
+  device.compute.dense = device.compute.vector = 1.0 * unit::PFLOP / unit::s;
+  device.memory.bandwidth = 3.0 * unit::TB / unit::s;
   Links<> links;
   links.intra_bandwidth = links.inter_bandwidth = 100.0 * unit::GB / unit::s;
   links.intra_latency = links.inter_latency = 1.0 * unit::us;
@@ -206,9 +206,9 @@ TEST_CASE("the parts of the memory add up, and ZeRO divides what it says", "[low
   auto plan = plan_of(1, 4096, 4096);
   plan.dp = 64;
   Device<> device;
-  device.memory_capacity = 80.0 * unit::GB;
-  device.fragmentation = 0.03;
-  device.reserve = 1.0 * unit::GB;
+  device.memory.capacity = 80.0 * unit::GB;
+  device.conventions.memory_fragmentation = 0.03;
+  device.conventions.memory_reserve = 1.0 * unit::GB;
   Data<> before = 1e9 * unit::GB;
   for (int stage = 0; stage <= 3; ++stage) {
     auto v = model_view(w, Phase::training);
@@ -261,9 +261,9 @@ TEST_CASE("a small batch touches few experts, a large one all", "[lowering]") {
 
 TEST_CASE("every model with a shape lowers in every phase it has", "[lowering][zoo]") {
   Device<> device;
-  device.matrix_rate = device.vector_rate = 1.0 * unit::PFLOP / unit::s;
-  device.memory_bandwidth = 3.0 * unit::TB / unit::s;
-  device.memory_capacity = 80.0 * unit::GB;
+  device.compute.dense = device.compute.vector = 1.0 * unit::PFLOP / unit::s;
+  device.memory.bandwidth = 3.0 * unit::TB / unit::s;
+  device.memory.capacity = 80.0 * unit::GB;
   Links<> links;
   links.intra_bandwidth = links.inter_bandwidth = 100.0 * unit::GB / unit::s;
   for (const Workload* w : standard_zoo().all<Workload>()) {

@@ -183,7 +183,7 @@ TEST_CASE("without a graph the host's launches bound a pass of short kernels", "
   const Plan<> plan;
   for (int i = 0; i < 10; ++i) ops.push(stream_op<double>(1 * u::kB));
   const auto graph = pass();
-  d.issue = 10 * u::us;
+  d.kernels.issue = 10 * u::us;
   const auto eager = pass();
   CHECK(graph.exposed(plan, 1) < 30 * u::us);
   CHECK(graph.exposed(plan, 1) == graph.total);
@@ -191,30 +191,30 @@ TEST_CASE("without a graph the host's launches bound a pass of short kernels", "
   CHECK_THAT(eager.launch_wait(plan, 1).in(u::us), WithinRel(100.0 - graph.total.in(u::us), 1e-12));
   ops.push(stream_op<double>(3 * u::GB));  // a millisecond of work hides the launches
   const auto long_pass = pass();
-  d.issue = {};
+  d.kernels.issue = {};
   CHECK(long_pass.exposed(plan, 1) == pass().exposed(plan, 1));
 }
 
 TEST_CASE("training keeps nothing of a burst and launches kernel by kernel", "[lowering]") {
   const auto serve = device("H100"), train = device("H100", Phase::training);
-  CHECK(serve.burst > 0);
-  CHECK(train.burst == 0);
-  CHECK(serve.issue == Time<>());
-  CHECK(train.issue > Time<>());
+  CHECK(serve.efficiency.burst > 0);
+  CHECK(train.efficiency.burst == 0);
+  CHECK(serve.kernels.issue == Time<>());
+  CHECK(train.kernels.issue > Time<>());
   Notes notes;
   const auto& h100 = standard_zoo().at<HardwareNode>("H100");
   CHECK(device_view(h100, Precision::bf16, conventions_or_standard(nullptr), notes, Phase::training,
                     Execution::graph)
-            .issue == Time<>());
+            .kernels.issue == Time<>());
   auto fixed = serve;
   set_matrix_share(fixed, 0.5);
-  CHECK(fixed.matrix_share == 0.5);
-  CHECK(fixed.burst == 0);
+  CHECK(fixed.efficiency.matrix == 0.5);
+  CHECK(fixed.efficiency.burst == 0);
 }
 
 TEST_CASE("a device without a matrix engine has no tiles to fill", "[lowering]") {
   const auto mac = device("MacBookM3Max", Phase::decode, Precision::fp16);
-  CHECK(mac.tile_m == 1);
+  CHECK(mac.tiles.tile_m == 1);
   // One row through a wide matrix: memory decides, nearly exactly.
   const auto cost = price(product_op<double>(1, 8192, 8192), mac, {});
   CHECK(cost.memory > 20.0 * cost.compute);

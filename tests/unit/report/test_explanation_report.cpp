@@ -58,7 +58,7 @@ TEST_CASE("the four forms of a derivation hold the same calls", "[report]") {
   }
   CHECK_THAT(text, Catch::Contains("MatmulTime again, as above:"));
   CHECK(to_text(e.derivation, Repeats::shown).size() > to_text(e.derivation, Repeats::counted).size());
-  CHECK_THAT(page, Catch::Contains("| input | `device.memory_bandwidth` |"));
+  CHECK_THAT(page, Catch::Contains("| input | `hardware.memory.bandwidth` |"));
   CHECK(std::count(latex.begin(), latex.end(), '{') == std::count(latex.begin(), latex.end(), '}'));
   const auto count = [&](std::string_view what) {
     std::size_t n = 0;
@@ -73,8 +73,8 @@ TEST_CASE("the four forms of a derivation hold the same calls", "[report]") {
 
 TEST_CASE("an uncertainty report has every column in every form", "[report]") {
   UncertaintyQuestion q;
-  q.figures = {UncertainFigure::parse("device.memory_share = +-5 %"),
-               UncertainFigure::parse("device.launch = triangular 1 us..4 us")};
+  q.figures = {UncertainFigure::parse("hardware.efficiency.memory = +-5 %"),
+               UncertainFigure::parse("hardware.kernels.launch = triangular 1 us..4 us")};
   q.estimates = false;
   q.results = {"itl", "cost_per_token"};
   q.samples = 256;
@@ -82,8 +82,9 @@ TEST_CASE("an uncertainty report has every column in every form", "[report]") {
   const auto csv = render(r, {.format = OutputFormat::csv});
   CHECK_THAT(csv,
              Catch::StartsWith("result,unit,value,low,median,high,mean,sd,linear_sd,bound_low,bound_high,"
-                               "first_order device.memory_share,"
-                               "total device.memory_share,first_order device.launch,total device.launch\n"));
+                               "first_order hardware.efficiency.memory,"
+                               "total hardware.efficiency.memory,first_order hardware.kernels.launch,total "
+                               "hardware.kernels.launch\n"));
   // Numbers, to the last bit.
   const auto line = csv.substr(csv.find("itl,ms,") + 7);
   CHECK(std::stod(line) == AnyQuantity::from_base(r.results[0].value, r.results[0].exps).in("ms"));

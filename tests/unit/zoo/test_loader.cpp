@@ -187,6 +187,42 @@ TEST_CASE("lint gives what load_zoo throws, and warns of units and sources", "[z
   CHECK(lint(options).problems.size() == 1);
 }
 
+TEST_CASE("lint says which figure was measured on another device", "[zoo]") {
+  for (const auto& w : lint({.environment = ZooEnvironment::ignore}).warnings) {
+    INFO(w.message << ": " << w.key);
+    CHECK(w.id != "mlsysim.zoo.063");
+  }
+  // The same fit stated of a device of one's own; then with the die that both have.
+  const Folder mine;
+  const auto of = [&](const char* more) {
+    const auto file = mine.write(
+        "one.yaml",
+        std::string(
+            "schema: mlsysim/hardware@1\nentries:\n- name: M\n  kernels:\n    launch: {value: 2.6 us, "
+            "kind: fit, ref: aiconfigurator-gemm-h100, recorded: 2026-11-23") +
+            more + "}\n");
+    std::size_t borrowed = 0;
+    for (const auto& w : lint({.additional = {file}, .environment = ZooEnvironment::ignore}).warnings)
+      borrowed += w.id == "mlsysim.zoo.063" && w.key == "kernels.launch";
+    return borrowed;
+  };
+  CHECK(of("") == 1);
+  CHECK(of(", same_die: H100") == 0);
+  CHECK(of(", same_die: A100") == 1);
+}
+
+TEST_CASE("a class that is like itself, and a part of a part, are refused", "[zoo]") {
+  const Folder mine;
+  const auto refused = [&](const std::string& text) {
+    const auto file = mine.write("one.yaml", text);
+    return lint({.additional = {file}, .environment = ZooEnvironment::ignore}).problems.size();
+  };
+  CHECK(refused("schema: mlsysim/device_class@1\nentries:\n- {name: a, like: b}\n- {name: b, like: a}\n") ==
+        2);
+  CHECK(refused("schema: mlsysim/device_class@1\nentries:\n- {name: a, like: gpu}\n") == 0);
+  CHECK(refused("schema: mlsysim/hardware@1\nentries:\n- {name: M, part: GB200_NVL72}\n") == 1);
+}
+
 TEST_CASE("a zoo that was moved keeps its addresses", "[zoo]") {
   const Folder shipped;
   make_zoo(shipped);

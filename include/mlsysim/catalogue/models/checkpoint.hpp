@@ -65,7 +65,7 @@ struct CheckpointModel : Model<CheckpointModel> {
               .defaulted("training waits"),
           field(&I::fleet_mtbf, key::fleet_mtbf).defaulted("no best interval is given"),
           field(&I::fidelity, key::fidelity).defaulted("operator: what a restart needs"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

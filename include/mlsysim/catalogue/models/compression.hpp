@@ -80,7 +80,7 @@ struct CompressionModel : Model<CompressionModel> {
               field(&I::efficiency, key::efficiency).defaulted("0.5 (operator); textbook: the peak")),
           guard_rail_rows<I>(),
           rows(field(&I::fidelity, key::fidelity).defaulted("operator: what is stored and read"),
-               field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")));
+               field(&I::conventions, key::conventions).defaulted(kDefaults.view())));
     }
   };
   struct Result {

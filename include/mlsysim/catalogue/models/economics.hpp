@@ -2,6 +2,7 @@
 /// Total cost of a fleet over a period (wall 17).
 
 #include <mlsysim/catalogue/models/sustainability.hpp>
+#include <mlsysim/spec/conventions.hpp>
 
 namespace mlsysim {
 
@@ -48,11 +49,11 @@ struct EconomicsModel : Model<EconomicsModel> {
                   field(&I::unit_cost, "unit_cost", "USD", "price of one device")
                       .non_negative()
                       .defaulted("the device's own figure"),
-                  field(&I::amortization_years, key::amortization_years).defaulted("zoo/defaults.yaml"),
+                  field(&I::amortization_years, key::amortization_years).defaulted(kDefaults.view()),
                   field(&I::infrastructure_multiplier, key::infrastructure_multiplier)
                       .at_least(1)
                       .defaulted("the devices alone"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+                  field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

@@ -54,7 +54,7 @@ struct EfficiencyModel : Model<EfficiencyModel> {
           field(&I::precision, key::precision).defaulted("the device's default precision"),
           field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

@@ -45,12 +45,12 @@ struct InferencePassModel : Model<InferencePassModel> {
       return rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                   field(&I::batch_size, key::batch_size).defaulted("one sample"),
                   field(&I::precision, key::precision).defaulted("the device's default precision"),
-                  field(&I::efficiency, key::efficiency).defaulted("zoo/defaults.yaml"),
+                  field(&I::efficiency, key::efficiency).defaulted(kDefaults.view()),
                   field(&I::denoising_steps, "denoising_steps", "", "steps of a diffusion model")
                       .at_least(1)
                       .counted()
                       .defaulted("the model's own"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+                  field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

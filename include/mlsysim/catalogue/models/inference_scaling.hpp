@@ -65,7 +65,7 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
               .non_negative()
               .defaulted("the zoo: cloud.gpu_inference"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

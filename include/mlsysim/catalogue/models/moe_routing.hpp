@@ -52,7 +52,7 @@ struct MoERoutingModel : Model<MoERoutingModel> {
               .defaulted("1 (textbook) or chance (operator)"),
           field(&I::fleet, key::fleet).defaulted("no network: traffic without time"),
           field(&I::fidelity, key::fidelity).defaulted("operator: every layer, both ways"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

@@ -45,7 +45,7 @@ struct NetworkRooflineModel : Model<NetworkRooflineModel> {
           field(&I::precision, key::precision).defaulted("the device's default precision"),
           field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"),
           field(&I::fidelity, key::fidelity).defaulted("operator: the tokens of a step"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

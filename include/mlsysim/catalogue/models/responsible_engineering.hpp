@@ -87,7 +87,7 @@ struct ResponsibleEngineeringModel : Model<ResponsibleEngineeringModel> {
               .within(1e-6, 1)
               .defaulted("0.01"),
           field(&I::fidelity, key::fidelity).defaulted("operator: the cost of clipping"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

@@ -61,7 +61,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
           field(&I::recomputation, key::recomputation).defaulted("nothing recomputed"),
           field(&I::optimizer, key::optimizer).defaulted("Adam"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

@@ -48,8 +48,8 @@ struct SustainabilityModel : Model<SustainabilityModel> {
                         "manufacture of one device")
                       .non_negative()
                       .defaulted("the device's own figure"),
-                  field(&I::amortization_years, key::amortization_years).defaulted("zoo/defaults.yaml"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+                  field(&I::amortization_years, key::amortization_years).defaulted(kDefaults.view()),
+                  field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

@@ -47,7 +47,7 @@ struct TopologyModel : Model<TopologyModel> {
                       .counted()
                       .defaulted("the zoo: catalogue.topology.switch_ports"),
                   field(&I::fidelity, key::fidelity).defaulted("operator: links of the cut"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+                  field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

@@ -60,7 +60,7 @@ struct WeightStreamingModel : Model<WeightStreamingModel> {
               .positive()
               .defaulted("the device's host link, else its device link"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

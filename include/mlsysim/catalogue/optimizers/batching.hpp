@@ -67,7 +67,7 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
               .counted()
               .defaulted("256, convention of MLSys-im"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

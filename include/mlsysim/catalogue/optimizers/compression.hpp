@@ -3,6 +3,7 @@
 
 #include <mlsysim/catalogue/models/compression.hpp>
 #include <mlsysim/spec/choices.hpp>
+#include <mlsysim/spec/conventions.hpp>
 
 namespace mlsysim {
 
@@ -47,7 +48,7 @@ struct CompressionOptimizer : Optimizer<CompressionOptimizer> {
               field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes")),
           guard_rail_rows<I>(),
           rows(field(&I::fidelity, key::fidelity).defaulted("operator: what is stored and read"),
-               field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml")));
+               field(&I::conventions, key::conventions).defaulted(kDefaults.view())));
     }
   };
   struct Result {

@@ -79,7 +79,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
           field(&I::tp_overlap, key::tp_overlap).defaulted("none and all are tried (operator)"),
           field(&I::optimizer, key::optimizer).defaulted("Adam"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

@@ -45,7 +45,7 @@ struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
                   field(&I::mfu, key::mfu).defaulted("fully loaded"),
                   field(&I::utilization, key::utilization).defaulted("as mfu"),
                   field(&I::fidelity, key::fidelity).defaulted("operator: regional prices"),
-                  field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+                  field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

@@ -45,7 +45,7 @@ struct SynthesisSolver : Solver<SynthesisSolver> {
           field(&I::precision, key::precision).defaulted("fp16, convention of MLSys-im"),
           field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or zoo/defaults.yaml (operator)"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

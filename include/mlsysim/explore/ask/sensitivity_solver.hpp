@@ -3,6 +3,7 @@
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/resolve/contract.hpp>
+#include <mlsysim/spec/conventions.hpp>
 
 namespace mlsysim {
 
@@ -53,7 +54,7 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
               .within(1e-6, 0.999)
               .defaulted("0.1, convention of MLSys-im"),
           field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
-          field(&I::conventions, key::conventions).defaulted("zoo/defaults.yaml"));
+          field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
     }
   };
   struct Result {

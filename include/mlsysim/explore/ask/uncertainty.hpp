@@ -16,9 +16,9 @@
 
 namespace mlsysim {
 
-/// An uncertain figure as written: "device.memory_bandwidth = normal 5 %", "kwh_price = uniform 0.05
-/// USD/kWh..0.2 USD/kWh", "device.launch = triangular 1 us..4 us", "batch_size = uniform 8..64", "device.tdp
-/// = lognormal 10 %", "itl = +-10 %".
+/// An uncertain figure as written: "hardware.memory.bandwidth = normal 5 %", "kwh_price = uniform 0.05
+/// USD/kWh..0.2 USD/kWh", "hardware.kernels.launch = triangular 1 us..4 us", "batch_size = uniform 8..64",
+/// "hardware.power.tdp = lognormal 10 %", "itl = +-10 %".
 ///
 /// A spread or range in percent is relative to the figure's value. "+-x %" is uniform.
 struct UncertainFigure {

@@ -56,7 +56,7 @@ struct SpaceAxis {
                                      std::vector<std::string> names = {"tp_size", "pp_size"});
 
 /// Reads "batch_size=1,2,4", "seq_len=1024..8192*2" (ratio), "batch_size=1..64" (step 1),
-/// "batch_size=8..64+8" (step), "device.memory_bandwidth=1 TB/s..8 TB/s:64" (64 values, evenly), ":64log"
+/// "batch_size=8..64+8" (step), "hardware.memory.bandwidth=1 TB/s..8 TB/s:64" (64 values, evenly), ":64log"
 /// (equal ratios), "tp_size,pp_size=1x8,2x4", "pp_size=divisors(64)", "hardware=@devices.yaml" (a list of
 /// values; of lists for coupled names; of maps, each of which is a named configuration of several fields).
 /// Values are read by `value(name, text)`, which knows the field.

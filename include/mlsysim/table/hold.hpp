@@ -1,0 +1,33 @@
+#pragma once
+/// How a table holds its numbers: as a file states them, or as laws read them.
+///
+/// A table that is a template over its holder is both the part of a spec and the part of a view, so that one
+/// list of rows serves file, Python, axis and law.
+
+#include <mlsysim/units/quantity.hpp>
+
+#include <optional>
+
+namespace mlsysim {
+
+/// Numbers as a file states them: each may be absent.
+struct Stated {
+  template <class D> using quantity = std::optional<Quantity<D, double>>;
+  using number = std::optional<double>;
+  /// What a member starts from: nothing is stated.
+  static constexpr std::nullopt_t from(double) { return std::nullopt; }
+  template <class D> static constexpr std::nullopt_t quantity_from(double) { return std::nullopt; }
+};
+
+/// Numbers as laws read them: every gap is filled.
+template <class T> struct Numeric {
+  template <class D> using quantity = Quantity<D, T>;
+  using number = T;
+  /// What a member starts from, in the base unit: the value that changes nothing.
+  static constexpr T from(double neutral) { return T{neutral}; }
+  template <class D> static constexpr Quantity<D, T> quantity_from(double neutral) {
+    return Quantity<D, T>::from_base(T{neutral});
+  }
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,124 @@
+// Who gives a figure of a device.
+
+#include <support/catch.hpp>
+
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/price/fill.hpp>
+#include <mlsysim/price/views.hpp>
+#include <mlsysim/table/old_names.hpp>
+#include <mlsysim/units/unit.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <set>
+
+using namespace mlsysim;
+
+namespace fill_test {
+namespace {
+
+const FigureRow& row(const char* path) { return *find_figure_row(path); }
+Time<> us(double x) { return Time<>::from_base(x * 1e-6); }
+
+/// Two classes, and a device that states nothing.
+struct Silent {
+  DeviceClass any, own;
+  HardwareNode device;
+  Conventions conventions = conventions_or_standard(nullptr);
+
+  Silent() {
+    any.name = "any";
+    any.kernels.launch = us(4);
+    any.kernels.wave = us(1);
+    own.name = "own";
+    own.like = &any;
+    own.rules = {{"kernels.attention_launch", "kernels.launch", 2.5}};
+    device.name = "Mine";
+    device.device_class = &own;
+  }
+  Silent(const Silent&) = delete;
+  Silent& operator=(const Silent&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("a figure is the device's, its part's, the caller's or its class's, in this order", "[lowering]") {
+  Silent s;
+  const auto launch = [&] { return *filled(row("kernels.launch"), s.device, s.conventions); };
+  CHECK(launch().base == Approx(4e-6));
+  CHECK(launch().source() == "class any");
+
+  DeviceClass caller;
+  caller.kernels.launch = us(3);
+  s.conventions.devices = &caller;
+  CHECK(launch().base == Approx(3e-6));
+  CHECK(launch().origin == FigureOrigin::caller);
+
+  HardwareNode part;
+  part.name = "Part";
+  part.device_class = &s.own;
+  part.kernels.launch = us(2);
+  part.compute.units = 10;
+  s.device.part = &part;
+  s.device.accelerator_count = 8;
+  CHECK(launch().base == Approx(2e-6));
+  CHECK(launch().source() == "part Part");
+  // What adds up over parts does.
+  CHECK(filled(row("compute.units"), s.device, s.conventions)->base == 80);
+
+  s.device.kernels.launch = us(1);
+  CHECK(launch().base == Approx(1e-6));
+  CHECK(launch().origin == FigureOrigin::stated);
+}
+
+TEST_CASE("a rule follows the figure that the device has", "[lowering]") {
+  Silent s;
+  const auto of_rule = [&] { return *filled(row("kernels.attention_launch"), s.device, s.conventions); };
+  CHECK(of_rule().base == Approx(10e-6));
+  CHECK(of_rule().source() == "class own: 2.5 x kernels.launch");
+  s.device.kernels.launch = us(1);
+  CHECK(of_rule().base == Approx(2.5e-6));
+
+  s.own.rules.push_back({"kernels.split", "kernels.issue", 1});
+  s.own.rules.push_back({"kernels.issue", "kernels.split", 1});
+  CHECK_THROWS_WITH(filled(row("kernels.split"), s.device, s.conventions), ContainsSubstring("circle"));
+}
+
+TEST_CASE("what belongs to units is nothing where they are not counted", "[lowering]") {
+  Silent s;
+  CHECK(filled(row("kernels.wave"), s.device, s.conventions)->base == 0);
+  CHECK(filled(row("compute.units"), s.device, s.conventions)->base == 1);
+  s.device.compute.units = 4;
+  CHECK(filled(row("kernels.wave"), s.device, s.conventions)->base == Approx(1e-6));
+}
+
+TEST_CASE("a figure that nobody gives is an error that names device, path and class", "[lowering]") {
+  const Silent s;
+  Notes quiet;
+  try {
+    (void)needed_figure("efficiency.matrix", s.device, s.conventions, quiet);
+    FAIL("it was given");
+  } catch (const InputError& e) {
+    CHECK_THAT(e.facts().message, ContainsSubstring("efficiency.matrix") && ContainsSubstring("Mine"));
+    CHECK_THAT(e.facts().found, ContainsSubstring("own"));
+  }
+}
+
+TEST_CASE("every figure of the view has the path of a figure of files, and every old name leads to one",
+          "[lowering]") {
+  std::set<std::string> views;
+  for (const auto& f : describe<Device<>>()) views.insert("hardware." + f.name);
+  for (const auto& f : describe<Conventions>()) views.insert("conventions." + f.name);
+  for (const auto& f : figure_rows()) views.insert("hardware." + f.path);
+  for (const auto& [old, now] : old_names()) {
+    INFO(old << " -> " << now);
+    CHECK(views.count(std::string(now)) == 1);
+  }
+  for (const auto& group : {"efficiency.", "kernels.", "tiles."})
+    for (const auto& f : describe<Device<>>())
+      if (f.name.starts_with(group)) {
+        INFO(f.name);
+        CHECK(find_figure_row(f.name) != nullptr);
+      }
+}
+
+}  // namespace fill_test
