@@ -81,21 +81,21 @@ void Program::solve_command() {
 }
 
 void Program::uncertainty_command() {
-  auto* u = command(app_, "uncertainty",
-                    "how sure a number is: spread, what makes it, whether the bottleneck flips",
-                    "Examples:\n"
-                    "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8\n"
-                    "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8 --uncertain "
-                    "'hardware.efficiency.memory = +-5 %' \\\n"
-                    "    --uncertain 'hardware.kernels.launch = triangular 1 us..4 us' --uncertain 'kwh_price = "
-                    "lognormal 20 %' --with hardware=H200\n"
-                    "Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular "
-                    "LOW..HIGH, +-N %. Figures of the zoo that\n"
-                    "state a range vary in it as well (triangular), unless --given-only; the answer lists "
-                    "them. --with adds the probability\n"
-                    "that the first result stays below that of a changed configuration.",
-                    [this] { return uncertainty_of(scenario_, uncertainty_, render_); },
-                    {Place::model, Place::machine, Place::metric});
+  auto* u = command(
+      app_, "uncertainty", "how sure a number is: spread, what makes it, whether the bottleneck flips",
+      "Examples:\n"
+      "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8\n"
+      "  mlsysim uncertainty Llama3_70B H100 itl,cost_per_token --accelerators 8 --uncertain "
+      "'hardware.efficiency.memory = +-5 %' \\\n"
+      "    --uncertain 'hardware.kernels.launch = triangular 1 us..4 us' --uncertain 'kwh_price = "
+      "lognormal 20 %' --with hardware=H200\n"
+      "Distributions: normal SPREAD, lognormal SPREAD, uniform LOW..HIGH, triangular "
+      "LOW..HIGH, +-N %. Figures of the zoo that\n"
+      "state a range vary in it as well (triangular), unless --given-only; the answer lists "
+      "them. --with adds the probability\n"
+      "that the first result stays below that of a changed configuration.",
+      [this] { return uncertainty_of(scenario_, uncertainty_, render_); },
+      {Place::model, Place::machine, Place::metric});
   subject_words(*u, "the RESULT, or several separated by commas");
   u->add_option("--uncertain", uncertainty_.uncertain, "a figure and its distribution; may be repeated")
       ->type_name("NAME=DISTRIBUTION")

@@ -161,6 +161,7 @@ std::string entry_json(const Zoo& zoo, const Entry& e) {
     if (f.own) one["source"] = source_json(zoo, *f.own);
     out["figures"][f.path] = std::move(one);
   }
+  if (!e.notes.empty()) out["notes"] = e.notes;
   out["decisions"] = Json::array();
   for (const auto& d : e.decisions)
     out["decisions"].push_back({{"field", d.field},
@@ -190,6 +191,7 @@ std::string entry_text(const Zoo& zoo, const Entry& e, const RenderOptions& o) {
     fact("url", reference->url);
   }
   if (e.shape_source) fact("sizes", source_words(*e.shape_source));
+  for (const auto& note : e.notes) fact("note", note);
   Table figures{.schema = "mlsysim/table@1", .columns = {{"figure"}, {"value"}, {"source"}}};
   for (const auto& f : e.figures)
     figures.rows.push_back({f.path, f.authored, f.own ? source_words(*f.own) : std::string()});

@@ -1,5 +1,6 @@
 #include "detail/documents.hpp"
 #include "detail/kinds.hpp"
+#include "detail/model_rules.hpp"
 #include "detail/read_table.hpp"
 
 #include <mlsysim/units/near_miss.hpp>
@@ -35,6 +36,7 @@ void read_entry(const Document& doc, NodeRef map, std::size_t index, Zoo& zoo, c
   }();
   read_table(ctx, map, field_table<T>(), &spec, "",
              std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
+  if constexpr (std::is_same_v<T, Workload>) check_model(spec, entry, *doc.source, problems);
   finish_entry(ctx, map);
   if (!doc.migrated_from.empty())
     entry.notes.push_back(fmt::format("read from a file of {}", doc.migrated_from));

@@ -6,7 +6,7 @@ namespace mlsysim::detail {
 namespace {
 
 // Ids are stable: never renumber, only append.
-constexpr std::array<ZooFaultText, 41> kFaults{{
+constexpr std::array<ZooFaultText, 42> kFaults{{
     {ZooFault::no_file, "mlsysim.zoo.001", "a file that is to be read does not exist"},
     {ZooFault::not_a_file, "mlsysim.zoo.002", "what is to be read is a directory or a device"},
     {ZooFault::unreadable, "mlsysim.zoo.003", "a file may not be read"},
@@ -48,7 +48,8 @@ constexpr std::array<ZooFaultText, 41> kFaults{{
     {ZooFault::no_own_source, "mlsysim.zoo.062", "lint: an entry of the user gives no source"},
     {ZooFault::borrowed, "mlsysim.zoo.063", "lint: a figure measured on one device is stated of another"},
     {ZooFault::bad_cache, "mlsysim.zoo.070", "the cache of the zoo cannot be written"},
-    {ZooFault::migrated, "mlsysim.zoo.063", "lint: a file is of an older version of its schema"},
+    {ZooFault::migrated, "mlsysim.zoo.064", "lint: a file is of an older version of its schema"},
+    {ZooFault::contradiction, "mlsysim.zoo.047", "figures of an entry contradict each other"},
 }};
 
 constexpr bool in_order() {

@@ -128,8 +128,11 @@ Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& w
     return *fidelity;
   }
   const Fidelity chosen = lowered ? Fidelity::operator_level : Fidelity::textbook;
-  notes.assume("fidelity", chosen,
-               lowered ? TextRef("operators where the shape is known") : TextRef("only totals are known"));
+  if (const auto parts = lowered ? std::vector<std::string>() : parts_without_law(workload); !parts.empty())
+    notes.assume("fidelity", chosen, fmt::format("no rule is known for {}", fmt::join(parts, ", ")));
+  else
+    notes.assume("fidelity", chosen,
+                 lowered ? TextRef("operators where the shape is known") : TextRef("only totals are known"));
   return chosen;
 }
 

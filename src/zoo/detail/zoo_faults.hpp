@@ -50,6 +50,7 @@ enum class ZooFault : std::uint8_t {
   borrowed,
   bad_cache,
   migrated,
+  contradiction,
 };
 
 struct ZooFaultText {

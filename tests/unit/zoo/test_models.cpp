@@ -63,6 +63,19 @@ TEST_CASE("a misspelt key of a model is an error with a near miss at every depth
   }
 }
 
+TEST_CASE("figures of a model that contradict each other are found where they stand", "[zoo]") {
+  for (const std::string line :
+       {"  - mixer: {grouped: {heads: 4, kv_heads: 8}}\n", "  - reach: {window: 4, chunk: 8}\n",
+        "  - feed_forward: {experts: {count: 4, top_k: 5}}\n",
+        "  - layers: [{pattern: [{feed_forward: {experts: {limited_groups: 2}}}]}]\n"}) {
+    INFO(line);
+    const auto problems = problems_of(kModel + line);
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].id == "mlsysim.zoo.047");
+    CHECK(problems[0].where.line == 6);
+  }
+}
+
 TEST_CASE("what a model may be made of is read and written back", "[zoo]") {
   // One line a family: what its configuration has and others have not.
   const std::vector<std::string> families{

@@ -1,0 +1,14 @@
+#pragma once
+/// What the figures of one model must not say against each other.
+
+#include "problems.hpp"
+
+#include <mlsysim/spec/provenance.hpp>
+#include <mlsysim/spec/workload.hpp>
+
+namespace mlsysim::detail {
+
+/// Reports figures that contradict each other, at the place of the first of them.
+void check_model(const Workload& workload, const Entry& entry, const SourceText& source, Problems& problems);
+
+}  // namespace mlsysim::detail
