@@ -212,7 +212,8 @@ std::string json_schema(std::string_view name) {
              {"additionalProperties", false},
              {"properties", Json{{"key", Json{{"type", "string"}}},
                                  {"text", Json{{"type", "string"}}},
-                                 {"url", Json{{"type", "string"}}}}},
+                                 {"url", Json{{"type", "string"}}},
+                                 {"measured_on", Json{{"type", "array"}, {"items", text()}}}}},
              {"required", Json::array({"key", "text"})}};
   return detail::file_schema(*kind, std::move(entry)).dump(2) + "\n";
 }

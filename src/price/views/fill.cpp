@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
-#include <set>
 #include <vector>
 
 namespace mlsysim {
@@ -124,14 +122,6 @@ class Filler {
   const Conventions& conventions_;
 };
 
-/// Words that live for ever, so that notes only point to them.
-SharedText lasting(std::string words) {
-  static std::mutex mutex;
-  static auto& kept = *new std::set<std::string>;
-  const std::lock_guard lock(mutex);
-  return SharedText::lasting(*kept.insert(std::move(words)).first);
-}
-
 }  // namespace
 
 std::optional<double> FigureRow::stated(const HardwareNode& device) const {
@@ -156,17 +146,17 @@ SharedText FilledFigure::source() const {
     case FigureOrigin::stated:
       return "the device's zoo entry";
     case FigureOrigin::part:
-      return lasting("part " + part->name);
+      return SharedText("part " + part->name);
     case FigureOrigin::per_unit:
       return "units are not known: nothing is charged for one";
     case FigureOrigin::caller:
       return "the caller's conventions";
     case FigureOrigin::value:
-      return lasting("class " + device_class->name);
+      return SharedText("class " + device_class->name);
     case FigureOrigin::rule:
       break;
   }
-  return lasting(fmt::format("class {}: {:g} x {}", device_class->name, rule->times, rule->of));
+  return SharedText(fmt::format("class {}: {:g} x {}", device_class->name, rule->times, rule->of));
 }
 
 const DeviceClass& class_of(const HardwareNode& device, const Conventions& conventions) {

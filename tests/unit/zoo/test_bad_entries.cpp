@@ -56,7 +56,7 @@ TEST_CASE("each mistake in an entry is reported with found, expected, place and 
       {"compute: {units: 5 GB}", "mlsysim.zoo.034", {"a plain number", "leave the unit out"}},
       {"compute: {units: 1e400}", "mlsysim.zoo.034", {"finite"}},
       {"release_year: 24", "mlsysim.zoo.035", {"[1970, 2100]"}},
-      {"efficiency: {matrix: 1.2}", "mlsysim.zoo.035", {"[0.01, 1]", "'1.2'"}},
+      {"efficiency: {matrix: 1.2}", "mlsysim.zoo.035", {"[0.001, 1]", "'1.2'"}},
       {"vendor: ''", "mlsysim.zoo.038", {"'vendor' is empty"}},
       {"partition_profiles: {name: a}", "mlsysim.zoo.024", {"found a map", "a list"}},
       {"partition_profiles: [{memory: 10 GiB}]",
