@@ -213,7 +213,7 @@ std::string json_schema(std::string_view name) {
              {"properties", Json{{"key", Json{{"type", "string"}}},
                                  {"text", Json{{"type", "string"}}},
                                  {"url", Json{{"type", "string"}}},
-                                 {"measured_on", Json{{"type", "array"}, {"items", text()}}}}},
+                                 {"measured_on", Json{{"type", "array"}, {"items", Json{{"type", "string"}}}}}}},
              {"required", Json::array({"key", "text"})}};
   return detail::file_schema(*kind, std::move(entry)).dump(2) + "\n";
 }

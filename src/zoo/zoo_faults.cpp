@@ -6,7 +6,7 @@ namespace mlsysim::detail {
 namespace {
 
 // Ids are stable: never renumber, only append.
-constexpr std::array<ZooFaultText, 42> kFaults{{
+constexpr std::array<ZooFaultText, 43> kFaults{{
     {ZooFault::no_file, "mlsysim.zoo.001", "a file that is to be read does not exist"},
     {ZooFault::not_a_file, "mlsysim.zoo.002", "what is to be read is a directory or a device"},
     {ZooFault::unreadable, "mlsysim.zoo.003", "a file may not be read"},

@@ -55,6 +55,22 @@ def read_rooms(root):
     return rooms
 
 
+def check_tree(root):
+    """Complaints about the tree of the page: it names each folder of the library, and nothing else."""
+    block = re.search(r"^```tree\s*\n(.*?)^```", (root / PAGE).read_text(), re.M | re.S)
+    if not block:
+        return [f"{PAGE}: expected a fenced block that starts with ```tree, found none"]
+    named = {line.split()[0] for line in block[1].splitlines() if line.strip()}
+    here = set()
+    for top in ("include/mlsysim", "src"):
+        for folder in (path for path in (root / top).rglob("*") if path.is_dir()):
+            name = folder.relative_to(root / top).as_posix()
+            if not re.search(r"(^|/)(detail|tool|__pycache__)(/|$)", name):
+                here.add(name)
+    return [f"{PAGE}: the tree does not name {name}" for name in sorted(here - named)] + [
+        f"{PAGE}: the tree names {name}, which is not there" for name in sorted(named - here)]
+
+
 def room_of(path, root):
     """Room of a file, "" for the files of the top folder."""
     parts = path.relative_to(root).parts
@@ -152,7 +168,7 @@ def main():
                    if path.suffix in SUFFIXES)
     if not files:
         sys.exit(f"no source found below {root}")
-    complaints = [text for path in files for text in check_file(path, root, rooms)] + check_installed(root)
+    complaints = check_tree(root) + [text for path in files for text in check_file(path, root, rooms)] + check_installed(root)
     print("\n".join(complaints) if complaints else f"{len(files)} files keep to {sum(1 for r in rooms if '/' not in r)} rooms and their folders")
     return 1 if complaints else 0
 

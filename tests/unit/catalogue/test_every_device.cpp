@@ -4,7 +4,7 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/catalogue/defaults.hpp>
-#include <mlsysim/engine/prepared.hpp>
+#include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/price/pricing.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/tape/leaves.hpp>

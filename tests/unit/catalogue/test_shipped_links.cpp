@@ -8,7 +8,7 @@
 #include <mlsysim/catalogue/optimizers/parallelism.hpp>
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
-#include <mlsysim/resolve/standard_registry.hpp>
+#include <mlsysim/resolve/detail/standard_registry.hpp>
 
 #include <set>
 

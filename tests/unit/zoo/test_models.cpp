@@ -57,9 +57,9 @@ TEST_CASE("a misspelt key of a model is an error with a near miss at every depth
     REQUIRE(problems.size() == 1);
     CHECK(problems[0].id == "mlsysim.zoo.030");
     CHECK(problems[0].found == c.found);
-    CHECK_THAT(problems[0].hint, Catch::Matchers::ContainsSubstring(c.hint));
+    CHECK_THAT(problems[0].hint, ContainsSubstring(c.hint));
     CHECK(problems[0].where.line == 6);
-    CHECK_THAT(render(problems[0]), Catch::Matchers::ContainsSubstring("^"));
+    CHECK_THAT(render(problems[0]), ContainsSubstring("^"));
   }
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("what is stated at no place is not the same as what is stated to be no
   CHECK(pattern[0].reach.has_value());
   CHECK_FALSE(pattern[0].reach->window.has_value());
   CHECK_FALSE(pattern[1].reach.has_value());
-  CHECK_THAT(to_yaml(zoo.only<Workload>()), Catch::Matchers::ContainsSubstring("reach: {}"));
+  CHECK_THAT(to_yaml(zoo.only<Workload>()), ContainsSubstring("reach: {}"));
 }
 
 TEST_CASE("files of version 1 of the schema of models migrate to what ships now", "[zoo]") {
@@ -175,7 +175,7 @@ TEST_CASE("the order of layers that version 1 did not state is said to be a gues
   const Zoo zoo = read(old);
   const auto& w = zoo.only<Workload>();
   REQUIRE(w.entry->notes.size() == 2);
-  CHECK_THAT(w.entry->notes[1], Catch::Matchers::ContainsSubstring("order of its layers"));
+  CHECK_THAT(w.entry->notes[1], ContainsSubstring("order of its layers"));
   CHECK(w.stacks[0].depth() == 6);
   CHECK(w.stacks[0].layers.size() == 2);
 }
@@ -186,7 +186,7 @@ TEST_CASE("a misspelt key of version 1 is found before it is migrated", "[zoo]")
       "{mtp_layer: 1}\n");
   REQUIRE(problems.size() == 2);
   for (const auto& p : problems) CHECK(p.id == "mlsysim.zoo.030");
-  CHECK_THAT(problems[0].hint, Catch::Matchers::ContainsSubstring("'layers'"));
-  CHECK_THAT(problems[1].hint, Catch::Matchers::ContainsSubstring("'mtp_layers'"));
+  CHECK_THAT(problems[0].hint, ContainsSubstring("'layers'"));
+  CHECK_THAT(problems[1].hint, ContainsSubstring("'mtp_layers'"));
   CHECK(problems[0].where.line == 5);
 }
