@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <vector>
 
@@ -122,6 +123,22 @@ class Filler {
   const Conventions& conventions_;
 };
 
+/// Words that live for ever, so that notes only point to them. There are few: a class or a part each.
+SharedText lasting(std::string words) {
+  struct Kept {
+    std::string words;
+    const Kept* next;
+  };
+  static std::atomic<const Kept*> first{nullptr};
+  const Kept* known = first.load(std::memory_order_acquire);
+  for (const Kept* k = known; k != nullptr; k = k->next)
+    if (k->words == words) return SharedText::lasting(k->words);
+  auto* added = new Kept{std::move(words), known};
+  while (!first.compare_exchange_weak(added->next, added, std::memory_order_acq_rel)) {
+  }
+  return SharedText::lasting(added->words);
+}
+
 }  // namespace
 
 std::optional<double> FigureRow::stated(const HardwareNode& device) const {
@@ -146,17 +163,17 @@ SharedText FilledFigure::source() const {
     case FigureOrigin::stated:
       return "the device's zoo entry";
     case FigureOrigin::part:
-      return SharedText("part " + part->name);
+      return lasting("part " + part->name);
     case FigureOrigin::per_unit:
       return "units are not known: nothing is charged for one";
     case FigureOrigin::caller:
       return "the caller's conventions";
     case FigureOrigin::value:
-      return SharedText("class " + device_class->name);
+      return lasting("class " + device_class->name);
     case FigureOrigin::rule:
       break;
   }
-  return SharedText(fmt::format("class {}: {:g} x {}", device_class->name, rule->times, rule->of));
+  return lasting(fmt::format("class {}: {:g} x {}", device_class->name, rule->times, rule->of));
 }
 
 const DeviceClass& class_of(const HardwareNode& device, const Conventions& conventions) {
