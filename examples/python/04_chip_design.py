@@ -29,7 +29,7 @@ print(f"{front.feasible:.0f} feasible, {len(front.front)} on the front")
 best = today.optimize(designs, minimize=cost, subject_to=["itl <= 25 ms", "ttft <= 10 s"], show=["itl"],
                       strategy="branch-and-bound")
 for name, value in best.best[0].labels.items():
-    print(f"  {name:24} {value}")
+    print(f"  {name:26} {value}")
 price = best.best[0].objectives[cost].to("USD/Mtoken").magnitude
 print(f"  cost of a million tokens {price:.3g} USD at {best.best[0].shown['itl'].to('ms').magnitude:.3g} ms per token")
 print(f"The cheapest design is {best.exactness}.")

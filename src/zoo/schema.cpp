@@ -208,13 +208,14 @@ std::string json_schema(std::string_view name) {
     detail::add_entry_keys(entry, name);
   });
   if (!spec)
-    entry = {{"type", "object"},
-             {"additionalProperties", false},
-             {"properties", Json{{"key", Json{{"type", "string"}}},
-                                 {"text", Json{{"type", "string"}}},
-                                 {"url", Json{{"type", "string"}}},
-                                 {"measured_on", Json{{"type", "array"}, {"items", Json{{"type", "string"}}}}}}},
-             {"required", Json::array({"key", "text"})}};
+    entry = {
+        {"type", "object"},
+        {"additionalProperties", false},
+        {"properties", Json{{"key", Json{{"type", "string"}}},
+                            {"text", Json{{"type", "string"}}},
+                            {"url", Json{{"type", "string"}}},
+                            {"measured_on", Json{{"type", "array"}, {"items", Json{{"type", "string"}}}}}}},
+        {"required", Json::array({"key", "text"})}};
   return detail::file_schema(*kind, std::move(entry)).dump(2) + "\n";
 }
 

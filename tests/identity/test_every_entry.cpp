@@ -7,6 +7,7 @@
 #include <mlsysim/catalogue/models/economics.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/catalogue/models/single_node.hpp>
+#include <mlsysim/price/fill.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -104,7 +105,8 @@ TEST_CASE(
     "[identity][zoo]") {
   int answered = 0;
   for (const HardwareNode* h : zoo().all<HardwareNode>()) {
-    const double burst = h->efficiency.burst.value_or(conventions_of(zoo()).matrix_burst);
+    Notes quiet;
+    const double burst = needed_figure("efficiency.burst", *h, conventions_of(zoo()), quiet);
     const auto memory = with_faster_memory(*h, 2), arithmetic = with_faster_arithmetic(*h, 2),
                both = with_faster_arithmetic(memory, 2);
     for (const char* name : {"Llama3_8B", "BERT_Base", "ResNet50", "Mixtral_8x7B"})

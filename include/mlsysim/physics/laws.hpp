@@ -39,10 +39,10 @@ template <Law... L> struct LawList { static constexpr std::size_t size = sizeof.
 /// The laws that ship. A new law is one more name here: the identity tests then run on it.
 using AllLaws =
     LawList<Roofline, RidgePoint, AttainableRate, SoftRoofline, MatmulWork, TileWave, BurstRate, MatmulTime,
-            AttentionWork, WindowedAttentionPairs, AttentionTime, KvBytesPerToken, KvCache, MlaKvCache,
-            PagedKv, PointToPoint, RingAllGather, RingReduceScatter, RingAllReduce, TreeAllReduce,
-            DoubleBinaryTreeAllReduce, AllToAll, HierarchicalAllReduce, BusBandwidth, ProtocolRing,
-            SwitchAllReduce, DirectAllReduce, ProtocolAllToAll, BubbleOverhead, BubbleFraction,
+            AttentionWork, WindowedAttentionPairs, ChunkedAttentionPairs, AttentionTime, KvBytesPerToken,
+            KvCache, MlaKvCache, PagedKv, PointToPoint, RingAllGather, RingReduceScatter, RingAllReduce,
+            TreeAllReduce, DoubleBinaryTreeAllReduce, AllToAll, HierarchicalAllReduce, BusBandwidth,
+            ProtocolRing, SwitchAllReduce, DirectAllReduce, ProtocolAllToAll, BubbleOverhead, BubbleFraction,
             TransformerActivations, TrainingStateBytes, MixedPrecisionAdam, TrainingWork, DecodeWork,
             ChinchillaOptimal, TrainingTime, ModelFlopsUtilisation, HardwareFlopsUtilisation,
             ExpectedAcceptedTokens, SpeculativeTokenTime, EnergyProportional, EnergyPerOperation,

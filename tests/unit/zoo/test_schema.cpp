@@ -114,7 +114,7 @@ TEST_CASE("every kind has a schema with its title, and an unknown kind is an err
   for (const auto& kind : zoo_kinds()) {
     const auto schema = json::parse(json_schema(kind));
     CHECK(schema["$schema"] == "http://json-schema.org/draft-07/schema#");
-    CHECK(schema["title"] == "mlsysim/" + kind + "@1");
+    CHECK_THAT(schema["title"].get<std::string>(), ContainsSubstring("mlsysim/" + kind + "@"));
     CHECK(schema["properties"]["entries"]["items"]["properties"].size() >= 3);
   }
   CHECK_THROWS_WITH(json_schema("hardwear"), ContainsSubstring("did you mean 'hardware'"));
