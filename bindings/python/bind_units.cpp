@@ -276,7 +276,7 @@ void bind_protocols(py::class_<AnyQuantity>& quantity) {
           },
           [](const py::tuple& t) {
             const auto text = t[0].cast<std::string>();
-            const auto computed =
+            auto computed =
                 AnyQuantity::from_base(t[1].cast<double>(), exponents_from(t[2].cast<py::tuple>()));
             if (text.empty()) return computed;
             const auto parsed = AnyQuantity::parse(text);

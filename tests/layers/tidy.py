@@ -11,7 +11,6 @@ import argparse
 import concurrent.futures
 import hashlib
 import json
-import os
 import pathlib
 import re
 import resource
@@ -119,18 +118,17 @@ def main():
     folder.mkdir(exist_ok=True)
     keys = {unit[0]: key_of(root, build, unit, noted.get(unit[2]), digests) for unit in mine}
     due = [unit for unit in mine if not (keys[unit[0]] and (folder / keys[unit[0]]).exists())]
-    complaints = []
+    complaints = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for unit, said in zip(due, pool.map(lambda u: check(tool, build, u), due)):
             if said:
-                complaints.append(said)
+                complaints += 1
+                print(said, flush=True)
             elif keys[unit[0]]:
                 (folder / keys[unit[0]]).touch()
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    for text in complaints:
-        print(text)
     print(f"{len(mine)} units, {len(due)} read in {usage.ru_utime + usage.ru_stime:.0f} s of processor time, "
-          f"{len(complaints)} with complaints")
+          f"{complaints} with complaints")
     return 1 if complaints else 0
 
 

@@ -21,11 +21,11 @@ struct Column {
   double constant = 0;
   bool is_constant = true;
 
-  Column(double value) : constant(value) {}  // NOLINT(google-explicit-constructor)
-  Column(std::span<const double> each)
-      : values(each), is_constant(false) {}  // NOLINT(google-explicit-constructor)
-  Column(const std::vector<double>& each)
-      : Column(std::span<const double>(each)) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTBEGIN(google-explicit-constructor): columns are given as numbers and vectors
+  Column(double value) : constant(value) {}
+  Column(std::span<const double> each) : values(each), is_constant(false) {}
+  Column(const std::vector<double>& each) : Column(std::span<const double>(each)) {}
+  // NOLINTEND(google-explicit-constructor)
 };
 
 /// Evaluates a law over columns: its tape compiled, and compiled again for the inputs that stay the same

@@ -122,32 +122,32 @@ std::size_t Subject::result(std::string_view name) const {
 }
 
 Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs) {
+  const Resolver& r = *resolver;
   Subject s;
-  s.title = resolver->info().name;
-  s.thread_safe = resolver->info().thread_safe;
-  if (const LawEntry* law = resolver->law(); law != nullptr) {
+  s.title = r.info().name;
+  s.thread_safe = r.info().thread_safe;
+  if (const LawEntry* law = r.law(); law != nullptr) {
     s.entry = *law;
     for (const auto& f : law->inputs) s.point.push_back(detail::read_number(f, inputs));
     check_inputs(s.entry, s.point);
     return s;
   }
   auto caller = std::make_shared<Caller>();
-  caller->resolver = resolver;
-  for (const auto& f : resolver->inputs()) {
+  caller->resolver = std::move(resolver);
+  for (const auto& f : r.inputs()) {
     caller->fixed.push_back(read_dynamic(f, inputs));
     if (f.kind != ValueKind::number && f.kind != ValueKind::quantity && f.kind != ValueKind::flag) continue;
     if (!has_number(f, inputs)) continue;
     caller->inputs.push_back(f);
     s.point.push_back(detail::read_number(f, inputs));
   }
-  caller->figures = detail::SpecFigures(resolver->inputs(), inputs);
+  caller->figures = detail::SpecFigures(r.inputs(), inputs);
   s.point.insert(s.point.end(), caller->figures.point().begin(), caller->figures.point().end());
   // Results that are absent here are listed too: they may be there at another point.
-  caller->results = detail::numeric_fields(resolver->outputs());
+  caller->results = detail::numeric_fields(r.outputs());
   std::vector<double> here(caller->results.size());
   (void)caller->run(s.point.data(), here.data());  // throws for inputs that contradict each other
-  s.entry.info = {
-      .id = resolver->info().name, .equation = resolver->info().law, .source = resolver->info().source};
+  s.entry.info = {.id = r.info().name, .equation = r.info().law, .source = r.info().source};
   s.entry.inputs = caller->inputs;
   s.entry.inputs.insert(s.entry.inputs.end(), caller->figures.inputs().begin(),
                         caller->figures.inputs().end());
