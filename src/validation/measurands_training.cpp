@@ -120,88 +120,108 @@ struct Model {
   }
 };
 
-Prediction step(const TrainingCase& c, const PredictionContext& context, bool memory) {
-  const Model model(c);
-  Node node = *c.node;
-  node.accelerator = &context.constants->device(*c.node->accelerator);
-  node.accelerators_per_node = std::min(node.accelerators_per_node, c.accelerators);
+/// Peak arithmetic alone: the FLOPs of forward, backward and recomputed passes over the rate of all devices.
+Prediction roofline_of(const TrainingCase& c, const Workload& workload, const HardwareNode& device) {
+  auto view = model_view(workload, Phase::training);
+  Plan<> plan;
+  plan.new_tokens = plan.context = c.seq_len;
+  set_storage(plan, training_storage(c.precision, c.optimizer));
+  OpList<> ops;
+  const auto range = lower(view.structure, view.shape(), view.layers, plan, ops);
+  const double passes = 3.0 + (c.recomputation == Recomputation::full ? c.recomputed_share : 0.0);
+  return {(passes * totals_of(ops, range.forward_end).work * c.batch_size /
+           (rate_at(device, c.precision) * c.accelerators))
+              .base()};
+}
+
+/// The machine and the model of a row, under the constants of a prediction.
+struct TrainingRun {
+  Model model;
+  Node node;
   Fleet fleet;
-  fleet.node = &node;
-  fleet.fabric = c.fabric;
-  fleet.count = std::ceil(c.accelerators / node.accelerators_per_node);
-  const Conventions& conventions = context.constants->conventions();
-
-  if (context.comparison == Yardstick::roofline && !memory) {
-    auto view = model_view(*model.workload, Phase::training);
-    Plan<> plan;
-    plan.new_tokens = plan.context = c.seq_len;
-    set_storage(plan, training_storage(c.precision, c.optimizer));
-    OpList<> ops;
-    const auto range = lower(view.structure, view.shape(), view.layers, plan, ops);
-    const double passes = 3.0 + (c.recomputation == Recomputation::full ? c.recomputed_share : 0.0);
-    return {(passes * totals_of(ops, range.forward_end).work * c.batch_size /
-             (rate_at(*node.accelerator, c.precision) * c.accelerators))
-                .base()};
-  }
-
   DistributedModel::Inputs in;
-  in.workload = model.workload;
-  in.fleet = &fleet;
-  in.batch_size = c.batch_size;
-  in.precision = c.precision;
-  in.tp_size = c.tp_size;
-  in.pp_size = c.pp_size;
-  in.ep_size = c.ep_size;
-  in.v_stages = c.v_stages;
-  in.microbatch_size = c.microbatch;
-  in.cp_size = c.cp_size;
-  if (c.shards > 0) in.shard_size = c.shards;
-  in.recomputed_share = c.recomputed_share;
-  in.attention_kernel = c.attention_kernel;
-  in.dropout = c.dropout;
-  in.kernel_fusion = c.kernel_fusion;
-  in.backward_prefetch = c.backward_prefetch;
-  in.gradient_precision = c.gradient_precision;
-  in.zero_stage = c.zero_stage;
-  in.recomputation = c.recomputation;
-  in.sequence_parallel = c.sequence_parallel;
-  in.seq_len = c.seq_len;
-  in.optimizer = c.optimizer;
-  in.trainable_fraction = c.trainable_fraction;
-  in.overlap_efficiency = c.overlap_efficiency;
-  in.tp_overlap = c.tp_overlap;
-  in.conventions = &conventions;
-  in.fidelity =
-      (context.comparison == Yardstick::operators ? operator_pricing() : textbook_pricing()).fidelity();
-  const auto out = DistributedModel{}.solve(in);
-  if (memory) {
-    if (c.part != "total" && c.part != "activations" && c.part != "states")
-      throw InputError({.id = "mlsysim.validation.061",
-                        .message = "a memory has no such part",
-                        .key = "part",
-                        .found = "'" + c.part + "'",
-                        .expected = "total, activations or states"});
-    const auto& m = out.memory;
-    const Data<> states = m.weights + m.gradients + m.optimizer_states;
-    const Data<> asked = c.part == "activations" ? m.activations : c.part == "states" ? states : m.total;
-    Prediction p{asked.base()};
-    if (!context.wants_terms) return p;
-    const PredictionTerm weights{"weights", m.weights.base()}, gradients{"gradients", m.gradients.base()},
-        optimizer{"optimizer states", m.optimizer_states.base()},
-        activations{"activations", m.activations.base()};
-    if (c.part == "activations")
-      p.terms = {activations};
-    else if (c.part == "states")
-      p.terms = {weights, gradients, optimizer};
-    else
-      p.terms = {weights,
-                 gradients,
-                 optimizer,
-                 activations,
-                 {"buffers", m.communication_buffers.base()},
-                 {"reserve", (m.fragmentation + m.reserve).base()}};
-    return p;
+
+  TrainingRun(const TrainingCase& c, const PredictionContext& context) : model(c), node(*c.node) {
+    node.accelerator = &context.constants->device(*c.node->accelerator);
+    node.accelerators_per_node = std::min(node.accelerators_per_node, c.accelerators);
+    fleet.node = &node;
+    fleet.fabric = c.fabric;
+    fleet.count = std::ceil(c.accelerators / node.accelerators_per_node);
+    set_inputs(c);
+    in.conventions = &context.constants->conventions();
+    in.fidelity =
+        (context.comparison == Yardstick::operators ? operator_pricing() : textbook_pricing()).fidelity();
   }
+  // The inputs point to the other members.
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
+
+ private:
+  void set_inputs(const TrainingCase& c) {
+    in.workload = model.workload;
+    in.fleet = &fleet;
+    in.batch_size = c.batch_size;
+    in.precision = c.precision;
+    in.tp_size = c.tp_size;
+    in.pp_size = c.pp_size;
+    in.ep_size = c.ep_size;
+    in.v_stages = c.v_stages;
+    in.microbatch_size = c.microbatch;
+    in.cp_size = c.cp_size;
+    if (c.shards > 0) in.shard_size = c.shards;
+    in.recomputed_share = c.recomputed_share;
+    in.attention_kernel = c.attention_kernel;
+    in.dropout = c.dropout;
+    in.kernel_fusion = c.kernel_fusion;
+    in.backward_prefetch = c.backward_prefetch;
+    in.gradient_precision = c.gradient_precision;
+    in.zero_stage = c.zero_stage;
+    in.recomputation = c.recomputation;
+    in.sequence_parallel = c.sequence_parallel;
+    in.seq_len = c.seq_len;
+    in.optimizer = c.optimizer;
+    in.trainable_fraction = c.trainable_fraction;
+    in.overlap_efficiency = c.overlap_efficiency;
+    in.tp_overlap = c.tp_overlap;
+  }
+};
+
+Prediction memory_of_step(const TrainingCase& c, const PredictionContext& context) {
+  const TrainingRun run(c, context);
+  const auto out = DistributedModel{}.solve(run.in);
+  if (c.part != "total" && c.part != "activations" && c.part != "states")
+    throw InputError({.id = "mlsysim.validation.061",
+                      .message = "a memory has no such part",
+                      .key = "part",
+                      .found = "'" + c.part + "'",
+                      .expected = "total, activations or states"});
+  const auto& m = out.memory;
+  const Data<> states = m.weights + m.gradients + m.optimizer_states;
+  const Data<> asked = c.part == "activations" ? m.activations : c.part == "states" ? states : m.total;
+  Prediction p{asked.base()};
+  if (!context.wants_terms) return p;
+  const PredictionTerm weights{"weights", m.weights.base()}, gradients{"gradients", m.gradients.base()},
+      optimizer{"optimizer states", m.optimizer_states.base()},
+      activations{"activations", m.activations.base()};
+  if (c.part == "activations")
+    p.terms = {activations};
+  else if (c.part == "states")
+    p.terms = {weights, gradients, optimizer};
+  else
+    p.terms = {weights,
+               gradients,
+               optimizer,
+               activations,
+               {"buffers", m.communication_buffers.base()},
+               {"reserve", (m.fragmentation + m.reserve).base()}};
+  return p;
+}
+
+Prediction step_time_of(const TrainingCase& c, const PredictionContext& context) {
+  const TrainingRun run(c, context);
+  if (context.comparison == Yardstick::roofline)
+    return roofline_of(c, *run.model.workload, *run.node.accelerator);
+  const auto out = DistributedModel{}.solve(run.in);
   Prediction p{out.step_latency_total.base()};
   if (context.wants_terms)
     p.terms = {{"compute", out.latency_compute.base()},
@@ -211,13 +231,6 @@ Prediction step(const TrainingCase& c, const PredictionContext& context, bool me
                {"gradient exchange", out.dp_communication_latency.base()},
                {"bubble", out.pipeline_bubble_latency.base()}};
   return p;
-}
-
-Prediction step_time_of(const TrainingCase& c, const PredictionContext& context) {
-  return step(c, context, false);
-}
-Prediction memory_of_step(const TrainingCase& c, const PredictionContext& context) {
-  return step(c, context, true);
 }
 
 }  // namespace

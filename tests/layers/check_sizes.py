@@ -13,10 +13,8 @@ import sys
 LIMIT = 80
 # Functions that are still longer, with the length that they must not exceed. An entry that is not needed any more fails.
 EXEMPT = {
-    ("include/mlsysim/answer/serving.hpp", "serving_numbers"): 128,
     ("src/engine/requests.cpp", "ResolvedScenario::ResolvedScenario"): 98,
     ("src/engine/scenario_builder.cpp", "ScenarioBuilder::build"): 82,
-    ("src/validation/measurands_training.cpp", "step"): 92,
 }
 FOLDERS = ("include", "src", "bindings", "plugins", "examples", "benchmarks")
 SUFFIXES = {".hpp", ".cpp", ".h", ".c"}

@@ -85,6 +85,180 @@ template <class T>
   return max(check.total, Time<T>(inflight * check.slot + (inflight - 1.0) * drafting));
 }
 
+/// The sequences of a replica, divided into micro-batches.
+template <class T> struct MicroBatches {
+  BatchShare<T> share;
+  Plan<T> plan;     ///< of one micro-batch
+  T inflight{1.0};  ///< micro-batches
+  T filled{1.0};    ///< micro-batches if each were full
+};
+
+template <class T> [[nodiscard]] MicroBatches<T> micro_batches(const ServingViews<T>& v, const T& replicas) {
+  MicroBatches<T> m;
+  m.share = share_batch(v.batch, replicas);
+  m.plan = v.plan;
+  m.plan.batch = ceil_div(m.share.sequences, v.plan.pp);
+  m.inflight = ceil_div(m.share.sequences, m.plan.batch);
+  m.filled = m.share.sequences / m.plan.batch;
+  return m;
+}
+
+/// The prompts of a micro-batch, chunk by chunk.
+template <class T> struct PromptPasses {
+  Time<T> slots;    ///< what every unit of work needs of the slowest stage
+  Time<T> beside;   ///< what the longest chunk needs beside its slot
+  Time<T> longest;  ///< the longest chunk
+  Time<T> busy;     ///< time in which a device draws its full power
+  PassCost<T> cost;
+  StageDemands<T> demands;  ///< the cache of the last chunk, the largest working set of any
+};
+
+template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingViews<T>& v, Plan<T> plan) {
+  const Pricer<T>& pricer = v.pricing->template pricer<T>();
+  PromptPasses<T> out;
+  T done = v.cached;
+  for (int i = 0; i < v.chunks; ++i) {
+    plan.new_tokens = v.chunks == 1 ? v.prompt - v.cached : min(v.chunk, v.prompt - done);
+    done = done + plan.new_tokens;
+    plan.context = done;
+    const PassPrice<T> part = pricer.prefill({v.prefill, plan, v.prefill_device, v.links}, v.prompt);
+    out.slots += part.slot;
+    out.beside = i == 0 ? part.total - part.slot : max(out.beside, part.total - part.slot);
+    out.longest = max(out.longest, part.total);
+    out.cost = i == 0 ? part.cost : out.cost + part.cost;
+    out.busy += part.busy;
+    const auto larger_of = [&](const MemoryDemand<T>& before, MemoryDemand<T> now) {
+      if (i > 0) now.activations = max(now.activations, before.activations);
+      return now;
+    };
+    out.demands = {larger_of(out.demands.first, part.demands.first),
+                   larger_of(out.demands.last, part.demands.last)};
+  }
+  return out;
+}
+
+/// A step of decoding: one pass of a micro-batch, or proposals of the draft model and their check.
+template <class T> struct DecodeStep {
+  PassPrice<T> pass;
+  Time<T> itl;
+  Time<T> cycle;  ///< until every micro-batch has gone through all stages
+  Time<T> busy;   ///< of one micro-batch
+};
+
+/// @param plan of a micro-batch, with one new token at the mean context
+template <class T>
+[[nodiscard]] DecodeStep<T> decode_step(const ServingViews<T>& v, const Plan<T>& plan, const T& inflight) {
+  const Pricer<T>& pricer = v.pricing->template pricer<T>();
+  DecodeStep<T> out;
+  out.pass = pricer.decode({v.decode, plan, v.decode_device, v.links});
+  out.itl = pipeline_cycle(out.pass, inflight);
+  out.cycle = out.itl;
+  out.busy = out.pass.busy;
+  if (!v.drafts) return out;
+  Plan<T> draft_plan = v.draft_plan, check = plan;
+  draft_plan.batch = plan.batch;
+  draft_plan.new_tokens = plan.new_tokens;
+  draft_plan.context = plan.context;
+  const PassPrice<T> proposal = pricer.decode({v.draft, draft_plan, v.decode_device, v.links});
+  check.new_tokens = v.drafted + 1.0;
+  check.context = plan.context + v.drafted;
+  const PassPrice<T> verify = pricer.decode({v.prefill, check, v.decode_device, v.links});
+  const Time<T> drafting = v.drafted * proposal.total, round = checked_cycle(verify, drafting, inflight);
+  out.itl = apply<SpeculativeTokenTime, T>({proposal.total, round, v.acceptance, v.drafted}).itl;
+  out.cycle = drafting + round;
+  out.busy = verify.busy + v.drafted * proposal.busy;
+  return out;
+}
+
+/// Memory of a decoding device: all weights, the cache of all sequences at its longest, and the larger
+/// working set of those that the devices have.
+/// @param plan of a micro-batch, at the longest context
+template <class T>
+[[nodiscard]] MemoryBreakdown<T> decoding_memory(const ServingViews<T>& v, const MicroBatches<T>& m,
+                                                 const Plan<T>& plan, const StageDemands<T>& prompts,
+                                                 const StageDemands<T>& step) {
+  const Pricer<T>& pricer = v.pricing->template pricer<T>();
+  StageDemands<T> demands =
+      v.generates ? pricer.pass_demands({v.decode, plan, v.decode_device, v.links}) : step;
+  const auto settle = [&](MemoryDemand<T>& mine, const MemoryDemand<T>& prompt) {
+    mine.kv_cache = mine.kv_cache * m.filled;
+    if (!v.apart) mine.activations = max(mine.activations, prompt.activations);
+  };
+  settle(demands.first, prompts.first);
+  settle(demands.last, prompts.last);
+  return fullest(demands, v.decode.structure, v.plan, v.decode_device);
+}
+
+/// Adds the weights and the cache of the draft model to the memory of a decoding device.
+template <class T>
+void add_draft_model(const ServingViews<T>& v, const MicroBatches<T>& m, const Plan<T>& plan,
+                     MemoryBreakdown<T>& memory) {
+  Plan<T> draft_plan = v.draft_plan;
+  draft_plan.batch = m.share.sequences;
+  draft_plan.new_tokens = plan.new_tokens;
+  draft_plan.context = plan.context;
+  const auto held =
+      v.pricing->template pricer<T>().pass_memory({v.draft, draft_plan, v.decode_device, v.links});
+  const Data<T> more = held.weights + held.kv_cache;
+  memory.weights += held.weights;
+  memory.kv_cache += held.kv_cache;
+  memory.fragmentation += more * v.decode_device.conventions.memory_fragmentation;
+  memory.total += more * (1.0 + v.decode_device.conventions.memory_fragmentation);
+}
+
+/// Memory of both kinds of devices and the cache of a replica. @return the time in which the cache of the
+/// prompts moves to the decoding devices
+template <class T>
+[[nodiscard]] Time<T> set_memory(const ServingViews<T>& v, const MicroBatches<T>& m, const Plan<T>& plan,
+                                 const StageDemands<T>& prompts, const StageDemands<T>& step,
+                                 ServingNumbers<T>& out) {
+  out.memory = decoding_memory(v, m, plan, prompts, step);
+  out.prefill_memory_use = out.memory;
+  if (v.drafts) add_draft_model(v, m, plan, out.memory);
+  const Pricer<T>& pricer = v.pricing->template pricer<T>();
+  Plan<T> whole = plan;
+  whole.batch = m.share.sequences;
+  out.kv_cache = pricer.cache({v.decode, whole, v.decode_device, v.links});
+  if (!v.apart) return Time<T>();
+  StageDemands<T> held = prompts;
+  held.first.kv_cache = held.first.kv_cache * m.filled;
+  held.last.kv_cache = held.last.kv_cache * m.filled;
+  out.prefill_memory_use = fullest(held, v.prefill.structure, v.plan, v.prefill_device);
+  whole.context = v.prompt;
+  return pricer.cache({v.prefill, whole, v.prefill_device, v.links}) / v.transfer;
+}
+
+/// Shares of the peak and of the time in which kernels run. A device that runs kernels draws its full power,
+/// whichever side limits them.
+template <class T>
+void set_utilisation(const ServingViews<T>& v, const MicroBatches<T>& m, const PromptPasses<T>& prompts,
+                     const Time<T>& prefill_time, const DecodeStep<T>& step, const Time<T>& decoding,
+                     ServingNumbers<T>& out) {
+  const T one{1.0};
+  out.prefill_mfu =
+      m.share.filled *
+      min(one, T(m.filled * prompts.cost.work / (v.prefill_device.compute.dense * v.plan.pp * prefill_time)));
+  out.mfu =
+      m.share.filled *
+      min(one, T(m.filled * step.pass.cost.work / (v.decode_device.compute.dense * v.plan.pp * out.itl)));
+  const T busy_prefill = min(one, T(m.inflight * prompts.busy / (v.plan.pp * prefill_time)));
+  const T busy_decode = min(one, T(m.inflight * step.busy / (v.plan.pp * step.cycle)));
+  const T time_decoding = v.generates ? T(decoding / (out.ttft + decoding)) : one;
+  out.utilization = m.share.working * (time_decoding * busy_decode + (1.0 - time_decoding) * busy_prefill);
+}
+
+template <class T>
+void set_parts(const PassCost<T>& prefill, const PassCost<T>& decode, ServingNumbers<T>& out) {
+  out.prefill_compute = prefill.compute_bound;
+  out.prefill_memory = prefill.memory_bound;
+  out.prefill_network = prefill.network;
+  out.prefill_overhead = prefill.overhead;
+  out.decode_compute = decode.compute_bound;
+  out.decode_memory = decode.memory_bound;
+  out.decode_network = decode.network;
+  out.decode_overhead = decode.overhead;
+}
+
 }  // namespace detail
 
 /// Serving of a static batch.
@@ -95,102 +269,24 @@ template <class T>
 /// @cite pope2023inference, section 2; agrawal2024sarathi; pinedo2016scheduling, theorem 6.1.8 (proportionate
 /// flow shop)
 template <class T> [[nodiscard]] ServingNumbers<T> serving_numbers(const ServingViews<T>& v) {
-  const Pricer<T>& pricer = v.pricing->template pricer<T>();
   const T one{1.0};
   ServingNumbers<T> out;
   const T devices = v.plan.tp * v.plan.pp * v.plan.ep;
   out.replicas = v.accelerators / devices;
-  const auto share = share_batch(v.batch, out.replicas);
-  Plan<T> plan = v.plan;
-  plan.batch = ceil_div(share.sequences, v.plan.pp);
-  const T inflight = ceil_div(share.sequences, plan.batch);  // micro-batches
-  const T filled = share.sequences / plan.batch;             // micro-batches if each were full
+  const auto batches = detail::micro_batches(v, out.replicas);
 
-  // The prompts: what every unit of work needs of the slowest stage, and what the longest needs beside.
-  T done = v.cached;
-  Time<T> slots, beside;
-  PassCost<T> prefill;
-  Time<T> prefill_busy;
-  StageDemands<T> prompt_demands;  // the cache of the last part, the largest working set of any
-  for (int i = 0; i < v.chunks; ++i) {
-    plan.new_tokens = v.chunks == 1 ? v.prompt - v.cached : min(v.chunk, v.prompt - done);
-    done = done + plan.new_tokens;
-    plan.context = done;
-    const PassPrice<T> part = pricer.prefill({v.prefill, plan, v.prefill_device, v.links}, v.prompt);
-    slots += part.slot;
-    beside = i == 0 ? part.total - part.slot : max(beside, part.total - part.slot);
-    out.chunk_time = max(out.chunk_time, part.total);
-    prefill = i == 0 ? part.cost : prefill + part.cost;
-    prefill_busy += part.busy;
-    const auto larger_of = [&](const MemoryDemand<T>& before, MemoryDemand<T> now) {
-      if (i > 0) now.activations = max(now.activations, before.activations);
-      return now;
-    };
-    prompt_demands = {larger_of(prompt_demands.first, part.demands.first),
-                      larger_of(prompt_demands.last, part.demands.last)};
-  }
-  const Time<T> prefill_time = inflight * slots + beside;
+  const auto prompts = detail::prompt_passes(v, batches.plan);
+  out.chunk_time = prompts.longest;
+  const Time<T> prefill_time = batches.inflight * prompts.slots + prompts.beside;
 
-  // A step of decoding.
+  Plan<T> plan = batches.plan;
   plan.new_tokens = one;
   plan.context = v.generates ? v.prompt + (v.output + 1.0) / 2.0 : v.prompt;  // token i of n sees i of them
-  const PassPrice<T> step = pricer.decode({v.decode, plan, v.decode_device, v.links});
-  out.itl = detail::pipeline_cycle(step, inflight);
-  Time<T> cycle = out.itl, busy = step.busy;  // of one micro-batch
-  if (v.drafts) {
-    Plan<T> draft_plan = v.draft_plan, check = plan;
-    draft_plan.batch = plan.batch;
-    draft_plan.new_tokens = one;
-    draft_plan.context = plan.context;
-    const PassPrice<T> proposal = pricer.decode({v.draft, draft_plan, v.decode_device, v.links});
-    check.new_tokens = v.drafted + 1.0;
-    check.context = plan.context + v.drafted;
-    const PassPrice<T> verify = pricer.decode({v.prefill, check, v.decode_device, v.links});
-    const Time<T> drafting = v.drafted * proposal.total,
-                  round = detail::checked_cycle(verify, drafting, inflight);
-    out.itl = apply<SpeculativeTokenTime, T>({proposal.total, round, v.acceptance, v.drafted}).itl;
-    cycle = drafting + round;
-    busy = verify.busy + v.drafted * proposal.busy;
-  }
+  const auto step = detail::decode_step(v, plan, batches.inflight);
+  out.itl = step.itl;
 
-  // The most that is resident at once: all weights, the cache of all sequences at its longest, and the larger
-  // working set of those that the devices have.
-  const T final_context = v.generates ? v.prompt + v.output : v.prompt;
-  plan.context = final_context;
-  StageDemands<T> demands =
-      v.generates ? pricer.pass_demands({v.decode, plan, v.decode_device, v.links}) : step.demands;
-  const auto settle = [&](MemoryDemand<T>& mine, const MemoryDemand<T>& prompt) {
-    mine.kv_cache = mine.kv_cache * filled;
-    if (!v.apart) mine.activations = max(mine.activations, prompt.activations);
-  };
-  settle(demands.first, prompt_demands.first);
-  settle(demands.last, prompt_demands.last);
-  out.memory = fullest(demands, v.decode.structure, v.plan, v.decode_device);
-  out.prefill_memory_use = out.memory;
-  if (v.drafts) {
-    Plan<T> draft_plan = v.draft_plan;
-    draft_plan.batch = share.sequences;
-    draft_plan.new_tokens = one;
-    draft_plan.context = final_context;
-    const auto held = pricer.pass_memory({v.draft, draft_plan, v.decode_device, v.links});
-    const Data<T> more = held.weights + held.kv_cache;
-    out.memory.weights += held.weights;
-    out.memory.kv_cache += held.kv_cache;
-    out.memory.fragmentation += more * v.decode_device.conventions.memory_fragmentation;
-    out.memory.total += more * (1.0 + v.decode_device.conventions.memory_fragmentation);
-  }
-  Plan<T> whole = plan;
-  whole.batch = share.sequences;
-  out.kv_cache = pricer.cache({v.decode, whole, v.decode_device, v.links});
-  Time<T> moved;
-  if (v.apart) {
-    StageDemands<T> prompts = prompt_demands;
-    prompts.first.kv_cache = prompts.first.kv_cache * filled;
-    prompts.last.kv_cache = prompts.last.kv_cache * filled;
-    out.prefill_memory_use = fullest(prompts, v.prefill.structure, v.plan, v.prefill_device);
-    whole.context = v.prompt;
-    moved = pricer.cache({v.prefill, whole, v.prefill_device, v.links}) / v.transfer;
-  }
+  plan.context = v.generates ? v.prompt + v.output : v.prompt;
+  const Time<T> moved = detail::set_memory(v, batches, plan, prompts.demands, step.pass.demands, out);
 
   out.ttft = prefill_time + moved;
   const T generated = v.generates ? v.output : one;
@@ -201,25 +297,8 @@ template <class T> [[nodiscard]] ServingNumbers<T> serving_numbers(const Serving
   out.token_throughput = v.generates ? sequences * generated / out.request_latency : sequences / out.itl;
   out.throughput_per_accelerator = out.token_throughput / v.accelerators;
 
-  out.prefill_mfu =
-      share.filled *
-      min(one, T(filled * prefill.work / (v.prefill_device.compute.dense * v.plan.pp * prefill_time)));
-  out.mfu = share.filled *
-            min(one, T(filled * step.cost.work / (v.decode_device.compute.dense * v.plan.pp * out.itl)));
-  // A device that runs kernels draws its full power, whichever side limits them.
-  const T busy_prefill = min(one, T(inflight * prefill_busy / (v.plan.pp * prefill_time)));
-  const T busy_decode = min(one, T(inflight * busy / (v.plan.pp * cycle)));
-  const T time_decoding = v.generates ? T(decoding / (out.ttft + decoding)) : one;
-  out.utilization = share.working * (time_decoding * busy_decode + (1.0 - time_decoding) * busy_prefill);
-
-  out.prefill_compute = prefill.compute_bound;
-  out.prefill_memory = prefill.memory_bound;
-  out.prefill_network = prefill.network;
-  out.prefill_overhead = prefill.overhead;
-  out.decode_compute = step.cost.compute_bound;
-  out.decode_memory = step.cost.memory_bound;
-  out.decode_network = step.cost.network;
-  out.decode_overhead = step.cost.overhead;
+  detail::set_utilisation(v, batches, prompts, prefill_time, step, decoding, out);
+  detail::set_parts(prompts.cost, step.pass.cost, out);
   return out;
 }
 
