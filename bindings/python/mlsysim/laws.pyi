@@ -41,22 +41,23 @@ from .results import (
     BubbleFractionResult, BubbleOverheadResult, BurstFirstTokenResult, BurstRateResult, BusBandwidthResult,
     CachedSupplyResult, CapitalCostResult, CarbonFootprintResult, CheckpointCostResult,
     CheckpointGoodputResult, ChinchillaAllocationResult, ChinchillaLossResult, ChinchillaOptimalResult,
-    ClosBisectionResult, ClusterMtbfResult, CompressedWeightsResult, CostPerTokenResult, DalyIntervalResult,
-    DataParallelRooflineResult, DecodeWorkResult, DirectAllReduceResult, DoubleBinaryTreeAllReduceResult,
-    DragonflyBisectionResult, EmbodiedCarbonResult, EnergyCostResult, EnergyPerOperationResult,
-    EnergyProportionalResult, ErlangCResult, ExpectedAcceptedTokensResult, ExpertLoadResult,
-    FacilityEnergyResult, FailureProbabilityResult, FirstOrderGoodputResult, GaussianPrivacyResult,
-    HardwareFlopsUtilisationResult, HierarchicalAllReduceResult, InFlightFirstTokenResult, InFlightStepResult,
-    InputStallResult, KvBytesPerTokenResult, KvCacheResult, LifetimeWorkResult, MaintenanceCostResult,
-    MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult, MlaKvCacheResult,
-    ModelFlopsUtilisationResult, NodeMtbfResult, OperationalCarbonResult, PagedKvResult, PagedTokensResult,
-    PointToPointResult, ProtocolAllToAllResult, ProtocolRingResult, QueueWaitResult, RequiredRatesResult,
-    ResponseTailResult, RidgePointResult, RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult,
-    RooflineResult, SoftRooflineResult, SpareCoverageResult, SpeculativeTokenTimeResult,
-    SwitchAllReduceResult, TextbookDecodeResult, TextbookPassResult, TextbookPrefillWorkResult,
-    TileWaveResult, TorusBisectionResult, TotalCostResult, TrainingStateBytesResult, TrainingTimeResult,
-    TrainingWorkResult, TransformerActivationsResult, TreeAllReduceResult, WaitQuantileResult, WaterUseResult,
-    WeightStreamLayerResult, WindowedAttentionPairsResult, YoungIntervalResult,
+    ChunkedAttentionPairsResult, ClosBisectionResult, ClusterMtbfResult, CompressedWeightsResult,
+    CostPerTokenResult, DalyIntervalResult, DataParallelRooflineResult, DecodeWorkResult,
+    DirectAllReduceResult, DoubleBinaryTreeAllReduceResult, DragonflyBisectionResult, EmbodiedCarbonResult,
+    EnergyCostResult, EnergyPerOperationResult, EnergyProportionalResult, ErlangCResult,
+    ExpectedAcceptedTokensResult, ExpertLoadResult, FacilityEnergyResult, FailureProbabilityResult,
+    FirstOrderGoodputResult, GaussianPrivacyResult, HardwareFlopsUtilisationResult,
+    HierarchicalAllReduceResult, InFlightFirstTokenResult, InFlightStepResult, InputStallResult,
+    KvBytesPerTokenResult, KvCacheResult, LifetimeWorkResult, MaintenanceCostResult, MatmulTimeResult,
+    MatmulWorkResult, MixedPrecisionAdamResult, MlaKvCacheResult, ModelFlopsUtilisationResult, NodeMtbfResult,
+    OperationalCarbonResult, PagedKvResult, PagedTokensResult, PointToPointResult, ProtocolAllToAllResult,
+    ProtocolRingResult, QueueWaitResult, RequiredRatesResult, ResponseTailResult, RidgePointResult,
+    RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult, RooflineResult, SoftRooflineResult,
+    SpareCoverageResult, SpeculativeTokenTimeResult, SwitchAllReduceResult, TextbookDecodeResult,
+    TextbookPassResult, TextbookPrefillWorkResult, TileWaveResult, TorusBisectionResult, TotalCostResult,
+    TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult, TransformerActivationsResult,
+    TreeAllReduceResult, WaitQuantileResult, WaterUseResult, WeightStreamLayerResult,
+    WindowedAttentionPairsResult, YoungIntervalResult,
 )
 class Roofline(_Law):
     @staticmethod
@@ -108,6 +109,9 @@ class AttentionWork(_Law):
 class WindowedAttentionPairs(_Law):
     @staticmethod
     def solve(new_tokens: float, past_tokens: float, window: float) -> WindowedAttentionPairsResult: ...
+class ChunkedAttentionPairs(_Law):
+    @staticmethod
+    def solve(new_tokens: float, past_tokens: float, chunk: float) -> ChunkedAttentionPairsResult: ...
 class AttentionTime(_Law):
     @staticmethod
     def solve(
