@@ -4,6 +4,8 @@
 #include <mlsysim/units/unit.hpp>
 
 #include <algorithm>
+#include <array>
+#include <memory_resource>
 
 namespace mlsysim {
 namespace {
@@ -133,7 +135,7 @@ template <class T, class Read> class StackParts {
 struct MixerKind {
   LayerPlace first;
   MixerView<> view;
-  std::vector<LayerPlace> places;
+  std::pmr::vector<LayerPlace> places;
 
   /// Attention over the whole context first, then over a part of it, then recurrences.
   [[nodiscard]] std::pair<int, double> rank() const {
@@ -146,13 +148,18 @@ struct MixerKind {
 struct FeedForwardKind {
   LayerPlace first;
   FeedForwardView<> view;
-  std::vector<LayerPlace> places;
+  std::pmr::vector<LayerPlace> places;
 };
 
-/// Which layers of a stack are alike. What laws cannot tell apart is one kind, however it is stated.
-struct Kinds {
-  std::vector<MixerKind> mixers;
-  std::vector<FeedForwardKind> feed_forwards;
+/// Which layers of a stack are alike. What laws cannot tell apart is one kind, however it is stated. Every
+/// evaluation asks this, so that a few kinds are found without an allocation.
+class Kinds {
+  std::array<std::byte, 4096> buffer_;
+  std::pmr::monotonic_buffer_resource memory_{buffer_.data(), buffer_.size()};
+
+ public:
+  std::pmr::vector<MixerKind> mixers{&memory_};
+  std::pmr::vector<FeedForwardKind> feed_forwards{&memory_};
 
   explicit Kinds(const Stack& stack) {
     const AsStated<double> read;
@@ -163,12 +170,14 @@ struct Kinds {
       if (p.feed_forward->experts)
         add_feed_forward(p, [&] { return parts.experts(*p.feed_forward->experts); });
     });
-    std::stable_sort(mixers.begin(), mixers.end(),
-                     [](const MixerKind& a, const MixerKind& b) { return a.rank() < b.rank(); });
-    std::stable_sort(feed_forwards.begin(), feed_forwards.end(),
-                     [](const FeedForwardKind& a, const FeedForwardKind& b) {
-                       return a.view.rule.index() < b.view.rule.index();
-                     });
+    if (mixers.size() > 1)
+      std::stable_sort(mixers.begin(), mixers.end(),
+                       [](const MixerKind& a, const MixerKind& b) { return a.rank() < b.rank(); });
+    if (feed_forwards.size() > 1)
+      std::stable_sort(feed_forwards.begin(), feed_forwards.end(),
+                       [](const FeedForwardKind& a, const FeedForwardKind& b) {
+                         return a.view.rule.index() < b.view.rule.index();
+                       });
   }
 
  private:
@@ -179,13 +188,13 @@ struct Kinds {
     const auto view = parts.mixer(*p.mixer, *p.reach);
     for (auto& kind : mixers)
       if (kind.view.rule == view.rule && kind.view.reach == view.reach) return kind.places.push_back(p);
-    mixers.push_back({p, view, {p}});
+    mixers.push_back({p, view, std::pmr::vector<LayerPlace>(1, p, &memory_)});
   }
   template <class View> void add_feed_forward(const LayerPlace& p, const View& view) {
     const FeedForwardView<> made{view(), 0.0};
     for (auto& kind : feed_forwards)
       if (kind.view.rule == made.rule) return kind.places.push_back(p);
-    feed_forwards.push_back({p, made, {p}});
+    feed_forwards.push_back({p, made, std::pmr::vector<LayerPlace>(1, p, &memory_)});
   }
 };
 
@@ -221,14 +230,17 @@ std::shared_ptr<const StackView<T>> view_of(const Stack& stack, std::size_t plac
   v.pooler = parts.flag(out.pooler);
   v.outputs = parts.number(out.classes);
 
-  const auto layers = [&](const std::vector<LayerPlace>& places) {
+  const auto layers = [&](const std::pmr::vector<LayerPlace>& places) {
     T sum = parts.times(places.front());
     for (std::size_t i = 1; i < places.size(); ++i) sum = sum + parts.times(places[i]);
     return sum;
   };
   v.mixers.reserve(kinds.mixers.size());
   for (const auto& kind : kinds.mixers) {
-    v.mixers.push_back(parts.mixer(*kind.first.mixer, *kind.first.reach));
+    if constexpr (std::is_same_v<Read, AsStated<double>>)
+      v.mixers.push_back(kind.view);
+    else
+      v.mixers.push_back(parts.mixer(*kind.first.mixer, *kind.first.reach));
     v.mixers.back().layers = layers(kind.places);
     const auto& m = *kind.first.mixer;
     if (&kind == kinds.mixers.data())
