@@ -376,6 +376,15 @@ def test_counts_are_not_rounded(run):
     assert line.split()[1:3] == ["28672", "14336"]
 
 
+def test_sizes_of_layers_in_axes_and_conditions(run):
+    times = "workload.stacks[0].layers[0].times"
+    question = ("optimize", "Llama3_8B", "H100", "--minimize", "itl", "-o", "json", "--axis")
+    best = run(*question, f"{times}=8..64+8", "--subject-to", f"{times} >= 24").json()["best"][0]
+    assert best["axes"][times] == "24"
+    old = run(*question, "shape.layers=24..64+8").json()["best"][0]
+    assert old["objectives"] == best["objectives"] and old["axes"]["shape.layers"] == "24"
+
+
 def test_axes_from_files(run, tmp_path):
     (tmp_path / "sizes.yaml").write_text("[1, 2, 4]\n")
     (tmp_path / "setups.yaml").write_text("- {name: wide, tp_size: 8, precision: fp16}\n- {name: narrow, tp_size: 2, precision: fp8}\n")
