@@ -228,8 +228,7 @@ Answer plugin_new(const std::string& name, const std::string& language, const st
                       .expected = "a folder that does not exist yet",
                       .hint = "choose another with --folder"});
   std::vector<TemplateFile> files;
-  const std::string ext = language;
-  const auto source = fmt::format("{}.{}", space, language == "python" ? "py" : ext);
+  const auto source = fmt::format("{}.{}", space, language == "python" ? "py" : language);
   const auto manifest = name + ".plugin.yaml";
   if (language == "python")
     files = {{source, kPython}, {"pyproject.toml", kPythonProject}, {"README.md", kPythonReadme}};
@@ -243,7 +242,7 @@ Answer plugin_new(const std::string& name, const std::string& language, const st
   for (const auto& file : files) {
     const auto path = top / file.path;
     std::ofstream stream(path, std::ios::binary);
-    stream << filled(file.text, name, space, ext, language == "c" ? "C CXX" : "CXX");
+    stream << filled(file.text, name, space, language, language == "c" ? "C CXX" : "CXX");
     if (!stream.flush())
       throw InputError({.id = "mlsysim.cli.065",
                         .message = "a file cannot be written",

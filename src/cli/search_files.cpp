@@ -65,7 +65,7 @@ Json read_state_file(const std::string& path, std::string_view schema) {
   if (!in) file_fault(path, "a file cannot be read", "check the path");
   std::ostringstream text;
   text << in.rdbuf();
-  const Json j = Json::parse(text.view(), nullptr, false);
+  Json j = Json::parse(text.view(), nullptr, false);
   if (j.is_discarded()) refuse_state_file(path, schema, "text that is not JSON, or only a part of it");
   if (!j.is_object() || !j.contains("schema") || !j["schema"].is_string())
     refuse_state_file(path, schema, "JSON without a schema");

@@ -21,6 +21,7 @@ import sys
 VERSION = 14
 FOLDERS = ("src", "bindings", "plugins")
 SKIPPED = 77
+GNU_FLAGS = ("-fno-gnu-unique",)
 
 
 def clang_tidy():
@@ -90,10 +91,18 @@ def key_of(root, build, unit, files, digests):
     return hashlib.sha256("\n".join(text).encode()).hexdigest()
 
 
-def check(tool, build, unit):
+def clang_commands(build, folder):
+    """The compile commands without what only g++ knows, for `-p folder`."""
+    text = (build / "compile_commands.json").read_text()
+    for flag in GNU_FLAGS:
+        text = text.replace(f" {flag}", "")
+    (folder / "compile_commands.json").write_text(text)
+
+
+def check(tool, folder, unit):
     """What clang-tidy complains about; empty if nothing."""
     # Warnings of the compiler are the compiler's business; those of clang differ from those of g++.
-    done = subprocess.run([tool, "-p", str(build), "--quiet", "--extra-arg=-w", unit[0]], capture_output=True, text=True)
+    done = subprocess.run([tool, "-p", str(folder), "--quiet", "--extra-arg=-w", unit[0]], capture_output=True, text=True)
     return done.stdout.strip() or (done.stderr.strip() if done.returncode != 0 else "")
 
 
@@ -116,11 +125,12 @@ def main():
     noted, digests = dependencies(build), Digests()
     folder = build / "tidy"
     folder.mkdir(exist_ok=True)
+    clang_commands(build, folder)
     keys = {unit[0]: key_of(root, build, unit, noted.get(unit[2]), digests) for unit in mine}
     due = [unit for unit in mine if not (keys[unit[0]] and (folder / keys[unit[0]]).exists())]
     complaints = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for unit, said in zip(due, pool.map(lambda u: check(tool, build, u), due)):
+        for unit, said in zip(due, pool.map(lambda u: check(tool, folder, u), due)):
             if said:
                 complaints += 1
                 print(said, flush=True)

@@ -51,7 +51,7 @@ Result instances_do_not_leak(const Subject& s) {
       for (int k = 0; k < times; ++k) {
         MlsCreateArgs args{sizeof args,     0,      nullptr, p.services().api(), r.user, settings.data(),
                            settings.size(), nullptr};
-        if (const auto e = p.take(r.create(&args)); !e.empty()) return e;
+        if (auto e = p.take(r.create(&args)); !e.empty()) return e;
         if (r.destroy != nullptr) r.destroy(p.services().api(), args.instance);
       }
       return std::string();
@@ -74,7 +74,7 @@ std::string create_by_hand(RawPlugin& p, std::size_t i, void*& instance) {
   for (const auto& o : p.description().resolvers[i].options) settings.push_back(o.default_value.view());
   MlsCreateArgs args{sizeof args,     0,      nullptr, p.services().api(), r.user, settings.data(),
                      settings.size(), nullptr};
-  const auto error = p.take(r.create(&args));
+  auto error = p.take(r.create(&args));
   instance = args.instance;
   return error;
 }
@@ -180,7 +180,7 @@ Result results_fit(const Subject& s) {
   return each(s, [](Hosted& h, std::size_t i) -> std::string {
     for (const double scale : {0.5, 1.0, 2.0}) {
       // A refusal of the plugin's own is an answer; a result that breaks its declaration is not.
-      const auto got = bytes_of(h, i, scale);
+      auto got = bytes_of(h, i, scale);
       if (got.find("cannot be used") != std::string::npos ||
           got.find("does not declare") != std::string::npos ||
           got.find("than it declares") != std::string::npos || got.find("wrote") != std::string::npos)
@@ -193,7 +193,7 @@ Result results_fit(const Subject& s) {
 Result extremes(const Subject& s) {
   return each(s, [](Hosted& h, std::size_t i) -> std::string {
     for (const double scale : {0.0, 1e-12, 1e12, 1e300}) {
-      const auto got = bytes_of(h, i, scale);
+      auto got = bytes_of(h, i, scale);
       if (got.find("cannot be used") != std::string::npos)
         return fmt::format("inputs times {}: {}", scale, got);
     }
@@ -267,7 +267,7 @@ Result no_zero_from_gaps(const Subject& s) {
 Result infeasible_has_a_reason(const Subject& s) {
   return each(s, [](Hosted& h, std::size_t i) -> std::string {
     for (const double scale : {0.0, 1e-6, 1.0, 1e6, 1e12}) {
-      const auto got = bytes_of(h, i, scale);
+      auto got = bytes_of(h, i, scale);
       if (got.starts_with("infeasible: ") && got.find("gives no reason") != std::string::npos) return got;
     }
     return "";

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
 namespace mlsysim::plugin::check {
@@ -140,7 +142,8 @@ bool same(const Solved& a, const Solved& b) {
   if (a.error != b.error || a.outcome != b.outcome || a.outputs.size() != b.outputs.size()) return false;
   for (std::size_t i = 0; i < a.outputs.size(); ++i)
     if (a.outputs[i].kind != b.outputs[i].kind ||
-        std::memcmp(&a.outputs[i].number, &b.outputs[i].number, sizeof(double)) != 0 ||
+        std::bit_cast<std::uint64_t>(a.outputs[i].number) !=
+            std::bit_cast<std::uint64_t>(b.outputs[i].number) ||
         a.outputs[i].flag != b.outputs[i].flag || a.outputs[i].text != b.outputs[i].text)
       return false;
   return true;
