@@ -10,6 +10,7 @@
 namespace mlsysim::python {
 
 void bind_system(py::module_& m) {
+  SpecClass<LinkLevel>(m, "LinkLevel", "One level of a machine: it joins groups of the level below.");
   SpecClass<Node>(m, "Node", "A host with its accelerators.", {{"intra_node_bw", "intra_node_bandwidth"}});
   SpecClass<NetworkFabric>(m, "NetworkFabric", "The network between nodes.",
                            {{"oversubscription_ratio", "oversubscription"}});

@@ -74,6 +74,9 @@ std::string scenario_key(const ScenarioShape& s) {
                        s.has_layers, s.has_heads, s.part_of_node, s.sharded, s.apart, s.spills})
     put(x);
   put(s.chunks);
+  put(s.links.levels);
+  put(s.links.axes);
+  put(s.links.reduces);
   put(s.division);
   for (const auto& layer : s.layers)
     for_each_field<ConvLayer>([&](const auto& row) {

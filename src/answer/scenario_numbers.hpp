@@ -64,7 +64,7 @@ void set_model(const ScenarioShape& s, const ScenarioInputs<T>& in, Views& v) {
   v.pricing = s.pricing;
   v.model = {s.prefill, in.stack, s.layers, in.totals};
   v.device = in.device;
-  v.links = in.links;
+  v.links = {in.links, s.links};
   v.batch = in.run.batch_size;
   v.accelerators = in.run.accelerators;
   v.seq_len = in.run.seq_len;
@@ -119,7 +119,7 @@ template <class T> ServingViews<T> serving_views(const ScenarioShape& s, const S
   v.apart = s.apart;
   v.decode_device = s.apart ? in.decode_device : in.device;
   v.transfer = in.network_bandwidth;
-  v.links = in.links;
+  v.links = {in.links, s.links};
   v.plan = detail::plan_of(in);
   v.batch = run.batch_size;
   v.accelerators = run.accelerators;

@@ -86,11 +86,12 @@ struct OperatorLaw {
 /// The law calls behind one operator.
 std::string derive_operator(const ExplainedPass& s, std::string_view name) {
   static constexpr LawInfo info{.id = "Operator", .equation = "time = f(device, links)", .source = ""};
-  static constexpr std::size_t of_device = leaf_count<Device<>>, of_links = leaf_count<Links<>>;
+  static constexpr std::size_t of_device = leaf_count<Device<>>, of_links = leaf_count<LinkNumbers<>>;
   OperatorLaw law;
   law.tape = record_tape(of_device + of_links, [&](std::span<const Recorded> in) {
     Device<Recorded> device;
     Links<Recorded> links;
+    links.form = s.links.form;
     write_leaves(device, [&](std::size_t i) { return in[i]; });
     write_leaves(links, [&](std::size_t i) { return in[of_device + i]; });
     OpList<Recorded> ops;
@@ -108,7 +109,7 @@ std::string derive_operator(const ExplainedPass& s, std::string_view name) {
   });
   law.entry.info = info;
   for (const auto& f : describe<Device<>>()) law.entry.inputs.push_back(f);
-  for (const auto& f : describe<Links<>>()) law.entry.inputs.push_back(f);
+  for (const auto& f : describe<LinkNumbers<>>()) law.entry.inputs.push_back(f);
   law.entry.recorded = [](const void* self) -> const Tape& {
     return static_cast<const OperatorLaw*>(self)->tape;
   };

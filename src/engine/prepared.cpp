@@ -34,6 +34,7 @@ void take(const ServingViews<>& v, PreparedScenario& out) {
   in.decode_device = v.decode_device;
   in.network_bandwidth = v.transfer;
   in.links = v.links;
+  shape.links = v.links.form;
   in.plan = v.plan;
   auto& run = in.run;
   run.batch_size = v.batch;
@@ -68,6 +69,7 @@ template <class Views> void take_model(ScenarioKind kind, const Views& v, Prepar
   in.totals = v.model.totals;
   in.device = in.decode_device = v.device;
   in.links = v.links;
+  shape.links = v.links.form;
   in.plan = v.plan;
   in.run.batch_size = v.batch;
   in.run.accelerators = v.accelerators;

@@ -68,7 +68,6 @@ void lower_precision(std::vector<Remedy>& out, const Scenario& s, const Hardware
 /// More devices for one replica: the smallest power of two that fits.
 void more_devices(std::vector<Remedy>& out, const ResolvedScenario& r) {
   const Scenario& s = r.asked();
-  const double now = r.tp_size() * s.pp_size;
   for (double tp = r.tp_size() * 2; tp <= 1024; tp *= 2) {
     Scenario c = s;
     c.mode = r.mode() == Mode::infer ? Mode::infer : r.mode();
@@ -80,13 +79,13 @@ void more_devices(std::vector<Remedy>& out, const ResolvedScenario& r) {
       c.fleet = nullptr;
       c.accelerators = devices;
       c.node_count.reset();
-      c.accelerators_per_node = std::min(devices, std::max(8.0, r.fleet().node->accelerators_per_node));
+      c.accelerators_per_node.reset();
     }
     const std::size_t before = out.size();
     try_change(out, c,
                devices > r.accelerators()
                    ? fmt::format("{} accelerators with tp_size {} (now {})", devices, tp, r.accelerators())
-                   : fmt::format("tp_size {} (now {})", tp, now));
+                   : fmt::format("tp_size {} (now {})", tp, r.tp_size()));
     if (out.size() > before) return;
   }
 }

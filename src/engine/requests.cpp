@@ -1,6 +1,7 @@
 #include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
 
+#include <mlsysim/catalogue/machine.hpp>
 #include <mlsysim/price/views.hpp>
 #include <mlsysim/table/take_fields.hpp>
 
@@ -22,9 +23,10 @@ namespace {
                     .hint = std::move(hint)});
 }
 
-/// Devices, nodes and devices per node from whichever two are known.
+/// Devices, nodes and devices per node from whichever two are known, and the node.
 struct Counts {
   double devices, nodes, per_node;
+  Node node;
 };
 
 Counts counts_of(const Scenario& s, Notes& notes) {
@@ -36,16 +38,36 @@ Counts counts_of(const Scenario& s, Notes& notes) {
            fmt::format("node_count {}", nodes), "accelerators_per_node or accelerators beside it",
            "add accelerators_per_node");
   if (devices == 0) devices = nodes > 0 ? nodes * per_node : per_node > 0 ? per_node : one;
-  if (per_node == 0) {
-    per_node = nodes > 0 ? devices / nodes : std::min(devices, 8.0);
-    if (devices > 1) notes.assume("accelerators_per_node", per_node, "up to 8 devices share a node");
+  Node node;
+  if (per_node == 0 && nodes == 0) {
+    node = shipped_node(*s.hardware, devices, notes);
+    per_node = node.accelerators_per_node;
+  } else {
+    if (per_node == 0) per_node = devices / nodes;
+    node.name = s.hardware->name + " node";
+    node.accelerator = s.hardware;
+    node.accelerators_per_node = per_node;
   }
   if (nodes == 0) nodes = devices / per_node;
   if (std::floor(nodes) != nodes || std::floor(per_node) != per_node || nodes * per_node != devices)
     refuse("the counts of devices contradict each other", "accelerators",
            fmt::format("{} accelerators, {} nodes, {} per node", devices, nodes, per_node),
            "accelerators = node_count x accelerators_per_node, all whole", "give two of the three");
-  return {devices, nodes, per_node};
+  return {devices, nodes, per_node, std::move(node)};
+}
+
+/// Devices that serve one replica where nobody says how many: those of a node; of a torus, or of nodes that
+/// one inner network joins, as many as eight.
+double devices_of_replica(const Fleet& fleet) {
+  constexpr double usual = 8;
+  const Node& node = *fleet.node;
+  const double own = node.accelerators_per_node, all = fleet.total_accelerators();
+  const double most = !node.levels.empty()                           ? std::min(own, usual)
+                      : node.domain_accelerators.value_or(own) > own ? std::max(own, usual)
+                                                                     : own;
+  double together = std::min(most, all);
+  while (std::fmod(all, together) != 0) --together;
+  return together;
 }
 
 }  // namespace
@@ -99,12 +121,9 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
       fleet_ = own_fleet_.get();
     }
   } else {
-    const Counts counts = counts_of(asked_, notes);
-    node_ = std::make_shared<Node>();
-    node_->name = asked_.hardware->name + " node";
-    node_->accelerator = asked_.hardware;
-    node_->accelerators_per_node = counts.per_node;
-    node_->intra_node_bandwidth = asked_.intra_node_bw;
+    Counts counts = counts_of(asked_, notes);
+    node_ = std::make_shared<Node>(std::move(counts.node));
+    if (asked_.intra_node_bw) node_->intra_node_bandwidth = asked_.intra_node_bw;
     own_fleet_ = std::make_shared<Fleet>();
     own_fleet_->name = counts.devices > 1 ? fmt::format("{} x {}", counts.devices, asked_.hardware->name)
                                           : asked_.hardware->name;
@@ -126,7 +145,7 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
     tp_size_ = *asked_.tp_size;
   } else if (mode_ == Mode::serve) {
     const double others = asked_.pp_size * asked_.ep_size;
-    tp_size_ = std::max(1.0, std::min(fleet_->node->accelerators_per_node, accelerators()) / others);
+    tp_size_ = std::max(1.0, devices_of_replica(*fleet_) / others);
     if (std::floor(tp_size_) != tp_size_) tp_size_ = 1;
     if (tp_size_ > 1) notes.assume("tp_size", tp_size_, "all devices of a node serve one replica");
   }

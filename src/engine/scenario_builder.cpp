@@ -6,6 +6,7 @@
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -191,13 +192,11 @@ BuiltScenario ScenarioBuilder::build() const {
     if (machine.fleet != nullptr) s.fleet = machine.fleet;
     const Node* node = machine.node;
     if (machine.pod != nullptr) {
-      keep->nodes.push_back({.name = machine.pod->name,
-                             .accelerator = machine.pod->accelerator,
-                             .accelerators_per_node = machine.pod->chips});
+      keep->nodes.push_back(node_of(*machine.pod));
       node = &keep->nodes.back();
-      out.assumptions.push_back(
-          {"accelerators_per_node", AssumedValue::exact(machine.pod->chips),
-           fmt::format("the device link joins all devices of the pod {}", machine.pod->name)});
+      out.assumptions.push_back({"accelerators_per_node", AssumedValue::exact(machine.pod->chips),
+                                 fmt::format("a torus of sides {} joins the devices of the pod {}",
+                                             fmt::join(axes_of(*machine.pod), " x "), machine.pod->name)});
     }
     if (node != nullptr) {
       must_agree(s.accelerators_per_node, node->accelerators_per_node, "accelerators_per_node", node->name,

@@ -198,12 +198,16 @@ class TextbookPricing final : public Pricing {
     return d;
   }
 
-  /// Every device has one port of the fabric, at the data-sheet rate.
+  /// Rates are those of the data sheet; a device has a port of the fabric, or its part of the node's adapters
+  /// where they are fewer.
   Links<> links(const Fleet& fleet, const Conventions& c, Notes& notes, Phase phase) const override {
     Links<> l = links_view(fleet, c, notes, phase);
-    l.share = 1;
-    if (fleet.fabric != nullptr && fleet.fabric->bandwidth)
-      l.inter_bandwidth = *fleet.fabric->bandwidth / fleet.fabric->oversubscription;
+    for (int i = 0; i < l.form.levels; ++i) l[i].share = 1;
+    if (fleet.fabric == nullptr || !fleet.fabric->bandwidth || !fleet.levels.empty()) return l;
+    const Node& node = *fleet.node;
+    const double cards =
+        min(1.0, node.nics_per_node.value_or(node.accelerators_per_node) / node.accelerators_per_node);
+    l[l.form.levels - 1].bandwidth = *fleet.fabric->bandwidth * cards / fleet.fabric->oversubscription;
     return l;
   }
   /// An fp32 master copy whatever the format, and gradients in the format itself.

@@ -47,10 +47,10 @@ Prediction collective_time_of(const CollectiveCase& c, const PredictionContext& 
   const Data<> payload = c.payload * unit::B;
   const Time<> wire =
       passes * (1.0 - 1.0 / c.ranks) * payload /
-      (fleet.count > 1 ? min(links.intra_bandwidth, links.inter_bandwidth) : links.intra_bandwidth);
+      (fleet.count > 1 ? min(links.level1.bandwidth, links.level2.bandwidth) : links.level1.bandwidth);
   if (context.comparison == Yardstick::roofline) return {wire.base()};
   if (context.comparison == Yardstick::textbook) {
-    const Time<> alpha = fleet.count > 1 ? links.inter_latency : links.intra_latency;
+    const Time<> alpha = fleet.count > 1 ? links.level2.latency : links.level1.latency;
     return {(wire + passes * (c.ranks - 1.0) * alpha).base()};
   }
   const Device<> device =

@@ -97,6 +97,11 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"ProtocolAllToAll", "time",
      "+message ~ranks -bandwidth +launch +hop +sync -pair_share -share -copy_ratio"},
 
+    {"LeveledRing", "time", "+message +ranks +passes +start +round -narrowest"},
+    {"LeveledTree", "time", "+message +inner +nodes +start +climb -link -way +bandwidth_factor"},
+    {"LeveledSwitch", "time", "+message ~inner ~nodes +crossings +start +climb -link -way"},
+    {"TorusAllToAll", "time", "+message +ranks -ways -bandwidth"},
+
     {"BubbleOverhead", "bubble_overhead", "+pp_size -microbatch_count -v_stages"},
     {"BubbleFraction", "bubble_fraction", "+pp_size -microbatch_count -v_stages"},
 

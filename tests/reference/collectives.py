@@ -2,6 +2,7 @@
 costs nothing."""
 
 import math
+from types import SimpleNamespace
 
 # --- the alpha-beta model, for links between nodes and for the textbook -------------------------------------
 
@@ -35,11 +36,12 @@ def all_to_all(message, ranks, bandwidth, alpha):
     return time
 
 
-def hierarchical_all_reduce(message, per_node, nodes, links):
+def hierarchical_all_reduce(message, spread, links):
     """Reduce inside each node, ring between the nodes with one part each, spread inside
     (thakur2005collectives)."""
-    inside = ring_gather(message, per_node, links.intra_bandwidth, links.intra_latency)
-    between = ring_all_reduce(message / per_node, nodes, links.inter_bandwidth, links.inter_latency)
+    link = links.levels[0]
+    inside = ring_gather(message, spread.inner, links.inside, link.latency)
+    between = ring_all_reduce(message / spread.inner, spread.nodes, spread.way, spread.step)
     return inside + between + inside
 
 
@@ -48,7 +50,7 @@ def hierarchical_all_reduce(message, per_node, nodes, links):
 
 def group_bandwidth(ranks, l):
     """Behind a switch all of a device's links; in a full mesh the links to the others of the group."""
-    return l.intra_bandwidth * min(max(ranks - 1, 1), l.peers) / l.peers
+    return l.levels[0].bandwidth * min(max(ranks - 1, 1), l.mesh) / l.mesh
 
 
 def protocol_ring(message, ranks, passes, l):
@@ -59,7 +61,7 @@ def protocol_ring(message, ranks, passes, l):
     bandwidth = group_bandwidth(ranks, l)
     bus = passes * (1 - 1 / ranks) * message
     low = passes * (ranks - 1) * l.hop + bus / (l.low_latency_share * bandwidth)
-    bulk = l.sync + bus / (l.share * bandwidth) + (2 - passes) * message / (ranks * l.copy_ratio * bandwidth)
+    bulk = l.sync + bus / (l.levels[0].share * bandwidth) + (2 - passes) * message / (ranks * l.copy_ratio * bandwidth)
     return l.launch + min(low, bulk)
 
 
@@ -99,39 +101,168 @@ def all_to_all_inside(message, ranks, l):
     low = 2 * l.hop + message / (ranks * l.pair_share * bandwidth)
     bulk = (
         0.5 * l.sync
-        + (1 - 1 / ranks) * message / (l.share * bandwidth)
+        + (1 - 1 / ranks) * message / (l.levels[0].share * bandwidth)
         + message / (ranks * l.copy_ratio * bandwidth)
     )
     return (l.launch + min(low, bulk)) * min(ranks - 1, 1)
 
 
-# --- over both levels ---------------------------------------------------------------------------------------
+# --- over the levels of a machine ---------------------------------------------------------------------------
+
+
+def spread(ranks, stride, l):
+    """Where the devices of a group lie: for each level the part that each rank is in. Of the first levels one
+    is the node; a torus counts as one."""
+    first = max(l.axes, 1)
+    below, sizes = 1, []
+    for level in l.levels:
+        below *= level.peers
+        sizes.append(min(max(math.floor(below / stride), sizes[-1] if sizes else 1), ranks))
+    sizes[-1] = ranks
+    s = SimpleNamespace(ranks=ranks, stride=stride, inner=sizes[first - 1])
+    node_of = [rank // s.inner for rank in range(ranks)]
+    s.nodes = node_of[-1] + 1
+    # Which level joins two neighbouring nodes, and node 0 with each of the others.
+    size = [math.ceil(n / s.inner) for n in sizes]
+
+    def joins(one, other):
+        return next(i for i in range(first, len(l.levels)) if one // size[i] == other // size[i])
+
+    neighbours = [joins(node, node + 1) for node in range(s.nodes - 1)]
+    s.step = sum(l.levels[i].latency for i in neighbours) / max(len(neighbours), 1)
+    s.messages = sum(l.levels[joins(0, node)].latency for node in range(1, s.nodes))
+    # Up a tree: halve the parts of every level in turn.
+    s.rounds, climb = 0, 0.0
+    for i in range(first, len(l.levels)):
+        parts = math.ceil(sizes[i] / sizes[i - 1])
+        while parts > 1:
+            parts, climb = math.ceil(parts / 2), climb + l.levels[i].latency
+    parts = s.nodes
+    while parts > 1:
+        parts, s.rounds = math.ceil(parts / 2), s.rounds + 1
+    s.climb = climb / max(s.rounds, 1)
+    # What leaves a part leaves it over every level on its way. A ring leaves each part once, with the ways out
+    # of all its devices; if all talk to all, a device has its own.
+    s.way, s.exchange, own = math.inf, 0.0, math.inf
+    for i in range(first, len(l.levels)):
+        own = min(own, l.levels[i].bandwidth * l.levels[i].share)
+        parts = math.ceil(s.nodes * s.inner / sizes[i - 1]) if i > first else s.nodes
+        if i == first or parts > 1 and sizes[i] > sizes[i - 1]:
+            s.way = min(s.way, own * sizes[i - 1] / s.inner)
+        s.exchange = max(s.exchange, (1 - 1 / parts) / own)  # time for each byte of a message
+    return s
+
+
+def torus(ranks, stride, l):
+    """For each axis: ranks on it, links that a device of the group has on it (two on a closed axis, an axis of
+    less than four is open, and groups that lie between each other share), and the axis."""
+    parts, below, before = [], 1, 1
+    for axis in l.levels[: l.axes]:
+        on = math.ceil(min(max(math.floor(below * axis.peers / stride), before), ranks) / before)
+        gap = min(max(stride / below, 1), axis.peers)
+        closed = on * gap >= axis.peers >= 4
+        parts.append((on, (2 if closed else 1) / gap, axis))
+        below, before = below * axis.peers, before * on
+    return parts
+
+
+def inside_rate(s, l):
+    if not l.axes:
+        return group_bandwidth(s.inner, l) * l.levels[0].share
+    return sum(ways * axis.bandwidth * axis.share for on, ways, axis in torus(s.inner, s.stride, l) if on > 1)
+
+
+def torus_ring(message, passes, s, l):
+    """A ring on every axis, each with its part of the message."""
+    if s.inner <= 1:
+        return 0.0
+    hops = sum(axis.latency * (on - 1) for on, _, axis in torus(s.inner, s.stride, l))
+    return l.launch + passes * (hops + (1 - 1 / s.inner) * message / inside_rate(s, l))
+
+
+def torus_all_to_all(message, s, l):
+    """Every device to every other by the shorter way round; the most loaded axis counts (dallytowles2004,
+    section 5.2)."""
+    time = 0.0
+    for on, ways, axis in torus(s.inner, s.stride, l):
+        hops = sum(min(d, on - d) for d in range(on)) / on
+        time = max(time, message * hops / (ways * axis.bandwidth * axis.share))
+    return time + (l.launch if s.inner > 1 else 0.0)
+
+
+def ring_through(message, s, l):
+    """A ring through all devices: rank after rank, node after node, twice (hu2025nccl, ring)."""
+    time = l.launch + l.sync
+    for _ in range(2):
+        time += (s.ranks - s.nodes) * l.hop + (s.nodes - 1) * s.step
+        for _ in range(s.ranks - 1):  # the slowest edge sets the pace
+            time += message / s.ranks / min(inside_rate(s, l), s.way * s.inner)
+    return time
+
+
+def tree_through(message, s, l):
+    """Chains inside the nodes, two trees between them; 1.05 is a convention of MLSys-im (hu2025nccl, tree)."""
+    climb = s.rounds * s.climb + (s.inner - 1) * l.hop
+    inside = min(s.inner - 1, 2) * message / inside_rate(s, l)
+    between = min(s.nodes - 1, 2) * message / (s.way * s.inner)
+    return l.launch + l.sync + 2 * climb + 1.05 * max(inside, between)
+
+
+def switch_through(message, s, l):
+    """The switch of each node adds up, a tree joins the nodes (hu2025nccl, III-D)."""
+    inside = (1 + 1 / s.inner) * message / (l.switch_share * l.levels[0].bandwidth)
+    between = min(s.nodes - 1, 1 if l.reduces else 2) * message / (s.way * s.inner)
+    return l.launch + l.switch_start + 2 * s.rounds * s.climb + max(inside, between)
+
+
+def all_reduce(message, s, l):
+    inside = torus_ring(message, 2, s, l) if l.axes else all_reduce_inside(message, s.inner, l)
+    if s.nodes == 1:
+        return inside
+    part = message / s.inner
+    between = [
+        ring_all_reduce(part, s.nodes, s.way, s.step),
+        double_tree_all_reduce(part, s.nodes, s.way, s.climb),
+    ]
+    if l.reduces:
+        between.append(2 * s.rounds * s.climb + part / s.way)
+    ways = [inside + min(between), ring_through(message, s, l), tree_through(message, s, l)]
+    if l.switch_share > 0:
+        ways.append(switch_through(message, s, l))
+    return min(ways)
+
+
+def gather(message, s, l):
+    inside = torus_ring(message, 1, s, l) if l.axes else protocol_ring(message, s.inner, 1, l)
+    return inside + ring_gather(message / s.inner, s.nodes, s.way, s.step)
+
+
+def point_to_point(message, stride, l):
+    """Over the narrowest level on the way to the device `stride` away."""
+    bandwidth, alpha = group_bandwidth(2, l) * l.levels[0].share, l.hop
+    first, below, way = max(l.axes, 1), 1, math.inf
+    for i, level in enumerate(l.levels):
+        if i >= first:
+            way = min(way, level.bandwidth * level.share)
+            if stride >= below:
+                bandwidth, alpha = way, level.latency
+        below *= level.peers
+    return l.launch + alpha + message / bandwidth
 
 
 def collective_time(op, l):
-    """A group of `ranks` devices, `stride` apart: `inner` of them share a node, `nodes` nodes take part."""
+    """A group of `ranks` devices, `stride` apart."""
     if op.ranks <= 1:
         return 0.0
-    inner = min(max(math.floor(l.per_node / op.stride), 1), op.ranks)
-    nodes = math.ceil(op.ranks / inner)
-    inter = l.inter_bandwidth * l.share
+    if op.pattern == "point_to_point":
+        return point_to_point(op.message, op.stride, l)
+    s = spread(int(op.ranks), op.stride, l)
     if op.pattern == "all_reduce":
-        part = op.message / inner
-        between = min(
-            ring_all_reduce(part, nodes, inter, l.inter_latency),
-            double_tree_all_reduce(part, nodes, inter, l.inter_latency),
-        )
-        return all_reduce_inside(op.message, inner, l) + between
+        return all_reduce(op.message, s, l)
     if op.pattern in ("all_gather", "reduce_scatter"):
-        return protocol_ring(op.message, inner, 1, l) + ring_gather(
-            op.message / inner, nodes, inter, l.inter_latency
-        )
-    if op.pattern == "all_to_all":
-        # The part for the own node and the part for the others leave over different links at once.
-        away = 1 - 1 / nodes
-        inside = all_to_all_inside(op.message * (1 - away), inner, l)
-        return max(inside, op.message * away / inter + l.inter_latency * (nodes - 1))
-    assert op.pattern == "point_to_point", op.pattern
-    if op.stride >= l.per_node:
-        return l.launch + l.inter_latency + op.message / inter
-    return l.launch + l.hop + op.message / (group_bandwidth(2, l) * l.share)
+        return gather(op.message, s, l)
+    assert op.pattern == "all_to_all", op.pattern
+    # The part for the own node and the part for the others leave over different links at once.
+    stays = op.message / s.nodes
+    inside = torus_all_to_all(stays, s, l) if l.axes else all_to_all_inside(stays, s.inner, l)
+    return max(inside, op.message * s.exchange + s.messages)

@@ -1,8 +1,9 @@
 """A device and its links as numbers: what the zoo says, and where it says nothing what the device's class says."""
 
+import math
 from types import SimpleNamespace
 
-from zoo import BYTES, default, entry, get, of
+from zoo import BYTES, ZOO, default, entry, get, of
 
 NO_SPLIT = 1e9  # depth that no product has: kernels for narrow formats do not split the depth
 
@@ -109,15 +110,63 @@ def set_efficiency(device, efficiency):
 
 
 def fleet_of(hardware, devices=1, per_node=None, intra_bandwidth=None, fabric_bandwidth=None):
-    """Devices of one kind in nodes; up to 8 share a node where nothing is said."""
-    per_node = per_node or min(devices, 8)
-    node = {"accelerator": hardware, "accelerators_per_node": per_node}
+    """Devices of one kind: in nodes of so many, or where nothing is said in the machine in which they ship."""
+    node = {"accelerators_per_node": per_node} if per_node else shipped_node(hardware, devices)
+    per_node = node["accelerators_per_node"]
     if intra_bandwidth:
         node["intra_node_bandwidth"] = intra_bandwidth
     fabric = {"bandwidth": fabric_bandwidth} if fabric_bandwidth else None
     return SimpleNamespace(
-        hardware=hardware, node=node, nodes=devices / per_node, devices=devices, fabric=fabric
+        hardware=hardware, node=node, nodes=devices / per_node, devices=devices, fabric=fabric, levels=[]
     )
+
+
+def shipped_node(hardware, devices):
+    """The zoo's reference node, a part of it where the devices are fewer, or up to 8 devices."""
+    for node in ZOO["node"].values():
+        if devices > 1 and node.get("reference") and node["accelerator"] == hardware["name"]:
+            part = min(node["accelerators_per_node"], devices)
+            if "domain_accelerators" in node:
+                while devices % part:
+                    part -= 1
+            if part == node["accelerators_per_node"]:
+                return dict(node)
+            cards = node.get("nics_per_node", part) * part / node["accelerators_per_node"]
+            return {**node, "accelerators_per_node": part, **({"nics_per_node": cards} if "nics_per_node" in node else {})}
+    for name, whole in ZOO["pod"].items():
+        if devices > 1 and whole["accelerator"] == hardware["name"]:
+            sides = whole["axes"] if devices >= whole["chips"] else near_equal(devices, len(whole["axes"]))
+            return {
+                "accelerators_per_node": min(devices, whole["chips"]),
+                "levels": [{"name": "axis", "peers": side, "topology": "torus"} for side in sides],
+            }
+    return {"accelerators_per_node": min(devices, 8)}
+
+
+def near_equal(devices, axes):
+    """Sides of a torus of so many devices, as near to equal as whole sides can be."""
+    sides = []
+    for more in range(axes, 0, -1):
+        side = round(devices ** (1 / more))
+        while devices % side:
+            side -= 1
+        sides.append(side)
+        devices //= side
+    return sides
+
+
+def of_replica(fleet):
+    """Devices that serve one replica where nothing is said: a node's; of a torus, or of a domain of several
+    nodes, as many as eight."""
+    own = fleet.node["accelerators_per_node"]
+    if fleet.node.get("levels"):
+        own = min(own, 8)
+    elif fleet.node.get("domain_accelerators", own) > own:
+        own = max(own, 8)
+    count = min(own, fleet.devices)
+    while fleet.devices % count:
+        count -= 1
+    return count
 
 
 def cluster(name):
@@ -131,39 +180,93 @@ def cluster(name):
         nodes=c["node_count"],
         devices=devices,
         fabric=entry("fabric", c["fabric"]),
+        levels=c.get("levels", []),
+    )
+
+
+def pod(name):
+    """A pod of the zoo: one node, whose devices lie on a torus."""
+    p = entry("pod", name)
+    hardware = entry("hardware", p["accelerator"])
+    axes = [{"name": "axis", "peers": side, "topology": "torus"} for side in p["axes"]]
+    node = {"accelerator": p["accelerator"], "accelerators_per_node": p["chips"], "levels": axes}
+    return SimpleNamespace(
+        hardware=hardware, node=node, nodes=1, devices=p["chips"], fabric=None, levels=[]
     )
 
 
 def links_view(fleet, phase):
-    """The two levels of network of a device; bandwidths are one way, per device."""
+    """The levels of a machine, innermost first; bandwidths are one way, a device's part, or of one link of an
+    axis."""
     hardware, node, fabric = fleet.hardware, fleet.node, fleet.fabric or {}
-    l = SimpleNamespace(per_node=node["accelerators_per_node"])
-    l.intra_bandwidth = (
-        node.get("intra_node_bandwidth")
+    per_node = node["accelerators_per_node"]
+    l = SimpleNamespace(levels=[], axes=0)
+    set_collectives(l, hardware, node, phase)
+    inside = SimpleNamespace(
+        peers=per_node,
+        bandwidth=node.get("intra_node_bandwidth")
         or of(hardware, "device_link.bandwidth")
-        or of(hardware, "host_link.bandwidth")
+        or of(hardware, "host_link.bandwidth"),
+        latency=get(hardware, "device_link.latency", default("intra_latency")),
+        share=get(hardware, "efficiency.link", default("link_share")),
     )
-    l.intra_latency = get(hardware, "device_link.latency", default("intra_latency"))
+    if l.mesh == 1 and node.get("pair_bandwidth"):
+        l.mesh = max(1, inside.bandwidth / node["pair_bandwidth"])
+    l.inside = inside.bandwidth  # all of a device's links together
+    add_levels(l, node.get("levels", []), inside)
+    if not l.levels:
+        # One inner network may join nodes.
+        inside.peers = max(per_node, min(node.get("domain_accelerators", per_node), fleet.devices))
+        l.levels.append(inside)
+    l.joined = math.prod(level.peers for level in l.levels)
     # Between nodes: the slower of adapter and port, of which a device has its share.
     port = fabric.get("bandwidth", default("fabric_bandwidth"))
     adapter = min(node.get("nic_bandwidth", port), port)
-    l.inter_bandwidth = (
-        adapter * (node.get("nics_per_node", l.per_node) / l.per_node) / fabric.get("oversubscription", 1)
+    between = SimpleNamespace(
+        peers=max(1, fleet.devices / l.joined),
+        bandwidth=adapter * node.get("nics_per_node", per_node) / per_node,
+        latency=fabric.get("latency", default("inter_latency")),
+        share=fabric.get("share", default("network_share")),
     )
-    l.inter_latency = fabric.get("latency", default("inter_latency"))
-    set_collectives(l, hardware, phase)
+    if fleet.levels:
+        add_levels(l, fleet.levels, between, adapter)
+    else:
+        between.bandwidth /= fabric.get("oversubscription", 1)
+        l.levels.append(between)
+    l.reduces = fabric.get("reduces", False) or (
+        bool(fleet.levels) and all(level.get("reduces", False) for level in fleet.levels)
+    )
     return l
 
 
-def set_collectives(l, hardware, phase):
+def add_levels(l, stated, usual, port=None):
+    """Levels as a file lists them; what one does not say is that of `usual`."""
+    axes = sum(level.get("topology") == "torus" for level in stated)
+    below = math.prod(level.peers for level in l.levels)
+    for s in stated:
+        level = SimpleNamespace(**vars(usual))
+        level.peers = s["peers"]
+        level.latency = s.get("latency", usual.latency)
+        if s.get("topology") == "torus":
+            l.axes += 1
+            level.bandwidth = usual.bandwidth / (2 * axes)  # there and back on every axis
+        if "bandwidth" in s:
+            level.bandwidth = s["bandwidth"]
+        if "ports" in s:
+            level.bandwidth = s.get("bandwidth", port or level.bandwidth) * s["ports"] / below
+        level.bandwidth /= s.get("oversubscription", 1)
+        l.levels.append(level)
+        below *= level.peers
+
+
+def set_collectives(l, hardware, node, phase):
     """Constants of the collectives inside a node. Serving engines bring all-reduce kernels of their own
     ("direct")."""
 
     def of(name, convention):
         return get(hardware, "collectives." + name, default(convention))
 
-    l.share = get(hardware, "efficiency.link", default("link_share"))
-    l.peers = get(hardware, "device_link.peers", 1)
+    l.mesh = get(hardware, "device_link.peers", 1)
     l.launch, l.hop, l.sync = (
         of("launch", "collective_launch"),
         of("hop", "collective_hop"),

@@ -30,9 +30,7 @@ class OperatorPasses:
         self.prompt_device = SimpleNamespace(**vars(self.device))
         # A prompt's pass is no captured graph: some engines launch its operators one by one.
         self.prompt_device.issue = engine.get("prefill_issue", self.device.issue)
-        fleet = device.fleet_of(
-            s.device, s.tp_size * s.pp_size * s.ep_size, s.tp_size * s.pp_size * s.ep_size
-        )
+        fleet = device.fleet_of(s.device, s.tp_size * s.pp_size * s.ep_size)
         self.links = device.links_view(fleet, "decode")
 
     def plan(self, phase, batch, new_tokens, context):

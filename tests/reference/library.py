@@ -3,8 +3,11 @@ of scenario.py. This is the one file of the folder that knows the library."""
 
 import math
 
+import device
 import mlsysim
 from mlsysim import Fleet, NetworkFabric, Node, Q_
+from mlsysim.systems.types import LinkLevel
+from zoo import ZOO, entry
 
 UNITS = [
     "s",
@@ -71,7 +74,7 @@ def zoo_names(asked):
     if options.get("hardware"):
         options["hardware"] = mlsysim.Hardware[options["hardware"]]
     if options.get("fleet"):
-        options["fleet"] = mlsysim.Systems.Clusters[options["fleet"]]
+        options["fleet"] = machine_of(options["fleet"])
     for name, unit in (
         ("intra_node_bw", "B/s"),
         ("fabric_bandwidth", "B/s"),
@@ -89,17 +92,46 @@ def zoo_names(asked):
     return options
 
 
+def machine_of(name):
+    """A cluster of the zoo, or a pod as one node whose levels are the axes of a torus."""
+    if name not in ZOO["pod"]:
+        return mlsysim.Systems.Clusters[name]
+    pod = mlsysim.Systems.Pods[name]
+    axes = [LinkLevel(name=f"axis {i}", peers=side, topology="torus") for i, side in enumerate(pod.axes)]
+    node = Node(name=name, accelerator=pod.accelerator, accelerators_per_node=pod.chips, levels=axes)
+    return Fleet(name=name, node=node, count=1, fabric=NetworkFabric(name="fabric"))
+
+
+def node_of(asked, options, devices):
+    """The node that is described, or the one in which the device ships."""
+    name = options["hardware"].name
+    shipped = [n for n in mlsysim.Systems.Nodes if n.reference and n.accelerator.name == name]
+    slice_of = [] if shipped else device.shipped_node(entry("hardware", name), devices).get("levels", [])
+    if asked.get("accelerators_per_node") or devices == 1 or not shipped:
+        per_node = asked.get("accelerators_per_node") or min(devices, 8)
+        if slice_of and not asked.get("accelerators_per_node"):
+            per_node = devices
+        axes = [LinkLevel(name="axis", peers=axis["peers"], topology="torus") for axis in slice_of]
+        node = Node(name="node", accelerator=options["hardware"], accelerators_per_node=per_node, levels=axes)
+    elif devices < shipped[0].accelerators_per_node:
+        part, cards = devices / shipped[0].accelerators_per_node, shipped[0].nics_per_node
+        node = shipped[0].replace(accelerators_per_node=devices, **({"nics_per_node": cards * part} if cards else {}))
+    else:
+        node = shipped[0]
+    if options.get("intra_node_bw") is not None:
+        node = node.replace(intra_node_bandwidth=options["intra_node_bw"])
+    return node
+
+
 def fleet_of(asked, options):
     if options.get("fleet") is not None:
         return options["fleet"]
     devices = asked.get("accelerators") or asked.get("accelerators_per_node") or 1
-    per_node = asked.get("accelerators_per_node") or min(devices, 8)
-    node = {"name": "node", "accelerator": options["hardware"], "accelerators_per_node": per_node}
-    if options.get("intra_node_bw") is not None:
-        node["intra_node_bandwidth"] = options["intra_node_bw"]
-    fleet = {"name": "fleet", "node": Node(**node), "count": devices / per_node}
+    node = node_of(asked, options, devices)
+    fleet = {"name": "fleet", "node": node, "count": devices / node.accelerators_per_node}
     # A fleet made by hand must name a network; where the scenario says nothing it has the default rate.
-    fleet["fabric"] = NetworkFabric(name="fabric", bandwidth=options.get("fabric_bandwidth") or Q_("50 GB/s"))
+    stated = options.get("fabric_bandwidth")
+    fleet["fabric"] = NetworkFabric(name="fabric", **({"bandwidth": stated} if stated else {}))
     return Fleet(**fleet)
 
 

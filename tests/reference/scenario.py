@@ -14,7 +14,7 @@ import textbook
 import training
 from macro import macro
 from plan import kv_bytes, serving_plan
-from zoo import entry, get
+from zoo import ZOO, entry, get
 
 TRAINING = dict(
     schedule="1f1b",
@@ -82,7 +82,7 @@ def resolve(**asked):
     s = SimpleNamespace(**{**DEFAULTS, **asked})
     s.workload, cluster = entry("model", s.model), s.fleet
     if cluster:
-        s.fleet = device.cluster(cluster)
+        s.fleet = device.pod(cluster) if cluster in ZOO["pod"] else device.cluster(cluster)
     else:
         devices = s.accelerators or s.accelerators_per_node or 1
         s.fleet = device.fleet_of(
@@ -103,7 +103,7 @@ def resolve(**asked):
     if s.tp_size is None:
         s.tp_size = 1
         if s.mode == "serve":  # all devices of a node serve one replica
-            tp = max(1.0, min(s.fleet.node["accelerators_per_node"], devices) / (s.pp_size * s.ep_size))
+            tp = max(1.0, device.of_replica(s.fleet) / (s.pp_size * s.ep_size))
             s.tp_size = tp if tp == int(tp) else 1
     replica = s.tp_size * s.pp_size * s.ep_size
     s.replicas = devices if s.mode == "infer" else devices / replica / (s.cp_size if s.mode == "train" else 1)
@@ -237,7 +237,7 @@ def train(s):
     out = {"dp_size": t.dp, "microbatch_count": t.microbatches, "microbatch_size": t.microbatch}
     if s.fidelity == "textbook":
         t.in_flight = min(t.pp, t.microbatches)
-        a = textbook.train_step(s.workload, t, device.links_view(s.fleet, "training"), s.fleet.fabric)
+        a = textbook.train_step(s.workload, t, device.links_view(s.fleet, "training"), s.fleet)
         devices = s.fleet.devices
         hfu = min(1.0, a.work * s.batch_size / (a.peak * devices * a.total))
         out.update(

@@ -7,7 +7,7 @@ import bottleneck
 import memory
 import model
 import serving
-from collectives import all_to_all, hierarchical_all_reduce, ring_all_reduce
+from collectives import hierarchical_all_reduce, ring_all_reduce, spread
 from device import memory_level, rate_at
 from plan import kv_bytes
 from zoo import BYTES, default, get, of
@@ -140,7 +140,7 @@ def roofline_pass(work, weights, batch, efficiency, layers, run, peak, bandwidth
     return out
 
 
-def train_step(w, s, links, fabric):
+def train_step(w, s, links, fleet):
     """One optimizer step. `s`: degrees, batch of a replica, micro-batches and so on; see training.resolve."""
     t, hardware = totals(w), s.hardware
     b = BYTES[s.precision]
@@ -164,29 +164,36 @@ def train_step(w, s, links, fabric):
         memory_level(hardware, weights).bandwidth,
         of(hardware, "dispatch_overhead"),
     )
-    # The textbook gives every device one port of the fabric, at the data-sheet rate.
-    if fabric and fabric.get("bandwidth"):
-        links.inter_bandwidth = fabric["bandwidth"] / fabric.get("oversubscription", 1)
+    # The textbook reckons with rates of the data sheet; a device has a port of the fabric, or its share of the
+    # node's cards where they are fewer.
+    for level in links.levels:
+        level.share = 1
+    fabric = fleet.fabric
+    if fabric and fabric.get("bandwidth") and not fleet.levels:
+        per_node = fleet.node["accelerators_per_node"]
+        cards = min(1, fleet.node.get("nics_per_node", per_node) / per_node)
+        links.levels[-1].bandwidth = fabric["bandwidth"] * cards / fabric.get("oversubscription", 1)
     out = SimpleNamespace(node=node, peak=peak, work=work)
     # Replicas lie outermost: so many of a data-parallel group share a node.
-    together = min(max(math.floor(links.per_node / replica), 1), s.dp)
     exchange = hierarchical_all_reduce(
-        weights * s.trainable / (s.tp * s.pp), together, math.ceil(s.dp / together), links
+        weights * s.trainable / (s.tp * s.pp), spread(int(s.dp), replica, links), links
     )
     # Four all-reduces of the residual stream a layer, two forward and two backward (Shoeybi et al. 2019,
     # section 3).
     stream = s.local_batch * s.seq_len * t.hidden * b
-    inside = s.tp <= links.per_node
+    inside, away = s.tp <= links.joined, spread(int(s.tp), 1, links)
     join = ring_all_reduce(
         stream,
         s.tp,
-        links.intra_bandwidth if inside else links.inter_bandwidth,
-        links.intra_latency if inside else links.inter_latency,
+        links.inside if inside else away.way,
+        links.levels[0].latency if inside else away.step,
     )
     out.tensor_parallel = sum(4 * join for _ in range(math.ceil(t.layers / s.pp)))
     # Each layer of experts dispatches and combines, forward and backward.
     moe_layers = model.experts_of(w)[1]
-    route = all_to_all(stream * model.experts_of(w)[0].get("top_k", 1), s.ep, links.inter_bandwidth, links.inter_latency)
+    away = spread(int(s.ep), links.joined, links)
+    sent = stream * model.experts_of(w)[0].get("top_k", 1)
+    route = sent * away.exchange + (s.ep - 1) * away.step
     out.expert_parallel = sum(4 * route for _ in range(math.ceil(moe_layers / s.pp)))
     # (p - 1) / (v m) of the ideal time is spent filling and draining (narayanan2021megatron, section 2.2).
     out.bubble = node.latency * (s.pp - 1) / (s.v_stages * s.microbatches)

@@ -9,7 +9,7 @@ from ._mlsysim import (
     ActionShape, CollectiveTimes, ComputeCore, ConvLayer, Conventions, CoolingProfile, Datacenter,
     DenseFeedForward, DeviceClass, DiffusionShape, Experts, FeedForward, FigureRule, Fleet, GridProfile,
     GroupedAttention, HardwareNode, IOInterconnect, InferenceTotals, KernelTimes, LatentAttention, Layer,
-    LayerRun, LinearAttention, Lookup, MemoryHierarchy, Mixer, NetworkFabric, Node, Outline, PartitionProfile,
+    LayerRun, LinearAttention, LinkLevel, Lookup, MemoryHierarchy, Mixer, NetworkFabric, Node, Outline, PartitionProfile,
     Pod, PowerEnvelope, Rack, Reach, RecommendationShape, Recurrent, Residual, ScalarFigure, SecondMemoryTier,
     Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace, StorageHierarchy, StorageTier,
     StoredFormat, SustainedShare, Tiles, TrainingTotals, Workload,
@@ -19,7 +19,7 @@ __all__ = [
     "ActionShape", "CollectiveTimes", "ComputeCore", "ConvLayer", "Conventions", "CoolingProfile", "Datacenter",
     "DenseFeedForward", "DeviceClass", "DiffusionShape", "Experts", "FeedForward", "FigureRule", "Fleet",
     "GridProfile", "GroupedAttention", "HardwareNode", "IOInterconnect", "InferenceTotals", "KernelTimes",
-    "LatentAttention", "Layer", "LayerRun", "LinearAttention", "Lookup", "MemoryHierarchy", "Mixer",
+    "LatentAttention", "Layer", "LayerRun", "LinearAttention", "LinkLevel", "Lookup", "MemoryHierarchy", "Mixer",
     "NetworkFabric", "Node", "Outline", "PartitionProfile", "Pod", "PowerEnvelope", "Provenance", "Rack",
     "Reach", "RecommendationShape", "Recurrent", "Residual", "ScalarFigure", "SecondMemoryTier", "Selection",
     "ServingEngine", "Stack", "StackInput", "StackOutput", "StateSpace", "StorageHierarchy", "StorageTier",
@@ -29,7 +29,7 @@ __all__ = [
 _PARTS = (
     ComputeCore, SecondMemoryTier, MemoryHierarchy, StorageHierarchy, IOInterconnect, PowerEnvelope, SustainedShare,
     KernelTimes, Tiles, CollectiveTimes, PartitionProfile, FigureRule, ActionShape, DenseFeedForward, Experts, FeedForward,
-    GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, Lookup, Mixer, Outline, Reach, Recurrent,
+    GroupedAttention, LatentAttention, Layer, LayerRun, LinearAttention, LinkLevel, Lookup, Mixer, Outline, Reach, Recurrent,
     Residual, Selection, Stack, StackInput, StackOutput, StateSpace, StoredFormat, DiffusionShape,
     RecommendationShape, ConvLayer, InferenceTotals, TrainingTotals, Conventions,
 )

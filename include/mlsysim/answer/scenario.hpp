@@ -79,7 +79,7 @@ template <class T = double> struct Limits {
 template <class T = double> struct ScenarioFigures {
   RunNumbers<T> run;
   Device<T> device;
-  Links<T> links;
+  LinkNumbers<T> links;
   Facility<T> facility;
   Totals<T> totals;
   Plan<T> plan;
@@ -144,6 +144,7 @@ struct ScenarioShape {
   Structure prefill, decode;  ///< serving: the two phases; else `prefill` is the pass
   Structure draft;
   std::span<const ConvLayer> layers{};
+  LinkForm links;
   const Stack* stack = nullptr;  ///< of the model, as it is stated; null where no layers are known
   std::size_t place = 0;         ///< among the stacks of the model
   const Stack* draft_stack = nullptr;

@@ -21,7 +21,7 @@ struct Conventions {
   double textbook_activation_share =
       0;                           ///< activation traffic of one sample over weight bytes, textbook fidelity
   Time<> textbook_layer_overhead;  ///< software time per layer, textbook fidelity
-  double link_share = 0;
+  double link_share = 0, network_share = 0;
   Time<> collective_launch, collective_hop, collective_sync, switch_start, direct_start, direct_hop,
       direct_second;
   double low_latency_share = 0, copy_ratio = 0, switch_share = 0, pair_share = 0, direct_share = 0;
@@ -54,6 +54,8 @@ struct Conventions {
         field(&C::textbook_layer_overhead, "textbook_layer_overhead", "us", "software time per layer")
             .non_negative(),
         field(&C::link_share, "link_share", "", "sustained share of a link's bandwidth").within(0.01, 1),
+        field(&C::network_share, "network_share", "", "sustained share of a network card's bandwidth")
+            .within(0.01, 1),
         field(&C::collective_launch, "collective_launch", "us", "start and end of one collective")
             .non_negative(),
         field(&C::collective_hop, "collective_hop", "us", "one step of the low-latency protocol")

@@ -2,6 +2,7 @@
 /// Nodes, fabrics and fleets.
 
 #include <mlsysim/spec/hardware.hpp>
+#include <mlsysim/spec/links.hpp>
 
 namespace mlsysim {
 
@@ -24,6 +25,8 @@ struct Node {
   std::optional<double>
       domain_accelerators;  ///< accelerators that one inner network joins, also across nodes
   std::optional<Bandwidth<>> pair_bandwidth;  ///< one way, between two accelerators of a mesh
+  std::vector<LinkLevel> levels;              ///< inside the node, innermost first; none: one
+  bool reference = false;                     ///< the machine in which the accelerator ships
   const Entry* entry = nullptr;
 
   static constexpr auto fields() {
@@ -45,7 +48,9 @@ struct Node {
         field(&N::domain_accelerators, "domain_accelerators", "", "devices that one inner network joins")
             .at_least(1),
         field(&N::pair_bandwidth, "pair_bandwidth", "GB/s", "between two devices of a mesh, one way")
-            .positive());
+            .positive(),
+        field(&N::levels, "levels", "", "what joins the devices, innermost first").defaulted("one level"),
+        field(&N::reference, "reference", "", "the machine in which the accelerator ships").defaulted("no"));
   }
 };
 
@@ -56,17 +61,22 @@ struct NetworkFabric {
   std::optional<Bandwidth<>> bandwidth;  ///< one way, per port
   std::optional<Time<>> latency;         ///< end to end, one message
   double oversubscription = 1;
+  std::optional<double> share;  ///< share of the bandwidth that a long message sustains
+  bool reduces = false;         ///< its switches add up what their ports send
   const Entry* entry = nullptr;
 
   static constexpr auto fields() {
     using F = NetworkFabric;
-    return rows(field(&F::name, "name", "", "key of the fabric"),
-                field(&F::topology, "topology", "", "shape of the network").defaulted("unstated"),
-                field(&F::bandwidth, "bandwidth", "GB/s", "one way, per port").positive(),
-                field(&F::latency, "latency", "us", "end-to-end latency of one message").non_negative(),
-                field(&F::oversubscription, "oversubscription", "", "edge over core bandwidth")
-                    .at_least(1)
-                    .defaulted("1"));
+    return rows(
+        field(&F::name, "name", "", "key of the fabric"),
+        field(&F::topology, "topology", "", "shape of the network").defaulted("unstated"),
+        field(&F::bandwidth, "bandwidth", "GB/s", "one way, per port").positive(),
+        field(&F::latency, "latency", "us", "end-to-end latency of one message").non_negative(),
+        field(&F::oversubscription, "oversubscription", "", "edge over core bandwidth")
+            .at_least(1)
+            .defaulted("1"),
+        field(&F::share, "share", "", "sustained share of the bandwidth").within(0.01, 1),
+        field(&F::reduces, "reduces", "", "its switches add up what their ports send").defaulted("no"));
   }
 };
 
@@ -76,6 +86,7 @@ struct Fleet {
   const Node* node = nullptr;
   double count = 1;  ///< nodes
   const NetworkFabric* fabric = nullptr;
+  std::vector<LinkLevel> levels;  ///< between the nodes, innermost first; none: one, the fabric
   const GridProfile* grid = nullptr;
   const Datacenter* datacenter = nullptr;
   std::optional<double> stated_accelerators;  ///< as the source counts them; must agree with the nodes
@@ -91,6 +102,7 @@ struct Fleet {
         field(&F::name, "name", "", "key of the fleet"), field(&F::node, "node", "", "node type"),
         field(&F::count, "node_count", "", "nodes").at_least(1),
         field(&F::fabric, "fabric", "", "network between the nodes"),
+        field(&F::levels, "levels", "", "what joins the nodes, innermost first").defaulted("one level"),
         field(&F::grid, "grid", "", "electricity").defaulted("absent"),
         field(&F::datacenter, "datacenter", "", "facility").defaulted("absent"),
         field(&F::stated_accelerators, "total_accelerators", "", "accelerators, as the source counts them")

@@ -13,6 +13,7 @@ struct Pod {
   std::optional<Data<>> memory;
   std::optional<Power<>> power;
   std::string topology;
+  std::vector<double> axes;  ///< sides of the torus, innermost first
   const Entry* entry = nullptr;
 
   static constexpr auto fields() {
@@ -22,9 +23,17 @@ struct Pod {
                 field(&P::chips, "chips", "", "devices in the pod").at_least(1),
                 field(&P::memory, "memory", "TB", "memory of all devices").positive(),
                 field(&P::power, "power", "MW", "power of the pod").positive(),
-                field(&P::topology, "topology", "", "how the devices are joined").defaulted("unstated"));
+                field(&P::topology, "topology", "", "how the devices are joined").defaulted("unstated"),
+                field(&P::axes, "axes", "", "sides of the torus, innermost first")
+                    .at_least(1)
+                    .defaulted("as near to equal as the devices allow"));
   }
 };
+
+/// Sides of the torus of a pod: stated, or as near to equal as its devices allow; none without a torus.
+[[nodiscard]] std::vector<double> axes_of(const Pod& pod);
+/// The pod as one node, of which the axes are the levels.
+[[nodiscard]] Node node_of(const Pod& pod);
 
 /// A rack: what it may draw, or which nodes it holds.
 struct Rack {

@@ -6,6 +6,7 @@
 /// reach the zoo's own figures. Counts are `T` with integral values.
 
 #include <mlsysim/spec/efficiency.hpp>
+#include <mlsysim/spec/links.hpp>
 #include <mlsysim/table/field.hpp>
 #include <mlsysim/units/quantity.hpp>
 
@@ -108,52 +109,6 @@ template <class T = double> struct Device {
                     .non_negative(),
                 field(&D::efficiency, "efficiency", "", ""), field(&D::kernels, "kernels", "", ""),
                 field(&D::tiles, "tiles", "", ""), field(&D::conventions, "conventions", "", ""));
-  }
-};
-
-/// The two levels of network that a device sees. Bandwidths are one way, per device.
-template <class T = double> struct Links {
-  T per_node{1.0};  ///< devices that share the inner level
-  Bandwidth<T> intra_bandwidth, inter_bandwidth;
-  Time<T> intra_latency, inter_latency;
-  T share{1.0};               ///< share of the bandwidth that a long message sustains
-  T peers{1.0};               ///< peers among which the inner links are divided, one each; 1 behind a switch
-  Time<T> launch, hop, sync;  ///< one collective; one low-latency step; start of the bulk protocol
-  T low_latency_share{1.0};   ///< share of the inner link that the low-latency protocol sustains
-  T copy_ratio{2.5};          ///< local copy rate over inner bandwidth
-  Time<T> switch_start;       ///< reduction in the switch
-  T switch_share{0.0};        ///< ... share of the inner link; 0 where the switch cannot reduce
-  T pair_share{1.0};          ///< share of the inner link to one peer, low-latency all-to-all
-  T direct{0.0};              ///< 1 where an engine brings its own all-reduce kernels
-  Time<T> direct_start, direct_hop, direct_second;
-  T direct_share{1.0};
-
-  static constexpr auto fields() {
-    using L = Links;
-    return rows(
-        field(&L::per_node, "per_node", "", "devices in one node").at_least(1),
-        field(&L::intra_bandwidth, "intra_bandwidth", "GB/s", "inside a node, one way").positive(),
-        field(&L::inter_bandwidth, "inter_bandwidth", "GB/s", "between nodes, one way").positive(),
-        field(&L::intra_latency, "intra_latency", "us", "start-up inside a node").non_negative(),
-        field(&L::inter_latency, "inter_latency", "us", "start-up between nodes").non_negative(),
-        field(&L::share, "share", "", "sustained share of the bandwidth").within(0.001, 1),
-        field(&L::peers, "peers", "", "peers of a full mesh; 1 behind a switch").at_least(1),
-        field(&L::launch, "launch", "us", "start and end of one collective").non_negative(),
-        field(&L::hop, "hop", "us", "one step of the low-latency protocol").non_negative(),
-        field(&L::sync, "sync", "us", "start of the bulk protocol").non_negative(),
-        field(&L::low_latency_share, "low_latency_share", "", "share of the inner link, low-latency protocol")
-            .within(0.001, 1),
-        field(&L::copy_ratio, "copy_ratio", "", "local copy rate over inner bandwidth").positive(),
-        field(&L::switch_start, "switch_start", "us", "start of a reduction in the switch").non_negative(),
-        field(&L::switch_share, "switch_share", "", "share of the inner link, reduction in the switch")
-            .within(0, 1),
-        field(&L::pair_share, "pair_share", "", "share of the inner link to one peer").within(0.0001, 1),
-        field(&L::direct, "direct", "", "1 with an engine's own all-reduce").within(0, 1),
-        field(&L::direct_start, "direct_start", "us", "start of an engine's all-reduce").non_negative(),
-        field(&L::direct_hop, "direct_hop", "us", "each further rank of it").non_negative(),
-        field(&L::direct_second, "direct_second", "us", "its second phase").non_negative(),
-        field(&L::direct_share, "direct_share", "", "share of the inner link that it sustains")
-            .within(0.001, 1));
   }
 };
 

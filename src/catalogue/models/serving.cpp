@@ -3,6 +3,7 @@
 
 #include <mlsysim/answer/detail/limits.hpp>
 #include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/catalogue/machine.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -85,7 +86,7 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   v.decode_device = v.apart ? v.pricing->device(decoder, use, c, notes) : v.prefill_device;
   const double devices = in.tp_size * in.pp_size * in.ep_size;
   v.links = in.fleet != nullptr ? v.pricing->links(*in.fleet, c, notes, Phase::decode)
-                                : links_view(decoder, devices, c, notes, Phase::decode);
+                                : shipped_links(*v.pricing, decoder, devices, c, notes, Phase::decode);
   v.plan.tp = in.tp_size;
   v.plan.pp = in.pp_size;
   v.plan.ep = in.ep_size;

@@ -1,6 +1,7 @@
 #include "catalogue/shared/unpriced.hpp"
 
 #include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/catalogue/machine.hpp>
 
 #include <algorithm>
 
@@ -31,7 +32,7 @@ TrainingViews<> prepare_step(const In& in, Notes& notes) {
   v.model.structure.recomputed = parts_of(in.recomputation);
   v.model.structure.zero_stage = static_cast<int>(in.zero_stage);
   v.device = v.pricing->device(*in.hardware, use_of(in, precision, Phase::training, v.model), c, notes);
-  v.links = links_view(*in.hardware, in.dp_size, c, notes, Phase::training);
+  v.links = shipped_links(*v.pricing, *in.hardware, in.dp_size, c, notes, Phase::training);
   v.pricing->set_overlap(v.plan, std::nullopt, std::nullopt, c, notes);
   v.plan.exchange_bucket = c.exchange_bucket;
   if (in.zero_stage < 3 && in.dp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, kDefaults);

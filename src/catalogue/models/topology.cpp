@@ -12,17 +12,51 @@
 namespace mlsysim {
 namespace {
 
-Topology topology_of(const TopologyModel::Inputs& in, Notes& notes) {
+constexpr double kNodes = 64;
+
+/// The fabric that is asked for, or that of the fleet.
+const NetworkFabric& fabric_of(const TopologyModel::Inputs& in, Notes& notes) {
+  if (in.fabric != nullptr) return *in.fabric;
+  if (in.fleet != nullptr && in.fleet->fabric != nullptr) {
+    notes.assume("fabric", in.fleet->fabric->name, "the fleet '" + in.fleet->name + "'");
+    return *in.fleet->fabric;
+  }
+  throw InputError({.id = "mlsysim.catalogue.078",
+                    .message = "there is no network to look at",
+                    .key = "fabric",
+                    .found = in.fleet != nullptr ? "a fleet without a fabric" : "neither fabric nor fleet",
+                    .expected = "a fabric, or a fleet with one",
+                    .hint = "name a fabric of the zoo"});
+}
+
+double nodes_of(const TopologyModel::Inputs& in, Notes& notes) {
+  if (in.num_nodes) return *in.num_nodes;
+  if (in.fleet == nullptr) {
+    notes.assume("num_nodes", kNodes, "convention of MLSys-im");
+    return kNodes;
+  }
+  if (in.fleet->count < 2)
+    throw DomainError({.id = "mlsysim.catalogue.079",
+                       .message = "a single node has no network to other nodes",
+                       .key = "fleet",
+                       .found = in.fleet->name,
+                       .expected = "a fleet of two nodes and more",
+                       .hint = "give num_nodes, or another fleet"});
+  notes.assume("num_nodes", in.fleet->count, "the fleet '" + in.fleet->name + "'");
+  return in.fleet->count;
+}
+
+Topology topology_of(const TopologyModel::Inputs& in, const NetworkFabric& fabric, Notes& notes) {
   if (in.topology) return *in.topology;
-  if (const auto known = choice_of<Topology>(in.fabric->topology)) {
-    notes.assume("topology", in.fabric->topology, "the fabric '" + in.fabric->name + "'");
+  if (const auto known = choice_of<Topology>(fabric.topology)) {
+    notes.assume("topology", fabric.topology, "the fabric '" + fabric.name + "'");
     return *known;
   }
   throw InputError(
       {.id = "mlsysim.catalogue.032",
-       .message = fmt::format("the topology of '{}' has no law", in.fabric->name),
+       .message = fmt::format("the topology of '{}' has no law", fabric.name),
        .key = "topology",
-       .found = in.fabric->topology.empty() ? std::string("none") : fmt::format("'{}'", in.fabric->topology),
+       .found = fabric.topology.empty() ? std::string("none") : fmt::format("'{}'", fabric.topology),
        .expected = fmt::format("one of {}", fmt::join(Choices<Topology>::names, ", ")),
        .hint = "name a topology"});
 }
@@ -35,20 +69,21 @@ TopologyModel::Result TopologyModel::solve(const Inputs& asked, Notes& notes) co
   const Conventions& c = conventions_or_standard(in.conventions);
   Result r;
   r.fidelity = pricing.fidelity();
-  r.topology = topology_of(in, notes);
-  r.num_nodes = in.num_nodes;
+  const NetworkFabric& fabric = fabric_of(in, notes);
+  r.topology = topology_of(in, fabric, notes);
+  const double nodes = r.num_nodes = nodes_of(in, notes);
   if (r.topology != Topology::fat_tree)
     detail::warn_of_idle(in, {"switch_ports"}, "on anything but a fat tree", notes);
-  const Bandwidth<> link = in.fabric->bandwidth.value_or(c.fabric_bandwidth);
-  if (!in.fabric->bandwidth) notes.assume("fabric_bandwidth", c.fabric_bandwidth, kDefaults);
-  const double thin = in.fabric->oversubscription;
-  const auto cut = pricing.network().cut({r.topology, link, in.num_nodes, thin, in.switch_ports},
-                                         detail::zoo_figures(notes));
+  const Bandwidth<> link = fabric.bandwidth.value_or(c.fabric_bandwidth);
+  if (!fabric.bandwidth) notes.assume("fabric_bandwidth", c.fabric_bandwidth, kDefaults);
+  const double thin = fabric.oversubscription;
+  const auto cut =
+      pricing.network().cut({r.topology, link, nodes, thin, in.switch_ports}, detail::zoo_figures(notes));
   r.bisection_bandwidth = cut.bisection;
   r.hops_avg = cut.hops;
   r.bisection_fraction =
-      r.bisection_bandwidth / ClosBisection::solve<double>({link, in.num_nodes, 1.0}).bisection * thin;
-  r.effective_bandwidth = r.bisection_bandwidth / (in.num_nodes / 2.0);
+      r.bisection_bandwidth / ClosBisection::solve<double>({link, nodes, 1.0}).bisection * thin;
+  r.effective_bandwidth = r.bisection_bandwidth / (nodes / 2.0);
   r.exchange_time = (1.0 * unit::GB) / r.effective_bandwidth;
   return r;
 }

@@ -2,6 +2,7 @@
 #include "catalogue/shared/training_plan.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/catalogue/machine.hpp>
 #include <mlsysim/catalogue/models/training_memory.hpp>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
       {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size, .cp = in.cp_size, .v_stages = in.v_stages},
       v.seq_len, notes);
   v.accelerators = in.tp_size * in.pp_size * in.dp_size * in.ep_size * in.cp_size;
-  v.links = links_view(*in.hardware, v.accelerators, c, notes);
+  v.links = shipped_links(*v.pricing, *in.hardware, v.accelerators, c, notes, Phase::training);
   v.batch = in.batch_size;
   v.accumulation_steps = in.gradient_accumulation_steps;
   const auto plan = training_plan(v);

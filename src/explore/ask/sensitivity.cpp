@@ -183,9 +183,7 @@ std::string describe_lever(const Lever& l, const FieldInfo& in, const Sensitivit
 /// Whether the name is a rate, capacity or time of a machine, which can be a bottleneck. The names are those
 /// of a scenario's views and of the specs behind a resolver.
 bool is_resource(std::string_view name) {
-  for (const std::string_view r :
-       {"links.intra_bandwidth", "links.inter_bandwidth", "links.intra_latency", "links.inter_latency"})
-    if (name == r) return true;
+  if (name.starts_with("links.level")) return name.ends_with(".bandwidth") || name.ends_with(".latency");
   for (const std::string_view end : {".memory.bandwidth", ".memory.capacity", ".storage.bandwidth",
                                      ".host_link.bandwidth", ".device_link.bandwidth", ".dispatch_overhead",
                                      ".kernels.launch", ".intra_node_bandwidth", ".fabric.bandwidth"})

@@ -21,7 +21,7 @@ constexpr double kBinds = 0.01;  // elasticity from which a figure is worth the 
 /// A figure of the device as users speak of it, and the inputs of the scenario that it stands for.
 struct Knob {
   std::string_view name;
-  std::array<std::string_view, 3> inputs;  ///< "" where there are fewer
+  std::array<std::string_view, 6> inputs;  ///< "" where there are fewer
   double Out::*elasticity;
   double Out::*change;
 };
@@ -45,7 +45,8 @@ constexpr auto kKnobs = std::to_array<Knob>({
      &Out::overhead,
      &Out::overhead_change},
     {"interconnect",
-     {"links.intra_bandwidth", "links.inter_bandwidth", ""},
+     {"links.level1.bandwidth", "links.level2.bandwidth", "links.level3.bandwidth", "links.level4.bandwidth",
+      "links.level5.bandwidth", "links.level6.bandwidth"},
      &Out::interconnect,
      &Out::interconnect_change},
 });

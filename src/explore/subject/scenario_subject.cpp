@@ -137,7 +137,8 @@ FieldInfo public_field(const FieldInfo& f, ScenarioKind kind) {
   }
   FieldInfo out = f;
   // Sizes of a model and of a machine's parts are counts, though the lowering may price fractions of them.
-  out.integral = out.integral || (f.kind == ValueKind::number && name == "links.per_node");
+  out.integral = out.integral ||
+                 (f.kind == ValueKind::number && name.starts_with("links.level") && name.ends_with(".peers"));
   if (name.starts_with("conventions.")) out.name = std::string(name);
   return out;
 }

@@ -79,7 +79,7 @@ Draft draft_of(const LatencyWish& wish, Notes& notes) {
   notes.assume("memory_fragmentation", c.memory_fragmentation, kDefaults);
   notes.assume("memory_reserve", c.memory_reserve, kDefaults);
   // One device exchanges nothing; the links only must not be empty.
-  d.links.intra_bandwidth = d.links.inter_bandwidth = c.fabric_bandwidth;
+  d.links.level1.bandwidth = d.links.level2.bandwidth = c.fabric_bandwidth;
   return d;
 }
 

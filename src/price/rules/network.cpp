@@ -124,10 +124,9 @@ class OperatorNetwork final : public NetworkRules {
     const ComputeRate<> peak = rate_at(hardware, s.precision);
     // Replicas in a node first sum their gradients over the inner links; each device then exchanges its part
     // outside.
-    const double inside = std::min(links.per_node, devices), nodes = devices / inside;
-    const Bandwidth<> wide = links.inter_bandwidth * links.share * inside;
-    const Bandwidth<> narrow =
-        nodes > 1 ? min(wide, links.intra_bandwidth * links.share) : links.intra_bandwidth * links.share;
+    const Spread<> all = spread_of(devices, 1.0, links);
+    const Bandwidth<> link = whole_link(links) * links.level1.share;
+    const Bandwidth<> narrow = all.nodes > 1 ? min(all.ring * all.inner, link) : link;
     const double gradient = training_storage(s.precision, OptimizerKind::adam).gradient_bytes;
     const auto step = DataParallelRoofline::solve<double>(
         {.params = s.totals.active_params,

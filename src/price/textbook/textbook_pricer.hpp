@@ -102,10 +102,10 @@ template <class T> class TextbookPricer final : public Pricer<T> {
 
   /// Compute and communication one after the other, only the gradient exchange overlapped by a given share.
   ///
-  /// The replicas lie outermost: `per_node / (tp pp ep)` members of a data-parallel group share a node. Four
-  /// all-reduces of the residual stream per layer join the tensor-parallel parts, two forward and two
-  /// backward (Shoeybi et al. 2019, section 3); each layer of experts dispatches and combines, forward and
-  /// backward.
+  /// The replicas lie outermost: `devices of a node / (tp pp ep)` members of a data-parallel group share a
+  /// node. Four all-reduces of the residual stream per layer join the tensor-parallel parts, two forward and
+  /// two backward (Shoeybi et al. 2019, section 3); each layer of experts dispatches and combines, forward
+  /// and backward.
   StepPrice<T> step(const PassAsk<T>& ask, const T& devices, const T& batch, const T& local) const override {
     const auto& m = ask.model.totals;
     const auto& p = ask.plan;
@@ -133,30 +133,32 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     out.memory = pass.latency_memory;
     out.overhead = pass.latency_overhead;
     out.kernels = pass.latency;
-    const T together = clamp(floor(l.per_node / replica), T{1.0}, p.dp);
+    const T node = devices_inside(l);
+    const Bandwidth<T> link = whole_link(l);
+    const Spread<T> replicas = spread_of(p.dp, replica, l);
     out.exchange =
         apply<HierarchicalAllReduce, T>({.message = p.gradient_bytes * m.params * p.trainable / (p.tp * p.pp),
-                                         .ranks_per_node = together,
-                                         .nodes = ceil_div(p.dp, together),
-                                         .bandwidth_intra = l.intra_bandwidth,
-                                         .bandwidth_inter = l.inter_bandwidth,
-                                         .alpha_intra = l.intra_latency,
-                                         .alpha_inter = l.inter_latency})
+                                         .ranks_per_node = replicas.inner,
+                                         .nodes = replicas.nodes,
+                                         .bandwidth_intra = link,
+                                         .bandwidth_inter = replicas.ring,
+                                         .alpha_intra = l.level1.latency,
+                                         .alpha_inter = replicas.step})
             .time;
     const T stage_layers = ceil_div(m.layers, p.pp);
     const Data<T> residual = p.activation_bytes * (local * p.new_tokens * m.hidden);
-    const auto inside = p.tp <= l.per_node;
-    const Time<T> join =
-        apply<RingAllReduce, T>({.message = residual,
-                                 .ranks = p.tp,
-                                 .bandwidth = select(inside, l.intra_bandwidth, l.inter_bandwidth),
-                                 .alpha = select(inside, l.intra_latency, l.inter_latency)})
-            .time;
+    const auto inside = p.tp <= node;
+    const Spread<T> parts = spread_of(p.tp, T{1.0}, l), routed = spread_of(p.ep, node, l);
+    const Time<T> join = apply<RingAllReduce, T>({.message = residual,
+                                                  .ranks = p.tp,
+                                                  .bandwidth = select(inside, link, parts.ring),
+                                                  .alpha = select(inside, l.level1.latency, parts.step)})
+                             .time;
     out.tensor_parallel = 4.0 * stage_layers * join;
     const Time<T> route = apply<AllToAll, T>({.message = residual * m.top_k,
                                               .ranks = p.ep,
-                                              .bandwidth = l.inter_bandwidth,
-                                              .alpha = l.inter_latency})
+                                              .bandwidth = routed.exchange,
+                                              .alpha = routed.step})
                               .time;
     out.expert_parallel = 4.0 * ceil_div(m.moe_layers, p.pp) * route;
     out.bubble =

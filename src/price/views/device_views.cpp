@@ -1,4 +1,4 @@
-// Devices and links as numbers: the only place where a missing figure is replaced, and each replacement is
+// Devices as numbers: the only place where a missing figure is replaced, and each replacement is
 // noted.
 #include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/views.hpp>
@@ -122,35 +122,6 @@ Execution execution_in(Phase phase, std::optional<Execution> asked, Notes& notes
   return mode;
 }
 
-/// The link over which devices of a node talk: their own, or else that to the host.
-Bandwidth<> own_link(const HardwareNode& hardware, const Conventions& c, Notes& notes) {
-  static const FigureRow& own = *find_figure_row("device_link.bandwidth");
-  return needed<Bandwidth<>>(filled(own, hardware, c) ? own.path : "host_link.bandwidth", hardware, c, notes);
-}
-
-/// Collectives inside a node.
-void set_collectives(Links<>& l, const HardwareNode& hardware, const Conventions& c, Notes& notes,
-                     Phase phase) {
-  const auto& t = hardware.collectives;
-  l.share = or_convention(hardware.efficiency.link, c.link_share, "efficiency.link", notes);
-  l.peers = hardware.device_link.peers.value_or(1);
-  l.launch = or_convention(t.launch, c.collective_launch, "collective_launch", notes);
-  l.hop = or_convention(t.hop, c.collective_hop, "collective_hop", notes);
-  l.sync = or_convention(t.sync, c.collective_sync, "collective_sync", notes);
-  l.low_latency_share = or_convention(t.low_latency_share, c.low_latency_share, "low_latency_share", notes);
-  l.copy_ratio = or_convention(t.copy_ratio, c.copy_ratio, "copy_ratio", notes);
-  l.pair_share = or_convention(t.pair_share, c.pair_share, "pair_share", notes);
-  l.switch_share = or_convention(t.switch_share, c.switch_share, "switch_share", notes);
-  if (l.switch_share > 0)
-    l.switch_start = or_convention(t.switch_start, c.switch_start, "switch_start", notes);
-  if (phase != Phase::prefill && phase != Phase::decode) return;
-  l.direct = 1;
-  l.direct_start = or_convention(t.direct_start, c.direct_start, "direct_start", notes);
-  l.direct_hop = or_convention(t.direct_hop, c.direct_hop, "direct_hop", notes);
-  l.direct_second = or_convention(t.direct_second, c.direct_second, "direct_second", notes);
-  l.direct_share = or_convention(t.direct_share, c.direct_share, "direct_share", notes);
-}
-
 }  // namespace
 
 Device<> device_view(const HardwareNode& hardware, Precision precision, const Conventions& c, Notes& notes,
@@ -195,49 +166,6 @@ void set_matrix_share(Device<>& device, std::optional<double> share) {
   if (!share) return;
   device.efficiency.matrix = *share;
   device.efficiency.burst = 0;
-}
-
-Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& c, Notes& notes,
-                   Phase phase) {
-  Links<> l;
-  l.per_node = devices;
-  l.intra_bandwidth = own_link(hardware, c, notes);
-  l.intra_latency = or_convention(hardware.device_link.latency, c.intra_latency, "intra_latency", notes);
-  l.inter_bandwidth = c.fabric_bandwidth;
-  l.inter_latency = c.inter_latency;
-  if (devices > 1) notes.assume("per_node", devices, "all devices taken to share one node");
-  set_collectives(l, hardware, c, notes, phase);
-  return l;
-}
-
-Links<> links_view(const Fleet& fleet, const Conventions& c, Notes& notes, Phase phase) {
-  const Node& node = *fleet.node;
-  const HardwareNode& hardware = *node.accelerator;
-  Links<> l;
-  l.per_node = node.accelerators_per_node;
-  l.intra_bandwidth = node.intra_node_bandwidth ? *node.intra_node_bandwidth : own_link(hardware, c, notes);
-  l.intra_latency = or_convention(hardware.device_link.latency, c.intra_latency, "intra_latency", notes);
-  std::optional<Bandwidth<>> port;
-  std::optional<Time<>> latency;
-  double oversubscription = 1;
-  if (fleet.fabric != nullptr) {
-    port = fleet.fabric->bandwidth;
-    latency = fleet.fabric->latency;
-    oversubscription = fleet.fabric->oversubscription;
-  }
-  const Bandwidth<> per_port = or_convention(port, c.fabric_bandwidth, "fabric_bandwidth", notes);
-  const double ports = node.nics_per_node ? *node.nics_per_node / node.accelerators_per_node : 1.0;
-  if (!node.nics_per_node)
-    notes.assume("nics_per_node", node.accelerators_per_node, "one adapter for each device");
-  // The slower of adapter and fabric port; a device's share of the node's adapters.
-  const Bandwidth<> adapter = node.nic_bandwidth ? min(*node.nic_bandwidth, per_port) : per_port;
-  l.inter_bandwidth = adapter * ports / oversubscription;
-  l.inter_latency = or_convention(latency, c.inter_latency, "inter_latency", notes);
-  if (fleet.count > 1)
-    notes.assume("all_reduce", "the faster of ring and double binary tree between nodes",
-                 "sanders2009twotree");
-  set_collectives(l, hardware, c, notes, phase);
-  return l;
 }
 
 }  // namespace mlsysim

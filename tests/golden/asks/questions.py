@@ -50,7 +50,7 @@ PLAIN = {
 LEVERS = """
 batch_size seq_len accelerators tp_size pp_size kwh_price unit_cost hardware.compute.vector
 hardware.memory.capacity hardware.efficiency.memory hardware.efficiency.matrix hardware.kernels.launch
-hardware.dispatch_overhead hardware.power.tdp links.intra_bandwidth links.inter_bandwidth links.launch facility.pue
+hardware.dispatch_overhead hardware.power.tdp links.level1.bandwidth links.level2.bandwidth links.launch facility.pue
 facility.carbon_intensity workload.stacks[0].hidden workload.stacks[0].layers[0].times plan.kv_bytes hardware.memory.bandwidth
 fleet.node.accelerator.memory.bandwidth hardware.compute.dense.fp16 hardware.compute.dense.bf16
 hardware.unit_cost workload.parameters conventions.textbook_efficiency
@@ -182,7 +182,7 @@ ABOUT_TRAIN = {
     "sensitivity/mfu": sensitivity("mfu"),
     "sensitivity/memory_used": sensitivity("memory_used"),
     "solve/step<=5s,memory_bandwidth": solve("step_latency <= 5 s", "hardware.memory.bandwidth"),
-    "solve/mfu>=0.4,inter_bandwidth": solve("mfu >= 0.4", "links.inter_bandwidth"),
+    "solve/mfu>=0.4,inter_bandwidth": solve("mfu >= 0.4", "links.level2.bandwidth"),
     "compare/step_latency": compare("step_latency"),
     "compare/memory_used": compare("memory_used"),
     "uncertainty/step_latency": uncertainty("step_latency"),

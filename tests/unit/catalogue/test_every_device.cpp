@@ -111,10 +111,11 @@ bool dominates(const PreparedScenario& a, const PreparedScenario& b) {
                      k.attention_rows <= n.attention_rows && k.attention_split <= n.attention_split &&
                      k.issue <= n.issue && d.dispatch_overhead <= e.dispatch_overhead &&
                      d.conventions.textbook_layer_overhead <= e.conventions.textbook_layer_overhead;
-  const bool links = l.intra_bandwidth * l.share >= m.intra_bandwidth * m.share &&
-                     l.inter_bandwidth * l.share >= m.inter_bandwidth * m.share && l.share >= m.share &&
-                     l.intra_latency <= m.intra_latency && l.inter_latency <= m.inter_latency &&
-                     l.peers == m.peers && l.launch <= m.launch && l.hop <= m.hop && l.sync <= m.sync &&
+  bool levels = l.mesh == m.mesh;
+  for (int i = 0; i < l.most_levels; ++i)
+    levels = levels && l[i].peers == m[i].peers && l[i].latency <= m[i].latency && l[i].share >= m[i].share &&
+             l[i].bandwidth * l[i].share >= m[i].bandwidth * m[i].share;
+  const bool links = levels && l.launch <= m.launch && l.hop <= m.hop && l.sync <= m.sync &&
                      l.low_latency_share >= m.low_latency_share && l.pair_share >= m.pair_share &&
                      l.copy_ratio >= m.copy_ratio && l.switch_share >= m.switch_share &&
                      l.switch_start <= m.switch_start && l.direct == m.direct &&

@@ -191,8 +191,8 @@ TEST_CASE("one device of everything costs nothing for communication", "[lowering
   device.compute.dense = device.compute.vector = 1.0 * unit::PFLOP / unit::s;
   device.memory.bandwidth = 3.0 * unit::TB / unit::s;
   Links<> links;
-  links.intra_bandwidth = links.inter_bandwidth = 100.0 * unit::GB / unit::s;
-  links.intra_latency = links.inter_latency = 1.0 * unit::us;
+  links.level1.bandwidth = links.level2.bandwidth = 100.0 * unit::GB / unit::s;
+  links.level1.latency = links.level2.latency = 1.0 * unit::us;
   OpList<> ops;
   (void)lower(structure, v.shape(), v.layers, plan_of(1, 4096, 4096), ops);
   for (const auto& op : ops.span()) {
@@ -265,7 +265,7 @@ TEST_CASE("every model with a shape lowers in every phase it has", "[lowering][z
   device.memory.bandwidth = 3.0 * unit::TB / unit::s;
   device.memory.capacity = 80.0 * unit::GB;
   Links<> links;
-  links.intra_bandwidth = links.inter_bandwidth = 100.0 * unit::GB / unit::s;
+  links.level1.bandwidth = links.level2.bandwidth = 100.0 * unit::GB / unit::s;
   for (const Workload* w : standard_zoo().all<Workload>()) {
     if (!w->has_shape()) continue;
     for (const Phase phase : {Phase::prefill, Phase::decode, Phase::training, Phase::inference}) {

@@ -1,5 +1,5 @@
 """Types of systems."""
 
-from ..specs import Fleet, NetworkFabric, Node, Pod, Rack, StorageTier
+from ..specs import Fleet, LinkLevel, NetworkFabric, Node, Pod, Rack, StorageTier
 
-__all__ = ["Fleet", "NetworkFabric", "Node", "Pod", "Rack", "StorageTier"]
+__all__ = ["Fleet", "LinkLevel", "NetworkFabric", "Node", "Pod", "Rack", "StorageTier"]

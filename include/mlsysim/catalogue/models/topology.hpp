@@ -28,20 +28,22 @@ struct TopologyModel : Model<TopologyModel> {
 
   struct Inputs {
     const NetworkFabric* fabric = nullptr;
+    const Fleet* fleet = nullptr;
     std::optional<Topology> topology{};
-    double num_nodes = 64;
+    std::optional<double> num_nodes{};
     std::optional<double> switch_ports{};
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
     static constexpr auto fields() {
       using I = Inputs;
-      return rows(field(&I::fabric, key::fabric),
+      return rows(field(&I::fabric, key::fabric).defaulted("the fleet's own"),
+                  field(&I::fleet, key::fleet).defaulted("a network alone"),
                   field(&I::topology, "topology", "", "shape of the network").defaulted("the fabric's own"),
                   field(&I::num_nodes, "num_nodes", "", "end points of the network")
                       .at_least(2)
                       .counted()
-                      .defaulted("64, convention of MLSys-im"),
+                      .defaulted("those of the fleet, or 64, convention of MLSys-im"),
                   field(&I::switch_ports, "switch_ports", "", "ports of one switch (fat tree)")
                       .at_least(2)
                       .counted()

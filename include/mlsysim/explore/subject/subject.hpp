@@ -59,7 +59,7 @@ struct Subject {
 /// A scenario as a law from its numbers, and every zoo figure behind it, to its scorecard.
 ///
 /// Inputs: the numbers of Scenario that its mode uses ("batch_size", "tp_size"), the figures of device,
-/// network, facility and model as the views hold them ("hardware.memory.bandwidth", "links.intra_bandwidth",
+/// network, facility and model as the views hold them ("hardware.memory.bandwidth", "links.level1.bandwidth",
 /// "facility.pue", "shape.ffn"), and the remaining members of the plan ("plan.weight_bytes"). Results: the
 /// metrics of the scorecard with their names and units, the times behind them, and `plan_fits`, 1 where the
 /// plan is one that eval accepts: the devices fill their nodes, the parallel degrees divide devices and

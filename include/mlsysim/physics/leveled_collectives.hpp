@@ -1,0 +1,164 @@
+#pragma once
+/// Collectives that run through all levels of a machine at once: chunks are pipelined, so that the slowest
+/// level sets the pace and the start-ups of one chunk add up.
+///
+/// Every factor is written so that one rank costs exactly 0. `way` is the sustained rate at which what one
+/// node sends leaves it, over all its ports; `link` that at which a device sends inside.
+
+#include <mlsysim/table/law.hpp>
+#include <mlsysim/units/unit.hpp>
+
+namespace mlsysim {
+
+namespace detail {
+template <class T> struct LeveledResult {
+  Time<T> time;
+  static constexpr auto fields() { return rows(field(&LeveledResult::time, key::time)); }
+};
+}  // namespace detail
+
+/// Time of a ring through all devices of all nodes [s], as libraries run it over one channel a network card.
+///
+/// time = start + passes (round + (1 - 1/ranks) message / narrowest): an all-reduce passes the ring twice, a
+/// gather or scatter once. `round` is the sum of the start-ups on the way once round, and `narrowest` the
+/// rate of the slowest edge. On a torus each axis is a ring with its part of the message, and `narrowest` the
+/// sum over the axes. Ranges: message, start, round >= 0; ranks >= 1; narrowest > 0; passes 1 or 2.
+/// @cite patarasuk2009allreduce, the bandwidth-optimal ring; hu2025nccl, section V (ring)
+struct LeveledRing {
+  static constexpr LawInfo info{"LeveledRing",
+                                "time = start + passes (round + (1 - 1/ranks) message / narrowest)",
+                                "patarasuk2009allreduce", "bandwidth-optimal ring",
+                                "chunks are pipelined; levels do not contend; additions are free"};
+  template <class T> struct Inputs {
+    Data<T> message;
+    T ranks, passes;
+    Time<T> start, round;
+    Bandwidth<T> narrowest;
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::message, key::message).non_negative(),
+          field(&Inputs::ranks, key::ranks).at_least(1).counted(),
+          field(&Inputs::passes, "passes", "", "2: all-reduce; 1: gather or scatter").within(1, 2).counted(),
+          field(&Inputs::start, "start", "us", "launch and first synchronisation").non_negative(),
+          field(&Inputs::round, "round", "us", "start-ups on the way once round").non_negative(),
+          field(&Inputs::narrowest, "narrowest", "GB/s", "rate of the slowest edge").positive());
+    }
+  };
+  template <class T> using Result = detail::LeveledResult<T>;
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T others = min(in.ranks - 1.0, T(1.0));
+    const Time<T> transfer = (1.0 - 1.0 / in.ranks) * in.message / in.narrowest;
+    return {.time = others * (in.start + in.passes * in.round) + in.passes * transfer};
+  }
+};
+
+/// Time of an all-reduce over chains inside nodes and a double binary tree between them [s].
+///
+/// time = start + 2 climb + bandwidth_factor message max(min(inner - 1, 2) / link, min(nodes - 1, 2) / way).
+/// In a chain all but the ends send the message up and down; in the two trees, of which each carries half, a
+/// node sends half of it up in one and, up and to two children, one and a half in the other, so from three
+/// nodes on the message leaves it twice and of two nodes once. `climb` is the sum of the start-ups from the
+/// farthest leaf to the root. Ranges: message, start, climb >= 0; inner, nodes >= 1; rates > 0.
+/// @cite sanders2009twotree; hu2025nccl, section V (tree)
+struct LeveledTree {
+  static constexpr LawInfo info{"LeveledTree",
+                                "time = start + 2 climb + bandwidth_factor message max(min(inner - 1, 2) / "
+                                "link, min(nodes - 1, 2) / way)",
+                                "sanders2009twotree", "two trees",
+                                "chunks are pipelined; levels do not contend; additions are free"};
+  template <class T> struct Inputs {
+    Data<T> message;
+    T inner, nodes;
+    Time<T> start, climb;
+    Bandwidth<T> link, way;
+    T bandwidth_factor{1.05};
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::message, key::message).non_negative(),
+          field(&Inputs::inner, "inner", "", "ranks of a node").at_least(1).counted(),
+          field(&Inputs::nodes, "nodes", "", "nodes").at_least(1).counted(),
+          field(&Inputs::start, "start", "us", "launch and first synchronisation").non_negative(),
+          field(&Inputs::climb, "climb", "us", "start-ups from the farthest leaf to the root").non_negative(),
+          field(&Inputs::link, "link", "GB/s", "rate at which a device sends inside").positive(),
+          field(&Inputs::way, "way", "GB/s", "rate at which a node sends").positive(),
+          field(&Inputs::bandwidth_factor, "bandwidth_factor", "", "transfer over the bound")
+              .at_least(1)
+              .defaulted("convention of MLSys-im"));
+    }
+  };
+  template <class T> using Result = detail::LeveledResult<T>;
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T others = min(in.inner * in.nodes - 1.0, T(1.0));
+    const Time<T> inside = min(in.inner - 1.0, T(2.0)) * in.message / in.link,
+                  between = min(in.nodes - 1.0, T(2.0)) * in.message / in.way;
+    return {.time = others * (in.start + 2.0 * in.climb) + in.bandwidth_factor * max(inside, between)};
+  }
+};
+
+/// Time of an all-reduce that the switch of each node adds up and a tree joins between nodes [s].
+///
+/// time = start + 2 climb + max((1 + 1/inner) message / link, crossings message / way): SwitchAllReduce
+/// inside, pipelined with what leaves a node: `crossings` times the message, once where switches between
+/// nodes add up or only two nodes take part, else twice (LeveledTree). Ranges as for LeveledTree; crossings
+/// >= 0.
+/// @cite hu2025nccl, section III-D (NVLS), combined with a tree between nodes
+struct LeveledSwitch {
+  static constexpr LawInfo info{
+      "LeveledSwitch", "time = start + 2 climb + max((1 + 1/inner) message / link, crossings message / way)",
+      "hu2025nccl", "section III-D, NVLS and a tree", "chunks are pipelined; levels do not contend"};
+  template <class T> struct Inputs {
+    Data<T> message;
+    T inner, nodes, crossings;
+    Time<T> start, climb;
+    Bandwidth<T> link, way;
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::message, key::message).non_negative(),
+          field(&Inputs::inner, "inner", "", "ranks of a node").at_least(1).counted(),
+          field(&Inputs::nodes, "nodes", "", "nodes").at_least(1).counted(),
+          field(&Inputs::crossings, "crossings", "", "times that the message leaves a node").non_negative(),
+          field(&Inputs::start, "start", "us", "launch and multicast set-up").non_negative(),
+          field(&Inputs::climb, "climb", "us", "start-ups from the farthest node to the root").non_negative(),
+          field(&Inputs::link, "link", "GB/s", "rate at which a device sends to the switch").positive(),
+          field(&Inputs::way, "way", "GB/s", "rate at which a node sends").positive());
+    }
+  };
+  template <class T> using Result = detail::LeveledResult<T>;
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T others = min(in.inner * in.nodes - 1.0, T(1.0));
+    const Time<T> inside = others * (1.0 + 1.0 / in.inner) * in.message / in.link,
+                  between = in.crossings * in.message / in.way;
+    return {.time = others * (in.start + 2.0 * in.climb) + max(inside, between)};
+  }
+};
+
+/// Time of an all-to-all along one axis of a torus [s].
+///
+/// time = message hops / ways / bandwidth, where a message travels `hops` = floor(ranks^2 / 4) / ranks links
+/// on average by the shorter way round, and a device sends over `ways` links: 2 on a closed axis, and on an
+/// open one as if it had one. bandwidth is one way, of a link. Ranges: message >= 0; ranks >= 1; ways,
+/// bandwidth > 0.
+/// @cite dallytowles2004, section 5.2 (throughput of tori)
+struct TorusAllToAll {
+  static constexpr LawInfo info{"TorusAllToAll", "time = message floor(ranks^2 / 4) / (ranks ways bandwidth)",
+                                "dallytowles2004", "section 5.2", "uniform traffic, shortest ways"};
+  template <class T> struct Inputs {
+    Data<T> message;
+    T ranks, ways;
+    Bandwidth<T> bandwidth;
+    static constexpr auto fields() {
+      return rows(field(&Inputs::message, key::message).non_negative(),
+                  field(&Inputs::ranks, key::ranks).at_least(1).counted(),
+                  field(&Inputs::ways, "ways", "", "links of a device on the axis: 2 closed, 1 open")
+                      .within(0.001, 2),
+                  field(&Inputs::bandwidth, key::bandwidth).positive());
+    }
+  };
+  template <class T> using Result = detail::LeveledResult<T>;
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T hops = named("hops", floor(in.ranks * in.ranks / 4.0) / in.ranks);
+    return {.time = hops * in.message / (in.ways * in.bandwidth)};
+  }
+};
+
+}  // namespace mlsysim

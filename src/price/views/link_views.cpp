@@ -1,0 +1,204 @@
+// The ladder of links of a machine as numbers: missing figures are replaced here, and each replacement is
+// noted.
+#include <mlsysim/price/fill.hpp>
+#include <mlsysim/price/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mlsysim {
+namespace {
+
+/// The value, or the convention (noted).
+template <class V>
+V link_or_convention(const std::optional<V>& value, const V& convention, TextRef name, Notes& notes) {
+  if (value) return *value;
+  notes.assume(name, convention, kDefaults);
+  return convention;
+}
+
+/// Collectives inside the innermost level.
+void set_collectives(Links<>& l, const HardwareNode& hardware, const Conventions& c, Notes& notes,
+                     Phase phase) {
+  const auto& t = hardware.collectives;
+  l.level1.share = link_or_convention(hardware.efficiency.link, c.link_share, "efficiency.link", notes);
+  l.mesh = hardware.device_link.peers.value_or(1);
+  l.launch = link_or_convention(t.launch, c.collective_launch, "collective_launch", notes);
+  l.hop = link_or_convention(t.hop, c.collective_hop, "collective_hop", notes);
+  l.sync = link_or_convention(t.sync, c.collective_sync, "collective_sync", notes);
+  l.low_latency_share =
+      link_or_convention(t.low_latency_share, c.low_latency_share, "low_latency_share", notes);
+  l.copy_ratio = link_or_convention(t.copy_ratio, c.copy_ratio, "copy_ratio", notes);
+  l.pair_share = link_or_convention(t.pair_share, c.pair_share, "pair_share", notes);
+  l.switch_share = link_or_convention(t.switch_share, c.switch_share, "switch_share", notes);
+  if (l.switch_share > 0)
+    l.switch_start = link_or_convention(t.switch_start, c.switch_start, "switch_start", notes);
+  if (phase != Phase::prefill && phase != Phase::decode) return;
+  l.direct = 1;
+  l.direct_start = link_or_convention(t.direct_start, c.direct_start, "direct_start", notes);
+  l.direct_hop = link_or_convention(t.direct_hop, c.direct_hop, "direct_hop", notes);
+  l.direct_second = link_or_convention(t.direct_second, c.direct_second, "direct_second", notes);
+  l.direct_share = link_or_convention(t.direct_share, c.direct_share, "direct_share", notes);
+}
+
+/// The link that joins the devices of a node: the node's, the devices' own, or else that to the host.
+void set_inside(Links<>& l, std::optional<Bandwidth<>> stated, const HardwareNode& hardware,
+                const Conventions& c, Notes& notes) {
+  static const FigureRow& own = *find_figure_row("device_link.bandwidth");
+  const auto path = filled(own, hardware, c) ? std::string_view(own.path) : "host_link.bandwidth";
+  l.level1.bandwidth = stated ? *stated : Bandwidth<>::from_base(needed_figure(path, hardware, c, notes));
+  l.level1.latency =
+      link_or_convention(hardware.device_link.latency, c.intra_latency, "intra_latency", notes);
+}
+
+/// Builds the levels of a fleet, innermost first.
+class Ladder {
+ public:
+  Ladder(const Fleet& fleet, const Conventions& c, Notes& notes, Links<>& links)
+      : fleet_(fleet), node_(*fleet.node), hardware_(*node_.accelerator), c_(c), notes_(notes), l_(links) {}
+
+  /// What joins the devices of a node, or of the domain of which nodes are parts.
+  void inside() {
+    set_inside(l_, node_.intra_node_bandwidth, hardware_, c_, notes_);
+    const Level<> link = l_.level1;
+    if (l_.mesh == 1 && node_.pair_bandwidth) l_.mesh = max(1.0, link.bandwidth / *node_.pair_bandwidth);
+    l_.form.levels = 0;
+    const double own = node_.accelerators_per_node;
+    if (node_.levels.empty()) {
+      const double domain = min(node_.domain_accelerators.value_or(own), fleet_.total_accelerators());
+      if (domain > own) notes_.assume("domain_accelerators", domain, "one inner network joins the nodes");
+      add({.name = "node", .peers = max(domain, own)}, link);
+    } else {
+      stated_inside(link);
+      if (devices_ != own) refuse_product(node_.name, own);
+    }
+    joined_ = devices_;
+  }
+
+  /// What joins the nodes.
+  void between() {
+    const NetworkFabric* fabric = fleet_.fabric;
+    std::optional<Bandwidth<>> port;
+    std::optional<Time<>> latency;
+    std::optional<double> share;
+    if (fabric != nullptr) port = fabric->bandwidth, latency = fabric->latency, share = fabric->share;
+    const Bandwidth<> per_port = link_or_convention(port, c_.fabric_bandwidth, "fabric_bandwidth", notes_);
+    const double ports = node_.nics_per_node ? *node_.nics_per_node / node_.accelerators_per_node : 1.0;
+    if (!node_.nics_per_node)
+      notes_.assume("nics_per_node", node_.accelerators_per_node, "one adapter for each device");
+    // The slower of adapter and fabric port; a device's share of the node's adapters.
+    const Bandwidth<> adapter = node_.nic_bandwidth ? min(*node_.nic_bandwidth, per_port) : per_port;
+    Level<> link{.bandwidth = adapter * ports};
+    link.latency = link_or_convention(latency, c_.inter_latency, "inter_latency", notes_);
+    link.share = link_or_convention(share, c_.network_share, "network_share", notes_);
+    const double nodes = max(1.0, fleet_.total_accelerators() / joined_);
+    bool reduces = !fleet_.levels.empty();
+    for (const LinkLevel& stated : fleet_.levels) {
+      Level<>& level = add(stated, link);
+      // A level without ports of its own passes on all that comes from below.
+      if (stated.ports)
+        level.bandwidth =
+            stated.bandwidth.value_or(adapter) * *stated.ports / (below(level) * stated.oversubscription);
+      else if (!stated.bandwidth)
+        level.bandwidth = link.bandwidth / stated.oversubscription;
+      reduces = reduces && stated.reduces;
+    }
+    if (fleet_.levels.empty())
+      add({.name = "fabric",
+           .peers = nodes,
+           .oversubscription = fabric != nullptr ? fabric->oversubscription : 1.0},
+          link);
+    else if (devices_ != fleet_.total_accelerators())
+      refuse_product(fleet_.name, fleet_.total_accelerators());
+    l_.form.reduces = reduces || (fabric != nullptr && fabric->reduces);
+  }
+
+ private:
+  /// The levels that the node itself lists. A device's link is the sum of those of all axes, there and back.
+  void stated_inside(const Level<>& link) {
+    const auto is_axis = [](const LinkLevel& level) { return level.topology == LinkTopology::torus; };
+    const auto axes = std::count_if(node_.levels.begin(), node_.levels.end(), is_axis);
+    Level<> of_axis = link;
+    of_axis.bandwidth = link.bandwidth / (2.0 * static_cast<double>(std::max<std::ptrdiff_t>(axes, 1)));
+    for (const LinkLevel& stated : node_.levels) {
+      Level<>& level = add(stated, is_axis(stated) ? of_axis : link);
+      if (stated.ports) level.bandwidth = level.bandwidth * *stated.ports / below(level);
+      if (!is_axis(stated)) continue;
+      if (++l_.form.axes != l_.form.levels) refuse_axis(stated);
+    }
+  }
+  /// Adds a level; what it does not state is that of `link`, which is one way and a device's own.
+  Level<>& add(const LinkLevel& stated, const Level<>& link) {
+    if (l_.form.levels == Links<>::most_levels) refuse_depth();
+    Level<>& level = l_[l_.form.levels++];
+    level = link;
+    level.peers = stated.peers;
+    level.bandwidth = stated.bandwidth.value_or(link.bandwidth) / stated.oversubscription;
+    if (stated.latency) level.latency = *stated.latency;
+    devices_ *= level.peers;
+    return level;
+  }
+  /// Devices of a group that `level`, the last one, joins.
+  [[nodiscard]] double below(const Level<>& level) const { return devices_ / level.peers; }
+
+  [[noreturn]] void refuse_axis(const LinkLevel& stated) const {
+    throw InputError({.id = "mlsysim.price.001",
+                      .message = fmt::format("an axis of a torus is above a switch in '{}'", node_.name),
+                      .key = stated.name,
+                      .expected = "the axes of a torus innermost, below every switched level",
+                      .hint = "list the axes first"});
+  }
+  [[noreturn]] void refuse_product(const std::string& machine, double expected) const {
+    throw InputError({.id = "mlsysim.price.002",
+                      .message = fmt::format("the levels of '{}' do not join its devices", machine),
+                      .key = "levels",
+                      .found = fmt::format("{} devices by the peers of its levels", devices_),
+                      .expected = fmt::format("{}, as it has", expected),
+                      .hint = "the product of all peers is the number of devices"});
+  }
+  [[noreturn]] void refuse_depth() const {
+    throw InputError({.id = "mlsysim.price.003",
+                      .message = fmt::format("'{}' has too many levels", fleet_.name),
+                      .key = "levels",
+                      .expected = fmt::format("at most {}, the innermost included", Links<>::most_levels),
+                      .hint = "join levels of equal links"});
+  }
+
+  const Fleet& fleet_;
+  const Node& node_;
+  const HardwareNode& hardware_;
+  const Conventions& c_;
+  Notes& notes_;
+  Links<>& l_;
+  double devices_ = 1, joined_ = 1;
+};
+
+}  // namespace
+
+Links<> links_view(const HardwareNode& hardware, double devices, const Conventions& c, Notes& notes,
+                   Phase phase) {
+  Links<> l;
+  l.level1.peers = devices;
+  set_inside(l, std::nullopt, hardware, c, notes);
+  l.level2.bandwidth = c.fabric_bandwidth;
+  l.level2.latency = c.inter_latency;
+  l.level2.share = c.network_share;
+  if (devices > 1) notes.assume("per_node", devices, "all devices taken to share one node");
+  set_collectives(l, hardware, c, notes, phase);
+  return l;
+}
+
+Links<> links_view(const Fleet& fleet, const Conventions& c, Notes& notes, Phase phase) {
+  Links<> l;
+  Ladder ladder{fleet, c, notes, l};
+  set_collectives(l, *fleet.node->accelerator, c, notes, phase);
+  ladder.inside();
+  ladder.between();
+  if (fleet.count > 1)
+    notes.assume("all_reduce", "the fastest of rings, double binary trees and switches that add up",
+                 "hu2025nccl");
+  return l;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,213 @@
+// Collectives over the levels of a machine: worked by hand, and what holds for every ladder.
+
+#include <support/catch.hpp>
+
+#include <mlsysim/catalogue/defaults.hpp>
+#include <mlsysim/lowering/single_op.hpp>
+#include <mlsysim/price/op_price.hpp>
+#include <mlsysim/price/pricing.hpp>
+#include <mlsysim/price/views.hpp>
+#include <mlsysim/spec/system_extra.hpp>
+#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <initializer_list>
+#include <numeric>
+#include <random>
+
+using namespace mlsysim;
+namespace u = mlsysim::unit;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+constexpr double kGiB = 1073741824.0;
+
+Level<> level(double peers, double gigabytes, double us, double share) {
+  return {.peers = peers, .bandwidth = gigabytes * u::GB / u::s, .latency = us * u::us, .share = share};
+}
+/// Levels without start-up times of collectives.
+Links<> links(std::initializer_list<Level<>> levels) {
+  Links<> l;
+  l.form.levels = 0;
+  for (const auto& one : levels) l[l.form.levels++] = one;
+  l.low_latency_share = 0.3;
+  return l;
+}
+/// DGX A100: twelve links of 25 GB/s, eight cards of 200 Gbit/s.
+Links<> a100(double nodes, double card_share = 0.95) {
+  return links({level(8, 300, 0, 0.773), level(nodes, 25, 0, card_share)});
+}
+
+double ms(Collective what, double bytes, double ranks, const Links<>& l, double stride = 1) {
+  Op<> op = collective_op<double>(what, bytes * u::B, ranks);
+  op.stride = stride;
+  return collective_time(op, l).in(u::ms);
+}
+
+Links<> machine(const Fleet& fleet, Phase phase = Phase::training) {
+  Notes quiet;
+  return links_view(fleet, conventions_or_standard(nullptr), quiet, phase);
+}
+const Node& node(const char* name) { return standard_zoo().at<Node>(name); }
+
+constexpr Collective kAll[] = {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
+                               Collective::all_to_all, Collective::point_to_point};
+
+}  // namespace
+
+TEST_CASE("rings and trees run through all levels at once", "[lowering]") {
+  // The cards of a node take 2 (31/32) of 1 GiB at 8 x 25 x 0.95 GB/s, its links as much at 231.9 GB/s each.
+  CHECK_THAT(ms(Collective::all_reduce, kGiB, 32, a100(4)), WithinRel(1.9375 * kGiB / 190e9 * 1e3, 1e-12));
+  // Of two nodes each sends the message to the other once: the chain inside, up and down, is the slower part.
+  CHECK_THAT(ms(Collective::all_reduce, kGiB, 16, a100(2)),
+             WithinRel(1.05 * 2 * kGiB / 231.9e9 * 1e3, 1e-12));
+  // One phase after the other, at the rate of NVLink's share: 8.1 inside and 6.9 between.
+  CHECK(ms(Collective::all_reduce, kGiB, 16, a100(2)) < 8.1 + 6.9);
+  // Gathers take the levels in turn: (7/8) of it inside, its own part copied, and 3/4 of an eighth between.
+  const double inside = 0.875 * kGiB / 231.9e9 + kGiB / (8 * 2.5 * 300e9),
+               between = 0.75 * kGiB / 8 / 23.75e9;
+  CHECK_THAT(ms(Collective::all_gather, kGiB, 32, a100(4)), WithinRel((inside + between) * 1e3, 1e-12));
+  // H100: the switch adds up while the cards send, (1 + 1/8) at 450 x 0.667 GB/s against once at 8 x 50 x
+  // 0.95.
+  auto h100 = links({level(8, 450, 0, 0.717), level(2, 50, 0, 0.95)});
+  h100.switch_share = 0.667;
+  CHECK_THAT(ms(Collective::all_reduce, kGiB, 16, h100),
+             WithinRel(1.125 * kGiB / (450e9 * 0.667) * 1e3, 1e-12));
+  h100.level2.peers = 4;  // from three nodes on the message leaves a node twice
+  CHECK_THAT(ms(Collective::all_reduce, kGiB, 32, h100), WithinRel(2 * kGiB / 380e9 * 1e3, 1e-12));
+  h100.form.reduces = true;  // switches between nodes that add up take it once
+  CHECK_THAT(ms(Collective::all_reduce, kGiB, 32, h100),
+             WithinRel(1.125 * kGiB / (450e9 * 0.667) * 1e3, 1e-12));
+}
+
+TEST_CASE("replicas of a node share its network cards", "[lowering]") {
+  // Eight replicas that talk to their like in other nodes have an eighth each, one replica of eight has all.
+  const auto l = a100(4);
+  const auto each = spread_of(4.0, 8.0, l), whole = spread_of(32.0, 1.0, l), half = spread_of(8.0, 4.0, l);
+  CHECK(8.0 * each.ring * each.inner == whole.ring * whole.inner);
+  CHECK(4.0 * half.ring * half.inner == whole.ring * whole.inner);
+  // Four cards for eight devices.
+  Node few = node("DGX_A100");
+  few.nics_per_node = 4;
+  Fleet fleet{.node = &few, .count = 2, .fabric = &standard_zoo().at<NetworkFabric>("InfiniBand_HDR")};
+  Notes quiet;
+  for (const Fidelity f : {Fidelity::textbook, Fidelity::operator_level})
+    CHECK(pricing_of(f)
+              .links(fleet, conventions_or_standard(nullptr), quiet, Phase::training)
+              .level2.bandwidth == 12.5 * u::GB / u::s);
+}
+
+TEST_CASE("a domain joins the devices of many trays", "[lowering]") {
+  const Fleet rack{.node = &node("GB200_compute_tray"), .count = 18};
+  const auto l = machine(rack);
+  CHECK(l.level1.peers == 72);
+  // 64 experts on one level at 900 GB/s: one channel to each, or half of the start of a ring and bulk.
+  const double wire = 64e6 / 900e9;
+  const double low = 2 * l.hop.in(u::s) + wire / (64 * l.pair_share);
+  const double bulk = 0.5 * l.sync.in(u::s) + wire * (63.0 / 64 / l.level1.share + 1 / (64 * l.copy_ratio));
+  const double by_hand = l.launch.in(u::s) + std::min(low, bulk);
+  CHECK_THAT(ms(Collective::all_to_all, 64e6, 64, l), WithinRel(by_hand * 1e3, 1e-12));
+  Node apart = node("GB200_compute_tray");
+  apart.domain_accelerators.reset();
+  CHECK(ms(Collective::all_to_all, 64e6, 64, machine({.node = &apart, .count = 18})) > 10 * by_hand * 1e3);
+  // A machine that does not fill the domain has no more devices than it has.
+  CHECK(machine({.node = &node("GB200_compute_tray"), .count = 2}).level1.peers == 8);
+}
+
+TEST_CASE("a pod is a torus", "[lowering]") {
+  const Node pod = node_of(standard_zoo().at<Pod>("TPUv4_4096"));
+  auto l = machine({.node = &pod});
+  REQUIRE(l.form.axes == 3);
+  CHECK(l.level1.bandwidth == 50 * u::GB / u::s);  // six links of 50 GB/s one way
+  for (auto* t : {&l.launch, &l.level1.latency, &l.level2.latency, &l.level3.latency}) *t = {};
+  for (int i = 0; i < 3; ++i) l[i].share = 1;
+  const auto all_reduce = [&](double ranks, double stride = 1) {
+    return ms(Collective::all_reduce, kGiB, ranks, l, stride);
+  };
+  CHECK_THAT(all_reduce(4096), WithinRel(2 * 4095.0 / 4096 * kGiB / 300e9 * 1e3, 1e-12));
+  CHECK_THAT(all_reduce(256), WithinRel(2 * 255.0 / 256 * kGiB / 200e9 * 1e3, 1e-12));   // x and y
+  CHECK_THAT(all_reduce(16), WithinRel(2 * 15.0 / 16 * kGiB / 100e9 * 1e3, 1e-12));      // all of x
+  CHECK_THAT(all_reduce(16, 16), WithinRel(2 * 15.0 / 16 * kGiB / 100e9 * 1e3, 1e-12));  // all of y
+  CHECK_THAT(all_reduce(8), WithinRel(2 * 7.0 / 8 * kGiB / 50e9 * 1e3, 1e-12));  // half of x is not closed
+  CHECK_THAT(all_reduce(4, 4),
+             WithinRel(2 * 3.0 / 4 * kGiB / 25e9 * 1e3, 1e-12));  // four such share the axis
+  // All to all over one axis of 16: four links on average, by two ways.
+  CHECK_THAT(ms(Collective::all_to_all, kGiB, 16, l), WithinRel(4 * kGiB / 100e9 * 1e3, 1e-12));
+  CHECK_THAT(ms(Collective::all_to_all, kGiB, 4096, l), WithinRel(4 * kGiB / 100e9 * 1e3, 1e-12));
+  // Start-ups: once round every axis, and back.
+  l.level1.latency = l.level2.latency = l.level3.latency = 1 * u::us;
+  CHECK_THAT(ms(Collective::all_reduce, 0, 4096, l), WithinRel(2 * 45e-3, 1e-12));
+}
+
+TEST_CASE("sides of pods", "[lowering]") {
+  for (const Pod* pod : standard_zoo().all<Pod>()) {
+    const auto sides = axes_of(*pod);
+    CHECK(std::accumulate(sides.begin(), sides.end(), 1.0, std::multiplies<>()) == pod->chips);
+  }
+  Pod unstated{.chips = 4096, .topology = "torus_3d"};
+  CHECK(axes_of(unstated) == std::vector<double>{16, 16, 16});
+  unstated.chips = 512, unstated.topology = "torus_2d";
+  CHECK(axes_of(unstated) == std::vector<double>{16, 32});
+  unstated.topology = "";
+  CHECK(axes_of(unstated).empty());
+}
+
+TEST_CASE("a cluster may list its levels", "[lowering]") {
+  Fleet cluster = standard_zoo().at<Fleet>("GB200_NVL72_x8");
+  const auto l = machine(cluster);
+  REQUIRE(l.form.levels == 3);
+  CHECK(l.level1.peers * l.level2.peers * l.level3.peers == cluster.total_accelerators());
+  CHECK(l.level3.bandwidth * 2.0 == l.level2.bandwidth);
+  // All devices exchange: those of a spine's part send 7/8 - 1/8 of it over half of a card's rate.
+  const double card = 50e9 * l.level2.share, message = 1e9;
+  const double over_leaf = message * (1 - 1.0 / 8) / card, over_spine = message * (1 - 1.0 / 4) / (card / 2);
+  const double messages = 7 * l.level2.latency.in(u::s);
+  CHECK_THAT(ms(Collective::all_to_all, message, 576, l),
+             WithinRel((std::max(over_leaf, over_spine) + messages) * 1e3, 1e-12));
+  cluster.levels.back().ports = 36;  // shared by the 144 devices of a leaf
+  CHECK(machine(cluster).level3.bandwidth == 50 * u::GB / u::s * 36.0 / (144.0 * 2.0));
+  cluster.levels.back().peers = 5;
+  CHECK_THROWS_AS(machine(cluster), InputError);
+}
+
+TEST_CASE("what holds for every ladder", "[lowering]") {
+  std::mt19937 bits(7);
+  const auto pick = [&](double low, double high) {
+    return std::exp2(std::uniform_real_distribution<>(std::log2(low), std::log2(high))(bits));
+  };
+  for (int round = 0; round < 200; ++round) {
+    auto l = links({level(8, pick(100, 900), pick(0.1, 2), 0.75), level(4, pick(10, 50), pick(1, 9), 0.9),
+                    level(4, pick(5, 50), pick(1, 9), 0.9)});
+    l.launch = l.hop = 1 * u::us, l.sync = 20 * u::us, l.switch_start = 60 * u::us;
+    l.switch_share = round % 2 == 0 ? 0 : 0.6;
+    l.form.reduces = round % 3 == 0;
+    const double bytes = pick(1e3, 1e10), stride = std::exp2(round % 4);
+    for (const Collective what : kAll) {
+      INFO(static_cast<int>(what) << " of " << bytes << " B, stride " << stride);
+      CHECK(ms(what, bytes, 1, l, stride) == 0);
+      const double ranks = 128 / stride, time = ms(what, bytes, ranks, l, stride);
+      // A level with one peer changes nothing.
+      auto more = links({l.level1, level(1, pick(1, 900), 3, 0.9), l.level2, l.level3});
+      const auto with_times = [&](Links<> other) {
+        const auto levels = other;
+        other = l;
+        for (int i = 0; i < levels.form.levels; ++i) other[i] = levels[i];
+        other.form.levels = levels.form.levels;
+        return other;
+      };
+      CHECK_THAT(ms(what, bytes, ranks, with_times(more), stride), WithinRel(time, 1e-9));
+      // A level in two makes nothing faster.
+      auto halves = l.level2;
+      halves.peers = 2;
+      CHECK(ms(what, bytes, ranks, with_times(links({l.level1, halves, halves, l.level3})), stride) >=
+            time * (1 - 1e-9));
+      // More bandwidth makes nothing slower.
+      for (int i = 0; i < 3; ++i) {
+        auto wider = l;
+        wider[i].bandwidth = wider[i].bandwidth * 1.5;
+        CHECK(ms(what, bytes, ranks, wider, stride) <= time * (1 + 1e-9));
+      }
+    }
+  }
+}
