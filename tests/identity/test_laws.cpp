@@ -207,7 +207,7 @@ TEST_CASE("a collective of one rank costs exactly nothing", "[identity]") {
     for (int n = 0; n < 50; ++n) {
       auto in = identity::sample(law.inputs, draw);
       bool collective = false;
-      for (const std::string_view name : {"ranks", "ranks_per_node", "nodes"})
+      for (const std::string_view name : {"ranks", "ranks_per_node", "inner", "nodes"})
         if (const auto i = law.input(name); i < in.size()) {
           in[i] = 1;
           collective = true;
@@ -218,7 +218,7 @@ TEST_CASE("a collective of one rank costs exactly nothing", "[identity]") {
       CHECK(law.solve(in)[law.result("time")] == 0.0);
     }
   }
-  CHECK(laws == 11);
+  CHECK(laws == 15);
 }
 
 TEST_CASE("unlimited bandwidth leaves the arithmetic, unlimited arithmetic the traffic", "[identity]") {

@@ -14,7 +14,6 @@ LIMIT = 80
 # Functions that are still longer, with the length that they must not exceed. An entry that is not needed any more fails.
 EXEMPT = {
     ("src/engine/requests.cpp", "ResolvedScenario::ResolvedScenario"): 98,
-    ("src/engine/scenario_builder.cpp", "ScenarioBuilder::build"): 82,
 }
 FOLDERS = ("include", "src", "bindings", "plugins", "examples", "benchmarks")
 SUFFIXES = {".hpp", ".cpp", ".h", ".c"}

@@ -48,13 +48,14 @@ from .results import (
     ExpectedAcceptedTokensResult, ExpertLoadResult, FacilityEnergyResult, FailureProbabilityResult,
     FirstOrderGoodputResult, GaussianPrivacyResult, HardwareFlopsUtilisationResult,
     HierarchicalAllReduceResult, InFlightFirstTokenResult, InFlightStepResult, InputStallResult,
-    KvBytesPerTokenResult, KvCacheResult, LifetimeWorkResult, MaintenanceCostResult, MatmulTimeResult,
-    MatmulWorkResult, MixedPrecisionAdamResult, MlaKvCacheResult, ModelFlopsUtilisationResult, NodeMtbfResult,
-    OperationalCarbonResult, PagedKvResult, PagedTokensResult, PointToPointResult, ProtocolAllToAllResult,
-    ProtocolRingResult, QueueWaitResult, RequiredRatesResult, ResponseTailResult, RidgePointResult,
-    RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult, RooflineResult, SoftRooflineResult,
-    SpareCoverageResult, SpeculativeTokenTimeResult, SwitchAllReduceResult, TextbookDecodeResult,
-    TextbookPassResult, TextbookPrefillWorkResult, TileWaveResult, TorusBisectionResult, TotalCostResult,
+    KvBytesPerTokenResult, KvCacheResult, LeveledRingResult, LeveledSwitchResult, LeveledTreeResult,
+    LifetimeWorkResult, MaintenanceCostResult, MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult,
+    MlaKvCacheResult, ModelFlopsUtilisationResult, NodeMtbfResult, OperationalCarbonResult, PagedKvResult,
+    PagedTokensResult, PointToPointResult, ProtocolAllToAllResult, ProtocolRingResult, QueueWaitResult,
+    RequiredRatesResult, ResponseTailResult, RidgePointResult, RingAllGatherResult, RingAllReduceResult,
+    RingReduceScatterResult, RooflineResult, SoftRooflineResult, SpareCoverageResult,
+    SpeculativeTokenTimeResult, SwitchAllReduceResult, TextbookDecodeResult, TextbookPassResult,
+    TextbookPrefillWorkResult, TileWaveResult, TorusAllToAllResult, TorusBisectionResult, TotalCostResult,
     TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult, TransformerActivationsResult,
     TreeAllReduceResult, WaitQuantileResult, WaterUseResult, WeightStreamLayerResult,
     WindowedAttentionPairsResult, YoungIntervalResult,
@@ -213,6 +214,29 @@ class ProtocolAllToAll(_Law):
         message: Quantity | str, ranks: float, bandwidth: Quantity | str, launch: Quantity | str,
         hop: Quantity | str, sync: Quantity | str, pair_share: float, share: float, copy_ratio: float,
     ) -> ProtocolAllToAllResult: ...
+class LeveledRing(_Law):
+    @staticmethod
+    def solve(
+        message: Quantity | str, ranks: float, passes: float, start: Quantity | str, round: Quantity | str,
+        narrowest: Quantity | str,
+    ) -> LeveledRingResult: ...
+class LeveledTree(_Law):
+    @staticmethod
+    def solve(
+        message: Quantity | str, inner: float, nodes: float, start: Quantity | str, climb: Quantity | str,
+        link: Quantity | str, way: Quantity | str, bandwidth_factor: float | None = ...,
+    ) -> LeveledTreeResult: ...
+class LeveledSwitch(_Law):
+    @staticmethod
+    def solve(
+        message: Quantity | str, inner: float, nodes: float, crossings: float, start: Quantity | str,
+        climb: Quantity | str, link: Quantity | str, way: Quantity | str,
+    ) -> LeveledSwitchResult: ...
+class TorusAllToAll(_Law):
+    @staticmethod
+    def solve(
+        message: Quantity | str, ranks: float, ways: float, bandwidth: Quantity | str,
+    ) -> TorusAllToAllResult: ...
 class BubbleOverhead(_Law):
     @staticmethod
     def solve(

@@ -176,8 +176,9 @@ class TransformationModel(ForwardModel):
 class TopologyModel(ForwardModel):
     @staticmethod
     def solve(
-        fabric: NetworkFabric | str, topology: str | None = ..., num_nodes: float | None = ...,
-        switch_ports: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
+        fabric: NetworkFabric | str | None = ..., fleet: Fleet | str | None = ..., topology: str | None = ...,
+        num_nodes: float | None = ..., switch_ports: float | None = ..., fidelity: str | None = ...,
+        conventions: Conventions | None = ...,
     ) -> TopologyResult: ...
 class ScalingModel(ForwardModel):
     @staticmethod

@@ -147,16 +147,17 @@ class ConvLayer(_Spec):
 class Conventions(_Spec):
     def __init__(
         self, *, textbook_efficiency: float, textbook_activation_share: float,
-        textbook_layer_overhead: Quantity | str, link_share: float, collective_launch: Quantity | str,
-        collective_hop: Quantity | str, collective_sync: Quantity | str, switch_start: Quantity | str,
-        direct_start: Quantity | str, direct_hop: Quantity | str, direct_second: Quantity | str,
-        low_latency_share: float, copy_ratio: float, switch_share: float, pair_share: float,
-        direct_share: float, fabric_bandwidth: Quantity | str, intra_latency: Quantity | str,
-        inter_latency: Quantity | str, memory_reserve: Quantity | str, memory_fragmentation: float,
-        gradient_bucket: float, exchange_bucket: Quantity | str, overlap: float, overlap_slowdown: float,
-        idle_fraction: float, pue: float, wue: Quantity | str, electricity_price: Quantity | str,
-        maintenance_share: float, amortization_years: float, draft_tokens: int,
-        device_class: DeviceClass | None = ..., devices: DeviceClass | None = ..., **other_names: Any,
+        textbook_layer_overhead: Quantity | str, link_share: float, network_share: float,
+        collective_launch: Quantity | str, collective_hop: Quantity | str, collective_sync: Quantity | str,
+        switch_start: Quantity | str, direct_start: Quantity | str, direct_hop: Quantity | str,
+        direct_second: Quantity | str, low_latency_share: float, copy_ratio: float, switch_share: float,
+        pair_share: float, direct_share: float, fabric_bandwidth: Quantity | str,
+        intra_latency: Quantity | str, inter_latency: Quantity | str, memory_reserve: Quantity | str,
+        memory_fragmentation: float, gradient_bucket: float, exchange_bucket: Quantity | str, overlap: float,
+        overlap_slowdown: float, idle_fraction: float, pue: float, wue: Quantity | str,
+        electricity_price: Quantity | str, maintenance_share: float, amortization_years: float,
+        draft_tokens: int, device_class: DeviceClass | None = ..., devices: DeviceClass | None = ...,
+        **other_names: Any,
     ) -> None: ...
     @property
     def textbook_efficiency(self) -> float: ...
@@ -166,6 +167,8 @@ class Conventions(_Spec):
     def textbook_layer_overhead(self) -> Quantity: ...
     @property
     def link_share(self) -> float: ...
+    @property
+    def network_share(self) -> float: ...
     @property
     def collective_launch(self) -> Quantity: ...
     @property
@@ -386,8 +389,8 @@ class FigureRule(_Spec):
 class Fleet(_Spec):
     def __init__(
         self, *, name: str, node: Node | None, fabric: NetworkFabric | None, node_count: int = ...,
-        grid: GridProfile | None = ..., datacenter: Datacenter | None = ...,
-        total_accelerators: int | None = ..., **other_names: Any,
+        levels: Iterable[LinkLevel | Mapping[str, Any]] = ..., grid: GridProfile | None = ...,
+        datacenter: Datacenter | None = ..., total_accelerators: int | None = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -397,6 +400,8 @@ class Fleet(_Spec):
     def node_count(self) -> int: ...
     @property
     def fabric(self) -> NetworkFabric | None: ...
+    @property
+    def levels(self) -> tuple[LinkLevel, ...]: ...
     @property
     def grid(self) -> GridProfile | None: ...
     @property
@@ -687,6 +692,28 @@ class LinearAttention(_Spec):
     def decay_rank(self) -> float | None: ...
     @property
     def state_precision(self) -> str | None: ...
+class LinkLevel(_Spec):
+    def __init__(
+        self, *, name: str, peers: int = ..., topology: str = ..., bandwidth: Quantity | str | None = ...,
+        ports: float | None = ..., latency: Quantity | str | None = ..., oversubscription: float = ...,
+        reduces: bool = ..., **other_names: Any,
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def peers(self) -> int: ...
+    @property
+    def topology(self) -> str: ...
+    @property
+    def bandwidth(self) -> Quantity | None: ...
+    @property
+    def ports(self) -> float | None: ...
+    @property
+    def latency(self) -> Quantity | None: ...
+    @property
+    def oversubscription(self) -> float: ...
+    @property
+    def reduces(self) -> bool: ...
 class Lookup(_Spec):
     def __init__(
         self, *, rows: float | None = ..., width: float | None = ..., reads: float | None = ...,
@@ -765,7 +792,8 @@ class Mixer(_Spec):
 class NetworkFabric(_Spec):
     def __init__(
         self, *, name: str, topology: str | None = ..., bandwidth: Quantity | str | None = ...,
-        latency: Quantity | str | None = ..., oversubscription: float = ..., **other_names: Any,
+        latency: Quantity | str | None = ..., oversubscription: float = ..., share: float | None = ...,
+        reduces: bool = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -777,6 +805,10 @@ class NetworkFabric(_Spec):
     def latency(self) -> Quantity | None: ...
     @property
     def oversubscription(self) -> float: ...
+    @property
+    def share(self) -> float | None: ...
+    @property
+    def reduces(self) -> bool: ...
     @property
     def aliases(self) -> Any: ...
     @property
@@ -790,7 +822,8 @@ class Node(_Spec):
         nics_per_node: int | None = ..., nic_bandwidth: Quantity | str | None = ...,
         psus_per_node: int | None = ..., host_cpu: str | None = ..., host_memory: Quantity | str | None = ...,
         local_storage: str | None = ..., domain_accelerators: int | None = ...,
-        pair_bandwidth: Quantity | str | None = ..., **other_names: Any,
+        pair_bandwidth: Quantity | str | None = ..., levels: Iterable[LinkLevel | Mapping[str, Any]] = ...,
+        reference: bool = ..., **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -818,6 +851,10 @@ class Node(_Spec):
     def domain_accelerators(self) -> int | None: ...
     @property
     def pair_bandwidth(self) -> Quantity | None: ...
+    @property
+    def levels(self) -> tuple[LinkLevel, ...]: ...
+    @property
+    def reference(self) -> bool: ...
     @property
     def aliases(self) -> Any: ...
     @property
@@ -854,7 +891,8 @@ class PartitionProfile(_Spec):
 class Pod(_Spec):
     def __init__(
         self, *, name: str, accelerator: HardwareNode | None, chips: int, memory: Quantity | str | None = ...,
-        power: Quantity | str | None = ..., topology: str | None = ..., **other_names: Any,
+        power: Quantity | str | None = ..., topology: str | None = ..., axes: Iterable[float] = ...,
+        **other_names: Any,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -868,6 +906,8 @@ class Pod(_Spec):
     def power(self) -> Quantity | None: ...
     @property
     def topology(self) -> str | None: ...
+    @property
+    def axes(self) -> tuple[float, ...]: ...
     @property
     def aliases(self) -> Any: ...
     @property

@@ -127,7 +127,7 @@ struct LeveledSwitch {
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     const T others = min(in.inner * in.nodes - 1.0, T(1.0));
     const Time<T> inside = others * (1.0 + 1.0 / in.inner) * in.message / in.link,
-                  between = in.crossings * in.message / in.way;
+                  between = min(in.nodes - 1.0, T(1.0)) * in.crossings * in.message / in.way;
     return {.time = others * (in.start + 2.0 * in.climb) + max(inside, between)};
   }
 };

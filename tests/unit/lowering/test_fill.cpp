@@ -108,6 +108,7 @@ TEST_CASE("every figure of the view has the path of a figure of files, and every
   std::set<std::string> views;
   for (const auto& f : describe<Device<>>()) views.insert("hardware." + f.name);
   for (const auto& f : describe<Conventions>()) views.insert("conventions." + f.name);
+  for (const auto& f : describe<LinkNumbers<>>()) views.insert("links." + f.name);
   for (const auto& f : figure_rows()) views.insert("hardware." + f.path);
   for (const auto& [old, now] : old_names()) {
     INFO(old << " -> " << now);
