@@ -9,6 +9,7 @@
 
 #include <mlsysim/pipeline/builder.hpp>
 #include <mlsysim/pipeline/run.hpp>
+#include <mlsysim/resolve/detail/standard_registry.hpp>
 #include <mlsysim/resolve/dynamic_resolver.hpp>
 #include <mlsysim/resolve/registry.hpp>
 
@@ -33,28 +34,43 @@ Infeasible infeasible_from(const py::tuple& t) {
 }
 
 ValueKind kind_named(const std::string& name) {
-  for (const auto kind : {ValueKind::number, ValueKind::flag, ValueKind::text})
+  for (const auto kind : {ValueKind::number, ValueKind::quantity, ValueKind::flag, ValueKind::text})
     if (name_of(kind) == name) return kind;
   return ValueKind::any;
 }
 
-/// @param inputs (name, required) each; @param outputs (name, kind) each
+/// The value, where it has the kind of the field; an int for a number, a text for a quantity.
+DynamicValue default_of(const DynamicField& field, const py::handle& value) {
+  if (value.is_none() || field.kind == ValueKind::object || field.kind == ValueKind::any) return {};
+  return to_dynamic(value);
+}
+
+/// @param inputs (name, required, kind, unit, default) each, a kind may also be "count"; @param outputs
+/// (name, kind, unit) each
 /// @param evaluate called with a dict of the inputs that have a value; returns ("ok", whole result,
 /// [outputs]) or
 ///        ("infeasible", reason, smallest change, facts)
 std::shared_ptr<Resolver> python_stage(const std::string& name, const std::string& tier,
-                                       const std::string& about,
-                                       const std::vector<std::pair<std::string, bool>>& inputs,
-                                       const std::vector<std::pair<std::string, std::string>>& outputs,
+                                       const std::string& about, const std::string& origin,
+                                       const py::list& inputs, const py::list& outputs,
                                        const py::object& evaluate) {
   ResolverInfo info;
   info.name = name;
   info.tier = choice_of<Tier>(tier).value_or(Tier::model);
   info.about = about;
-  info.origin = "Python";
+  info.origin = origin;
   std::vector<DynamicField> in, out;
-  for (const auto& [input, required] : inputs) {
-    DynamicField field{.name = input, .required = required};
+  std::vector<std::string> names;
+  for (const auto& row : inputs) {
+    const auto t = row.cast<py::tuple>();
+    const auto input = t[0].cast<std::string>();
+    names.push_back(input);
+    const auto kind = t[2].cast<std::string>();
+    DynamicField field{.name = input,
+                       .kind = kind == "count" ? ValueKind::number : kind_named(kind),
+                       .unit = t[3].cast<std::string>(),
+                       .required = t[1].cast<bool>()};
+    field.integral = kind == "count";
     // Objects of the vocabulary keep their type, so that a wrong one is refused before the stage runs.
     if (const auto* known = ResolverRegistry::standard().key_field(input);
         known != nullptr && known->kind == ValueKind::object) {
@@ -62,20 +78,26 @@ std::shared_ptr<Resolver> python_stage(const std::string& name, const std::strin
       field.object_type = known->object_type;
       field.meaning = known->meaning;
     }
+    field.default_value = default_of(field, t[4]);
     in.push_back(std::move(field));
   }
-  for (const auto& [output, kind] : outputs) out.push_back({.name = output, .kind = kind_named(kind)});
+  for (const auto& row : outputs) {
+    const auto t = row.cast<py::tuple>();
+    out.push_back({.name = t[0].cast<std::string>(),
+                   .kind = kind_named(t[1].cast<std::string>()),
+                   .unit = t[2].cast<std::string>()});
+  }
   out.push_back({.name = kWhole, .meaning = "what solve() returned", .shared = false});
 
   const auto held = std::make_shared<PyHost>(evaluate);
   return std::make_shared<DynamicResolver>(
       std::move(info), std::move(in), std::move(out),
-      [held, names = inputs](std::span<const DynamicValue> values, SolveContext&) -> DynamicAnswer {
+      [held, names = std::move(names)](std::span<const DynamicValue> values, SolveContext&) -> DynamicAnswer {
         const py::gil_scoped_acquire gil;
         py::dict given;
         for (std::size_t i = 0; i < values.size(); ++i)
           if (!std::holds_alternative<std::monostate>(values[i].value))
-            given[py::str(names[i].first)] = to_python(values[i]);
+            given[py::str(names[i])] = to_python(values[i]);
         const py::tuple answer = held->object()(given);
         if (answer[0].cast<std::string>() != "ok") return infeasible_from(answer);
         std::vector<DynamicValue> result;
@@ -95,10 +117,8 @@ struct HeldRun {
 /// The result of a stage as Python sees it. `classes` finds the class of a resolver's results by its name.
 py::object result_of_stage(const Resolver& resolver, const void* result,
                            const std::shared_ptr<const void>& owner, const py::object& classes) {
-  if (resolver.info().origin == "Python") {
-    const auto* whole = find_field(resolver.outputs(), kWhole);
+  if (const auto* whole = find_field(resolver.outputs(), kWhole); whole != nullptr && is_dynamic(*whole))
     return to_python(read_dynamic(*whole, result));
-  }
   const py::type type = classes(resolver.info().name);
   return make_result(reinterpret_cast<PyTypeObject*>(type.ptr()),
                      std::make_shared<Box>(std::shared_ptr<const Resolver>(owner, &resolver), result, owner));
@@ -220,6 +240,9 @@ py::list outcomes(const std::shared_ptr<HeldRun>& held, const py::object& classe
 
 void bind_pipeline(py::module_& m) {
   m.def("_python_stage", &python_stage);
+  m.def("_publish_resolvers", [](const std::vector<std::shared_ptr<Resolver>>& own) {
+    publish_host_resolvers({own.begin(), own.end()});
+  });
   m.def("_build_pipeline", &build);
   m.def("_canonical_key", [](const std::string& name) { return canonical_key(name); });
   m.def("_is_object_key", [](const std::string& name) {

@@ -7,14 +7,30 @@
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/resolve/tier_scope.hpp>
 #include <mlsysim/tape/law_entry.hpp>
 
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <string>
 
 namespace mlsysim::python {
 namespace {
+
+/// A scope of the tiers for a `with` of Python: from now on a resolver of this tier runs.
+class ScopeOfTier {
+ public:
+  ScopeOfTier(const std::string& tier, std::string name)
+      : tier_(choice_of<Tier>(tier).value_or(Tier::model)), name_(std::move(name)) {}
+  void enter() { scope_.emplace(tier_, name_); }
+  void leave() { scope_.reset(); }
+
+ private:
+  Tier tier_;
+  std::string name_;
+  std::optional<TierScope> scope_;
+};
 
 /// Everything that a call of `solve` needs, made once per resolver.
 struct Solve {
@@ -156,7 +172,17 @@ void bind_resolve(py::module_& m) {
       .def_property_readonly("inputs", [](const Resolver& r) { return fields_of(r.inputs()); })
       .def_property_readonly("outputs", [](const Resolver& r) { return fields_of(r.outputs()); });
 
-  m.def("_resolver_names", [] { return ResolverRegistry::standard().names(); });
+  // Without the classes of Python, which Python knows itself.
+  m.def("_resolver_names", [] {
+    std::vector<std::string> names;
+    for (const auto& r : ResolverRegistry::standard().all())
+      if (!r->info().origin.starts_with("Python")) names.push_back(r->info().name);
+    return names;
+  });
+  py::class_<ScopeOfTier>(m, "_TierScope")
+      .def(py::init<const std::string&, std::string>())
+      .def("__enter__", &ScopeOfTier::enter)
+      .def("__exit__", [](ScopeOfTier& s, const py::args&) { s.leave(); });
   m.def("_resolver", [](const std::string& name) {
     return std::const_pointer_cast<Resolver>(ResolverRegistry::standard().share(name));
   });

@@ -24,5 +24,6 @@ void bind_engine(py::module_& m);
 void bind_validation(py::module_& m);
 void bind_explore(py::module_& m);
 void bind_plugin(py::module_& m);
+void bind_program(py::module_& m);
 
 }  // namespace mlsysim::python

@@ -20,4 +20,5 @@ PYBIND11_MODULE(_mlsysim, m) {
   bind_validation(m);
   bind_explore(m);
   bind_plugin(m);
+  bind_program(m);
 }

@@ -86,6 +86,8 @@ struct UncertaintyRequest {
                                     const RenderOptions& options);
 
 /// A law, model or solver by name with its inputs as key=value, as something to lay a space over.
+/// Whether a word is the name of a registered resolver or law.
+[[nodiscard]] bool names_a_resolver(const std::string& word);
 [[nodiscard]] std::shared_ptr<const Problem> resolver_problem(const std::vector<std::string>& words);
 
 /// A space with objectives and constraints.

@@ -11,7 +11,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace mlsysim::cli {
+
+bool names_a_resolver(const std::string& word) { return ResolverRegistry::standard().find(word) != nullptr; }
+
 namespace {
 
 struct NamedResolver {
@@ -60,7 +65,7 @@ struct Question {
 
 Question question_of(ScenarioRequest request) {
   Question q;
-  if (!request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr) {
+  if (!request.targets.empty() && names_a_resolver(request.targets[0])) {
     const auto named = resolver_of(request.targets);
     q.subject = subject_of(named.resolver, named.inputs->data());
     return q;
@@ -84,6 +89,29 @@ std::string pop(ScenarioRequest& request, std::string_view what, std::string_vie
   return out;
 }
 
+/// Takes the result off the words; empty where they name a subject alone.
+std::string popped_result(ScenarioRequest& request) {
+  auto& words = request.targets;
+  if (words.empty()) return {};
+  const bool alone = names_a_resolver(words[0])
+                         ? words.back().find('=') != std::string::npos || words.size() == 1
+                     : names_a_file(words[0]) ? words.size() == 1
+                                              : words.size() == 2;
+  if (alone) return {};
+  auto out = std::move(words.back());
+  words.pop_back();
+  return out;
+}
+
+/// What is asked about where nobody names a result.
+std::string main_result(const Subject& subject) {
+  const auto& results = subject.entry.results;
+  for (const std::string_view name : {"itl", "step_latency", "latency"})
+    if (std::any_of(results.begin(), results.end(), [&](const FieldInfo& f) { return f.name == name; }))
+      return std::string(name);
+  return results.empty() ? std::string() : results.front().name;
+}
+
 }  // namespace
 
 std::shared_ptr<const Problem> resolver_problem(const std::vector<std::string>& words) {
@@ -93,9 +121,9 @@ std::shared_ptr<const Problem> resolver_problem(const std::vector<std::string>& 
 
 Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked,
                       const RenderOptions& options) {
-  const auto result =
-      pop(request, "a result", "e.g. mlsysim sensitivity Llama3_70B H100 itl --accelerators 8");
+  auto result = popped_result(request);
   const auto q = question_of(std::move(request));
+  if (result.empty()) result = main_result(q.subject);
   return {render(sensitivity(q.subject, result, {.inputs = asked.inputs, .step = asked.step}), options)};
 }
 
@@ -110,8 +138,7 @@ Answer export_program(ScenarioRequest request, const ExportRequest& asked) {
 }
 
 Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, const RenderOptions& options) {
-  const bool resolver =
-      !request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr;
+  const bool resolver = !request.targets.empty() && names_a_resolver(request.targets[0]);
   const bool plan =
       !request.targets.empty() && names_a_file(request.targets[0]) && request.targets.size() < 3;
   const bool named = resolver
@@ -174,8 +201,8 @@ namespace {
 
 /// The question with changes put in.
 Question changed_question(ScenarioRequest request, const std::vector<std::string>& changes) {
-  const bool resolver =
-      !request.targets.empty() && ResolverRegistry::standard().find(request.targets[0]) != nullptr;
+  const bool resolver = !request.targets.empty() && names_a_resolver(request.targets[0]);
+  std::vector<std::string> figures;
   for (const auto& change : changes) {
     const auto equals = change.find('=');
     if (equals == std::string::npos)
@@ -187,6 +214,8 @@ Question changed_question(ScenarioRequest request, const std::vector<std::string
     if (resolver) {
       std::erase_if(request.targets, [&](const std::string& word) { return word.starts_with(key + "="); });
       request.targets.push_back(change);
+    } else if (key.find('.') != std::string::npos) {
+      figures.push_back(change);
     } else if (key == "hardware" && request.targets.size() == 2) {
       request.targets[1] = text;
     } else if (key == "workload" && request.targets.size() == 2) {
@@ -195,20 +224,28 @@ Question changed_question(ScenarioRequest request, const std::vector<std::string
       request.fields.insert_or_assign(key, text);
     }
   }
-  return question_of(std::move(request));
+  auto q = question_of(std::move(request));
+  FieldReader reader(zoo());
+  for (const auto& change : figures) {
+    const auto equals = change.find('=');
+    const auto at = q.subject.input(change.substr(0, equals));
+    q.subject.point[at] =
+        std::get<double>(reader.read(q.subject.entry.inputs[at], change.substr(equals + 1)).value);
+  }
+  return q;
 }
 
 }  // namespace
 
 Answer compare_question(ScenarioRequest request, const CompareRequest& asked, const RenderOptions& options) {
-  const auto result = pop(request, "a result",
-                          "e.g. mlsysim compare Llama3_70B H100 itl --accelerators 8 --with hardware=H200");
+  auto result = popped_result(request);
   if (asked.with.empty())
     throw InputError({.id = "mlsysim.cli.064",
                       .message = "there is nothing to compare with",
                       .expected = "--with NAME=VALUE",
                       .hint = "e.g. --with hardware=H200"});
   const auto from = changed_question(request, asked.against), to = changed_question(request, asked.with);
+  if (result.empty()) result = main_result(from.subject);
   return {render(compare(from.subject, to.subject, result), options)};
 }
 

@@ -1,23 +1,5 @@
 // The program `mlsysim`.
 
-#include "program.hpp"
+#include <mlsysim/cli/detail/run_program.hpp>
 
-#include <algorithm>
-
-int main(int argc, char** argv) {
-  using namespace mlsysim::cli;
-  prepare_process();
-  try {
-    Program program;
-    if (argc > 1 && std::string_view(argv[1]) == "__complete") {
-      try {
-        return put(program.complete({argv + 2, argv + argc}));
-      } catch (const std::exception&) {
-        return static_cast<int>(Exit::bad_input);  // a shell that completes wants names or nothing
-      }
-    }
-    return program.run(argc, argv);
-  } catch (const std::exception& error) {
-    return put({"", error_text(error), Exit::bad_input});
-  }
-}
+int main(int argc, char** argv) { return mlsysim::cli::run_program(argc, argv); }

@@ -146,15 +146,24 @@ void Program::sweep_command() {
       "  mlsysim sweep Llama3_70B H100,H200 --accelerators 8 --axis batch_size=1..256 --axis "
       "seq_len=1024..8192*2 \\\n"
       "    --minimize cost_per_token --top 5 --show itl,ttft --shard 1/4 --state part1.json\n"
+      "  mlsysim sweep ServingModel workload=Llama3_8B hardware=H100 --axis tp_size=1,2,4 --show itl\n"
       "Without --axis or further options every point is one batch on one device.",
       [this] {
         const bool plain = search_ == SearchRequest{} && scenario_.fields.empty();
         search_.command = "sweep";
+        if (names_a_resolver(sweep_.model)) {
+          scenario_.targets = sweep_.hardware;
+          scenario_.targets.insert(scenario_.targets.begin(), sweep_.model);
+          return search(scenario_, search_, render_);
+        }
         return plain ? sweep(sweep_, render_) : sweep(sweep_, scenario_, search_, render_);
       },
       {Place::model, Place::device});
-  w->add_option("MODEL", sweep_.model, "a model of the zoo, or a YAML file")->required()->type_name("");
-  w->add_option("HARDWARE", sweep_.hardware, "devices of the zoo, separated by commas")
+  w->add_option("MODEL", sweep_.model, "a model of the zoo, or a YAML file; or a resolver")
+      ->required()
+      ->type_name("");
+  w->add_option("HARDWARE", sweep_.hardware,
+                "devices of the zoo, separated by commas; or the inputs of the resolver as key=value")
       ->required()
       ->delimiter(',')
       ->type_name("");

@@ -32,11 +32,13 @@ void Program::sensitivity_command() {
       app_, "sensitivity", "what a number hangs on: elasticities, shadow prices, tornado, what binds",
       "Examples:\n"
       "  mlsysim sensitivity Llama3_70B H100 itl --accelerators 8\n"
+      "  mlsysim sensitivity Llama3_70B H100 --accelerators 8      asks for the main result: itl\n"
       "  mlsysim sensitivity plan.yaml cost_per_token --inputs hardware.memory.bandwidth,kwh_price\n"
       "  mlsysim sensitivity RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' time",
       [this] { return sensitivity_of(scenario_, sensitivity_, render_); },
       {Place::model, Place::machine, Place::metric});
-  subject_words(*s, "the RESULT");
+  subject_words(
+      *s, "the RESULT (default: itl, step_latency or latency, by mode; of a resolver its first number)");
   s->add_option("--inputs", sensitivity_.inputs, "inputs, separated by commas (default: all)")
       ->delimiter(',')
       ->type_name("NAME,...")
@@ -114,21 +116,22 @@ void Program::uncertainty_command() {
 }
 
 void Program::compare_command() {
-  auto* c =
-      command(app_, "compare", "why two configurations differ, or measurements of your own and predictions",
-              "Examples:\n"
-              "  mlsysim compare Llama3_70B H100 itl --accelerators 8 --with hardware=H200\n"
-              "  mlsysim compare Llama3_8B H100 step_latency --mode train --accelerators 64 --against "
-              "tp_size=1 --with tp_size=8 --with recomputation=full\n"
-              "  mlsysim compare --against gemm.csv --measurand matrix_product\n  mlsysim compare --against "
-              "mine.yaml --verbose\n"
-              "With a RESULT: which changed figure makes how much of the difference. Without words: which "
-              "part of the model explains\n"
-              "how measurements differ from predictions; the columns of the CSV file are named like the "
-              "inputs, beside 'measured'\n"
-              "or 'measured [us]'.",
-              [this] { return compare(); }, {Place::model, Place::machine, Place::metric});
-  subject_words(*c, "the RESULT")->required(false);
+  auto* c = command(
+      app_, "compare", "why two configurations differ, or measurements of your own and predictions",
+      "Examples:\n"
+      "  mlsysim compare Llama3_70B H100 itl --accelerators 8 --with hardware=H200\n"
+      "  mlsysim compare Llama3_8B H100 step_latency --mode train --accelerators 64 --against "
+      "tp_size=1 --with tp_size=8 --with recomputation=full\n"
+      "  mlsysim compare Llama3_70B H100 --accelerators 8 --with 'hardware.memory.bandwidth=4.8 TB/s'\n"
+      "  mlsysim compare --against gemm.csv --measurand matrix_product\n  mlsysim compare --against "
+      "mine.yaml --verbose\n"
+      "With a RESULT: which changed figure makes how much of the difference. Without words: which "
+      "part of the model explains\n"
+      "how measurements differ from predictions; the columns of the CSV file are named like the "
+      "inputs, beside 'measured'\n"
+      "or 'measured [us]'.",
+      [this] { return compare(); }, {Place::model, Place::machine, Place::metric});
+  subject_words(*c, "the RESULT (default: itl, step_latency or latency, by mode)")->required(false);
   c->add_option("--with", compare_.with, "a change of the second configuration; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

@@ -1,3 +1,4 @@
+#include "detail/also.hpp"
 #include "detail/plan_table.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
@@ -9,7 +10,6 @@
 #include <mlsysim/engine/requests.hpp>
 
 #include <mlsysim/price/views.hpp>
-#include <mlsysim/resolve/detail/name_list.hpp>
 #include <mlsysim/resolve/evaluate.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
@@ -299,71 +299,6 @@ void answer(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) {
   }
 }
 
-/// Inputs of a resolver that the scenario knows: the machine and the workload, and fields of one name and
-/// dimension.
-void fill_inputs(Record& in, const Resolver& resolver, const ResolvedScenario& r) {
-  static const auto scenario_fields = describe<Scenario>();
-  for (const auto& f : resolver.inputs()) {
-    if (f.object_type == ObjectType<HardwareNode>::name)
-      in.set(f.name, DynamicValue(&r.hardware()));
-    else if (f.object_type == ObjectType<Workload>::name)
-      in.set(f.name, DynamicValue(r.asked().workload));
-    else if (f.object_type == ObjectType<Fleet>::name)
-      in.set(f.name, DynamicValue(&r.fleet()));
-    else if (f.object_type == ObjectType<Node>::name)
-      in.set(f.name, DynamicValue(r.fleet().node));
-    else if (f.kind == ValueKind::object)
-      continue;
-    else if (f.name == "accelerators")
-      in.set(f.name, r.accelerators());
-    else if (f.name == "tp_size")
-      in.set(f.name, r.tp_size());
-    else if (f.name == "seq_len")
-      in.set(f.name, r.seq_len());
-    else if (const auto* known = find_field(scenario_fields, f.name);
-             known != nullptr && known->exps == f.exps) {
-      const bool numbers =
-          known->kind == f.kind && (f.kind == ValueKind::number || f.kind == ValueKind::quantity);
-      if (!numbers && known->kind != f.kind) continue;
-      if (auto v = read_dynamic(*known, &r.asked()); !std::holds_alternative<std::monostate>(v.value))
-        in.set(f.name, v);
-    }
-  }
-}
-
-/// One resolver of Scenario::also: its results are a level of their own. What it cannot say does not cost the
-/// others their answers, so an error is a skipped level with the reason.
-EvaluationLevel ask_also(std::string_view name, const ResolvedScenario& r, NoteBook& book) {
-  EvaluationLevel out;
-  const auto resolver = ResolverRegistry::standard().share(name);
-  out.level_name = resolver->info().name;
-  try {
-    Record in(*resolver, Side::inputs);
-    fill_inputs(in, *resolver, r);
-    const auto answer = mlsysim::evaluate(*resolver, in);
-    book.assumptions.insert(book.assumptions.end(), answer.report.notes.assumptions.begin(),
-                            answer.report.notes.assumptions.end());
-    book.warnings.insert(book.warnings.end(), answer.report.notes.warnings.begin(),
-                         answer.report.notes.warnings.end());
-    if (!answer.outcome.feasible()) {
-      out.status = LevelStatus::fail;
-      out.summary = answer.outcome.why()->reason;
-      return out;
-    }
-    for (const auto& f : answer.outcome->fields()) {
-      const Value v = f.read(answer.outcome->data());
-      if (std::holds_alternative<double>(v) || std::holds_alternative<bool>(v) ||
-          std::holds_alternative<std::string>(v))
-        out.metrics.push_back({std::string(f.name), v, f.exps, std::string(f.unit), std::string(f.meaning)});
-    }
-    out.summary = resolver->info().about;
-  } catch (const Error& error) {
-    out.status = LevelStatus::skipped;
-    out.summary = error.facts().message + (error.facts().found.empty() ? "" : ": " + error.facts().found);
-  }
-  return out;
-}
-
 /// One field that may have been left at its default, and how that is noted.
 struct DefaultRow {
   const FieldInfo* field;
@@ -428,7 +363,8 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
   else
     answer(out, r, notes);
   if (scenario.also)
-    for (const auto name : names_in(*scenario.also)) out.further.push_back(ask_also(name, r, book));
+    for (const auto& call : detail::calls_in(*scenario.also))
+      out.further.push_back(detail::ask_also(call, r, book));
   if (out.feasibility.status == LevelStatus::fail) {
     out.performance.status = LevelStatus::fail;
     out.performance.summary =

@@ -60,6 +60,17 @@ DynamicValue number(const FieldInfo& field, std::string_view text, const Locatio
   return q;
 }
 
+/// For a field that takes every kind: a number or quantity where the text begins as one, a flag, else a text.
+DynamicValue anything(std::string_view text) {
+  if (text == "true" || text == "false") return text == "true";
+  if (text.find_first_of("0123456789") > 2) return std::string(text);  // a sign and a point at most
+  try {
+    return AnyQuantity::parse(text);
+  } catch (const Error&) {
+    return std::string(text);
+  }
+}
+
 template <class T>
 DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_view text,
                     const Location& where) {
@@ -136,8 +147,9 @@ DynamicValue FieldReader::read(const FieldInfo& field, std::string_view text, co
            .found = fmt::format("'{}'", text),
            .expected = fmt::format("a {}, from C++ or Python", field.object_type),
            .where = where});
-    case ValueKind::text:
     case ValueKind::any:
+      return anything(text);
+    case ValueKind::text:
       break;
   }
   return std::string(text);

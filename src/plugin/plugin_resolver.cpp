@@ -223,6 +223,7 @@ Status PluginResolver::solve(const void* in, void* out, SolveContext& context) c
   MlsCall call;
   call.context = &context;
   call.tier = info().tier;
+  const TierScope scope(info().tier, info().name);
   const auto outcome = generation.code().solve(generation.index(), instance, {input, own}, {output, m}, call);
   if (outcome == MLS_OUTCOME_INFEASIBLE || call.why) [[unlikely]] {
     context.why =

@@ -115,9 +115,16 @@ Table registry_table(const ResolverRegistry& registry) {
   Table t{.schema = "mlsysim/table@1",
           .title = "resolvers",
           .columns = {{"name"}, {"tier"}, {"walls"}, {"about"}}};
-  for (const auto& r : registry.all())
-    t.rows.push_back({r->info().name, name_of(r->info().tier),
-                      fmt::format("{}", fmt::join(r->info().walls, " ")), r->info().about});
+  const auto& all = registry.all();
+  const auto foreign = [](const auto& r) { return r->info().origin != "C++"; };
+  const bool several = std::any_of(all.begin(), all.end(), foreign);
+  if (several) t.columns.push_back({"from"});
+  for (const auto& r : all) {
+    std::vector<Table::Cell> row{r->info().name, name_of(r->info().tier),
+                                 fmt::format("{}", fmt::join(r->info().walls, " ")), r->info().about};
+    if (several) row.push_back(foreign(r) ? r->info().origin : std::string("mlsysim"));
+    t.rows.push_back(std::move(row));
+  }
   return t;
 }
 

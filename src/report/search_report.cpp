@@ -69,6 +69,7 @@ Json json_of(const ExploreAnswer& a) {
          {"front", points_json(a, a.front)}};
   if (!a.warnings.empty()) j["warnings"] = a.warnings;
   if (!a.method.empty()) j["method"] = a.method;
+  if (a.one_by_one) j["one_by_one"] = true;
   if (const auto volume = a.relative_hypervolume()) {
     Json ideal = Json::array(), nadir = Json::array();
     const auto best = a.ideal(), worst = a.nadir();
@@ -118,6 +119,8 @@ std::string footer_of(const ExploreAnswer& a) {
   if (a.exactness == Exactness::proven)
     out += fmt::format(" by {} boxes (gap at most 1e-12)", count_text(a.boxes));
   if (!a.method.empty()) out += "\n" + a.method;
+  if (a.one_by_one)
+    out += fmt::format("\none point after another: {} is not safe on several threads", a.title);
   if (const auto volume = a.relative_hypervolume())
     out += fmt::format(
         "\nhypervolume {:.4g} of the box from the best to the worst value of each objective on the front",

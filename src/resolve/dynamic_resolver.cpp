@@ -1,5 +1,6 @@
 #include <mlsysim/resolve/dynamic_resolver.hpp>
 
+#include <mlsysim/resolve/tier_scope.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 
 #include <fmt/format.h>
@@ -70,6 +71,7 @@ DynamicField DynamicField::like(const FieldInfo& f) {
   d.choices.assign(f.choices.begin(), f.choices.end());
   d.low = f.low;
   d.high = f.high;
+  d.integral = f.integral;
   d.shared = true;
   return d;
 }
@@ -102,6 +104,7 @@ std::vector<FieldInfo> DynamicResolver::describe_side(Side& side, const std::str
     f.nullable = !d.required;
     f.low = d.low;
     f.high = d.high;
+    f.integral = d.integral;
     f.object_type = d.object_type;
     if (!d.choices.empty()) {
       side.choices.emplace_back(d.choices.begin(), d.choices.end());
@@ -131,6 +134,7 @@ void DynamicResolver::destroy(const Side& side, void* memory) {
 }
 
 Status DynamicResolver::solve(const void* in, void* out, SolveContext& context) const {
+  const TierScope scope(info().tier, info().name);
   DynamicAnswer answer = solve_({static_cast<const DynamicValue*>(in), input_fields_.size()}, context);
   if (auto* why = std::get_if<Infeasible>(&answer)) {
     context.why = std::move(*why);

@@ -29,6 +29,17 @@ Infeasible no_answer(std::string_view resolver, const Search* search) {
   return why;
 }
 
+void check_searched(std::span<const FieldInfo> fields, const void* result, std::string_view resolver) {
+  for (const FieldInfo& f : fields)
+    if ((f.name == "total_searched" || f.name.ends_with(".total_searched")) && !(read_number(f, result) > 0))
+      throw SolverError({.id = "mlsysim.resolve.043",
+                         .message = fmt::format("the Optimizer '{}' answers without a search", resolver),
+                         .key = std::string(f.name),
+                         .found = "no candidate",
+                         .expected = "the summary of search.minimize, search.maximize or search.pareto",
+                         .hint = "an answer that needs no search is a Model's or a Solver's"});
+}
+
 namespace {
 
 const FieldInfo* numeric(std::span<const FieldInfo> fields, std::string_view name) {

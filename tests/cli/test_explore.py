@@ -545,3 +545,34 @@ def test_solve_keeps_to_what_fits(run):
     assert "320" in answer["memory"] and f"{largest} meets the condition and fits, {largest + 1} does not" in answer["verification"]
     assert run("eval", "Llama3_70B", "H100", "--accelerators", "8", "-b", str(largest)).code == 0
     assert run("eval", "Llama3_70B", "H100", "--accelerators", "8", "-b", str(largest + 1)).code == 2
+
+
+def test_a_question_without_a_result_asks_for_the_main_one(run):
+    asked = run("sensitivity", "Llama3_8B", "H100", "-o", "json").json()
+    assert asked == run("sensitivity", "Llama3_8B", "H100", "itl", "-o", "json").json()
+    step = run("sensitivity", "Llama3_8B", "H100", "--mode", "train", "--accelerators", "8", "--batch-size", "64")
+    assert step.code == 0 and "step_latency" in step.out
+    wait = run("sensitivity", "TailLatencyModel", "arrival_rate=10 request/s", "service_latency=50 ms")
+    assert wait.code == 0
+
+
+def test_compare_takes_a_figure_as_sweep_does(run):
+    faster = run("compare", "Llama3_8B", "H100", "--with", "hardware.memory.bandwidth=6.7 TB/s", "-o", "json").json()
+    named = run("compare", "Llama3_8B", "H100", "itl", "--with", "device.memory_bandwidth=6.7 TB/s", "-o", "json").json()
+    assert faster["at_to"] == named["at_to"] < faster["at_from"]
+    wrong = run("compare", "Llama3_8B", "H100", "--with", "hardware.memory.bandwidth=6.7 s")
+    assert wrong.code == 1 and "wrong unit" in wrong.err
+
+
+def test_sweep_takes_a_resolver_as_optimize_does(run):
+    rows = run("sweep", "ServingModel", "workload=Llama3_8B", "hardware=H100", "--axis", "tp_size=1,2,4", "--show", "itl", "-o", "csv")
+    assert rows.code == 0 and len(rows.out.strip().splitlines()) == 4
+
+
+def test_inputs_of_a_resolver_beside_the_scorecard(run):
+    beside = run("eval", "Llama3_8B", "H100", "--also", "EconomicsModel(duration_days=10), TailLatencyModel(arrival_rate=2 request/s, service_latency=10 ms)")
+    assert beside.code == 0 and "TailLatencyModel" in beside.out
+    unknown = run("eval", "Llama3_8B", "H100", "--also", "EconomicsModel(duration_day=10)")
+    assert unknown.code == 1 and "duration_days" in unknown.err
+    open_bracket = run("eval", "Llama3_8B", "H100", "--also", "EconomicsModel(duration_days=10")
+    assert open_bracket.code == 1 and "bracket that is closed" in open_bracket.err

@@ -58,10 +58,13 @@ def test_a_resolver_is_asked_as_an_object_a_class_or_a_name():
         mlsysim.ask(Models.Llama3_8B, Hardware.H100, workload=Models.Llama3_70B)
 
     class OwnToAsk(BaseResolver):
+        requires = ("workload",)
+
         def solve(self, **inputs):
             return None
 
-    with pytest.raises(mlsysim.InputError, match="written in Python"):
+    assert mlsysim.ask(OwnToAsk(), workload=Models.Llama3_70B).title == "OwnToAsk"
+    with pytest.raises(mlsysim.InputError, match="takes no"):
         mlsysim.ask(OwnToAsk(), **given)
 
 

@@ -68,13 +68,15 @@ _ERRORS = (
 )
 _SUBMODULES = ("errors", "units", "arrays", "laws", "resolvers", "zoo", "results", "base", "core", "hardware", "models",
                "systems", "infrastructure", "validation", "plugins", "recording")
-# What a star brings: no errors, because one of them has the name of a builtin.
-__all__ = ["Quantity", *_HOME]
 
 
 def __getattr__(name):
     from importlib import import_module
 
+    if name == "__all__":  # what a star brings: no errors, because one of them has the name of a builtin
+        from . import resolvers
+
+        return ["Quantity", *_HOME, *resolvers.__all__]
     if name in _SUBMODULES:
         return import_module("." + name, __name__)
     if name in _HOME:

@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
-from .errors import LookupError, _input_error
+from .errors import _input_error
 from .results import _jsonable
 
 __all__ = ["Engine", "EvaluationLevel", "OperatorRow", "SystemEvaluation", "SystemEvaluator"]
@@ -33,12 +33,21 @@ class Engine:
             workload=model, hardware=hardware, batch_size=batch_size, precision=precision, efficiency=efficiency, **options)
 
     @staticmethod
-    def sweep(model, hardware_list, batch_sizes=(1,), precisions=("fp16",), efficiency=None, **options):
+    def sweep(model, hardware_list, batch_sizes=(1,), precisions=("fp16",), efficiency=None, resolver=None, **options):
         """Every combination of hardware, batch size and precision, in that nesting order.
 
         A list of {hardware, batch_size, precision, profile}. A device without a rate at a precision has profile None and
         the reason under "skipped"; a point that does not fit has a profile with feasible = False.
+
+        With `resolver`, a class or an object of one, shipped or of one's own, the profile is its result; it gets those of
+        workload (model), hardware, batch_size, precision and efficiency that it takes, and the options. Points of a class of
+        Python are solved one after another, because Python runs one thread at a time.
         """
+        if resolver is not None:
+            from .stages import sweep
+
+            return sweep(resolver, model, hardware_list, batch_sizes, precisions,
+                         {**options, **({} if efficiency is None else {"efficiency": efficiency})})
         base = {"workload": model, "efficiency": efficiency, **options}
         rows = _core._sweep(base, list(hardware_list), [float(b) for b in batch_sizes], list(precisions),
                             _single_node().produces)
@@ -242,12 +251,11 @@ class SystemEvaluator:
             if nodes is not None and nodes != 1:
                 asked["node_count"] = nodes
         asked = {k: v for k, v in asked.items() if v is not None}
-        try:
-            return SystemEvaluation(_core._evaluate(asked), asked)
-        except LookupError as error:
-            from .plugins import _explain_absence
+        if "also" in asked:
+            from .stages import also_text
 
-            _explain_absence(error.facts.key, error)
+            asked["also"] = also_text(asked["also"])
+        return SystemEvaluation(_core._evaluate(asked), asked)
 
     @staticmethod
     def options():

@@ -15,6 +15,7 @@ from . import _mlsysim as _core
 from ._mlsysim import Quantity
 from .base import BaseResolver
 from .errors import LookupError, _input_error
+from .stages import Stage, publish
 from .results import Infeasible
 
 __all__ = ["Difference", "Explanation", "Exploration", "FoundPoint", "Lever", "Sensitivity", "Solution", "Subject", "Sweep", "Uncertainty", "ask"]
@@ -27,20 +28,22 @@ def ask(what, hardware=None, **options):
     ask(Models.Llama3_8B, fleet=Systems.Clusters.Research_256, mode="train", batch_size=1024)
     ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us")
     ask(ServingModel(), workload=Models.Llama3_70B, hardware=Hardware.H100, tp_size=8)
+    ask(MyModel, hardware=Hardware.H100, efficiency=0.5)
+
+    A class of one's own is solved point by point, one after another (Python runs one thread at a time), and its slopes are
+    differences: `subject.exact` is False. What is given as a number or a quantity, or has such a default, may be varied.
     """
     own = getattr(what, "_resolver", None) if type(what).__name__ == "Law" else None
     if own is not None:  # a law of one's own, which no registry knows
         return Subject(_core._ask_resolver(own, {**options, **({} if hardware is None else {"hardware": hardware})}))
-    name = what if isinstance(what, str) else _resolver_name(what)
-    if name is not None:
+    resolver = _resolver_of(what)
+    if resolver is not None:
         if hardware is not None:
             options["hardware"] = hardware
-        try:
-            return Subject(_core._ask_resolver(name, options))
-        except LookupError as error:
-            from .plugins import _explain_absence
-
-            _explain_absence(name, error)
+        if isinstance(resolver, Stage):
+            resolver = resolver.typed(options)
+            options = {_core._canonical_key(name): value for name, value in options.items()}
+        return Subject(_core._ask_resolver(resolver, options))
     if "workload" in options:
         raise _input_error("the workload is given twice", key="workload", found=f"{what!r} and workload={options['workload']!r}",
                            expected="one of the two", hint="the first argument is the workload, or a resolver with its inputs",
@@ -49,17 +52,21 @@ def ask(what, hardware=None, **options):
     return Subject(_core._ask_scenario({k: v for k, v in asked.items() if v is not None}))
 
 
-def _resolver_name(what):
-    """Name of a shipped resolver or law, given as an object or a class; None for what is no resolver."""
+def _resolver_of(what):
+    """Name of a resolver or law of the library, or the Stage of one of Python; None for what is no resolver."""
+    if isinstance(what, str):
+        publish()
+        from .factory import ResolverFactory
+
+        known = ResolverFactory.list_available().get(what)
+        if known is None:  # a law, or a name that the library judges
+            return what
+        what = known
     kind = what if isinstance(what, type) else type(what)
     if not issubclass(kind, BaseResolver):
         return None
     core = getattr(kind, "_resolver", None)
-    if core is None:
-        raise _input_error("a resolver written in Python cannot be asked", key="what", found=kind.__name__,
-                           expected="a scenario, or a shipped resolver or law", hint="call its solve(), or make it a plugin",
-                           id="mlsysim.python.180")
-    return core.name
+    return Stage(what) if core is None else core.name
 
 
 def _valued(number, unit):

@@ -7,14 +7,22 @@ __all__ = ["ResolverFactory"]
 _loaded = None
 
 
-def _from_packages():
-    """Resolvers of the entry points of installed packages, by class name; read once."""
+def _packages():
+    """{class name: (class, name and version of its package)} of the entry points of installed packages; read once."""
     global _loaded
     if _loaded is None:
-        from .plugins import resolvers
+        from .plugins import _package_resolvers
 
-        _loaded = resolvers()
+        _loaded = _package_resolvers()
     return _loaded
+
+
+def _from_packages():
+    return {name: cls for name, (cls, _) in _packages().items()}
+
+
+def _package_of(name):
+    return _packages().get(name, (None, ""))[1]
 
 
 class ResolverFactory:

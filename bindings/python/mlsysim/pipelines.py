@@ -2,9 +2,9 @@
 
 from . import _mlsysim as _core
 from ._mlsysim import Quantity
-from .base import BaseResolver
 from .errors import PipelineError, _input_error
-from .results import Infeasible, Skipped, SolverResult, _field_types
+from .results import Infeasible, Skipped
+from .stages import Stage
 
 __all__ = ["Pipeline", "PipelineResults"]
 
@@ -70,151 +70,45 @@ class _Observer:
         for event in _EVENTS:
             method = getattr(callback, event, None)
             if method is not None:
-                self._methods[event] = (method, _accepted(method))
+                self._methods[event] = (method, _parameters(method))
 
     def listens(self, event):
         return event in self._methods
 
     def notify(self, event, values):
-        method, accepted = self._methods[event]
-        method(**(values if accepted is None else {k: v for k, v in values.items() if k in accepted}))
+        method, parameters = self._methods[event]
+        if parameters is None:
+            method(**values)
+            return
+        # By name where a name is known; the other parameters get what is left, in the order of the documentation.
+        named = {p.name for p in parameters} & values.keys()
+        left = iter([v for k, v in values.items() if k not in named])
+        positional, keywords = [], {}
+        for p in parameters:
+            if p.kind is p.VAR_KEYWORD:
+                keywords.update({k: v for k, v in values.items() if k not in named})
+            elif p.kind is p.VAR_POSITIONAL:
+                positional.extend(left)
+            elif p.kind is p.KEYWORD_ONLY:
+                if p.name in named:
+                    keywords[p.name] = values[p.name]
+            elif p.name in named:
+                positional.append(values[p.name])
+            elif p.default is p.empty:
+                positional.append(next(left, None))
+            else:
+                positional.append(p.default)
+        method(*positional, **keywords)
 
 
-def _accepted(function):
-    """Names of the keywords that a function takes; None when it takes all."""
+def _parameters(function):
+    """The parameters of a function; None where they cannot be seen."""
     import inspect
 
     try:
-        parameters = inspect.signature(function).parameters.values()
+        return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return None
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return None
-    return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-
-
-class _Stage:
-    """A stage as the graph takes it."""
-
-    def __init__(self, stage):
-        if isinstance(stage, str):
-            from .factory import ResolverFactory
-
-            stage = ResolverFactory.get(stage)
-        if isinstance(stage, type):
-            stage = stage()
-        self.stage = stage
-        cls = type(stage)
-        self.name = cls.__name__
-        self.shipped = getattr(cls, "_core_solve", None) is not None and stage.solve is cls._core_solve
-        if self.shipped:
-            self.resolver = cls._resolver
-            self.inputs = [(r["name"], r["required"]) for r in cls._resolver.inputs]
-            self.outputs = [r["name"] for r in cls._resolver.outputs]
-        else:
-            self._read_python()
-
-    def _read_python(self):
-        import inspect
-
-        stage, cls = self.stage, type(self.stage)
-        for name in ("requires", "produces", "solve"):
-            if not hasattr(stage, name):
-                raise TypeError(f"{cls.__name__} is no resolver: it has no '{name}'; derive from BaseModel, BaseSolver or "
-                                "BaseOptimizer, and give it 'requires', 'produces' and 'solve'")
-        if not callable(stage.solve):
-            raise TypeError(f"'solve' of {cls.__name__} is no method")
-        parameters = inspect.signature(stage.solve).parameters.values()
-        self.parameter_of, self.inputs, takes_all = {}, [], False
-        self.counts = _counts(stage.solve)
-        self.given = {}
-        for p in parameters:
-            if p.kind is p.VAR_KEYWORD:
-                takes_all = True
-            elif p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL):
-                raise TypeError(f"'{p.name}' of {cls.__name__}.solve() cannot be given by name")
-            else:
-                key = _core._canonical_key(p.name)
-                self.parameter_of[key] = p.name
-                self.inputs.append((key, p.default is p.empty))
-        for name in stage.requires:
-            key = _core._canonical_key(name)
-            if key in self.parameter_of:
-                continue
-            if not takes_all:
-                raise TypeError(f"{cls.__name__} requires '{name}', but its solve() does not take it; "
-                                f"it takes {', '.join(p.name for p in parameters) or 'nothing'}")
-            self.parameter_of[key] = name
-            self.inputs.append((key, True))
-        produces = stage.produces
-        fields = _field_types(produces) if isinstance(produces, type) and issubclass(produces, SolverResult) else {}
-        kinds = {float: "number", int: "number", bool: "flag", str: "text"}
-        self.outputs = list(fields)
-        self.output_kinds = [(n, kinds.get(k, "value")) for n, k in fields.items()]
-
-    def build(self, instance):
-        """The resolver of this stage for the graph."""
-        if self.shipped:
-            return self.resolver
-        about = next(iter((type(self.stage).__doc__ or "").strip().splitlines()), "")
-        tier = self.stage.resolver_type() if isinstance(self.stage, BaseResolver) else "model"
-        return _core._python_stage(self.name, tier, about, self.inputs, self.output_kinds, self._evaluator(instance))
-
-    def _evaluator(self, instance):
-        stage, parameter_of, outputs = self.stage, self.parameter_of, self.outputs
-        produces = stage.produces
-
-        def evaluate(given):
-            try:
-                result = stage.solve(**{parameter_of[key]: self._as_given(key, value) for key, value in given.items()})
-                if isinstance(result, Infeasible):
-                    return ("infeasible", result.reason, result.smallest_change, dict(result.facts or {}))
-                if isinstance(produces, type) and not isinstance(result, produces):
-                    raise TypeError(f"{type(stage).__name__}.solve() gave a {type(result).__name__}; it produces "
-                                    f"{produces.__name__}")
-            except BaseException as error:
-                _add_note(error, f"in stage '{instance}'")
-                raise
-            return ("ok", result, [getattr(result, name) for name in outputs])
-
-        return evaluate
-
-    def _as_given(self, key, value):
-        """The graph knows numbers as floats in base units: what the caller gave comes back as it was, counts become ints."""
-        own = self.given.get(key)
-        if own is not None and not isinstance(own, (bool, str)):
-            same_kind = isinstance(value, Quantity) if isinstance(own, Quantity) else isinstance(value, float) and hasattr(own, "__float__")
-            if same_kind and own == value:
-                value = own
-        if isinstance(value, float) and self.parameter_of[key] in self.counts:
-            if not value.is_integer():
-                raise _input_error(f"'{self.parameter_of[key]}' of {self.name}.solve() is an int", key=key, found=str(value),
-                                   expected="a whole number", id="mlsysim.python.153")
-            value = int(value)
-        return value
-
-
-def _counts(function):
-    """Names of the parameters that are ints."""
-    import typing
-
-    try:
-        hints = typing.get_type_hints(function)
-    except Exception:  # a name that only a type checker knows
-        hints = getattr(function, "__annotations__", {})
-    out = set()
-    for name, kind in hints.items():
-        kinds = set(getattr(kind, "__args__", ())) or {kind}
-        if kinds & {int, "int"} and kinds <= {int, "int", type(None)}:
-            out.add(name)
-    return out
-
-
-def _add_note(error, note):
-    if hasattr(error, "add_note"):
-        error.add_note(note)
-    else:
-        error.__notes__ = [*getattr(error, "__notes__", []), note]
 
 
 class Pipeline:
@@ -233,7 +127,7 @@ class Pipeline:
             raise _input_error("a pipeline needs stages", found="an empty list", expected="at least one resolver",
                                id="mlsysim.python.150")
         self.name = name
-        self._stages = [_Stage(s) for s in stages]
+        self._stages = [Stage(s) for s in stages]
         self._names = []
         for stage in self._stages:
             own, n = stage.name, 2
@@ -324,8 +218,10 @@ class Pipeline:
         """Adds an observer with any of the methods on_pipeline_start, on_pipeline_end, on_stage_start, on_stage_end,
         on_skip, on_error, on_infeasible, on_progress.
 
-        They get keywords: stage_name, result, seconds, reason, pipeline_name, done, total; those that a method does not
-        take are left out. One that raises is named in a RuntimeWarning and changes nothing.
+        They get, in this order: pipeline_name, seconds (pipelines); stage_name, result, seconds (ends of stages); stage_name,
+        reason (skips, errors, infeasible stages); stage_name, done, total (progress). Parameters of these names get them by
+        name, others by position; what a method does not take is left out. One that raises is named in a RuntimeWarning and
+        changes nothing.
         """
         observer = _Observer(callback)
         if not observer._methods:

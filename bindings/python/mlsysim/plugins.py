@@ -229,21 +229,12 @@ def export_text(exporter, entry):
     return _core._plugin_export(exporter, entry)
 
 
-def _explain_absence(name, error):
-    """Raises in place of `error`, of the registry of the library, where the name is that of a class of Python."""
-    from .base import _defined
-    from .factory import _from_packages
-
-    if name not in _defined and name not in _from_packages():
-        raise error
-    raise _input_error(f"'{name}' is a class of Python, and this asks resolvers of the library", key=name, found=f"'{name}'",
-                       expected="a resolver with declared units and ranges, of mlsysim or of a library",
-                       hint="make it a stage of a Pipeline, or write it as a library: mlsysim plugin new", kind=type(error),
-                       id="mlsysim.python.195") from None
-
-
 def resolvers():
     """{class name: class} of the resolvers of installed packages."""
+    return {name: cls for name, (cls, _) in _package_resolvers().items()}
+
+
+def _package_resolvers():
     from .base import BaseResolver
 
     out = {}
@@ -255,7 +246,8 @@ def resolvers():
             warnings.warn(f"'{point.name}' of {point.group} ({point.value}) is no resolver: it does not derive from BaseModel, "
                           "BaseSolver or BaseOptimizer", stacklevel=3)
             continue
-        out[cls.__name__] = cls
+        dist = getattr(point, "dist", None)
+        out[cls.__name__] = (cls, f"{_distribution(point)} {dist.version}" if dist else "")
     return out
 
 
@@ -296,9 +288,9 @@ def check(distribution):
         if not (isinstance(target.produces, type) and issubclass(target.produces, SolverResult)):
             problems.append(f"{point.group} {point.name}: 'produces' is no SolverResult")
         try:
-            from .pipelines import _Stage
+            from .stages import Stage
 
-            _Stage(target())
+            Stage(target())
         except Exception as error:
             problems.append(f"{point.group} {point.name}: {type(error).__name__}: {error}")
     if not found:

@@ -25,6 +25,7 @@ struct DynamicField {
   DynamicValue default_value{};        ///< of an input that is not required
   std::string default_source{};
   double low = -kUnbounded, high = kUnbounded;  ///< display unit
+  bool integral = false;                        ///< a count: derivatives are steps to the next one
   bool shared = true;                           ///< linked by its name, as a key of the vocabulary is
 
   /// The same field as that of another resolver: kind, unit, meaning, range, choices.

@@ -4,6 +4,7 @@
 #include <mlsysim/resolve/contract.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/resolve/report.hpp>
+#include <mlsysim/resolve/tier_scope.hpp>
 #include <mlsysim/tape/register.hpp>
 
 #include <optional>
@@ -41,23 +42,39 @@ namespace detail {
 /// Reasons for a missing result that has none of its own.
 [[nodiscard]] Infeasible no_answer(std::string_view resolver, const Search* search);
 
+/// @throws SolverError for the result of an Optimizer that looked at no candidate
+void check_searched(std::span<const FieldInfo> fields, const void* result, std::string_view resolver);
+
+/// The search of a run, for those that take one.
+template <class R> std::optional<Search> search_for(const SearchOptions& options) {
+  if constexpr (takes_search_v<R>) return Search(options);
+  return std::nullopt;
+}
+
 /// Runs `solve` and stores the result; false when infeasible, with the reason in `why`.
 template <class R>
 bool solve_into(const R& r, const inputs_of<R>& in, result_of<R>& out, Search* search, Notes& notes,
                 Infeasible& why) {
   using Given = std::remove_cvref_t<decltype(call_solve<R>(r, in, search, notes))>;
-  if constexpr (std::is_same_v<Given, result_of<R>>) {
-    out = call_solve<R>(r, in, search, notes);
+  if constexpr (form_of<R>() == Form::law) {
+    out = call_solve<R>(r, in, search, notes);  // pure: it runs nothing else
     return true;
   } else {
-    auto given = call_solve<R>(r, in, search, notes);
-    if (given) {
-      out = std::move(given).value();
+    const TierScope scope(tier_of<R>(), id_of<R>());
+    const auto store = [&](auto&& given) {
+      out = std::forward<decltype(given)>(given);
+      if constexpr (tier_of<R>() == Tier::optimizer)
+        check_searched(describe<result_of<R>>(), &out, id_of<R>());
       return true;
-    }
+    };
+    auto given = call_solve<R>(r, in, search, notes);
+    if constexpr (std::is_same_v<Given, result_of<R>>)
+      return store(std::move(given));
+    else if (given)
+      return store(std::move(given).value());
     if constexpr (std::is_same_v<Given, Outcome<result_of<R>>>)
       why = *given.why();
-    else
+    else if constexpr (!std::is_same_v<Given, result_of<R>>)
       why = no_answer(id_of<R>(), search);
     return false;
   }
@@ -111,11 +128,11 @@ Answer<result_of<R>> evaluate(const R& resolver, const std::type_identity_t<inpu
   report.inputs = describe<inputs_of<R>>();
   report.supplied = detail::supplied_mask(report.inputs, &inputs);
   Notes notes(report.notes);
-  Search search(options.search);
+  std::optional<Search> search = detail::search_for<R>(options.search);
   Infeasible why;
   Result result = detail::Blank<Result>::make();
   const double start = options.clock != nullptr ? options.clock() : 0;
-  const bool feasible = detail::solve_into(resolver, inputs, result, &search, notes, why);
+  const bool feasible = detail::solve_into(resolver, inputs, result, search ? &*search : nullptr, notes, why);
   if (options.clock != nullptr) report.seconds = options.clock() - start;
   report.fidelity = detail::fidelity_of(report.inputs, &inputs);
   if (!feasible) {

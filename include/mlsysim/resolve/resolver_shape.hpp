@@ -113,6 +113,16 @@ decltype(auto) call_solve(const R& r, const inputs_of<R>& in, Search* search, No
     return r.solve(in, *search, notes);
 }
 
+/// Whether a table has a row that is a SearchSummary, or the count of one under its name.
+template <class S> consteval bool holds_summary() {
+  bool found = false;
+  for_each_field<S>([&](const auto& f) {
+    found = found || f.name == "total_searched" ||
+            std::is_same_v<typename std::remove_cvref_t<decltype(f)>::member_type, SearchSummary>;
+  });
+  return found;
+}
+
 template <class R> consteval bool solve_is_right() {
   constexpr Form form = form_of<R>();
   if constexpr (form == Form::none) {
@@ -146,6 +156,9 @@ template <class R> consteval bool solve_is_right() {
         searches || tier_of<R>() != Tier::optimizer,
         "an Optimizer must take the Search as its second argument, so that what it counts is measured: "
         "std::optional<Result> solve(const Inputs& in, Search& search) const");
+    static_assert(
+        !searches || holds_summary<result_of<R>>(),
+        "the Result of an Optimizer needs a member 'SearchSummary search' in its table, for what was tried");
     return true;
   }
 }

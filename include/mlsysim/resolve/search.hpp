@@ -6,6 +6,7 @@
 
 #include <mlsysim/resolve/non_dominated.hpp>
 #include <mlsysim/resolve/tally.hpp>
+#include <mlsysim/resolve/tier_scope.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -122,8 +123,10 @@ void check_objectives(const InlineList<Objective, 4>& objectives, std::size_t ex
 /// Evaluates candidates for an Optimizer and keeps count.
 class Search {
  public:
-  Search() = default;
-  explicit Search(SearchOptions options) : options_(std::move(options)) {}
+  /// @throws SolverError inside a Model or a Solver
+  explicit Search(SearchOptions options = {}) : options_(std::move(options)) {
+    detail::refuse_search_in_lower_tier();
+  }
 
   /// The candidate with the smallest objective among those that meet every constraint.
   /// @param candidates range of objects or pointers, or a Grid

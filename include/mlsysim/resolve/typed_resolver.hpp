@@ -69,17 +69,11 @@ template <class R> class TypedResolver final : public Resolver {
   Status solve(const void* in, void* out, SolveContext& context) const override {
     const In& inputs = *static_cast<const In*>(in);
     Out& result = *static_cast<Out*>(out);
-    const auto run = [&](Search* search) {
-      return detail::solve_into(resolver_, inputs, result, search, context.notes, context.why)
-                 ? Status::ok
-                 : Status::infeasible;
-    };
-    if constexpr (detail::takes_search_v<R>) {
-      Search search(context.search != nullptr ? *context.search : SearchOptions{});
-      return run(&search);
-    } else {
-      return run(nullptr);
-    }
+    auto search = detail::search_for<R>(context.search != nullptr ? *context.search : SearchOptions{});
+    return detail::solve_into(resolver_, inputs, result, search ? &*search : nullptr, context.notes,
+                              context.why)
+               ? Status::ok
+               : Status::infeasible;
   }
   [[nodiscard]] Verification verify(const void* in, const void* out) const override {
     return detail::verification_of(resolver_, *static_cast<const In*>(in), *static_cast<const Out*>(out));

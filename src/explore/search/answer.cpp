@@ -74,6 +74,7 @@ ExploreAnswer write_answer(const Space& space, const Question& question, const S
   const LawEntry& entry = space.sample().entry;
   const Compiled compiled(question, entry);
   out.title = space.problem().title();
+  out.one_by_one = !space.sample().thread_safe;
   for (const auto& a : space.axes()) out.axes.push_back(a.title());
   out.objectives = question.objectives;
   for (const auto& o : compiled.objectives) {

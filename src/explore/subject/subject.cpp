@@ -4,12 +4,15 @@
 #include "explore/subject/spec_figures.hpp"
 
 #include <mlsysim/resolve/dynamic_value.hpp>
+#include <mlsysim/resolve/record.hpp>
 #include <mlsysim/tape/register.hpp>
 #include <mlsysim/units/error.hpp>
+#include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 
 namespace mlsysim {
@@ -33,6 +36,7 @@ bool has_number(const FieldInfo& field, const void* object) {
 /// A resolver that is no law, called a point at a time.
 struct Caller {
   std::shared_ptr<const Resolver> resolver;
+  std::deque<std::string> units;  ///< of fields that declare no kind
   std::vector<FieldInfo> inputs, results;
   std::vector<DynamicValue> fixed;  ///< every input as it was given
   detail::SpecFigures figures;      ///< behind the inputs: they follow them
@@ -102,6 +106,35 @@ struct Caller {
   }
 };
 
+/// A field of any kind, as at this object: a number there is a number or quantity of its dimension.
+/// @param units keeps the texts of units
+FieldInfo settled(const FieldInfo& declared, const void* object, std::deque<std::string>& units) {
+  FieldInfo f = declared;
+  if (f.kind != ValueKind::any || !is_dynamic(f)) return f;
+  const DynamicValue here = read_dynamic(f, object);
+  if (!std::holds_alternative<double>(here.value)) return f;
+  f.exps = here.exps;
+  f.kind = f.exps.dimensionless() ? ValueKind::number : ValueKind::quantity;
+  if (!f.exps.dimensionless()) f.unit = units.emplace_back(canonical_unit(f.exps));
+  return f;
+}
+
+/// The results with the kinds that they have at these inputs, where a resolver made at run time declares
+/// none.
+std::vector<FieldInfo> outputs_here(const Resolver& r, const std::vector<DynamicValue>& inputs,
+                                    std::deque<std::string>& units) {
+  std::vector<FieldInfo> out(r.outputs().begin(), r.outputs().end());
+  if (std::none_of(out.begin(), out.end(), [](const FieldInfo& f) { return f.kind == ValueKind::any; }))
+    return out;
+  Record in(r, Side::inputs), result(r, Side::outputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!absent(inputs[i])) in.set(r.inputs()[i].name, inputs[i]);
+  SolveContext context;
+  if (r.solve(in.data(), result.data(), context) != Status::ok) return out;
+  for (auto& f : out) f = settled(f, result.data(), units);
+  return out;
+}
+
 }  // namespace
 
 std::size_t Subject::input(std::string_view name) const {
@@ -134,8 +167,9 @@ Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs)
   }
   auto caller = std::make_shared<Caller>();
   caller->resolver = std::move(resolver);
-  for (const auto& f : r.inputs()) {
-    caller->fixed.push_back(read_dynamic(f, inputs));
+  for (const auto& declared : r.inputs()) {
+    caller->fixed.push_back(read_dynamic(declared, inputs));
+    const FieldInfo f = settled(declared, inputs, caller->units);
     if (f.kind != ValueKind::number && f.kind != ValueKind::quantity && f.kind != ValueKind::flag) continue;
     if (!has_number(f, inputs)) continue;
     caller->inputs.push_back(f);
@@ -144,7 +178,7 @@ Subject subject_of(std::shared_ptr<const Resolver> resolver, const void* inputs)
   caller->figures = detail::SpecFigures(r.inputs(), inputs);
   s.point.insert(s.point.end(), caller->figures.point().begin(), caller->figures.point().end());
   // Results that are absent here are listed too: they may be there at another point.
-  caller->results = detail::numeric_fields(r.outputs());
+  caller->results = detail::numeric_fields(outputs_here(r, caller->fixed, caller->units));
   std::vector<double> here(caller->results.size());
   (void)caller->run(s.point.data(), here.data());  // throws for inputs that contradict each other
   s.entry.info = {.id = r.info().name, .equation = r.info().law, .source = r.info().source};

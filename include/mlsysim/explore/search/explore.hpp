@@ -148,6 +148,7 @@ struct ExploreAnswer {
   double bound = 0;  ///< no point of the space is better than this (base unit)
   double seconds = 0;
   unsigned threads = 1;
+  bool one_by_one = false;  ///< the subject is not safe on several threads
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;  ///< of the points that are listed
   std::string state;                  ///< for `merge`; exact

@@ -13,4 +13,8 @@ namespace mlsysim {
 /// day.
 void publish_resolvers(ResolverRegistry resolvers);
 
+/// Resolvers that a host language defines, behind all others; this list takes the place of the one before.
+/// One whose name is taken is left out.
+void publish_host_resolvers(std::vector<std::shared_ptr<const Resolver>> own);
+
 }  // namespace mlsysim
