@@ -7,9 +7,14 @@
 #include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/explain.hpp>
+#include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
+#include <mlsysim/report/scorecard_report.hpp>
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/resolve/registry.hpp>
+#include <mlsysim/spec/zoo.hpp>
+#include <mlsysim/zoo/loader.hpp>
+#include <mlsysim/zoo/schema.hpp>
 
 #include <pybind11/stl.h>
 
@@ -159,10 +164,24 @@ void bind_card(py::module_& m) {
       .def_property_readonly("passed_all", [](const Card& c) { return c.answer.passed_all(); });
 }
 
+/// The scorecard of a plan, which is given as text, in the JSON of `mlsysim eval plan.yaml -o json`.
+std::string plan_scorecard(const std::string& text, const std::string& name) {
+  const py::gil_scoped_release free;
+  const PlanFile plan = parse_plan(text, name, standard_zoo());
+  const BuiltScenario built = plan.build();
+  auto evaluation = SystemEvaluator::evaluate(built.scenario);
+  evaluation.assumptions.insert(evaluation.assumptions.end(), built.assumptions.begin(),
+                                built.assumptions.end());
+  return render(evaluation, {.format = OutputFormat::json}, plan.check(evaluation));
+}
+
 }  // namespace
 
 void bind_engine(py::module_& m) {
   bind_card(m);
+  m.def("_plan_scorecard", &plan_scorecard);
+  m.def("_schema",
+        [](const std::string& kind) { return kind == "plan" ? plan_schema() : json_schema(kind); });
   m.def("_sweep", &sweep);
   m.def("_evaluate", &evaluate_scenario);
   m.def("_explainable", [](const py::dict& values) { return explainable_numbers(Asked(values).scenario); });

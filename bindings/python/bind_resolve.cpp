@@ -4,6 +4,7 @@
 #include "result_box.hpp"
 #include "values.hpp"
 
+#include <mlsysim/catalogue/walls.hpp>
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/resolve/registry.hpp>
@@ -97,13 +98,36 @@ struct Solve {
   }
 };
 
+/// The same call with names and forms of inputs that mlsysim.compat knows, after it failed; empty where it
+/// knows none.
+py::object with_old_names(const Resolver& resolver, PyObject* const* args, Py_ssize_t count,
+                          PyObject* names) {
+  py::tuple given(static_cast<std::size_t>(count));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    given[static_cast<std::size_t>(i)] = py::reinterpret_borrow<py::object>(args[i]);
+  py::dict named;
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i)
+    named[py::handle(PyTuple_GET_ITEM(names, i))] = py::reinterpret_borrow<py::object>(args[count + i]);
+  const auto again = py::module_::import("mlsysim.compat").attr("solve_again");
+  return again(resolver.info().name, given, named);
+}
+
 PyObject* call_solve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  const auto* solve = static_cast<const Solve*>(PyCapsule_GetPointer(self, "mlsysim.solve"));
   try {
-    return static_cast<const Solve*>(PyCapsule_GetPointer(self, "mlsysim.solve"))->call(args, count, names);
+    return solve->call(args, count, names);
   } catch (...) {
     set_python_error();
-    return nullptr;
   }
+  try {
+    py::error_already_set error;  // what stays, unless the inputs can be read in another way
+    const py::object result = with_old_names(*solve->resolver, args, count, names);
+    if (!result.is_none()) return py::object(result).release().ptr();
+    error.restore();
+  } catch (...) {
+    set_python_error();
+  }
+  return nullptr;
 }
 
 /// A builtin function: Python calls it without argument tuples in between.
@@ -187,6 +211,13 @@ void bind_resolve(py::module_& m) {
     return std::const_pointer_cast<Resolver>(ResolverRegistry::standard().share(name));
   });
   m.def("_solve_function", &solve_function);
+  m.def("_walls", [] {
+    py::list out;
+    for (const auto& w : walls())
+      out.append(
+          py::make_tuple(w.number, w.name, w.domain, w.constraint, w.equation, resolvers_of_wall(w.number)));
+    return out;
+  });
 }
 
 }  // namespace mlsysim::python

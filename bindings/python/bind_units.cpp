@@ -108,11 +108,13 @@ std::string exact(const AnyQuantity& q) {
          std::string(py::str(exponents_of(q.exponents()))) + ")";
 }
 
-/// "{:.2f}", "{:.1f GB/s}": a number format, then optionally the unit to show it in.
+/// "{:.2f}", "{:.1f GB/s}": a number format, then optionally the unit to show it in. The letters by which
+/// pint picks a style of units ("~P", ".3f~C") are read and left aside: here a unit has one spelling.
 std::string formatted(const AnyQuantity& q, const std::string& spec) {
   if (spec.empty()) return shown(q);
   const auto blank = spec.find(' ');
-  const std::string number_spec = spec.substr(0, blank);
+  std::string number_spec = spec.substr(0, blank);
+  if (const auto style = number_spec.find('~'); style != std::string::npos) number_spec.resize(style);
   const std::string unit = blank == std::string::npos ? q.unit() : spec.substr(blank + 1);
   const double x = unit.empty() || blank == std::string::npos ? q.number() : q.in(unit);
   const std::string number = py::str(py::module_::import("builtins").attr("format")(x, number_spec));

@@ -1,5 +1,7 @@
 #include "spec_members.hpp"
 
+#include "values.hpp"
+
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -170,7 +172,7 @@ py::object get_member(const MemberType& type, const void* p, const Owner& owner,
       return text.empty() && row.name() != "name" ? py::object(py::none()) : py::str(text);
     }
     case MemberForm::choice:
-      return py::str(std::string(type.choices[type.index(p)]));
+      return choice_object(type.choices[type.index(p)]);
     case MemberForm::slots: {
       py::dict d;
       for (std::size_t i = 0; i < type.choices.size(); ++i)

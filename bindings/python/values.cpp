@@ -41,6 +41,11 @@ ObjectRef object_in(py::handle value) {
   return {type->held(value).get(), type->object};
 }
 
+py::object choice_object(std::string_view name) {
+  static const py::handle type = py::object(py::module_::import("mlsysim.choices").attr("Choice")).release();
+  return type(py::str(name.data(), name.size()));
+}
+
 DynamicValue to_dynamic(py::handle value) {
   if (value.is_none()) return {};
   if (PyBool_Check(value.ptr())) return {value.ptr() == Py_True};
@@ -85,6 +90,8 @@ py::object to_python(const DynamicValue& value) {
 }
 
 py::object to_python(const FieldInfo& field, const DynamicValue& value) {
+  if (const auto* s = std::get_if<std::string>(&value.value); s != nullptr && field.kind == ValueKind::choice)
+    return choice_object(*s);
   if (const auto* x = std::get_if<double>(&value.value)) {
     if (field.kind == ValueKind::quantity)
       return to_python(AnyQuantity::from_base(*x, field.exps), field.unit);

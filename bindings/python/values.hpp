@@ -31,6 +31,8 @@ class PyHost final : public HostObject {
 /// The value in the display unit of its field; None where it is absent.
 [[nodiscard]] py::object to_python(const FieldInfo& field, const DynamicValue& value);
 [[nodiscard]] py::object to_python(const DynamicValue& value);
+/// The name of a choice, as a text that also equals what others call the same thing.
+[[nodiscard]] py::object choice_object(std::string_view name);
 /// The spec inside of a Python object, whatever its type; `object` is null when it is none.
 [[nodiscard]] ObjectRef object_in(py::handle value);
 

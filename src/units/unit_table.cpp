@@ -37,6 +37,7 @@ std::vector<UnitDef> unit_rows() {
       {"L", {.water = 1}, 1, 1, "mkM", "", "litre"},
       {"W", {.time = -1, .energy = 1}, 1, 1, "umkMG", "", "watt, J/s"},
       {"Hz", {.time = -1}, 1, 1, "kMG", "", "hertz, 1/s"},
+      {"count", {}, 1, 1, "", "", "plain number"},
       {"%", {}, 1, 100, "", "", "percent, 1/100"},
   };
 }
@@ -56,15 +57,19 @@ std::vector<UnitAlias> shipped_aliases() {
       // work and its rates
       {"FLOPs", "FLOP"}, {"kFLOPs", "kFLOP"}, {"MFLOPs", "MFLOP"}, {"GFLOPs", "GFLOP"}, {"TFLOPs", "TFLOP"},
       {"PFLOPs", "PFLOP"}, {"EFLOPs", "EFLOP"}, {"ZFLOPs", "ZFLOP"}, {"op", "OP"}, {"ops", "OP"},
+      {"flop", "FLOP"}, {"flops", "FLOP"}, {"kflop", "kFLOP"}, {"KFLOP", "kFLOP"}, {"KFLOPs", "kFLOP"},
+      {"Mflop", "MFLOP"}, {"Gflop", "GFLOP"}, {"Tflop", "TFLOP"}, {"Pflop", "PFLOP"}, {"Eflop", "EFLOP"},
+      {"Zflop", "ZFLOP"},
       {"MOPS", "MOP/s"}, {"GOPS", "GOP/s"}, {"TOPS", "TOP/s"}, {"POPS", "POP/s"},
       // counts
       {"tok", "token"}, {"toks", "token"}, {"tokens", "token"}, {"ktokens", "ktoken"}, {"Mtokens", "Mtoken"},
       {"Gtokens", "Gtoken"}, {"Ttokens", "Ttoken"}, {"samples", "sample"}, {"requests", "request"},
       {"req", "request"}, {"reqs", "request"}, {"params", "param"}, {"kparams", "kparam"},
       {"Mparams", "Mparam"}, {"Gparams", "Gparam"}, {"Tparams", "Tparam"}, {"parameter", "param"},
-      {"parameters", "param"},
+      {"parameters", "param"}, {"Kparam", "kparam"}, {"Bparam", "Gparam"}, {"Ktoken", "ktoken"},
+      {"Btoken", "Gtoken"}, {"dimensionless", "count"}, {"counts", "count"},
       // money, carbon, energy, water, fractions
-      {"usd", "USD"}, {"$", "USD"}, {"gCO2", "gCO2e"}, {"kgCO2", "kgCO2e"}, {"tCO2", "tCO2e"},
+      {"usd", "USD"}, {"$", "USD"}, {"dollar", "USD"}, {"dollars", "USD"}, {"gCO2", "gCO2e"}, {"kgCO2", "kgCO2e"}, {"tCO2", "tCO2e"},
       {"gCO2eq", "gCO2e"}, {"kgCO2eq", "kgCO2e"}, {"tCO2eq", "tCO2e"}, {"g CO2e", "gCO2e"},
       {"kg CO2e", "kgCO2e"}, {"t CO2e", "tCO2e"}, {"g CO2", "gCO2e"}, {"kg CO2", "kgCO2e"},
       {"t CO2", "tCO2e"}, {"µJ", "uJ"}, {"μJ", "uJ"}, {"µW", "uW"}, {"μW", "uW"}, {"joule", "J"},

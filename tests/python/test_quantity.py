@@ -119,5 +119,5 @@ def test_numpy_scalars_are_numbers():
 def test_a_unit_times_a_number_is_a_quantity():
     unit = Q_("1 GB").units
     assert unit * 3 == 3 * unit == Q_("3 GB") and isinstance(unit * 3, Quantity)
-    with pytest.raises(TypeError):
-        unit * unit
+    assert unit / Unit("s") == "GB/s" and unit * Unit("Hz") == "GB/s" and 6 * unit / Unit("s") == Q_("6 GB/s")
+    assert Unit("TFLOP/s") / Unit("GB/s") == "TFLOP/GB"

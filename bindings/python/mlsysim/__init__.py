@@ -7,7 +7,11 @@
 Names are loaded when they are first used, so that importing the package costs next to nothing.
 """
 
+from . import compat
 from ._mlsysim import Quantity, __version__
+
+compat.install()
+Quantity.__getattr__ = compat.member  # only for names that a quantity does not have
 
 # Name -> module that has it.
 _HOME = {
@@ -67,7 +71,9 @@ _ERRORS = (
     "PipelineBuildError", "SolverError", "PluginError", "ErrorList",
 )
 _SUBMODULES = ("errors", "units", "arrays", "laws", "resolvers", "zoo", "results", "base", "core", "hardware", "models",
-               "systems", "infrastructure", "validation", "plugins", "recording")
+               "systems", "infrastructure", "validation", "plugins", "recording", "compat", "plans")
+# Modules whose names are found here as well, so that nobody has to know them.
+_PARTS = ("choices", "engine", "explore", "factory", "pipelines", "registries", "specs")
 
 
 def __getattr__(name):
@@ -76,8 +82,8 @@ def __getattr__(name):
     if name == "__all__":  # what a star brings: no errors, because one of them has the name of a builtin
         from . import resolvers
 
-        return ["Quantity", *_HOME, *resolvers.__all__]
-    if name in _SUBMODULES:
+        return compat.star(["Quantity", *_HOME, *resolvers.__all__])
+    if name in _SUBMODULES or name in _PARTS:
         return import_module("." + name, __name__)
     if name in _HOME:
         value = getattr(import_module("." + _HOME[name], __name__), name)
@@ -89,7 +95,7 @@ def __getattr__(name):
         from . import resolvers
 
         try:
-            value = getattr(resolvers, name)
+            value = getattr(resolvers, name, None) or compat.named("", name)
         except AttributeError:
             from ._mlsysim import _did_you_mean
 

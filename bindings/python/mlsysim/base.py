@@ -10,6 +10,7 @@ when they do so, wherever they run.
 from abc import ABC, abstractmethod
 from functools import wraps
 
+from . import compat
 from .errors import SolverError, _input_error
 
 __all__ = ["BaseModel", "BaseOptimizer", "BaseResolver", "BaseSolver", "ForwardModel"]
@@ -64,6 +65,9 @@ class BaseResolver(ABC):
                                id="mlsysim.python.120")
         _hold_to_tier(cls)
         _register(cls)
+
+    def __getattr__(self, name):
+        return compat.member(self, name)
 
     def __repr__(self):
         return f"{type(self).__name__}()"

@@ -3,11 +3,14 @@
 from functools import cache
 from operator import attrgetter
 
-from . import _mlsysim as _core
+from . import _mlsysim as _core, compat
 from ._mlsysim import Quantity
-from .errors import _input_error
+from .choices import Choice
+from .errors import LookupError, _input_error
 from .results import _jsonable
 
+__path__ = []  # its parts have import paths of their own: mlsysim.engine.evaluation
+__getattr__ = compat.attributes("engine")
 __all__ = ["Engine", "EvaluationLevel", "OperatorRow", "SystemEvaluation", "SystemEvaluator"]
 
 
@@ -22,15 +25,21 @@ class Engine:
     """The main entry for one device."""
 
     @staticmethod
-    def solve(model, hardware, batch_size=1, precision="fp16", efficiency=None, **options):
+    def solve(model, hardware, batch_size=1, precision=None, efficiency=None, **options):
         """Time, memory and energy of one batch on one device; a PerformanceProfile.
 
         Options are the inputs of SingleNodeModel: is_training, seq_len, zero_stage, dp_size, recomputation, optimizer,
-        fidelity, conventions. Without `efficiency`, textbook fidelity takes 0.5 and operator fidelity the device's own
-        shares. What does not fit is an answer with feasible = False.
+        fidelity, conventions. Without `precision` it is FP16, or the device's default where it has no FP16 (`assumptions` says
+        so). Without `efficiency`, textbook fidelity takes 0.5 and operator fidelity the device's own shares. What does not fit
+        is an answer with feasible = False.
         """
-        return _single_node().solve(
-            workload=model, hardware=hardware, batch_size=batch_size, precision=precision, efficiency=efficiency, **options)
+        asked = {"workload": model, "hardware": hardware, "batch_size": batch_size, "efficiency": efficiency, **options}
+        try:
+            return _single_node().solve(precision=precision or "fp16", **asked)
+        except LookupError:
+            if precision is not None:
+                raise
+            return _single_node().solve(**asked)
 
     @staticmethod
     def sweep(model, hardware_list, batch_sizes=(1,), precisions=("fp16",), efficiency=None, resolver=None, **options):
@@ -86,7 +95,7 @@ class _Read:
 
 
 def _values(rows):
-    return {name: value for name, value, _, _ in rows}
+    return {name: Choice(value) if isinstance(value, str) else value for name, value, _, _ in rows}
 
 
 class EvaluationLevel(_Read):

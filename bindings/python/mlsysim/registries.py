@@ -4,7 +4,7 @@ Entries are found in their group (`Hardware.Cloud.H100`), flat (`Hardware.H100`)
 their name or an alias. The files are read on first use.
 """
 
-from . import _mlsysim as _core
+from . import _mlsysim as _core, compat
 from . import specs as _specs  # noqa: F401: gives the classes their Python side
 
 __all__ = ["Hardware", "Infrastructure", "Models", "Registry", "Systems", "Technology", "find"]
@@ -84,9 +84,7 @@ class Registry:
         if name.startswith("__"):
             raise AttributeError(name)
         found = self._get(name)
-        if found is None:
-            raise AttributeError(self._refusal(name))
-        return found
+        return compat.entry(self._name, name, self._refusal(name)) if found is None else found
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{self._name} is read-only: write a YAML file and load it with mlsysim.zoo.load()")

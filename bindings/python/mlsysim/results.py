@@ -11,7 +11,7 @@ Fields are checked against their types when the result is made.
 
 import sys
 
-from . import _mlsysim as _core
+from . import _mlsysim as _core, compat
 from ._mlsysim import Quantity
 from .errors import _input_error
 
@@ -91,6 +91,9 @@ class SolverResult:
     def warnings(self):
         """What the answer should be read with."""
         return []
+
+    def __getattr__(self, name):
+        return compat.member(self, name)
 
     def __setattr__(self, name, value):
         raise AttributeError(f"results are immutable: '{name}' of {type(self).__name__} cannot be set")

@@ -4,7 +4,7 @@ The classes are compiled; this file gives them what reads better in Python. All 
 copy, which no longer is an entry of the zoo.
 """
 
-from . import _mlsysim as _core
+from . import _mlsysim as _core, compat
 from ._mlsysim import (
     ActionShape, CollectiveTimes, ComputeCore, ConvLayer, Conventions, CoolingProfile, Datacenter,
     DenseFeedForward, DeviceClass, DiffusionShape, Experts, FeedForward, FigureRule, Fleet, GridProfile,
@@ -14,6 +14,7 @@ from ._mlsysim import (
     Selection, ServingEngine, Stack, StackInput, StackOutput, StateSpace, StorageHierarchy, StorageTier,
     StoredFormat, SustainedShare, Tiles, TrainingTotals, Workload,
 )
+from .errors import InputError
 
 __all__ = [
     "ActionShape", "CollectiveTimes", "ComputeCore", "ConvLayer", "Conventions", "CoolingProfile", "Datacenter",
@@ -177,12 +178,34 @@ def _from_dict(cls, values):
     return getattr(_core, cls)._build(values)
 
 
+def _member(self, name):
+    return compat.member(self, name)
+
+
+def _init(make):
+    """The constructor, which asks for other names of its keywords when it refuses them."""
+
+    def __init__(self, **values):
+        try:
+            make(self, **values)
+        except InputError:
+            again = compat.spec_again(type(self).__name__, values)
+            if again is None:
+                raise
+            make(self, **again)
+
+    __init__.__doc__ = make.__doc__
+    return __init__
+
+
 def _itself(self, *_):
     return self
 
 
 _PART_SET = frozenset(_PARTS)
 for _cls in (*_PARTS, *_ZOO_TYPES):
+    _cls.__init__ = _init(_cls.__init__)
+    _cls.__getattr__ = _member
     _cls.to_dict = _to_dict
     _cls.replace = _replace
     _cls.__repr__ = _repr

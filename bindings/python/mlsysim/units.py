@@ -28,13 +28,28 @@ class Unit(str):
         except UnitError:
             return False
 
-    def __mul__(self, number):
-        """Unit("GB") * 3 is 3 GB, and not the text three times."""
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
-            return NotImplemented
-        return Quantity(number, str.__str__(self))
+    def __mul__(self, other):
+        """Unit("GB") * 3 is 3 GB, and not the text three times; the product of two units is a unit."""
+        return self._joined("*", other) if isinstance(other, Unit) else self._times(other, lambda one: other * one)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        return self._joined("/", other) if isinstance(other, Unit) else self._times(other, lambda one: one / other)
+
+    def __rtruediv__(self, other):
+        return self._times(other, lambda one: other / one)
+
+    def _joined(self, sign, other):
+        text = str.__str__(other)
+        if sign == "/":  # the signs of what is divided by turn round
+            text = text.translate({ord("*"): "/", ord("/"): "*"})
+        return Unit(f"{str.__str__(self)}{sign}{text}")
+
+    def _times(self, other, operate):
+        if isinstance(other, bool) or not isinstance(other, (int, float, Quantity)):
+            return NotImplemented
+        return operate(Quantity(1, str.__str__(self)))
 
     def __ne__(self, other):
         equal = self.__eq__(other)

@@ -1,5 +1,6 @@
 """Types of machine-learning models."""
 
+from .. import compat
 from ..specs import (
     ActionShape, ConvLayer, DenseFeedForward, DiffusionShape, Experts, FeedForward, GroupedAttention,
     InferenceTotals, LatentAttention, Layer, LayerRun, LinearAttention, Lookup, Mixer, Outline, Reach,
@@ -13,3 +14,4 @@ __all__ = [
     "Mixer", "Outline", "Reach", "RecommendationShape", "Recurrent", "Residual", "Selection", "Stack",
     "StackInput", "StackOutput", "StateSpace", "StoredFormat", "TrainingTotals", "Workload",
 ]
+__getattr__ = compat.attributes("models.types")

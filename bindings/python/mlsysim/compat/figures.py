@@ -1,0 +1,82 @@
+"""Constants and reference data by their old paths, read from the zoo, with where they come from.
+
+`_TREE` maps a path to the figure of the zoo, and to the unit of a bare number where the other package keeps one.
+"""
+
+_PLATFORM = {"ram": "memory", "storage": "storage", "typical_latency_budget": "latency_budget"}
+_TREE = {
+    "Literature.Chinchilla.TokensPerParam": ("chinchilla.tokens_per_parameter", "token/param"),
+    "Literature.Chinchilla.ComputeConstant": ("chinchilla.compute_constant", None),
+    "Literature.Mfu.TrainingLow": ("mfu.training_low", None),
+    "Literature.Mfu.TrainingHigh": ("mfu.training_high", None),
+    "Literature.Mfu.InferenceBatch1": ("mfu.inference_batch1", None),
+    "Literature.Mfu.InferenceBatched": ("mfu.inference_batched", None),
+    **{f"Platforms.{tier}.{old}": (f"platform.{tier}.{own}", "")
+       for tier in ("Cloud", "Edge", "Mobile", "Tiny") for old, own in _PLATFORM.items()},
+    **{f"Tech.Memory.{name}.bandwidth": (f"technology.memory.{name}.bandwidth", "") for name in ("DDR4_3200", "GDDR6X", "HBM2", "HBM3")},
+    **{f"Tech.Memory.{name}.latency": (f"technology.memory.{name}.latency", "") for name in ("DRAM", "L1", "L2", "Register")},
+    **{f"Tech.Interconnect.{name}.latency": (f"technology.interconnect.{name}.latency", "") for name in ("NVLink", "PCIeGen5")},
+    "calibration.KERNEL_LAUNCH_LATENCY_US": ("legacy.kernel_launch", "us"),
+    "calibration.FRAMEWORK_LAYER_TAX_MS": ("legacy.framework_layer_tax", "ms"),
+    "calibration.MFU_FLASH_ATTENTION": ("legacy.mfu_flash_attention", None),
+    "calibration.MFU_FFN_CAP": ("legacy.mfu_ffn_cap", None),
+    "calibration.MFU_CONV_CAP": ("legacy.mfu_conv_cap", None),
+    "calibration.TOKENS_PER_REASONING_STEP": ("legacy.tokens_per_reasoning_step", None),
+    "calibration.DP_SGD_SLOWDOWN_COEFFICIENT": ("legacy.dp_sgd_slowdown_coefficient", None),
+    "calibration.DEFAULT_SCALING_EFFICIENCY": ("legacy.scaling_efficiency", None),
+    "calibration.DEFAULT_OVERLAP_EFFICIENCY": ("legacy.overlap_efficiency", None),
+    "calibration.DEFAULT_COMPUTE_EFFICIENCY": ("legacy.compute_efficiency", None),
+    "calibration.QUANT_ACCURACY_DELTA_FP8": ("legacy.quant_accuracy_delta_fp8", None),
+    "calibration.QUANT_ACCURACY_DELTA_INT8": ("legacy.quant_accuracy_delta_int8", None),
+    "calibration.QUANT_ACCURACY_DELTA_INT4": ("legacy.quant_accuracy_delta_int4", None),
+}
+
+
+class Sourced(float):
+    """A number with its provenance."""
+
+    def __new__(cls, value, figure):
+        out = super().__new__(cls, value)
+        out.provenance, out.name = figure.provenance(), figure.name
+        return out
+
+    source = property(lambda self: str(self.provenance))
+    value = property(float)
+
+
+def _figure(name, unit):
+    """A quantity for "", else a number in a unit; None is a number in the unit of the zoo."""
+    from ..registries import Technology
+
+    figure = Technology[name]
+    if unit == "":
+        return figure.value
+    number = figure.value if isinstance(figure.value, float) else figure.value.m_as(unit) if unit else figure.value.magnitude
+    return Sourced(number, figure)
+
+
+class _Branch:
+    """A path of the tree; its leaves are figures of the zoo."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def __getattr__(self, name):
+        path = f"{self._path}.{name}"
+        if path in _TREE:
+            return _figure(*_TREE[path])
+        if any(known.startswith(path + ".") for known in _TREE):
+            return _Branch(path)
+        raise AttributeError(f"{self._path} has no '{name}'")
+
+    def __dir__(self):
+        return sorted({known[len(self._path) + 1:].split(".")[0] for known in _TREE if known.startswith(self._path + ".")})
+
+    def list(self):
+        return [getattr(self, name) for name in dir(self)]
+
+    def __repr__(self):
+        return f"<{self._path}: {', '.join(dir(self))}>"
+
+
+Literature, Platforms, Tech, calibration = map(_Branch, ("Literature", "Platforms", "Tech", "calibration"))

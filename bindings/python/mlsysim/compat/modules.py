@@ -1,0 +1,135 @@
+"""Import paths: module of the other package -> modules of ours, in which its names are looked up in this order.
+
+A name in `_PATHS` of a module that exists here adds to it; everything else is a module of its own.
+"""
+
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+
+_SOLVERS = ("resolvers", "base", "core.solver")
+_UNITS = ("compat.units", "units")
+_SEARCH = ("compat.search",)
+_SCENARIOS = ("compat.scenarios",)
+
+_PATHS = {
+    "": ("compat.units", "compat.laws", "compat.scenarios", "compat.text", "compat.plots", "compat.figures"),
+    "solvers": _SOLVERS,
+    "physics": ("compat.laws",),
+    "fmt": ("compat.text",),
+    "calibration": ("compat.figures.calibration",),
+    "viz": ("compat.plots",),
+    "viz.plots": ("compat.plots",),
+    "literature": (),
+    "literature.registry": ("compat.figures",),
+    "platforms": (),
+    "platforms.registry": ("compat.figures",),
+    "engine": ("factory", "pipelines", "results", *_SCENARIOS, *_SEARCH, "compat.walls"),
+    "engine.engine": ("engine", "results"),
+    "engine.evaluation": ("engine",),
+    "engine.pipeline": ("pipelines",),
+    "engine.results": ("results",),
+    "engine.resolver_factory": ("factory",),
+    "engine.solvers": _SOLVERS,
+    "engine.solvers.base": _SOLVERS,
+    "engine.walls": ("compat.walls",),
+    "engine.dse": _SEARCH,
+    "engine.explainers": _SEARCH,
+    "engine.scenarios": _SCENARIOS,
+    "engine.calibration": ("compat.figures.calibration",),
+    "cli": (),
+    "cli.schemas": ("compat.plan",),
+    "core.units": _UNITS,
+    "core.constants": _UNITS,
+    "core.defaults": ("compat.figures.calibration",),
+    "core.formulas": ("compat.laws",),
+    "core.walls": ("compat.walls",),
+    "core.dse": _SEARCH,
+    "core.explainers": _SEARCH,
+    "core.scenarios": _SCENARIOS,
+    "core.exceptions": ("compat.errors",),
+    "core.registry": ("registries",),
+    "core.types": (*_UNITS, "compat.members"),
+    "models.types": ("compat.workloads",),
+    "hardware.tech": ("compat.figures",),
+    "infra": (),
+    "infra.registry": ("infrastructure.registry",),
+    "infra.types": ("infrastructure.types",),
+}
+# Single names that live in another place: (module, name) -> path of attributes from the package.
+_NAMES = {
+    ("", "Infra"): "Infrastructure",
+    ("", "Scenario"): "compat.scenarios.Scenario",
+    **{("engine.results", f"{kind}OptimizerResult"): f"results.{kind}Result" for kind in ("Parallelism", "Batching", "Placement")},
+    ("infrastructure.registry", "Grids"): "Infrastructure.Grids",
+    ("infrastructure.registry", "Datacenters"): "Infrastructure.Datacenters",
+    ("infra.registry", "Infra"): "Infrastructure",
+    ("infra.registry", "Grids"): "Infrastructure.Grids",
+    ("systems.registry", "Clusters"): "Systems.Clusters",
+    ("systems.registry", "Nodes"): "Systems.Nodes",
+    ("systems.registry", "Fabrics"): "Systems.Fabrics",
+    ("models.registry", "Language"): "Models.Language",
+    ("hardware.registry", "Cloud"): "Hardware.Cloud",
+}
+# Branches of registries: (registry, name) -> name in the package.
+REGISTRIES = {("Hardware", "Tech"): "Tech"}
+
+
+class _Loader:
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        own = module.__name__[len("mlsysim."):]
+        module.__doc__ = f"'{own}' of the Python package of the same name; its names are found in {', '.join(_PATHS[own]) or 'its parts'}."
+
+        def __getattr__(name):
+            return look_up(own, name)
+
+        module.__getattr__ = __getattr__
+
+
+def find(name):
+    """The spec of a module of the table."""
+    if name not in _PATHS:
+        return None
+    return ModuleSpec(f"mlsysim.{name}", _Loader, is_package=True)
+
+
+def look_up(module, name):
+    """A name of a module of the other package. AttributeError where we have nothing for it."""
+    import mlsysim
+
+    if (module, name) in _NAMES:
+        found = mlsysim
+        for part in _NAMES[module, name].split("."):
+            found = _part(found, part)
+        return found
+    inner = f"{module}.{name}".lstrip(".")
+    if inner in _PATHS:
+        return import_module(f"mlsysim.{inner}")
+    if name != "__all__" and name.startswith("__"):
+        raise AttributeError(name)
+    for source in _PATHS.get(module, ()):
+        try:
+            return getattr(_module(source), name)
+        except AttributeError:
+            continue
+    raise AttributeError(f"module 'mlsysim{'.' if module else ''}{module}' has no attribute '{name}'")
+
+
+def _part(owner, name):
+    try:
+        return getattr(owner, name)
+    except AttributeError:
+        return import_module(f"{owner.__name__}.{name}")
+
+
+def _module(path):
+    """A module, or an object in one, by its path below the package."""
+    try:
+        return import_module(f"mlsysim.{path}")
+    except ModuleNotFoundError:
+        head, _, last = path.rpartition(".")
+        return getattr(_module(head), last)

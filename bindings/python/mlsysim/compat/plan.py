@@ -1,0 +1,22 @@
+"""The schema of plans by its old name."""
+
+from .. import plans
+
+__all__ = ["MlsysPlanSchema"]
+
+
+class MlsysPlanSchema:
+    """A plan that was checked; `scorecard` is what came of it."""
+
+    def __init__(self, **values):
+        self.scorecard = plans.check(values)
+        self.__dict__.update(values)
+
+    @classmethod
+    def model_validate(cls, values):
+        """The plan. ErrorList with every problem where it cannot be read."""
+        return cls(**values)
+
+    @staticmethod
+    def model_json_schema(**_):
+        return plans.schema()
