@@ -5,6 +5,7 @@
 #include "values.hpp"
 
 #include <mlsysim/catalogue/walls.hpp>
+#include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/resolve/input_guard.hpp>
 #include <mlsysim/resolve/registry.hpp>
@@ -211,6 +212,7 @@ void bind_resolve(py::module_& m) {
     return std::const_pointer_cast<Resolver>(ResolverRegistry::standard().share(name));
   });
   m.def("_solve_function", &solve_function);
+  m.def("_scenario_rows", [] { return fields_of(describe<Scenario>()); });
   m.def("_walls", [] {
     py::list out;
     for (const auto& w : walls())

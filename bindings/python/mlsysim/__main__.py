@@ -1,20 +1,29 @@
-"""The program `mlsysim`, which here also knows the resolvers of installed Python packages: python -m mlsysim COMMAND ..."""
+"""The program `mlsysim`, which here also knows the resolvers of installed Python packages: python3 -m mlsysim COMMAND ...
+
+One command is written in Python: mcp, the server for agents.
+"""
 
 import sys
 
 
-def main():
-    """Runs the program with the words of the command line, and ends with its exit code."""
+def main(words=None):
+    """Runs the program with the words of the command line. Its exit code."""
+    words = sys.argv[1:] if words is None else words
+    if words[:1] == ["mcp"]:
+        from .mcp.server import main as serve
+
+        return serve(words[1:])
     from . import _mlsysim as core
 
     if not hasattr(core, "_run_program"):
-        sys.exit("this build of mlsysim has no command line; build it with MLSYSIM_BUILD_CLI=ON")
+        print("this build of mlsysim has no command line but mcp; build it with MLSYSIM_BUILD_CLI=ON", file=sys.stderr)
+        return 1
     from .stages import publish
 
     publish()
     sys.stdout.flush()
-    sys.exit(core._run_program(["mlsysim", *sys.argv[1:]]))
+    return core._run_program(["mlsysim", *words])
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
