@@ -11,6 +11,8 @@ def main():
     tests = set()
     for path in [*(ROOT / "tests" / "unit").rglob("*.cpp"), *(ROOT / "tests" / "identity").glob("*.cpp")]:
         tests.update(re.findall(r'TEST_CASE\("((?:[^"\\]|\\.)*)"', path.read_text()))
+    for path in (ROOT / "tests" / "python").glob("test_*.py"):
+        tests.update(re.findall(r"^def (test_\w+)\(", path.read_text(), re.M))
     rows = [line for line in (ROOT / "docs/explanation/differences.md").read_text().splitlines()
             if line.startswith("| ") and not line.startswith(("| question", "| ---"))]
     wrong = 0

@@ -317,6 +317,15 @@ def test_a_device_without_half_precision_computes_in_its_own():
         mlsysim.Engine.solve(mlsysim.Models.Tiny.WakeVision, mlsysim.Hardware.Tiny.ESP32_S3, precision="fp16")
 
 
+def test_figures_that_differ_on_purpose():
+    device, fleet = mlsysim.Hardware.H100, mlsysim.Systems.Clusters.Research_256
+    assert device.nvlink.bandwidth == mlsysim.Q_("450 GB/s") and fleet.effective_pue is None
+    assert ("pue", "1.12") in [(name, value) for name, value, _ in mlsysim.SustainabilityModel().solve(fleet, 30).assumptions]
+    assert mlsysim.EconomicsModel().solve(fleet, 30).capex.m_as("USD") == pytest.approx(256 * 30000 * 30 / 365 / 3)
+    wait = [mlsysim.OrchestrationModel().solve(fleet, 0.5, "1 d", **more).avg_wait_time.m_as("d") for more in ({}, {"duration_cv": 0})]
+    assert wait == pytest.approx([1, 0.5])
+
+
 # The other package's own formulas, written out; the figures were read from version 0.3.0.
 @pytest.mark.parametrize("call, expected", [
     ("calc_tree_allreduce_time(1e9, 8, 50e9, 5e-6)", 0.12003), ("calc_all_to_all_time(1e9, 8, 50e9, 5e-6)", 0.017535),
