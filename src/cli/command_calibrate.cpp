@@ -1,6 +1,6 @@
 #include "commands.hpp"
-#include "output.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/validation/calibration_report.hpp>
 
 #include <fmt/chrono.h>
@@ -19,6 +19,9 @@ Answer calibrate_constants(const CalibrateRequest& request, const RenderOptions&
          .found = "neither --device nor --engine",
          .expected = "one of them",
          .hint = "mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100"});
+  const files::WriteHow replacing{.replace = request.force ? files::Replace::any : files::Replace::own,
+                                  .mark = "fitted to "};
+  if (!request.write.empty()) files::check_target(request.write, replacing);
   std::vector<MeasuredTable> tables;
   for (const auto& name : request.tables)
     tables.push_back(name.ends_with(".yaml") ? load_table_file(name) : load_table(name));
@@ -30,7 +33,8 @@ Answer calibrate_constants(const CalibrateRequest& request, const RenderOptions&
   const auto today = fmt::format(
       "{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   if (!request.write.empty())
-    write_file(request.write, overlay_of(fit, zoo(), request.date.empty() ? today : request.date));
+    files::write(request.write, overlay_of(fit, zoo(), request.date.empty() ? today : request.date),
+                 replacing);
   return {render(fit, options)};
 }
 

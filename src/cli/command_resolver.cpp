@@ -3,6 +3,7 @@
 #include "command_resolver.hpp"
 #include "refuse.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/resolver_page.hpp>
 #include <mlsysim/resolve/registry.hpp>
 
@@ -10,8 +11,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace mlsysim::cli {
 namespace {
@@ -40,13 +39,6 @@ std::vector<std::string> inputs_of(const std::vector<std::string>& words) {
   return out;
 }
 
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 }  // namespace
 
 Answer resolver_run(const ResolverRunRequest& request, const RenderOptions& options) {
@@ -70,15 +62,11 @@ Answer resolver_docs(const std::string& name, const std::string& write, const st
   std::string stale;
   for (const auto& page : pages) {
     const auto path = folder / page.file;
-    if (text_of(path) == page.text) continue;
+    if (files::try_read(path).bytes == page.text) continue;
     stale += path.generic_string() + "\n";
     if (write.empty()) continue;
     std::filesystem::create_directories(folder);
-    std::ofstream out(path, std::ios::binary);
-    out << page.text;
-    if (!out.flush())
-      refuse("mlsysim.cli.103", "a page cannot be written", "--write", path.generic_string(),
-             "a folder that can be written to", "choose another folder");
+    files::write(path, page.text, {.replace = files::Replace::any});
   }
   if (!write.empty())
     return {fmt::format("{} pages in {}, {} of them new or changed\n", pages.size(), folder.generic_string(),

@@ -1,6 +1,6 @@
 #include "commands.hpp"
-#include "output.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/validation/measurand.hpp>
@@ -14,6 +14,11 @@
 
 namespace mlsysim::cli {
 namespace {
+
+// By these words a file is known as one that this command wrote.
+constexpr std::string_view kHtmlMark = "mlsysim: predictions against ",
+                           kPageMark = "Written by `mlsysim validate --page",
+                           kRecordMark = "mlsysim/validation-record@";
 
 Answer list_tables(const ValidateRequest& request, const RenderOptions& options) {
   Table t{.schema = "mlsysim/table@1",
@@ -87,6 +92,13 @@ Constants constants_with(const ValidateRequest& request) {
 Answer validate_tables(const ValidateRequest& request, const RenderOptions& options) {
   if (request.list) return list_tables(request, options);
   const Constants constants = constants_with(request);
+  const auto replacing = [&](std::string_view mark) {
+    return files::WriteHow{.replace = request.force ? files::Replace::any : files::Replace::own,
+                           .mark = mark};
+  };
+  const auto html = replacing(kHtmlMark), page = replacing(kPageMark), yaml = replacing(kRecordMark);
+  if (!request.html.empty()) files::check_target(request.html, html);
+  if (!request.page.empty()) files::check_target(request.page, page);
   std::vector<MeasuredTable> tables;
   for (const auto& name : chosen(request)) tables.push_back(load_table(name, request.folder));
   std::vector<TableResult> results;
@@ -102,7 +114,7 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
          .found = fmt::format("{} tables without it", tables.size()),
          .expected = "--with of a device or engine that a row names",
          .hint = "mlsysim validate TABLE shows its rows; leave out --with, or name other tables"});
-  if (!request.html.empty()) write_file(request.html, render_html(results));
+  if (!request.html.empty()) files::write(request.html, render_html(results), html);
   if (!request.page.empty()) {
     std::vector<Calibration> calibrations;
     for (const auto& check :
@@ -111,7 +123,7 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
       for (const auto& name : check.tables) data.push_back(load_table(name, request.folder));
       calibrations.push_back(calibrate(check.what, check.name, data, zoo(), {.fields = check.constants}));
     }
-    write_file(request.page, accuracy_page(results, calibrations, zoo()));
+    files::write(request.page, accuracy_page(results, calibrations, zoo()), page);
   }
   const auto record =
       request.record.empty() && !request.folder.empty() ? request.folder + "/record.yaml" : request.record;
@@ -130,7 +142,7 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
                         .found = "no file",
                         .expected = "--record zoo/validation/record.yaml",
                         .hint = "the copy beside the program is replaced by the next build"});
-    write_file(record, to_yaml(all));
+    files::write(record, to_yaml(all), yaml);
   }
   Answer out{render(results, options)};
   if (!request.check) return out;

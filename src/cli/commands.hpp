@@ -148,6 +148,7 @@ struct ValidateRequest {
   std::string record;               ///< committed record; beside the tables where empty
   std::vector<std::string> with;    ///< NAME=OTHER: an entry of the zoo that stands in for a device or engine
   bool list = false, check = false, write_record = false;
+  bool force = false;     ///< replace files that others wrote
   std::size_t worst = 5;  ///< rows shown with their terms
 };
 [[nodiscard]] Answer validate_tables(const ValidateRequest& request, const RenderOptions& options);
@@ -156,6 +157,7 @@ struct CalibrateRequest {
   std::vector<std::string> tables;     ///< names, or files of definitions
   std::vector<std::string> constants;  ///< fields; all that matter where empty
   std::string write, date;             ///< file for the overlay, and the date that it states
+  bool force = false;                  ///< replace a file that others wrote
 };
 [[nodiscard]] Answer calibrate_constants(const CalibrateRequest& request, const RenderOptions& options);
 struct CompareMeasuredRequest {

@@ -3,6 +3,7 @@
 #include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
 #include <mlsysim/report/sweep_report.hpp>
 #include <mlsysim/report/table.hpp>
@@ -10,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 
 namespace mlsysim::cli {
@@ -32,9 +32,11 @@ struct Asked {
 
 /// A file without a schema line and with a section 'workload' is a plan; other files hold entries of a zoo.
 bool holds_a_plan(const std::string& path) {
-  std::ifstream file(path);
+  const auto file = files::try_read(path);  // what cannot be read is refused by whoever reads it for good
+  std::string_view rest = file.bytes;
   bool workload = false;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string_view line; !rest.empty(); rest.remove_prefix(std::min(rest.size(), line.size() + 1))) {
+    line = rest.substr(0, rest.find('\n'));
     if (line.starts_with("schema:")) return false;
     workload = workload || line.starts_with("workload:");
   }

@@ -2,6 +2,7 @@
 #include "search_files.hpp"
 
 #include <mlsysim/explore/ask/optimize.hpp>
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/format.hpp>
@@ -13,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 namespace mlsysim::cli {
 namespace {
@@ -182,6 +184,8 @@ Answer search(const ScenarioRequest& request, const SearchRequest& asked, const 
   const Json head = request_json(request, asked);
   if (!asked.rows.empty()) return write_rows(*s.space, s.question, head, asked, interrupted, options);
   const bool resumes = goes_on_from_state(asked);
+  std::optional<files::Lock> lock;
+  if (!asked.state.empty()) lock.emplace(asked.state);
   if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt &&
       asked.shard.empty() && asked.state.empty())
     return row_table(*s.space, s.question, options);
@@ -198,8 +202,7 @@ Answer search(const ScenarioRequest& request, const SearchRequest& asked, const 
   if (resumes) how.resume = state_in(read_state_file(asked.state, kShardSchema), asked.state);
   if (!asked.state.empty())
     how.checkpoint = [&](const std::string& state) {
-      replace_state_file(asked.state,
-                         Json{{"schema", kShardSchema}, {"request", head}, {"state", state}}.dump() + "\n");
+      replace_state_file(asked.state, {{"schema", kShardSchema}, {"request", head}, {"state", state}});
     };
   const auto question = asked.command == "pareto" ? pareto : asked.command == "optimize" ? optimize : explore;
   const auto answer = question(*s.space, s.question, how);

@@ -1,6 +1,7 @@
 #include "json_text.hpp"
 #include "plugins.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/plugin/program.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -9,8 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 namespace mlsysim::cli {
 namespace {
@@ -127,14 +126,7 @@ Answer support(const SupportRequest& request, const RenderOptions& options) {
 
 Answer plugin_import(const std::string& importer, const std::string& file) {
   (void)load_plugins();
-  std::ifstream in(file, std::ios::binary);
-  if (!in)
-    throw InputError({.id = "mlsysim.cli.072",
-                      .message = "a file cannot be read",
-                      .key = file,
-                      .found = "no readable file",
-                      .expected = "a file for the importer"});
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const auto bytes = files::read(file, "a file for the importer");
   return {plugins().import_text(importer, file, bytes)};
 }
 

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <string_view>
 
@@ -73,19 +72,6 @@ void add_zoo_paths(const std::vector<std::string>& paths) {
     all += path;
   }
   ::setenv("MLSYSIM_ZOO_PATH", all.c_str(), 1);  // before any thread is started
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (out) return;
-  throw InputError({.id = "mlsysim.cli.060",
-                    .message = "the file cannot be written",
-                    .key = path,
-                    .found = fmt::format("'{}'", path),
-                    .expected = "a path that may be written to",
-                    .hint = "check the folder and its permissions"});
 }
 
 std::string printable(std::string_view text) {

@@ -28,9 +28,6 @@ void add_zoo_paths(const std::vector<std::string>& paths);
 /// "mlsysim: error: ..." with what to do.
 [[nodiscard]] std::string error_text(const std::exception& error);
 
-/// Replaces the content of a file. @throws InputError when it cannot be written
-void write_file(const std::string& path, const std::string& text);
-
 /// Writes an answer: payload to stdout, diagnostics to stderr; gives the exit code of the process. A reader
 /// that has gone is no error; a full disk is.
 [[nodiscard]] int put(const Answer& answer);

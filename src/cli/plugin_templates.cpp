@@ -1,12 +1,12 @@
 #include "plugins.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 namespace mlsysim::cli {
 namespace {
@@ -241,14 +241,7 @@ Answer plugin_new(const std::string& name, const std::string& language, const st
   Answer out;
   for (const auto& file : files) {
     const auto path = top / file.path;
-    std::ofstream stream(path, std::ios::binary);
-    stream << filled(file.text, name, space, language, language == "c" ? "C CXX" : "CXX");
-    if (!stream.flush())
-      throw InputError({.id = "mlsysim.cli.065",
-                        .message = "a file cannot be written",
-                        .key = path.generic_string(),
-                        .found = "a failed write",
-                        .expected = "a folder that can be written to"});
+    files::write(path, filled(file.text, name, space, language, language == "c" ? "C CXX" : "CXX"), {});
     out.payload += fmt::format("wrote {}\n", path.generic_string());
   }
   out.payload += fmt::format("next: see {}\n", (top / "README.md").generic_string());

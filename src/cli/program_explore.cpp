@@ -215,7 +215,7 @@ void Program::search_options(CLI::App& app) {
   app.add_option("--rows", search_.rows, "sweep: write every point to a .csv, .jsonl or .ndjson file")
       ->type_name("FILE")
       ->group("Search");
-  app.add_flag("--overwrite", search_.overwrite, "replace files that exist")->group("Search");
+  app.add_flag("--force,--overwrite", search_.overwrite, "replace files that exist")->group("Search");
 }
 
 void Program::search_commands() {

@@ -247,6 +247,7 @@ void Program::validation_commands() {
   v->add_option("--page", validate_.page,
                 "also writes the page of docs/reference: Markdown with cross-validation")
       ->type_name("FILE");
+  v->add_flag("--force", validate_.force, "replace files that this program did not write");
   v->add_option("--html", validate_.html, "also writes a page with plots of predicted against measured")
       ->type_name("FILE");
 }
@@ -277,6 +278,7 @@ void Program::calibration_commands() {
                 "field to fit; may be repeated (default: all that matter to a row)")
       ->type_name("FIELD")
       ->allow_extra_args(false);
+  c->add_flag("--force", calibrate_.force, "replace a file that this program did not write");
   c->add_option("--write", calibrate_.write,
                 "writes the device or engine with its fitted constants as a file for --zoo")
       ->type_name("FILE");

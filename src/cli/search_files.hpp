@@ -14,19 +14,20 @@
 namespace mlsysim::cli {
 
 inline constexpr std::string_view kShardSchema =
-    "mlsysim/shard@1";  ///< state of a search, for --resume and merge
-inline constexpr std::string_view kRowsSchema = "mlsysim/rows@1";  ///< state of a run with --rows
+    "mlsysim/shard@2";  ///< state of a search, for --resume and merge
+inline constexpr std::string_view kRowsSchema = "mlsysim/rows@2";  ///< state of a run with --rows
 
-/// Reads a state file. The result is an object of this schema with an object "request".
+/// Reads a state file, and checks it against its checksum. The result is an object of this schema with an
+/// object "request".
 /// @throws InputError for a file that cannot be read, or is none such
 [[nodiscard]] nlohmann::ordered_json read_state_file(const std::string& path, std::string_view schema);
 /// For members that are not what they should be. @throws InputError always
 [[noreturn]] void refuse_state_file(const std::string& path, std::string_view schema,
                                     const std::string& found);
 
-/// Puts text in the place of a state file, whole or not at all. Links are followed.
+/// Puts a state in the place of a file, whole or not at all, sealed with its length and checksum.
 /// @throws InputError when that fails
-void replace_state_file(const std::string& path, const std::string& text);
+void replace_state_file(const std::string& path, const nlohmann::ordered_json& state);
 /// Whether there is a state to go on from; checked before the search, not after it. Without --resume a file
 /// that exists is replaced only with --overwrite.
 /// @throws InputError for a file that may not be replaced, or something that is no regular file

@@ -1,17 +1,21 @@
 // Every point of a space as a line of a file.
 
-#include "file_fault.hpp"
 #include "search_files.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/files/detail/seal.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/expression.hpp>
 #include <mlsysim/units/format.hpp>
 
+#include <fcntl.h>
 #include <unistd.h>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <optional>
 
 namespace mlsysim::cli {
 namespace {
@@ -28,10 +32,24 @@ enum class RowFormat : std::uint8_t { csv, lines };
 /// Ends the visit of points; what is done is written.
 struct Stop {};
 
-bool irregular(const std::string& path) {
-  std::error_code none;
-  return fs::exists(path, none) && !fs::is_regular_file(path, none);
+/// The rows cannot be written on, as errno says.
+[[noreturn]] void row_fault(const std::string& path, std::string message, std::string hint) {
+  throw InputError({.id = "mlsysim.cli.067",
+                    .message = std::move(message),
+                    .key = path,
+                    .found = fmt::format("'{}': {}", path, std::strerror(errno)),
+                    .hint = std::move(hint)});
 }
+
+/// A device or pipe, which takes rows as they come and keeps none.
+bool irregular(const std::string& path) { return !files::irregular(path).empty(); }
+
+/// A place up to which the rows are whole: they are checked from mark to mark.
+struct Mark {
+  std::uint64_t next = 0, bytes = 0;
+  std::uint32_t crc32 = 0;  ///< of all bytes up to here
+};
+constexpr std::size_t kMostMarks = 64;
 
 RowFormat format_of(const std::string& path) {
   const auto ending = fs::path(path).extension();
@@ -80,7 +98,8 @@ class RowWriter {
         request_(request),
         path_(asked.rows),
         state_(asked.state),
-        format_(format_of(asked.rows)) {
+        format_(format_of(asked.rows)),
+        forced_(asked.overwrite) {
     const bool resumes = goes_on_from_state(asked);
     if (!state_.empty() && irregular(path_))
       throw InputError({.id = "mlsysim.cli.086",
@@ -93,12 +112,19 @@ class RowWriter {
     range_ = shard_range(space.size(), shard_.k, shard_.n);
     next_ = range_.first;
     name_columns();
-    resumes ? take_up() : begin(asked.overwrite);
+    if (!state_.empty()) lock_.emplace(state_);
+    if (resumes) {
+      take_up();
+      return;
+    }
+    check_new();
+    if (!state_.empty()) save_state();  // from now on a run that is killed can be gone on with
+    begin();
   }
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
   ~RowWriter() {
-    if (file_ != nullptr) std::fclose(file_);
+    if (file_ >= 0) ::close(file_);
   }
 
   /// Writes what is left. Gives whether it came to the end.
@@ -118,9 +144,7 @@ class RowWriter {
     } catch (const Stop&) {
     }
     state_.empty() ? flush() : save();
-    std::FILE* f = file_;
-    file_ = nullptr;
-    if (std::fclose(f) != 0) file_fault(path_, kUnfinished, kRoom);
+    if (::close(std::exchange(file_, -1)) != 0) row_fault(path_, kUnfinished, kRoom);
     return next_ == range_.last;
   }
 
@@ -142,22 +166,28 @@ class RowWriter {
       names_.push_back(text_cell(unit.empty() ? text : fmt::format("{} [{}]", text, unit)));
       scales_.push_back(unit.empty() ? 1.0 : AnyQuantity::parse("1 " + unit).base());
     }
+    header_ = format_ == RowFormat::csv ? fmt::format("{}\n", fmt::join(names_, ",")) : "{\"index\":";
   }
 
-  void begin(bool overwrite) {
-    std::error_code none;
-    if (!overwrite && fs::exists(path_, none))
-      throw InputError({.id = "mlsysim.cli.075",
-                        .message = "the file exists",
-                        .key = "--rows",
-                        .found = fmt::format("'{}'", path_),
-                        .expected = "a new file",
-                        .hint = "choose another name, or add --overwrite"});
-    open("wb");
-    if (format_ == RowFormat::lines) return;
-    for (std::size_t k = 0; k < names_.size(); ++k)
-      fmt::format_to(std::back_inserter(out_), "{}{}", k == 0 ? "" : ",", names_[k]);
-    out_.push_back('\n');
+  /// What is there stays, unless the caller says otherwise; of an unfinished run there may be a first line.
+  [[nodiscard]] files::WriteHow how(bool mine) const {
+    const bool any = forced_ || irregular(path_);
+    return {.replace = any ? files::Replace::any : files::Replace::own,
+            .mark = mine ? std::string_view(header_) : std::string_view()};
+  }
+  void check_new() const {
+    if (irregular(path_) && state_.empty() && !fs::is_directory(path_)) return;
+    files::check_target(path_, how(false));
+  }
+
+  void begin(bool mine = false) {
+    if (irregular(path_) && !fs::is_directory(path_)) {
+      file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+      if (file_ < 0) row_fault(path_, "a file cannot be written", "check the folder");
+    } else {
+      file_ = files::begin(path_, how(mine));
+    }
+    if (format_ == RowFormat::csv) out_.append(header_);
   }
 
   /// Cuts the file to the rows that the state covers: a run that was killed may have written more.
@@ -170,7 +200,7 @@ class RowWriter {
       format = j.at("format");
       range = {j.at("first"), j.at("last")};
       next_ = j.at("next");
-      bytes_ = j.at("bytes");
+      for (const auto& m : j.at("marks")) marks_.push_back({m.at(0), m.at(1), m.at(2)});
     } catch (const Json::exception& e) {
       refuse_state_file(state_, kRowsSchema, e.what());
     }
@@ -197,25 +227,53 @@ class RowWriter {
     if (format != format_name())
       refuse("the rows to go on with have another format", format, std::string(format_name()),
              "name the same --rows file");
-    std::error_code failed;
-    const auto size = fs::file_size(path_, failed);
-    if (failed || size < bytes_)
-      refuse(
-          "the rows to go on with are not there",
-          failed ? fmt::format("no readable file '{}'", path_) : fmt::format("'{}' of {} bytes", path_, size),
-          fmt::format("at least {} bytes", bytes_),
-          "name the --rows file of the run before, or begin again with --overwrite and without --resume");
-    fs::resize_file(path_, bytes_, failed);
-    if (failed) {
-      errno = failed.value();
-      file_fault(path_, "a file cannot be cut to what is valid", "check its permissions");
-    }
-    open("ab");
+    if (marks_.empty()) return begin(true);  // it was ended before its first rows
+    std::error_code none;
+    if (!fs::exists(path_, none))
+      refuse("the rows to go on with are not there", fmt::format("no readable file '{}'", path_),
+             fmt::format("at least {} bytes", marks_.back().bytes),
+             "name the --rows file of the run before, or begin again with --force and without --resume");
+    drop_damaged();
+    next_ = marks_.empty() ? range_.first : marks_.back().next;
+    bytes_ = marks_.empty() ? 0 : marks_.back().bytes;
+    crc32_ = marks_.empty() ? 0 : marks_.back().crc32;
+    if (marks_.empty()) return begin(true);
+    file_ = files::go_on(path_, bytes_);
   }
 
-  void open(const char* how) {
-    file_ = std::fopen(path_.c_str(), how);
-    if (file_ == nullptr) file_fault(path_, "a file cannot be written", "check the folder");
+  /// Rows that are not what was written are refused by name, or, with --force, written again from the last
+  /// mark before them.
+  void drop_damaged() {
+    std::size_t whole = 0;
+    std::uint64_t read = 0;
+    std::uint32_t crc = 0;
+    bool same = true;
+    const auto wrong = files::read_pieces(path_, marks_.back().bytes, [&](std::string_view piece) {
+      while (same && whole < marks_.size() && marks_[whole].bytes <= read + piece.size()) {
+        const auto part = piece.substr(0, marks_[whole].bytes - read);
+        crc = files::checksum(part, crc);
+        read += part.size();
+        piece.remove_prefix(part.size());
+        same = crc == marks_[whole].crc32;
+        if (same) ++whole;
+      }
+      crc = files::checksum(piece, crc);
+      read += piece.size();
+    });
+    if (whole == marks_.size()) return;
+    const Mark intact = whole == 0 ? Mark{range_.first, 0, 0} : marks_[whole - 1];
+    const auto found = fmt::format("'{}', which is damaged between bytes {} and {}{}{}", path_, intact.bytes,
+                                   marks_[whole].bytes, wrong.empty() ? "" : ": ", wrong);
+    if (!forced_)
+      throw InputError(
+          {.id = "mlsysim.cli.106",
+           .message = "the rows to go on with are not those that were written",
+           .key = path_,
+           .found = found,
+           .expected = fmt::format("{} bytes as they were written", marks_.back().bytes),
+           .hint = fmt::format("--resume --force goes on after the {} rows before that, which are intact",
+                               intact.next - range_.first)});
+    marks_.resize(whole);
   }
 
   [[nodiscard]] std::string_view format_name() const { return format_ == RowFormat::csv ? "csv" : "jsonl"; }
@@ -253,26 +311,37 @@ class RowWriter {
   }
 
   void flush() {
-    if (std::fwrite(out_.data(), 1, out_.size(), file_) != out_.size() || std::fflush(file_) != 0)
-      file_fault(path_, kUnfinished, kRoom);
-    bytes_ += out_.size();
+    const std::string_view text(out_.data(), out_.size());
+    if (const int why = files::put(file_, text); why != 0) {
+      errno = why;
+      row_fault(path_, kUnfinished, kRoom);
+    }
+    crc32_ = files::checksum(text, crc32_);
+    bytes_ += text.size();
     out_.clear();
   }
 
   void save() {
     flush();
-    if (::fsync(::fileno(file_)) != 0)
-      file_fault(path_, kUnfinished, kRoom);  // the state must not run ahead of the rows
-    replace_state_file(state_, Json{{"schema", kRowsSchema},
-                                    {"request", request_},
-                                    {"digest", digest_of(space_, question_)},
-                                    {"format", format_name()},
-                                    {"first", range_.first},
-                                    {"last", range_.last},
-                                    {"next", next_},
-                                    {"bytes", bytes_}}
-                                       .dump() +
-                                   "\n");
+    if (::fsync(file_) != 0)
+      row_fault(path_, kUnfinished, kRoom);  // the state must not run ahead of the rows
+    if (marks_.size() == kMostMarks)  // every second one goes, so that a long run has as many as a short one
+      for (std::size_t i = 1; i < marks_.size(); ++i)
+        marks_.erase(marks_.begin() + static_cast<std::ptrdiff_t>(i));
+    marks_.push_back({next_, bytes_, crc32_});
+    save_state();
+  }
+  void save_state() const {
+    Json marks = Json::array();
+    for (const auto& m : marks_) marks.push_back({m.next, m.bytes, m.crc32});
+    replace_state_file(state_, {{"schema", kRowsSchema},
+                                {"request", request_},
+                                {"digest", digest_of(space_, question_)},
+                                {"format", format_name()},
+                                {"first", range_.first},
+                                {"last", range_.last},
+                                {"next", next_},
+                                {"marks", std::move(marks)}});
   }
 
   const Space& space_;
@@ -283,10 +352,15 @@ class RowWriter {
   Shard shard_;
   PointRange range_;
   std::uint64_t next_ = 0, bytes_ = 0;
+  std::uint32_t crc32_ = 0;  ///< of all bytes
+  std::vector<Mark> marks_;
+  std::string header_;  ///< first line of CSV; how every line of JSON begins
+  bool forced_;
+  std::optional<files::Lock> lock_;
   std::vector<std::string> names_;  ///< of the columns, as cells
   std::vector<double> scales_;
   fmt::memory_buffer out_;
-  std::FILE* file_ = nullptr;
+  int file_ = -1;
 };
 
 }  // namespace

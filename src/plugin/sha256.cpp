@@ -1,12 +1,12 @@
 #include "detail/elf.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
 
 #include <array>
 #include <bit>
-#include <fstream>
 
 namespace mlsysim::plugin::detail {
 namespace {
@@ -66,27 +66,14 @@ std::string sha256(std::string_view bytes) {
 }
 
 std::string read_file(const std::filesystem::path& file, std::uint64_t limit) {
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  const auto size = in ? static_cast<std::int64_t>(in.tellg()) : -1;
-  if (size < 0 || static_cast<std::uint64_t>(size) > limit)
-    throw PluginError({.id = "mlsysim.plugin.001",
-                       .message = "a file cannot be read",
-                       .key = file.generic_string(),
-                       .found = size < 0 ? "no readable file" : fmt::format("{} bytes", size),
-                       .expected = fmt::format("a readable file of at most {} bytes", limit),
-                       .where = {file.generic_string()}});
-  std::string out(static_cast<std::size_t>(size), '\0');
-  in.seekg(0);
-  in.read(out.data(), size);
-  if (in.gcount() != size)
-    throw PluginError({.id = "mlsysim.plugin.002",
-                       .message = "a file cannot be read to its end",
-                       .key = file.generic_string(),
-                       .found = fmt::format("{} of {} bytes", in.gcount(), size),
-                       .expected = "the whole file",
-                       .hint = "is it being written?",
-                       .where = {file.generic_string()}});
-  return out;
+  auto read = files::try_read(file, limit);
+  if (read.fault == files::ReadFault::none) return std::move(read.bytes);
+  throw PluginError({.id = "mlsysim.plugin.001",
+                     .message = "a file cannot be read",
+                     .key = file.generic_string(),
+                     .found = read.found,
+                     .expected = fmt::format("a readable file of at most {} bytes", limit),
+                     .where = {file.generic_string()}});
 }
 
 }  // namespace mlsysim::plugin::detail

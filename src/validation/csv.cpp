@@ -1,5 +1,6 @@
 #include <mlsysim/validation/csv.hpp>
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
@@ -7,8 +8,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 namespace mlsysim {
 
@@ -134,17 +133,16 @@ CsvTable CsvTable::parse(std::string text, std::string name) {
 }
 
 CsvTable CsvTable::read(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in.is_open() || in.bad())
+  auto read = files::try_read(file);
+  if (read.fault != files::ReadFault::none)
     throw InputError({.id = "mlsysim.validation.002",
                       .message = "the file cannot be read",
                       .key = file.generic_string(),
-                      .found = "no readable file",
+                      .found = read.found,
                       .expected = "a CSV file",
                       .hint = "check the path and the permissions",
                       .where = {.file = file.generic_string()}});
-  return parse(std::move(text), file.generic_string());
+  return parse(std::move(read.bytes), file.generic_string());
 }
 
 std::size_t CsvTable::column(std::string_view name, const Location& asked_at) const {

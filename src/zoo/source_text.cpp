@@ -1,12 +1,11 @@
 #include "detail/source_text.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <system_error>
 
 namespace mlsysim::detail {
 namespace {
@@ -62,31 +61,23 @@ constexpr bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0u
 
 SourceText read_source(const fs::path& file) {
   const auto name = file.generic_string();
-  std::error_code failed;
-  const auto status = fs::status(file, failed);
-  if (status.type() == fs::file_type::not_found)
+  auto read = files::try_read(file, kLargestFile);
+  if (read.fault == files::ReadFault::missing)
     refuse(ZooFault::no_file, name, "the file does not exist", "nothing at this path", "a YAML file",
            "check the path; relative paths start at the current directory");
-  if (status.type() == fs::file_type::directory)
+  if (read.fault == files::ReadFault::folder)
     refuse(ZooFault::not_a_file, name, "this is a directory", "a directory", "a YAML file",
            "name one of the files in it");
-  if (status.type() == fs::file_type::none || failed)
-    refuse(ZooFault::unreadable, name, "the file cannot be read", failed.message(), "a readable file",
+  if (read.fault == files::ReadFault::unreadable)
+    refuse(ZooFault::unreadable, name, "the file cannot be read", read.found, "a readable file",
            "check its permissions and those of its folder");
-  if (status.type() != fs::file_type::regular)
-    refuse(ZooFault::not_a_file, name, "this is not a regular file", "a device, pipe or socket",
-           "a YAML file", "write the text to a file first");
-  const auto size = fs::file_size(file, failed);
-  if (!failed && size > kLargestFile)
-    refuse(ZooFault::too_large, name, "the file is too large",
-           fmt::format("{:.4} MB", static_cast<double>(size) / 1e6),
+  if (read.fault == files::ReadFault::irregular)
+    refuse(ZooFault::not_a_file, name, "this is not a regular file", read.found, "a YAML file",
+           "write the text to a file first");
+  if (read.fault == files::ReadFault::too_large)
+    refuse(ZooFault::too_large, name, "the file is too large", read.found,
            fmt::format("at most {} MiB", kLargestFile >> 20), "split it, or name the file that was meant");
-  std::ifstream in(file, std::ios::binary);
-  std::string bytes(failed ? 0 : static_cast<std::size_t>(size), '\0');
-  if (in) in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!in || failed || in.gcount() != static_cast<std::streamsize>(bytes.size()))
-    refuse(ZooFault::unreadable, name, "the file cannot be read", std::strerror(errno), "a readable file",
-           "check its permissions");
+  std::string bytes = std::move(read.bytes);
   if (bytes.starts_with("\xEF\xBB\xBF")) bytes.erase(0, 3);
   return {name, std::move(bytes)};
 }

@@ -1,10 +1,11 @@
 #include "detail/zoo_cache.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 #include <type_traits>
 
@@ -79,13 +80,8 @@ TreeCache TreeCache::parse(std::string_view bytes) {
 }
 
 TreeCache TreeCache::read(const fs::path& file) {
-  std::error_code failed;
-  const auto size = fs::file_size(file, failed);
-  if (failed || size > 16 * kLargestFile) return {};
-  std::ifstream in(file, std::ios::binary);
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  if (!in || !in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) return {};
-  return parse(bytes);
+  const auto read = files::try_read(file, 16 * kLargestFile);
+  return read.fault == files::ReadFault::none ? parse(read.bytes) : TreeCache();
 }
 
 void TreeCache::add(std::string path, CachedTree tree) { trees_[std::move(path)] = std::move(tree); }
@@ -153,23 +149,14 @@ std::size_t write_cache(const fs::path& zoo, const fs::path& cache) {
       trees.add(name, {content_hash(source.bytes), source.bytes.size(), std::move(*tree)});
   }
   problems.raise(fmt::format("the zoo {} cannot be cached", zoo.generic_string()));
-  const auto bytes = trees.serialise();
-  // A reader must never see half a cache: write beside it, then rename.
-  auto draft = cache;
-  draft += ".new";
-  std::ofstream out(draft, std::ios::binary | std::ios::trunc);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  std::error_code failed;
-  if (out) fs::rename(draft, cache, failed);
-  if (!out || failed)
-    throw InputError({.id = std::string(id_of(ZooFault::bad_cache)),
-                      .message = "the cache of the zoo cannot be written",
-                      .key = cache.generic_string(),
-                      .found = failed ? failed.message() : "a write error",
-                      .expected = "a folder that may be written to",
-                      .hint = "check permissions and free space",
-                      .where = {.file = cache.generic_string()}});
+  try {
+    files::write(cache, trees.serialise(), {.mark = {kMagic, sizeof kMagic}});
+  } catch (const InputError& error) {
+    auto facts = error.facts();
+    facts.id = id_of(ZooFault::bad_cache);
+    facts.message = "the cache of the zoo cannot be written: " + facts.message;
+    throw InputError(std::move(facts));
+  }
   return trees.size();
 }
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+import zlib
 
 import pytest
 
@@ -252,11 +253,11 @@ def test_rows_that_were_interrupted_are_gone_on_with_to_the_same_bytes(run, refu
     out, err = interrupted_with_a_state(written, state, lambda attempt, s: rows.exists() and rows.stat().st_size > 1 << 17, rows)
     assert "interrupted" in err and " of 492032 rows" in out
     part = json.loads(state.read_text())
-    assert 0 < part["next"] < 492032 and part["bytes"] == rows.stat().st_size
+    assert 0 < part["next"] < 492032 and part["marks"][-1][1] == rows.stat().st_size
     refused(*question, "--rows", tmp_path / f"none.{ending}", "--state", state, "--resume", parts=("are not there", "no readable file"))
     refused(*question, "--show", "ttft", "--rows", rows, "--state", state, "--resume", parts=("answer another question",))
     refused(*question, "--shard", "1/2", "--rows", rows, "--state", state, "--resume", parts=("another shard",))
-    refused("merge", state, parts=("no state of a search", "found", "mlsysim/rows@1"))
+    refused("merge", state, parts=("no state of a search", "found", "mlsysim/rows@2"))
     with rows.open("a") as file:
         file.write("what a run that was killed wrote after its last state")
     done = run(*written, "--resume", "-o", "json")
@@ -303,6 +304,12 @@ def test_text_in_rows_is_quoted(run, tmp_path):
     assert json.loads((tmp_path / "rows.jsonl").read_text().splitlines()[0])["setup"] == 'wide, "8"'
 
 
+def sealed(state):
+    """The text of a state with its length and checksum, as the program ends it."""
+    body = json.dumps(state, separators=(",", ":"))[:-1]
+    return f'{body},"length":{len(body)},"crc32":"{zlib.crc32(body.encode()):08x}"}}\n'
+
+
 def test_files_that_are_no_state_are_refused_and_kept(run, refused, tmp_path):
     question = ("optimize", *SPACE, "--minimize", "itl")
     good = tmp_path / "good.json"
@@ -310,15 +317,17 @@ def test_files_that_are_no_state_are_refused_and_kept(run, refused, tmp_path):
     text = good.read_text()
     inner = json.loads(text)
     damaged = {**inner, "state": inner["state"].replace('"reduction"', '"reduction of"')}
+    del inner["length"], inner["crc32"]
     mine = tmp_path / "mine.json"
     for content, found in (('{"a": 1}\n', "JSON without a schema"), ("[1, 2]", "JSON without a schema"), ("not JSON", "text that is not JSON"), ("", "text that is not JSON"),
-                           (text[:len(text) // 2], "only a part of it"), ('{"schema": 3}', "JSON without a schema"), ('{"schema": "mlsysim/rows@1"}', "mlsysim/rows@1"),
-                           ('{"schema": "mlsysim/shard@1"}', "no request"), (json.dumps({**inner, "state": 3}), "no state in it"), (json.dumps(damaged), "is damaged")):
+                           (text[:len(text) // 2], "only a part of it"), ('{"schema": 3}', "JSON without a schema"), ('{"schema": "mlsysim/rows@2"}', "mlsysim/rows@2"),
+                           ('{"schema": "mlsysim/shard@2"}', "damaged"), (sealed({"schema": "mlsysim/shard@2"}), "no request"), (sealed({**inner, "state": 3}), "no state in it"),
+                           (sealed(damaged), "is damaged")):
         mine.write_text(content)
         refused(*question, "--state", mine, "--resume", parts=(found,))
         assert mine.read_text() == content
         refused("merge", good, mine, parts=(found,))
-    mine.write_text(json.dumps({**inner, "request": {"targets": 3}}))
+    mine.write_text(sealed({**inner, "request": {"targets": 3}}))
     refused("merge", mine, parts=("no state of a search",))
     refused(*question, "--resume", parts=("--state FILE",))
 
@@ -335,8 +344,9 @@ def test_a_state_replaces_no_pipe_and_no_link(run, refused, tmp_path):
     assert pipe.is_fifo() and folder.is_dir()
     target.write_text("old")
     link.symlink_to(target)
-    assert run(*question, "--state", link, "--overwrite").code == 0
-    assert link.is_symlink() and "mlsysim/shard@1" in target.read_text()
+    for words in (["--force"], ["--resume"], ["--overwrite", "--resume"]):
+        refused(*question, "--state", link, *words, parts=("a link", "a regular file"))
+    assert link.is_symlink() and target.read_text() == "old"
 
 
 def test_a_strategy_that_was_named_is_not_replaced(run, refused, tmp_path):

@@ -151,7 +151,7 @@ struct ScenarioShape {
   std::size_t draft_place = 0;
   bool generates = false;  ///< the number of output tokens is given
   bool drafts = false;
-  int chunks = 1;
+  double chunks = 1;  ///< of a prompt
   Microbatches division = Microbatches::by_default;
   bool sequences = true;    ///< the workload has a token axis
   bool has_power = true;    ///< TDP is known, so energy and cost are

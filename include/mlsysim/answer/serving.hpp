@@ -1,6 +1,7 @@
 #pragma once
 /// Serving over any scalar: everything that is reported of replicas that serve a static batch.
 
+#include <mlsysim/answer/detail/chunks.hpp>
 #include <mlsysim/answer/replicas.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/price/pricing.hpp>
@@ -17,7 +18,7 @@ template <class T = double> struct ServingViews {
   Plan<T> plan;                                         ///< degrees and bytes
   T batch{1.0}, accelerators{1.0};                      ///< of all replicas
   T prompt{1.0}, cached{0.0}, chunk{1.0}, output{1.0};  ///< tokens of a sequence
-  int chunks = 1;
+  double chunks = 1;
   bool generates = false;  ///< the length of the answer is given
   bool apart = false;      ///< prompts are computed on devices of their own
   Bandwidth<T> transfer;   ///< over which their cache moves
@@ -116,24 +117,30 @@ template <class T> struct PromptPasses {
 template <class T> [[nodiscard]] PromptPasses<T> prompt_passes(const ServingViews<T>& v, Plan<T> plan) {
   const Pricer<T>& pricer = v.pricing->template pricer<T>();
   PromptPasses<T> out;
+  const double last = v.chunks - 1;
   T done = v.cached;
-  for (int i = 0; i < v.chunks; ++i) {
-    plan.new_tokens = v.chunks == 1 ? v.prompt - v.cached : min(v.chunk, v.prompt - done);
+  for_chunks(v.chunks, [&](double i, double times) {
+    // One after the other, the chunks follow each other; where some stand for others, each begins at its
+    // place.
+    if (v.chunks > kChunksPriced) done = v.cached + T{i} * v.chunk;
+    plan.new_tokens = last == 0 ? v.prompt - v.cached : min(v.chunk, v.prompt - done);
     done = done + plan.new_tokens;
     plan.context = done;
     const PassPrice<T> part = pricer.prefill({v.prefill, plan, v.prefill_device, v.links}, v.prompt);
-    out.slots += part.slot;
+    const bool alone = times == 1.0;
+    out.slots += alone ? part.slot : part.slot * T{times};
     out.beside = i == 0 ? part.total - part.slot : max(out.beside, part.total - part.slot);
     out.longest = max(out.longest, part.total);
-    out.cost = i == 0 ? part.cost : out.cost + part.cost;
-    out.busy += part.busy;
+    const PassCost<T> cost = alone ? part.cost : part.cost * T{times};
+    out.cost = i == 0 ? cost : out.cost + cost;
+    out.busy += alone ? part.busy : part.busy * T{times};
     const auto larger_of = [&](const MemoryDemand<T>& before, MemoryDemand<T> now) {
       if (i > 0) now.activations = max(now.activations, before.activations);
       return now;
     };
     out.demands = {larger_of(out.demands.first, part.demands.first),
                    larger_of(out.demands.last, part.demands.last)};
-  }
+  });
   return out;
 }
 

@@ -137,9 +137,9 @@ class Steady {
   [[nodiscard]] Time<> prompt_pass(double prompts, double inflight = 1) const {
     return prompt_.at(prompts, inflight, [&] {
       Time<> sum;
-      for_each_chunk([&](double now, double context) {
-        sum +=
-            mlsysim::detail::pipeline_cycle(passes_.prefill(prompts * in_.ep_size, now, context), inflight);
+      for_each_chunk([&](double now, double context, double times) {
+        const auto pass = passes_.prefill(prompts * in_.ep_size, now, context);
+        sum += mlsysim::detail::pipeline_cycle(pass, inflight) * times;
       });
       return sum / chunks_;
     });
@@ -147,8 +147,9 @@ class Steady {
   /// Time between two prompts that the stages of a pipeline of prompts take in turn.
   [[nodiscard]] Time<> prompt_slot() const {
     Time<> sum;
-    for_each_chunk(
-        [&](double now, double context) { sum += passes_.prefill(in_.ep_size, now, context).slot; });
+    for_each_chunk([&](double now, double context, double times) {
+      sum += passes_.prefill(in_.ep_size, now, context).slot * times;
+    });
     return sum;
   }
   [[nodiscard]] Time<> decode(double running, double inflight = 1) const {
@@ -186,12 +187,12 @@ class Steady {
   [[nodiscard]] PassPrice<> check(double n) const {
     return passes_.decode(n, context_ + drafted_, drafted_ + 1);
   }
+  /// Tokens of a chunk, its context, and for how many chunks it stands.
   template <class F> void for_each_chunk(F&& f) const {
-    for (double done = 0; done < fresh_;) {
-      const double now = std::min(chunk_, fresh_ - done);
-      done += now;
-      f(now, in_.cached_prefix_len + done);
-    }
+    mlsysim::detail::for_chunks(chunks_, [&](double i, double times) {
+      const double done = std::min((i + 1) * chunk_, fresh_);
+      f(done - i * chunk_, in_.cached_prefix_len + done, times);
+    });
   }
   void speculate(Notes& notes) {
     const Conventions& c = conventions_or_standard(in_.conventions);

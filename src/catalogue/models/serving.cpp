@@ -27,10 +27,9 @@ void check_prompt(const In& in, double prompt) {
                      .hint = "at least the last token of the prompt is computed"});
 }
 
-int chunks_of(const In& in, double prompt) {
+double chunks_of(const In& in, double prompt) {
   const double fresh = prompt - in.cached_prefix_len;
-  return in.prefill_chunk_tokens ? std::max(1, static_cast<int>(std::ceil(fresh / *in.prefill_chunk_tokens)))
-                                 : 1;
+  return in.prefill_chunk_tokens ? std::max(1.0, std::ceil(fresh / *in.prefill_chunk_tokens)) : 1;
 }
 
 /// Says which of two pools is short of memory.

@@ -3,6 +3,8 @@
 #include "explore/search/local_optimizer.hpp"
 #include "explore/search/search.hpp"
 
+#include <mlsysim/files/detail/seal.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +23,7 @@ constexpr double kSmall = 1048576;  // points up to which every one is evaluated
 constexpr double kRelaxable = 2e7;  // points up to which an infeasible space is swept again for relaxations
 constexpr double kConflict = 4e6;   // points up to which it is swept once more for what excludes what ...
 constexpr double kSlowConflict = 5e4;  // ... and where every point is a call of a resolver
-constexpr std::string_view kState = "mlsysim/explore-state@1";
+constexpr std::string_view kState = "mlsysim/explore-state@2";
 
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t h = 14695981039346656037ull;  // FNV-1a
@@ -80,6 +82,12 @@ Json read_state(const std::string& text, const std::string& digest, std::string_
                       .message = fmt::format("the state to {} is no state", what),
                       .found = text_at("schema").empty() ? "JSON without a schema" : text_at("schema"),
                       .expected = std::string(kState)});
+  if (const auto damage = files::damage_of(text))
+    throw InputError({.id = "mlsysim.explore.064",
+                      .message = fmt::format("the state to {} is damaged", what),
+                      .found = *damage,
+                      .expected = "a state as it was written",
+                      .hint = "run this part again"});
   if (text_at("digest") != digest)
     throw InputError(
         {.id = "mlsysim.explore.052",
@@ -290,11 +298,15 @@ namespace detail {
 
 std::string state_text(const SearchResult& r, const std::string& digest, std::uint64_t shard,
                        std::uint64_t shards) {
-  return Json{{"schema", kState},       {"digest", digest},
-              {"shard", shard},         {"shards", shards},
-              {"first", r.range.first}, {"last", r.range.last},
-              {"next", r.next},         {"reduction", r.reduction.to_json()}}
-             .dump(-1, ' ', false, Json::error_handler_t::replace) +
+  return files::sealed(Json{{"schema", kState},
+                            {"digest", digest},
+                            {"shard", shard},
+                            {"shards", shards},
+                            {"first", r.range.first},
+                            {"last", r.range.last},
+                            {"next", r.next},
+                            {"reduction", r.reduction.to_json()}}
+                           .dump(-1, ' ', false, Json::error_handler_t::replace)) +
          "\n";
 }
 

@@ -64,7 +64,7 @@ SearchResult sweep_points(const Space& space, const Question& question, const Ex
   workers.reserve(threads);
   for (unsigned t = 0; t < threads; ++t) workers.emplace_back(space, question, constraints);
   const std::string digest = options.checkpoint ? digest_of(space, question) : std::string();
-  auto saved = Clock::now();
+  auto saved = Clock::now() - std::chrono::seconds(static_cast<int>(kCheckpoint));  // the first one soon
   while (out.next < range.last && out.complete) {
     const std::uint64_t base = out.next;
     std::atomic<std::uint64_t> taken{0};

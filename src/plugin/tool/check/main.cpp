@@ -3,6 +3,7 @@
 
 #include "kit.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/version.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 namespace {
 
@@ -161,23 +161,23 @@ void write_junit(const std::string& file, const std::string& plugin, const std::
     failed += r.result.verdict == Outcome::fail && r.check.level == Level::required ? 1 : 0;
     skipped += r.result.verdict == Outcome::skip ? 1 : 0;
   }
-  std::ofstream out(file);
-  out << fmt::format(
+  std::string out = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"mlsysim-plugin-check {}\" tests=\"{}\" "
       "failures=\"{}\" skipped=\"{}\">\n",
       xml(plugin), rows.size(), failed, skipped);
   for (const auto& r : rows) {
-    out << fmt::format("  <testcase classname=\"{}\" name=\"{} {}\">", xml(r.check.rule), r.check.id,
+    out += fmt::format("  <testcase classname=\"{}\" name=\"{} {}\">", xml(r.check.rule), r.check.id,
                        xml(r.check.what));
     if (r.result.verdict == Outcome::fail && r.check.level == Level::required)
-      out << fmt::format("<failure message=\"{}\"/>", xml(r.result.message));
+      out += fmt::format("<failure message=\"{}\"/>", xml(r.result.message));
     else if (r.result.verdict == Outcome::skip)
-      out << fmt::format("<skipped message=\"{}\"/>", xml(r.result.message));
+      out += fmt::format("<skipped message=\"{}\"/>", xml(r.result.message));
     else if (!r.result.message.empty())
-      out << fmt::format("<system-out>{}</system-out>", xml(r.result.message));
-    out << "</testcase>\n";
+      out += fmt::format("<system-out>{}</system-out>", xml(r.result.message));
+    out += "</testcase>\n";
   }
-  out << "</testsuite>\n";
+  out += "</testsuite>\n";
+  mlsysim::files::write(file, out, {.mark = "<testsuite name=\"mlsysim-plugin-check"});
 }
 
 /// The ids of three letters and digits in a list such as "L01 L02".

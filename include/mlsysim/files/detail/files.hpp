@@ -1,0 +1,88 @@
+#pragma once
+/// The one reader and the one writer of files: whatever a user names passes through here.
+
+#include <mlsysim/units/error.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace mlsysim::files {
+
+/// Why a file was not read.
+enum class ReadFault : std::uint8_t { none, missing, folder, irregular, too_large, unreadable };
+
+/// The bytes of a file, or why there are none.
+struct FileBytes {
+  std::string bytes;
+  ReadFault fault = ReadFault::none;
+  std::string found;  ///< of a fault, in words: "a pipe", "Permission denied", "2.1 GB"
+};
+
+inline constexpr std::uint64_t kLargest = 1ULL << 30;  ///< bytes of a file, where nobody says less
+
+/// Reads a regular file. It never waits: pipes, devices and sockets are not opened, and what says that it is
+/// a file but gives nothing at once, as some files of the kernel do, is no file. It never reads more than
+/// `most` bytes.
+[[nodiscard]] FileBytes try_read(const std::filesystem::path& file, std::uint64_t most = kLargest);
+
+/// The same for callers without words of their own. @param expected "a CSV file"
+/// @throws InputError that names the file
+[[nodiscard]] std::string read(const std::filesystem::path& file, std::string_view expected,
+                               std::uint64_t most = kLargest);
+
+/// Gives the first `bytes` bytes of a regular file piece by piece. @return what went wrong, in words; empty
+/// for nothing
+[[nodiscard]] std::string read_pieces(const std::filesystem::path& file, std::uint64_t bytes,
+                                      const std::function<void(std::string_view)>& take);
+
+/// Whether a file that is there may be replaced.
+enum class Replace : std::uint8_t { own, any };
+
+/// How a file is written.
+struct WriteHow {
+  Replace replace = Replace::own;
+  std::string_view
+      mark{};  ///< text in the first 4 KiB of what this writes; without one, nothing is known as own
+  std::string_view forced{"--force"};  ///< the option that replaces any file
+  std::uint32_t mode = 0666;           ///< of a new file, before the umask
+};
+
+/// Refuses a target before the work for it: a link, something that is no file, a folder that is not there, or
+/// a file that was written by somebody else. @throws InputError
+void check_target(const std::filesystem::path& file, const WriteHow& how);
+
+/// Puts bytes in the place of a file, whole or not at all: beside, on the disk, then renamed.
+/// @throws InputError as `check_target`, and where the disk is full or the folder may not be written to
+void write(const std::filesystem::path& file, std::string_view bytes, const WriteHow& how);
+
+/// Opens a file that grows: a new one under this name, never the one that a link or another name leads to.
+/// @return its descriptor. @throws InputError as `check_target`
+[[nodiscard]] int begin(const std::filesystem::path& file, const WriteHow& how);
+/// Opens a file of one's own to go on after its first `bytes` bytes; what follows them is cut off. @throws
+/// InputError
+[[nodiscard]] int go_on(const std::filesystem::path& file, std::uint64_t bytes);
+/// Writes all of it. @return 0, or the errno that stopped it
+[[nodiscard]] int put(int file, std::string_view bytes);
+
+/// One process at a time: the lock of a file is a file beside it, and goes with the process.
+class Lock {
+ public:
+  /// @throws InputError where another process holds it, which it names
+  explicit Lock(const std::filesystem::path& file);
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  ~Lock();
+
+ private:
+  std::filesystem::path path_;
+  int file_ = -1;
+};
+
+/// "a folder", "a device", "a pipe", "a socket", "a link"; empty for a regular file or nothing. @param link
+/// whether links are followed
+[[nodiscard]] std::string_view irregular(const std::filesystem::path& file, bool link = true);
+
+}  // namespace mlsysim::files

@@ -1,0 +1,133 @@
+#include <mlsysim/files/detail/files.hpp>
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace mlsysim::files {
+namespace {
+
+std::string_view kind_of(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFREG:
+      return {};
+    case S_IFDIR:
+      return "a folder";
+    case S_IFCHR:
+    case S_IFBLK:
+      return "a device";
+    case S_IFIFO:
+      return "a pipe";
+    case S_IFSOCK:
+      return "a socket";
+    case S_IFLNK:
+      return "a link";
+    default:
+      return "something else";
+  }
+}
+
+FileBytes fault(ReadFault kind, std::string found) { return {{}, kind, std::move(found)}; }
+FileBytes failed(int why) {
+  return fault(why == ENOENT || why == ENOTDIR ? ReadFault::missing : ReadFault::unreadable,
+               std::strerror(why));
+}
+FileBytes too_large(std::uint64_t bytes) {
+  return fault(ReadFault::too_large, fmt::format("{:.4} MB", static_cast<double>(bytes) / 1e6));
+}
+
+/// What is left of an open file, up to `most` bytes.
+FileBytes rest_of(int file, std::uint64_t size, std::uint64_t most) {
+  FileBytes out;
+  // One byte more than it says: a file that grows, or that says 0 as those of the kernel do, goes on.
+  constexpr std::uint64_t step = 1 << 16;
+  for (std::uint64_t have = 0;;) {
+    out.bytes.resize(have + std::min(most + 1 - have, std::max(size + 1 > have ? size + 1 - have : 0, step)));
+    const auto n = ::read(file, out.bytes.data() + have, out.bytes.size() - have);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+      return fault(ReadFault::irregular, "something that would be waited for");
+    if (n < 0) return failed(errno);
+    have += static_cast<std::uint64_t>(n);
+    if (have > most)
+      return fault(ReadFault::too_large, fmt::format("more than {:.4} MB", static_cast<double>(most) / 1e6));
+    if (n == 0) {
+      out.bytes.resize(have);
+      return out;
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view irregular(const std::filesystem::path& file, bool link) {
+  struct stat s {};
+  if ((link ? ::stat : ::lstat)(file.c_str(), &s) != 0) return {};
+  return kind_of(s.st_mode);
+}
+
+FileBytes try_read(const std::filesystem::path& file, std::uint64_t most) {
+  // Looked at before it is opened: opening a device may move it, and opening a pipe waits for its writer.
+  struct stat s {};
+  if (::stat(file.c_str(), &s) != 0) return failed(errno);
+  if (S_ISDIR(s.st_mode)) return fault(ReadFault::folder, "a folder");
+  if (const auto kind = kind_of(s.st_mode); !kind.empty())
+    return fault(ReadFault::irregular, std::string(kind));
+  const auto size = static_cast<std::uint64_t>(s.st_size);
+  if (size > most) return too_large(size);
+  const int open = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (open < 0) return failed(errno);
+  FileBytes out;
+  // Again, for it may be another one by now.
+  if (::fstat(open, &s) != 0)
+    out = failed(errno);
+  else if (const auto kind = kind_of(s.st_mode); !kind.empty())
+    out = fault(ReadFault::irregular, std::string(kind));
+  else
+    out = rest_of(open, size, most);
+  ::close(open);
+  return out;
+}
+
+std::string read_pieces(const std::filesystem::path& file, std::uint64_t bytes,
+                        const std::function<void(std::string_view)>& take) {
+  if (const auto kind = irregular(file); !kind.empty()) return std::string(kind);
+  const int open = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (open < 0) return std::strerror(errno);
+  std::string piece(1 << 20, '\0'), wrong;
+  for (std::uint64_t left = bytes; left > 0 && wrong.empty();) {
+    const auto n = ::read(open, piece.data(), std::min<std::uint64_t>(left, piece.size()));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      wrong = n < 0 ? std::strerror(errno) : fmt::format("{} bytes of {}", bytes - left, bytes);
+    } else {
+      take({piece.data(), static_cast<std::size_t>(n)});
+      left -= static_cast<std::uint64_t>(n);
+    }
+  }
+  ::close(open);
+  return wrong;
+}
+
+std::string read(const std::filesystem::path& file, std::string_view expected, std::uint64_t most) {
+  auto out = try_read(file, most);
+  if (out.fault == ReadFault::none) return std::move(out.bytes);
+  throw InputError({.id = "mlsysim.files.001",
+                    .message = "a file cannot be read",
+                    .key = file.generic_string(),
+                    .found = fmt::format("'{}': {}", file.generic_string(), out.found),
+                    .expected = out.fault == ReadFault::too_large
+                                    ? fmt::format("{} of at most {} MiB", expected, most >> 20)
+                                    : std::string(expected),
+                    .hint = out.fault == ReadFault::irregular ? "write what it gives to a file first"
+                            : out.fault == ReadFault::folder  ? "name one of the files in it"
+                                                              : "check the path and the permissions",
+                    .where = {.file = file.generic_string()}});
+}
+
+}  // namespace mlsysim::files

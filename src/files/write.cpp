@@ -1,0 +1,213 @@
+#include <mlsysim/files/detail/files.hpp>
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace mlsysim::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& file, std::string_view id, std::string message, std::string found,
+                         std::string expected, std::string hint) {
+  throw InputError({.id = std::string(id),
+                    .message = std::move(message),
+                    .key = file.generic_string(),
+                    .found = fmt::format("'{}'{}", file.generic_string(), found.empty() ? "" : ", " + found),
+                    .expected = std::move(expected),
+                    .hint = std::move(hint),
+                    .where = {.file = file.generic_string()}});
+}
+[[noreturn]] void cannot_write(const fs::path& file, int why) {
+  refuse(file, "mlsysim.files.004", "a file cannot be written", std::strerror(why),
+         "a place that may be written to",
+         why == ENOSPC || why == EDQUOT ? "make room on the disk" : "check the folder and its permissions");
+}
+
+/// Closes a descriptor, whatever happens.
+class Closed {
+ public:
+  explicit Closed(int file) : file_(file) {}
+  Closed(const Closed&) = delete;
+  Closed& operator=(const Closed&) = delete;
+  ~Closed() {
+    if (file_ >= 0) ::close(file_);
+  }
+  [[nodiscard]] int get() const { return file_; }
+  int release() { return std::exchange(file_, -1); }
+
+ private:
+  int file_;
+};
+
+fs::path folder_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+/// Makes a name that was just given last through a loss of power; some file systems cannot, and that is no
+/// error.
+void settle_folder(const fs::path& file) {
+  const Closed folder(::open(folder_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() >= 0) (void)::fsync(folder.get());
+}
+
+/// A new file beside another, under a name that nobody has.
+struct Beside {
+  fs::path path;
+  int file = -1;
+};
+Beside new_beside(const fs::path& target, std::uint32_t mode) {
+  for (unsigned i = 0; i < 1000; ++i) {
+    fs::path path = target;
+    path += fmt::format(".{}.{}.part", ::getpid(), i);
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (file >= 0) return {std::move(path), file};
+    if (errno != EEXIST) cannot_write(target, errno);
+  }
+  cannot_write(target, EEXIST);
+}
+
+/// Permissions of what is replaced stay, but for a file that is to be private.
+void keep_mode(int file, const fs::path& target, const WriteHow& how) {
+  struct stat s {};
+  if (::lstat(target.c_str(), &s) == 0 && S_ISREG(s.st_mode))
+    (void)::fchmod(file, s.st_mode & how.mode & 07777U);
+}
+
+/// Gives a finished file its name. A name that was free must be so still.
+int put_in_place(const fs::path& beside, const fs::path& file) {
+  struct stat s {};
+  const bool there = ::lstat(file.c_str(), &s) == 0;
+  if (!there) {
+    if (::renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, file.c_str(), RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;  // where the file system knows no such renaming
+  }
+  return ::rename(beside.c_str(), file.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+void check_target(const fs::path& file, const WriteHow& how) {
+  if (file.empty() || !file.has_filename())
+    refuse(file, "mlsysim.files.002", "this names no file", "", "the name of a file",
+           "add the name of the file");
+  struct stat s {};
+  if (::lstat(file.c_str(), &s) != 0) {
+    if (errno != ENOENT && errno != ENOTDIR) cannot_write(file, errno);
+    std::error_code none;
+    if (!fs::is_directory(folder_of(file), none))
+      refuse(file, "mlsysim.files.002", "a file needs a folder that is there", "",
+             fmt::format("a folder '{}'", folder_of(file).generic_string()),
+             "make the folder, or choose another");
+    return;
+  }
+  if (const auto kind = irregular(file, false); !kind.empty())
+    refuse(file, "mlsysim.files.002", "what is there is no file that can be replaced", std::string(kind),
+           "a regular file, or a name that is free",
+           S_ISLNK(s.st_mode) ? "name the file that it leads to" : "choose another name");
+  if (how.replace == Replace::any) return;
+  if (!how.mark.empty()) {
+    const Closed open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    std::string head(4096, '\0');
+    const auto n = open.get() < 0 ? -1 : ::read(open.get(), head.data(), head.size());
+    head.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    if (n == 0 || head.find(how.mark) != std::string::npos) return;
+  }
+  refuse(file, "mlsysim.files.003", "the file exists",
+         how.mark.empty() ? "" : "which this program did not write", "a new file",
+         fmt::format("choose another name, or add {}", how.forced));
+}
+
+int put(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto n = ::write(file, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
+void write(const fs::path& file, std::string_view bytes, const WriteHow& how) {
+  check_target(file, how);
+  const Beside beside = new_beside(file, how.mode);
+  Closed open(beside.file);
+  keep_mode(beside.file, file, how);
+  int why = put(beside.file, bytes);
+  if (why == 0 && ::fsync(beside.file) != 0) why = errno;
+  if (::close(open.release()) != 0 && why == 0) why = errno;
+  if (why == 0) why = put_in_place(beside.path, file);
+  if (why != 0) {
+    ::unlink(beside.path.c_str());
+    cannot_write(file, why);
+  }
+  settle_folder(file);
+}
+
+int begin(const fs::path& file, const WriteHow& how) {
+  check_target(file, how);
+  const Beside beside = new_beside(file, how.mode);
+  keep_mode(beside.file, file, how);
+  // What was there is replaced by an empty file of another identity, so that its other names keep their
+  // content.
+  if (const int why = put_in_place(beside.path, file); why != 0) {
+    ::close(beside.file);
+    ::unlink(beside.path.c_str());
+    cannot_write(file, why);
+  }
+  settle_folder(file);
+  return beside.file;
+}
+
+int go_on(const fs::path& file, std::uint64_t bytes) {
+  Closed open(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (open.get() < 0) cannot_write(file, errno);
+  struct stat s {};
+  if (::fstat(open.get(), &s) != 0 || !S_ISREG(s.st_mode) || static_cast<std::uint64_t>(s.st_size) < bytes)
+    refuse(file, "mlsysim.files.002", "there is no file to go on with", "",
+           fmt::format("a regular file of at least {} bytes", bytes), "name the file of the run before");
+  if (::ftruncate(open.get(), static_cast<off_t>(bytes)) != 0 || ::lseek(open.get(), 0, SEEK_END) < 0)
+    cannot_write(file, errno);
+  return open.release();
+}
+
+Lock::Lock(const fs::path& file) : path_(file) {
+  path_ += ".lock";
+  for (;;) {
+    Closed open(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+    if (open.get() < 0) cannot_write(path_, errno);
+    if (::flock(open.get(), LOCK_EX | LOCK_NB) != 0) {
+      std::string holder(32, '\0');
+      const auto n = ::pread(open.get(), holder.data(), holder.size(), 0);
+      holder.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+      refuse(file, "mlsysim.files.005", "another process works on this file",
+             holder.empty() ? "locked" : fmt::format("locked by process {}", holder), "one process at a time",
+             "wait until it ends, or name another file");
+    }
+    // Its last holder may have removed it between the two calls; then the lock is of a file without a name.
+    struct stat mine {
+    }, there{};
+    if (::fstat(open.get(), &mine) != 0 || ::lstat(path_.c_str(), &there) != 0 ||
+        mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
+      continue;
+    const auto who = std::to_string(::getpid());
+    if (::ftruncate(open.get(), 0) != 0 || put(open.get(), who) != 0) cannot_write(path_, errno);
+    file_ = open.release();
+    return;
+  }
+}
+
+Lock::~Lock() {
+  ::unlink(path_.c_str());
+  ::close(file_);
+}
+
+}  // namespace mlsysim::files

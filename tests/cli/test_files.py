@@ -1,0 +1,168 @@
+"""Files that the program reads and writes: nothing is waited for, nothing of others is lost, what is damaged is named."""
+
+import json
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import time
+
+import pytest
+from conftest import PROGRAM, ROOT, TIME_LIMIT_S
+
+SPACE = ("Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..64", "--axis", "seq_len=512,1024,2048")
+LARGE = ("Llama3_70B", "H100", "--accelerators", "8", "--axis", "batch_size=1..512", "--axis", "hardware.memory.bandwidth=1 TB/s..8 TB/s:961")
+TABLES = ROOT / "zoo" / "validation"
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """What is no regular file, by name, and one of the kernel that would be waited for."""
+    pipe, folder, link = tmp_path / "pipe", tmp_path / "folder", tmp_path / "link"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    link.symlink_to(pipe)
+    found = [(pipe, "pipe"), (link, "pipe"), ("/dev/zero", "device"), ("/dev/stdin", ""), (folder, "")]
+    if os.access("/proc/kmsg", os.R_OK):
+        found.append(("/proc/kmsg", "waited for"))
+    return found
+
+
+def test_what_is_no_file_is_refused_wherever_a_file_is_taken(run, odd):
+    model = ("Llama3_8B", "H100")
+    for path, kind in odd:
+        for words in (("merge", path), ("compare", "--against", path, "--measurand", "matrix_product"), ("eval", path),
+                      ("eval", path, "H100"), ("eval", "Llama3_8B", path), ("optimize", *model, "--axis", f"batch_size=@{path}", "--minimize", "itl"),
+                      ("optimize", *model, "--axis", f"@{path}", "--minimize", "itl"), ("sweep", *model, "--axis", "batch_size=1,2", "--state", path, "--resume"),
+                      ("calibrate", "--device", "H100", "--table", path)):
+            done = run(*words)
+            assert done.code == 1 and str(path) in done.err, (words, done.err)
+    pipe = odd[0][0]
+    for words in (("merge", pipe), ("compare", "--against", pipe, "--measurand", "matrix_product")):
+        assert "a pipe" in run(*words).err
+
+
+def test_a_file_of_somebody_else_is_not_replaced(run, refused, tmp_path):
+    mine, link = tmp_path / "thesis.html", tmp_path / "link.html"
+    tables = ("validate", "kernels/deepbench_gemm_p100") if (TABLES / "kernels" / "deepbench_gemm_p100.yaml").exists() else ("validate", first_table(run))
+    mine.write_text("years of work")
+    link.symlink_to(mine)
+    for option in ("--html", "--page"):
+        refused(*tables, option, mine, parts=("the file exists", "--force"))
+        refused(*tables, option, link, "--force", parts=("a link",))
+    assert mine.read_text() == "years of work"
+    assert run(*tables, "--html", mine, "--force").code == 0 and "<html" in mine.read_text()
+    assert run(*tables, "--html", mine).code == 0  # now it is its own
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.html", "thesis.html"]
+
+
+def first_table(run):
+    return run("validate", "--list", "-o", "json").json()["rows"][0]["table"]
+
+
+def test_rows_and_states_replace_nothing_unasked_and_states_are_private(run, refused, tmp_path):
+    rows, state, link = tmp_path / "rows.csv", tmp_path / "state.json", tmp_path / "link.csv"
+    rows.write_text("years of work")
+    link.symlink_to(rows)
+    question = ("sweep", *SPACE, "--show", "itl")
+    refused(*question, "--rows", rows, parts=("the file exists", "--force"))
+    refused(*question, "--rows", link, "--force", parts=("a link",))
+    refused(*question, "--rows", rows, "--state", state, parts=("the file exists",))
+    refused(*question, "--rows", rows, "--state", rows, "--resume", parts=("no state",))
+    assert rows.read_text() == "years of work" and not state.exists()
+    second = tmp_path / "other name.csv"
+    os.link(rows, second)
+    assert run(*question, "--rows", rows, "--force", "--state", state).code == 0
+    assert second.read_text() == "years of work" and rows.read_text().startswith("index,")
+    assert stat.S_IMODE(state.stat().st_mode) == 0o600
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.csv", "other name.csv", "rows.csv", "state.json"]
+
+
+def killed(words, ready):
+    """The program, killed as soon as something has happened."""
+    process = subprocess.Popen([PROGRAM, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + TIME_LIMIT_S
+    while process.poll() is None and not ready():
+        assert time.monotonic() < end
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_rows_killed_at_any_time_are_gone_on_with(run, tmp_path, ending):
+    rows, state, whole = tmp_path / f"rows.{ending}", tmp_path / "state.json", tmp_path / f"whole.{ending}"
+    question = ("sweep", *LARGE, "--show", "itl")
+    assert run(*question, "--rows", whole).code == 0
+    written = (*question, "--rows", rows, "--state", state)
+    for ready in (state.exists, rows.exists, lambda: rows.exists() and rows.stat().st_size > 1 << 16):
+        killed(written, ready)
+        done = run(*written, "--resume")
+        assert done.code == 0, done.err
+        assert rows.read_bytes() == whole.read_bytes()
+        for file in tmp_path.iterdir():
+            if file != whole:
+                file.unlink()
+
+
+def test_a_search_leaves_a_state_before_its_first_ten_seconds(run, tmp_path):
+    state = tmp_path / "state.json"
+    question = ("optimize", *LARGE, "--threads", "1", "--strategy", "exhaustive", "--minimize", "itl", "--histogram", "itl")
+    killed((*question, "--state", state), state.exists)
+    again = run(*question, "--state", state, "--resume", "-o", "json")
+    assert again.code == 0 and again.out == run(*question, "-o", "json").out
+
+
+def test_every_change_of_a_state_is_noticed(run, refused, tmp_path):
+    state, changed = tmp_path / "state.json", tmp_path / "changed.json"
+    question = ("optimize", *SPACE, "--minimize", "itl", "--shard", "1/1")
+    assert run(*question, "--state", state).code == 0
+    text = state.read_text()
+    digits = [i for i, c in enumerate(text) if c.isdigit()]
+    for i in digits[:: max(1, len(digits) // 60)]:
+        changed.write_text(text[:i] + str((int(text[i]) + 1) % 10) + text[i + 1:])
+        refused("merge", changed, parts=(changed.name,))
+    changed.write_text(text[:-40])
+    refused("merge", changed, parts=(changed.name,))
+    before = json.loads(text)
+    assert before["length"] < len(text)
+
+
+def test_damaged_rows_are_named_and_what_is_intact_is_kept(run, refused, tmp_path):
+    rows, state, whole = tmp_path / "rows.csv", tmp_path / "state.json", tmp_path / "whole.csv"
+    question = ("sweep", *LARGE, "--show", "itl")
+    assert run(*question, "--rows", whole).code == 0
+    written = (*question, "--rows", rows, "--state", state)
+    good = whole.read_bytes()
+    for damage in (lambda b: b[: len(b) // 2] + b"\0" * (len(b) - len(b) // 2), lambda b: b[: len(b) - 7],
+                   lambda b: b[:1000] + bytes([b[1000] ^ 1]) + b[1001:]):
+        assert run(*written, "--force").code == 0
+        rows.write_bytes(damage(good))
+        refused(*written, "--resume", parts=(rows.name, "damaged", "--resume --force"))
+        assert rows.read_bytes() == damage(good)
+        done = run(*written, "--resume", "--force")
+        assert done.code == 0, done.err
+        assert rows.read_bytes() == good
+
+
+def test_two_processes_do_not_share_a_state(run, refused, tmp_path):
+    state = tmp_path / "state.json"
+    question = ("optimize", *LARGE, "--threads", "1", "--strategy", "exhaustive", "--minimize", "itl", "--state", state)
+    first = subprocess.Popen([PROGRAM, *map(str, question)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        lock = pathlib.Path(f"{state}.lock")
+        while first.poll() is None and not (lock.exists() and lock.read_text()):
+            pass
+        assert first.poll() is None
+        first.send_signal(signal.SIGSTOP)
+        refused(*question, "--resume", parts=("another process works on this file", str(first.pid)))
+    finally:
+        first.kill()
+        first.wait()
+    assert run(*question, "--resume").code == 0  # the lock of a process that is gone holds nobody up
+    assert not lock.exists()
+
+
+def test_shards_have_no_signs(run, refused):
+    for text in ("1/-1", "-1/2", "+1/2", " 1/2", "1/2 ", "1/2/3", "0x1/2", "1/99999999999999999999", "0/1", "2/1"):
+        refused("optimize", *SPACE, "--minimize", "itl", f"--shard={text}", parts=("the shard cannot be read", "k/n"))
