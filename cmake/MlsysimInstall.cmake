@@ -14,6 +14,7 @@ install(FILES
   ${PROJECT_BINARY_DIR}/mlsysimConfig.cmake
   ${PROJECT_BINARY_DIR}/mlsysimConfigVersion.cmake
   cmake/MlsysimPlugin.cmake
+  cmake/installed_zoo.cpp
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mlsysim
   COMPONENT dev)
 

@@ -131,6 +131,10 @@ Answer sweep(const SweepRequest& request, const RenderOptions& options) {
   const auto points = Engine::sweep(base, hardware, batch_sizes, precisions);
   auto table = sweep_table(points);
   table.title = request.model;
+  if (base.workload->is_language_decoder() && !base.is_training)
+    table.footer =
+        "A batch is one decode step here, and a sample a token of one sequence: latency is that between two "
+        "tokens.";
   return {render(table, options)};
 }
 

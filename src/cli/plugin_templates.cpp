@@ -169,7 +169,7 @@ build-backend = "setuptools.build_meta"
 name = "@NAME@"
 version = "0.1.0"
 description = "Energy of one pass at the power limit"
-dependencies = ["mlsysim"]
+dependencies = ["mlsysim-cpp"]
 
 [project.entry-points."mlsysim.models"]
 PassEnergy = "@SPACE@:PassEnergy"

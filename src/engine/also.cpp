@@ -33,7 +33,7 @@ template <class Use> void for_each_part(std::string_view text, Use&& use) {
 }
 
 [[noreturn]] void refuse(std::string_view found, std::string expected) {
-  throw InputError({.id = "mlsysim.engine.053",
+  throw InputError({.id = "mlsysim.engine.054",
                     .message = "a resolver of 'also' cannot be read",
                     .key = "also",
                     .found = fmt::format("'{}'", found),

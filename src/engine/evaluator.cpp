@@ -402,6 +402,10 @@ SystemEvaluation SystemEvaluator::evaluate(const Scenario& scenario) {
     out.performance.status = LevelStatus::fail;
     out.performance.summary =
         "not reached, because the model does not fit; as if it did: " + out.performance.summary;
+    if (out.macro.status == LevelStatus::pass) {
+      out.macro.status = LevelStatus::fail;
+      out.macro.summary = "as if the model fitted: " + out.macro.summary;
+    }
   }
   // One line for each assumption, however many resolvers made it.
   auto& noted = book.assumptions;

@@ -47,9 +47,10 @@ void write_memory(detail::Box& box, const SystemEvaluation& e, const RenderOptio
     const double full = share->number();
     const Paint paint = full > 1 ? Paint::bad : full > 0.9 ? Paint::warn : Paint::good;
     box.raw(fmt::format(
-        "  memory  {}  {:.1f} %   {} of {}",
+        "  memory  {}  {} %   {} of {}",
         detail::painted(detail::bar(full, std::min<std::size_t>(30, box.inner() - 46)), paint, o.colour),
-        100 * full, shown(*used, o.digits), shown(*capacity, o.digits)));
+        100 * full < 1e4 ? fmt::format("{:.1f}", 100 * full) : fmt::format("{:.3g}", 100 * full),
+        shown(*used, o.digits), shown(*capacity, o.digits)));
   }
   std::string parts;
   std::size_t hidden = 0;

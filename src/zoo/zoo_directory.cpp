@@ -13,6 +13,10 @@
 #include <dlfcn.h>
 #endif
 
+/// Where the zoo of the installation lies that a program was built against: defined by a source file that the
+/// CMake package adds to the program (cmake/installed_zoo.cpp), absent in any other.
+extern "C" [[gnu::weak]] const char* mlsysim_installed_zoo();
+
 namespace mlsysim {
 namespace {
 
@@ -70,6 +74,13 @@ fs::path zoo_directory() {
       if (is_zoo(folder)) return folder;
       looked_at.push_back(folder.generic_string());
     }
+  }
+  // The last resort, for programs that link the library but lie elsewhere themselves.
+  for (const char* installed :
+       {mlsysim_installed_zoo != nullptr ? mlsysim_installed_zoo() : "", MLSYSIM_ZOO_INSTALL_DIR}) {
+    if (*installed == '\0') continue;
+    if (is_zoo(installed)) return installed;
+    looked_at.emplace_back(installed);
   }
   throw InputError({.id = std::string(detail::id_of(detail::ZooFault::no_zoo)),
                     .message = "the zoo is not found",

@@ -76,6 +76,27 @@ _SUBMODULES = ("errors", "units", "arrays", "laws", "resolvers", "zoo", "results
 _PARTS = ("choices", "engine", "explore", "factory", "pipelines", "registries", "specs")
 
 
+def _name_the_other_package():
+    """Warns of the package of PyPI that has the same import name: one of the two hides the other."""
+    import os
+    import sys
+
+    for folder in {os.path.dirname(os.path.dirname(os.path.abspath(__file__))), *(p for p in sys.path if p.endswith("-packages"))}:
+        try:
+            found = [n for n in os.listdir(folder) if n.startswith("mlsysim-") and n.endswith(".dist-info")]
+        except OSError:
+            continue
+        for name in found:
+            import warnings
+
+            warnings.warn(f"{folder} also holds the package {name[:-len('.dist-info')]} of PyPI, which has the same import name; this one "
+                          "is mlsysim-cpp. Where both lie in one folder their files are mixed: pip uninstall mlsysim, then install "
+                          "mlsysim-cpp again", RuntimeWarning, stacklevel=3)
+
+
+_name_the_other_package()
+
+
 def __getattr__(name):
     from importlib import import_module
 

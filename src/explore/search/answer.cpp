@@ -173,7 +173,11 @@ Infeasible ExploreAnswer::why_infeasible() const {
                      fmt::join(conflict->constraints, "', '"))});
   }
   if (easiest != nullptr) {
-    why.smallest_change = "any one of: see the facts; each admits a point by itself";
+    std::vector<std::string> each;
+    for (const auto& c : constraints)
+      if (c.nearest) each.push_back(c.relaxation);
+    why.smallest_change =
+        each.size() == 1 ? each[0] : fmt::format("any one of: {}", fmt::join(each, "; or "));
   } else if (conflict && conflict->nearest) {
     why.smallest_change =
         fmt::format("no single constraint; together, {} admit {}", fmt::join(conflict->relaxations, " and "),
