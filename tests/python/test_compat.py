@@ -291,6 +291,16 @@ def test_values_without_names_may_stand_in_the_order_of_the_other_package():
     assert mlsysim.ReliabilityModel().solve(fleet, 720) == mlsysim.ReliabilityModel().solve(fleet, "720 h")
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_pipeline_takes_old_names():
+    fleet = mlsysim.Systems.Clusters.Research_256
+    old = mlsysim.Pipeline(["ReliabilityModel", "EconomicsModel"]).run(fleet=fleet, job_duration_hours=720, duration_days=30, kwh_price=0.08)
+    new = mlsysim.Pipeline(["ReliabilityModel", "EconomicsModel"]).run(fleet=fleet, job_duration=mlsysim.Q_("720 h"), duration_days=30, kwh_price=mlsysim.Q_("0.08 USD/kWh"))
+    assert old.to_dict() == new.to_dict() and old["EconomicsModel"].tco_usd > 0
+    with pytest.raises(mlsysim.PipelineError, match="job_duration_howrs"):
+        mlsysim.Pipeline(["ReliabilityModel"]).run(fleet=fleet, job_duration_howrs=720)
+
+
 def test_texts_of_enumerations_are_equal_and_others_are_not():
     bottleneck = mlsysim.Engine.solve(mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100).bottleneck
     assert bottleneck == "Memory" and "Memory" == bottleneck and not bottleneck != "Memory" and bottleneck == "memory"

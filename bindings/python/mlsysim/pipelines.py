@@ -1,6 +1,6 @@
 """Pipelines: resolvers of C++ and Python on one typed graph."""
 
-from . import _mlsysim as _core
+from . import _mlsysim as _core, compat
 from ._mlsysim import Quantity
 from .errors import PipelineError, _input_error
 from .results import Infeasible, Skipped
@@ -182,7 +182,13 @@ class Pipeline:
                 raise _input_error(f"'{key}' is given twice", key=key, found=f"'{name}' and another name for it",
                                    expected="one of them", kind=PipelineError, id="mlsysim.python.151")
             given[key] = Quantity(value) if isinstance(value, str) and self._reads_quantity(key) else value
-        graph = self._graph(given)
+        try:
+            graph = self._graph(given)
+        except PipelineError:
+            given = compat.pipeline_again([stage.name for stage in self._stages if stage.shipped], given)
+            if given is None:
+                raise
+            graph = self._graph(given)
         for stage in self._stages:
             stage.given = given
         try:

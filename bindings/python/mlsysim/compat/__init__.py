@@ -129,6 +129,13 @@ def solve_again(resolver, args, values):
     return check(result) if check else result
 
 
+def pipeline_again(resolvers, values):
+    """The values of a pipeline that could not be built, in our names and forms; None where nothing changes."""
+    from .inputs import pipeline_values
+
+    return pipeline_values(resolvers, values)
+
+
 def spec_again(cls, values):
     """Keywords of a spec that were refused, in our names and forms; None where nothing changes."""
     from .inputs import spec_keywords

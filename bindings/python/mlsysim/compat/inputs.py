@@ -162,6 +162,18 @@ def translated(resolver, args, values):
     return (inputs, renamed, check) if renamed or (args and resolver in _ORDER) else None
 
 
+def pipeline_values(resolvers, values):
+    """Values of a pipeline in our names; None where nothing changes."""
+    rows = {}
+    for name in resolvers:
+        rows.update({old: entry for old, entry in INPUTS.get(name, {}).items() if entry is not None})
+    try:
+        wanted, changed = _convert(" and ".join(resolvers), rows, values)
+    except LookupError:
+        return None
+    return wanted if changed else None
+
+
 def spec_keywords(cls, values):
     """Keywords of a constructor in our names; None where nothing changes."""
     wanted, changed = _convert(cls, SPECS.get(cls, {}), {k: v for k, v in values.items() if k != "metadata" or v is not None})
