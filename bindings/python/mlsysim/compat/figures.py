@@ -29,6 +29,18 @@ _TREE = {
     "calibration.QUANT_ACCURACY_DELTA_FP8": ("legacy.quant_accuracy_delta_fp8", None),
     "calibration.QUANT_ACCURACY_DELTA_INT8": ("legacy.quant_accuracy_delta_int8", None),
     "calibration.QUANT_ACCURACY_DELTA_INT4": ("legacy.quant_accuracy_delta_int4", None),
+    "calibration.QUANT_ACCURACY_DELTA_SUB_INT4": ("catalogue.compression.below4_change", None),
+    "calibration.PRUNING_MILD_DELTA": ("catalogue.compression.mild_pruning_change", None),
+    "calibration.PRUNING_STEEP_COEFFICIENT": ("catalogue.compression.steep_pruning_coefficient", None),
+    "calibration.MFU_FLASH_ATTENTION_CAP": ("catalogue.efficiency.flash_attention_cap", None),
+    "calibration.SM_OCCUPANCY_HEADROOM": ("catalogue.efficiency.occupancy_headroom", None),
+    "calibration.REFERENCE_MFU_SUSTAINED": ("catalogue.scaling.reference_mfu", None),
+    "calibration.REFERENCE_HARDWARE_TFLOPS": ("catalogue.scaling.reference_peak", "TFLOP/s"),
+    "calibration.ENERGY_IDLE_FRACTION": ("default.idle_fraction", None),
+    "calibration.SPECULATIVE_GAMMA": ("default.draft_tokens", None),
+    "calibration.CHECKPOINT_BYTES_PER_PARAM_ADAM": ("catalogue.checkpoint.adam_bytes", None),
+    "calibration.CHECKPOINT_BYTES_PER_PARAM_SGD": ("catalogue.checkpoint.sgd_bytes", None),
+    "calibration.FALLBACK_STORAGE_BANDWIDTH_GB_S": ("catalogue.checkpoint.storage_fallback", "GB/s"),
 }
 
 

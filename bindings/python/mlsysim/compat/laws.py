@@ -26,6 +26,8 @@ _LAWS = {
         "bytes_per_elem=element_bytes:B=2", "kv_cache_size:B"),
     "calc_young_daly_interval": ("YoungInterval", "checkpoint_cost_s=checkpoint_time:s mtbf_s=mtbf:s", "interval:s"),
     "calc_mtbf_cluster": ("ClusterMtbf", "component_mtbf_hours=part_mtbf:h n_components=parts", "mtbf:h"),
+    "calc_mtbf_node": ("NodeMtbf", "gpu_mtbf_h=accelerator_mtbf:h n_gpus=accelerators nic_mtbf_h=nic_mtbf:h n_nics=nics psu_mtbf_h=psu_mtbf:h "
+                       "n_psus=psus other_rate=other_rate:Hz=0", "mtbf:h"),
     "calc_failure_probability": ("FailureProbability", "mtbf=mtbf:h job_duration=time:h", "probability"),
     "calc_transformer_training_flops": ("TrainingWork", "n_params=params:param n_tokens=tokens:token", "work:FLOP"),
     "calc_transformer_decode_flops": ("DecodeWork", "n_params=params:param n_tokens=tokens:token=1", "work:FLOP"),
@@ -68,6 +70,8 @@ _FORMULAS = {
         (_in(peak_flops, "FLOP/s") * mfu * scaling_eff * goodput_ratio).to("FLOP/s")),
     "calc_availability_stacked": lambda single_availability, n_replicas: 1 - (1 - single_availability) ** n_replicas,
     "calc_all_up_availability": lambda availability, n_components: float(availability) ** n_components,
+    "calc_checkpoint_size": lambda n_params, bytes_per_param=14: (
+        Quantity(_in(n_params, "param").m_as("param") * bytes_per_param, "B")),
     "calc_ring_allreduce_data_factor": lambda n_gpus: 2 * (n_gpus - 1) / n_gpus,
     "calc_littles_law_occupancy": lambda arrival_rate, time_in_system: arrival_rate * time_in_system,
 }

@@ -5,17 +5,21 @@ A name in `_PATHS` of a module that exists here adds to it; everything else is a
 
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 
 _SOLVERS = ("resolvers", "base", "core.solver")
 _UNITS = ("compat.units", "units")
 _SEARCH = ("compat.search",)
+_LAWS = ("compat.laws",)
 _SCENARIOS = ("compat.scenarios",)
 
 _PATHS = {
-    "": ("compat.units", "compat.laws", "compat.scenarios", "compat.text", "compat.plots", "compat.figures"),
+    "": ("compat.units", "compat.laws", "compat.scenarios", "compat.text", "compat.plots", "compat.figures", "compat.workloads"),
     "solvers": _SOLVERS,
-    "physics": ("compat.laws",),
+    "physics": _LAWS,
+    **{f"physics.{part}": _LAWS for part in "communication economics memory performance reliability scaling serving transformer".split()},
     "fmt": ("compat.text",),
+    **{f"fmt.{part}": ("compat.text",) for part in "core domains quantities ranges".split()},
     "calibration": ("compat.figures.calibration",),
     "viz": ("compat.plots",),
     "viz.plots": ("compat.plots",),
@@ -30,7 +34,8 @@ _PATHS = {
     "engine.results": ("results",),
     "engine.resolver_factory": ("factory",),
     "engine.solvers": _SOLVERS,
-    "engine.solvers.base": _SOLVERS,
+    **{f"engine.solvers.{part}": _SOLVERS for part in "base compression data distributed economics operations orchestration parallelism "
+       "performance reliability serving sustainability training".split()},
     "engine.walls": ("compat.walls",),
     "engine.dse": _SEARCH,
     "engine.explainers": _SEARCH,
@@ -41,7 +46,7 @@ _PATHS = {
     "core.units": _UNITS,
     "core.constants": _UNITS,
     "core.defaults": ("compat.figures.calibration",),
-    "core.formulas": ("compat.laws",),
+    "core.formulas": _LAWS,
     "core.walls": ("compat.walls",),
     "core.dse": _SEARCH,
     "core.explainers": _SEARCH,
@@ -58,6 +63,15 @@ _PATHS = {
 # Single names that live in another place: (module, name) -> path of attributes from the package.
 _NAMES = {
     ("", "Infra"): "Infrastructure",
+    ("", "Applications"): "compat.scenarios.Scenarios",
+    ("core.scenarios", "Applications"): "compat.scenarios.Scenarios",
+    ("", "Tiers"): "compat.figures.Platforms",
+    ("systems.registry", "Tiers"): "compat.figures.Platforms",
+    ("", "PerformanceProfile"): "results.PerformanceProfile",
+    ("core.engine", "PerformanceProfile"): "results.PerformanceProfile",
+    ("core.exceptions", "MLSysError"): "errors.Error",
+    ("core.pipeline", "CompositionError"): "errors.PipelineBuildError",
+    ("engine.pipeline", "CompositionError"): "errors.PipelineBuildError",
     ("", "Scenario"): "compat.scenarios.Scenario",
     **{("engine.results", f"{kind}OptimizerResult"): f"results.{kind}Result" for kind in ("Parallelism", "Batching", "Placement")},
     ("infrastructure.registry", "Grids"): "Infrastructure.Grids",
@@ -67,9 +81,14 @@ _NAMES = {
     ("systems.registry", "Clusters"): "Systems.Clusters",
     ("systems.registry", "Nodes"): "Systems.Nodes",
     ("systems.registry", "Fabrics"): "Systems.Fabrics",
-    ("models.registry", "Language"): "Models.Language",
-    ("hardware.registry", "Cloud"): "Hardware.Cloud",
+    **{("systems.registry", group): f"Systems.{group}" for group in ("Pods", "Racks", "Storage")},
+    ("infrastructure.registry", "FacilityCooling"): "Infrastructure.Cooling",
+    **{("models.registry", f"{group}Models"): f"Models.{group}" for group in (
+        "Language", "Vision", "Tiny", "Recommendation", "StateSpace", "GenerativeVision", "Embodied")},
+    **{("hardware.registry", f"{group}Hardware"): f"Hardware.{group}" for group in ("Cloud", "Workstation", "Mobile", "Edge", "Tiny")},
 }
+# Packages whose modules may be named before they are imported.
+_PACKAGES = ("core", "hardware", "models", "systems", "infrastructure", "literature", "platforms", "cli", "infra")
 # Branches of registries: (registry, name) -> name in the package.
 REGISTRIES = {("Hardware", "Tech"): "Tech"}
 
@@ -108,6 +127,8 @@ def look_up(module, name):
         return found
     inner = f"{module}.{name}".lstrip(".")
     if inner in _PATHS:
+        return import_module(f"mlsysim.{inner}")
+    if module in _PACKAGES and name.islower() and find_spec(f"mlsysim.{inner}"):
         return import_module(f"mlsysim.{inner}")
     if name != "__all__" and name.startswith("__"):
         raise AttributeError(name)

@@ -79,6 +79,9 @@ def __getattr__(name):
         return Unit(_UNITS[name])
     if name in _NUMBERS:
         return _NUMBERS[name]
+    if name == "PRECISION_MAP":
+        return {"fp32": Quantity(4, "B"), "tf32": Quantity(4, "B"), "int4": Quantity(0.5, "B"),
+                **{name: Quantity(2, "B") for name in ("bf16", "fp16")}, **{name: Quantity(1, "B") for name in ("fp8", "int8")}}
     if name.startswith("BYTES_") and name[6:] in _BYTES:
         return Quantity(_BYTES[name[6:]], "B")
     raise AttributeError(f"module 'mlsysim.compat.units' has no attribute '{name}'")

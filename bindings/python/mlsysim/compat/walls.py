@@ -1,6 +1,7 @@
 """The 22 walls, as the library lists them."""
 
 from collections import namedtuple
+from types import SimpleNamespace
 
 from .. import _mlsysim as _core
 from ..choices import Choice
@@ -45,6 +46,12 @@ def taxonomy():
 
 
 def __getattr__(name):
-    if name == "WALLS" or name == "ALL_WALLS":
+    """ALL_WALLS, `Domain` with the domains as members, and each wall by its name: TAIL_LATENCY."""
+    if name in ("WALLS", "ALL_WALLS"):
         return _all()
+    if name == "Domain":
+        return SimpleNamespace(**{one.domain.upper(): one.domain for one in _all()})
+    for one in _all():
+        if one.name.upper().replace(" ", "_").replace("-", "_") == name:
+            return one
     raise AttributeError(f"module 'mlsysim.compat.walls' has no attribute '{name}'")

@@ -1,11 +1,7 @@
 """Results of resolvers."""
 
+from .. import compat
 from ..results import Infeasible, OptimizerResult, Skipped, SolverResult
 
 __all__ = ["Infeasible", "OptimizerResult", "Skipped", "SolverResult"]
-
-
-def __getattr__(name):
-    from .. import results
-
-    return getattr(results, name)
+__getattr__ = compat.attributes("engine.results")

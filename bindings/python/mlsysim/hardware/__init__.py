@@ -1,1 +1,5 @@
 """Devices."""
+
+from .. import compat
+
+__getattr__ = compat.attributes("hardware")

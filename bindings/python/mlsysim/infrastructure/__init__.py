@@ -1,1 +1,5 @@
 """Grids, facilities and prices."""
+
+from .. import compat
+
+__getattr__ = compat.attributes("infrastructure")

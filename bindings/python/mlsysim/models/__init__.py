@@ -1,1 +1,5 @@
 """Machine-learning models."""
+
+from .. import compat
+
+__getattr__ = compat.attributes("models")

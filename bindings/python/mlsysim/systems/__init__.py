@@ -1,1 +1,5 @@
 """Nodes, fabrics and fleets."""
+
+from .. import compat
+
+__getattr__ = compat.attributes("systems")
