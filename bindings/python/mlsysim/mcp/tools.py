@@ -5,6 +5,7 @@ Answers are short; `detail` adds assumptions with their sources, every metric an
 
 import math
 import re
+import warnings
 from dataclasses import dataclass
 
 from .. import _mlsysim as _core
@@ -264,9 +265,9 @@ def _schema_of(cls):
     core = getattr(cls, "_resolver", None)
     if core:
         return schemas.of_fields(core.inputs)
-    from ..pipelines import _Stage
+    from ..stages import Stage
 
-    return schemas.of_function(_Stage(cls))
+    return schemas.of_function(Stage(cls))
 
 
 def _resolver_schema(arguments, call):
@@ -284,9 +285,9 @@ def _solved(cls, inputs, detail=False):
     if core:
         result = cls._core_solve(**inputs)
     else:
-        from ..pipelines import _Stage
+        from ..stages import Stage
 
-        stage = _Stage(cls)
+        stage = Stage(cls)
         known = dict(stage.inputs)
         for key in inputs:
             if key not in known:
@@ -314,7 +315,12 @@ def _extensions():
         if core is not None and "/" not in name:
             continue
         about = core.about if core else (cls.__doc__ or name).strip().splitlines()[0]
-        yield Tool("resolve_" + re.sub(r"\W", "_", name), f"{about} ({cls.resolver_type()} of {_origin(cls)})", _schema_of(cls),
+        try:
+            schema = _schema_of(cls)
+        except Exception as error:  # a class that is not finished takes no other tool with it
+            warnings.warn(f"{name} is no tool: {type(error).__name__}: {error}", stacklevel=2)
+            continue
+        yield Tool("resolve_" + re.sub(r"\W", "_", name), f"{about} ({cls.resolver_type()} of {_origin(cls)})", schema,
                    lambda arguments, call, cls=cls: _solved(cls, arguments))
 
 
