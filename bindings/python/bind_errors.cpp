@@ -3,6 +3,8 @@
 #include "bindings.hpp"
 
 #include <mlsysim/pipeline/builder.hpp>
+#include <mlsysim/plugin/fault.hpp>
+#include <mlsysim/plugin/host.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <exception>
@@ -39,6 +41,14 @@ void raise(const char* name, const Error& error, const std::vector<ErrorFacts>* 
     const py::object type = errors.attr(name);
     const py::object raised =
         errors.attr("_from_cpp")(type, error.what(), facts_of(error.facts()), context, listed);
+    if (const auto* fault = dynamic_cast<const plugin::PluginFault*>(&error); fault != nullptr) {
+      raised.attr("code") = std::string(plugin::status_name(fault->code()));
+      raised.attr("plugin") = fault->plugin();
+      raised.attr("stage") = fault->call();
+      py::dict payload;
+      for (const auto& [key, value] : fault->payload()) payload[py::str(key)] = value;
+      raised.attr("payload") = payload;
+    }
     PyErr_SetObject(type.ptr(), raised.ptr());
   } catch (py::error_already_set& inner) {
     inner.restore();
@@ -72,6 +82,13 @@ void translate(std::exception_ptr thrown) {
     raise("PluginError", e);
   } catch (const Error& e) {
     raise("Error", e);
+  } catch (const py::cast_error&) {
+    // Kinds of values are checked by name; what is left is text that has no UTF-8.
+    raise("InputError",
+          InputError({.id = "mlsysim.python.233",
+                      .message = "a value cannot be passed on",
+                      .found = "text with a lone surrogate, or an object of another kind",
+                      .expected = "text of whole characters, or the kind of value that is documented"}));
   }
 }
 

@@ -27,6 +27,7 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -332,11 +333,12 @@ py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::l
   how.shard = shard;
   how.shards = shards;
   std::atomic<bool> cancel{false};
+  std::unique_ptr<py::error_already_set> interruption;
   how.cancel = &cancel;
   how.progress = [&](const Progress& p) {
     const py::gil_scoped_acquire locked;
-    if (PyErr_CheckSignals() != 0) {
-      PyErr_Clear();
+    if (interruption == nullptr && PyErr_CheckSignals() != 0) {
+      interruption = std::make_unique<py::error_already_set>();
       cancel = true;
     }
     if (!progress.is_none()) progress(p.done, p.total, p.rate, p.seconds_left);
@@ -346,7 +348,10 @@ py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::l
     const py::gil_scoped_release unlocked;
     answer = kind == "pareto" ? pareto(space, question, how) : optimize(space, question, how);
   }
-  return answer_tuple(a, space, answer);
+  auto found = answer_tuple(a, space, answer);
+  if (interruption == nullptr) return found;
+  interruption->value().attr("answer") = std::move(found);  // what was found until then
+  throw py::error_already_set(*interruption);
 }
 
 py::tuple merge_search(const AskedSubject& a, const py::list& axes, const py::list& objectives,

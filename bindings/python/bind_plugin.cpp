@@ -237,6 +237,7 @@ void bind_plugin(py::module_& m) {
     std::string name;
     {
       const py::gil_scoped_release free;
+      host::name_crashes();
       name = the_host().load(name_or_path, how(isolated, std::move(names), timeout_ms, memory));
     }
     return py::make_tuple(name, notes_of({name}));
@@ -246,6 +247,7 @@ void bind_plugin(py::module_& m) {
     host::LoadReport report;
     {
       const py::gil_scoped_release free;
+      host::name_crashes();
       report = the_host().load_all(how(isolated, std::move(names), timeout_ms, memory));
     }
     return py::make_tuple(report.loaded, record_list(report.failed), notes_of(report.loaded));

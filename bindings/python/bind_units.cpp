@@ -341,8 +341,9 @@ dimensionless unless a unit follows. Values are immutable. repr() is exact, str(
   m.def("_unit_factor", &unit_factor);
   m.def("_unit_spellings", [] { return UnitRegistry::standard().spellings(); });
   m.def("_canonical_unit", [](const py::tuple& e) { return canonical_unit(exponents_from(e)); });
-  m.def("_did_you_mean", [](const std::string& name, const std::vector<std::string>& candidates) {
-    return did_you_mean(name, candidates);
+  m.def("_did_you_mean", [](const py::str& name, const std::vector<std::string>& candidates) {
+    // A name may hold what is no text; nothing is near it then.
+    return did_you_mean(name.attr("encode")("utf-8", "replace").cast<std::string>(), candidates);
   });
 }
 

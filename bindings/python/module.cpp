@@ -2,6 +2,9 @@
 
 #include <mlsysim/version.hpp>
 
+// pybind11 waits for ever where it is initialised in a second interpreter of a process, so the function that
+// Python calls is ours, and that of the macro gets another name.
+#define PyInit__mlsysim mlsysim_init_module
 PYBIND11_MODULE(_mlsysim, m) {
   using namespace mlsysim::python;
   m.doc() = "Compiled part of mlsysim; use the package mlsysim.";
@@ -21,4 +24,14 @@ PYBIND11_MODULE(_mlsysim, m) {
   bind_explore(m);
   bind_plugin(m);
   bind_program(m);
+}
+#undef PyInit__mlsysim
+
+extern "C" PYBIND11_EXPORT PyObject* PyInit__mlsysim();
+extern "C" PYBIND11_EXPORT PyObject* PyInit__mlsysim() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return mlsysim_init_module();
+  PyErr_SetString(PyExc_ImportError,
+                  "mlsysim runs in the main interpreter of a process alone; found a sub-interpreter; use a "
+                  "process of its own");
+  return nullptr;
 }

@@ -77,6 +77,7 @@ struct CompareRequest {
 struct UncertaintyRequest {
   std::vector<std::string> uncertain, with;
   std::size_t samples = 4096;
+  std::string memory;  ///< that the samples may take, as a quantity; empty for the usual limit
   std::uint64_t seed = 1;
   double coverage = 0.9;
   bool given_only = false;  ///< without the ranges of the zoo

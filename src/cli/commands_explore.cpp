@@ -260,6 +260,10 @@ Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked,
                                .samples = asked.samples,
                                .seed = asked.seed,
                                .coverage = asked.coverage};
+  if (!asked.memory.empty()) {
+    const double bytes = AnyQuantity::parse(asked.memory).in("B");
+    question.memory = static_cast<std::uint64_t>(std::clamp(bytes, 0.0, 1e18));
+  }
   for (const auto& text : asked.uncertain) question.figures.push_back(UncertainFigure::parse(text));
   for (std::size_t at = 0; at <= results.size();) {
     const auto comma = std::min(results.find(',', at), results.size());

@@ -12,10 +12,7 @@
 
 #include <unistd.h>
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 
@@ -96,37 +93,6 @@ bool asked_for(const std::string& name) {
   return std::find(request().isolated.begin(), request().isolated.end(), name) != request().isolated.end();
 }
 
-/// Says which plugin it was when a library ends the process while it is opened; nothing else could.
-/// Only calls that are safe in a handler of signals.
-void tell_who_ended_it() {
-  const char* library = plugin::library_being_opened();
-  if (library == nullptr) return;
-  for (const char* part :
-       {"mlsysim: error: the plugin '", library,
-        "' ended the process while it was being opened; remove it, or try --isolate-plugins\n"})
-    if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) return;
-}
-constexpr std::array kFatal{SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
-std::array<struct sigaction, kFatal.size()> handlers_before;
-extern "C" void on_fatal_signal(int signal) {
-  tell_who_ended_it();
-  // The signal comes again when this returns, or is raised here, and then ends the process as it would have.
-  for (std::size_t i = 0; i < kFatal.size(); ++i)
-    if (kFatal[i] == signal) ::sigaction(signal, &handlers_before[i], nullptr);
-  ::raise(signal);
-}
-void watch_opening() {
-  struct sigaction handler {};
-  handler.sa_handler = on_fatal_signal;
-  for (std::size_t i = 0; i < kFatal.size(); ++i) ::sigaction(kFatal[i], &handler, &handlers_before[i]);
-  // A library may also call exit, which must not look like success.
-  (void)std::atexit([] {
-    if (plugin::library_being_opened() == nullptr) return;
-    tell_who_ended_it();
-    ::_exit(static_cast<int>(Exit::bad_input));
-  });
-}
-
 /// The plugin of a name or path, loaded.
 std::string loaded(const std::string& name) { return plugins().load(name); }
 
@@ -183,11 +149,31 @@ Json device_json(const std::string& name) {
 
 }  // namespace
 
-void set_plugin_request(PluginRequest r) { request() = std::move(r); }
+void set_plugin_request(PluginRequest r) {
+  for (const auto& path : r.paths)
+    if (path.empty())
+      throw InputError({.id = "mlsysim.cli.107",
+                        .message = "a plugin has no path",
+                        .key = "--plugin",
+                        .found = "''",
+                        .expected = "a library, a manifest or a folder",
+                        .hint = "leave it out, or name one"});
+  request() = std::move(r);
+}
+
+bool must_load_plugins() {
+  const auto& r = request();
+  return r.strict || !r.paths.empty() || !r.isolated.empty();
+}
+bool finds_plugins() {
+  plugins().discover();
+  return !plugins().records().empty();
+}
 
 plugin::PluginHost& plugins() {
   static auto& host = *new plugin::PluginHost([] {
-    watch_opening();
+    plugin::name_crashes();
+    keep_answer_apart();
     plugin::HostOptions options;
     for (const auto& path : request().paths) options.paths.emplace_back(path);
     if (request().insecure) options.insecure = plugin::Look::yes;
@@ -377,6 +363,7 @@ Answer plugin_check(const std::vector<std::string>& words) {
   std::vector<char*> argv;
   for (auto& w : all) argv.push_back(w.data());
   argv.push_back(nullptr);
+  (void)::dup2(answer_stream(), STDOUT_FILENO);
   ::execv(argv[0], argv.data());
   throw PluginError({.id = "mlsysim.cli.092",
                      .message = "the conformance kit cannot be started",

@@ -1,19 +1,23 @@
 #include "output.hpp"
 
 #include <mlsysim/units/error.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <new>
 #include <string_view>
+#include <utility>
 
 namespace mlsysim::cli {
 namespace {
@@ -32,6 +36,8 @@ int write_all(int stream, std::string_view text) {
   }
   return 0;
 }
+
+int answers = STDOUT_FILENO;
 
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
@@ -58,7 +64,6 @@ std::size_t width_of_stdout() {
 
 void add_zoo_paths(const std::vector<std::string>& paths) {
   if (paths.empty()) return;
-  std::string all(variable("MLSYSIM_ZOO_PATH"));
   for (const auto& path : paths) {
     std::error_code failed;
     if (!std::filesystem::exists(path, failed))
@@ -68,16 +73,22 @@ void add_zoo_paths(const std::vector<std::string>& paths) {
                         .found = fmt::format("'{}'", path),
                         .expected = "a YAML file or a folder with some",
                         .hint = "check the path"});
-    if (!all.empty()) all += ':';
-    all += path;
   }
-  ::setenv("MLSYSIM_ZOO_PATH", all.c_str(), 1);  // before any thread is started
+  name_zoo_paths(paths);
 }
 
-std::string printable(std::string_view text) {
+std::string printable(std::string_view text, Colour colours) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
+    if (c == 0x1b && colours == Colour::on && text.substr(i).starts_with("\x1b[")) {
+      const auto end = text.find_first_not_of("0123456789;", i + 2);
+      if (end != std::string_view::npos && text[end] == 'm') {
+        out += text.substr(i, end + 1 - i);
+        i = end;
+        continue;
+      }
+    }
     // The second half of the control characters, U+0080 to U+009F, is C2 80 to C2 9F in UTF-8.
     const bool high = c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
     if (high)
@@ -104,9 +115,23 @@ std::string error_text(const std::exception& error) {
                      error.what());
 }
 
+void keep_answer_apart() {
+  if (answers != STDOUT_FILENO) return;
+  const int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10);
+  if (own < 0) return;  // stdout is closed: nobody reads the answer
+  answers = own;
+  (void)::dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+int answer_stream() { return answers; }
+
 int put(const Answer& answer) {
-  const int failed = write_all(STDOUT_FILENO, answer.payload);
+  const int failed = write_all(answers, answer.payload);
   (void)write_all(STDERR_FILENO, printable(answer.diagnostics));
+  if (answers != STDOUT_FILENO) {  // what plugins printed and nobody has seen yet still goes beside the answer
+    (void)std::fflush(stdout);
+    (void)::dup2(answers, STDOUT_FILENO);
+    ::close(std::exchange(answers, STDOUT_FILENO));
+  }
   if (failed != 0 && failed != EPIPE) {
     (void)write_all(STDERR_FILENO,
                     fmt::format("mlsysim: error: the answer cannot be written: {}\n", std::strerror(failed)));

@@ -22,11 +22,16 @@ void prepare_process();
 void add_zoo_paths(const std::vector<std::string>& paths);
 
 /// Text for a terminal: control characters, which may come from an untrusted file, are shown as \x1b
-/// and the like.
-[[nodiscard]] std::string printable(std::string_view text);
+/// and the like. With colours on, those of the answer's own colours stay.
+[[nodiscard]] std::string printable(std::string_view text, Colour colours = Colour::off);
 
 /// "mlsysim: error: ..." with what to do.
 [[nodiscard]] std::string error_text(const std::exception& error);
+
+/// From now on what anybody else prints goes to stderr, so that plugins do not write into the answer.
+void keep_answer_apart();
+/// Where answers go.
+[[nodiscard]] int answer_stream();
 
 /// Writes an answer: payload to stdout, diagnostics to stderr; gives the exit code of the process. A reader
 /// that has gone is no error; a full disk is.

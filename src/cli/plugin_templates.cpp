@@ -209,6 +209,24 @@ Answer plugin_new(const std::string& name, const std::string& language, const st
                       std::all_of(name.begin(), name.end(), [&](char c) {
                         return letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-';
                       });
+  // The name becomes that of a module or a file with code, so it is no word of the languages.
+  static constexpr std::string_view words[] = {
+      "False",   "None",     "True",   "and",      "as",      "assert",   "async",     "await",    "break",
+      "case",    "catch",    "char",   "class",    "const",   "continue", "def",       "default",  "del",
+      "delete",  "do",       "double", "elif",     "else",    "enum",     "except",    "export",   "extern",
+      "finally", "float",    "for",    "friend",   "from",    "global",   "goto",      "if",       "import",
+      "in",      "inline",   "int",    "is",       "lambda",  "long",     "namespace", "new",      "nonlocal",
+      "not",     "operator", "or",     "pass",     "private", "public",   "raise",     "return",   "short",
+      "signed",  "sizeof",   "static", "struct",   "switch",  "template", "this",      "throw",    "try",
+      "typedef", "typename", "union",  "unsigned", "using",   "virtual",  "void",      "volatile", "while",
+      "with",    "yield"};
+  if (std::find(std::begin(words), std::end(words), name) != std::end(words))
+    throw InputError({.id = "mlsysim.cli.108",
+                      .message = "a plugin cannot have this name",
+                      .key = "NAME",
+                      .found = fmt::format("'{}', a word of the language", name),
+                      .expected = "a name that may stand in a program",
+                      .hint = fmt::format("e.g. my_{}", name)});
   if (!usable)
     throw InputError({.id = "mlsysim.cli.093",
                       .message = "a plugin cannot have this name",

@@ -16,7 +16,12 @@ struct PluginRequest {
 
 /// The host of this process, made on first use with the last request.
 [[nodiscard]] plugin::PluginHost& plugins();
+/// @throws InputError for a path that is empty
 void set_plugin_request(PluginRequest request);
+/// Whether the call names plugins, or asks that all of them load.
+[[nodiscard]] bool must_load_plugins();
+/// Whether there is any plugin that could be loaded; opens none.
+[[nodiscard]] bool finds_plugins();
 
 /// Loads everything that is found, so that resolvers, units and entries of plugins are there. Plugins that
 /// fail become a warning each; with --strict the exit code is 3, and a plugin that was named on the command

@@ -35,6 +35,13 @@ std::vector<std::string> unknown_options(const std::vector<std::string>& words,
   return out;
 }
 
+/// Commands whose answer is everything that is there, also what plugins bring.
+bool lists_everything(std::string_view command) {
+  for (const std::string_view name : {"list", "search", "lint", "support", "schema", "walls"})
+    if (command == name) return true;
+  return false;
+}
+
 }  // namespace
 
 Program::Program() {
@@ -153,11 +160,31 @@ Answer Program::execute() {
   const bool about_plugins = parent != nullptr && parent->get_name() == "plugin";
   if (about_plugins || command->get_name() == "version" || command->get_name() == "completion")
     return commands_.at(command)();
+  // Libraries are opened only for what they register: where the call names them, where it lists everything or
+  // is observed, where it could not be asked a second time, or where a name is not known without them.
+  const bool lists =
+      parent != nullptr && (parent->get_name() == "resolver" || parent->get_name() == "pipeline");
+  const bool writes = !search_.rows.empty() || !search_.state.empty();
+  if (must_load_plugins() || lists || writes || lists_everything(command->get_name()))
+    return with_plugins(command);
+  try {
+    return commands_.at(command)();
+  } catch (const Error&) {
+    if (!finds_plugins()) throw;
+  }
+  return with_plugins(command);
+}
+
+Answer Program::with_plugins(const CLI::App* command) {
   auto plugins = load_plugins();
   if (plugins.exit != Exit::fine) return plugins;
-  auto answer = commands_.at(command)();
-  answer.diagnostics.insert(0, plugins.diagnostics);
-  return answer;
+  try {
+    auto answer = commands_.at(command)();
+    answer.diagnostics.insert(0, plugins.diagnostics);
+    return answer;
+  } catch (const std::exception& error) {
+    return {"", plugins.diagnostics + error_text(error), Exit::bad_input};
+  }
 }
 
 int Program::run(int argc, char** argv) {
@@ -166,6 +193,8 @@ int Program::run(int argc, char** argv) {
   try {
     app_.parse(argc, argv);
     answer = execute();
+    if (format_ == "text" || format_ == "markdown")
+      answer.payload = printable(answer.payload, render_.colour);
   } catch (const CLI::CallForHelp&) {
     answer = {app_.help()};
   } catch (const CLI::CallForVersion&) {

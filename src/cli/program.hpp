@@ -57,6 +57,8 @@ class Program {
   void calibration_commands();
   Answer compare();
   Answer execute();
+  /// The same command once all plugins are loaded.
+  Answer with_plugins(const CLI::App* command);
   [[nodiscard]] std::string explain_usage(const CLI::ParseError& error) const;
   [[nodiscard]] const CLI::App* innermost() const;
 

@@ -108,6 +108,8 @@ void Program::uncertainty_command() {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   u->add_option("--samples", uncertainty_.samples, "samples of each set (default: 4096)")->type_name("N");
+  u->add_option("--memory", uncertainty_.memory, "that the samples may take (default: 4 GiB)")
+      ->type_name("QUANTITY");
   u->add_option("--seed", uncertainty_.seed, "same seed, same bytes (default: 1)")->type_name("N");
   u->add_option("--coverage", uncertainty_.coverage,
                 "share of the samples between low and high (default: 0.9)")

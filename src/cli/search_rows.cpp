@@ -1,5 +1,6 @@
 // Every point of a space as a line of a file.
 
+#include "output.hpp"
 #include "search_files.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
@@ -182,7 +183,9 @@ class RowWriter {
 
   void begin(bool mine = false) {
     if (irregular(path_) && !fs::is_directory(path_)) {
-      file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+      // Plugins may have had stdout pointed elsewhere.
+      file_ = path_ == "/dev/stdout" ? ::dup(answer_stream())
+                                     : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
       if (file_ < 0) row_fault(path_, "a file cannot be written", "check the folder");
     } else {
       file_ = files::begin(path_, how(mine));

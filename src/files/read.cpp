@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 namespace mlsysim::files {
@@ -64,6 +66,11 @@ FileBytes rest_of(int file, std::uint64_t size, std::uint64_t most) {
 }
 
 }  // namespace
+
+bool secure() {
+  const char* asked = std::getenv("MLSYSIM_SECURE");
+  return ::getauxval(AT_SECURE) != 0 || (asked != nullptr && std::string_view(asked) == "1");
+}
 
 std::string_view irregular(const std::filesystem::path& file, bool link) {
   struct stat s {};

@@ -104,13 +104,13 @@ void check_target(const fs::path& file, const WriteHow& how) {
     if (errno != ENOENT && errno != ENOTDIR) cannot_write(file, errno);
     std::error_code none;
     if (!fs::is_directory(folder_of(file), none))
-      refuse(file, "mlsysim.files.002", "a file needs a folder that is there", "",
+      refuse(file, "mlsysim.files.006", "a file needs a folder that is there", "",
              fmt::format("a folder '{}'", folder_of(file).generic_string()),
              "make the folder, or choose another");
     return;
   }
   if (const auto kind = irregular(file, false); !kind.empty())
-    refuse(file, "mlsysim.files.002", "what is there is no file that can be replaced", std::string(kind),
+    refuse(file, "mlsysim.files.007", "what is there is no file that can be replaced", std::string(kind),
            "a regular file, or a name that is free",
            S_ISLNK(s.st_mode) ? "name the file that it leads to" : "choose another name");
   if (how.replace == Replace::any) return;
@@ -172,7 +172,7 @@ int go_on(const fs::path& file, std::uint64_t bytes) {
   if (open.get() < 0) cannot_write(file, errno);
   struct stat s {};
   if (::fstat(open.get(), &s) != 0 || !S_ISREG(s.st_mode) || static_cast<std::uint64_t>(s.st_size) < bytes)
-    refuse(file, "mlsysim.files.002", "there is no file to go on with", "",
+    refuse(file, "mlsysim.files.008", "there is no file to go on with", "",
            fmt::format("a regular file of at least {} bytes", bytes), "name the file of the run before");
   if (::ftruncate(open.get(), static_cast<off_t>(bytes)) != 0 || ::lseek(open.get(), 0, SEEK_END) < 0)
     cannot_write(file, errno);

@@ -3,13 +3,14 @@
 #include "detail/elf.hpp"
 #include "detail/services.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 
 #include <dlfcn.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -128,23 +129,60 @@ std::vector<fs::path> install_folders() {
   fail(code, std::move(facts), c.record.name, "vet");
 }
 
-void check_writable(const Candidate& c, const fs::path& path) {
-  struct stat s {};
-  if (::stat(path.c_str(), &s) != 0 || (s.st_mode & S_IWOTH) == 0) return;
-  // In a folder with the sticky bit only the owner may replace a file.
-  if (S_ISDIR(s.st_mode) && (s.st_mode & S_ISVTX) != 0) return;
+/// Users whose files may be run: the system's, the one who runs this, and the owner of this code itself.
+bool trusted_owner(uid_t user) {
+  static const uid_t own = [] {
+    Dl_info info{};
+    struct stat s {};
+    const bool known = ::dladdr(reinterpret_cast<const void*>(&trusted_owner), &info) != 0 &&
+                       info.dli_fname != nullptr &&
+                       (::stat(info.dli_fname, &s) == 0 || ::stat("/proc/self/exe", &s) == 0);
+    return known ? s.st_uid : 0;
+  }();
+  return user == 0 || user == ::geteuid() || user == own;
+}
+
+void check_owner_and_mode(const Candidate& c, const std::string& path, const struct stat& s) {
+  if (!trusted_owner(s.st_uid))
+    refuse(c, MLS_PERMISSION_DENIED,
+           {.id = "mlsysim.plugin.123",
+            .message = fmt::format("'{}' belongs to another user", path),
+            .key = path,
+            .found = fmt::format("user {}", s.st_uid),
+            .expected = fmt::format("user {} or the system", ::geteuid()),
+            .hint = "copy it to a folder of your own, or --allow-insecure-plugins"});
+  // In a folder with the sticky bit only the owner may replace a file. The mode of a link says nothing.
+  if (S_ISLNK(s.st_mode) || (s.st_mode & S_IWOTH) == 0 || (S_ISDIR(s.st_mode) && (s.st_mode & S_ISVTX) != 0))
+    return;
   refuse(c, MLS_PERMISSION_DENIED,
          {.id = "mlsysim.plugin.071",
-          .message = fmt::format("everybody can write to '{}'", path.generic_string()),
-          .key = path.generic_string(),
+          .message = fmt::format("everybody can write to '{}'", path),
+          .key = path,
           .found = fmt::format("mode {:04o}", s.st_mode & 07777U),
           .expected = "a mode without write permission for others",
-          .hint = fmt::format("chmod o-w '{}', or --allow-insecure-plugins", path.generic_string())});
+          .hint = fmt::format("chmod o-w '{}', or --allow-insecure-plugins", path)});
+}
+
+/// Checks a file, every folder above it, and the same of every link on the way: whoever may write to one of
+/// them chooses the file.
+void check_path(const Candidate& c, const fs::path& file, int links = 0) {
+  constexpr int kMostLinks = 40;  // as many as the system follows
+  std::error_code failed;
+  fs::path at;
+  for (const auto& part : fs::absolute(file, failed).lexically_normal()) {
+    at = at.empty() ? part : at / part;
+    struct stat s {};
+    if (::lstat(at.c_str(), &s) != 0) return;  // what is not there is refused by whoever opens it
+    check_owner_and_mode(c, at.generic_string(), s);
+    if (!S_ISLNK(s.st_mode) || links >= kMostLinks) continue;
+    const auto target = fs::read_symlink(at, failed);
+    check_path(c, target.is_absolute() ? target : at.parent_path() / target, links + 1);
+  }
 }
 
 }  // namespace
 
-bool is_secure() { return ::getauxval(AT_SECURE) != 0 || variable("MLSYSIM_SECURE") == "1"; }
+bool is_secure() { return files::secure(); }
 
 std::vector<Candidate> find_candidates(const HostOptions& options) {
   std::vector<Candidate> out;
@@ -216,9 +254,8 @@ void vet(const Candidate& c, const HostOptions& options) {
   }
   if (library.empty()) return;
   if (options.insecure == Look::no) {
-    check_writable(c, library);
-    check_writable(c, library.has_parent_path() ? library.parent_path() : fs::path("."));
-    if (!c.record.manifest.empty()) check_writable(c, c.record.manifest);
+    check_path(c, library);
+    if (!c.record.manifest.empty()) check_path(c, c.record.manifest);
   }
   const auto elf = read_elf(library);
   if (!elf.fault.empty())

@@ -276,7 +276,8 @@ class PluginHost::Impl {
     auto out = open_candidate(candidate, options, services_, false);
     if (auto odd = unknown_variables(out.description, candidates_.names()); !odd.empty()) {
       services_->log(MLS_LOG_WARNING, odd);
-      out.candidate.record.note = std::move(odd);
+      auto& note = out.candidate.record.note;
+      note += note.empty() ? odd : "; " + odd;
     }
     if (const auto* known = find(out.name())) {
       if (known->description.version != out.description.version)

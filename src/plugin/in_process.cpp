@@ -1,5 +1,6 @@
 #include "detail/code.hpp"
 #include "detail/elf.hpp"
+#include "detail/notebook.hpp"
 
 #include <fmt/format.h>
 
@@ -20,27 +21,17 @@ void watch_forks() {
   (void)done;
 }
 
-std::atomic<const char*> opening{nullptr};
-/// Says which library is being opened, while it lives.
-class Opening {
- public:
-  explicit Opening(const std::string& path) : before_(opening.exchange(path.c_str())) {}
-  Opening(const Opening&) = delete;
-  Opening& operator=(const Opening&) = delete;
-  ~Opening() { opening = before_; }
-
- private:
-  const char* before_;
-};
-
 bool on_main_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)) == ::getpid(); }
 
 class InProcess final : public PluginCode {
  public:
   InProcess(const std::string& library, std::string path, std::shared_ptr<Services> services)
-      : services_(std::move(services)), path_(std::move(path)), forks_(forks.load()) {
+      : services_(std::move(services)),
+        path_(std::move(path)),
+        page_(NotebookPage(path_).file()),
+        forks_(forks.load()) {
     watch_forks();
-    const Opening now(path_);
+    const Running now(path_.c_str(), page_.c_str(), "opening");
     open(library);
     try {
       versions();
@@ -373,6 +364,7 @@ class InProcess final : public PluginCode {
            description_.name, what(slot, i));
     std::unique_lock<std::recursive_mutex> lock;
     if (table_.threads != MLS_THREAD_SAFE) lock = std::unique_lock(serial_);
+    const Running now(path_.c_str(), page_.c_str(), slot.data());
     try {
       return f();
     } catch (...) {
@@ -411,7 +403,7 @@ class InProcess final : public PluginCode {
   }
 
   std::shared_ptr<Services> services_;
-  std::string path_, unique_;
+  std::string path_, page_, unique_;
   unsigned forks_;
   void* handle_ = nullptr;
   MlsPluginApi table_{};
@@ -435,14 +427,6 @@ std::shared_ptr<PluginCode> open_in_process(const std::string& library, const st
 Generation::~Generation() {
   for (const auto& [key, made] : instances_) code_->destroy(index_, made.instance);
 }
-
-}  // namespace mlsysim::plugin::detail
-
-namespace mlsysim::plugin {
-const char* library_being_opened() noexcept { return detail::opening.load(); }
-}  // namespace mlsysim::plugin
-
-namespace mlsysim::plugin::detail {
 
 void Generation::can_create(std::span<const MlsValue> options) {
   if (const auto holder = Hold::holder(description())) refuse_held(description(), *holder);

@@ -1,6 +1,7 @@
 #include "detail/discovery.hpp"
 #include "detail/elf.hpp"
 #include "detail/loaded.hpp"
+#include "detail/notebook.hpp"
 
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/detail/yaml_document.hpp>
@@ -172,6 +173,25 @@ std::vector<OptionSetting> settings_of(const PluginDescription& plugin,
   return out;
 }
 
+/// How this library ended a process before; empty where it did not. One that nobody has tried is tried in a
+/// process of its own, where it can do no harm: nothing can be kept from code in this one.
+static std::string ended_before(const std::string& path, const IsolationLimits& limits) {
+  const NotebookPage page(path);
+  if (page.file().empty() || page.harmless()) return {};
+  if (auto known = page.ended(); !known.empty()) return known;
+  try {
+    (void)open_isolated(path, std::make_shared<LocalServices>(), {.timeout = limits.timeout, .memory = 0});
+    page.note_harmless();
+  } catch (const PluginFault& fault) {
+    if (fault.facts().id == "mlsysim.plugin.115" || fault.facts().id == "mlsysim.plugin.116") {
+      page.note_ended(fault.facts().found + " when it was opened");
+      return NotebookPage(path).ended();
+    }
+    // What else is wrong with it is said by whoever opens it for good.
+  }
+  return {};
+}
+
 Loaded open_candidate(Candidate candidate, const HostOptions& options,
                       const std::shared_ptr<LocalServices>& services, bool private_copy) {
   if (candidate.record.failure) refuse(candidate.record, candidate.record.name);
@@ -187,6 +207,11 @@ Loaded open_candidate(Candidate candidate, const HostOptions& options,
     record.isolated =
         options.isolation == Isolation::always || named(record.name) ||
         (options.isolation == Isolation::as_asked && candidate.manifest && candidate.manifest->isolated);
+    if (!record.isolated && options.isolation == Isolation::as_asked && !private_copy)
+      if (const auto ended = ended_before(path, options.limits); !ended.empty()) {
+        record.isolated = true;
+        record.note = fmt::format("it ended a process before ({}), so it runs in one of its own", ended);
+      }
     // Without a manifest only the library itself knows its name: it is asked in a process of its own.
     if (!record.isolated && !candidate.manifest && !options.isolated.empty()) {
       out.code = open_isolated(path, services, options.limits);

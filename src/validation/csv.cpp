@@ -162,8 +162,10 @@ double CsvTable::number(std::size_t row, std::size_t col) const {
   double x = 0;
   const auto [stop, failed] = std::from_chars(t.data(), t.data() + t.size(), x);
   if (failed == std::errc{} && stop == t.data() + t.size() && std::isfinite(x)) return x;
+  const bool beyond = failed == std::errc::result_out_of_range && stop == t.data() + t.size();
   throw InputError({.id = "mlsysim.validation.004",
-                    .message = fmt::format("the value of '{}' is not a number", columns_[col]),
+                    .message = fmt::format("the value of '{}' {}", columns_[col],
+                                           beyond ? "does not fit into a double" : "is not a number"),
                     .key = columns_[col],
                     .found = fmt::format("'{}'", t),
                     .expected = "a decimal number such as 12.5 or 1e-3",

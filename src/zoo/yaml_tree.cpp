@@ -69,6 +69,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (problems_.size() >= kMostExcerpts) throw Stop{};  // more would not help anybody
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
+    refuse_control(mark, value);
     const bool quoted = tag == "!";
     const bool key = !open_.empty() && open_.back().wants_key;
     if (key)
@@ -128,6 +129,20 @@ class TreeBuilder : public YAML::EventHandler {
           .expected = "plain values",
           .hint = "leave the tag out; the schema says what a value is"});
   }
+  /// Written as escapes, such characters pass the check of the file; in a name they would reach terminals.
+  void refuse_control(const YAML::Mark& mark, const std::string& value) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const auto c = static_cast<unsigned char>(value[i]);
+      const bool high = c == 0xC2 && i + 1 < value.size() && static_cast<unsigned char>(value[i + 1]) < 0xA0;
+      if (!high && c != 0x7F && (c >= 0x20 || c == '\n' || c == '\t')) continue;
+      problems_.add(ZooFault::binary, source_, place(mark),
+                    {.message = "a text holds a control character",
+                     .found = fmt::format("U+{:04X}", high ? static_cast<unsigned char>(value[i + 1]) : c),
+                     .expected = "text without control characters",
+                     .hint = "leave the escape out"});
+      return;
+    }
+  }
   void refuse_as_key(const YAML::Mark& mark, std::string_view what) {
     if (!open_.empty() && open_.back().wants_key)
       stop(ZooFault::bad_key, mark,
@@ -181,12 +196,40 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Open> open_;
 };
 
+/// The parser keeps every bracket that is open until it is closed, some hundred bytes each, before it tells
+/// of the first: so many are refused before it sees them. Brackets in texts count too, and none has so many.
+void refuse_open_brackets(const SourceText& source, Problems& problems) {
+  constexpr std::int64_t most = 4096;
+  std::int64_t open = 0;
+  std::uint32_t line = 1;
+  std::size_t line_start = 0;
+  for (std::size_t i = 0; i < source.bytes.size(); ++i) {
+    const char c = source.bytes[i];
+    if (c == '\n') {
+      ++line;
+      line_start = i + 1;
+    } else if (c == '[' || c == '{') {
+      ++open;
+    } else if ((c == ']' || c == '}') && open > 0) {
+      --open;
+    }
+    if (open <= most) continue;
+    problems.add(ZooFault::too_deep, source, {line, static_cast<std::uint32_t>(i - line_start + 1)},
+                 {.message = "the nesting is too deep",
+                  .found = fmt::format("{} brackets that are open", open),
+                  .expected = fmt::format("at most {} levels", kDeepestNesting),
+                  .hint = "no entry needs more than five; look for a bracket that is not closed"});
+    throw Stop{};
+  }
+}
+
 }  // namespace
 
 std::optional<YamlTree> parse_yaml(const SourceText& source, Problems& problems) {
   const auto before = problems.size();
   try {
     check_text(source);
+    refuse_open_brackets(source, problems);
     TextBuffer buffer(source.bytes);
     std::istream in(&buffer);
     YAML::Parser parser(in);

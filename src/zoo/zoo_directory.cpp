@@ -2,6 +2,7 @@
 
 #include "detail/zoo_faults.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -46,12 +47,17 @@ std::vector<fs::path> code_files() {
   return files;
 }
 
+std::vector<std::string> named_folders;
+
 }  // namespace
+
+void name_zoo_paths(std::vector<std::string> paths) { named_folders = std::move(paths); }
 
 std::vector<fs::path> detail::environment_folders() {
   std::vector<fs::path> folders;
-  const char* value = std::getenv("MLSYSIM_ZOO_PATH");
-  std::string_view rest = value == nullptr ? "" : value;
+  const char* value = files::secure() ? nullptr : std::getenv("MLSYSIM_ZOO_PATH");
+  const std::string all = fmt::format("{}:{}", value == nullptr ? "" : value, fmt::join(named_folders, ":"));
+  std::string_view rest = all;
   while (!rest.empty()) {
     const auto colon = rest.find(':');
     const auto part = rest.substr(0, colon);

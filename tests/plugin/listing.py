@@ -13,13 +13,14 @@ import sys
 import tempfile
 
 MLSYSIM, BAD, GOOD = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+CACHE = ""
 ASK = ("pipeline", "run", "hello/DecodeFloor", "hardware=H100", "weights=16 GB")
 
 
 def run(*words, folder="", **environment):
     return subprocess.run([MLSYSIM, *map(str, words)], capture_output=True, text=True, timeout=120,
                           env={**os.environ, "MLSYSIM_PLUGIN_PATH": str(folder), "XDG_DATA_HOME": "/nonexistent",
-                               "MLSYSIM_PLUGINS": "all", **environment})
+                               "MLSYSIM_PLUGINS": "all", "XDG_CACHE_HOME": CACHE, **environment})
 
 
 def expect(condition, what, done):
@@ -75,7 +76,7 @@ def bad_manifests(top):
     (folder / "mlsysim-plugin-hello-c.so").write_bytes(GOOD.read_bytes())
     manifest(folder, "hello-c", 'config: {"a\\e[2J": 1}')
     shown = run("plugin", "show", "hello-c", folder=folder)
-    expect(shown.returncode == 1 and "\x1b" not in shown.stderr and "\\x1b[2J" in shown.stderr, "the escape sequence is not shown", shown)
+    expect(shown.returncode == 1 and "\x1b" not in shown.stderr and "a text holds a control character" in shown.stderr, "the escape sequence is not shown", shown)
 
 
 def ends_the_process(top):
@@ -96,10 +97,82 @@ def ends_the_process(top):
         states = {row["name"]: row["state"] for row in json.loads(done.stdout)["plugins"]}
         expect(states == {case: "refused", "hello-c": "initialised"}, f"{case}: {states}", done)
         done = run(*ASK, folder=folder)
-        expect(done.returncode == ended and f"the plugin '{library}' ended the process while it was being opened" in done.stderr
-               and "--isolate-plugins" in done.stderr, f"a run with {case}", done)
+        expect(done.returncode == 0 and "4.776" in done.stdout and f"plugin '{case}' is left out" in done.stderr, f"a run with {case}", done)
+        # What names nothing of a plugin opens none.
+        for words, part in ((("units", "convert", "1 GB", "MB"), "1000"), (("zoo", "show", "H100"), "H100"), (("eval", "Llama3_8B", "H100"), "PASS")):
+            done = run(*words, folder=folder)
+            expect(done.returncode == 0 and part in done.stdout and done.stderr == "", f"{words} with {case}", done)
         done = run("--isolate-plugins", *ASK, folder=folder)
         expect(done.returncode == 0 and "4.776" in done.stdout and case in done.stderr, f"an isolated run with {case}", done)
+
+
+def ends_the_process_later(top):
+    """A plugin that crashes or leaves while it computes is named, never looks like success, and has its own process from then on."""
+    for case, word in (("crashes", "by SIGSEGV"), ("stack_overflow", "by SIGSEGV"), ("aborts", "by SIGABRT"), ("exits", "by exit")):
+        folder = top / f"later_{case}"
+        folder.mkdir()
+        library = folder / f"mlsysim-plugin-{case}.so"
+        library.write_bytes((BAD / library.name).read_bytes())
+        ask = ("pipeline", "run", "bad/Model", "x=1 s")
+        done = run(*ask, folder=folder)
+        expect(done.returncode not in (0, 2) and done.stdout == "", f"a run with {case}", done)
+        expect(f"the plugin '{library}' ended the process {word} in solve" in done.stderr, f"nobody is named for {case}", done)
+        done = run(*ask, folder=folder)
+        expect(done.returncode == 1 and "it ended a process before" in done.stderr and "ended during solve" in done.stderr, f"a second run with {case}", done)
+        library.write_bytes((BAD / "mlsysim-plugin-good.so").read_bytes())  # a new file is a new plugin
+        done = run(*ask, folder=folder)
+        expect(done.returncode == 0 and "before" not in done.stderr, f"the mended {case}", done)
+
+
+def prints(top):
+    """What a plugin prints is no part of the answer."""
+    folder = top / "prints"
+    folder.mkdir()
+    (folder / "mlsysim-plugin-prints.so").write_bytes((BAD / "mlsysim-plugin-prints.so").read_bytes())
+    done = run("pipeline", "run", "bad/Model", "x=5 s", "-o", "json", folder=folder)
+    expect(done.returncode == 0 and json.loads(done.stdout) and "y = " in done.stderr, "a plugin that prints", done)
+
+
+def places(top):
+    """A library is not opened where somebody else could put another in its place."""
+    def ask(path):
+        done = run("--plugin", path, *ASK)
+        return done
+
+    good = GOOD.read_bytes()
+    shared, safe = top / "shared", top / "safe"
+    (shared / "below").mkdir(parents=True)
+    safe.mkdir()
+    shared.chmod(0o777)
+    hidden = shared / "below" / GOOD.name
+    hidden.write_bytes(good)
+    expect("everybody can write" in ask(hidden).stderr, "a folder below one that everybody can write to", ask(hidden))
+    link = safe / GOOD.name
+    link.symlink_to(hidden)
+    expect("everybody can write" in ask(link).stderr, "a link into such a folder", ask(link))
+    if os.geteuid() == 0:
+        theirs = top / "theirs"
+        theirs.mkdir()
+        (theirs / GOOD.name).write_bytes(good)
+        os.chown(theirs / GOOD.name, 12345, 12345)
+        expect("belongs to another user" in ask(theirs / GOOD.name).stderr, "a library of another user", ask(theirs / GOOD.name))
+        os.chown(theirs / GOOD.name, 0, 0)
+        os.chown(theirs, 12345, 12345)
+        expect("belongs to another user" in ask(theirs / GOOD.name).stderr, "a library in a folder of another user", ask(theirs / GOOD.name))
+    expect(run("--plugin", link, "--allow-insecure-plugins", *ASK).returncode == 0, "--allow-insecure-plugins", ask(link))
+    empty = run("--plugin", "", "plugin", "list")
+    expect(empty.returncode == 1 and "a plugin has no path" in empty.stderr, "an empty path", empty)
+
+
+def secure_zoo(top):
+    """A secure process reads no zoo that the environment names; one that the caller names is read."""
+    mine = top / "mine.yaml"
+    mine.write_text("schema: mlsysim/hardware@1\nentries:\n- {name: Odd, colour: red}\n")
+    done = run("eval", "Llama3_8B", "H100", MLSYSIM_ZOO_PATH=str(mine), MLSYSIM_SECURE="1")
+    expect(done.returncode == 0, "MLSYSIM_ZOO_PATH in a secure process", done)
+    for words, secure_mode in (((), "0"), (("--zoo", mine), "1")):
+        done = run(*words, "eval", "Llama3_8B", "H100", **({} if words else {"MLSYSIM_ZOO_PATH": str(mine)}), MLSYSIM_SECURE=secure_mode)
+        expect(done.returncode == 1 and "colour" in done.stderr, "a zoo that is named", done)
 
 
 def asked_for(top):
@@ -142,8 +215,10 @@ def misspelt_variable(top):
 
 
 def main():
+    global CACHE
     with tempfile.TemporaryDirectory() as top:
-        for test in (broken_behind_manifests, bad_manifests, ends_the_process, asked_for, secure, allowed_names, misspelt_variable):
+        CACHE = f"{top}/cache"
+        for test in (broken_behind_manifests, bad_manifests, ends_the_process, ends_the_process_later, prints, places, secure_zoo, asked_for, secure, allowed_names, misspelt_variable):
             test(pathlib.Path(top))
             print(f"{test.__name__}: as it should be")
     return 0

@@ -85,16 +85,28 @@ class SolverError(Error, RuntimeError):
 
 
 class PluginError(Error, RuntimeError):
-    """A plugin that cannot be trusted or used."""
+    """A plugin that cannot be trusted or used.
+
+    Of one that was called: `code` (status, such as "INTERNAL"), `plugin`, `stage` (what was called, such as "solve of acme/X"),
+    `payload` ({key: text} that it gave). Empty for others.
+    """
+
+    code = plugin = stage = ""
+    payload = {}
 
 
 class ErrorList(Error, ValueError):
     """Several errors of one input (all problems of a file at once)."""
 
 
+def _whole(text):
+    """A text that can be printed: what is no character is shown by its number."""
+    return text.encode("utf-8", "backslashreplace").decode() if isinstance(text, str) else text
+
+
 def _from_cpp(kind, text, facts, context, problems):
-    error = kind(text)
-    error.facts = Facts(**facts)
+    error = kind(_whole(text))
+    error.facts = Facts(**{key: _whole(value) for key, value in facts.items()})
     error.context = tuple(context)
     error.problems = tuple(Facts(**p) for p in problems)
     return error

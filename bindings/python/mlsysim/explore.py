@@ -33,6 +33,17 @@ def ask(what, hardware=None, **options):
     A class of one's own is solved point by point, one after another (Python runs one thread at a time), and its slopes are
     differences: `subject.exact` is False. What is given as a number or a quantity, or has such a default, may be varied.
     """
+    for name, text in {"what": what, "hardware": hardware, **options}.items():
+        if isinstance(text, str) and any("\ud800" <= c <= "\udfff" for c in text):
+            raise _input_error(f"'{name}' is no text", key=name, found=ascii(text), expected="whole characters, no lone surrogates",
+                               id="mlsysim.python.234")
+    subject = _subject_of(what, hardware, options)
+    subject._asked = (what, hardware, options)
+    return subject
+
+
+def _subject_of(what, hardware, options):
+    options = dict(options)
     own = getattr(what, "_resolver", None) if type(what).__name__ == "Law" else None
     if own is not None:  # a law of one's own, which no registry knows
         return Subject(_core._ask_resolver(own, {**options, **({} if hardware is None else {"hardware": hardware})}))
@@ -50,6 +61,10 @@ def ask(what, hardware=None, **options):
                            id="mlsysim.python.179")
     asked = {"workload": what, "hardware": hardware, **options}
     return Subject(_core._ask_scenario({k: v for k, v in asked.items() if v is not None}))
+
+
+def _asked_again(what, hardware, options):
+    return ask(what, hardware, **options)
 
 
 def _resolver_of(what):
@@ -232,6 +247,12 @@ class Subject:
 
     def __init__(self, core):
         self._core = core
+        self._asked = None
+
+    def __reduce__(self):
+        # Asked again where it is unpickled: what it is made of belongs to one process.
+        what, hardware, options = self._asked
+        return _asked_again, (what, hardware, options)
 
     @property
     def title(self):
@@ -315,7 +336,8 @@ class Subject:
         subject ("hardware.memory.bandwidth"). Constraints are texts: "ttft <= 500 ms".
         Further keywords: strategy ("automatic", "exhaustive", "branch-and-bound", "gradient", "evolutionary"), threads,
         shard=(k, n), histogram, anything (also what does not fit), evaluations and seed (of gradient and evolutionary),
-        progress (called with done, total, rate, seconds_left).
+        progress (called with done, total, rate, seconds_left). Ctrl-C raises KeyboardInterrupt, with the Exploration of what was
+        found until then as its `partial`.
         """
         return self._search("optimize", axes, minimize, maximize, subject_to, show, top, **how)
 
@@ -347,8 +369,15 @@ class Subject:
         objectives = [("minimize", t) for t in _texts(minimize)] + [("maximize", t) for t in _texts(maximize)]
         question = (_axes(axes), objectives, _texts(subject_to), _texts(show), _count("top", top), histogram, anything)
         part, parts = _shard(shard)
-        return Exploration(self._core.search(question_of, *question, strategy, _count("threads", threads), part, parts,
-                                             _count("evaluations", evaluations), _count("seed", seed), progress), question)
+        try:
+            answer = self._core.search(question_of, *question, strategy, _count("threads", threads), part, parts,
+                                       _count("evaluations", evaluations), _count("seed", seed), progress)
+        except BaseException as stopped:  # Ctrl-C: what was found until then goes with it
+            if hasattr(stopped, "answer"):
+                stopped.partial = Exploration(stopped.answer, question)
+                del stopped.answer
+            raise
+        return Exploration(answer, question)
 
     def __repr__(self):
         return f"Subject({self.title!r})"

@@ -1,7 +1,7 @@
 #pragma once
 /// Serving over any scalar: everything that is reported of replicas that serve a static batch.
 
-#include <mlsysim/answer/detail/chunks.hpp>
+#include <mlsysim/answer/chunks.hpp>
 #include <mlsysim/answer/replicas.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/price/pricing.hpp>

@@ -26,7 +26,9 @@ namespace mlsysim::plugin {
 /// How far a plugin has come.
 enum class PluginState : std::uint8_t { found, skipped, refused, vetted, loaded, initialised, shut_down };
 
-/// Where the code of plugins runs. `as_asked`: in this process, unless the manifest asks for one of its own.
+/// Where the code of plugins runs. `as_asked`: in this process, unless the manifest asks for one of its own,
+/// or the library once ended a process. One that is not known yet is tried in a process of its own first.
+/// `never`: in this process, untried.
 enum class Isolation : std::uint8_t { as_asked, never, always };
 
 /// Which of several plugins of one name is meant: the one that was found first, or that of the highest
@@ -174,9 +176,14 @@ class PluginHost {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Path of the library that this process is opening now; a null pointer where it opens none. A handler of
-/// signals may ask: code of a library can end the process before it is a plugin.
-[[nodiscard]] const char* library_being_opened() noexcept;
+/// From now on a plugin that ends this process, by a signal or by `exit`, is named on stderr, and noted so
+/// that later runs give it a process of its own; `exit` ends with 1. Handlers of signals that were there are
+/// called afterwards.
+void name_crashes();
+/// Ends the process as `_exit` does; where a plugin asks for it, after the same words and with 1. A program
+/// that exports
+/// `_exit` and calls this keeps plugins from leaving unseen.
+[[noreturn]] void end_process(int status);
 
 /// "found", ...
 [[nodiscard]] std::string_view name_of(PluginState state);

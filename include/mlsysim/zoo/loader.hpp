@@ -29,6 +29,10 @@ struct LoadOptions {
 /// @throws InputError naming every place that was looked at
 [[nodiscard]] std::filesystem::path zoo_directory();
 
+/// Names files and folders of the user, read behind those of MLSYSIM_ZOO_PATH, and in secure mode alone.
+/// Before the zoo is loaded and before any thread is started.
+void name_zoo_paths(std::vector<std::string> paths);
+
 /// Reads all files of the zoo and of the user. Names of the user that are taken are errors.
 /// @throws ErrorList with every problem of every file
 [[nodiscard]] Zoo load_zoo(const LoadOptions& options = {});

@@ -279,6 +279,17 @@ struct Evaluated {
 Evaluated evaluate_sets(const Subject& subject, const std::vector<UncertainInput>& figures,
                         const UncertaintyQuestion& q) {
   const std::size_t k = figures.size(), n = q.samples;
+  // Two draws of each figure, every result of each set, and the finite ones of one result.
+  const std::uint64_t bytes =
+      std::uint64_t{n} * sizeof(double) * (2 * k + (k + 2) * (subject.entry.results.size() + 1));
+  if (bytes > q.memory)
+    throw InputError(
+        {.id = "mlsysim.explore.153",
+         .message = "the samples take more memory than they may",
+         .key = "samples",
+         .found = fmt::format("{} samples of {} figures, {:.3g} GB", n, k, 1e-9 * static_cast<double>(bytes)),
+         .expected = fmt::format("at most {:.3g} GB", 1e-9 * static_cast<double>(q.memory)),
+         .hint = "take fewer samples or figures, or raise the limit (--memory)"});
   std::vector<std::size_t> dimensions(k);
   std::iota(dimensions.begin(), dimensions.end(), std::size_t{0});
   const Draws d = draws_of(subject, figures, dimensions, k, q);

@@ -1,7 +1,7 @@
 // Prompts in chunks: what many of them cost, against the sum over every one.
 #include <support/catch.hpp>
 
-#include <mlsysim/answer/detail/chunks.hpp>
+#include <mlsysim/answer/chunks.hpp>
 #include <mlsysim/catalogue/models/serving.hpp>
 #include <mlsysim/spec/zoo.hpp>
 #include <mlsysim/zoo/loader.hpp>

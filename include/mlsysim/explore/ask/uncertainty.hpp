@@ -42,7 +42,9 @@ struct UncertaintyQuestion {
   std::vector<std::string> results;  ///< which; all by default
   std::size_t samples = 4096;        ///< of each of the two sets; samples * (figures + 2) evaluations
   std::uint64_t seed = 1;
-  double coverage = 0.9;          ///< of the interval [low, high]
+  double coverage = 0.9;  ///< of the interval [low, high]
+  std::uint64_t memory =
+      4ULL << 30;                 ///< bytes that the samples may take; more is refused before the first one
   std::function<void()> pause{};  ///< called every few thousand draws; what it throws ends the question
 };
 

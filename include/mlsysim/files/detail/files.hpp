@@ -11,6 +11,11 @@
 
 namespace mlsysim::files {
 
+/// Whether the environment is not to be trusted: the program runs with more rights than its caller, or
+/// MLSYSIM_SECURE is
+/// 1. Paths of variables are not looked at then.
+[[nodiscard]] bool secure();
+
 /// Why a file was not read.
 enum class ReadFault : std::uint8_t { none, missing, folder, irregular, too_large, unreadable };
 

@@ -1,0 +1,101 @@
+"""What must not take a process down or be lost: odd texts, Ctrl-C, second interpreters, plugins that crash."""
+
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import mlsysim
+from mlsysim import Hardware, InputError, LookupError, Models, PluginError, Quantity
+
+BUILD = pathlib.Path(os.environ["MLSYSIM_BINARY_DIR"]) if "MLSYSIM_BINARY_DIR" in os.environ else pathlib.Path(mlsysim.__file__).parents[2]
+BAD = BUILD / "tests" / "plugin" / "bad"
+LONE = "\ud800"
+
+
+def test_text_that_is_no_text_is_an_input_error():
+    for ask in (lambda: Quantity(LONE), lambda: mlsysim.ask(LONE, "H100"), lambda: mlsysim.ask("RingAllReduce", message=LONE)):
+        with pytest.raises(InputError) as caught:
+            ask()
+        str(caught.value).encode()
+    with pytest.raises(LookupError) as caught:
+        Models[LONE]
+    assert "\\ud800" in str(caught.value)
+
+
+def test_subjects_are_pickled():
+    subject = mlsysim.ask(Models.Llama3_8B, Hardware.H100, batch_size=4)
+    again = pickle.loads(pickle.dumps(subject))
+    assert again.results == subject.results and again.title == subject.title
+    law = mlsysim.ask("RingAllReduce", message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us")
+    assert pickle.loads(pickle.dumps(law)).results == law.results
+
+
+def python(code, *words, **how):
+    return subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, timeout=300, **how)
+
+
+def test_a_second_interpreter_is_refused_and_not_waited_for():
+    interpreters = "_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters"
+    pytest.importorskip(interpreters)
+    done = python(f"import {interpreters} as s\ni = s.create()\n"
+                  "r = s.run_string(i, '''try:\\n    import mlsysim\\nexcept ImportError as e:\\n    print(e)''')\nprint('done', r)")
+    assert "sub-interpreter" in done.stdout and "done" in done.stdout, done.stderr
+
+
+def test_ctrl_c_raises_with_what_was_found():
+    # The signal goes out of the first report of progress, when the work has begun.
+    done = python("""
+import os, signal, mlsysim
+from mlsysim import Hardware, Models
+sent = []
+def progress(done, total, rate, left):
+    if not sent:
+        sent.append(True)
+        os.kill(os.getpid(), signal.SIGINT)
+s = mlsysim.ask(Models.Llama3_70B, Hardware.H100, accelerators=8)
+try:
+    s.optimize({"batch_size": "1..2048", "seq_len": "512..8192", "output_tokens": "128..4096"}, minimize="itl", strategy="exhaustive", threads=1, progress=progress)
+    print("came to its end")
+except KeyboardInterrupt as e:
+    print("stopped", hasattr(e, "answer"), e.partial.evaluated > 0, e.partial.complete)
+""")
+    assert done.stdout.strip() == "stopped False True False", done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not BAD.exists(), reason="the bad plugins are not built")
+def test_an_error_of_a_plugin_says_whose_it_is():
+    done = python("""
+import sys, mlsysim
+mlsysim.plugins.load(sys.argv[1])
+try:
+    mlsysim.ask("bad/Model", x="5 s").results
+except mlsysim.PluginError as e:
+    print(e.code, "|", e.plugin, "|", e.stage, "|", e.payload)
+""", BAD / "mlsysim-plugin-always_fails.so", env={**os.environ, "XDG_CACHE_HOME": "/nonexistent"})
+    code, plugin, stage, payload = done.stdout.strip().split(" | ")
+    assert code and plugin == "bad" and stage == "solve of bad/Model" and payload.startswith("{"), done.stdout + done.stderr
+    assert (PluginError("none").code, PluginError("none").payload) == ("", {})
+
+
+@pytest.mark.skipif(not BAD.exists(), reason="the bad plugins are not built")
+def test_a_plugin_that_crashes_in_solve_is_named_and_isolated_from_then_on(tmp_path):
+    library = BAD / "mlsysim-plugin-crashes.so"
+    code = """
+import sys, mlsysim
+mlsysim.plugins.load(sys.argv[1])
+try:
+    mlsysim.ask("bad/Model", x="1 s").results
+except mlsysim.PluginError as e:
+    print("alive:", e)
+"""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    first = python(code, library, env=environment)
+    assert first.returncode == -signal.SIGSEGV
+    assert f"the plugin '{library}' ended the process by SIGSEGV in solve" in first.stderr
+    second = python(code, library, env=environment)
+    assert second.returncode == 0 and "alive:" in second.stdout and "ended during solve" in second.stdout, second.stderr
