@@ -341,7 +341,14 @@ py::tuple run_search(const AskedSubject& a, const std::string& kind, const py::l
       interruption = std::make_unique<py::error_already_set>();
       cancel = true;
     }
-    if (!progress.is_none()) progress(p.done, p.total, p.rate, p.seconds_left);
+    if (progress.is_none() || cancel) return;
+    try {
+      progress(p.done, p.total, p.rate, p.seconds_left);
+    } catch (py::error_already_set& error) {
+      if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+      interruption = std::make_unique<py::error_already_set>(error);
+      cancel = true;
+    }
   };
   ExploreAnswer answer;
   {

@@ -145,7 +145,7 @@ bool trusted_owner(uid_t user) {
 void check_owner_and_mode(const Candidate& c, const std::string& path, const struct stat& s) {
   if (!trusted_owner(s.st_uid))
     refuse(c, MLS_PERMISSION_DENIED,
-           {.id = "mlsysim.plugin.123",
+           {.id = "mlsysim.plugin.124",
             .message = fmt::format("'{}' belongs to another user", path),
             .key = path,
             .found = fmt::format("user {}", s.st_uid),

@@ -183,7 +183,7 @@ static std::string ended_before(const std::string& path, const IsolationLimits& 
     (void)open_isolated(path, std::make_shared<LocalServices>(), {.timeout = limits.timeout, .memory = 0});
     page.note_harmless();
   } catch (const PluginFault& fault) {
-    if (fault.facts().id == "mlsysim.plugin.115" || fault.facts().id == "mlsysim.plugin.116") {
+    if (fault.code() == MLS_ABORTED || fault.code() == MLS_DEADLINE_EXCEEDED) {
       page.note_ended(fault.facts().found + " when it was opened");
       return NotebookPage(path).ended();
     }

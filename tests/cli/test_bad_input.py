@@ -273,3 +273,44 @@ def test_schema_unknown(refused):
 
 def test_wrong_conversion(refused):
     refused("units", "convert", "3.35 TB/s", "GB", parts=["GB", "bandwidth"])
+
+
+def test_one_argument_does_not_take_the_memory(refused, tmp_path):
+    """Within 1 GiB of address space: what would take more is refused before it is done."""
+    deep = tmp_path / "deep.yaml"
+    within = ("prlimit", f"--as={1 << 30}")
+    for text in ("[" * (16 << 20), "{a: " * (4 << 20), "x: " + "[" * (15 << 20)):
+        deep.write_text(text)
+        for words in (("eval", deep), ("eval", "Llama3_8B", deep), ("zoo", "show", "H100", "--zoo", deep)):
+            refused(*words, parts=("the nesting is too deep",), before=within)
+    refused("uncertainty", "Llama3_8B", "H100", "itl", "--samples", "16777216", parts=("more memory than they may", "--memory"), before=within)
+    refused("uncertainty", "Llama3_8B", "H100", "itl", "--samples", "100000", "--memory", "10 MB", parts=("at most 0.01 GB",), before=within)
+    refused("sweep", "Llama3_8B", "H100", "--axis", "batch_size=8..4294967296+8", parts=("at most 10000",), before=within)
+
+
+def test_numbers_at_their_ends_give_no_number_that_is_not_finite(refused, plan):
+    """Also where a plan asserts something of them."""
+    for option, value in (("--duration-days", "1e308"), ("--kwh-price", "1e308 USD/kWh")):
+        refused("eval", "Llama3_8B", "H100", option, value, parts=("the scenario has no finite",))
+
+
+def test_escape_sequences_are_shown_and_not_sent(run, refused, tmp_path):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text('schema: mlsysim/hardware@1\nentries:\n- {name: "Od\\e]0;owned\\ad", category: accelerator}\n')
+    for words in (("--zoo", mine, "zoo", "list"), ("eval", "Llama3_8B", mine)):
+        done = refused(*words, parts=("control character",))
+        assert "\x1b" not in done.err
+    odd = run("optimize", "Llama3_8B", "H100", "--axis", "batch_size=1,2", "--minimize", "itl", "--show", "itl\x1b[2J")
+    assert "\x1b" not in odd.out + odd.err
+
+
+def test_names_of_plugins_are_no_words_of_a_language(refused, tmp_path):
+    for name in ("class", "import", "namespace", "None"):
+        refused("plugin", "new", name, "--lang", "python", "--folder", tmp_path / name, parts=("cannot have this name", "a word of the language"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cells_beyond_doubles_are_named(refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("hardware,rows,columns,depth,measured [us]\nH100,1,1,1,1e999\n")
+    refused("compare", "--against", table, "--measurand", "matrix_product", parts=("t.csv:2:", "1e999"))
