@@ -207,8 +207,10 @@ Loaded open_candidate(Candidate candidate, const HostOptions& options,
     record.isolated =
         options.isolation == Isolation::always || named(record.name) ||
         (options.isolation == Isolation::as_asked && candidate.manifest && candidate.manifest->isolated);
+    const bool asked_below = !candidate.manifest && !options.isolated.empty();  // that tries it as well
     if (!record.isolated && options.isolation == Isolation::as_asked && !private_copy)
-      if (const auto ended = ended_before(path, options.limits); !ended.empty()) {
+      if (const auto ended = asked_below ? NotebookPage(path).ended() : ended_before(path, options.limits);
+          !ended.empty()) {
         record.isolated = true;
         record.note = fmt::format("it ended a process before ({}), so it runs in one of its own", ended);
       }

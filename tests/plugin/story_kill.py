@@ -45,7 +45,7 @@ def main():
     run = subprocess.Popen([MLSYSIM, "--plugin", PLUGIN, "--isolated", "bad", "optimize", "bad/Model", "x=2 s", "--axis",
                             f"x=2 s..{POINTS + 1} s:{POINTS}", "--maximize", "y", "-o", "json"],
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                           env={**os.environ, "MLSYSIM_PLUGIN_PATH": "", "XDG_DATA_HOME": "/nonexistent", "MLSYSIM_PLUGINS": "all"})
+                           env={**os.environ, "MLSYSIM_PLUGIN_PATH": "", "XDG_DATA_HOME": "/nonexistent", "MLSYSIM_PLUGINS": "all", "XDG_CACHE_HOME": "/nonexistent"})
     worker, deadline = None, time.monotonic() + 60
     while worker is None and run.poll() is None and time.monotonic() < deadline:
         worker = worker_of(run.pid)
