@@ -124,6 +124,8 @@ enum class ShowAs : std::uint8_t { report, yaml };
 [[nodiscard]] Answer zoo_show(const std::string& name, const std::string& kind, ShowAs as,
                               const RenderOptions& options);
 [[nodiscard]] Answer zoo_search(const std::string& words, const RenderOptions& options);
+/// An entry of one's own to begin with, which lints clean. @param date of its source, yyyy-mm-dd
+[[nodiscard]] Answer zoo_new(const std::string& kind, const std::string& name, const std::string& date);
 [[nodiscard]] Answer zoo_lint(const std::vector<std::string>& paths, const RenderOptions& options);
 [[nodiscard]] Answer schema(const std::string& type);
 [[nodiscard]] Answer units_convert(const std::string& quantity, const std::string& unit,

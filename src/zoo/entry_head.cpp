@@ -18,6 +18,14 @@ std::vector<std::string> reference_keys(const ReadContext& ctx) {
   return keys;
 }
 
+/// The near miss, and what else one may do about a reference that is not there.
+std::string or_how_to_add(std::string near) {
+  const std::string_view how =
+      "add the work to references.yaml of your folder, as those of zoo/references.yaml; 'kind: illustrative' with a note "
+      "needs none";
+  return near.empty() ? std::string(how) : near + " or " + std::string(how);
+}
+
 void check_reference(ReadContext& ctx, NodeRef node, const std::string& path, const std::string& key) {
   if (ctx.find_reference(key) != nullptr) return;
   ctx.fault(ZooFault::unknown_reference, node,
@@ -25,7 +33,7 @@ void check_reference(ReadContext& ctx, NodeRef node, const std::string& path, co
              .key = path,
              .found = quoted_text(key),
              .expected = "a key of references.yaml",
-             .hint = did_you_mean(key, reference_keys(ctx))});
+             .hint = or_how_to_add(did_you_mean(key, reference_keys(ctx)))});
 }
 
 /// Kinds that need no cited work: a judgement, explained in a note or formula.

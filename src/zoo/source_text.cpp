@@ -105,7 +105,7 @@ void check_text(const SourceText& source) {
   }
   if (!content)
     refuse(ZooFault::empty_file, source.file, "the file is empty", "no content", "a schema line and entries",
-           "begin with, e.g., 'schema: mlsysim/hardware@1'");
+           "begin with, e.g., 'schema: mlsysim/hardware@1', or a plan with 'version: \"1\"'");
 }
 
 ErrorFacts placed(ErrorFacts facts, const SourceText& source, Place at) {

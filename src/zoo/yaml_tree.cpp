@@ -241,7 +241,7 @@ std::optional<YamlTree> parse_yaml(const SourceText& source, Problems& problems)
                    {.message = "the file is empty",
                     .found = "no content",
                     .expected = "a schema line and entries",
-                    .hint = "begin with, e.g., 'schema: mlsysim/hardware@1'"});
+                    .hint = "begin with, e.g., 'schema: mlsysim/hardware@1', or a plan with 'version: \"1\"'"});
       return std::nullopt;
     }
     if (problems.size() != before) return std::nullopt;

@@ -198,3 +198,33 @@ def test_help_names_every_option_of_a_scenario(run):
         for key in schema[section]["properties"]:
             if key not in ("name",):
                 assert "--" + key.replace("_", "-") in out, key
+
+
+@pytest.mark.parametrize("kind", ["hardware", "model", "node", "fabric", "cluster", "grid"])
+def test_a_new_entry_lints_clean(run, tmp_path, kind):
+    file = tmp_path / f"{kind}.yaml"
+    file.write_text(run("zoo", "new", kind, "Mine").out)
+    checked = run("zoo", "lint", str(file), "--verbose")
+    assert checked.code == 0 and "0 problems, 0 warnings" in checked.out, checked.out
+    assert run("zoo", "show", "Mine", "--zoo", str(file)).code == 0
+
+
+def test_new_entries_are_used_at_once(run, tmp_path):
+    (tmp_path / "chip.yaml").write_text(run("zoo", "new", "hardware", "MyChip").out)
+    (tmp_path / "net.yaml").write_text(run("zoo", "new", "models", "MyNet").out)
+    answer = run("eval", str(tmp_path / "net.yaml"), str(tmp_path / "chip.yaml"))
+    assert answer.code == 0 and "MyNet on MyChip" in answer.out
+    wrong = run("zoo", "new", "hardwar", "X")
+    assert wrong.code == 1 and "did you mean 'hardware'" in wrong.err
+
+
+def test_an_unknown_reference_says_how_to_add_one(run, tmp_path):
+    file = tmp_path / "chip.yaml"
+    file.write_text(run("zoo", "new", "hardware", "Mine").out.replace("kind: illustrative,", "kind: datasheet, ref: my-sheet,"))
+    checked = run("zoo", "lint", str(file))
+    assert checked.code == 1 and "references.yaml" in checked.out and "'kind: illustrative' with a note needs none" in checked.out
+
+
+def test_an_empty_plan_is_told_how_a_plan_begins(run, tmp_path):
+    (tmp_path / "plan.yaml").write_text("")
+    assert "a plan with 'version:" in run("eval", str(tmp_path / "plan.yaml")).err
