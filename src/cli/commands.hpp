@@ -118,6 +118,16 @@ struct SweepRequest {
 [[nodiscard]] Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked,
                            const RenderOptions& options);
 
+/// A model file as a file of the zoo.
+[[nodiscard]] Answer model_import(const std::string& path);
+
+struct MemoryRequest {
+  std::string model, device;  ///< the device may be empty
+  std::string engine = "none", precision, kv_precision;
+  double context = 8192, requests = 1, tensor_parallel = 1, expert_parallel = 1;
+};
+[[nodiscard]] Answer memory(const MemoryRequest& request, const RenderOptions& options);
+
 [[nodiscard]] Answer zoo_list(const std::string& kind, const RenderOptions& options);
 /// As YAML rather than in the format of the options.
 enum class ShowAs : std::uint8_t { report, yaml };

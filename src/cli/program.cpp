@@ -83,6 +83,7 @@ Program::Program() {
   values_[app_.get_option("--output")].choices = {"text", "json", "markdown", "csv"};
   eval_commands();
   zoo_commands();
+  model_commands();
   explore_commands();
   search_commands();
   pipeline_commands();

@@ -40,6 +40,7 @@ class Program {
   void sweep_command();
   void sweep_options(CLI::App& app);
   void zoo_commands();
+  void model_commands();
   void pipeline_commands();
   void resolver_commands(CLI::App& r);
   void small_commands();
@@ -82,6 +83,7 @@ class Program {
   ValidateRequest validate_;
   CalibrateRequest calibrate_;
   CompareMeasuredRequest compare_measured_;
+  MemoryRequest memory_;
   std::string first_, second_, form_ = "text", write_, check_;
   std::vector<std::string> paths_;
   bool yaml_ = false;

@@ -51,6 +51,24 @@ template <class T, class Read> class StackParts {
     v.qk_norm_full = flag(a.qk_norm == QkNorm::full);
     v.sinks = flag(a.sinks);
     v.output_gate = flag(a.output_gate);
+    v.own_values = flag(!a.shared_kv);
+    return v;
+  }
+  [[nodiscard]] GroupedView<T> cross(const GroupedAttention& a) const {
+    GroupedView<T> v = grouped(a);
+    v.cross = true;
+    return v;
+  }
+  [[nodiscard]] StateSpaceView<T> state_space(const StateSpace& s) const {
+    StateSpaceView<T> v;
+    v.heads = number(s.heads);
+    v.head_dim = number(s.head_dim);
+    v.state = number(s.state_size);
+    v.groups = number(s.groups, T{1.0});
+    v.conv_width = number(s.conv_width);
+    v.conv_bias = flag(s.conv_bias);
+    v.bias = flag(s.projection_bias && !stack_.biases);
+    v.state_bytes = Data<T>::from_base(T{bytes_per_element(s.state_precision.value_or(Precision::fp32))});
     return v;
   }
   [[nodiscard]] CompressedView<T> compressed(const GroupedAttention& a) const {
@@ -99,17 +117,22 @@ template <class T, class Read> class StackParts {
     v.index_heads = number(r.select->heads);
     v.index_dim = number(r.select->head_dim);
     v.top_k = number(r.select->top_k);
+    v.index_block = number(r.select->block, T{1.0});
+    v.index_pool = number(r.select->pool, T{1.0});
+    v.index_key_bytes = number(r.select->key_bytes);
+    v.index_shared = r.select->shared;
     return v;
   }
   [[nodiscard]] MixerView<T> mixer(const Mixer& m, const Reach& r) const {
     if (m.linear) return {linear(*m.linear), {}, T{0.0}};
+    if (m.state_space) return {state_space(*m.state_space), {}, T{0.0}};
     if (m.latent) return {latent(*m.latent), reach(r), T{0.0}};
     if (is_compressed(*m.grouped)) return {compressed(*m.grouped), reach(r), T{0.0}};
     return {grouped(*m.grouped), reach(r), T{0.0}};
   }
 
   [[nodiscard]] DenseView<T> dense(const DenseFeedForward& d) const {
-    return {number(d.width), T{d.gated ? 3.0 : 2.0}};
+    return {number(d.width), T{d.gated ? 3.0 : 2.0}, flag(d.bias && !stack_.biases)};
   }
   [[nodiscard]] ExpertsView<T> experts(const Experts& e) const {
     ExpertsView<T> v;
@@ -123,6 +146,7 @@ template <class T, class Read> class StackParts {
     v.bias = flag(e.bias);
     v.router_bias = flag(e.router_bias);
     v.shared_gate = flag(e.shared_gate);
+    v.latent_norm = flag(e.latent_norm);
     return v;
   }
 
@@ -137,9 +161,16 @@ struct MixerKind {
   MixerView<> view;
   std::pmr::vector<LayerPlace> places;
 
-  /// Attention over the whole context first, then over a part of it, then recurrences.
+  [[nodiscard]] bool is_cross() const {
+    const auto* grouped = std::get_if<GroupedView<>>(&view.rule);
+    return grouped != nullptr && grouped->cross;
+  }
+  /// Attention over the whole context first, then over a part of it, then recurrences, then over an encoder.
   [[nodiscard]] std::pair<int, double> rank() const {
-    if (std::holds_alternative<LinearView<>>(view.rule)) return {2, 0};
+    if (std::holds_alternative<LinearView<>>(view.rule) ||
+        std::holds_alternative<StateSpaceView<>>(view.rule))
+      return {2, 0};
+    if (is_cross()) return {3, 0};
     const bool part = !view.reach.compressed && !std::holds_alternative<CompressedView<>>(view.rule) &&
                       (view.reach.windowed || view.reach.chunked);
     return {part ? 1 : 0, view.reach.block};
@@ -182,10 +213,16 @@ class Kinds {
 
  private:
   template <class P> void add_mixer(const P& parts, const LayerPlace& p) {
-    if (!p.mixer->grouped && !p.mixer->latent && !p.mixer->linear) return;
+    const Mixer& m = *p.mixer;
+    if (m.grouped || m.latent || m.linear || m.state_space)
+      add_mixer(p, false, [&] { return parts.mixer(m, *p.reach); });
+    if (m.cross) add_mixer(p, true, [&] { return MixerView<>{parts.cross(*m.cross), {}, 0.0}; });
+  }
+  template <class View> void add_mixer(const LayerPlace& p, bool cross, const View& make) {
     for (auto& kind : mixers)
-      if (kind.first.mixer == p.mixer && kind.first.reach == p.reach) return kind.places.push_back(p);
-    const auto view = parts.mixer(*p.mixer, *p.reach);
+      if (kind.first.mixer == p.mixer && kind.first.reach == p.reach && kind.is_cross() == cross)
+        return kind.places.push_back(p);
+    const auto view = make();
     for (auto& kind : mixers)
       if (kind.view.rule == view.rule && kind.view.reach == view.reach) return kind.places.push_back(p);
     mixers.push_back({p, view, std::pmr::vector<LayerPlace>(1, p, &memory_)});
@@ -216,12 +253,21 @@ std::shared_ptr<const StackView<T>> view_of(const Stack& stack, std::size_t plac
   v.norms = norms / v.layers;
   v.norm_vectors = T{stack.residual.norm_bias ? 2.0 : 1.0};
   v.bias = parts.flag(stack.biases);
+  v.several_streams = stack.residual.streams > 1;
+  v.streams = parts.number(stack.residual.streams);
+  for (const auto& table : stack.input.lookups) {
+    const T times = table.per_layer ? v.layers : T{1.0};
+    v.looks_up = true;
+    v.lookup_values = v.lookup_values + times * parts.number(table.rows) * parts.number(table.width);
+    v.lookup_reads = v.lookup_reads + times * parts.number(table.reads, T{1.0}) * parts.number(table.width);
+  }
   const auto& in = stack.input;
   v.vocab = parts.number(in.vocab);
   v.position_rows = parts.number(in.positions) + parts.number(in.token_types);
   if (in.patch_size) {
     const T side = parts.number(in.patch_size);
-    v.patch_inputs = parts.number(in.channels, T{3.0}) * side * side;
+    v.patch_inputs =
+        parts.number(in.channels, T{3.0}) * side * side * parts.number(in.temporal_patch_size, T{1.0});
   }
   const auto& out = stack.output;
   v.edge_norms = T{(out.norm ? 1.0 : 0.0) + (in.norm ? 1.0 : 0.0)};
@@ -240,13 +286,15 @@ std::shared_ptr<const StackView<T>> view_of(const Stack& stack, std::size_t plac
     if constexpr (std::is_same_v<Read, AsStated<double>>)
       v.mixers.push_back(kind.view);
     else
-      v.mixers.push_back(parts.mixer(*kind.first.mixer, *kind.first.reach));
+      v.mixers.push_back(kind.is_cross() ? MixerView<T>{parts.cross(*kind.first.mixer->cross), {}, T{0.0}}
+                                         : parts.mixer(*kind.first.mixer, *kind.first.reach));
     v.mixers.back().layers = layers(kind.places);
     const auto& m = *kind.first.mixer;
     if (&kind == kinds.mixers.data())
       v.heads = parts.number(m.grouped  ? m.grouped->heads
                              : m.latent ? m.latent->heads
-                                        : m.linear->value_heads);
+                             : m.linear ? m.linear->value_heads
+                                        : m.state_space->heads);
   }
   v.feed_forwards.reserve(kinds.feed_forwards.size());
   for (const auto& kind : kinds.feed_forwards) {

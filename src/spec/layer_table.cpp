@@ -9,47 +9,41 @@ namespace {
 /// Calls `say(part)` for what no lowering rule knows of a layer. `part` is a path below the layer or its
 /// stack.
 template <class F> void mixer_without_law(const Mixer& m, const Reach& reach, F&& say) {
-  if (m.state_space) say("mixer.state_space");
+  if (m.state_space && m.state_space->rule != StateSpaceRule::mamba2) say("mixer.state_space.rule");
   if (m.recurrent) say("mixer.recurrent");
   if (m.cross) say("mixer.cross");
-  if (int{m.grouped.has_value()} + int{m.latent.has_value()} + int{m.linear.has_value()} > 1)
+  if (int{m.grouped.has_value()} + int{m.latent.has_value()} + int{m.linear.has_value()} +
+          int{m.state_space.has_value()} >
+      1)
     say("mixer (several side by side)");
   const bool compressed = m.grouped && is_compressed(*m.grouped);
   if (m.grouped) {
     const auto& g = *m.grouped;
-    if (!compressed && (g.shared_kv || g.q_lora_rank || g.output_rank || g.output_groups))
-      say("mixer.grouped (shared_kv, q_lora_rank, output_rank and output_groups have a rule together only)");
+    if (!compressed && (g.q_lora_rank || g.output_rank || g.output_groups))
+      say("mixer.grouped (q_lora_rank, output_rank and output_groups have a rule with shared_kv only)");
     if (g.borrows_kv) say("mixer.grouped.borrows_kv");
     if (reach.compress && !compressed) say("reach.compress");
     if (compressed && !reach.window) say("reach (compressed attention without a window)");
-    if (reach.select && !(compressed && reach.compress)) say("reach.select");
+    if (compressed && reach.select && !reach.compress) say("reach.select");
     if (reach.chunk && (compressed || reach.window)) say("reach.chunk");
   }
   if (m.latent && (reach.window || reach.chunk || reach.compress)) say("reach (of latent attention)");
-  if (reach.select) {
-    const auto& s = *reach.select;
-    if (s.block || s.pool || s.key_bytes || s.shared) say("reach.select (block, pool, key_bytes, shared)");
-  }
   if (m.linear && m.linear->rule != LinearRule::gated_delta && m.linear->rule != LinearRule::kda)
     say("mixer.linear.rule");
 }
 
 template <class F> void layer_without_law(const Stack& stack, const LayerPlace& place, F&& say) {
   mixer_without_law(*place.mixer, *place.reach, say);
-  if (place.feed_forward->dense && place.feed_forward->dense->bias) say("feed_forward.dense.bias");
-  if (place.feed_forward->experts && place.feed_forward->experts->latent_norm)
-    say("feed_forward.experts.latent_norm");
   const Residual& r = *place.residual;
   if (r.norm_bias != stack.residual.norm_bias) say("residual.norm_bias (of some layers)");
   if (r.parallel) say("residual.parallel");
-  if (r.streams != 1) say("residual.streams");
+  if (r.streams != stack.residual.streams) say("residual.streams (of some layers)");
   if (r.memory_every) say("residual.memory_every");
 }
 
 template <class F> void stack_without_law(const Stack& stack, F&& say) {
   for_each_place(stack, [&](const LayerPlace& place) { layer_without_law(stack, place, say); });
   const auto& in = stack.input;
-  if (!in.lookups.empty()) say("input.lookups");
   if (in.merge || in.temporal_patch_size || in.frame_width)
     say("input (merge, temporal_patch_size, frame_width)");
   if (stack.role == StackRole::decoder && !stack.output.logits) say("output.logits");

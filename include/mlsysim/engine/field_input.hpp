@@ -35,7 +35,8 @@ class FieldReader {
   std::vector<std::unique_ptr<File>> files_;
 };
 
-/// Whether a text means a file rather than a name: it ends in .yaml or .yml, or holds a slash.
+/// Whether a text means a file rather than a name: it holds a slash, or ends as files do (.yaml,
+/// .yml, .json, .gguf, .safetensors).
 [[nodiscard]] bool names_a_file(std::string_view text);
 
 }  // namespace mlsysim

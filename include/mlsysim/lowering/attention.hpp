@@ -104,38 +104,12 @@ template <class T> void exchange_context(const Frame<T>& f, const T& count, cons
   op.beside = Beside::pass;
 }
 
-/// Multi-head, grouped-query or multi-query attention of `count` layers.
-template <class T>
-void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const GroupedView<T>& h) {
-  const T& hidden = f.stack.hidden;
-  const T heads = h.heads / f.plan.tp;
-  // Fewer key-value heads than devices: each device holds one, copied.
-  const T kv_heads = max(h.kv_heads / f.plan.tp, T{1.0});
-  const T query_width = heads * h.qk_dim, kv_width = kv_heads * (h.qk_dim + h.v_dim);
-  {
-    auto& op = matmul(f, "qkv_projection", OpGroup::attention, count, f.tokens,
-                      query_width * (1.0 + h.output_gate) + kv_width, hidden);
-    op.params += params<T>(h.qkv_bias * (query_width + kv_width) + h.qk_norm_head * 2.0 * h.qk_dim +
-                           h.qk_norm_full * (query_width + kv_heads * h.qk_dim) + h.sinks * heads);
-    op.kept *= f.split;
-    op.remade = part::norm | part::block;
-    op.biased += h.qkv_bias;
-  }
-  rotary_and_cache(f, count, query_width + kv_heads * h.qk_dim, kv_width);
-  exchange_context(f, count, kv_width);
-  attention_core(f, "attention", count, heads, kv_heads, h.qk_dim, h.v_dim, kv_width, reach);
-  auto& out = matmul(f, "output_projection", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
-  out.params += params<T>(h.output_bias * hidden);
-  out.biased += h.output_bias;
-  dropout_mask(f, out, f.tokens * hidden * f.split);
-  join_tensor_parallel(f, "attention_join", count, part::attention);
-}
-
 /// Scores of every cached entry against light-weight index heads, to choose the ones that attention reads
 /// (DeepSeek-V3.2, section 2.1).
 template <class T>
 void block_index(const Frame<T>& f, const T& count, const ReachView<T>& h, const T& query_inputs,
                  const T& entries) {
+  if (h.index_shared) return;
   const T width = h.index_heads * h.index_dim;
   matmul(f, "index_query", OpGroup::attention, count, f.tokens, width, query_inputs);
   auto& key = matmul(f, "index_key", OpGroup::attention, count, f.tokens,
@@ -147,10 +121,81 @@ void block_index(const Frame<T>& f, const T& count, const ReachView<T>& h, const
   op.k = h.index_dim;
   op.copies = f.sequences * h.index_heads;
   op.work = flops<T>(2.0 * f.tokens * entries * width);
-  op.state = f.plan.kv_bytes * (f.sequences * entries * h.index_dim);
+  const Data<T> value =
+      select(h.index_key_bytes > T{0.0}, Data<T>::from_base(h.index_key_bytes), f.plan.kv_bytes);
+  op.state = value * (f.sequences * entries * h.index_dim);
   op.live = f.activations(f.tokens * width);
   op.traffic = op.state + op.live;
   op.unfused_traffic = op.traffic;
+}
+
+/// Attention over the output of an encoder that read as many tokens as the decoder holds. Its keys and values
+/// are made once, in the pass over the prompt.
+template <class T>
+void mix_encoder(const Frame<T>& f, const T& count, const GroupedView<T>& h, const T& heads,
+                 const T& kv_heads) {
+  const T& hidden = f.stack.hidden;
+  const T kv_width = kv_heads * (h.qk_dim + h.v_dim), encoded = f.sequences * f.plan.context;
+  const bool decoding = f.structure.phase == Phase::decode;
+  matmul(f, "encoder_query", OpGroup::attention, count, f.tokens, heads * h.qk_dim, hidden);
+  auto& keys = matmul(f, "encoder_key_value", OpGroup::attention, count, decoding ? T{0.0} : encoded,
+                      kv_width, hidden);
+  if (decoding) keys.traffic = keys.unfused_traffic = Data<T>();
+  Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, "encoder_attention", count);
+  op.m = f.plan.new_tokens;
+  op.n = f.plan.context;
+  op.k = h.qk_dim;
+  op.copies = f.sequences * heads;
+  op.group_heads = heads / kv_heads;
+  op.work = flops<T>(2.0 * op.copies * op.m * op.n * (h.qk_dim + h.v_dim));
+  if (!f.training()) op.state = plan_state(f, f.plan.context, kv_width);
+  op.live = f.activations(f.tokens * heads * (h.qk_dim + h.v_dim));
+  op.traffic = op.live + f.plan.kv_bytes * (encoded * kv_width);
+  op.unfused_traffic = op.traffic;
+  matmul(f, "encoder_output", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
+  join_tensor_parallel(f, "attention_join", count, part::attention);
+}
+
+/// Multi-head, grouped-query or multi-query attention of `count` layers.
+template <class T>
+void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const GroupedView<T>& h) {
+  const T& hidden = f.stack.hidden;
+  const T heads = h.heads / f.plan.tp;
+  // Fewer key-value heads than devices: each device holds one, copied.
+  const T kv_heads = max(h.kv_heads / f.plan.tp, T{1.0});
+  const T query_width = heads * h.qk_dim, kv_width = kv_heads * (h.qk_dim + h.v_dim);
+  if (h.cross) return mix_encoder(f, count, h, heads, kv_heads);
+  {
+    // Values may be the keys before their rotation: one projection, and both are cached.
+    auto& op =
+        matmul(f, "qkv_projection", OpGroup::attention, count, f.tokens,
+               query_width * (1.0 + h.output_gate) + kv_heads * (h.qk_dim + h.v_dim * h.own_values), hidden);
+    op.params += params<T>(h.qkv_bias * (query_width + kv_width) + h.qk_norm_head * 2.0 * h.qk_dim +
+                           h.qk_norm_full * (query_width + kv_heads * h.qk_dim) + h.sinks * heads);
+    op.kept *= f.split;
+    op.remade = part::norm | part::block;
+    op.biased += h.qkv_bias;
+  }
+  rotary_and_cache(f, count, query_width + kv_heads * h.qk_dim, kv_width);
+  exchange_context(f, count, kv_width);
+  if (reach.selected) {
+    // The index chooses what is read; everything is kept.
+    block_index(f, count, reach, hidden, f.plan.context / reach.index_pool);
+    ReachView<T> chosen = reach;
+    chosen.windowed = true;
+    chosen.window = reach.top_k * reach.index_block;
+    const std::size_t first = f.ops.size();
+    attention_core(f, "attention", count, heads, kv_heads, h.qk_dim, h.v_dim, kv_width, chosen);
+    const bool cached = f.structure.phase == Phase::prefill || f.structure.phase == Phase::decode;
+    if (cached) f.ops[first].state = plan_state(f, f.plan.context, kv_width);
+  } else {
+    attention_core(f, "attention", count, heads, kv_heads, h.qk_dim, h.v_dim, kv_width, reach);
+  }
+  auto& out = matmul(f, "output_projection", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
+  out.params += params<T>(h.output_bias * hidden);
+  out.biased += h.output_bias;
+  dropout_mask(f, out, f.tokens * hidden * f.split);
+  join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 
 /// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
@@ -179,7 +224,7 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Lat
            h.kv_rank);
     attention_core(f, "attention", count, heads, heads, h.nope + h.rope, h.v_dim, latent, reach);
   }
-  if (reach.selected) block_index(f, count, reach, query_inputs, f.plan.context);
+  if (reach.selected) block_index(f, count, reach, query_inputs, f.plan.context / reach.index_pool);
   matmul(f, "output_gate", OpGroup::attention, count * h.output_gate, f.tokens, heads * h.v_dim, hidden);
   matmul(f, "output_projection", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
   join_tensor_parallel(f, "attention_join", count, part::attention);
@@ -264,6 +309,41 @@ template <class T> void mix(const Frame<T>& f, const T& count, const ReachView<T
   op.kept = f.activations(f.tokens * mixed);
 
   matmul(f, "linear_attention_output", OpGroup::attention, count, f.tokens, hidden, width);
+  join_tensor_parallel(f, "attention_join", count, part::attention);
+}
+
+/// State-space block with a scalar decay per head (Mamba-2). A pass over several tokens is priced as the
+/// recurrence; the chunked form trades more arithmetic for the matrix engine.
+template <class T>
+void mix(const Frame<T>& f, const T& count, const ReachView<T>&, const StateSpaceView<T>& h) {
+  const T& hidden = f.stack.hidden;
+  const T heads = h.heads / f.plan.tp, groups = max(h.groups / f.plan.tp, T{1.0});
+  const T inner = heads * h.head_dim;
+  const T mixed = inner + 2.0 * groups * h.state;  // values, and the matrices in and out of the state
+  auto& in =
+      matmul(f, "state_space_input", OpGroup::attention, count, f.tokens, inner + mixed + heads, hidden);
+  in.params += params<T>(h.bias * (inner + mixed + heads));
+  in.kept *= f.split;
+  auto& conv = elementwise(f, "short_convolution", OpGroup::attention, count, f.tokens * mixed, 1, 1, 8);
+  // Decay, step and skip of each head, and the norm before the output.
+  conv.params = params<T>((h.conv_width + h.conv_bias) * mixed + 3.0 * heads + inner);
+  conv.kept = f.activations(f.tokens * mixed);
+  conv.state = h.state_bytes * (f.sequences * max(h.conv_width - 1.0, T{0.0}) * mixed);
+  conv.traffic += 2.0 * conv.state;
+  conv.unfused_traffic = conv.traffic;
+
+  Op<T>& op = emit(f.ops, OpKind::recurrence, OpGroup::attention, "recurrent_state", count);
+  const T cells = inner * h.state;
+  // Decay (1), rank-one write (2), read (2): five FLOP a state cell and token.
+  op.work = flops<T>(5.0 * cells * f.tokens);
+  op.state = h.state_bytes * (cells * f.sequences);
+  op.live = f.activations(f.tokens * (mixed + inner));
+  op.traffic = 2.0 * op.state + op.live;
+  op.unfused_traffic = op.traffic;
+  op.kept = f.activations(f.tokens * mixed);
+
+  auto& out = matmul(f, "state_space_output", OpGroup::attention, count, f.tokens, hidden, inner);
+  out.params += params<T>(h.bias * hidden);
   join_tensor_parallel(f, "attention_join", count, part::attention);
 }
 

@@ -26,8 +26,11 @@ void feed_forward_pair(const Frame<T>& f, OpGroup group, std::string_view up_nam
 }
 
 template <class T> void feed(const Frame<T>& f, const T& count, const DenseView<T>& h) {
+  const std::size_t first = f.ops.size();
   feed_forward_pair(f, OpGroup::feed_forward, "ffn_up", "ffn_activation", "ffn_down", count, f.tokens,
                     h.width / f.plan.tp, T{1.0}, f.stack.hidden, h.matrices);
+  for (std::size_t i = first; i < f.ops.size(); ++i)
+    if (f.ops[i].kind == OpKind::matmul) f.ops[i].params += params<T>(h.bias * f.ops[i].n);
   join_tensor_parallel(f, "ffn_join", count, part::feed_forward);
 }
 
@@ -40,7 +43,8 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   router.params += params<T>(h.router_bias * h.experts + h.shared_gate * hidden);
   // Experts that work at another width share a projection down and one up.
   const T resized = select(h.hidden < hidden, T{1.0}, T{0.0});
-  matmul(f, "routed_width_down", OpGroup::experts, count * resized, f.tokens, h.hidden, hidden);
+  matmul(f, "routed_width_down", OpGroup::experts, count * resized, f.tokens, h.hidden, hidden).params +=
+      params<T>(h.latent_norm * h.hidden);
 
   const T routed = f.tokens * h.top_k;  // rows that leave the fullest rank
   // Balanced routing deals the rows of all ranks evenly, also to ranks that have no sequence of their own.

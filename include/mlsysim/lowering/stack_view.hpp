@@ -21,6 +21,8 @@ template <class T = double> struct GroupedView {
   T qkv_bias{0.0}, output_bias{0.0};       ///< 1 where they have a bias beside that of every product
   T qk_norm_head{0.0}, qk_norm_full{0.0};  ///< 1 with norms of one head's width, or over all heads
   T sinks{0.0}, output_gate{0.0};          ///< 1 where there are some
+  T own_values{1.0};                       ///< 0 where values are projected with the keys
+  bool cross = false;                      ///< keys and values are those of the encoder
   friend bool operator==(const GroupedView&, const GroupedView&) = default;
 };
 
@@ -46,30 +48,42 @@ template <class T = double> struct LinearView {
   friend bool operator==(const LinearView&, const LinearView&) = default;
 };
 
+/// A state-space block with scalar decays (Mamba-2).
+template <class T = double> struct StateSpaceView {
+  T heads{1.0}, head_dim{0.0}, state{0.0}, groups{1.0}, conv_width{0.0};
+  T conv_bias{0.0}, bias{0.0};  ///< 1 where there is one
+  Data<T> state_bytes;          ///< of one value of the state
+  friend bool operator==(const StateSpaceView&, const StateSpaceView&) = default;
+};
+
 /// Which earlier tokens attention sees, and what chooses among them.
 template <class T = double> struct ReachView {
   bool windowed = false, chunked = false, compressed = false, overlapping = false, selected = false;
   T window{0.0}, chunk{0.0}, block{1.0};           ///< tokens; block: those of one compressed entry
   T index_heads{0.0}, index_dim{0.0}, top_k{0.0};  ///< of the index that chooses
+  T index_block{1.0}, index_pool{1.0};             ///< tokens of an entry, and of an index key
+  T index_key_bytes{0.0};                          ///< of one value; 0: that of the cache
+  bool index_shared = false;                       ///< uses the choice of an earlier layer
   friend bool operator==(const ReachView&, const ReachView&) = default;
 };
 
 /// One kind of mixer, and how many layers have it.
 template <class T = double> struct MixerView {
-  std::variant<GroupedView<T>, LatentView<T>, CompressedView<T>, LinearView<T>> rule;
+  std::variant<GroupedView<T>, LatentView<T>, CompressedView<T>, LinearView<T>, StateSpaceView<T>> rule;
   ReachView<T> reach;
   T layers{0.0};
 };
 
 template <class T = double> struct DenseView {
   T width{0.0}, matrices{3.0};
+  T bias{0.0};  ///< 1 where the matrices have biases beside those of every product
   friend bool operator==(const DenseView&, const DenseView&) = default;
 };
 
 template <class T = double> struct ExpertsView {
   T experts{1.0}, top_k{0.0}, width{0.0}, matrices{3.0}, shared{0.0}, shared_width{0.0};
   T hidden{0.0};  ///< width at which routed experts work
-  T bias{0.0}, router_bias{0.0}, shared_gate{0.0};
+  T bias{0.0}, router_bias{0.0}, shared_gate{0.0}, latent_norm{0.0};
   friend bool operator==(const ExpertsView&, const ExpertsView&) = default;
 };
 
@@ -92,6 +106,9 @@ template <class T = double> struct StackView {
   T own_head{1.0};                              ///< 0 where the output shares the input embedding
   T head_bias{0.0}, pooler{0.0}, outputs{0.0};  ///< outputs: classes of an encoder's head
   T experts{1.0}, top_k{0.0};                   ///< of the first layer with experts
+  T streams{1.0};                               ///< residual streams
+  T lookup_values{0.0}, lookup_reads{0.0};      ///< values of further tables, and those that a token reads
+  bool several_streams = false, looks_up = false;
   std::vector<MixerView<T>> mixers;
   std::vector<FeedForwardView<T>> feed_forwards;
   const Stack* stated = nullptr;  ///< what the file says; lives in the workload

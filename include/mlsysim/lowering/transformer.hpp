@@ -15,6 +15,11 @@ template <class T> void input_embedding(const Frame<T>& f) {
   op.live = f.activations(values);
   op.traffic = op.live + f.plan.weight_bytes * params<T>(values);
   op.unfused_traffic = op.traffic;
+  if (h.looks_up) {
+    op.params += params<T>(h.lookup_values);
+    op.traffic += f.plan.weight_bytes * params<T>(f.tokens * h.lookup_reads);
+    op.unfused_traffic = op.traffic;
+  }
   dropout_mask(f, op, values * f.split);
   dropout_traffic(f, op, values * f.split);
   if (f.structure.architecture == Architecture::encoder) {
@@ -49,6 +54,9 @@ template <class T> void output_head(const Frame<T>& f) {
   norm(f, "edge_norm", h.edge_norms);
   // Serving needs the logits of the last token of each sequence only.
   const T rows = f.training() ? f.tokens : f.sequences;
+  if (h.several_streams)  // one weight a value and stream
+    matmul(f, "stream_join", OpGroup::norm, T{1.0}, rows, h.streams, h.streams * h.hidden).params +=
+        params<T>(h.streams + 1.0);
   if (f.structure.architecture == Architecture::decoder) {
     if (f.structure.sequence_parallel)
       collective(f.ops, "logits_gather", Collective::all_gather, Traffic::tensor, T{1.0},
@@ -69,6 +77,14 @@ template <class T> void output_head(const Frame<T>& f) {
   for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].place = Place::last;
 }
 
+/// Hyper-connections (mHC): before and after each of the two parts of a layer the residual streams are mixed, with
+/// weights that a small product makes of all of them: n to read, n to write, n^2 to mix.
+template <class T> void mix_streams(const Frame<T>& f, const T& count) {
+  const T &n = f.stack.streams, wide = n * f.stack.hidden, made = n * n + 2.0 * n;
+  matmul(f, "stream_weights", OpGroup::norm, count, f.tokens, made, wide).params += params<T>(made + 3.0);
+  elementwise(f, "stream_mix", OpGroup::norm, count, f.tokens * wide, 2, 1, 4);
+}
+
 /// Appends the forward pass of one micro-batch on the fullest pipeline stage.
 template <class T>
 void forward_transformer(const Structure& structure, const StackView<T>& h, const Plan<T>& plan,
@@ -83,6 +99,7 @@ void forward_transformer(const Structure& structure, const StackView<T>& h, cons
   auto& attention_norm = norm(f, "attention_norm", norms);
   attention_norm.remade = part::none;  // its input is the block's, which is always kept
   dropout_traffic(f, attention_norm, dropped);
+  if (h.several_streams) mix_streams(f, T(2.0 * h.layers * f.stage));
   constexpr std::size_t most = 64;  // operators of one kind of mixer or feed-forward, or of the ends
   for (const auto& mixer : h.mixers) {
     ops.reserve(most);

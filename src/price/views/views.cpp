@@ -40,6 +40,11 @@ void check_complete(const Workload& w, const LayerPlace& p) {
     need(linear->value_heads, w, "mixer.linear", "value_heads");
     need(linear->key_head_dim, w, "mixer.linear", "key_head_dim");
   }
+  if (const auto& ssm = p.mixer->state_space) {
+    need(ssm->state_size, w, "mixer.state_space", "state_size");
+    need(ssm->heads, w, "mixer.state_space", "heads");
+    need(ssm->head_dim, w, "mixer.state_space", "head_dim");
+  }
   if (const auto& select = p.reach->select) {
     need(select->heads, w, "reach.select", "heads");
     need(select->head_dim, w, "reach.select", "head_dim");

@@ -1,0 +1,21 @@
+#pragma once
+/// How engines reserve memory. Internal to the room.
+
+#include <mlsysim/answer/memory_account.hpp>
+
+namespace mlsysim::detail {
+
+/// What a policy asks of the model.
+struct EngineDemand {
+  Data<> total;  ///< of the device
+  Data<> weights, state, reserve;
+  Data<> cache;  ///< keys and values of the requests that were asked for
+  double requests = 1, context = 1, tensor_parallel = 1;
+  bool latent = false;  ///< multi-head latent attention
+};
+/// Tokens of the largest pass that an engine prepares for.
+[[nodiscard]] double batched_tokens(MemoryPolicy policy, Data<> total);
+/// @param activations of the largest pass
+[[nodiscard]] EngineMemory engine_memory(MemoryPolicy policy, const EngineDemand& demand, Data<> activations);
+
+}  // namespace mlsysim::detail

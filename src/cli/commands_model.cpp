@@ -1,0 +1,102 @@
+#include "commands.hpp"
+
+#include <mlsysim/answer/memory_account.hpp>
+#include <mlsysim/engine/field_input.hpp>
+#include <mlsysim/model_files/model_file.hpp>
+#include <mlsysim/report/table.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace mlsysim::cli {
+namespace {
+
+/// An entry of the zoo by its name, or what a file holds.
+template <class T> const T* spec_of(FieldReader& reader, const std::string& text) {
+  FieldInfo field;
+  field.name = std::string(ObjectType<T>::name);
+  field.kind = ValueKind::object;
+  field.object_type = ObjectType<T>::name;
+  const auto value = reader.read(field, text);
+  return static_cast<const T*>(std::get<ObjectRef>(value.value).object);
+}
+
+template <class E> E choice(const std::string& text) {
+  for (std::size_t i = 0; i < Choices<E>::names.size(); ++i)
+    if (Choices<E>::names[i] == text) return static_cast<E>(i);
+  throw LookupError({.id = "mlsysim.cli.070",
+                     .message = fmt::format("there is no {} '{}'", Choices<E>::what, text),
+                     .key = text,
+                     .found = fmt::format("'{}'", text),
+                     .expected = fmt::format("one of {}", fmt::join(Choices<E>::names, ", ")),
+                     .hint = "choose one of them"});
+}
+
+}  // namespace
+
+Answer model_import(const std::string& path) {
+  const auto model = read_model(path);
+  Answer out{model_file_yaml(model)};
+  for (const auto& note : model.notes) out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
+  return out;
+}
+
+Answer memory(const MemoryRequest& request, const RenderOptions& options) {
+  FieldReader reader(zoo());
+  MemoryQuestion q;
+  q.model = spec_of<Workload>(reader, request.model);
+  if (!request.device.empty()) q.device = spec_of<HardwareNode>(reader, request.device);
+  q.context = request.context;
+  q.requests = request.requests;
+  q.tensor_parallel = request.tensor_parallel;
+  q.expert_parallel = request.expert_parallel;
+  if (!request.precision.empty()) q.precision = choice<Precision>(request.precision);
+  if (!request.kv_precision.empty()) q.kv_precision = choice<Precision>(request.kv_precision);
+  q.policy = choice<MemoryPolicy>(request.engine);
+  const auto account = memory_account(q, conventions_of(zoo()));
+
+  Table table{.schema = "mlsysim/memory@1",
+              .title = q.model->name,
+              .columns = {{"part"},
+                          {"what"},
+                          {"layers"},
+                          {"weights"},
+                          {"bytes_per_token"},
+                          {"cap"},
+                          {"bytes"},
+                          {"size", "MiB"}}};
+  const auto number = [](double x) { return x > 0 ? Table::Cell(x) : Table::Cell(); };
+  const auto add = [&](const MemoryItem& i) {
+    table.rows.push_back({name_of(i.part), i.what, number(i.layers), number(i.weights / unit::param),
+                          number(i.per_token / unit::B), number(i.cap), i.bytes / unit::B, i.bytes});
+  };
+  for (const auto& i : account.items) add(i);
+  const auto line = [&](const char* part, std::string what, Data<> bytes) {
+    table.rows.push_back({part, std::move(what), {}, {}, {}, {}, bytes / unit::B, bytes});
+  };
+  line("total", "of the memory model", account.memory.total);
+  if (q.device != nullptr) line("capacity", q.device->name, account.memory.capacity);
+  Answer out;
+  if (account.engine) {
+    for (const auto& i : account.engine->held) add(i);
+    line("pool",
+         fmt::format("cache of {}: {:.0f} tokens at this context", request.engine, account.engine->tokens),
+         account.engine->pool);
+  }
+  for (const auto& part : account.not_modelled)
+    table.rows.push_back({"not modelled", part, {}, {}, {}, {}, {}, {}});
+  const bool fits = q.device == nullptr ||
+                    (account.engine ? account.engine->fits : account.memory.total <= account.memory.capacity);
+  if (q.device != nullptr)
+    table.footer =
+        fmt::format("{:g} requests of {:g} tokens {}", q.requests, q.context, fits ? "fit" : "do not fit");
+  out.payload = render(table, options);
+  if (!fits) {
+    out.exit = Exit::infeasible;
+    out.diagnostics = fmt::format("mlsysim: infeasible: {}\n", table.footer);
+  }
+  return out;
+}
+
+}  // namespace mlsysim::cli

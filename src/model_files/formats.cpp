@@ -1,0 +1,294 @@
+#include "detail/formats.hpp"
+
+#include <mlsysim/units/unit.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <regex>
+
+namespace mlsysim::detail {
+namespace {
+
+/// Names under which files know the matrices of a group, one spelling each. A layer in the middle of the
+/// model stands for all.
+struct Module {
+  TensorGroup group;
+  std::string_view name;
+};
+constexpr std::array kModules{
+    Module{TensorGroup::attention, "layers.{}.self_attn.q_proj"},
+    Module{TensorGroup::attention, "layers.{}.self_attn.q_b_proj"},
+    Module{TensorGroup::attention, "layers.{}.attn.wq_b"},
+    Module{TensorGroup::attention, "layers.{}.mixer.q_proj"},
+    Module{TensorGroup::linear, "layers.{}.linear_attn.in_proj_qkv"},
+    Module{TensorGroup::linear, "layers.{}.mixer.in_proj"},
+    Module{TensorGroup::dense, "layers.{}.mlp.gate_proj"},
+    Module{TensorGroup::shared_experts, "layers.{}.mlp.shared_experts.gate_proj"},
+    Module{TensorGroup::shared_experts, "layers.{}.mlp.shared_expert.gate_proj"},
+    Module{TensorGroup::shared_experts, "layers.{}.ffn.shared_experts.w1"},
+    Module{TensorGroup::shared_experts, "layers.{}.mixer.shared_experts.up_proj"},
+    Module{TensorGroup::experts, "layers.{}.mlp.experts.0.gate_proj"},
+    Module{TensorGroup::experts, "layers.{}.ffn.experts.0.w1"},
+    Module{TensorGroup::experts, "layers.{}.mixer.experts.0.up_proj"},
+    Module{TensorGroup::experts, "layers.{}.block_sparse_moe.experts.0.w1"},
+    Module{TensorGroup::head, "lm_head"},
+    Module{TensorGroup::head, "head"},
+    Module{TensorGroup::draft, "mtp.layers.0.self_attn.q_proj"},
+    Module{TensorGroup::tower, "visual.blocks.0.attn.qkv"},
+    Module{TensorGroup::tower, "vision_tower.encoder.blocks.0.wqkv"},
+};
+
+/// One number format of weights and its scales.
+struct Scheme {
+  Precision precision = Precision::bf16;
+  double block = 0, block_rows = 0, scale_bytes = 0;
+};
+
+StoredFormat stored(TensorGroup group, const Scheme& s) {
+  StoredFormat f;
+  f.tensors = group;
+  f.precision = s.precision;
+  if (s.block > 0) {
+    f.block = s.block;
+    if (s.block_rows > 1) f.block_rows = s.block_rows;
+    f.scale = s.scale_bytes * unit::B;
+  }
+  return f;
+}
+
+std::string word(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+double number(const Json& object, const char* key, double otherwise) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
+}
+std::string lower(std::string s) {
+  std::transform(s.begin(), s.end(), s.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return s;
+}
+
+/// Formats by the names that tools give them. NVFP4 has an FP8 scale for 16 values, MXFP4 an 8-bit exponent
+/// for 32.
+std::optional<Scheme> scheme_named(const std::string& name) {
+  const auto n = lower(name);
+  if (n.find("nvfp4") != std::string::npos) return Scheme{Precision::fp4, 16, 1, 1};
+  if (n.find("mxfp4") != std::string::npos) return Scheme{Precision::fp4, 32, 1, 1};
+  if (n.find("mxfp8") != std::string::npos) return Scheme{Precision::fp8, 32, 1, 1};
+  if (n.find("fp8") != std::string::npos || n.find("float8") != std::string::npos)
+    return Scheme{Precision::fp8, 0, 0, 0};
+  if (n.find("int4") != std::string::npos || n.find("w4a16") != std::string::npos)
+    return Scheme{Precision::int4, 0, 0, 0};
+  if (n.find("int8") != std::string::npos || n.find("w8a8") != std::string::npos)
+    return Scheme{Precision::int8, 0, 0, 0};
+  return std::nullopt;
+}
+
+/// The weights of a group of compressed-tensors or modelopt.
+std::optional<Scheme> scheme_of_group(const Json& group, const std::string& overall) {
+  const auto weights = group.find("weights");
+  if (weights == group.end() || !weights->is_object()) return std::nullopt;
+  const double bits = number(*weights, "num_bits", 0), size = number(*weights, "group_size", 0);
+  const bool floats = word(*weights, "type") != "int";
+  Scheme s;
+  if (bits == 8)
+    s.precision = floats ? Precision::fp8 : Precision::int8;
+  else if (bits == 4)
+    s.precision = floats ? Precision::fp4 : Precision::int4;
+  else
+    return std::nullopt;
+  if (size > 0) {
+    s.block = size;
+    s.block_rows = 1;
+    // FP4 keeps 8-bit scales, other groups those of 16 bits.
+    s.scale_bytes = s.precision == Precision::fp4 || overall.find("mx") != std::string::npos ? 1 : 2;
+  }
+  return s;
+}
+
+class Quantization {
+ public:
+  Quantization(const Json& json, double layers) : json_(json), layers_(layers) {
+    for (const char* key : {"ignore", "modules_to_not_convert", "exclude_modules"})
+      if (const auto list = json.find(key); list != json.end() && list->is_array())
+        for (const auto& item : *list)
+          if (item.is_string()) ignored_.push_back(item.get<std::string>());
+  }
+  [[nodiscard]] bool ignores(std::string_view module) const {
+    return std::any_of(ignored_.begin(), ignored_.end(),
+                       [&](const std::string& p) { return names_module(p, module); });
+  }
+  /// The scheme of a module, by the groups that name it, else by the one scheme of the file.
+  [[nodiscard]] std::optional<Scheme> of(std::string_view module) const {
+    if (ignores(module)) return std::nullopt;
+    const auto groups = json_.find("config_groups");
+    const bool experts_only = json_.contains("moe_quant_algo");
+    if (experts_only && module.find(".experts.") == std::string_view::npos) return whole();
+    if (groups == json_.end() || !groups->is_object()) return whole();
+    for (const auto& [name, group] : groups->items()) {
+      if (!group.is_object()) continue;
+      const auto targets = group.find("targets");
+      const bool every = targets == group.end() || !targets->is_array();
+      bool named = every;
+      if (!every)
+        for (const auto& t : *targets)
+          named = named || (t.is_string() && (t == "Linear" || names_module(t.get<std::string>(), module)));
+      if (named) return scheme_of_group(group, word(json_, "format"));
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::string module_name(std::string_view pattern) const {
+    std::string out(pattern);
+    if (const auto at = out.find("{}"); at != std::string::npos)
+      out.replace(at, 2, std::to_string(static_cast<int>(layers_ / 2)));
+    return out;
+  }
+
+ private:
+  /// The one scheme of the whole file.
+  [[nodiscard]] std::optional<Scheme> whole() const {
+    const auto method = word(json_, "quant_method");
+    if (const auto block = json_.find("weight_block_size");
+        block != json_.end() && block->is_array() && block->size() == 2 && (*block)[0].is_number()) {
+      const double scale = word(json_, "scale_fmt") == "ue8m0" ? 1 : 4;
+      return Scheme{Precision::fp8, (*block)[1].is_number() ? (*block)[1].get<double>() : 128,
+                    (*block)[0].get<double>(), scale};
+    }
+    // MXFP4 of gpt-oss is for experts; the names of what is left out say so.
+    if (auto s = scheme_named(word(json_, "quant_algo"))) return s;
+    return scheme_named(method.empty() ? word(json_, "fmt") : method == "fp8" ? "fp8" : method);
+  }
+
+  const Json& json_;
+  double layers_;
+  std::vector<std::string> ignored_;
+};
+
+bool glob(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      mark = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p, ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++mark;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+std::optional<Precision> plain_format(const std::string& name) {
+  if (name == "bfloat16") return Precision::bf16;
+  if (name == "float16") return Precision::fp16;
+  if (name == "float32") return Precision::fp32;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool names_module(std::string_view pattern, std::string_view module) {
+  if (pattern.starts_with("re:")) {
+    // A hostile expression could run for ever: those that files hold are short and of `.*` and choices.
+    if (pattern.size() > 200 || pattern.find("+)") != std::string_view::npos ||
+        pattern.find("*)") != std::string_view::npos)
+      return false;
+    try {
+      return std::regex_search(std::string(module), std::regex(std::string(pattern.substr(3))));
+    } catch (const std::regex_error&) {
+      return false;
+    }
+  }
+  for (const std::string_view prefix :
+       {"model.language_model.", "language_model.model.", "model.", "backbone.", "language_model."})
+    if (pattern.starts_with(prefix)) {
+      pattern.remove_prefix(prefix.size());
+      break;
+    }
+  if (pattern.find('*') != std::string_view::npos)
+    return glob(pattern, module) || glob(std::string(pattern) + ".*", module);
+  // A whole name, or the beginning of a path.
+  return module == pattern ||
+         (module.starts_with(pattern) && module.size() > pattern.size() && module[pattern.size()] == '.');
+}
+
+void read_formats(Workload& workload, const Json& config, const Json& text, const Json& beside,
+                  const std::string& file, std::vector<std::string>& notes) {
+  (void)file;
+  const auto base = [&] {
+    for (const Json* section : {&text, &config})
+      for (const char* key : {"dtype", "torch_dtype"})
+        if (const auto named = plain_format(word(*section, key))) return *named;
+    notes.push_back("dtype is not stated: bf16");
+    return Precision::bf16;
+  }();
+  workload.formats.push_back(stored(TensorGroup::all, {base, 0, 0, 0}));
+  const Json* q = nullptr;
+  for (const Json* section : {&config, &text})
+    if (const auto found = section->find("quantization_config");
+        q == nullptr && found != section->end() && found->is_object())
+      q = &*found;
+  if (beside.is_object())
+    if (const auto found = beside.find("quantization");
+        q == nullptr && found != beside.end() && found->is_object())
+      q = &*found;
+  if (q != nullptr) {
+    const Stack* main = workload.main();
+    const Quantization quantization(*q, main == nullptr ? 1 : main->depth());
+    const bool experts_only = word(*q, "quant_method") == "mxfp4";
+    std::vector<TensorGroup> done;
+    bool any = false;
+    for (const auto& module : kModules) {
+      if (std::find(done.begin(), done.end(), module.group) != done.end()) continue;
+      if (experts_only && module.group != TensorGroup::experts) continue;
+      const auto name = quantization.module_name(module.name);
+      const auto scheme = quantization.of(name);
+      // One spelling that is left out speaks for the group: the others are not in the file.
+      if (quantization.ignores(name))
+        done.push_back(module.group);
+      else if (scheme && module.group != TensorGroup::head && module.group != TensorGroup::tower &&
+               module.group != TensorGroup::draft)
+        any = true;
+    }
+    for (const auto& module : kModules) {
+      if (std::find(done.begin(), done.end(), module.group) != done.end()) continue;
+      if (experts_only && module.group != TensorGroup::experts) continue;
+      const auto scheme = quantization.of(quantization.module_name(module.name));
+      if (!scheme) continue;
+      // Heads, towers and drafts are quantised only where a file names them.
+      const bool named = q->contains("quantized_layers") || module.group == TensorGroup::draft;
+      if ((module.group == TensorGroup::head || module.group == TensorGroup::tower) && !named) continue;
+      workload.formats.push_back(stored(module.group, *scheme));
+      done.push_back(module.group);
+    }
+    if (!any)
+      notes.push_back(fmt::format(
+          "quantization_config is not understood (quant_method {}): weights are taken as {}",
+          word(*q, "quant_method").empty() ? "not stated" : word(*q, "quant_method"), name_of(base)));
+  }
+  if (word(config, "expert_dtype") == "fp4" || word(text, "expert_dtype") == "fp4") {
+    std::erase_if(workload.formats, [](const StoredFormat& f) { return f.tensors == TensorGroup::experts; });
+    workload.formats.push_back(stored(TensorGroup::experts, {Precision::fp4, 32, 1, 1}));
+  }
+  if (q != nullptr)
+    for (const char* key : {"kv_cache_scheme", "kv_cache_quant_algo"}) {
+      const auto found = q->find(key);
+      if (found == q->end() || found->is_null()) continue;
+      const bool eight = found->is_object() ? number(*found, "num_bits", 0) == 8
+                                            : lower(shown(*found)).find("fp8") != std::string::npos;
+      if (eight) workload.formats.push_back(stored(TensorGroup::cache, {Precision::fp8, 0, 0, 0}));
+      break;
+    }
+}
+
+}  // namespace mlsysim::detail

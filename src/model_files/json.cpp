@@ -1,0 +1,101 @@
+#include "detail/json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace mlsysim::detail {
+namespace {
+
+constexpr int kDepth = 64;
+
+/// Replaces NaN and Infinity, which Python writes, by null, and measures the depth: both outside strings.
+std::string plain_json(std::string_view text, const std::string& file) {
+  std::string out(text);
+  bool quoted = false;
+  int depth = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const char c = out[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+      continue;
+    }
+    if (c == '"') quoted = true;
+    if ((c == '{' || c == '[') && ++depth > kDepth)
+      refuse(file, {"mlsysim.model_files.001", "the file nests too deeply", "",
+                    fmt::format("more than {} levels at byte {}", kDepth, i),
+                    fmt::format("at most {} levels", kDepth), "give the config.json of a model"});
+    if (c == '}' || c == ']') --depth;
+    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"})
+      if (std::string_view(out).substr(i).starts_with(word)) {
+        out.replace(i, word.size(), "null");
+        i += 3;
+        break;
+      }
+  }
+  return out;
+}
+
+}  // namespace
+
+void refuse(const std::string& file, Refusal why) {
+  throw InputError({.id = std::string(why.id),
+                    .message = std::move(why.message),
+                    .key = std::move(why.key),
+                    .found = std::move(why.found),
+                    .expected = std::move(why.expected),
+                    .hint = std::move(why.hint),
+                    .where = {file}});
+}
+
+Json parse_json(std::string_view text, const std::string& file) {
+  const char* hint = "give a config.json as it was downloaded";
+  if (text.size() > kJsonLimit)
+    refuse(file, {"mlsysim.model_files.002", "the file is too long", "", fmt::format("{} B", text.size()),
+                  fmt::format("at most {} B", kJsonLimit), hint});
+  Json json;
+  try {
+    json = Json::parse(plain_json(text, file));
+  } catch (const Json::exception& error) {
+    // The library repeats the text it was given; its first line is enough.
+    auto what = std::string(error.what());
+    what.resize(std::min<std::size_t>(what.size(), 160));
+    std::replace_if(
+        what.begin(), what.end(), [](unsigned char c) { return c < 32 || c > 126; }, '?');
+    refuse(file, {"mlsysim.model_files.003", "the file is no JSON", "", what, "a JSON object", hint});
+  }
+  if (!json.is_object())
+    refuse(file, {"mlsysim.model_files.003", "the file is no JSON", "", shown(json), "a JSON object", hint});
+  return json;
+}
+
+std::string read_bytes(const std::filesystem::path& path, std::uint64_t limit, Extent extent) {
+  std::ifstream in(path, std::ios::binary);
+  std::error_code none;
+  const auto size = std::filesystem::file_size(path, none);
+  if (!in || none)
+    refuse(path.string(), {"mlsysim.model_files.004", "the file cannot be read", path.string(),
+                           std::strerror(errno == 0 ? ENOENT : errno), "a file that can be read",
+                           "look at the path and its permissions"});
+  if (extent == Extent::whole && size > limit)
+    refuse(path.string(), {"mlsysim.model_files.002", "the file is too long", "", fmt::format("{} B", size),
+                           fmt::format("at most {} B", limit), "give a config.json as it was downloaded"});
+  std::string out(static_cast<std::size_t>(std::min<std::uint64_t>(size, limit)), '\0');
+  in.read(out.data(), static_cast<std::streamsize>(out.size()));
+  out.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  return out;
+}
+
+std::string shown(const Json& value) {
+  if (value.is_structured())
+    return fmt::format("{} of {} members", value.is_array() ? "a list" : "an object", value.size());
+  auto text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  return text;
+}
+
+}  // namespace mlsysim::detail

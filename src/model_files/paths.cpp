@@ -1,0 +1,98 @@
+// From a path to a model.
+
+#include <mlsysim/model_files/model_file.hpp>
+#include <mlsysim/model_files/weights.hpp>
+
+#include "detail/json.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace mlsysim {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The one GGUF file of a folder, or the first part of one that is split; empty where there is none.
+fs::path gguf_in(const fs::path& folder) {
+  fs::path found;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".gguf" && (found.empty() || entry.path() < found)) found = entry.path();
+  return found;
+}
+
+std::string text_if_there(const fs::path& file) {
+  return fs::exists(file) ? detail::read_bytes(file, detail::kJsonLimit, detail::Extent::whole)
+                          : std::string();
+}
+
+/// What the headers of the weights say beside the configuration.
+void note_weights(ModelFile& model, const fs::path& folder) {
+  const auto tensors = safetensors_of(folder);
+  if (tensors.empty()) return;
+  double bytes = 0;
+  std::map<std::string, double> formats;
+  for (const auto& t : tensors) {
+    bytes += static_cast<double>(t.bytes);
+    formats[t.format] += static_cast<double>(t.bytes);
+  }
+  std::string by;
+  for (const auto& [format, part] : formats)
+    by += fmt::format("{}{} {:.0f} B", by.empty() ? "" : ", ", format, part);
+  model.notes.push_back(fmt::format("safetensors: {} tensors, {:.0f} B ({})", tensors.size(), bytes, by));
+}
+
+ModelFile read_config_file(const fs::path& file) {
+  const auto folder = file.parent_path().empty() ? fs::path(".") : file.parent_path();
+  const auto config = detail::read_bytes(file, detail::kJsonLimit, detail::Extent::whole);
+  // Only a config.json belongs to the files beside it.
+  const bool named = file.filename() == "config.json";
+  const auto quantization = named ? text_if_there(folder / "hf_quant_config.json") : std::string();
+  const auto generation = named ? text_if_there(folder / "generation_config.json") : std::string();
+  auto model = read_config({config, quantization, generation},
+                           named ? fs::weakly_canonical(file).string() : file.string());
+  model.entry.where.file = file.string();
+  if (named) note_weights(model, folder);
+  return model;
+}
+
+ModelFile read_gguf_file(const fs::path& file) {
+  constexpr std::uint64_t most = 256ull << 20;  // the longest headers hold a vocabulary with its merges
+  std::error_code none;
+  const auto size = fs::file_size(file, none);
+  return read_gguf(detail::read_bytes(file, most, detail::Extent::beginning), none ? 0 : size, file.string());
+}
+
+}  // namespace
+
+bool is_model_file(const std::filesystem::path& path) {
+  const auto end = path.extension();
+  if (end == ".json" || end == ".gguf" || end == ".safetensors") return true;
+  std::error_code none;
+  if (!fs::is_directory(path, none)) return false;
+  return fs::exists(path / "config.json", none) || !gguf_in(path).empty();
+}
+
+ModelFile read_model(const std::filesystem::path& path) {
+  std::error_code none;
+  if (fs::is_directory(path, none)) {
+    if (fs::exists(path / "config.json")) return read_config_file(path / "config.json");
+    if (const auto gguf = gguf_in(path); !gguf.empty()) return read_gguf_file(gguf);
+    detail::refuse(path.string(),
+                   {"mlsysim.model_files.005", "the folder holds no model", path.string(), "neither",
+                    "a config.json or a GGUF file", "give the folder of a downloaded model"});
+  }
+  const auto end = path.extension();
+  if (end == ".gguf") return read_gguf_file(path);
+  if (end == ".safetensors") {
+    const auto config = path.parent_path() / "config.json";
+    if (fs::exists(config)) return read_config_file(config);
+    detail::refuse(path.string(),
+                   {"mlsysim.model_files.006", "weights alone do not say how a model computes", path.string(),
+                    "no config.json beside it", "a folder with both", "download config.json too"});
+  }
+  return read_config_file(path);
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,160 @@
+// Configurations of current models: every file is read, and weights, cache and states come out as they were
+// counted by hand from the same files, without this library (tests/data/model_files/expected.csv).
+
+#include "support/catch.hpp"
+
+#include <mlsysim/answer/memory_account.hpp>
+#include <mlsysim/model_files/model_file.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace mlsysim;
+
+namespace {
+
+const std::filesystem::path kData = std::filesystem::path(MLSYSIM_SOURCE_DIR) / "tests/data/model_files";
+
+struct Row {
+  std::string config;
+  double parameters, active, tolerance, cache, window_bytes, window, index, state, convolution;
+  bool has_cache;
+};
+
+std::vector<Row> expected() {
+  std::ifstream in(kData / "expected.csv");
+  std::vector<Row> out;
+  std::string line;
+  std::getline(in, line);
+  while (std::getline(in, line)) {
+    std::vector<std::string> cells;
+    std::stringstream text(line);
+    for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
+    cells.resize(10);
+    const auto x = [&](std::size_t i) { return cells[i].empty() ? 0.0 : std::stod(cells[i]); };
+    out.push_back({cells[0], x(1), x(2), x(3), x(4), x(5), x(6), x(7), x(8), x(9), !cells[4].empty()});
+  }
+  return out;
+}
+
+ModelFile read(const std::string& config) { return read_model(kData / "configs" / (config + ".json")); }
+
+MemoryAccount account(const Workload& w, double context, double requests = 1) {
+  MemoryQuestion q;
+  q.model = &w;
+  q.context = context;
+  q.requests = requests;
+  q.precision = Precision::bf16;
+  q.kv_precision = Precision::bf16;
+  return memory_account(q, conventions_of(standard_zoo()));
+}
+
+/// Bytes of the items of the model itself, without towers and drafts.
+double bytes_of(const MemoryAccount& a, MemoryPart part, std::string_view begins = {}) {
+  double sum = 0;
+  for (const auto& i : a.items)
+    if (i.part == part && i.what.find(": ") == std::string::npos && i.what.starts_with(begins))
+      sum += i.bytes / unit::B;
+  return sum;
+}
+
+bool close(double found, double wanted, double tolerance) {
+  return std::abs(found - wanted) <= tolerance * wanted + 0.5;
+}
+
+}  // namespace
+
+TEST_CASE("weights of every configuration are those counted by hand", "[model_files]") {
+  for (const auto& row : expected()) {
+    const auto model = read(row.config);
+    const auto a = account(model.workload, 1);
+    INFO(row.config << " has " << a.parameters / unit::param - row.parameters << " weights too many");
+    CHECK(close(a.parameters / unit::param, row.parameters, row.tolerance));
+    double idle = 0;
+    if (const Experts* e = model.workload.experts())
+      for (const auto& i : a.items)
+        if (i.what == "routed experts") idle = i.weights / unit::param * (1 - *e->top_k / *e->count);
+    INFO("of them " << a.parameters / unit::param - idle - row.active << " active too many");
+    CHECK(close(a.parameters / unit::param - idle, row.active, row.tolerance));
+  }
+}
+
+TEST_CASE("cache and states of every configuration are those counted by hand", "[model_files]") {
+  constexpr double context = 65536;
+  for (const auto& row : expected()) {
+    if (!row.has_cache) continue;
+    const auto model = read(row.config);
+    const auto a = account(model.workload, context);
+    INFO(row.config);
+    CHECK(bytes_of(a, MemoryPart::cache) ==
+          Approx(row.cache * context + row.window_bytes * row.window).epsilon(1e-12));
+    CHECK(bytes_of(a, MemoryPart::index_keys) == Approx(2 * row.index * context).epsilon(1e-12));
+    CHECK(bytes_of(a, MemoryPart::state, "state of") == Approx(4 * row.state).epsilon(1e-12));
+    CHECK(bytes_of(a, MemoryPart::state, "convolution of") == Approx(4 * row.convolution).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("the hybrid of 64 layers keeps a cache in 16 of them", "[model_files]") {
+  const auto model = read("nvidia--Qwen3.6-27B-NVFP4");
+  const auto a = account(model.workload, 262144, 4);
+  for (const auto& i : a.items)
+    if (i.part == MemoryPart::cache && i.what.find(": ") == std::string::npos) {
+      CHECK(i.layers == 16);
+      CHECK(i.per_token / unit::B == Approx(65536));
+      CHECK(i.bytes / unit::MiB == Approx(4 * 16384.0));
+    }
+  CHECK(bytes_of(a, MemoryPart::state) / 1048576 == Approx(598.5));
+}
+
+TEST_CASE("every configuration becomes an entry that the zoo reads", "[model_files]") {
+  std::size_t count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(kData / "configs")) {
+    INFO(file.path());
+    const auto model = read_model(file.path());
+    const auto text = model_file_yaml(model);
+    const Zoo zoo = load_text(text, "imported.yaml", standard_zoo());
+    const auto& w = zoo.only<Workload>();
+    CHECK(w.stacks.size() == model.workload.stacks.size());
+    if (w.has_shape())
+      CHECK(account(w, 1).parameters / unit::param == account(model.workload, 1).parameters / unit::param);
+    for (const auto& note : model.notes) CHECK_FALSE(note.starts_with("the class of"));
+    ++count;
+  }
+  CHECK(count >= 65);
+}
+
+TEST_CASE("what is not understood is said", "[model_files]") {
+  const auto model =
+      read_config({R"({"model_type":"llama","hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,
+           "intermediate_size":128,"vocab_size":1000,"tie_word_embeddings":false,"engram_rows":7})",
+                   {},
+                   {}},
+                  "a/config.json");
+  CHECK(std::find(model.notes.begin(), model.notes.end(), "not understood: engram_rows") !=
+        model.notes.end());
+  CHECK(std::find_if(model.notes.begin(), model.notes.end(), [](const auto& n) {
+          return n.find("num_key_value_heads is not stated") != std::string::npos;
+        }) != model.notes.end());
+}
+
+TEST_CASE("a refusal names file, key, what was found and what to do", "[model_files]") {
+  const auto refused = [](std::string_view config) -> ErrorFacts {
+    try {
+      (void)read_config({config, {}, {}}, "m/config.json");
+    } catch (const InputError& error) {
+      return error.facts();
+    }
+    return {};
+  };
+  const auto missing = refused(R"({"model_type":"llama","hidden_size":64,"num_hidden_layers":2})");
+  CHECK(missing.key == "num_attention_heads");
+  CHECK(missing.where.file == "m/config.json");
+  CHECK_FALSE(missing.expected.empty());
+  CHECK_FALSE(missing.hint.empty());
+  CHECK(refused(R"({"model_type":"llama","hidden_size":-1})").key == "hidden_size");
+  CHECK(refused(R"({"hidden_size":1})").key == "model_type");
+  CHECK(refused("[1]").id == "mlsysim.model_files.003");
+  CHECK(refused(std::string(200, '[')).id == "mlsysim.model_files.001");
+}

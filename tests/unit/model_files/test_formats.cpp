@@ -1,0 +1,70 @@
+// How tensors are stored, from what configurations say of their quantisation.
+
+#include "support/catch.hpp"
+
+#include "model_files/detail/formats.hpp"
+
+#include <mlsysim/model_files/model_file.hpp>
+
+#include <filesystem>
+
+using namespace mlsysim;
+
+namespace {
+
+const StoredFormat* format_of(const Workload& w, TensorGroup group) {
+  for (const auto& f : w.formats)
+    if (f.tensors == group) return &f;
+  return nullptr;
+}
+Workload read(const std::string& config) {
+  return read_model(std::filesystem::path(MLSYSIM_SOURCE_DIR) / "tests/data/model_files/configs" /
+                    (config + ".json"))
+      .workload;
+}
+
+}  // namespace
+
+TEST_CASE("patterns of ignore lists name modules", "[model_files]") {
+  using detail::names_module;
+  CHECK(names_module("re:.*self_attn.*", "layers.30.self_attn.q_proj"));
+  CHECK(names_module("model.layers.*.self_attn", "layers.12.self_attn.q_proj"));
+  CHECK(names_module("model.layers.3", "layers.3.mlp.gate_proj"));
+  CHECK_FALSE(names_module("model.layers.3", "layers.30.mlp.gate_proj"));
+  CHECK(names_module("lm_head", "lm_head"));
+  CHECK_FALSE(names_module("re:(", "lm_head"));
+}
+
+TEST_CASE("int4 of Kimi is that of its routed experts alone", "[model_files]") {
+  const auto w = read("moonshotai--Kimi-K2.5");
+  REQUIRE(format_of(w, TensorGroup::experts) != nullptr);
+  CHECK(format_of(w, TensorGroup::experts)->precision == Precision::int4);
+  CHECK(*format_of(w, TensorGroup::experts)->block == 32);
+  CHECK(format_of(w, TensorGroup::attention) == nullptr);
+  CHECK(format_of(w, TensorGroup::shared_experts) == nullptr);
+  CHECK(format_of(w, TensorGroup::head) == nullptr);
+}
+
+TEST_CASE("FP8 in blocks has a scale for 128 times 128", "[model_files]") {
+  const auto w = read("deepseek-ai--DeepSeek-V3");
+  const auto* experts = format_of(w, TensorGroup::experts);
+  REQUIRE(experts != nullptr);
+  CHECK(experts->precision == Precision::fp8);
+  CHECK(*experts->block == 128);
+  CHECK(*experts->block_rows == 128);
+  CHECK(*experts->scale / unit::B == 4);
+}
+
+TEST_CASE("MXFP4 of gpt-oss is that of experts", "[model_files]") {
+  const auto w = read("openai--gpt-oss-20b");
+  REQUIRE(format_of(w, TensorGroup::experts) != nullptr);
+  CHECK(format_of(w, TensorGroup::experts)->precision == Precision::fp4);
+  CHECK(format_of(w, TensorGroup::attention) == nullptr);
+}
+
+TEST_CASE("groups of tensors may have formats of their own", "[model_files]") {
+  const auto w = read("nvidia--Qwen3.6-27B-NVFP4");
+  CHECK(format_of(w, TensorGroup::linear)->precision == Precision::fp8);
+  CHECK(format_of(w, TensorGroup::dense)->precision == Precision::fp4);
+  CHECK(format_of(w, TensorGroup::head)->precision == Precision::fp4);
+}
