@@ -1,11 +1,10 @@
 #include "detail/json.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
 namespace mlsysim::detail {
 namespace {
@@ -74,20 +73,24 @@ Json parse_json(std::string_view text, const std::string& file) {
 }
 
 std::string read_bytes(const std::filesystem::path& path, std::uint64_t limit, Extent extent) {
-  std::ifstream in(path, std::ios::binary);
+  const auto unreadable = [&](std::string found) {
+    refuse(path.string(), {"mlsysim.model_files.004", "the file cannot be read", path.string(), std::move(found),
+                           "a file that can be read", "look at the path and its permissions"});
+  };
+  if (extent == Extent::whole) {
+    auto got = files::try_read(path, limit);
+    if (got.fault == files::ReadFault::too_large)
+      refuse(path.string(), {"mlsysim.model_files.002", "the file is too long", "", std::move(got.found),
+                             fmt::format("at most {} B", limit), "give a config.json as it was downloaded"});
+    if (got.fault != files::ReadFault::none) unreadable(std::move(got.found));
+    return std::move(got.bytes);
+  }
+  std::string head;
   std::error_code none;
-  const auto size = std::filesystem::file_size(path, none);
-  if (!in || none)
-    refuse(path.string(), {"mlsysim.model_files.004", "the file cannot be read", path.string(),
-                           std::strerror(errno == 0 ? ENOENT : errno), "a file that can be read",
-                           "look at the path and its permissions"});
-  if (extent == Extent::whole && size > limit)
-    refuse(path.string(), {"mlsysim.model_files.002", "the file is too long", "", fmt::format("{} B", size),
-                           fmt::format("at most {} B", limit), "give a config.json as it was downloaded"});
-  std::string out(static_cast<std::size_t>(std::min<std::uint64_t>(size, limit)), '\0');
-  in.read(out.data(), static_cast<std::streamsize>(out.size()));
-  out.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  return out;
+  const auto size = std::filesystem::file_size(path, none);  // 0 for what is none: the reader says so
+  auto why = files::read_pieces(path, none ? 0 : std::min<std::uint64_t>(size, limit), [&](std::string_view piece) { head += piece; });
+  if (!why.empty()) unreadable(std::move(why));
+  return head;
 }
 
 std::string shown(const Json& value) {
