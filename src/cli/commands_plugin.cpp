@@ -171,9 +171,9 @@ bool finds_plugins() {
 }
 
 plugin::PluginHost& plugins() {
+  keep_answer_apart();
   static auto& host = *new plugin::PluginHost([] {
     plugin::name_crashes();
-    keep_answer_apart();
     plugin::HostOptions options;
     for (const auto& path : request().paths) options.paths.emplace_back(path);
     if (request().insecure) options.insecure = plugin::Look::yes;
