@@ -125,6 +125,15 @@ class _Answer:
     def _repr_pretty_(self, printer, cycle):
         printer.text(self._text)
 
+    def _rows(self):
+        """(caption, columns, rows, a line below) of the answer as a table."""
+        raise NotImplementedError
+
+    def _repr_html_(self):
+        from .notebook import table
+
+        return table(*self._rows())
+
 
 class Explanation(str):
     """A derivation; as a string, its text.
@@ -183,6 +192,14 @@ class Sensitivity(_Answer):
         """[(input, relative change at the lower value, at the upper value)], longest bar first."""
         return [(lever.input, lever.at_lower, lever.at_upper) for lever in self.levers]
 
+    def _ipython_key_completions_(self):
+        return [lever.input for lever in self.levers]
+
+    def _rows(self):
+        columns = ("input", "value", "elasticity", "at the lower value", "at the upper value", "in words")
+        return (f"{self.result} = {self.value}", columns,
+                ((v.input, v.value, v.elasticity, v.at_lower, v.at_upper, v.words) for v in self.levers), self.binding or "")
+
     def __repr__(self):
         return f"Sensitivity({self.result!r}, binding={self.binding!r})"
 
@@ -196,6 +213,9 @@ class Difference(_Answer):
         self.at_from, self.at_to = _valued(data["at_from"], data["unit"]), _valued(data["at_to"], data["unit"])
         self.terms = [(t["input"], _valued(t["from"], t["unit"]), _valued(t["to"], t["unit"]), _valued(t["part"], data["unit"]), t["share"])
                       for t in data["terms"]]
+
+    def _rows(self):
+        return (f"{self.result}: {self.at_from} -> {self.at_to}", ("input", "from", "to", "part", "share"), self.terms, "")
 
     def __repr__(self):
         return f"Difference({self.result!r}, {self.at_from} -> {self.at_to})"
@@ -223,6 +243,14 @@ class Uncertainty(_Answer):
     def __getitem__(self, name):
         return self.results[name]
 
+    def _ipython_key_completions_(self):
+        return list(self.results)
+
+    def _rows(self):
+        names = ("value", "mean", "sd", "low", "median", "high")
+        return ("uncertainty", ("result", *names), ((r, *(row[n] for n in names)) for r, row in self.results.items()),
+                f"limited by {self.bottleneck}; another part is the longest in {self.flips:.1%} of the samples" if self.bottleneck else "")
+
 
 class Solution(_Answer):
     """An input that meets a condition: free, value, at_value (the result there), ranges (low, high) of all solutions,
@@ -237,6 +265,9 @@ class Solution(_Answer):
         self.at_value = _valued(data["at_value"], data["result_unit"])
         self.ranges = [(_valued(s["low"], data["unit"]), _valued(s["high"], data["unit"])) for s in data["solutions"]]
         self.exhaustive, self.verification, self.memory = data["exhaustive"], data["verification"], data.get("memory", "")
+
+    def _rows(self):
+        return (self.condition, (self.free, "result there", "exhaustive"), [(self.value, self.at_value, self.exhaustive)], self.memory)
 
     def __repr__(self):
         return f"Solution({self.free}={self.value}, {self.condition!r})"
@@ -426,6 +457,15 @@ class Exploration(_Answer):
         self.histogram = data.get("histogram")
         self.method, self.hypervolume, self.conflict = data.get("method", ""), data.get("hypervolume"), data.get("conflict")
 
+    def _rows(self):
+        points = self.front or self.best
+        if not points:
+            return ("nothing is feasible", ("constraint", "relaxation"), ((c["text"], c["relaxation"]) for c in self.constraints), self.infeasible or "")
+        axes, objectives, shown = points[0].labels, points[0].objectives, points[0].shown
+        rows = ((*(p.labels[n] for n in axes), *(p.objectives[n] for n in objectives), *(p.shown[n] for n in shown)) for p in points)
+        return ("front" if self.front else "best", (*axes, *objectives, *shown), rows,
+                f"{self.total:.0f} points, {self.feasible:.0f} feasible; {self.exactness}")
+
     def __repr__(self):
         return f"Exploration({self.total:.0f} points, {self.feasible:.0f} feasible, {self.exactness})"
 
@@ -462,6 +502,15 @@ class Sweep:
 
     def __contains__(self, name):
         return name in self.columns
+
+    def _ipython_key_completions_(self):
+        return list(self.columns)
+
+    def _repr_html_(self):
+        from .notebook import table
+
+        return table(f"{len(self)} points", tuple(self.columns), (tuple(row.values()) for row in self),
+                     f"{int(self.feasible.sum())} feasible, {sum(1 for _ in self.skipped)} reasons to skip")
 
     def __getitem__(self, name):
         """A column: a QuantityArray where it has a unit, else a numpy array."""

@@ -1,0 +1,31 @@
+"""Answers as tables of a notebook."""
+
+from html import escape
+
+from ._mlsysim import Quantity
+
+__all__ = ["table"]
+
+_MOST = 20  # rows that are shown
+
+
+def _shown(value):
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Quantity):
+        return f"{value.magnitude:.6g} {value.units}".strip() if isinstance(value.magnitude, float) else str(value)
+    return str(value)
+
+
+def table(caption, columns, rows, below=""):
+    """HTML of a table; texts are escaped, and of long ones the first rows are shown."""
+    rows = iter(rows)
+    kept = [row for row, _ in zip(rows, range(_MOST))]
+    more = sum(1 for _ in rows)
+    head = "".join(f"<th style='text-align:left'>{escape(c)}</th>" for c in columns)
+    body = "".join("<tr>" + "".join(f"<td style='text-align:left'>{escape(_shown(v))}</td>" for v in row) + "</tr>" for row in kept)
+    notes = [n for n in (f"{more} more rows" if more else "", below) if n]
+    return (f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            + "".join(f"<p>{escape(n)}</p>" for n in notes))
