@@ -4,6 +4,7 @@
 #include "spec_owner.hpp"
 #include "values.hpp"
 
+#include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/table/old_names.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -35,7 +36,8 @@ py::list specs_of(const Zoo& zoo, const std::string& type) {
 
 /// A file of the user as a zoo of its own; its specs keep it alive.
 py::dict load(const std::string& path) {
-  const auto zoo = std::make_shared<const Zoo>(load_file(path));
+  const auto zoo =
+      std::make_shared<const Zoo>(is_model_file(path) ? model_zoo(read_model(path)) : load_file(path));
   py::dict out;
   ZooSpecs::for_each([&]<class T>() {
     for (const T* spec : zoo->all<T>()) remember(spec, zoo);
@@ -56,6 +58,7 @@ py::object reference(const std::string& key) {
 void bind_zoo(py::module_& m) {
   m.def("_zoo_specs", [](const std::string& type) { return specs_of(standard_zoo(), type); });
   m.def("_load_zoo_file", &load);
+  m.def("_model_notes", [](const std::string& path) { return read_model(path).notes; });
   m.def("_reference", &reference);
   m.def("_zoo_directory", [] { return zoo_directory().string(); });
   m.def("_figure_of_convention", [](const std::string& name) {

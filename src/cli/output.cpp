@@ -127,7 +127,8 @@ int answer_stream() { return answers; }
 int put(const Answer& answer) {
   const int failed = write_all(answers, answer.payload);
   (void)write_all(STDERR_FILENO, printable(answer.diagnostics));
-  if (answers != STDOUT_FILENO) {  // what plugins printed and nobody has seen yet still goes beside the answer
+  if (answers !=
+      STDOUT_FILENO) {  // what plugins printed and nobody has seen yet still goes beside the answer
     (void)std::fflush(stdout);
     (void)::dup2(answers, STDOUT_FILENO);
     ::close(std::exchange(answers, STDOUT_FILENO));

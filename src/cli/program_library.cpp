@@ -33,12 +33,15 @@ void Program::zoo_commands() {
                          "Example:\n  mlsysim zoo search llama",
                          [this] { return zoo_search(first_, render_); }, {Place::entry});
   search->add_option("WORDS", first_, "part of a name or title")->required()->type_name("");
-  auto* fresh = command(*z, "new", "an entry of your own to begin with, as a YAML file",
-                        "Example:\n  mlsysim zoo new hardware MyChip > mychip.yaml && mlsysim eval Llama3_8B mychip.yaml",
-                        [this] {
-                          return zoo_new(first_, second_, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
-                        });
-  fresh->add_option("KIND", first_, "hardware, model, node, fabric, cluster or grid")->required()->type_name("");
+  auto* fresh = command(
+      *z, "new", "an entry of your own to begin with, as a YAML file",
+      "Example:\n  mlsysim zoo new hardware MyChip > mychip.yaml && mlsysim eval Llama3_8B mychip.yaml",
+      [this] {
+        return zoo_new(first_, second_, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
+      });
+  fresh->add_option("KIND", first_, "hardware, model, node, fabric, cluster or grid")
+      ->required()
+      ->type_name("");
   fresh->add_option("NAME", second_, "its name")->required()->type_name("");
   auto* l = command(*z, "lint", "checks the files of the zoo and of the user",
                     "Example:\n  mlsysim zoo lint my_devices.yaml --verbose",

@@ -16,7 +16,8 @@
 namespace mlsysim::cli {
 namespace {
 
-constexpr std::string_view kHead = R"(# Give every figure its source: the kind 'illustrative' stands alone, with a note. A published one has a kind such as
+constexpr std::string_view kHead =
+    R"(# Give every figure its source: the kind 'illustrative' stands alone, with a note. A published one has a kind such as
 # datasheet, and ref: a key of references.yaml of the zoo, or of one beside this file.
 schema: mlsysim/@KIND@@VERSION@
 entries:
@@ -29,7 +30,8 @@ struct Template {
 };
 
 constexpr std::array<Template, 6> kTemplates{{
-    {"hardware", "1", R"(  class: gpu                        # mlsysim zoo list class: what fills the figures that are not stated
+    {"hardware", "1",
+     R"(  class: gpu                        # mlsysim zoo list class: what fills the figures that are not stated
   compute:
     dense: {bf16: 500 TFLOP/s, fp8: 1000 TFLOP/s}
     vector: {fp32: 30 TFLOP/s}
@@ -50,7 +52,8 @@ constexpr std::array<Template, 6> kTemplates{{
     feed_forward: {dense: {width: 14336}}
     input: {vocab: 128256}
 )"},
-    {"node", "1", R"(  accelerator: H100                 # a device of the zoo, or of a file that is read beside it
+    {"node", "1",
+     R"(  accelerator: H100                 # a device of the zoo, or of a file that is read beside it
   accelerators_per_node: 8
   intra_node_bandwidth: 450 GB/s    # one way, per device
   nics_per_node: 8
@@ -89,8 +92,8 @@ Answer zoo_new(const std::string& kind, const std::string& name, const std::stri
     }
   std::vector<std::string> kinds;
   for (const auto& t : kTemplates) kinds.emplace_back(t.kind);
-  refuse("mlsysim.cli.109", "there is no entry of this kind to begin with", "zoo new", fmt::format("'{}'", kind),
-         fmt::format("one of {}", fmt::join(kinds, ", ")),
+  refuse("mlsysim.cli.109", "there is no entry of this kind to begin with", "zoo new",
+         fmt::format("'{}'", kind), fmt::format("one of {}", fmt::join(kinds, ", ")),
          did_you_mean(kind, kinds).empty() ? "mlsysim schema KIND shows the form of every kind"
                                            : did_you_mean(kind, kinds));
 }

@@ -100,6 +100,7 @@ template <class T, class Read> class StackParts {
     v.conv_width = number(a.conv_width);
     v.channel_decay = a.rule == LinearRule::kda;
     v.decay_rank = number(a.decay_rank, v.key_dim);
+    v.gate_rank = number(a.gate_rank);
     v.state_bytes = Data<T>::from_base(T{bytes_per_element(a.state_precision.value_or(Precision::fp32))});
     return v;
   }

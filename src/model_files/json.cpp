@@ -74,8 +74,9 @@ Json parse_json(std::string_view text, const std::string& file) {
 
 std::string read_bytes(const std::filesystem::path& path, std::uint64_t limit, Extent extent) {
   const auto unreadable = [&](std::string found) {
-    refuse(path.string(), {"mlsysim.model_files.004", "the file cannot be read", path.string(), std::move(found),
-                           "a file that can be read", "look at the path and its permissions"});
+    refuse(path.string(),
+           {"mlsysim.model_files.004", "the file cannot be read", path.string(), std::move(found),
+            "a file that can be read", "look at the path and its permissions"});
   };
   if (extent == Extent::whole) {
     auto got = files::try_read(path, limit);
@@ -88,7 +89,8 @@ std::string read_bytes(const std::filesystem::path& path, std::uint64_t limit, E
   std::string head;
   std::error_code none;
   const auto size = std::filesystem::file_size(path, none);  // 0 for what is none: the reader says so
-  auto why = files::read_pieces(path, none ? 0 : std::min<std::uint64_t>(size, limit), [&](std::string_view piece) { head += piece; });
+  auto why = files::read_pieces(path, none ? 0 : std::min<std::uint64_t>(size, limit),
+                                [&](std::string_view piece) { head += piece; });
   if (!why.empty()) unreadable(std::move(why));
   return head;
 }

@@ -133,10 +133,11 @@ Named<Mixer> LayerReader::linear() const {
     l.key_heads = l.value_heads = inner(c_, *group, "num_heads");
     l.key_head_dim = inner(c_, *group, "head_dim");
     l.conv_width = inner(c_, *group, "short_conv_kernel_size");
-    if (group->value("use_full_rank_gate", false) == false)
-      c_.note(
-          "the output gate of linear layers is taken as one full matrix, as where use_full_rank_gate is "
-          "true");
+    // The gate goes through the width of a head unless the file says otherwise (Kimi Linear).
+    if (const auto full = group->find("use_full_rank_gate"); full == group->end() || *full != true) {
+      l.gate_rank = l.key_head_dim;
+      c_.note("use_full_rank_gate is not true: the gate of linear layers has the rank of a head");
+    }
   } else {
     l.key_heads = c_.needed("linear_key_heads");
     l.value_heads = c_.needed("linear_value_heads");

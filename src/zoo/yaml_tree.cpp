@@ -237,11 +237,12 @@ std::optional<YamlTree> parse_yaml(const SourceText& source, Problems& problems)
     while (parser.HandleNextDocument(builder)) {
     }
     if (builder.tree.nodes.empty() || builder.tree.nodes.front().kind == NodeKind::null) {
-      problems.add(ZooFault::empty_file, source, {},
-                   {.message = "the file is empty",
-                    .found = "no content",
-                    .expected = "a schema line and entries",
-                    .hint = "begin with, e.g., 'schema: mlsysim/hardware@1', or a plan with 'version: \"1\"'"});
+      problems.add(
+          ZooFault::empty_file, source, {},
+          {.message = "the file is empty",
+           .found = "no content",
+           .expected = "a schema line and entries",
+           .hint = "begin with, e.g., 'schema: mlsysim/hardware@1', or a plan with 'version: \"1\"'"});
       return std::nullopt;
     }
     if (problems.size() != before) return std::nullopt;

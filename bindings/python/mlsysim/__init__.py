@@ -34,6 +34,7 @@ _HOME = {
     "NetworkFabric": "specs",
     "Fleet": "specs",
     "Workload": "specs",
+    "import_model": "zoo",
     "GridProfile": "specs",
     "Datacenter": "specs",
     "CoolingProfile": "specs",

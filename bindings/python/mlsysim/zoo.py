@@ -3,7 +3,7 @@
 from . import _mlsysim as _core
 from . import specs as _specs  # noqa: F401: gives the classes their Python side
 
-__all__ = ["conventions", "directory", "load"]
+__all__ = ["conventions", "directory", "import_model", "load", "model_notes"]
 
 
 def directory():
@@ -12,10 +12,27 @@ def directory():
 
 
 def load(path):
-    """Reads a YAML file of one's own: {name: spec}. All problems of the file are reported at once."""
+    """Reads a YAML file or a model file of one's own: {name: spec}. All problems of a file are reported at once."""
     import os
 
     return _core._load_zoo_file(os.fspath(path))
+
+
+def import_model(path):
+    """The Workload of a model file: a config.json, the folder of a downloaded model, or a GGUF file.
+
+    Of weights only headers are read. `model_notes` says what was defaulted and what was not understood. Raises
+    InputError with file, key and what to do where the file cannot be read.
+    """
+    (spec,) = load(path).values()
+    return spec
+
+
+def model_notes(path):
+    """What the reader of a model file has to say: defaults it took, parts it left out, keys it did not understand."""
+    import os
+
+    return _core._model_notes(os.fspath(path))
 
 
 def conventions(**changes):

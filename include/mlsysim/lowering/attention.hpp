@@ -280,11 +280,15 @@ template <class T> void mix(const Frame<T>& f, const T& count, const ReachView<T
   const T keys = h.key_heads / f.plan.tp, values = h.value_heads / f.plan.tp;
   const T width = values * h.value_dim;
   const T mixed = 2.0 * keys * h.key_dim + width;
+  // A gate of low rank goes through a product of its own.
+  const T low = select(h.gate_rank > T{0.0}, T{1.0}, T{0.0}),
+          gate = select(h.gate_rank > T{0.0}, h.gate_rank, width);
   // Query, key, value and output gate; beside them write strength and decay, of which Kimi's is a vector
   // through a low rank instead of a number.
   auto& in = matmul(f, "linear_attention_input", OpGroup::attention, count, f.tokens,
-                    mixed + width + values * (h.channel_decay ? 1.0 : 2.0), hidden);
+                    mixed + gate + values * (h.channel_decay ? 1.0 : 2.0), hidden);
   in.kept *= f.split;
+  matmul(f, "output_gate", OpGroup::attention, count * low, f.tokens, width, h.gate_rank);
   if (h.channel_decay) {
     matmul(f, "decay_down", OpGroup::attention, count, f.tokens, h.decay_rank, hidden);
     auto& up = matmul(f, "decay_up", OpGroup::attention, count, f.tokens, values * h.key_dim, h.decay_rank);

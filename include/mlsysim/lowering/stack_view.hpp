@@ -43,6 +43,7 @@ template <class T = double> struct CompressedView {
 template <class T = double> struct LinearView {
   T key_heads{1.0}, value_heads{1.0}, key_dim{0.0}, value_dim{0.0}, conv_width{0.0};
   T decay_rank{0.0};           ///< of a decay for each channel
+  T gate_rank{0.0};            ///< of the output gate; 0: full rank
   bool channel_decay = false;  ///< a decay for each channel, through a low rank, instead of one a head
   Data<T> state_bytes;         ///< of one value of the state
   friend bool operator==(const LinearView&, const LinearView&) = default;

@@ -77,8 +77,8 @@ template <class T> void output_head(const Frame<T>& f) {
   for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].place = Place::last;
 }
 
-/// Hyper-connections (mHC): before and after each of the two parts of a layer the residual streams are mixed, with
-/// weights that a small product makes of all of them: n to read, n to write, n^2 to mix.
+/// Hyper-connections (mHC): before and after each of the two parts of a layer the residual streams are mixed,
+/// with weights that a small product makes of all of them: n to read, n to write, n^2 to mix.
 template <class T> void mix_streams(const Frame<T>& f, const T& count) {
   const T &n = f.stack.streams, wide = n * f.stack.hidden, made = n * n + 2.0 * n;
   matmul(f, "stream_weights", OpGroup::norm, count, f.tokens, made, wide).params += params<T>(made + 3.0);

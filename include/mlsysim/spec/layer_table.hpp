@@ -150,6 +150,7 @@ struct LinearAttention {
   std::optional<double> value_head_dim;      ///< absent: key_head_dim
   std::optional<double> conv_width;          ///< absent: no convolution
   std::optional<double> decay_rank;          ///< of kda; absent: key_head_dim
+  std::optional<double> gate_rank;           ///< of the output gate; absent: full rank
   std::optional<Precision> state_precision;  ///< absent: fp32
 
   static constexpr auto fields() {
@@ -161,6 +162,7 @@ struct LinearAttention {
                 field(&L::value_head_dim, "value_head_dim", "", "width of a value head").positive(),
                 field(&L::conv_width, "conv_width", "", "taps of the short convolution").positive(),
                 field(&L::decay_rank, "decay_rank", "", "rank of the decay").positive(),
+                field(&L::gate_rank, "gate_rank", "", "rank of the output gate").positive(),
                 field(&L::state_precision, "state_precision", "", "format of the state"));
   }
 };
