@@ -31,7 +31,7 @@ struct Template {
 
 constexpr std::array<Template, 6> kTemplates{{
     {"hardware", "1",
-     R"(  class: gpu                        # mlsysim zoo list class: what fills the figures that are not stated
+     R"(  category: cloud
   compute:
     dense: {bf16: 500 TFLOP/s, fp8: 1000 TFLOP/s}
     vector: {fp32: 30 TFLOP/s}

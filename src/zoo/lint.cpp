@@ -90,7 +90,7 @@ std::vector<ErrorFacts> warnings_of(const Zoo& zoo) {
                              .found = "no key 'source'",
                              .expected = "source: {kind: ..., ref: ..., verified: ...}",
                              .hint = "say where the figures come from"}));
-    else if (entry->source.verified.empty())
+    else if (entry->source.verified.empty() && entry->source.kind != SourceKind::illustrative)
       out.push_back(warning(
           ZooFault::not_verified, *entry,
           {.message = fmt::format("the source of {} '{}' was not read again", entry->kind, entry->name),

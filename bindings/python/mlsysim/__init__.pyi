@@ -19,6 +19,7 @@ from .results import SolverResult as SolverResult
 from .specs import ComputeCore as ComputeCore, Conventions as Conventions, CoolingProfile as CoolingProfile
 from .specs import Datacenter as Datacenter, Fleet as Fleet, GridProfile as GridProfile, HardwareNode as HardwareNode
 from .specs import IOInterconnect as IOInterconnect, MemoryHierarchy as MemoryHierarchy, NetworkFabric as NetworkFabric
+from .zoo import import_model as import_model
 from .specs import Node as Node, PowerEnvelope as PowerEnvelope, StorageHierarchy as StorageHierarchy, Workload as Workload
 from .units import Q_ as Q_, Unit as Unit, q as q
 from . import arrays as arrays, base as base, core as core, errors as errors, hardware as hardware

@@ -1,6 +1,7 @@
 """Answers as tables of a notebook."""
 
 from html import escape
+from itertools import islice
 
 from ._mlsysim import Quantity
 
@@ -22,7 +23,7 @@ def _shown(value):
 def table(caption, columns, rows, below=""):
     """HTML of a table; texts are escaped, and of long ones the first rows are shown."""
     rows = iter(rows)
-    kept = [row for row, _ in zip(rows, range(_MOST))]
+    kept = list(islice(rows, _MOST))
     more = sum(1 for _ in rows)
     head = "".join(f"<th style='text-align:left'>{escape(c)}</th>" for c in columns)
     body = "".join("<tr>" + "".join(f"<td style='text-align:left'>{escape(_shown(v))}</td>" for v in row) + "</tr>" for row in kept)
