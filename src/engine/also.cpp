@@ -74,7 +74,7 @@ std::vector<Metric> metrics_of(const Record& out) {
     if (!shown) continue;
     std::string unit(f.unit);
     if (unit.empty() && !(v.exps == Exponents{})) unit = canonical_unit(v.exps);
-    all.push_back({std::string(f.name), v.value, v.exps, std::move(unit), std::string(f.meaning)});
+    all.push_back({std::string(f.name), v.value, v.exps, unit, std::string(f.meaning)});
   }
   return all;
 }
@@ -133,7 +133,7 @@ EvaluationLevel ask_also(const AlsoCall& call, const ResolvedScenario& r, NoteBo
     std::string why = facts.message;
     if (!facts.found.empty()) why += ": " + facts.found;
     if (!facts.expected.empty()) why += ", expected " + facts.expected;
-    out.summary = std::move(why);
+    out.summary = why;
   }
   return out;
 }

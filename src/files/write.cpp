@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const fs::path& file, std::string_view id, std::string message, std::string found,
-                         std::string expected, std::string hint) {
+[[noreturn]] void refuse(const fs::path& file, std::string_view id, std::string message,
+                         const std::string& found, std::string expected, std::string hint) {
   throw InputError({.id = std::string(id),
                     .message = std::move(message),
                     .key = file.generic_string(),

@@ -19,7 +19,7 @@ std::vector<std::string> reference_keys(const ReadContext& ctx) {
 }
 
 /// The near miss, and what else one may do about a reference that is not there.
-std::string or_how_to_add(std::string near) {
+std::string or_how_to_add(const std::string& near) {
   const std::string_view how =
       "add the work to references.yaml of your folder, as those of zoo/references.yaml; 'kind: illustrative' "
       "with a note "
