@@ -96,7 +96,7 @@ std::string popped_result(ScenarioRequest& request) {
   const bool alone = names_a_resolver(words[0])
                          ? words.back().find('=') != std::string::npos || words.size() == 1
                      : names_a_file(words[0]) ? words.size() == 1
-                                              : words.size() == 2;
+                                              : words.size() <= 2;
   if (alone) return {};
   auto out = std::move(words.back());
   words.pop_back();
@@ -139,16 +139,8 @@ Answer export_program(ScenarioRequest request, const ExportRequest& asked) {
 
 Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, const RenderOptions& options) {
   const bool resolver = !request.targets.empty() && names_a_resolver(request.targets[0]);
-  const bool plan =
-      !request.targets.empty() && names_a_file(request.targets[0]) && request.targets.size() < 3;
-  const bool named = resolver
-                         ? request.targets.size() > 1 && request.targets.back().find('=') == std::string::npos
-                         : request.targets.size() == (plan ? 2u : 3u);
-  std::string metric;
-  if (named) {
-    metric = std::move(request.targets.back());
-    request.targets.pop_back();
-  }
+  const auto metric = popped_result(request);
+  const bool named = !metric.empty();
   Explanation found;
   std::vector<std::string> names;
   if (resolver) {

@@ -23,8 +23,7 @@ template <class T> const T* spec_of(FieldReader& reader, const std::string& text
 }
 
 template <class E> E choice(const std::string& text) {
-  for (std::size_t i = 0; i < Choices<E>::names.size(); ++i)
-    if (Choices<E>::names[i] == text) return static_cast<E>(i);
+  if (const auto chosen = choice_of<E>(text)) return *chosen;
   throw LookupError({.id = "mlsysim.cli.110",
                      .message = fmt::format("there is no {} '{}'", Choices<E>::what, text),
                      .key = text,

@@ -1,6 +1,7 @@
 #include "detail/also.hpp"
 
 #include <mlsysim/engine/field_input.hpp>
+#include <mlsysim/resolve/detail/name_list.hpp>
 #include <mlsysim/resolve/record.hpp>
 #include <mlsysim/resolve/registry.hpp>
 #include <mlsysim/units/format.hpp>
@@ -12,12 +13,6 @@
 
 namespace mlsysim::detail {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-  return text.substr(0, text.find_last_not_of(blanks) + 1);
-}
 
 /// Calls `use` with each part between commas that are outside brackets.
 template <class Use> void for_each_part(std::string_view text, Use&& use) {

@@ -134,12 +134,15 @@ class Stage:
             return self.stage.solve(**values)
         return self.stage.solve(**{self.parameter_of.get(key, key): value for key, value in values.items()})
 
-    def build(self, instance, origin="Python"):
+    def build(self, instance):
         """The resolver of this stage for a graph: its inputs take what comes, with the dimension that it has."""
         if self.shipped:
             return self.resolver
-        return self._resolver(instance, origin, [(key, required, "any", "", None) for key, required in self.inputs],
-                              [(name, kind, "") for name, kind in self.output_kinds])
+        return self._resolver(instance, "Python", [(key, required, "any", "", None) for key, required in self.inputs],
+                              self._declared_outputs())
+
+    def _declared_outputs(self):
+        return [(name, kind, "") for name, kind in self.output_kinds]
 
     def declared(self, origin):
         """The resolver of this stage for the registry: kinds and units are those of annotations and defaults."""
@@ -152,7 +155,7 @@ class Stage:
             elif kind == "any":
                 kind = self._annotated(key)
             inputs.append((key, required, kind, unit, None if kind == "any" else default))
-        return self._resolver(self.name, origin, inputs, [(name, kind if kind != "value" else "any", "") for name, kind in self.output_kinds])
+        return self._resolver(self.name, origin, inputs, self._declared_outputs())
 
     def _annotated(self, key):
         hint = getattr(self.stage.solve, "__annotations__", {}).get(self.parameter_of[key])
@@ -169,7 +172,7 @@ class Stage:
             if kind == "number" and self.parameter_of[key] in self.counts:
                 kind = "count"
             inputs.append((key, required, kind, unit, None if kind == "any" else self.defaults.get(key)))
-        outputs = [(name, kind, "") for name, kind in self.output_kinds]
+        outputs = self._declared_outputs()
         if all(key in values for key, required in self.inputs if required):  # else the library says what is missing
             status, result, *_ = self._evaluator(self.name)({k: v for k, v in values.items() if k in self.parameter_of})
             if status == "ok":

@@ -1,5 +1,7 @@
 // Devices as numbers: the only place where a missing figure is replaced, and each replacement is
 // noted.
+#include "price/views/or_convention.hpp"
+
 #include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/views.hpp>
 
@@ -9,14 +11,6 @@
 
 namespace mlsysim {
 namespace {
-
-/// The value, or the convention (noted).
-template <class V>
-V or_convention(const std::optional<V>& value, const V& convention, TextRef name, Notes& notes) {
-  if (value) return *value;
-  notes.assume(name, convention, kDefaults);
-  return convention;
-}
 
 /// What of a request decides which figures of a device are read. Bits.
 enum Reads : unsigned {

@@ -1,5 +1,7 @@
 // The ladder of links of a machine as numbers: missing figures are replaced here, and each replacement is
 // noted.
+#include "price/views/or_convention.hpp"
+
 #include <mlsysim/price/fill.hpp>
 #include <mlsysim/price/views.hpp>
 
@@ -10,36 +12,27 @@
 namespace mlsysim {
 namespace {
 
-/// The value, or the convention (noted).
-template <class V>
-V link_or_convention(const std::optional<V>& value, const V& convention, TextRef name, Notes& notes) {
-  if (value) return *value;
-  notes.assume(name, convention, kDefaults);
-  return convention;
-}
-
 /// Collectives inside the innermost level.
 void set_collectives(Links<>& l, const HardwareNode& hardware, const Conventions& c, Notes& notes,
                      Phase phase) {
   const auto& t = hardware.collectives;
-  l.level1.share = link_or_convention(hardware.efficiency.link, c.link_share, "efficiency.link", notes);
+  l.level1.share = or_convention(hardware.efficiency.link, c.link_share, "efficiency.link", notes);
   l.mesh = hardware.device_link.peers.value_or(1);
-  l.launch = link_or_convention(t.launch, c.collective_launch, "collective_launch", notes);
-  l.hop = link_or_convention(t.hop, c.collective_hop, "collective_hop", notes);
-  l.sync = link_or_convention(t.sync, c.collective_sync, "collective_sync", notes);
-  l.low_latency_share =
-      link_or_convention(t.low_latency_share, c.low_latency_share, "low_latency_share", notes);
-  l.copy_ratio = link_or_convention(t.copy_ratio, c.copy_ratio, "copy_ratio", notes);
-  l.pair_share = link_or_convention(t.pair_share, c.pair_share, "pair_share", notes);
-  l.switch_share = link_or_convention(t.switch_share, c.switch_share, "switch_share", notes);
+  l.launch = or_convention(t.launch, c.collective_launch, "collective_launch", notes);
+  l.hop = or_convention(t.hop, c.collective_hop, "collective_hop", notes);
+  l.sync = or_convention(t.sync, c.collective_sync, "collective_sync", notes);
+  l.low_latency_share = or_convention(t.low_latency_share, c.low_latency_share, "low_latency_share", notes);
+  l.copy_ratio = or_convention(t.copy_ratio, c.copy_ratio, "copy_ratio", notes);
+  l.pair_share = or_convention(t.pair_share, c.pair_share, "pair_share", notes);
+  l.switch_share = or_convention(t.switch_share, c.switch_share, "switch_share", notes);
   if (l.switch_share > 0)
-    l.switch_start = link_or_convention(t.switch_start, c.switch_start, "switch_start", notes);
+    l.switch_start = or_convention(t.switch_start, c.switch_start, "switch_start", notes);
   if (phase != Phase::prefill && phase != Phase::decode) return;
   l.direct = 1;
-  l.direct_start = link_or_convention(t.direct_start, c.direct_start, "direct_start", notes);
-  l.direct_hop = link_or_convention(t.direct_hop, c.direct_hop, "direct_hop", notes);
-  l.direct_second = link_or_convention(t.direct_second, c.direct_second, "direct_second", notes);
-  l.direct_share = link_or_convention(t.direct_share, c.direct_share, "direct_share", notes);
+  l.direct_start = or_convention(t.direct_start, c.direct_start, "direct_start", notes);
+  l.direct_hop = or_convention(t.direct_hop, c.direct_hop, "direct_hop", notes);
+  l.direct_second = or_convention(t.direct_second, c.direct_second, "direct_second", notes);
+  l.direct_share = or_convention(t.direct_share, c.direct_share, "direct_share", notes);
 }
 
 /// The link that joins the devices of a node: the node's, the devices' own, or else that to the host.
@@ -48,8 +41,7 @@ void set_inside(Links<>& l, std::optional<Bandwidth<>> stated, const HardwareNod
   static const FigureRow& own = *find_figure_row("device_link.bandwidth");
   const auto path = filled(own, hardware, c) ? std::string_view(own.path) : "host_link.bandwidth";
   l.level1.bandwidth = stated ? *stated : Bandwidth<>::from_base(needed_figure(path, hardware, c, notes));
-  l.level1.latency =
-      link_or_convention(hardware.device_link.latency, c.intra_latency, "intra_latency", notes);
+  l.level1.latency = or_convention(hardware.device_link.latency, c.intra_latency, "intra_latency", notes);
 }
 
 /// Builds the levels of a fleet, innermost first.
@@ -83,15 +75,15 @@ class Ladder {
     std::optional<Time<>> latency;
     std::optional<double> share;
     if (fabric != nullptr) port = fabric->bandwidth, latency = fabric->latency, share = fabric->share;
-    const Bandwidth<> per_port = link_or_convention(port, c_.fabric_bandwidth, "fabric_bandwidth", notes_);
+    const Bandwidth<> per_port = or_convention(port, c_.fabric_bandwidth, "fabric_bandwidth", notes_);
     const double ports = node_.nics_per_node ? *node_.nics_per_node / node_.accelerators_per_node : 1.0;
     if (!node_.nics_per_node)
       notes_.assume("nics_per_node", node_.accelerators_per_node, "one adapter for each device");
     // The slower of adapter and fabric port; a device's share of the node's adapters.
     const Bandwidth<> adapter = node_.nic_bandwidth ? min(*node_.nic_bandwidth, per_port) : per_port;
     Level<> link{.bandwidth = adapter * ports};
-    link.latency = link_or_convention(latency, c_.inter_latency, "inter_latency", notes_);
-    link.share = link_or_convention(share, c_.network_share, "network_share", notes_);
+    link.latency = or_convention(latency, c_.inter_latency, "inter_latency", notes_);
+    link.share = or_convention(share, c_.network_share, "network_share", notes_);
     const double nodes = max(1.0, fleet_.total_accelerators() / joined_);
     bool reduces = !fleet_.levels.empty();
     for (const LinkLevel& stated : fleet_.levels) {
