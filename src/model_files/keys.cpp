@@ -155,7 +155,8 @@ constexpr std::array kAliases{
     Alias{"projector", "projector_output_dim"},
 };
 
-/// Defaults of the classes of `transformers` 5.23 (AutoConfig), and of the files that come with a model.
+/// Defaults of the classes of `transformers` by model type, and of the files that come with a model. Not yet
+/// compared with a release of that library.
 constexpr std::array kDefaults{
     Default{"qwen2", "kv_heads", 32},
     Default{"qwen3", "kv_heads", 32},
