@@ -32,7 +32,7 @@ function(mlsysim_target_defaults target)
       -fsanitize=${MLSYSIM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${MLSYSIM_SANITIZE})
     # target_clones resolves before the sanitizer run-time is up.
-    target_compile_definitions(${target} PRIVATE MLSYSIM_NO_TARGET_CLONES)
+    target_compile_definitions(${target} PRIVATE MLSYSIM_PLAIN_KERNELS)
   endif()
 endfunction()
 

@@ -203,9 +203,10 @@ std::shared_ptr<HeldRun> execute(const Pipeline& pipeline, const py::dict& value
   for (const auto& [key, value] : values) {
     held->keeps.push_back(py::reinterpret_borrow<py::object>(value));
     const auto name = key.cast<std::string>();
-    const auto* known = ResolverRegistry::standard().key_field(canonical_key(name));
-    const bool reads_text = known != nullptr && known->kind == ValueKind::quantity;
-    held->run.set(name, reads_text ? to_dynamic(*known, value) : to_dynamic(value));
+    // What no stage takes itself may still be an entry of the zoo that supplies what they need.
+    const auto* field = pipeline.input(name);
+    if (field == nullptr) field = ResolverRegistry::standard().key_field(canonical_key(name));
+    held->run.set(name, field != nullptr ? to_dynamic(*field, value) : to_dynamic(value));
   }
   std::vector<std::unique_ptr<PyCallback>> callbacks;
   RunOptions options;

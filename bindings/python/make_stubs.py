@@ -158,6 +158,30 @@ def generated_results():
     return out
 
 
+def registry_type(registry):
+    """Registry[...] of the one type of its entries; figures are grouped further, by the parts of their names."""
+    kinds = {type(entry).__name__ for entry in registry.list()}
+    plain = len(kinds) == 1 and not registry._load()._groups
+    return f"Registry[{f'_specs.{kinds.pop()}' if plain else 'Any'}]"
+
+
+def registry_stub(registry, name):
+    """The class of a registry: its groups by name; what else is asked for is an entry."""
+    kinds = {type(entry).__name__ for entry in registry.list()}
+    lines = [f"class {name}(Registry[{f'_specs.{kinds.pop()}' if len(kinds) == 1 else 'Any'}]):"]
+    for group, entries in registry._load()._groups.items():
+        if group.isidentifier():
+            lines.append(f"    {group}: {registry_type(entries)}")
+    return ["\n".join(lines)]
+
+
+def generated_registries():
+    out = []
+    for name in ("Hardware", "Models", "Systems", "Infrastructure", "Technology"):
+        out += [*registry_stub(getattr(mlsysim, name), f"_{name}"), f"{name}: _{name}"]
+    return out
+
+
 def imports(names, module):
     """One import, wrapped."""
     return [wrapped(f"from .{module} import (", sorted(names), ")")]
@@ -182,6 +206,7 @@ def main():
     law_results = [resolvers.resolver_class(n).produces.__name__ for n in laws.names()]
     generated = {
         "specs.pyi": generated_specs(),
+        "registries.pyi": generated_registries(),
         "results.pyi": generated_results(),
         "resolvers.pyi": imports(names, "results") + generated_resolvers(),
         "laws.pyi": imports(law_results, "results") + generated_laws(),

@@ -70,8 +70,8 @@ std::string scenario_key(const ScenarioShape& s) {
   put_structure(s.prefill);
   put_structure(s.decode);
   put_structure(s.draft);
-  for (const bool x : {s.generates, s.drafts, s.sequences, s.has_power, s.has_price, s.has_tokens,
-                       s.has_layers, s.has_heads, s.part_of_node, s.sharded, s.apart, s.spills})
+  for (const bool x : {s.generates, s.drafts, s.sequences, s.has_power, s.has_price, s.fails, s.has_tokens,
+                       s.has_layers, s.has_heads, s.part_of_node, s.folded, s.sharded, s.apart, s.spills})
     put(x);
   put(s.chunks);
   put(s.links.levels);
@@ -121,7 +121,8 @@ std::shared_ptr<const ScenarioLaw> record_scenario_law(const ScenarioShape& s) {
 }
 
 std::string_view reported_name(std::string_view path) {
-  for (const std::string_view table : {"feasibility.", "serving.", "training.", "inference.", "macro."})
+  for (const std::string_view table :
+       {"feasibility.", "serving.", "training.", "inference.", "macro.", "reliability."})
     if (path.starts_with(table)) return path.substr(table.size());
   return path;
 }

@@ -2,6 +2,8 @@
 // The numbers of a scenario over any scalar; instantiated for each in a file of its own.
 
 #include <mlsysim/answer/scenario.hpp>
+#include <mlsysim/physics/reliability.hpp>
+#include <mlsysim/price/rules/detail/failure.hpp>
 
 namespace mlsysim {
 namespace detail {
@@ -20,7 +22,10 @@ template <class T> auto divided(const ScenarioShape& s, const ScenarioInputs<T>&
   const auto& run = in.run;
   auto ok = whole(replicas) && full_nodes(s, in, run.accelerators) &&
             (run.ep_size <= (s.prefill.moe && in.stack ? in.stack->experts : T{1.0}));
-  if (s.has_layers) ok = ok && (run.pp_size * run.v_stages <= (in.stack ? in.stack->layers : T{0.0}));
+  const T layers = in.stack ? in.stack->layers : T{0.0};
+  // Of an interleaved pipeline the two ends of the model may be chunks of their own.
+  if (s.has_layers)
+    ok = ok && (run.pp_size * run.v_stages <= layers + select(run.v_stages > T{1.0}, T{2.0}, T{0.0}));
   if (s.has_heads) ok = ok && (run.tp_size <= (in.stack ? in.stack->heads : T{1.0}));
   return ok;
 }
@@ -50,11 +55,26 @@ void add_macro(const ScenarioShape& s, const ScenarioInputs<T>& in, const T& uti
   if (tokens != nullptr) add_per_token(out.macro, *tokens, period);
 }
 
+/// A job of so many devices; part of a node is a node.
+template <class T>
+[[nodiscard]] ReliabilityNumbers<T> reliability_numbers(const FailureRules& rules, const FailureNumbers<T>& f,
+                                                        const T& accelerators) {
+  ReliabilityNumbers<T> out;
+  const T nodes = ceil_div(accelerators, f.devices_per_node);
+  out.fleet_mtbf = apply<ClusterMtbf, T>({f.node_mtbf, nodes}).mtbf;
+  out.checkpoint_interval = rules.usual_interval(f.checkpoint_time, out.fleet_mtbf);
+  out.goodput_ratio =
+      rules.useful(JobTimes<T>{out.checkpoint_interval, f.checkpoint_time, f.recovery_time, out.fleet_mtbf})
+          .share;
+  return out;
+}
+
 template <class T> Plan<T> plan_of(const ScenarioInputs<T>& in) {
   Plan<T> plan = in.plan;
   plan.tp = in.run.tp_size;
   plan.pp = in.run.pp_size;
   plan.ep = in.run.ep_size;
+  plan.expert_tp = in.run.expert_tp_size;
   return plan;
 }
 
@@ -87,15 +107,17 @@ template <class T> void train(const ScenarioShape& s, const ScenarioInputs<T>& i
   const T dp = out.training.dp_size, local = share_batch(run.batch_size, dp).sequences;
   auto fits =
       divided(s, in, dp) && (run.cp_size <= run.seq_len) && (run.gradient_accumulation_steps <= local);
-  if (s.sharded) fits = fits && whole(T(dp * run.ep_size * run.cp_size / in.plan.shards));
+  if (s.sharded) fits = fits && whole(T(dp * v.plan.sequence_ranks() * run.cp_size / in.plan.shards));
+  if (s.folded) fits = fits && whole(v.plan.sequence_ranks());
   if (s.division == Microbatches::sized) {
-    const T count = ceil_div(local, run.microbatch_size),
+    const T count = ceil_div(local, T(run.microbatch_size * v.plan.sequence_ranks())),
             given = in.limits.given_count * run.gradient_accumulation_steps;
     fits = fits && ((given == T{0.0}) || (count == given));
   }
   out.feasibility.plan_fits = select(fits, T{1.0}, T{0.0});
   set_memory(out.feasibility, out.training.memory);
   const auto& tokens = out.training.token_throughput;
+  if (s.fails) out.reliability = reliability_numbers(s.pricing->failures(), in.failures, run.accelerators);
   if (s.has_tokens) out.training_time = Tokens<T>::from_base(in.limits.training_tokens) / tokens;
   add_macro(s, in, out.training.utilization, &tokens, out);
 }
@@ -147,6 +169,7 @@ template <class T> TrainingViews<T> training_views(const ScenarioShape& s, const
   detail::set_model(s, in, v);
   v.plan = detail::plan_of(in);
   v.plan.cp = run.cp_size;
+  v.plan.folded = s.folded;
   v.plan.virtual_stages = run.v_stages;
   v.plan.congestion = run.congestion_factor;
   v.plan.straggler = run.straggler_factor;

@@ -60,20 +60,6 @@ PipelineBuilder builder_of(const Parts& parts, const PipelineRequest& request) {
   return builder;
 }
 
-/// The field that a key feeds: of one stage for "Stage.input", else the first input of this name.
-const FieldInfo* field_of(const Pipeline& pipeline, std::string_view key) {
-  std::string_view stage, name = canonical_key(key);
-  if (const auto dot = key.find('.'); dot != std::string_view::npos) {
-    stage = key.substr(0, dot);
-    name = key.substr(dot + 1);
-  }
-  for (const auto& candidate : pipeline.stages()) {
-    if (!stage.empty() && candidate != stage) continue;
-    if (const auto* f = find_field(pipeline.resolver(candidate).inputs(), name)) return f;
-  }
-  return nullptr;
-}
-
 /// A given key that no stage takes itself, such as a fleet that supplies the hardware.
 DynamicValue implied_object(FieldReader& reader, std::string_view key, const std::string& text) {
   FieldInfo field;
@@ -100,7 +86,7 @@ Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options
   FieldReader reader(zoo());
   Run run(pipeline);
   for (const auto& [key, text] : parts.inputs) {
-    const auto* field = field_of(pipeline, key);
+    const auto* field = pipeline.input(key);
     const auto name = canonical_key(key);
     if (field != nullptr)
       run.set(key, reader.read(*field, text));

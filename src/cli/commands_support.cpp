@@ -38,10 +38,26 @@ Row ask(const Workload& workload, const std::string& backend, const std::string&
   return row;
 }
 
+/// One text for each pair of reason and operator: a network of fifty convolutions has one reason, not fifty.
 std::string reasons_text(const SupportAnswer& a) {
+  struct Kind {
+    const plugin::SupportReason* first;
+    double count;
+  };
+  std::vector<Kind> kinds;
+  for (const auto& r : a.reasons) {
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) {
+      return k.first->code == r.code && k.first->op == r.op;
+    });
+    if (same == kinds.end())
+      kinds.push_back({&r, r.count});
+    else
+      same->count += r.count;
+  }
   std::string out;
-  for (const auto& r : a.reasons)
-    out += fmt::format("{}{} {} ({:g})", out.empty() ? "" : "; ", name_of(r.code), r.op, r.count);
+  for (const auto& k : kinds)
+    out += fmt::format("{}{} {} ({:g}{}{})", out.empty() ? "" : "; ", name_of(k.first->code), k.first->op,
+                       k.count, k.first->location.empty() ? "" : ", first at ", k.first->location);
   return out;
 }
 

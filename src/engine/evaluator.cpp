@@ -210,6 +210,7 @@ void train(SystemEvaluation& out, const ResolvedScenario& r, const PreparedScena
     add_metrics(p, a, {"token_throughput"});
     if (s.shape.has_tokens) p.metrics.push_back(metric_of(n, "training_time"));
   }
+  add_metrics(p, n.reliability, {"fleet_mtbf", "goodput_ratio"});
   // Of what a step waits for from outside, the larger part before overlap gives the name.
   const bool host = limit == Bottleneck::network && 2.0 * a.host_transfer > a.comm_overhead;
   p.summary = {

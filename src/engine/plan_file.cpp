@@ -272,16 +272,30 @@ template <class E> void rethrow_as(const Error& error, const ErrorFacts& facts) 
 
 /// Calls f(); an error that names a place of the document but does not show it gets its line and caret.
 template <class F> auto showing_lines(const YamlDocument* document, F&& f) {
+  const auto unshown = [&](const ErrorFacts& facts) {
+    return document != nullptr && facts.where.line != 0 && facts.where.file == document->file() &&
+           facts.excerpt.empty();
+  };
+  const auto shown = [&](const ErrorFacts& facts) {
+    YamlValue at;
+    at.where = facts.where;
+    return document->placed(facts, at);
+  };
   try {
     return f();
+  } catch (const ErrorList& list) {
+    auto problems = list.problems();
+    for (auto& problem : problems)
+      if (unshown(problem)) problem = shown(problem);
+    if (document == nullptr) throw;
+    throw ErrorList({.id = list.facts().id,
+                     .message = fmt::format("{}: {} problems", document->file(), problems.size()),
+                     .key = list.facts().key,
+                     .where = list.facts().where},
+                    problems);
   } catch (const Error& error) {
-    const auto& where = error.facts().where;
-    if (document == nullptr || where.line == 0 || where.file != document->file() ||
-        !error.facts().excerpt.empty())
-      throw;
-    YamlValue at;
-    at.where = where;
-    const auto facts = document->placed(error.facts(), at);
+    if (!unshown(error.facts())) throw;
+    const auto facts = shown(error.facts());
     rethrow_as<UnitError>(error, facts);
     rethrow_as<DimensionError>(error, facts);
     rethrow_as<InputError>(error, facts);

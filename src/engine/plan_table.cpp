@@ -36,6 +36,7 @@ constexpr auto kPlaces = std::to_array<PlanPlace>({
     {"tp_size", "parallelism", kTogether},
     {"pp_size", "parallelism", kTogether},
     {"ep_size", "parallelism", kTogether},
+    {"expert_tp_size", "parallelism", kTrain},
     {"cp_size", "parallelism", kTrain},
     {"schedule", "parallelism", kTrain},
     {"v_stages", "parallelism", kTrain},

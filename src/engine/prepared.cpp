@@ -1,7 +1,13 @@
 #include <mlsysim/engine/detail/prepared.hpp>
 
+#include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/detail/prepare.hpp>
+#include <mlsysim/catalogue/models/reliability.hpp>
 #include <mlsysim/engine/requests.hpp>
+#include <mlsysim/physics/reliability.hpp>
+#include <mlsysim/price/figures.hpp>
+#include <mlsysim/price/rules/detail/failure.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 namespace mlsysim {
 namespace {
@@ -84,6 +90,8 @@ void take(const TrainingViews<>& v, PreparedScenario& out) {
   run.tp_size = v.plan.tp;
   run.pp_size = v.plan.pp;
   run.ep_size = v.plan.ep;
+  out.shape.folded = v.plan.folded;
+  run.expert_tp_size = v.plan.expert_tp;
   run.cp_size = v.plan.cp;
   run.v_stages = v.plan.virtual_stages;
   run.microbatch_size = v.microbatch_size;
@@ -95,6 +103,23 @@ void take(const TrainingViews<>& v, PreparedScenario& out) {
 
 void take(const InferenceViews<>& v, PreparedScenario& out) { take_model(ScenarioKind::inference, v, out); }
 
+/// Failures as ReliabilityModel counts them where nothing is given but the fleet.
+void set_failures(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
+  const Node& node = *r.fleet().node;
+  const ReliabilityModel::Inputs usual;
+  auto& f = out.inputs.failures;
+  const auto parts = out.shape.pricing->failures().parts(node, {}, Figures(standard_zoo(), notes));
+  f.node_mtbf = NodeMtbf::solve<double>(parts.rates).mtbf;
+  f.devices_per_node = node.accelerators_per_node;
+  f.checkpoint_time = usual.checkpoint_time;
+  f.recovery_time = usual.recovery_time;
+  for (const FieldInfo& row : describe<ReliabilityModel::Inputs>()) {
+    if (row.name == "checkpoint_time") notes.assume(row.name, f.checkpoint_time, row.default_source);
+    if (row.name == "recovery_time") notes.assume(row.name, f.recovery_time, row.default_source);
+  }
+  out.shape.fails = true;
+}
+
 void train(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
   const Scenario& s = r.asked();
   const auto v = prepare_training(detail::train_request(r), notes);
@@ -105,6 +130,7 @@ void train(const ResolvedScenario& r, PreparedScenario& out, Notes& notes) {
     out.shape.has_tokens = v.sequences;
     out.inputs.limits.training_tokens = tokens->base();
   }
+  set_failures(r, out, notes);
 }
 
 /// The numbers of the request itself.

@@ -72,7 +72,8 @@ void more_devices(std::vector<Remedy>& out, const ResolvedScenario& r) {
     Scenario c = s;
     c.mode = r.mode() == Mode::infer ? Mode::infer : r.mode();
     c.tp_size = tp;
-    const double devices = std::max(r.accelerators(), tp * s.pp_size * s.ep_size);
+    const double widest = s.expert_tp_size.value_or(tp);  // folded experts stay as they are
+    const double devices = std::max(r.accelerators(), widest * s.pp_size * s.ep_size);
     if (r.mode() == Mode::infer) return;
     if (devices > r.accelerators() || s.fleet == nullptr) {
       c.hardware = &r.hardware();

@@ -149,8 +149,11 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
     if (std::floor(tp_size_) != tp_size_) tp_size_ = 1;
     if (tp_size_ > 1) notes.assume("tp_size", tp_size_, "all devices of a node serve one replica");
   }
-  const double replica = tp_size_ * asked_.pp_size * asked_.ep_size;
-  if (mode_ != Mode::infer && (replica > accelerators() || std::fmod(accelerators(), replica) != 0))
+  // How experts are folded is checked where the step is laid out.
+  const double folds = mode_ == Mode::train ? asked_.expert_tp_size.value_or(tp_size_) / tp_size_ : 1.0;
+  const double replica = tp_size_ * asked_.pp_size * asked_.ep_size * folds;
+  if (mode_ != Mode::infer && folds == 1 &&
+      (replica > accelerators() || std::fmod(accelerators(), replica) != 0))
     throw DomainError({.id = "mlsysim.engine.011",
                        .message = "the parallel degrees do not fit the devices",
                        .key = "tp_size, pp_size, ep_size",

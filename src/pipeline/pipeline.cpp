@@ -2,7 +2,9 @@
 
 #include "detail/graph.hpp"
 
+#include <mlsysim/pipeline/adapters.hpp>
 #include <mlsysim/pipeline/run.hpp>
+#include <mlsysim/table/describe.hpp>
 
 namespace mlsysim {
 
@@ -17,6 +19,19 @@ std::vector<std::string> Pipeline::given() const {
   std::vector<std::string> keys;
   for (const auto& g : graph_->givens) keys.push_back(g.key);
   return keys;
+}
+
+const FieldInfo* Pipeline::input(std::string_view key) const {
+  std::string_view stage, name = canonical_key(key);
+  if (const auto dot = key.find('.'); dot != std::string_view::npos) {
+    stage = key.substr(0, dot);
+    name = key.substr(dot + 1);
+  }
+  for (const auto& s : graph_->stages) {
+    if (!stage.empty() && s.name != stage) continue;
+    if (const auto* f = find_field(s.resolver->inputs(), name)) return f;
+  }
+  return nullptr;
 }
 
 Run Pipeline::run(std::initializer_list<Supplied> values) const {

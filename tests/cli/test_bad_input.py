@@ -314,3 +314,10 @@ def test_cells_beyond_doubles_are_named(refused, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("hardware,rows,columns,depth,measured [us]\nH100,1,1,1,1e999\n")
     refused("compare", "--against", table, "--measurand", "matrix_product", parts=("t.csv:2:", "1e999"))
+
+
+def test_all_assertions_that_cannot_be_checked_are_named(refused, plan):
+    path = plan(SERVE + "constraints:\n  assert:\n  - {metric: performance.itll, max: 50 ms}\n"
+                "  - {metric: performance.ttft, max: 5 GB}\n  - {metric: performance.mfu, min: 0.0001}\n")
+    refused("eval", path, parts=["2 problems", "plan.yaml:7:", "no metric 'performance.itll'", "plan.yaml:8:",
+                                 "'performance.ttft' has the wrong unit", "^"])

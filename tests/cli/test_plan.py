@@ -71,7 +71,7 @@ def test_the_list_holds_every_key_of_serving_plans(run):
         keys |= {f"{name}.{inner}" for inner in content["properties"]} if content.get("properties") else {name}
     tested = {key for key, _, _ in KEYS_SERVE} | {key for key, _, _ in KEYS_TRAIN}
     elsewhere = {"version", "mode", "constraints.assert", "hardware.node_count", "ops.grid", "ops.datacenter",
-                 "parallelism.ep_size"}
+                 "parallelism.ep_size", "parallelism.expert_tp_size"}
     assert keys == tested | elsewhere
 
 
@@ -184,6 +184,10 @@ def test_remaining_keys_count(run, plan):
     a = outcome(run, plan(spread + "parallelism: {tp_size: 2, ep_size: 4}\n", "a.yaml"))
     b = outcome(run, plan(spread + "parallelism: {tp_size: 4, ep_size: 2}\n", "b.yaml"))
     assert a["p_itl"] != b["p_itl"]
+    train = HEAD + "mode: train\nworkload: {name: Mixtral_8x7B, batch_size: 16, seq_len: 1024}\nhardware: {name: H100, accelerators: 8}\n"
+    a = outcome(run, plan(train + "parallelism: {tp_size: 4, ep_size: 4, expert_tp_size: 2}\n", "a.yaml"))
+    b = outcome(run, plan(train + "parallelism: {tp_size: 4, ep_size: 2}\n", "b.yaml"))
+    assert a["p_dp_size"] == b["p_dp_size"] and a["p_step_latency"] != b["p_step_latency"]
 
 
 def assertion(text):

@@ -92,6 +92,9 @@ def main():
     run(BIN / "mlsysim", "sweep", "Llama3_8B", "Class_NarrowBus,Class_SlowMath", **path)
     run(BIN / "mlsysim", "support", "--program", "Llama3_8B", "--hardware", "Acme_NPU1", **path)
     run(BIN / "mlsysim", "support", "--program", "Llama3_70B", "--hardware", "Acme_NPU1", expect=1, **path)
+    once = run(BIN / "mlsysim", "support", "--program", "ResNet50", "--hardware", "Acme_NPU1", expect=1, **path)
+    if once.count("unknown_op conv") != 1:
+        sys.exit("an operator that is not known is named once, with its count:\n" + once)
     table = json.loads(run(BIN / "mlsysim", "support", "-o", "json", **path))["answers"]
     verdicts = {a["verdict"] for a in table}
     if len(table) < 50 or not {"yes", "no"} <= verdicts or any(not a["reasons"] for a in table if a["verdict"] == "no"):

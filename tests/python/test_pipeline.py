@@ -301,3 +301,17 @@ def test_stages_get_what_was_given(h100):
     assert pipeline.run(hardware=h100, n_rep=7.0, plain=3, share=0.5, wait=wait)["Repeat"].kinds[0] is int
     with pytest.raises(mlsysim.InputError, match="n_rep.*whole number"):
         pipeline.run(hardware=h100, n_rep=7.5, plain=3, share=0.5, wait=wait)
+
+
+def test_texts_name_entries_and_quantities():
+    """As on the command line: a text stands for the entry of that name, or for the quantity that it says."""
+    results = Pipeline([mlsysim.ReliabilityModel()]).run(fleet="Research_256", job_duration="20 h")
+    same = mlsysim.ReliabilityModel().solve(fleet=mlsysim.Systems.Research_256, job_duration=Q_("20 h"))
+    assert results["ReliabilityModel"].failure_probability == same.failure_probability
+    named = Pipeline([mlsysim.ServingModel()]).run(workload="Llama3_8B", hardware="H100", batch_size=1, seq_len=1024,
+                                                   **{"ServingModel.precision": "fp8"})
+    assert named["ServingModel"].itl > Q_("1 ms")
+    implied = Pipeline([mlsysim.SingleNodeModel()]).run(model="ResNet50", fleet="Research_256", batch_size=8)
+    assert implied["SingleNodeModel"].latency > Q_("1 us")
+    with pytest.raises(mlsysim.LookupError, match="Llama3_8B"):
+        Pipeline([mlsysim.ServingModel()]).run(workload="Lama3_8B", hardware="H100", batch_size=1, seq_len=1024)

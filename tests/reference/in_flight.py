@@ -335,8 +335,9 @@ def answer(**asked):
     out = {"max_active_requests": passes.capacity(held, s.kv_share or figure("catalogue.serving.kv_share"))}
     out["paged_internal_fragmentation"] = 1 - steady.context / held
     out["feasible"] = float(out["max_active_requests"] >= 1)
-    if not out["feasible"]:
-        return out
+    if not out["feasible"]:  # one request, as if it fitted
+        one = steady.step(1, 0 if s.concurrency else 1)
+        return out | {"itl": one.itl, "decode_pass": one.decode_pass, "prompt_pass": one.prompt_pass}
     most = min(x for x in (out["max_active_requests"], s.max_batch_size, s.num_requests) if x)
     full = steady.step(most, most)
     out["capacity"] = most / (steady.steps * full.itl)

@@ -14,12 +14,14 @@ from op import (
     matmul,
     norm,
 )
+from plan import expert_devices, ranks_of
 
 
 def sequences_of(plan):
     """Sequences of a micro-batch on the fullest device. Expert-parallel ranks share them, and none divides
     one."""
-    return max(plan.batch / plan.ep, 1.0) if plan.ep > 1 else plan.batch
+    ranks = ranks_of(plan)
+    return max(plan.batch / ranks, 1.0) if ranks > 1 else plan.batch
 
 
 def frame_of(h, plan):
@@ -129,21 +131,26 @@ def experts(f, share, a):
     router.params += bool(a.get("router_bias")) * count + bool(a.get("shared_gate")) * h.hidden
     resized = 1 if hidden < h.hidden else 0  # experts that work at another width
     matmul(f, "routed_width_down", "experts", share * resized, f.tokens, hidden, h.hidden)
-    routed = f.tokens * top_k  # rows that leave the fullest rank
+    # Rows that leave a device. The tp devices of a rank have its tokens in tp parts, and those that share an
+    # expert gather their parts first.
+    shared_by = expert_devices(plan)
+    routed = f.tokens * shared_by / plan.tp * top_k
     exchange_rows(f, "expert_dispatch", share, routed, hidden)
     local = count / plan.ep
     # Also ranks without a sequence of their own get rows.
-    with_sequences = plan.batch / plan.ep / f.sequences
-    everyone = f.tokens * plan.ep * with_sequences
+    with_sequences = plan.batch / ranks_of(plan) / f.sequences
+    everyone = f.tokens * ranks_of(plan) * with_sequences
     touched = max(local * (1 - (1 - top_k / count) ** everyone), 1.0)
     first = len(f.ops)
+    inside = SimpleNamespace(**vars(f))  # what is kept of an expert's inputs lies on the devices that share it
+    inside.split = 1 / shared_by if plan.sequence_parallel else 1.0
     feed_forward_pair(
-        f,
+        inside,
         "experts",
         ("expert_up", "expert_activation", "expert_down"),
         share,
         routed * with_sequences / touched,
-        a["width"] / plan.tp,
+        a["width"] / shared_by,
         touched,
         hidden,
         gated,
@@ -168,14 +175,22 @@ def experts(f, share, a):
         h.hidden,
         gated,
     )
-    join_tensor_parallel(f, "experts_join", share, "feed_forward")
+    if shared_by == plan.tp:
+        join_tensor_parallel(f, "experts_join", share, "feed_forward")
+        return
+    # The routed part is summed by the devices of an expert, over their tokens alone; shared experts lie on all.
+    message = plan.activation_bytes * f.tokens * shared_by / plan.tp * h.hidden
+    for pattern in ("reduce_scatter", "all_gather"):
+        op = collective(f.ops, "experts_join", pattern, "tensor", share, message, shared_by, 1)
+        op.parts, op.beside = {"feed_forward", "block"}, "product"
+    join_tensor_parallel(f, "shared_experts_join", share * (1 if shared > 0 else 0), "feed_forward")
 
 
 def exchange_rows(f, name, share, rows, width):
     """All-to-all of the expert-parallel ranks: every rank sends its routed rows (lepikhin2020gshard, section
     3)."""
     message = f.plan.activation_bytes * rows * width
-    op = collective(f.ops, name, "all_to_all", "experts", share, message, f.plan.ep, f.plan.tp * f.plan.cp)
+    op = collective(f.ops, name, "all_to_all", "experts", share, message, f.plan.ep, expert_devices(f.plan) * f.plan.cp)
     op.parts = {"feed_forward", "block"}
 
 
@@ -226,7 +241,7 @@ def pipeline_transfer(f):
     plan = f.plan
     whole = plan.activation_bytes * f.tokens * f.h.hidden
     sent = 1 if plan.pp > 1 else 0
-    stride = plan.tp * plan.cp * plan.ep * plan.dp
+    stride = plan.tp * plan.cp * ranks_of(plan) * plan.dp
     collective(
         f.ops, "pipeline_transfer", "point_to_point", "pipeline", sent, whole / plan.tp, plan.pp, stride
     ).place = "stage"

@@ -13,6 +13,7 @@ def whole_model():
         pp=1,
         dp=1,
         ep=1,
+        expert_tp=None,  # devices that share a routed expert; None: the tp devices
         cp=1,
         shards=0,
         virtual_stages=1,
@@ -44,6 +45,17 @@ def whole_model():
         narrow=False,
         prefetch=True,
     )
+
+
+def expert_devices(plan):
+    """Devices that share one routed expert: the tp devices of a rank, or fewer where experts are folded over
+    them (liu2025folding)."""
+    return plan.expert_tp or plan.tp
+
+
+def ranks_of(plan):
+    """Ranks that divide the sequences of a replica: the devices of all its experts, tp to a rank."""
+    return plan.ep * expert_devices(plan) / plan.tp
 
 
 def kv_bytes(precision, kv_precision=None):

@@ -13,7 +13,7 @@ import speculative
 import textbook
 import training
 from macro import macro
-from plan import kv_bytes, serving_plan
+from plan import kv_bytes, ranks_of, serving_plan
 from zoo import ZOO, entry, get
 
 TRAINING = dict(
@@ -57,6 +57,7 @@ DEFAULTS = dict(
     tp_size=None,
     pp_size=1,
     ep_size=1,
+    expert_tp_size=None,
     cp_size=1,
     precision=None,
     kv_precision=None,
@@ -105,7 +106,8 @@ def resolve(**asked):
         if s.mode == "serve":  # all devices of a node serve one replica
             tp = max(1.0, device.of_replica(s.fleet) / (s.pp_size * s.ep_size))
             s.tp_size = tp if tp == int(tp) else 1
-    replica = s.tp_size * s.pp_size * s.ep_size
+    folds = (s.expert_tp_size or s.tp_size) / s.tp_size if s.mode == "train" else 1
+    replica = s.tp_size * s.pp_size * s.ep_size * folds
     s.replicas = devices if s.mode == "infer" else devices / replica / (s.cp_size if s.mode == "train" else 1)
     s.share = training.share_of(s.batch_size, s.replicas)
     return s
@@ -216,6 +218,7 @@ def request_of_training(s):
         tp=s.tp_size,
         pp=s.pp_size,
         ep=s.ep_size,
+        expert_tp=s.expert_tp_size,
         cp=s.cp_size,
         efficiency=s.efficiency,
         accumulation=s.gradient_accumulation_steps,
@@ -234,7 +237,7 @@ def request_of_training(s):
 
 def train(s):
     t = request_of_training(s)
-    out = {"dp_size": t.dp, "microbatch_count": t.microbatches, "microbatch_size": t.microbatch}
+    out = {"dp_size": t.dp, "microbatch_count": t.microbatches, "microbatch_size": t.microbatch / ranks_of(t)}
     if s.fidelity == "textbook":
         t.in_flight = min(t.pp, t.microbatches)
         a = textbook.train_step(s.workload, t, device.links_view(s.fleet, "training"), s.fleet)

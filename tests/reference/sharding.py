@@ -9,15 +9,16 @@ import math
 from types import SimpleNamespace
 
 from op import collective, emit
+from plan import expert_devices, ranks_of
 
 
 def holders(plan, routed):
     """Ranks that hold the same weights, those of them that share one copy of what ZeRO divides, and their
     distance. Context-parallel ranks are data-parallel for all weights, expert-parallel ranks for all but the
     routed experts."""
-    ranks = plan.dp * plan.cp * (1 if routed else plan.ep)
+    ranks = plan.dp * plan.cp * (1 if routed else ranks_of(plan))
     shards = min(plan.shards, ranks) if plan.shards > 0 else ranks
-    return SimpleNamespace(ranks=ranks, shards=shards, stride=plan.tp * plan.ep if routed else plan.tp)
+    return SimpleNamespace(ranks=ranks, shards=shards, stride=expert_devices(plan) * plan.ep if routed else plan.tp)
 
 
 def pieces_of(plan, layers, amount):

@@ -9,7 +9,7 @@ import model
 import serving
 from collectives import hierarchical_all_reduce, ring_all_reduce, spread
 from device import memory_level, rate_at
-from plan import kv_bytes
+from plan import kv_bytes, ranks_of
 from zoo import BYTES, default, get, of
 
 
@@ -150,7 +150,7 @@ def train_step(w, s, links, fleet):
     s.hardware_forwards = s.model_forwards + (1 if s.recomputation == "full" else 0)
     work = s.hardware_forwards * sample_work(w, t, s.seq_len)
     weights = t.params * b
-    replica = s.tp * s.pp * s.ep
+    replica = s.tp * s.pp * ranks_of(s)
     peak = rate_at(hardware, s.precision)
     efficiency = default("textbook_efficiency") if s.efficiency is None else s.efficiency
     node = roofline_pass(
@@ -214,7 +214,7 @@ def train_memory(w, t, s, b):
     fp32 master copy is kept whatever the format."""
     hardware = s.hardware
     states = {"none": 0, "sgd": 4}.get(s.optimizer, 12)
-    mine = t.params / (s.tp * s.pp * s.ep)
+    mine = t.params / (s.tp * s.pp * ranks_of(s))
 
     def stored(from_stage):
         return mine / s.dp if s.zero_stage >= from_stage else mine

@@ -30,6 +30,7 @@ def view(s):
     v = SimpleNamespace(h=model_view(s.workload), s=s)
     p = v.plan = training_plan(s.precision, s.optimizer)
     p.tp, p.pp, p.ep, p.cp, p.dp = s.tp, s.pp, s.ep, s.cp, s.dp
+    p.expert_tp = s.expert_tp
     p.shards, p.virtual_stages, p.zero_stage = s.shard_size or 0, s.v_stages, s.zero_stage
     p.new_tokens = p.context = 1 if v.h.architecture == "cnn" else s.seq_len
     p.trainable, p.recomputation, p.recomputed = s.trainable, s.recomputation, s.recomputed_share
@@ -219,6 +220,7 @@ def whole_model_work(v):
     backward pass, without the weight gradients of frozen weights (chowdhery2022palm, appendix B)."""
     plan = SimpleNamespace(**vars(v.plan))
     plan.tp = plan.pp = plan.ep = plan.dp = plan.cp = plan.batch = 1
+    plan.expert_tp = None
     totals = passes.totals_of(operators.forward(v.h, plan), passes.layers_of(v.h), ["first", "last", "stage"])
     return 3 * totals.work - (1 - plan.trainable) * totals.weight_work
 

@@ -111,6 +111,9 @@ class Registry:
         self._load()
         return sorted({"list", "names", *self._groups, *(n for n in self._specs if n.isidentifier())})
 
+    def _ipython_key_completions_(self):
+        return [*self._load()._specs, *self._aliases]
+
     def __repr__(self):
         groups = f" in {', '.join(self._load()._groups)}" if self._load()._groups else ""
         return f"<{self._name}: {len(self)} entries{groups}>"

@@ -8,6 +8,7 @@
 
 #include <mlsysim/answer/inference.hpp>
 #include <mlsysim/answer/macro.hpp>
+#include <mlsysim/answer/reliability.hpp>
 #include <mlsysim/answer/serving.hpp>
 #include <mlsysim/answer/training.hpp>
 
@@ -20,7 +21,7 @@ enum class ScenarioKind : std::uint8_t { inference, serving, training };
 template <class T = double> struct RunNumbers {
   T batch_size{1.0}, seq_len{1.0}, output_tokens{0.0}, cached_prefix_len{0.0}, prefill_chunk_tokens{1.0},
       accelerators{1.0};
-  T tp_size{1.0}, pp_size{1.0}, ep_size{1.0}, cp_size{1.0}, v_stages{1.0};
+  T tp_size{1.0}, pp_size{1.0}, ep_size{1.0}, expert_tp_size{1.0}, cp_size{1.0}, v_stages{1.0};
   T microbatch_size{1.0}, microbatch_count{1.0}, gradient_accumulation_steps{1.0};
   T congestion_factor{1.0}, straggler_factor{1.0};
   T draft_acceptance_rate{0.0}, draft_tokens{1.0};
@@ -30,22 +31,23 @@ template <class T = double> struct RunNumbers {
 
   static constexpr auto fields() {
     using R = RunNumbers;
-    return rows(
-        field(&R::batch_size, key::batch_size), field(&R::seq_len, key::seq_len),
-        field(&R::output_tokens, key::output_tokens), field(&R::cached_prefix_len, key::cached_prefix_len),
-        field(&R::prefill_chunk_tokens, key::prefill_chunk_tokens),
-        field(&R::accelerators, key::accelerators), field(&R::tp_size, key::tp_size),
-        field(&R::pp_size, key::pp_size), field(&R::ep_size, key::ep_size), field(&R::cp_size, key::cp_size),
-        field(&R::v_stages, key::v_stages), field(&R::microbatch_size, "microbatch_size", "", ""),
-        field(&R::microbatch_count, key::microbatch_count),
-        field(&R::gradient_accumulation_steps, key::gradient_accumulation_steps),
-        field(&R::congestion_factor, key::congestion_factor),
-        field(&R::straggler_factor, key::straggler_factor),
-        field(&R::draft_acceptance_rate, key::draft_acceptance_rate),
-        field(&R::draft_tokens, key::draft_tokens), field(&R::duration_days, key::duration_days),
-        field(&R::infrastructure_multiplier, key::infrastructure_multiplier),
-        field(&R::kwh_price, key::kwh_price),
-        field(&R::unit_cost, "unit_cost", "USD", "price of one device"));
+    return rows(field(&R::batch_size, key::batch_size), field(&R::seq_len, key::seq_len),
+                field(&R::output_tokens, key::output_tokens),
+                field(&R::cached_prefix_len, key::cached_prefix_len),
+                field(&R::prefill_chunk_tokens, key::prefill_chunk_tokens),
+                field(&R::accelerators, key::accelerators), field(&R::tp_size, key::tp_size),
+                field(&R::pp_size, key::pp_size), field(&R::ep_size, key::ep_size),
+                field(&R::expert_tp_size, key::expert_tp_size), field(&R::cp_size, key::cp_size),
+                field(&R::v_stages, key::v_stages), field(&R::microbatch_size, "microbatch_size", "", ""),
+                field(&R::microbatch_count, key::microbatch_count),
+                field(&R::gradient_accumulation_steps, key::gradient_accumulation_steps),
+                field(&R::congestion_factor, key::congestion_factor),
+                field(&R::straggler_factor, key::straggler_factor),
+                field(&R::draft_acceptance_rate, key::draft_acceptance_rate),
+                field(&R::draft_tokens, key::draft_tokens), field(&R::duration_days, key::duration_days),
+                field(&R::infrastructure_multiplier, key::infrastructure_multiplier),
+                field(&R::kwh_price, key::kwh_price),
+                field(&R::unit_cost, "unit_cost", "USD", "price of one device"));
   }
 };
 
@@ -85,6 +87,7 @@ template <class T = double> struct ScenarioFigures {
   Plan<T> plan;
   DraftNumbers<T> draft;
   Limits<T> limits;
+  FailureNumbers<T> failures;
   Device<T> decode_device;         ///< where prompts and tokens have devices of their own
   Bandwidth<T> network_bandwidth;  ///< over which the cache moves between them
 
@@ -94,7 +97,7 @@ template <class T = double> struct ScenarioFigures {
                 field(&S::links, "links", "", ""), field(&S::facility, "facility", "", ""),
                 field(&S::totals, "totals", "", ""), field(&S::plan, "plan", "", ""),
                 field(&S::draft, "draft", "", ""), field(&S::limits, "limits", "", ""),
-                field(&S::decode_device, "decode_hardware", "", ""),
+                field(&S::failures, "failures", "", ""), field(&S::decode_device, "decode_hardware", "", ""),
                 field(&S::network_bandwidth, key::network_bandwidth));
   }
 };
@@ -126,13 +129,14 @@ template <class T = double> struct ScenarioResults {
   TrainingNumbers<T> training;
   InferenceNumbers<T> inference;
   MacroNumbers<T> macro;
+  ReliabilityNumbers<T> reliability;
   Time<T> training_time;
 
   static constexpr auto fields() {
     using R = ScenarioResults;
     return rows(field(&R::feasibility, "feasibility", "", ""), field(&R::serving, "serving", "", ""),
                 field(&R::training, "training", "", ""), field(&R::inference, "inference", "", ""),
-                field(&R::macro, "macro", "", ""),
+                field(&R::macro, "macro", "", ""), field(&R::reliability, "reliability", "", ""),
                 field(&R::training_time, "training_time", "d", "time for the published number of tokens"));
   }
 };
@@ -156,10 +160,12 @@ struct ScenarioShape {
   bool sequences = true;    ///< the workload has a token axis
   bool has_power = true;    ///< TDP is known, so energy and cost are
   bool has_price = true;    ///< the price of a device is known
+  bool fails = false;       ///< how often nodes fail is asked
   bool has_tokens = false;  ///< the number of tokens that the model was trained on is published
   /// What eval refuses, see `plan_fits`: a model without layers, heads or experts has no limit for them.
   bool has_layers = false, has_heads = false;
   bool part_of_node = false;  ///< fewer devices than a node holds share one
+  bool folded = false;        ///< routed experts have their own share of the tensor-parallel devices
   bool sharded = false;       ///< ZeRO divides over a group that was named
   // What single resolvers know and no scenario asks for.
   bool apart = false;   ///< serving: tokens are generated on `decode_device`

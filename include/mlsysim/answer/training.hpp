@@ -67,7 +67,7 @@ template <class T = double> struct TrainingNumbers {
         field(&R::utilization, "utilization", "", "share of the time in which kernels run"),
         field(&R::dp_size, "dp_size", "", "data-parallel replicas"),
         field(&R::microbatch_count, "microbatch_count", "", "micro-batches per replica and step"),
-        field(&R::microbatch_size, "microbatch_size", "", "sequences of one micro-batch"),
+        field(&R::microbatch_size, "microbatch_size", "", "sequences of one micro-batch of a rank"),
         field(&R::arithmetic_intensity, "arithmetic_intensity", "FLOP/B", "work per byte moved"),
         field(&R::spilled, "spilled", "GB", "bytes that do not fit and are fetched over the host link"),
         field(&R::memory, "memory", "", "memory of the fullest device by use"));
@@ -88,7 +88,7 @@ template <class T>
 [[nodiscard]] T microbatches_asked(const TrainingViews<T>& v, const Plan<T>& plan, const T& local) {
   switch (v.division) {
     case Microbatches::sized:
-      return ceil_div(local, v.microbatch_size);
+      return ceil_div(local, T(v.microbatch_size * plan.sequence_ranks()));
     case Microbatches::counted:
       return v.microbatch_count * v.accumulation_steps;
     case Microbatches::by_default:
@@ -101,7 +101,7 @@ template <class T>
 /// The plan of a replica, with its micro-batches.
 template <class T> [[nodiscard]] Plan<T> training_plan(const TrainingViews<T>& v) {
   Plan<T> plan = v.plan;
-  plan.dp = v.accelerators / (plan.tp * plan.pp * plan.ep * plan.cp);
+  plan.dp = v.accelerators / plan.replica();
   plan.new_tokens = plan.context = v.sequences ? v.seq_len : T{1.0};
   const auto share = share_batch(v.batch, plan.dp);
   const auto parts = divide_batch(share.sequences, microbatches_asked(v, plan, share.sequences));
@@ -155,7 +155,7 @@ template <class T> [[nodiscard]] TrainingNumbers<T> training_numbers(const Train
   out.hfu = min(one, T(out.mfu * step.again));
   out.dp_size = plan.dp;
   out.microbatch_count = plan.microbatches;
-  out.microbatch_size = plan.batch;
+  out.microbatch_size = plan.batch / plan.sequence_ranks();
   out.fleet_throughput = Samples<T>::from_base(v.batch) / out.step_latency;
   out.token_throughput = Tokens<T>::from_base(v.batch * v.seq_len) / out.step_latency;
   out.arithmetic_intensity = step.work / step.traffic;

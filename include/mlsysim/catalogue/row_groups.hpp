@@ -50,6 +50,7 @@ template <class I> [[nodiscard]] constexpr auto engine_rows() {
 /// How a training step is divided over devices, and what each of them holds.
 template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
   return rows(
+      field(&I::expert_tp_size, key::expert_tp_size).defaulted("as many as share the other layers"),
       field(&I::cp_size, key::cp_size).defaulted("sequences not divided"),
       field(&I::schedule, "schedule", "", "order of the micro-batches in a pipeline").defaulted("1F1B"),
       field(&I::v_stages, key::v_stages).defaulted("no interleaving"),

@@ -29,7 +29,8 @@ struct AssertionResult {
 };
 
 /// Compares bounds with the scorecard; both ends are inclusive.
-/// @throws LookupError for a metric that there is not, DimensionError for a bound in another dimension
+/// @throws LookupError for a metric that there is not, DimensionError for a bound in another dimension,
+///         ErrorList with all of them where there are several
 [[nodiscard]] std::vector<AssertionResult> check_assertions(std::span<const PlanAssertion> assertions,
                                                             const SystemEvaluation& evaluation);
 

@@ -49,6 +49,7 @@ struct Scenario {
   std::optional<double> accelerators{}, node_count{}, accelerators_per_node{};
   std::optional<Bandwidth<>> intra_node_bw{}, fabric_bandwidth{};
   std::optional<double> tp_size{};
+  std::optional<double> expert_tp_size{};
   double pp_size = 1, ep_size = 1, cp_size = 1, v_stages = 1;
   Schedule schedule = Schedule::one_forward_one_backward;
   std::optional<double> microbatch_size{}, microbatch_count{};

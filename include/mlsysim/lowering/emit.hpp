@@ -13,7 +13,8 @@ namespace mlsysim::detail {
 /// between them, and none of them divides one: of fewer sequences than ranks some have one whole, and the
 /// others wait for them.
 template <class T> [[nodiscard]] T sequences_of(const Plan<T>& p) {
-  return select(p.ep > T{1.0}, max(p.batch / p.ep, T{1.0}), p.batch);
+  const T ranks = p.sequence_ranks();
+  return select(ranks > T{1.0}, max(p.batch / ranks, T{1.0}), p.batch);
 }
 
 /// What every rule of the forward pass needs: sizes of this device's share of one micro-batch.
@@ -145,12 +146,13 @@ Op<T>& collective(OpList<T>& ops, std::string_view name, Collective pattern, Tra
   return op;
 }
 
-/// Joins the partial sums of a row-parallel product over the tensor-parallel group.
+/// Joins the partial sums of a row-parallel product of `tokens` rows over the `ranks` innermost devices.
 template <class T>
-void join_tensor_parallel(const Frame<T>& f, std::string_view name, const T& count, Parts parts) {
-  const Data<T> message = f.activations(f.tokens * f.stack.hidden);
+void join_partial_sums(const Frame<T>& f, std::string_view name, const T& count, Parts parts, const T& tokens,
+                       const T& ranks) {
+  const Data<T> message = f.activations(tokens * f.stack.hidden);
   const auto join = [&](Collective pattern) {
-    auto& op = collective(f.ops, name, pattern, Traffic::tensor, count, message, f.plan.tp, T{1.0});
+    auto& op = collective(f.ops, name, pattern, Traffic::tensor, count, message, ranks, T{1.0});
     op.parts = parts | part::block;
     op.beside = Beside::product;
   };
@@ -160,6 +162,12 @@ void join_tensor_parallel(const Frame<T>& f, std::string_view name, const T& cou
   } else {
     join(Collective::all_reduce);
   }
+}
+
+/// Joins the partial sums of a row-parallel product over the tensor-parallel group.
+template <class T>
+void join_tensor_parallel(const Frame<T>& f, std::string_view name, const T& count, Parts parts) {
+  join_partial_sums(f, name, count, parts, f.tokens, f.plan.tp);
 }
 
 /// Residual sum and normalisation. Serving fuses the two: reads the sum and the branch, writes the new sum

@@ -34,6 +34,18 @@ template <class T> void feed(const Frame<T>& f, const T& count, const DenseView<
   join_tensor_parallel(f, "ffn_join", count, part::feed_forward);
 }
 
+/// Joins what the devices of one expert computed, and those of the shared experts.
+///
+/// Folded experts lie over `expert_width` of the tp devices, each of which dispatches its part of the tokens;
+/// shared experts stay on all of them (Liu et al. 2025).
+/// @cite liu2025folding
+template <class T> void join_experts(const Frame<T>& f, const T& count, const T& shared) {
+  if (!f.plan.folded) return join_tensor_parallel(f, "experts_join", count, part::feed_forward);
+  const T width = f.plan.expert_width();
+  join_partial_sums(f, "experts_join", count, part::feed_forward, T(f.tokens * width / f.plan.tp), width);
+  join_tensor_parallel(f, "shared_experts_join", T(count * shared), part::feed_forward);
+}
+
 /// Routed and shared experts. Routing is taken as balanced; a token's `top_k` experts are distinct.
 /// The number of experts that a batch touches is E(1 - (1 - k/E)^tokens), so a small batch reads few weights.
 template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsView<T>& h) {
@@ -46,23 +58,29 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   matmul(f, "routed_width_down", OpGroup::experts, count * resized, f.tokens, h.hidden, hidden).params +=
       params<T>(h.latent_norm * h.hidden);
 
-  const T routed = f.tokens * h.top_k;  // rows that leave the fullest rank
+  // Devices that share an expert; of the tp devices of a rank each so many have the same tokens.
+  const T width = f.plan.expert_width();
+  const T routed = f.plan.folded ? T(f.tokens * h.top_k * width / f.plan.tp)
+                                 : T(f.tokens * h.top_k);  // rows that leave the fullest rank
   // Balanced routing deals the rows of all ranks evenly, also to ranks that have no sequence of their own.
-  const T with_sequences = f.plan.batch / f.plan.ep / f.sequences;
+  const T with_sequences = f.plan.batch / f.plan.sequence_ranks() / f.sequences;
   const Data<T> dispatched = f.activations(routed * h.hidden);
   const auto exchange = [&](std::string_view name) {
     auto& op = collective(f.ops, name, Collective::all_to_all, Traffic::experts, count, dispatched, f.plan.ep,
-                          f.plan.tp * f.plan.cp);
+                          width * f.plan.cp);
     op.parts = part::feed_forward | part::block;
   };
   exchange("expert_dispatch");
 
   const T local = h.experts / f.plan.ep;
-  const T everyone = f.tokens * f.plan.ep * with_sequences;  // tokens of the whole expert-parallel group
+  const T everyone =
+      f.tokens * f.plan.sequence_ranks() * with_sequences;  // tokens of the whole expert-parallel group
   const T touched = max(local * (1.0 - pow(1.0 - h.top_k / h.experts, everyone)), T{1.0});
   const std::size_t first = f.ops.size();
-  feed_forward_pair(f, OpGroup::experts, "expert_up", "expert_activation", "expert_down", count,
-                    routed * with_sequences / touched, h.width / f.plan.tp, touched, h.hidden, h.matrices);
+  Frame<T> inside = f;  // what an expert keeps lies on the devices that share it
+  if (f.plan.folded && f.structure.sequence_parallel) inside.split = 1.0 / width;
+  feed_forward_pair(inside, OpGroup::experts, "expert_up", "expert_activation", "expert_down", count,
+                    routed * with_sequences / touched, h.width / width, touched, h.hidden, h.matrices);
   // Stored are all local experts, also those that this batch does not touch.
   const T stored = local / touched;
   for (std::size_t i = first; i < f.ops.size(); ++i) {
@@ -77,7 +95,7 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   feed_forward_pair(f, OpGroup::experts, "shared_expert_up", "shared_expert_activation", "shared_expert_down",
                     count * select(h.shared > T{0.0}, T{1.0}, T{0.0}), f.tokens,
                     h.shared * h.shared_width / f.plan.tp, T{1.0}, hidden, h.matrices);
-  join_tensor_parallel(f, "experts_join", count, part::feed_forward);
+  join_experts(f, count, select(h.shared > T{0.0}, T{1.0}, T{0.0}));
 }
 
 /// All layers of one kind of feed-forward.

@@ -17,9 +17,9 @@ template <class T> struct Holders {
 
   /// @param routed for the routed experts, else for all other weights
   Holders(const Plan<T>& p, bool routed)
-      : ranks(p.dp * p.cp * (routed ? T{1.0} : p.ep)),
+      : ranks(p.dp * p.cp * (routed ? T{1.0} : p.sequence_ranks())),
         shards(select(p.shards > T{0.0}, min(p.shards, ranks), ranks)),
-        stride(routed ? p.tp * p.ep : p.tp) {}
+        stride(routed ? p.expert_width() * p.ep : p.tp) {}
 };
 
 }  // namespace mlsysim

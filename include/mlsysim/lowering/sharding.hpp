@@ -19,7 +19,7 @@ void pipeline_transfer(const Structure& structure, const StackView<T>& stack, co
   const Data<T> whole = plan.activation_bytes * values;
   const T sent = chunks * select(plan.pp > T{1.0}, T{1.0}, T{0.0});
   collective(ops, "pipeline_transfer", Collective::point_to_point, Traffic::pipeline, sent, whole / plan.tp,
-             plan.pp, plan.tp * plan.cp * plan.ep * plan.dp)
+             plan.pp, plan.tp * plan.cp * plan.sequence_ranks() * plan.dp)
       .place = Place::stage;
   if (!structure.sequence_parallel)
     collective(ops, "pipeline_gather", Collective::all_gather, Traffic::pipeline, sent, whole, plan.tp,

@@ -38,6 +38,10 @@ class Pipeline {
   /// Keys that a run must be given, in order of declaration; those with a value of their own may be left out.
   [[nodiscard]] std::vector<std::string> given() const;
 
+  /// The input that a given key feeds: of one stage for "Stage.input", else the first of this name; null
+  /// where the key is an object that only implies others, as a fleet does its devices.
+  [[nodiscard]] const FieldInfo* input(std::string_view key) const;
+
   /// Runs once: sets the values, executes, and hands back the run with all results.
   /// @throws InputError for missing values; what a stage throws, with "in stage 'X'" added
   [[nodiscard]] Run run(std::initializer_list<Supplied> values) const;

@@ -111,6 +111,7 @@ template <class T> [[nodiscard]] Data<T> whole_cache(const PassAsk<T>& ask) {
   if (!ask.model.structure.known) return {};
   Plan<T> whole = ask.plan;
   whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.virtual_stages = T{1.0};
+  whole.folded = false;
   OpList<T> ops;
   return forward_totals(ask.model.structure, ask.model.shape(), ask.model.layers, whole, ops)
       .stage(T{1.0}, T{1.0})

@@ -146,6 +146,8 @@ template <class T = double> struct Totals {
 /// How the work is divided and what one pass processes.
 template <class T = double> struct Plan {
   T tp{1.0}, pp{1.0}, dp{1.0}, ep{1.0}, cp{1.0};
+  T expert_tp{1.0};       ///< devices that share one routed expert, where experts are folded
+  bool folded = false;    ///< routed experts lie over the tensor-parallel ranks in their own way
   T shards{0.0};          ///< ranks over which ZeRO divides; 0: all that hold the same weights
   T virtual_stages{1.0};  ///< model chunks per device (interleaved schedule)
   T batch{1.0};           ///< sequences of one micro-batch in one replica
@@ -166,6 +168,14 @@ template <class T = double> struct Plan {
   T congestion{1.0};        ///< slowdown of the exchange over the replicas
   T straggler{1.0};         ///< slowdown of everything by the slowest device
 
+  /// Devices that share one routed expert: those that share the other layers, unless experts are folded.
+  [[nodiscard]] T expert_width() const { return folded ? expert_tp : tp; }
+  /// Ranks between which a replica's sequences are divided. The ep x expert_tp devices of a layer of experts
+  /// are the tp devices of each of these ranks.
+  [[nodiscard]] T sequence_ranks() const { return folded ? T(ep * expert_tp / tp) : ep; }
+  /// Devices of one replica.
+  [[nodiscard]] T replica() const { return tp * pp * sequence_ranks() * cp; }
+
   static constexpr auto fields() {
     using P = Plan;
     return rows(
@@ -174,6 +184,7 @@ template <class T = double> struct Plan {
         field(&P::dp, "dp", "", "data-parallel degree").at_least(1),
         field(&P::ep, "ep", "", "expert-parallel degree").at_least(1),
         field(&P::cp, "cp", "", "context-parallel degree").at_least(1),
+        field(&P::expert_tp, "expert_tp", "", "devices that share one routed expert").at_least(1),
         field(&P::shards, "shards", "", "ranks over which ZeRO divides, 0 for all").non_negative(),
         field(&P::virtual_stages, "virtual_stages", "", "model chunks per device").at_least(1),
         field(&P::batch, "batch", "", "sequences of a micro-batch").positive(),

@@ -54,6 +54,8 @@ inline constexpr auto efficiency =
 inline constexpr auto tp_size = Key<double>{"tp_size", "", "tensor-parallel degree"}.at_least(1).counted();
 inline constexpr auto pp_size = Key<double>{"pp_size", "", "pipeline-parallel degree"}.at_least(1).counted();
 inline constexpr auto dp_size = Key<double>{"dp_size", "", "data-parallel degree"}.at_least(1).counted();
+inline constexpr auto expert_tp_size =
+    Key<double>{"expert_tp_size", "", "devices that share one routed expert"}.at_least(1).counted();
 inline constexpr auto ep_size = Key<double>{"ep_size", "", "expert-parallel degree"}.at_least(1).counted();
 inline constexpr auto cp_size = Key<double>{"cp_size", "", "context-parallel degree"}.at_least(1).counted();
 inline constexpr auto v_stages =
@@ -71,7 +73,9 @@ inline constexpr auto duration_days =
     Key<double>{"duration_days", "", "days of operation (24 h each)"}.positive();
 
 inline constexpr auto microbatch_size =
-    Key<double>{"microbatch_size", "", "sequences of one micro-batch"}.at_least(1).counted();
+    Key<double>{"microbatch_size", "", "sequences of one micro-batch, of each expert-parallel rank"}
+        .at_least(1)
+        .counted();
 inline constexpr auto tp_overlap =
     Key<double>{"tp_overlap", "", "share of the tensor-parallel traffic beside its products"}.within(0, 1);
 inline constexpr Key<Precision> baseline_precision{"baseline_precision", "", "format before compression"};

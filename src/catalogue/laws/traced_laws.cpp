@@ -68,15 +68,17 @@ void add_laws(const Recording& r, const std::vector<bool>& live, std::vector<std
 /// The laws behind those results of a scenario whose paths begin with `table`. @param alone one device holds
 /// the whole model
 void add_laws(const Tape& tape, std::string_view table, bool alone, std::vector<std::string_view>& out) {
-  static constexpr std::array<std::string_view, 9> degrees{"links.level1.peers",
-                                                           "run.tp_size",
-                                                           "run.pp_size",
-                                                           "run.ep_size",
-                                                           "run.cp_size",
-                                                           "plan.tp",
-                                                           "plan.pp",
-                                                           "plan.ep",
-                                                           "plan.cp"};
+  static constexpr std::array<std::string_view, 11> degrees{"links.level1.peers",
+                                                            "run.tp_size",
+                                                            "run.pp_size",
+                                                            "run.ep_size",
+                                                            "run.expert_tp_size",
+                                                            "run.cp_size",
+                                                            "plan.tp",
+                                                            "plan.pp",
+                                                            "plan.ep",
+                                                            "plan.expert_tp",
+                                                            "plan.cp"};
   const auto inputs = describe<ScenarioFigures<>>(), results = describe<ScenarioResults<>>();
   std::vector<std::optional<double>> fixed(tape.inputs());
   // A node of one device is as good as any for a device that exchanges nothing.

@@ -381,7 +381,10 @@ void set_capacity(const In& in, const Steady& s, double held, Notes& notes, Out&
   r.max_active_requests = s.capacity(held, kv_share);
   r.paged_internal_fragmentation = 1 - s.context() / held;
   r.feasible = r.max_active_requests >= 1;
-  if (!r.feasible) notes.warn("no request fits beside the weights: use more devices or a narrower format");
+  if (!r.feasible)
+    notes.warn(
+        "no request fits beside the weights: use more devices or a narrower format; times are those of one "
+        "request, as if it fitted");
 }
 
 /// Most requests that can run at once: limited by memory, by the engine, and by how many there are.
@@ -473,7 +476,12 @@ InFlightBatchingModel::Result in_flight(const In& in, const ServingEngine& engin
   r.tokens_per_pass = s.tokens_per_pass();
   const double held = std::ceil(s.context() / in.page_tokens) * in.page_tokens;
   set_capacity(in, s, held, notes, r);
-  if (!r.feasible) return r;
+  if (!r.feasible) {
+    // A time of nothing would be zero, and the best of all: those of one request, as if it fitted.
+    describe_step(in, engine, s, s.step(1, in.concurrency ? 0 : 1), 1, r);
+    r.running_requests = 0;
+    return r;
+  }
 
   const double most = most_running(in, r, notes);
   const auto full = s.step(most, most);

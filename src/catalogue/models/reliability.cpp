@@ -64,10 +64,10 @@ ReliabilityModel::Result ReliabilityModel::solve(const Inputs& asked, Notes& not
   }
 
   r.optimal_checkpoint_interval = rules.checkpoint_interval(in.checkpoint_time, r.fleet_mtbf);
-  // Free checkpoints are written all the time: a second of work between two of them stands for none.
-  const Time<> interval = in.checkpoint_interval.value_or(max(r.optimal_checkpoint_interval, 1.0 * unit::s));
+  const Time<> interval = in.checkpoint_interval ? *in.checkpoint_interval
+                                                 : rules.usual_interval(in.checkpoint_time, r.fleet_mtbf);
   r.checkpoint_interval = interval;
-  const auto useful = rules.useful(interval, in.checkpoint_time, restart, r.fleet_mtbf);
+  const auto useful = rules.useful(JobTimes<>{interval, in.checkpoint_time, restart, r.fleet_mtbf});
   r.goodput_ratio = useful.share;
   r.lost_work_share = useful.lost_work;
   r.checkpoint_share = std::min(1.0, in.checkpoint_time / interval);

@@ -156,9 +156,11 @@ ServingCapacityModel::Result ServingCapacityModel::solve(const Inputs& asked, No
                          : fmt::format("{:g} replicas cannot keep up with the arrivals", in.max_replicas);
     });
   }
-  r.ttft = best.ttft;
-  r.itl = best.itl;
-  r.base_request_latency = best.base;
+  if (best.itl > Time<>()) r.itl = best.itl;
+  if (best.base > Time<>()) {
+    r.ttft = best.ttft;
+    r.base_request_latency = best.base;
+  }
   r.per_replica_capacity = best.capacity;
   r.capacity = best.capacity * chosen;
   r.accelerators = chosen * in.tp_size * in.pp_size * in.ep_size;

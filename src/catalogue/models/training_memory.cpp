@@ -14,11 +14,10 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
   const Conventions& c = conventions_or_standard(in.conventions);
   // The same views, division and memory as those of a step of a fleet that has just these devices.
   auto v = detail::training_views(in, *in.hardware, notes);
-  detail::check_degrees(
-      *in.workload,
-      {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size, .cp = in.cp_size, .v_stages = in.v_stages},
-      v.seq_len, notes);
-  v.accelerators = in.tp_size * in.pp_size * in.dp_size * in.ep_size * in.cp_size;
+  const auto degrees = detail::training_degrees(in);
+  detail::check_folding(degrees);
+  detail::check_degrees(*in.workload, degrees, v.seq_len, notes);
+  v.accelerators = in.dp_size * degrees.replica();
   v.links = shipped_links(*v.pricing, *in.hardware, v.accelerators, c, notes, Phase::training);
   v.batch = in.batch_size;
   v.accumulation_steps = in.gradient_accumulation_steps;
@@ -26,7 +25,7 @@ TrainingMemoryModel::Result TrainingMemoryModel::solve(const Inputs& in, Notes& 
   detail::note_default_microbatches(v, share_batch(v.batch, plan.dp).sequences, plan.microbatches, notes);
   Result out;
   out.fidelity = v.pricing->fidelity();
-  out.microbatch_size = plan.batch;
+  out.microbatch_size = plan.batch / plan.sequence_ranks();
   out.microbatch_count = plan.microbatches;
   out.memory = v.pricing->pricer<double>().step_memory({v.model, plan, v.device, v.links});
   out.total_memory = out.memory.total;

@@ -24,6 +24,23 @@ bool uneven(double part, double whole) { return part > 1 && std::fmod(whole, par
 
 }  // namespace
 
+void check_folding(const Degrees& d) {
+  if (d.expert_tp == d.tp) return;
+  if (d.expert_tp > d.tp || uneven(d.expert_tp, d.tp))
+    refuse("the devices of an expert do not divide the tensor-parallel ones", "expert_tp_size", d.expert_tp,
+           fmt::format("a divisor of tp_size {:g}", d.tp), "leave it out to share experts as other layers");
+  if (const double ranks = d.sequence_ranks(); ranks < 1 || std::fmod(d.ep * d.expert_tp, d.tp) != 0)
+    refuse(
+        fmt::format("ep_size {:g} x expert_tp_size {:g} devices are no whole number of ranks of tp_size {:g}",
+                    d.ep, d.expert_tp, d.tp),
+        "ep_size", d.ep, fmt::format("a multiple of {:g}", d.tp / d.expert_tp),
+        "raise ep_size or expert_tp_size");
+  if (!d.sequence_parallel)
+    refuse("experts are folded over devices that all have the same tokens", "expert_tp_size", d.expert_tp,
+           "sequence_parallel, so that each device dispatches a part of them",
+           "switch sequence_parallel on, or leave expert_tp_size out");
+}
+
 void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& notes) {
   if (d.ep > 1) {
     if (!w.is_moe())
@@ -40,10 +57,14 @@ void check_degrees(const Workload& w, const Degrees& d, double seq_len, Notes& n
                            experts, d.ep);
       });
   }
-  if (const auto layers = w.layers(); layers && d.pp * d.v_stages > *layers)
+  // In an interleaved pipeline the embedding and the output head may be chunks of their own.
+  const double ends = d.v_stages > 1 ? 2 : 0;
+  if (const auto layers = w.layers(); layers && d.pp * d.v_stages > *layers + ends)
     refuse(fmt::format("'{}' has fewer layers than the pipeline has stages", w.name),
            d.v_stages > 1 ? "v_stages" : "pp_size", d.pp * d.v_stages,
-           fmt::format("pp_size x v_stages of at most {:g}", *layers), "lower pp_size or v_stages");
+           fmt::format("pp_size x v_stages of at most {:g}{}", *layers + ends,
+                       ends > 0 ? ", with the two ends of the model" : ""),
+           "lower pp_size or v_stages");
   if (const auto heads = w.heads(); heads) {
     if (d.tp > *heads)
       refuse(fmt::format("'{}' has fewer heads than devices that share them", w.name), "tp_size", d.tp,

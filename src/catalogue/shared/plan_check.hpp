@@ -10,8 +10,20 @@ namespace mlsysim::detail {
 
 /// How a model is divided. What a resolver does not know stays 1.
 struct Degrees {
-  double tp = 1, pp = 1, ep = 1, cp = 1, v_stages = 1;
+  double tp = 1, pp = 1, ep = 1;
+  double expert_tp = tp;  ///< devices that share a routed expert
+  double cp = 1, v_stages = 1;
+  bool sequence_parallel = true;
+
+  /// Ranks between which the sequences of a replica are divided, see Plan::sequence_ranks.
+  [[nodiscard]] double sequence_ranks() const { return ep * expert_tp / tp; }
+  /// Devices of a replica.
+  [[nodiscard]] double replica() const { return tp * pp * sequence_ranks() * cp; }
 };
+
+/// Checks how experts are folded over the devices of a layer.
+/// @throws DomainError where their groups do not divide each other
+void check_folding(const Degrees& degrees);
 
 /// Checks degrees against what the model has: heads, layers, experts, tokens of a sequence.
 ///

@@ -11,13 +11,15 @@
 namespace mlsysim::detail {
 namespace {
 
-[[noreturn]] void refuse_degrees(const DistributedModel::Inputs& in, double replica, double devices) {
+[[noreturn]] void refuse_degrees(const Degrees& d, double devices) {
+  const double replica = d.replica();
   throw DomainError(
       {.id = "mlsysim.catalogue.030",
        .message = "the parallel degrees do not fit the fleet",
        .key = "tp_size, pp_size, ep_size, cp_size",
-       .found = fmt::format("tp {} x pp {} x ep {} x cp {} = {} devices per replica on {} accelerators",
-                            in.tp_size, in.pp_size, in.ep_size, in.cp_size, replica, devices),
+       .found = fmt::format("tp {} x pp {} x {} {} x cp {} = {} devices per replica on {} accelerators", d.tp,
+                            d.pp, d.expert_tp == d.tp ? "ep" : "ranks of folded experts", d.sequence_ranks(),
+                            d.cp, replica, devices),
        .expected = "a product that divides the accelerators",
        .hint = replica > devices ? "lower a degree or use a larger fleet"
                                  : fmt::format("use a product that divides {}", devices)});
@@ -60,21 +62,21 @@ Layout layout_of(const DistributedModel::Inputs& in, Notes& notes) {
   const double seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, quiet);  // the views note it
   Layout l;
   l.devices = in.fleet->total_accelerators();
-  const double replica = in.tp_size * in.pp_size * in.ep_size * in.cp_size;
-  if (replica > l.devices || std::fmod(l.devices, replica) != 0) refuse_degrees(in, replica, l.devices);
+  const Degrees degrees = training_degrees(in);
+  check_folding(degrees);
+  const double replica = degrees.replica();
+  if (replica > l.devices || std::fmod(l.devices, replica) != 0) refuse_degrees(degrees, l.devices);
   l.dp = l.devices / replica;
-  check_degrees(
-      *in.workload,
-      {.tp = in.tp_size, .pp = in.pp_size, .ep = in.ep_size, .cp = in.cp_size, .v_stages = in.v_stages},
-      seq_len, notes);
-  const double holders = l.dp * in.ep_size * in.cp_size;  // of the same weights outside of experts
+  check_degrees(*in.workload, degrees, seq_len, notes);
+  const double holders =
+      l.dp * degrees.sequence_ranks() * in.cp_size;  // of the same weights outside of experts
   if (in.shard_size && (*in.shard_size > holders || std::fmod(holders, *in.shard_size) != 0))
     refuse_shards(*in.shard_size, holders);
   l.local_batch = share_batch(in.batch_size, l.dp).sequences;
   if (in.gradient_accumulation_steps > l.local_batch)
     refuse_steps(in.gradient_accumulation_steps, l.local_batch, l.dp);
   if (in.microbatch_size && in.microbatch_count) {
-    const double count = std::ceil(l.local_batch / *in.microbatch_size);
+    const double count = std::ceil(l.local_batch / (*in.microbatch_size * degrees.sequence_ranks()));
     if (*in.microbatch_count * in.gradient_accumulation_steps != count)
       refuse_microbatches(in, l.local_batch, count);
   }
@@ -99,21 +101,22 @@ void note_default_microbatches(const TrainingViews<>& v, double local, double co
 
 void check_microbatches(const DistributedModel::Inputs& in, const TrainingViews<>& v, double count,
                         double size, Notes& notes) {
-  const double local =
-      share_batch(v.batch, v.accelerators / (in.tp_size * in.pp_size * in.ep_size * in.cp_size)).sequences;
+  const Degrees degrees = training_degrees(in);
+  const double local = share_batch(v.batch, v.accelerators / degrees.replica()).sequences;
+  const double ranks = degrees.sequence_ranks(), batch = size * ranks;  // of a micro-batch of all ranks
   if (v.division == Microbatches::by_default) note_default_microbatches(v, local, count, notes);
   if (in.microbatch_size && !in.microbatch_count)
     warn_of_idle(in, {"gradient_accumulation_steps"}, "where microbatch_size divides the batch", notes);
-  if (size * count != local || (in.microbatch_size && *in.microbatch_size != size))
+  if (batch * count != local || (in.microbatch_size && *in.microbatch_size != size))
     notes.warn([&] {
       return fmt::format(
           "{:g} sequences of a replica do not divide into {}: {:g} micro-batches are priced, each of {:g}",
           local,
-          in.microbatch_size ? fmt::format("micro-batches of {:g}", *in.microbatch_size)
+          in.microbatch_size ? fmt::format("micro-batches of {:g}", *in.microbatch_size * ranks)
                              : fmt::format("{:g} micro-batches", count),
-          count, size);
+          count, batch);
     });
-  warn_of_uneven_ranks(size, in.ep_size, notes);
+  warn_of_uneven_ranks(batch, ranks, notes);
   if (in.v_stages > 1 && in.pp_size > 1 && std::fmod(count, in.pp_size) != 0)
     notes.warn([&] {
       return fmt::format(

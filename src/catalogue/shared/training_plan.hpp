@@ -1,12 +1,24 @@
 #pragma once
 // How a training step is laid out over devices, from the inputs of any resolver that trains.
 
+#include "catalogue/shared/plan_check.hpp"
 #include "catalogue/shared/unpriced.hpp"
 
 #include <mlsysim/catalogue/defaults.hpp>
 #include <mlsysim/catalogue/detail/prepare.hpp>
 
 namespace mlsysim::detail {
+
+/// The degrees of a training plan; `In` as in `training_views`.
+template <class In> [[nodiscard]] Degrees training_degrees(const In& in) {
+  return {.tp = in.tp_size,
+          .pp = in.pp_size,
+          .ep = in.ep_size,
+          .expert_tp = in.expert_tp_size.value_or(in.tp_size),
+          .cp = in.cp_size,
+          .v_stages = in.v_stages,
+          .sequence_parallel = in.sequence_parallel};
+}
 
 /// What a request is checked for before it is priced: degrees, shards and accumulation steps against devices
 /// and model.
@@ -61,6 +73,8 @@ template <class In>
   p.tp = in.tp_size;
   p.pp = in.pp_size;
   p.ep = in.ep_size;
+  p.expert_tp = in.expert_tp_size.value_or(in.tp_size);
+  p.folded = p.expert_tp != p.tp;
   p.cp = in.cp_size;
   p.shards = in.shard_size.value_or(0);
   p.virtual_stages = in.v_stages;

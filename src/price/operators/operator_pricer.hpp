@@ -50,6 +50,7 @@ template <class T> class OperatorPricer : public Pricer<T> {
     // frozen weights.
     Plan<T> whole = ask.plan;
     whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.batch = T{1.0};
+    whole.folded = false;
     const auto forward = forward_totals(ask.model.structure, ask.model.shape(), ask.model.layers, whole, ops)
                              .stage(T{1.0}, T{1.0});
     out.model_work = (3.0 * forward.work - (1.0 - ask.plan.trainable) * forward.weight_work) * batch;
@@ -77,12 +78,12 @@ template <class T> class OperatorPricer : public Pricer<T> {
   /// each has one sequence for an expert-parallel rank.
   T default_microbatches(const PassAsk<T>& ask, const T& local, const T& steps) const override {
     const T one{1.0};
-    const T sequences = ceil_div(T(ceil_div(local, steps)), ask.plan.ep);  // of a rank
+    const T sequences = ceil_div(T(ceil_div(local, steps)), ask.plan.sequence_ranks());  // of a rank
     if constexpr (std::is_same_v<T, double>)  // a recording takes both ways, a number only its own
       if (ask.plan.pp > one) return sequences * steps;
     const auto memory = [&](double held) -> Data<T> {
       Plan<T> p = ask.plan;
-      p.batch = held * ask.plan.ep;
+      p.batch = held * ask.plan.sequence_ranks();
       p.microbatches = one;
       return this->step_memory({ask.model, p, ask.device, ask.links}).total;
     };

@@ -23,8 +23,23 @@ double psus_in_series(const Node& node, Notes& notes) {
   return 0;
 }
 
+/// The laws of one way of counting, over both scalars.
+template <class Rules> class OverScalars : public FailureRules {
+ public:
+  Time<> checkpoint_interval(Time<> checkpoint, Time<> mtbf) const final {
+    return Rules::template interval<double>(checkpoint, mtbf);
+  }
+  Time<Recorded> checkpoint_interval(Time<Recorded> checkpoint, Time<Recorded> mtbf) const final {
+    return Rules::template interval<Recorded>(checkpoint, mtbf);
+  }
+  UsefulTime<> useful(const JobTimes<>& job) const final { return Rules::template left<double>(job); }
+  UsefulTime<Recorded> useful(const JobTimes<Recorded>& job) const final {
+    return Rules::template left<Recorded>(job);
+  }
+};
+
 /// Round failure rates of parts; work between a checkpoint and a failure is not counted as lost.
-class TextbookFailures final : public FailureRules {
+class TextbookFailures final : public OverScalars<TextbookFailures> {
  public:
   NodeParts parts(const Node& node, const PartMtbf& given, const Figures& figures) const override {
     NodeParts p;
@@ -38,11 +53,12 @@ class TextbookFailures final : public FailureRules {
     return p;
   }
   std::string_view silent_corruptions() const override { return "SilentDataCorruption"; }
-  Time<> checkpoint_interval(Time<> checkpoint, Time<> mtbf) const override {
-    return YoungInterval::solve<double>({checkpoint, mtbf}).interval;
+  template <class T> static Time<T> interval(const Time<T>& checkpoint, const Time<T>& mtbf) {
+    return apply<YoungInterval, T>({checkpoint, mtbf}).interval;
   }
-  UsefulTime useful(Time<> interval, Time<> checkpoint, Time<> restart, Time<> mtbf) const override {
-    return {FirstOrderGoodput::solve<double>({interval, checkpoint, restart, mtbf, 0.0}).goodput, 0};
+  template <class T> static UsefulTime<T> left(const JobTimes<T>& j) {
+    return {apply<FirstOrderGoodput, T>({j.interval, j.checkpoint, j.restart, j.mtbf, T{0.0}}).goodput,
+            T{0.0}};
   }
   DataPerParam<> checkpoint_bytes(Precision, OptimizerKind optimizer, const Figures& figures) const override {
     const bool adam = optimizer == OptimizerKind::adam || optimizer == OptimizerKind::adamw;
@@ -56,7 +72,7 @@ class TextbookFailures final : public FailureRules {
 };
 
 /// Observed failure rates and the complete mean of lost time.
-class OperatorFailures final : public FailureRules {
+class OperatorFailures final : public OverScalars<OperatorFailures> {
  public:
   NodeParts parts(const Node& node, const PartMtbf& given, const Figures& figures) const override {
     NodeParts p;
@@ -78,12 +94,12 @@ class OperatorFailures final : public FailureRules {
     return p;
   }
   std::string_view silent_corruptions() const override { return "SilentDataCorruption_Llama3"; }
-  Time<> checkpoint_interval(Time<> checkpoint, Time<> mtbf) const override {
-    return DalyInterval::solve<double>({checkpoint, mtbf}).interval;
+  template <class T> static Time<T> interval(const Time<T>& checkpoint, const Time<T>& mtbf) {
+    return apply<DalyInterval, T>({checkpoint, mtbf}).interval;
   }
-  UsefulTime useful(Time<> interval, Time<> checkpoint, Time<> restart, Time<> mtbf) const override {
-    return {CheckpointGoodput::solve<double>({interval, checkpoint, restart, mtbf}).goodput,
-            std::min(1.0, 0.5 * (interval / mtbf))};
+  template <class T> static UsefulTime<T> left(const JobTimes<T>& j) {
+    return {apply<CheckpointGoodput, T>({j.interval, j.checkpoint, j.restart, j.mtbf}).goodput,
+            min(T{1.0}, T(0.5 * (j.interval / j.mtbf)))};
   }
   /// A master copy makes the narrow weights redundant; without one the weights are the state.
   DataPerParam<> checkpoint_bytes(Precision precision, OptimizerKind optimizer,

@@ -16,7 +16,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
   /// parts add up to the whole.
   PassPrice<T> prefill(const PassAsk<T>& ask, const T& prompt) const override {
     const auto& m = ask.model.totals;
-    const T sharers = ask.plan.tp * ask.plan.ep;
+    const T sharers = ask.plan.tp * ask.plan.sequence_ranks();
     const Work<T> work = apply<TextbookPrefillWork, T>({.params = m.active_params,
                                                         .layers = m.layers,
                                                         .width = m.width,
@@ -40,7 +40,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
   /// Bound by memory: tokens that are checked together are free.
   PassPrice<T> decode(const PassAsk<T>& ask) const override {
     const auto& m = ask.model.totals;
-    const T sharers = ask.plan.tp * ask.plan.ep;
+    const T sharers = ask.plan.tp * ask.plan.sequence_ranks();
     // The tokens of this pass are not read from memory: of several that are checked together only those
     // before them.
     Plan<T> before = ask.plan;
@@ -111,7 +111,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     const auto& p = ask.plan;
     const auto& d = ask.device;
     const auto& l = ask.links;
-    const T replica = p.tp * p.pp * p.ep;
+    const T replica = p.tp * p.pp * p.sequence_ranks();
     const T model_passes = 2.0 + p.trainable;
     const T passes = ask.model.structure.recomputed == part::all ? T(model_passes + 1.0) : model_passes;
     const T units = ask.model.structure.per_token ? p.new_tokens : T{1.0};
@@ -180,7 +180,7 @@ template <class T> class TextbookPricer final : public Pricer<T> {
   }
 
   StageDemands<T> pass_demands(const PassAsk<T>& ask) const override {
-    const T devices = ask.plan.tp * ask.plan.pp * ask.plan.ep;
+    const T devices = ask.plan.tp * ask.plan.pp * ask.plan.sequence_ranks();
     MemoryDemand<T> demand;
     demand.dense_params = ask.model.totals.params / devices;
     demand.kv_cache = whole_cache(ask) / devices;
@@ -194,13 +194,14 @@ template <class T> class TextbookPricer final : public Pricer<T> {
     const auto& s = ask.model.structure;
     MemoryDemand<T> demand;
     // Divided evenly over expert-parallel ranks too, so that only replicas hold the same ones.
-    demand.expert_params = m.params / (p.tp * p.pp * p.ep);
+    demand.expert_params = m.params / (p.tp * p.pp * p.sequence_ranks());
     demand.bucket = ask.device.conventions.gradient_bucket;
     if (!ask.model.layers.empty()) {
       // The list is the only place that knows a convolutional network's activations.
       OpList<T> ops;
       Plan<T> alone = p;
       alone.tp = alone.pp = alone.ep = alone.cp = T{1.0};
+      alone.folded = false;
       demand.activations =
           forward_totals(s, ask.model.shape(), ask.model.layers, alone, ops).stage(T{1.0}, T{1.0}).kept;
     } else if (s.attends) {

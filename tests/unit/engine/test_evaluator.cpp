@@ -2,6 +2,7 @@
 
 #include <support/catch.hpp>
 
+#include <mlsysim/catalogue/models/reliability.hpp>
 #include <mlsysim/engine/engine.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/explain.hpp>
@@ -197,4 +198,26 @@ TEST_CASE("a resolver that is asked for besides is a level of its own", "[engine
   CHECK(number(e, "macro.tco") == number(plain, "macro.tco"));
   s.also = "SustainabilityModl";
   CHECK_THROWS_AS(SystemEvaluator::evaluate(s), LookupError);
+}
+
+TEST_CASE("failures are a line of the training scorecard", "[engine]") {
+  Scenario s{.workload = model("Llama3_8B"),
+             .fleet = &standard_zoo().at<Fleet>("Research_256"),
+             .mode = Mode::train,
+             .batch_size = 1024};
+  const auto e = SystemEvaluator::evaluate(s);
+  // Any of 256 devices stops the job, each once in 50,700 h from any cause: once in 198.05 h. A checkpoint of
+  // 60 s every 2 M r (1 - r (2/3 - r/9)) with r = sqrt(60 / 2 M) = 0.006487, M = 712,969 s: 9,210 s. Of the
+  // time stays T / (M e^(300/M) (e^((T+60)/M) - 1)) = 0.986667.
+  CHECK_THAT(number(e, "performance.fleet_mtbf"), WithinRel(50700.0 / 256, 1e-6));
+  CHECK_THAT(number(e, "performance.goodput_ratio"), WithinRel(0.986667, 1e-6));
+  // More devices fail more often, and the resolver of failures says the same.
+  s.fleet = &standard_zoo().at<Fleet>("Meta_Llama3_16K");
+  s.batch_size = 16384;
+  const auto large = SystemEvaluator::evaluate(s);
+  CHECK(number(large, "performance.fleet_mtbf") < 4);
+  const auto asked = ReliabilityModel{}.solve({.fleet = s.fleet, .job_duration = 1.0 * unit::h});
+  CHECK_THAT(number(large, "performance.fleet_mtbf"), WithinRel(asked.fleet_mtbf.in(unit::h), 1e-12));
+  CHECK_THAT(number(large, "performance.goodput_ratio"), WithinRel(asked.goodput_ratio, 1e-12));
+  CHECK(SystemEvaluator::evaluate(serving_70b()).find("performance.goodput_ratio") == nullptr);
 }

@@ -44,6 +44,7 @@ struct DistributedModel : Model<DistributedModel> {
     std::optional<double> efficiency{};
     double tp_size = 1, pp_size = 1, ep_size = 1, cp_size = 1;
     Schedule schedule = Schedule::one_forward_one_backward;
+    std::optional<double> expert_tp_size{};
     double v_stages = 1;
     std::optional<double> microbatch_size{}, microbatch_count{};
     double gradient_accumulation_steps = 1;

@@ -104,8 +104,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     RequestRate<> capacity, per_replica_capacity;
     std::optional<double> queue_utilization;
     std::optional<Time<>> estimated_p99_latency, queue_wait_p99;
-    Time<> base_request_latency, ttft, itl;
-    std::optional<Time<>> p99_ttft;
+    std::optional<Time<>> base_request_latency, ttft, itl, p99_ttft;  ///< absent where nothing fits
     double active_batch_size = 0, accelerators = 0;
     Fidelity fidelity{};
 

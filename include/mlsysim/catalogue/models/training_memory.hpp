@@ -35,6 +35,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     double recomputed_share = 1;
     double tp_size = 1, pp_size = 1, dp_size = 1, ep_size = 1, cp_size = 1;
     Schedule schedule = Schedule::one_forward_one_backward;
+    std::optional<double> expert_tp_size{};
     double v_stages = 1;
     double zero_stage = 0;
     std::optional<double> shard_size{};
