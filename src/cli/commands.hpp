@@ -86,6 +86,10 @@ struct UncertaintyRequest {
 [[nodiscard]] Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked,
                                     const RenderOptions& options);
 
+/// The results that are shown where nobody names one, the main one first: times and rates that the subject
+/// has, else its first results.
+[[nodiscard]] std::vector<std::string> usual_results(std::span<const FieldInfo> results);
+
 /// A law, model or solver by name with its inputs as key=value, as something to lay a space over.
 /// Whether a word is the name of a registered resolver or law.
 [[nodiscard]] bool names_a_resolver(const std::string& word);

@@ -103,16 +103,24 @@ std::string popped_result(ScenarioRequest& request) {
   return out;
 }
 
-/// What is asked about where nobody names a result.
-std::string main_result(const Subject& subject) {
-  const auto& results = subject.entry.results;
-  for (const std::string_view name : {"itl", "step_latency", "latency"})
+}  // namespace
+
+std::vector<std::string> usual_results(std::span<const FieldInfo> results) {
+  std::vector<std::string> out;
+  for (const std::string_view name : {"itl", "ttft", "step_latency", "token_throughput", "latency", "mfu",
+                                      "fleet_throughput", "throughput"})
     if (std::any_of(results.begin(), results.end(), [&](const FieldInfo& f) { return f.name == name; }))
-      return std::string(name);
-  return results.empty() ? std::string() : results.front().name;
+      out.emplace_back(name);
+  if (out.empty())
+    for (const FieldInfo& f : results.first(std::min<std::size_t>(results.size(), 6))) out.push_back(f.name);
+  return out;
 }
 
-}  // namespace
+/// What is asked about where nobody names a result.
+static std::string main_result(const Subject& subject) {
+  const auto usual = usual_results(subject.entry.results);
+  return usual.empty() ? std::string() : usual.front();
+}
 
 std::shared_ptr<const Problem> resolver_problem(const std::vector<std::string>& words) {
   const auto named = resolver_of(words);

@@ -179,7 +179,9 @@ void show_progress(const Progress& p) {
 }  // namespace
 
 Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options) {
-  const auto s = search_of(request, asked);
+  auto s = search_of(request, asked);
+  if (asked.command == "sweep" && s.question.objectives.empty() && s.question.show.empty())
+    s.question.show = usual_results(s.space->sample().entry.results);
   const InterruptScope listening;
   const Json head = request_json(request, asked);
   if (!asked.rows.empty()) return write_rows(*s.space, s.question, head, asked, interrupted, options);

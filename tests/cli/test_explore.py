@@ -586,3 +586,12 @@ def test_inputs_of_a_resolver_beside_the_scorecard(run):
     assert unknown.code == 1 and "duration_days" in unknown.err
     open_bracket = run("eval", "Llama3_8B", "H100", "--also", "EconomicsModel(duration_days=10")
     assert open_bracket.code == 1 and "bracket that is closed" in open_bracket.err
+
+
+def test_a_sweep_that_names_no_result_shows_the_usual_ones(run):
+    rows = run("sweep", "Llama3_8B", "H100", "--axis", "batch_size=1,2", "-o", "json").json()["rows"]
+    single = run("eval", "Llama3_8B", "H100", "-o", "json").json()
+    assert rows[0]["itl"] == pytest.approx(single["p_itl"])
+    assert {"ttft", "token_throughput", "mfu"} <= rows[0].keys()
+    of_resolver = run("sweep", "ReliabilityModel", "fleet=Research_256", "job_duration=20 h", "--axis", "spare_nodes=0,1")
+    assert "fleet_mtbf" in of_resolver.out
