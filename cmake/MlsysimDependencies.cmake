@@ -43,6 +43,13 @@ mlsysim_dependency(Eigen3 libeigen3-dev 3.4)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 mlsysim_dependency(Threads libc6-dev)
 
+# MD5, the checksum in logs of TORCH_TRACE; the library comes with Debian itself, its header with libmd-dev.
+find_library(MLSYSIM_MD_LIBRARY md)
+find_path(MLSYSIM_MD_INCLUDE md5.h)
+if(NOT MLSYSIM_MD_LIBRARY OR NOT MLSYSIM_MD_INCLUDE)
+  message(FATAL_ERROR "mlsysim needs libmd, which was not found.\nInstall it with: apt-get install libmd-dev")
+endif()
+
 # Back ends of the search strategies gradient and evolutionary.
 mlsysim_optional(NLOPT NLopt NLopt::nlopt libnlopt-dev)
 mlsysim_optional(PAGMO Pagmo Pagmo::pagmo libpagmo-dev)

@@ -4,6 +4,7 @@
 #include "spec_owner.hpp"
 #include "values.hpp"
 
+#include <mlsysim/compile/ingest.hpp>
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/spec/conventions.hpp>
 #include <mlsysim/table/old_names.hpp>
@@ -12,6 +13,7 @@
 #include <pybind11/stl.h>
 
 #include <string>
+#include <vector>
 
 namespace mlsysim::python {
 namespace {
@@ -53,12 +55,27 @@ py::object reference(const std::string& key) {
   return py::make_tuple(r->text, r->url);
 }
 
+/// What compilers of models left behind, as JSON.
+std::string compile_report(const std::vector<std::string>& paths, const py::dict& words, bool strict,
+                           bool keep_duplicates) {
+  const auto word = [&](const char* name) { return words[name].cast<std::string>(); };
+  const IngestHow how{.family = word("family"),
+                      .model = word("model"),
+                      .commit = word("commit"),
+                      .registry = word("registry"),
+                      .damage = strict ? Damage::refused : Damage::counted,
+                      .duplicates = keep_duplicates ? Duplicates::kept : Duplicates::once};
+  const py::gil_scoped_release free;
+  return report_json(ingest({paths.begin(), paths.end()}, how));
+}
+
 }  // namespace
 
 void bind_zoo(py::module_& m) {
   m.def("_zoo_specs", [](const std::string& type) { return specs_of(standard_zoo(), type); });
   m.def("_load_zoo_file", &load);
   m.def("_model_notes", [](const std::string& path) { return read_model(path).notes; });
+  m.def("_compile_report", &compile_report);
   m.def("_reference", &reference);
   m.def("_zoo_directory", [] { return zoo_directory().string(); });
   m.def("_figure_of_convention", [](const std::string& name) {

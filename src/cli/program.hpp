@@ -41,6 +41,8 @@ class Program {
   void sweep_options(CLI::App& app);
   void zoo_commands();
   void model_commands();
+  void compile_commands();
+  void telemetry_commands();
   void pipeline_commands();
   void resolver_commands(CLI::App& r);
   void small_commands();

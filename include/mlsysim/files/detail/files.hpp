@@ -43,6 +43,11 @@ inline constexpr std::uint64_t kLargest = 1ULL << 30;  ///< bytes of a file, whe
 [[nodiscard]] std::string read_pieces(const std::filesystem::path& file, std::uint64_t bytes,
                                       const std::function<void(std::string_view)>& take);
 
+/// Gives all of a regular file piece by piece, unpacked where it is gzip. @return what went wrong, in words;
+/// empty for nothing. What could be unpacked before a fault was given
+[[nodiscard]] std::string read_unpacked(const std::filesystem::path& file,
+                                        const std::function<void(std::string_view)>& take);
+
 /// Whether a file that is there may be replaced.
 enum class Replace : std::uint8_t { own, any };
 

@@ -1,0 +1,170 @@
+"""Writes explain documents (mlsysim.dynamo_explain/1) from a live PyTorch: what `mlsysim compile ingest` reads.
+
+    python -m mlsysim.dynamo_export mypackage.mymodule:make --family Audio --name facebook/mms-tts-rus -o explain.json
+
+`make` is called without arguments and returns (model, args) or (model, args, kwargs). Inside a program:
+
+    document = dynamo_export.document_of(torch._dynamo.explain(model)(*args), name="facebook/mms-tts-rus")
+
+Pure Python: needs torch only when a model is explained, and nothing else of this package, so that the one file can be
+copied to where the models are. No memory address and no path above a package folder is written.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import re
+import sys
+
+__all__ = ["SCHEMA", "document_of", "explain", "failure", "main"]
+
+SCHEMA = "mlsysim.dynamo_explain/1"
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}|0x[0-9a-fA-F]{6,}")
+_PAGE = re.compile(r"/gb/gb(\d+)\.html")
+
+
+def _short(path):
+    """A path below its package folder; home folders do not pass."""
+    path = str(path or "").replace(os.sep, "/")
+    for lead in ("site-packages/", "dist-packages/"):
+        if lead in path:
+            return path.rsplit(lead, 1)[1]
+    path = re.sub(r"^/(home|Users)/[^/]+/", "", path)
+    return "/".join([part for part in path.split("/") if part][-3:])
+
+
+def _parts(text):
+    """Type, explanation, hints and context of a reason as versions from 2.7 on write it."""
+    out = {"type": text.split("\n", 1)[0].strip(), "explanation": "", "hints": [], "context": ""}
+    for line in text.split("\n")[1:]:
+        line = line.strip()
+        if "another graph break occurred" in line:
+            break
+        for lead, key in (("Explanation:", "explanation"), ("Hint:", "hints"), ("Developer debug context:", "context")):
+            if line.startswith(lead):
+                value = line[len(lead):].strip()
+                out[key] = [*out["hints"], value] if key == "hints" else value
+    page = _PAGE.search(text)
+    out["gb_id"] = f"GB{page[1]}" if page else None
+    return out
+
+
+def _break(index, reason):
+    text = _ADDRESS.sub("", str(reason.reason))
+    stack = [{"file": _short(frame.filename), "line": frame.lineno or 0, "function": frame.name,
+              "code": (frame.line or "").strip() or None} for frame in reason.user_stack or ()]
+    return {"index": index, "reason": text, **_parts(text), "graph_break": bool(getattr(reason, "graph_break", True)),
+            "stack": stack}
+
+
+def _op_name(op):
+    return _ADDRESS.sub("", op if isinstance(op, str) else getattr(op, "__name__", None) or str(op))
+
+
+def _graph(index, ops):
+    counts = {}
+    for op in ops:
+        name = _op_name(op)
+        counts[name] = counts.get(name, 0) + 1
+    return {"index": index, "ops": [{"name": name, "count": n} for name, n in sorted(counts.items())],
+            "op_count": sum(counts.values()), "code": None}
+
+
+def _guards(guards):
+    counts = {}
+    for guard in guards or ():
+        create = getattr(guard, "create_fn_name", None)
+        name = create() if callable(create) else str(create or "unknown")
+        counts[name] = counts.get(name, 0) + 1
+    return {"count": sum(counts.values()), "by_type": dict(sorted(counts.items()))}
+
+
+def _times(text):
+    """The table of times: a name and its seconds in each row, divided by commas or blanks."""
+    phases = {}
+    for line in (text or "").splitlines():
+        name, *values = re.split(r"[,\s]+", line.strip())
+        try:
+            numbers = [float(value) for value in values if value]
+        except ValueError:
+            continue
+        if numbers:
+            phases[name] = numbers
+    total = sum(sum(values) for name, values in phases.items() if "compile_inner" in name)
+    return {"unit": "s", "total": total, "phases": phases}
+
+
+def _producer():
+    out = {"tool": "mlsysim.dynamo_export", "python": platform.python_version(), "platform": platform.platform()}
+    for package in ("torch", "transformers"):
+        module = sys.modules.get(package)
+        out[package] = str(module.__version__) if module and hasattr(module, "__version__") else None
+    return out
+
+
+def _frame(name, family, commit, args):
+    rows = [{"name": key, "dtype": str(getattr(value, "dtype", type(value).__name__)).replace("torch.", ""),
+             "shape": [int(n) for n in getattr(value, "shape", ())]} for key, value in args]
+    return {"schema": SCHEMA, "producer": _producer(),
+            "model": {"family": family, "name": name, "revision": None, "commit": commit}, "input": {"args": rows}}
+
+
+def document_of(output, *, name, family=None, commit=None, args=()):
+    """A dict from a live ExplainOutput. `args` are (name, tensor) pairs, of which types and shapes are kept."""
+    breaks = [_break(i, reason) for i, reason in enumerate(output.break_reasons or ())]
+    count = max(0, output.graph_break_count)
+    return {**_frame(name, family, commit, args), "status": "ok", "error": None, "graph_count": output.graph_count,
+            "graph_break_count": count, "op_count": output.op_count,
+            "graphs": [_graph(i, ops) for i, ops in enumerate(output.ops_per_graph or ())], "breaks": breaks,
+            "unlisted_breaks": max(0, count - len(breaks)), "guards": _guards(output.out_guards),
+            "compile_times": _times(output.compile_times)}
+
+
+def failure(error, *, name, family=None, commit=None):
+    """The document of a model that could not be explained: "not run" and "no breaks" look different."""
+    text = _ADDRESS.sub("", f"{type(error).__name__}: {error}")
+    return {**_frame(name, family, commit, ()), "status": "failed", "error": text, "graph_count": 0,
+            "graph_break_count": 0, "op_count": 0, "graphs": [], "breaks": [], "unlisted_breaks": 0,
+            "guards": {"count": 0, "by_type": {}}, "compile_times": {"unit": "s", "total": 0, "phases": {}}}
+
+
+def explain(model, args, kwargs=None, *, name, family=None, commit=None):
+    """Explains a model with torch and gives its document; a model that fails gives the document of its failure."""
+    import torch._dynamo
+
+    kwargs = kwargs or {}
+    try:
+        output = torch._dynamo.explain(model)(*args, **kwargs)
+    except Exception as error:  # whatever a model raises is what the document is about
+        return failure(error, name=name, family=family, commit=commit)
+    named = [(f"args[{i}]", value) for i, value in enumerate(args)] + list(kwargs.items())
+    return document_of(output, name=name, family=family, commit=commit, args=named)
+
+
+def main(words=None):
+    parser = argparse.ArgumentParser(prog="python -m mlsysim.dynamo_export", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("what", metavar="MODULE:FUNCTION", help="gives (model, args) or (model, args, kwargs)")
+    parser.add_argument("--name", required=True, help="of the model")
+    parser.add_argument("--family")
+    parser.add_argument("--commit", default=os.environ.get("GIT_COMMIT") or os.environ.get("GITHUB_SHA") or None)
+    parser.add_argument("-o", "--output", default="-", help="file; standard output where it is left out")
+    asked = parser.parse_args(words)
+    module, _, function = asked.what.partition(":")
+    if not function:
+        parser.error(f"expected MODULE:FUNCTION, found '{asked.what}'")
+    sys.path.insert(0, os.getcwd())
+    made = getattr(importlib.import_module(module), function)()
+    document = explain(*made, name=asked.name, family=asked.family, commit=asked.commit)
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    if asked.output == "-":
+        sys.stdout.write(text)
+    else:
+        with open(asked.output, "w", encoding="utf-8") as file:
+            file.write(text)
+    return 0 if document["status"] == "ok" else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

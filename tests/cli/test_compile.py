@@ -1,0 +1,66 @@
+"""mlsysim compile: what compilers of models leave behind."""
+
+import json
+import pathlib
+
+DATA = pathlib.Path(__file__).parents[1] / "data" / "compile"
+
+
+def test_ingest_shows_runs_breaks_and_phases(run):
+    done = run("compile", "ingest", DATA / "explain_24graphs_bert_tiny_wrapper.txt.gz", "--model", "bert-tiny")
+    assert "Dynamic shape operator" in done.out and "dynamic_shape" in done.out and "GB0036" in done.out
+    assert "6 more breaks are counted by their source, without a reason" in done.out
+    rows = run("compile", "ingest", DATA / "break_reasons_mms_tts_rus.pkl", "--by", "place", "-o", "csv").out.splitlines()
+    assert rows[0].startswith("breaks,models,type,category,id,place,hint")
+    assert sum(int(row.split(",")[0]) for row in rows[1:]) == 19
+
+
+def test_json_has_everything(run):
+    report = run("compile", "ingest", DATA, "-o", "json").json()
+    assert len(report["records"]) == 8 and len(report["notes"]) == 2
+    cut = next(r for r in report["records"] if "corrupted" in r["source"])
+    assert cut["read"]["bad_payload"] == 1 and cut["guards"]["count"] == 49
+
+
+def test_documents_are_read_again(run, tmp_path):
+    text = run("compile", "ingest", DATA / "break_reasons_mms_tts_rus.pkl", "--document", "--commit", "abc").out
+    (tmp_path / "x.json").write_text(text)
+    again = run("compile", "ingest", tmp_path / "x.json", "--document").out
+    assert json.loads(again) == json.loads(text) and json.loads(text)["model"]["commit"] == "abc"
+
+
+def test_families_are_folders_and_equal_files_count_once(run, tmp_path):
+    for family in ("Audio", "Computer Vision"):
+        (tmp_path / family).mkdir()
+        data = (DATA / "break_reasons_mms_tts_rus.pkl").read_bytes()
+        (tmp_path / family / "facebook--mms-tts-rus_dynamo_explain.pkl").write_bytes(data)
+    report = run("compile", "ingest", tmp_path, "-o", "json").json()
+    (record,) = report["records"]
+    assert record["model"]["family"] == "Audio" and record["model"]["name"] == "facebook/mms-tts-rus"
+    assert len(report["duplicates"][0]["others"]) == 1
+    assert len(run("compile", "ingest", tmp_path, "--keep-duplicates", "-o", "json").json()["records"]) == 2
+
+
+def test_refusals(refused, tmp_path):
+    refused("compile", "ingest", DATA / "tlparse_simple_corrupted_json.log.gz", "--strict",
+            parts=["the log is damaged", "1 payloads unlike their checksum"])
+    refused("compile", "ingest", __file__, parts=["no record of a compiler", "TORCH_TRACE"])
+    refused("compile", "ingest", tmp_path / "none", parts=["cannot be read"])
+    (tmp_path / "a.json").write_text("{}")
+    refused("compile", "ingest", DATA / "tlparse_simple.log.gz", "--registry", tmp_path / "a.json",
+            parts=["no registry of graph breaks"])
+
+
+def test_gzip_that_is_cut_or_in_parts(run, tmp_path):
+    import gzip
+
+    whole = gzip.decompress((DATA / "tlparse_simple.log.gz").read_bytes())
+    parts = tmp_path / "parts.log.gz"
+    parts.write_bytes(gzip.compress(whole[:90000]) + gzip.compress(whole[90000:]))
+    (record,) = run("compile", "ingest", parts, "-o", "json").json()["records"]
+    assert (record["read"]["records"], record["read"]["truncated"]) == (64, 0)
+    cut = tmp_path / "cut.log.gz"
+    cut.write_bytes(gzip.compress(whole)[:-2000])
+    (record,) = run("compile", "ingest", cut, "-o", "json").json()["records"]
+    assert 0 < record["read"]["records"] < 64 and record["read"]["truncated"] >= 1
+    assert "gzip that ends in the middle" in record["notes"]

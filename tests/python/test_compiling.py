@@ -1,0 +1,117 @@
+"""Records of compilers in Python, the exporter with fakes of its classes, and tlparse as the oracle of logs."""
+
+import dataclasses
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import types
+
+import pytest
+
+import mlsysim
+from mlsysim import compiling, dynamo_export
+
+DATA = pathlib.Path(__file__).parents[1] / "data" / "compile"
+
+
+def test_report():
+    report = compiling.ingest(DATA / "explain_24graphs_bert_tiny_wrapper.txt.gz", model="m", family="f", commit="c")
+    (record,) = report["records"]
+    assert record["model"] == {"family": "f", "name": "m", "commit": "c"}
+    assert (record["graph_count"], record["graph_break_count"], len(record["breaks"]), record["unlisted_breaks"]) == (
+        24, 23, 17, 6)
+    assert report["by_type"][0]["type"] == "Dynamic shape operator"
+    with pytest.raises(mlsysim.InputError):
+        compiling.ingest(__file__)
+    with pytest.raises(mlsysim.InputError):
+        compiling.ingest(DATA / "tlparse_simple_corrupted_json.log.gz", strict=True)
+
+
+# What torch has, as far as the exporter looks at it.
+@dataclasses.dataclass
+class Reason:
+    reason: str
+    user_stack: list
+    graph_break: bool = True
+
+
+class Guard:
+    def __init__(self, name):
+        self.name = name
+
+    def create_fn_name(self):
+        return self.name
+
+
+def fake_output():
+    frame = types.SimpleNamespace(filename="/home/me/.venv/lib/site-packages/pkg/model.py", lineno=12, name="forward",
+                                  line="  y = x.nonzero()")
+    text = ("Dynamic shape operator\n  Explanation: Operator at 0x7f2f42df5bb0 depends on data.\n  Hint: one\n  Hint: two\n\n"
+            "  Developer debug context: aten.nonzero.default\n\n visit: https://x/gb/gb0036.html")
+    return types.SimpleNamespace(
+        graph_count=2, graph_break_count=1, op_count=3, break_reasons=[Reason(text, [frame])],
+        ops_per_graph=[["<built-in method add of type object at 0x725438046fa0>", len], [len]],
+        out_guards=[Guard("TYPE_MATCH"), Guard("TYPE_MATCH"), Guard("ID_MATCH")],
+        compile_times="TorchDynamo compilation metrics:\nFunction, Runtimes (s)\n_compile.compile_inner, 0.5, 0.25\n")
+
+
+def test_exported_documents_are_read(tmp_path):
+    path = tmp_path / "explain.json"
+    document = dynamo_export.document_of(fake_output(), name="a/b", family="Audio", commit="abc",
+                                         args=[("x", types.SimpleNamespace(dtype="torch.int64", shape=(1, 10)))])
+    assert document["input"]["args"] == [{"name": "x", "dtype": "int64", "shape": [1, 10]}]
+    text = json.dumps(document)
+    assert "0x" not in text and "/home" not in text
+    path.write_text(text)
+    (record,) = compiling.ingest(path)["records"]
+    assert record["model"] == {"family": "Audio", "name": "a/b", "commit": "abc"}
+    assert (record["graph_count"], record["op_count"], record["guards"]["count"]) == (2, 3, 3)
+    (entry,) = record["breaks"]
+    assert (entry["gb_id"], entry["category"], entry["hints"]) == ("GB0036", "dynamic_shape", ["one", "two"])
+    assert entry["stack"][0]["file"] == "pkg/model.py" and entry["context"] == "aten.nonzero.default"
+    assert record["compile_times"]["total"] == 0.75
+
+
+def test_a_model_that_fails_is_not_one_without_breaks(tmp_path):
+    path = tmp_path / "failed.json"
+    path.write_text(json.dumps(dynamo_export.failure(ValueError("no"), name="m")))
+    (record,) = compiling.ingest(path)["records"]
+    assert (record["status"], record["error"], record["failures"]) == ("failed", "ValueError: no", 1)
+
+
+def test_real_torch(tmp_path):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("torch._dynamo", reason="this torch has no _dynamo")
+
+    def model(x):
+        y = torch.sin(x)
+        print("break")
+        return torch.cos(y)
+
+    document = dynamo_export.explain(model, (torch.ones(4),), name="printing")
+    path = tmp_path / "real.json"
+    path.write_text(json.dumps(document))
+    (record,) = compiling.ingest(path)["records"]
+    assert (record["graph_count"], record["graph_break_count"]) == (2, 1)
+
+
+TLPARSE = os.environ.get("MLSYSIM_TLPARSE") or shutil.which("tlparse")
+
+
+@pytest.mark.skipif(TLPARSE is None, reason="tlparse is not installed (pip install tlparse)")
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.log*")), ids=lambda path: path.name)
+def test_tlparse_counts_the_same(path, tmp_path):
+    log = tmp_path / "trace.log"
+    log.write_bytes(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes())
+    done = subprocess.run([TLPARSE, "--no-browser", "-o", tmp_path / "out", log], capture_output=True, text=True,
+                          timeout=60, check=False)
+    stats = {name: int(n) for name, n in
+             re.findall(r"(\w+): (\d+)", re.search(r"Stats \{(.*?)\}", done.stdout + done.stderr)[1])}
+    (record,) = compiling.ingest(log)["records"]
+    assert record["read"]["records"] == stats["ok"]
+    assert record["read"]["bad_payload"] == stats.get("fail_payload_md5", 0)
+    assert record["read"]["bad_record"] == stats.get("fail_json", 0)
