@@ -1,4 +1,4 @@
-#include "commands.hpp"
+#include "questions.hpp"
 
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/report/explanation_report.hpp>
@@ -57,14 +57,10 @@ NamedResolver resolver_of(const std::vector<std::string>& words) {
   return {std::move(resolver), std::move(record)};
 }
 
-/// What the words before the question mean: MODEL HARDWARE, a plan file, or a resolver with its inputs.
-struct Question {
-  Subject subject;
-  BuiltScenario built;  ///< owns what a scenario points to
-};
+}  // namespace
 
-Question question_of(ScenarioRequest request) {
-  Question q;
+AskedSubject subject_asked(ScenarioRequest request) {
+  AskedSubject q;
   if (!request.targets.empty() && names_a_resolver(request.targets[0])) {
     const auto named = resolver_of(request.targets);
     q.subject = subject_of(named.resolver, named.inputs->data());
@@ -76,6 +72,8 @@ Question question_of(ScenarioRequest request) {
                                q.built.assumptions.end());
   return q;
 }
+
+namespace {
 
 std::string pop(ScenarioRequest& request, std::string_view what, std::string_view example) {
   if (request.targets.size() < 2)
@@ -89,7 +87,8 @@ std::string pop(ScenarioRequest& request, std::string_view what, std::string_vie
   return out;
 }
 
-/// Takes the result off the words; empty where they name a subject alone.
+}  // namespace
+
 std::string popped_result(ScenarioRequest& request) {
   auto& words = request.targets;
   if (words.empty()) return {};
@@ -103,8 +102,6 @@ std::string popped_result(ScenarioRequest& request) {
   return out;
 }
 
-}  // namespace
-
 std::vector<std::string> usual_results(std::span<const FieldInfo> results) {
   std::vector<std::string> out;
   for (const std::string_view name : {"itl", "ttft", "step_latency", "token_throughput", "latency", "mfu",
@@ -116,8 +113,7 @@ std::vector<std::string> usual_results(std::span<const FieldInfo> results) {
   return out;
 }
 
-/// What is asked about where nobody names a result.
-static std::string main_result(const Subject& subject) {
+std::string main_result(const Subject& subject) {
   const auto usual = usual_results(subject.entry.results);
   return usual.empty() ? std::string() : usual.front();
 }
@@ -130,7 +126,7 @@ std::shared_ptr<const Problem> resolver_problem(const std::vector<std::string>& 
 Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked,
                       const RenderOptions& options) {
   auto result = popped_result(request);
-  const auto q = question_of(std::move(request));
+  const auto q = subject_asked(std::move(request));
   if (result.empty()) result = main_result(q.subject);
   return {render(sensitivity(q.subject, result, {.inputs = asked.inputs, .step = asked.step}), options)};
 }
@@ -138,7 +134,7 @@ Answer sensitivity_of(ScenarioRequest request, const SensitivityRequest& asked,
 Answer export_program(ScenarioRequest request, const ExportRequest& asked) {
   const auto names =
       pop(request, "a result", "e.g. mlsysim export Llama3_70B H100 itl,ttft --accelerators 8 --language c");
-  const auto q = question_of(std::move(request));
+  const auto q = subject_asked(std::move(request));
   std::vector<std::size_t> results;
   for (const auto name : names_in(names)) results.push_back(q.subject.result(name));
   const ExportedProgram program(q.subject.entry, results, q.subject.point);
@@ -186,7 +182,7 @@ Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const 
                         "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
   const auto condition = pop(request, "a condition",
                              "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
-  const auto q = question_of(std::move(request));
+  const auto q = subject_asked(std::move(request));
   SolveDomain domain;
   if (!asked.low.empty()) domain.low = AnyQuantity::parse(asked.low);
   if (!asked.high.empty()) domain.high = AnyQuantity::parse(asked.high);
@@ -197,10 +193,7 @@ Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const 
   return {render(*answer, options)};
 }
 
-namespace {
-
-/// The question with changes put in.
-Question changed_question(ScenarioRequest request, const std::vector<std::string>& changes) {
+AskedSubject changed_subject(ScenarioRequest request, const std::vector<std::string>& changes) {
   const bool resolver = !request.targets.empty() && names_a_resolver(request.targets[0]);
   std::vector<std::string> figures;
   for (const auto& change : changes) {
@@ -224,7 +217,7 @@ Question changed_question(ScenarioRequest request, const std::vector<std::string
       request.fields.insert_or_assign(key, text);
     }
   }
-  auto q = question_of(std::move(request));
+  auto q = subject_asked(std::move(request));
   FieldReader reader(zoo());
   for (const auto& change : figures) {
     const auto equals = change.find('=');
@@ -235,8 +228,6 @@ Question changed_question(ScenarioRequest request, const std::vector<std::string
   return q;
 }
 
-}  // namespace
-
 Answer compare_question(ScenarioRequest request, const CompareRequest& asked, const RenderOptions& options) {
   auto result = popped_result(request);
   if (asked.with.empty())
@@ -244,7 +235,7 @@ Answer compare_question(ScenarioRequest request, const CompareRequest& asked, co
                       .message = "there is nothing to compare with",
                       .expected = "--with NAME=VALUE",
                       .hint = "e.g. --with hardware=H200"});
-  const auto from = changed_question(request, asked.against), to = changed_question(request, asked.with);
+  const auto from = changed_subject(request, asked.against), to = changed_subject(request, asked.with);
   if (result.empty()) result = main_result(from.subject);
   return {render(compare(from.subject, to.subject, result), options)};
 }
@@ -270,10 +261,10 @@ Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked,
     question.results.push_back(results.substr(at, comma - at));
     at = comma + 1;
   }
-  const auto q = question_of(request);
+  const auto q = subject_asked(request);
   auto report = uncertainty(q.subject, question);
   if (!asked.with.empty()) {
-    const auto other = changed_question(std::move(request), asked.with);
+    const auto other = changed_subject(std::move(request), asked.with);
     report.ranking = rank(q.subject, other.subject, question.results.front(), question);
   }
   return {render(report, options)};

@@ -1,4 +1,5 @@
 #include "plugins.hpp"
+#include "questions.hpp"
 #include "refuse.hpp"
 
 #include <mlsysim/pipeline/builder.hpp>
@@ -72,6 +73,10 @@ DynamicValue implied_object(FieldReader& reader, std::string_view key, const std
 
 }  // namespace
 
+Pipeline pipeline_asked(const PipelineRequest& request) {
+  return builder_of(parts_of(request), request).build();
+}
+
 Answer resolver_list(const RenderOptions& options) {
   return {render(registry_table(ResolverRegistry::standard()), options)};
 }
@@ -101,7 +106,7 @@ Answer pipeline_run(const PipelineRequest& request, const RenderOptions& options
 }
 
 Answer pipeline_show(const PipelineRequest& request, const std::string& form) {
-  const auto pipeline = builder_of(parts_of(request), request).build();
+  const auto pipeline = pipeline_asked(request);
   std::string text;
   if (form == "dot")
     text = pipeline.to_dot();

@@ -1,4 +1,4 @@
-#include "commands.hpp"
+#include "questions.hpp"
 #include "search_files.hpp"
 
 #include <mlsysim/explore/ask/optimize.hpp>
@@ -47,15 +47,10 @@ DynamicValue axis_value(FieldReader& reader, std::string_view name, std::string_
   return AnyQuantity::parse(text);
 }
 
-struct Search {
-  BuiltScenario built;
-  std::unique_ptr<FieldReader> reader;
-  std::unique_ptr<Space> space;
-  Question question;
-};
+}  // namespace
 
-Search search_of(const ScenarioRequest& request, const SearchRequest& asked) {
-  Search s;
+AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& asked) {
+  AskedSpace s;
   s.reader = std::make_unique<FieldReader>(zoo());
   std::vector<SpaceAxis> axes;
   const auto read = [&](std::string_view name, std::string_view value) {
@@ -83,6 +78,8 @@ Search search_of(const ScenarioRequest& request, const SearchRequest& asked) {
   s.question.implicit_constraints = !asked.anything;
   return s;
 }
+
+namespace {
 
 Json request_json(const ScenarioRequest& r, const SearchRequest& s) {
   return {
@@ -179,7 +176,7 @@ void show_progress(const Progress& p) {
 }  // namespace
 
 Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options) {
-  auto s = search_of(request, asked);
+  auto s = space_asked(request, asked);
   if (asked.command == "sweep" && s.question.objectives.empty() && s.question.show.empty())
     s.question.show = usual_results(s.space->sample().entry.results);
   const InterruptScope listening;
@@ -248,7 +245,7 @@ Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& 
   } catch (const Json::exception& e) {
     refuse_state_file(paths.front(), kShardSchema, e.what());
   }
-  const auto s = search_of(request, asked);
+  const auto s = space_asked(request, asked);
   return answer_of(merge(*s.space, s.question, states), options);
 }
 

@@ -49,9 +49,10 @@ Program::Program() {
   app_.fallthrough();
   app_.get_formatter()->column_width(34);
   app_.add_option("-o,--output", format_,
-                  "text, json, markdown or csv, and latex for explain; before or after the command")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "json", "markdown", "csv", "latex"}));
+                  "text, json, markdown or csv, latex for explain, svg, png, html, vega or a file for plot; "
+                  "before or "
+                  "after the command")
+      ->type_name("FORMAT");
   app_.add_flag("-v,--verbose", verbose_, "assumptions with their sources, every part of the memory");
   app_.add_option("--zoo", zoo_paths_,
                   "a YAML file or folder of your own, read beside the zoo; may be repeated")
@@ -85,6 +86,7 @@ Program::Program() {
   zoo_commands();
   model_commands();
   compile_commands();
+  picture_commands();
   explore_commands();
   search_commands();
   pipeline_commands();
@@ -143,16 +145,31 @@ std::string Program::explain_usage(const CLI::ParseError& error) const {
   return fmt::format("mlsysim: error: {}\ntry: {} --help\n", text, path);
 }
 
-Answer Program::execute() {
-  const CLI::App* command = innermost();
+/// Which forms an answer has depends on the command: pictures have their own.
+void Program::settle_format(std::string_view command) {
+  if (command == "plot") return;
   explain_.latex = format_ == "latex";
-  if (explain_.latex && command->get_name() != "explain")
+  if (explain_.latex && command != "explain")
     throw InputError({.id = "mlsysim.cli.087",
                       .message = "this command writes no LaTeX",
-                      .found = fmt::format("{} -o latex", command->get_name()),
+                      .found = fmt::format("{} -o latex", command),
                       .expected = "text, json, markdown or csv",
                       .hint = "mlsysim explain writes derivations as LaTeX"});
-  if (!explain_.latex) render_.format = *choice_of<OutputFormat>(format_);
+  if (explain_.latex) return;
+  const auto format = choice_of<OutputFormat>(format_);
+  if (!format)
+    throw InputError({.id = "mlsysim.cli.125",
+                      .message = "this command has no such form of its answer",
+                      .key = "--output",
+                      .found = fmt::format("{} -o {}", command, format_),
+                      .expected = "text, json, markdown or csv",
+                      .hint = "mlsysim plot draws pictures"});
+  render_.format = *format;
+}
+
+Answer Program::execute() {
+  const CLI::App* command = innermost();
+  settle_format(command->get_name());
   render_.verbosity = verbose_ ? Verbosity::verbose : Verbosity::brief;
   render_.colour = colour_of_stdout();
   render_.width = width_of_stdout();

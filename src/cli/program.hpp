@@ -1,6 +1,7 @@
 #pragma once
 // The command line as CLI11 sees it. Only the files program*.cpp and main.cpp include this.
 
+#include "command_picture.hpp"
 #include "command_resolver.hpp"
 #include "commands.hpp"
 #include "output.hpp"
@@ -43,6 +44,7 @@ class Program {
   void model_commands();
   void compile_commands();
   void telemetry_commands();
+  void picture_commands();
   void pipeline_commands();
   void resolver_commands(CLI::App& r);
   void small_commands();
@@ -60,6 +62,7 @@ class Program {
   void calibration_commands();
   Answer compare();
   Answer execute();
+  void settle_format(std::string_view command);
   /// The same command once all plugins are loaded.
   Answer with_plugins(const CLI::App* command);
   [[nodiscard]] std::string explain_usage(const CLI::ParseError& error) const;
@@ -86,6 +89,7 @@ class Program {
   CalibrateRequest calibrate_;
   CompareMeasuredRequest compare_measured_;
   MemoryRequest memory_;
+  PlotRequest plot_;
   std::string first_, second_, form_ = "text", write_, check_;
   std::vector<std::string> paths_;
   bool yaml_ = false;

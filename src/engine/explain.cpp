@@ -1,4 +1,5 @@
 #include <mlsysim/engine/explain.hpp>
+#include <mlsysim/engine/pass_order.hpp>
 
 #include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>
@@ -46,7 +47,8 @@ std::string title(const ResolvedScenario& r, std::string_view metric, std::strin
                      r.fleet().name, name_of(r.mode()), fidelity);
 }
 
-std::vector<OperatorRow> rows_of(const ExplainedPass& s, std::span<const Pass> passes) {
+/// In the order of the lowering.
+std::vector<OperatorRow> ordered_rows(const ExplainedPass& s, std::span<const Pass> passes) {
   OpList<> ops;
   (void)lower(s.model.structure, s.model.shape(), s.model.layers, s.plan, ops);
   std::vector<OperatorRow> rows;
@@ -71,6 +73,11 @@ std::vector<OperatorRow> rows_of(const ExplainedPass& s, std::span<const Pass> p
     rows.push_back(std::move(row));
   }
   for (auto& row : rows) row.share = sum > 0 ? row.time / sum : 0;
+  return rows;
+}
+
+std::vector<OperatorRow> rows_of(const ExplainedPass& s, std::span<const Pass> passes) {
+  auto rows = ordered_rows(s, passes);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const OperatorRow& a, const OperatorRow& b) { return a.time > b.time; });
   return rows;
@@ -398,6 +405,22 @@ std::vector<DeviceFigure> device_figures(const Scenario& scenario) {
   Notes quiet;
   const ResolvedScenario r(scenario, quiet);
   return figures_of(r.hardware(), precision_or_default(scenario.precision, r.hardware(), quiet));
+}
+
+std::vector<OperatorRow> operators_in_order(const Scenario& scenario, std::string_view metric) {
+  Notes quiet;
+  const ResolvedScenario r(scenario, quiet);
+  require_metric(r.mode(), metric);
+  const auto p = prepare(r, quiet);
+  if (detail::is_whole_pass(r) || !p.shape.pricing->lists_operators())
+    throw InputError({.id = "mlsysim.engine.060",
+                      .message = fmt::format("no operators are listed for '{}'", metric),
+                      .key = "fidelity",
+                      .found = std::string(name_of(p.shape.pricing->fidelity())),
+                      .expected = "operator fidelity, of a model whose layers are known",
+                      .hint = "leave out --fidelity"});
+  const auto s = pass_of(scenario, p, scenario_numbers(p.shape, p.inputs), metric);
+  return ordered_rows(s, s.passes);
 }
 
 std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_view metric) {

@@ -1,4 +1,4 @@
-#include "detail/text_layout.hpp"
+#include <mlsysim/report/detail/text_layout.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,82 @@
+#pragma once
+/// A picture as data: tables with units, what is drawn of them, axes and sources.
+///
+/// Every form of a picture (SVG, PNG, page, Vega-Lite, characters) is lowered from this one description, so
+/// they cannot disagree. Tables hold base units; an axis names the unit in which it is read.
+
+#include <mlsysim/report/table.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mlsysim {
+
+/// How values become places on an axis. A `place` has neither ticks nor a unit: it only arranges.
+enum class Scale : std::uint8_t { linear, logarithmic, category, place };
+template <> struct Choices<Scale> {
+  static constexpr std::string_view what = "scale";
+  static constexpr std::array<std::string_view, 4> names{"linear", "logarithmic", "category", "place"};
+};
+
+struct PictureAxis {
+  std::string title{};
+  std::string unit{};  ///< in which its columns are read; empty for counts, fractions and categories
+  Scale scale = Scale::linear;
+  std::vector<std::string> categories{};  ///< of a category axis, in order: from the top, or from the left
+  bool from_zero = false;                 ///< a linear axis that must show zero
+  std::optional<double> low{}, high{};    ///< ends, in `unit`, where the data does not say them
+};
+
+enum class MarkShape : std::uint8_t {
+  bar,    ///< from `x` to `x_end` at category `y`; or from 0 to `y` over [x, x_end]; or a box with all four
+  line,   ///< through (x, y) in the order of the rows, one for each series
+  point,  ///< at (x, y)
+  rule,   ///< from (x, y) to (x_end, y_end); across the whole picture where one axis has no column
+  text,   ///< `label` at (x, y)
+  cell    ///< a field of a heat map at the categories (x, y), darker for a larger `amount`
+};
+template <> struct Choices<MarkShape> {
+  static constexpr std::string_view what = "mark";
+  static constexpr std::array<std::string_view, 6> names{"bar", "line", "point", "rule", "text", "cell"};
+};
+
+/// What is drawn of one table. Members name columns; empty ones are not used.
+struct PictureMark {
+  MarkShape shape = MarkShape::point;
+  Table data{};
+  std::string x{}, y{}, x_end{}, y_end{};
+  std::string series{};  ///< told apart by colour and by hatch, dash or shape, and named in the legend
+  std::string label{};   ///< a text beside the mark, where there is room
+  std::string amount{};  ///< of cells
+};
+
+struct Picture {
+  std::string kind{};         ///< "roofline"
+  std::string title{};        ///< "Llama3_70B on 8 x H100: roofline of one token"
+  std::string description{};  ///< what is seen, in one or two sentences
+  PictureAxis x{}, y{};
+  std::vector<PictureMark> marks{};
+  std::vector<std::string> sources{};  ///< where the figures come from
+  std::vector<std::string> notes{};    ///< what a reader must know to read it right
+};
+
+/// A number of a cell in a unit; empty for texts and for numbers that are not finite.
+/// @throws DimensionError where the unit does not suit the cell
+[[nodiscard]] std::optional<double> number_in(const Table::Cell& cell, std::string_view unit);
+/// The text of a cell: itself, or the number as a reader wants it.
+[[nodiscard]] std::string words_of(const Table::Cell& cell);
+/// Index of a column. @throws InputError where the table has none of that name
+[[nodiscard]] std::size_t column_of(const Table& table, std::string_view name);
+
+/// The unit in which the largest of some numbers reads well: "ms" for 0.012 s.
+[[nodiscard]] std::string readable_unit(double largest, const Exponents& exps);
+
+/// Refuses a description that cannot be drawn: a column that there is not, a category that the axis lacks, a
+/// unit that does not suit, a picture without a title, description or mark. @throws InputError,
+/// DimensionError
+void check(const Picture& picture);
+
+}  // namespace mlsysim

@@ -1,0 +1,25 @@
+#pragma once
+/// The commands that draw.
+
+#include "commands.hpp"
+
+#include <string>
+#include <vector>
+
+namespace mlsysim::cli {
+
+struct PlotRequest {
+  std::string kind;
+  std::string output = "text";  ///< a form, "trace", or a file that ends like one
+  SearchRequest space;          ///< axes and objectives
+  std::vector<std::string> with, against;
+  double step = 0.1;      ///< of a tornado
+  double context = 8192;  ///< of the layers of a model
+  bool force = false;     ///< replace a file that others wrote
+};
+/// What may be drawn, in the order of the help.
+[[nodiscard]] const std::vector<std::string>& plot_kinds();
+/// The words are those of the command that answers the same in words.
+[[nodiscard]] Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& options);
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,66 @@
+// The commands that draw.
+
+#include "program.hpp"
+
+#include <fmt/format.h>
+
+namespace mlsysim::cli {
+
+void Program::picture_commands() {
+  auto* p = command(
+      app_, "plot", "pictures: rooflines, waterfalls, timelines, tornados, curves, fronts, machines, models",
+      "Examples:\n"
+      "  mlsysim plot roofline Llama3_70B H100 itl --accelerators 8 -o svg > roofline.svg\n"
+      "  mlsysim plot waterfall Llama3_70B H100 ttft --accelerators 8\n"
+      "  mlsysim plot schedule Llama3_8B H100 --mode train --accelerators 16 --pp-size 4 --batch-size 32 -o "
+      "trace > step.json\n"
+      "  mlsysim plot tornado Llama3_70B H100 itl --accelerators 8 -o vega\n"
+      "  mlsysim plot curve Llama3_70B H100 itl --accelerators 8 --axis batch_size=1..256*2\n"
+      "  mlsysim plot heatmap Llama3_70B H100 itl --accelerators 8 --axis batch_size=1..64*2 --axis "
+      "seq_len=1024..16384*2\n"
+      "  mlsysim plot pareto Llama3_70B H100 --accelerators 8 --axis hardware=H100,H200 --axis "
+      "batch_size=1..64*2 --minimize itl --maximize token_throughput\n"
+      "  mlsysim plot difference Llama3_70B H100 itl --accelerators 8 --with hardware=H200\n"
+      "  mlsysim plot topology Research_256\n"
+      "  mlsysim plot layers Qwen3_30B_A3B\n"
+      "  mlsysim plot pipeline ServingModel workload=Llama3_8B hardware=H100\n"
+      "Forms: text (default), svg, png, html, vega, json, csv; trace of a timeline or schedule. -o FILE.svg "
+      "writes the file.",
+      [this] {
+        plot_.space = search_;
+        plot_.with = compare_.with;
+        plot_.against = compare_.against;
+        plot_.output = format_;
+        return plot(scenario_, plot_, render_);
+      },
+      {Place::none, Place::model, Place::machine, Place::metric});
+  auto* kind = p->add_option("KIND", plot_.kind, fmt::format("{}", fmt::join(plot_kinds(), ", ")));
+  kind->required()->type_name("")->check(CLI::IsMember(plot_kinds()));
+  values_[kind].choices = plot_kinds();
+  p->add_option_function<std::vector<std::string>>(
+       "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
+       "MODEL HARDWARE or a plan file, then the RESULT; a machine, a model, stages, or tables of "
+       "measurements")
+      ->required()
+      ->type_name("");
+  const auto list = [p](const char* name, std::vector<std::string>& to, const char* about, const char* type) {
+    p->add_option(name, to, about)->type_name(type)->allow_extra_args(false)->group("Picture");
+  };
+  list("--axis", search_.axes, "what varies, as in sweep; may be repeated", "NAME=VALUES|@FILE");
+  list("--minimize", search_.minimize, "objective of a front", "EXPRESSION");
+  list("--maximize", search_.maximize, "objective of a front", "EXPRESSION");
+  list("--subject-to", search_.constraints, "constraint, e.g. 'ttft <= 500 ms'", "CONDITION");
+  list("--with", compare_.with, "difference: a change of the second configuration", "NAME=VALUE");
+  list("--against", compare_.against, "difference: a change of the first configuration", "NAME=VALUE");
+  p->add_option("--step", plot_.step, "relative move of a tornado (default: 0.1)")
+      ->type_name("N")
+      ->group("Picture");
+  p->add_option("--context", plot_.context, "layers: tokens of the request whose cache is drawn")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group("Picture");
+  p->add_flag("--force", plot_.force, "replace a file that others wrote")->group("Picture");
+  scenario_options(*p, std::nullopt);
+}
+
+}  // namespace mlsysim::cli

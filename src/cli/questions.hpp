@@ -1,0 +1,43 @@
+#pragma once
+// What words and options mean as a question: shared by the commands that answer in words and those that draw.
+
+#include "commands.hpp"
+
+#include <mlsysim/explore/search/explore.hpp>
+#include <mlsysim/explore/space/space.hpp>
+#include <mlsysim/explore/subject/subject.hpp>
+#include <mlsysim/pipeline/pipeline.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mlsysim::cli {
+
+/// What the words before the question mean: MODEL HARDWARE, a plan file, or a resolver with its inputs.
+struct AskedSubject {
+  Subject subject;
+  BuiltScenario built;  ///< owns what a scenario points to
+};
+[[nodiscard]] AskedSubject subject_asked(ScenarioRequest request);
+/// The same with changes put in, NAME=VALUE each.
+[[nodiscard]] AskedSubject changed_subject(ScenarioRequest request, const std::vector<std::string>& changes);
+
+/// Takes the result off the words; empty where they name a subject alone.
+[[nodiscard]] std::string popped_result(ScenarioRequest& request);
+/// What is asked about where nobody names a result.
+[[nodiscard]] std::string main_result(const Subject& subject);
+
+/// A space and what is asked about it.
+struct AskedSpace {
+  BuiltScenario built;
+  std::unique_ptr<FieldReader> reader;
+  std::unique_ptr<Space> space;
+  Question question;
+};
+[[nodiscard]] AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& asked);
+
+/// The pipeline that the words of a pipeline command mean. @throws as its builder
+[[nodiscard]] Pipeline pipeline_asked(const PipelineRequest& request);
+
+}  // namespace mlsysim::cli

@@ -1,0 +1,65 @@
+// A picture as a page: the SVG, and below it the numbers. Nothing is fetched and nothing runs.
+
+#include "detail/page.hpp"
+
+#include <mlsysim/picture/render.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace mlsysim {
+namespace detail {
+
+std::string page_head(std::string_view title) {
+  return fmt::format(
+      R"(<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="generator" content="mlsysim">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{}</title>
+<style>
+:root{{color-scheme:light dark}}
+body{{font:16px/1.5 system-ui,sans-serif;margin:2em auto;max-width:52em;padding:0 1em}}
+h1{{font-size:1.5em}}h2{{font-size:1.15em;margin-top:2em}}
+svg{{max-width:100%;height:auto;border:1px solid #8888}}
+table{{border-collapse:collapse;font-size:.85em}}th,td{{padding:.15em .7em;text-align:left;border-bottom:1px solid #8884}}
+td.n{{text-align:right;font-variant-numeric:tabular-nums}}
+pre{{overflow-x:auto;font-size:.8em;background:#8881;padding:.8em}}
+.answer{{font-size:1.15em;font-weight:600}}summary{{cursor:pointer}}.wide{{overflow-x:auto}}
+</style></head><body>
+)",
+      markup_escaped(title));
+}
+
+std::string html_table(const Table& t) {
+  std::string out = "<div class=\"wide\"><table><thead><tr>";
+  for (const auto& c : t.columns) out += "<th>" + markup_escaped(c.name) + "</th>";
+  out += "</tr></thead><tbody>\n";
+  for (const auto& row : t.rows) {
+    out += "<tr>";
+    for (const auto& cell : row) {
+      const bool number = std::holds_alternative<double>(cell.value);
+      out += fmt::format("<td{}>{}</td>", number ? " class=\"n\"" : "", markup_escaped(words_of(cell)));
+    }
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string html_picture(const Picture& picture) {
+  std::string out = to_svg(picture) + "<details><summary>the numbers</summary>\n";
+  for (const auto& mark : picture.marks) out += html_table(mark.data);
+  return out + "</details>\n";
+}
+
+}  // namespace detail
+
+std::string to_html(const Picture& picture) {
+  return detail::page_head(picture.title) + "<p>" + markup_escaped(picture.description) + "</p>\n" +
+         detail::html_picture(picture) + "</body></html>\n";
+}
+
+}  // namespace mlsysim
