@@ -2,12 +2,13 @@
 
 #include "detail/pass_pieces.hpp"
 
-#include <mlsysim/engine/pass_order.hpp>
+#include <mlsysim/engine/detail/pass_order.hpp>
 #include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>

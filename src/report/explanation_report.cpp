@@ -7,6 +7,7 @@
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

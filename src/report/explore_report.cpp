@@ -6,6 +6,7 @@
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 

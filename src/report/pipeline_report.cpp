@@ -7,6 +7,7 @@
 #include <mlsysim/resolve/field_text.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace mlsysim {
 namespace {

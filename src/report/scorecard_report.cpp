@@ -4,6 +4,7 @@
 #include <mlsysim/report/detail/text_layout.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,6 +3,7 @@
 #include <mlsysim/report/detail/json_value.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -7,6 +7,7 @@
 #include <mlsysim/zoo/schema.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>

@@ -22,7 +22,7 @@ from .specs import IOInterconnect as IOInterconnect, MemoryHierarchy as MemoryHi
 from .zoo import import_model as import_model
 from .specs import Node as Node, PowerEnvelope as PowerEnvelope, StorageHierarchy as StorageHierarchy, Workload as Workload
 from .units import Q_ as Q_, Unit as Unit, q as q
-from . import arrays as arrays, base as base, core as core, errors as errors, hardware as hardware
+from . import arrays as arrays, base as base, compiling as compiling, core as core, errors as errors, hardware as hardware
 from . import infrastructure as infrastructure, laws as laws, models as models, plugins as plugins, resolvers as resolvers
 from . import recording as recording, results as results, systems as systems, units as units, validation as validation
 from . import compat as compat, plans as plans, zoo as zoo
