@@ -1,6 +1,9 @@
 #include <mlsysim/picture/render.hpp>
 
 #include <mlsysim/report/detail/json_value.hpp>
+#include <mlsysim/units/format.hpp>
+
+#include <nlohmann/json.hpp>
 
 namespace mlsysim {
 namespace {

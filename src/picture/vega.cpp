@@ -1,9 +1,12 @@
 // A picture as a Vega-Lite specification with its data: each mark is a layer with a table of its own.
 
 #include <mlsysim/report/detail/json_value.hpp>
+#include <mlsysim/units/format.hpp>
 #include "detail/scale.hpp"
 
 #include <mlsysim/picture/render.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 
 #include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
+#include <mlsysim/units/format.hpp>
 
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/field_text.hpp>

@@ -2,6 +2,7 @@
 
 #include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
+#include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

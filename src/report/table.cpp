@@ -5,6 +5,8 @@
 
 #include <mlsysim/units/format.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 
 namespace mlsysim {

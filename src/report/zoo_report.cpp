@@ -2,6 +2,7 @@
 
 #include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
+#include <mlsysim/units/format.hpp>
 
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/schema.hpp>
