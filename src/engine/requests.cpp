@@ -86,7 +86,13 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
            fmt::format("{}", asked_.accelerators.value_or(0)),
            fmt::format("{} as in {}", asked_.fleet->total_accelerators(), asked_.fleet->name),
            "leave the counts out, or name the hardware instead of the fleet");
+  settle_mode(notes);
+  settle_machine(notes);
+  settle_degrees(notes);
+}
 
+/// What is asked of the model, and how long its sequences are.
+void ResolvedScenario::settle_mode(Notes& notes) {
   const Workload& w = *asked_.workload;
   const bool generates = w.is_language_decoder() && (w.has_shape() || w.inference.per == WorkUnit::token);
   mode_ = asked_.mode.value_or(generates ? Mode::serve : Mode::infer);
@@ -103,7 +109,10 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
     notes.warn([&] { return fmt::format("no effect on '{}', which takes no sequences: seq_len", w.name); });
   seq_len_ = seq_len_or_default(asked_.seq_len, w,
                                 mode_ == Mode::serve ? asked_.output_tokens.value_or(0) : 0, notes);
+}
 
+/// The fleet with what the scenario says of its links, or the one that its counts make.
+void ResolvedScenario::settle_machine(Notes& notes) {
   if (asked_.fleet != nullptr) {
     fleet_ = asked_.fleet;
     if (asked_.intra_node_bw || asked_.fabric_bandwidth || asked_.grid != nullptr ||
@@ -140,7 +149,10 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
   if (fleet_->node == nullptr || fleet_->node->accelerator == nullptr)
     refuse(fmt::format("fleet '{}' has no accelerator", fleet_->name), "fleet", "no node",
            "a node with an accelerator", "");
+}
 
+/// Devices of a replica, and how many replicas there are.
+void ResolvedScenario::settle_degrees(Notes& notes) {
   if (asked_.tp_size) {
     tp_size_ = *asked_.tp_size;
   } else if (mode_ == Mode::serve) {

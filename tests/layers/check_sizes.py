@@ -12,9 +12,7 @@ import sys
 
 LIMIT = 80
 # Functions that are still longer, with the length that they must not exceed. An entry that is not needed any more fails.
-EXEMPT = {
-    ("src/engine/requests.cpp", "ResolvedScenario::ResolvedScenario"): 98,
-}
+EXEMPT = {}
 FOLDERS = ("include", "src", "bindings", "plugins", "examples", "benchmarks")
 SUFFIXES = {".hpp", ".cpp", ".h", ".c"}
 # What may stand between two tokens of interest; blanked, so that line numbers stay.

@@ -31,6 +31,10 @@ class ResolvedScenario {
   [[nodiscard]] BatchShare<> share() const { return share_batch(asked_.batch_size, replicas_); }
 
  private:
+  void settle_mode(Notes& notes);
+  void settle_machine(Notes& notes);
+  void settle_degrees(Notes& notes);
+
   Scenario asked_;
   Mode mode_;
   std::shared_ptr<Node> node_;
