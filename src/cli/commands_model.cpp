@@ -5,6 +5,7 @@
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/format.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -84,6 +84,7 @@ Program::Program() {
   eval_commands();
   zoo_commands();
   model_commands();
+  launch_commands();
   explore_commands();
   search_commands();
   pipeline_commands();
