@@ -212,7 +212,7 @@ void bind_resolve(py::module_& m) {
     return std::const_pointer_cast<Resolver>(ResolverRegistry::standard().share(name));
   });
   m.def("_solve_function", &solve_function);
-  m.def("_scenario_rows", [] { return fields_of(describe<Scenario>()); });
+  m.def("_scenario_rows", [] { return fields_of(mlsysim::describe<Scenario>()); });
   m.def("_walls", [] {
     py::list out;
     for (const auto& w : walls())

@@ -22,6 +22,7 @@ PYBIND11_MODULE(_mlsysim, m) {
   bind_engine(m);
   bind_validation(m);
   bind_explore(m);
+  bind_launch(m);
   bind_plugin(m);
   bind_program(m);
 }

@@ -2,6 +2,8 @@
 
 #include <mlsysim/units/unit.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -59,8 +61,9 @@ EngineMemory engine_memory(MemoryPolicy policy, const EngineDemand& d, Data<> ac
   double block = 1, lost = 0;  // tokens of a block, and blocks that hold nothing
   switch (policy) {
     case MemoryPolicy::vllm: {
-      const Data<> budget = std::ceil(d.total / unit::B * 0.92) * unit::B;
-      hold("outside gpu_memory_utilization 0.92", d.total - budget);
+      const double share = d.shares.fraction.value_or(0.92);
+      const Data<> budget = std::ceil(d.total / unit::B * share) * unit::B;
+      hold(fmt::format("outside gpu_memory_utilization {}", share), d.total - budget);
       hold("activations of the profiling pass", activations);
       out.pool = budget - d.weights - d.reserve - activations;
       block = 16;
@@ -68,9 +71,9 @@ EngineMemory engine_memory(MemoryPolicy policy, const EngineDemand& d, Data<> ac
       break;
     }
     case MemoryPolicy::sglang: {
-      const Data<> kept = sglang_reserve(d, batched_tokens(policy, d.total));
+      const Data<> kept = sglang_reserve(d, d.shares.pass_tokens.value_or(batched_tokens(policy, d.total)));
       // The share is rounded to three digits before it is applied.
-      const double share = std::round((d.total - kept) / d.total * 1000) / 1000;
+      const double share = d.shares.fraction.value_or(std::round((d.total - kept) / d.total * 1000) / 1000);
       const Data<> free = d.total - d.reserve;
       hold("outside mem_fraction_static, for activations and graphs", free * (1 - share));
       out.pool = free * share - d.weights - d.state;
@@ -78,9 +81,10 @@ EngineMemory engine_memory(MemoryPolicy policy, const EngineDemand& d, Data<> ac
     }
     case MemoryPolicy::tensorrt_llm: {
       const Data<> free = d.total - d.weights - d.reserve - activations;
-      hold("outside free_gpu_memory_fraction 0.9", free * 0.1);
+      const double share = d.shares.fraction.value_or(0.9);
+      hold(fmt::format("outside free_gpu_memory_fraction {}", share), free * (1 - share));
       hold("activations of the dummy pass", activations);
-      out.pool = free * 0.9;
+      out.pool = free * share;
       block = 32;
       break;
     }
@@ -93,6 +97,8 @@ EngineMemory engine_memory(MemoryPolicy policy, const EngineDemand& d, Data<> ac
     case MemoryPolicy::none:
       return out;
   }
+  block = d.shares.block_tokens.value_or(block);
+  if (d.shares.cache) out.pool = *d.shares.cache;
   const bool apart = policy == MemoryPolicy::sglang;  // its states were taken out before
   const Data<> wanted = d.cache + (apart ? Data<>() : d.state);
   const Data<> token = wanted / (d.requests * d.context);

@@ -12,6 +12,7 @@ struct EngineDemand {
   Data<> cache;  ///< keys and values of the requests that were asked for
   double requests = 1, context = 1, tensor_parallel = 1;
   bool latent = false;  ///< multi-head latent attention
+  EngineShares shares;
 };
 /// Tokens of the largest pass that an engine prepares for.
 [[nodiscard]] double batched_tokens(MemoryPolicy policy, Data<> total);

@@ -258,7 +258,9 @@ void check(const MemoryQuestion& q) {
   for (const auto& [name, x] : {std::pair("context", q.context),
                                 {"requests", q.requests},
                                 {"tensor_parallel", q.tensor_parallel},
-                                {"expert_parallel", q.expert_parallel}})
+                                {"expert_parallel", q.expert_parallel},
+                                {"pass_tokens", q.shares.pass_tokens.value_or(1)},
+                                {"block_tokens", q.shares.block_tokens.value_or(1)}})
     if (!(x >= 1) || x > 1e12)
       throw DomainError({.id = "mlsysim.answer.010",
                          .message = fmt::format("'{}' is out of range", name),
@@ -266,6 +268,13 @@ void check(const MemoryQuestion& q) {
                          .found = fmt::format("{:g}", x),
                          .expected = "1 to 1e12",
                          .hint = "give a count of at least one"});
+  if (const auto f = q.shares.fraction; f && !(*f > 0 && *f <= 1))
+    throw DomainError({.id = "mlsysim.answer.012",
+                       .message = "the share of the memory is out of range",
+                       .key = "fraction",
+                       .found = fmt::format("{:g}", *f),
+                       .expected = "more than 0, 1 at most",
+                       .hint = "give the share that the engine may take"});
   if (q.model->stacks.empty())
     throw InputError({.id = "mlsysim.answer.011",
                       .message = fmt::format("the layers of '{}' are not known", q.model->name),
@@ -294,7 +303,8 @@ MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& convent
   Notes notes;
   if (q.device != nullptr)
     device = device_view(*q.device, q.device->compute.default_precision, conventions, notes);
-  const double pass_tokens = detail::batched_tokens(q.policy, device.memory.capacity);
+  const double pass_tokens =
+      q.shares.pass_tokens.value_or(detail::batched_tokens(q.policy, device.memory.capacity));
   MemoryDemand<> demand;
   Data<> prompt;
   Params<> all;
@@ -350,7 +360,8 @@ MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& convent
                                         .requests = q.requests,
                                         .context = q.context,
                                         .tensor_parallel = q.tensor_parallel,
-                                        .latent = latent},
+                                        .latent = latent,
+                                        .shares = q.shares},
                                        prompt + logits);
   }
   if (q.policy != MemoryPolicy::none && q.policy != MemoryPolicy::sglang)

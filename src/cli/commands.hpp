@@ -124,6 +124,20 @@ struct SweepRequest {
 
 /// A model file as a file of the zoo.
 [[nodiscard]] Answer model_import(const std::string& path);
+/// A launch: a command line in one word, or a file.
+struct LaunchRequest {
+  std::string from, format, to, checkpoint;
+};
+/// Whether a word is a launch rather than a model: a command line, or a file of an engine.
+[[nodiscard]] bool is_launch(const std::string& word);
+/// A launch as a plan, and what became of its flags.
+[[nodiscard]] Answer launch_import(const ScenarioRequest& request, const LaunchRequest& asked,
+                                   const RenderOptions& options);
+/// The launch of a scenario.
+[[nodiscard]] Answer launch_export(const ScenarioRequest& request, const LaunchRequest& asked);
+/// Whether a launch or a plan fits: exit code, memory by item, changes that fit.
+[[nodiscard]] Answer launch_fit(const ScenarioRequest& request, const LaunchRequest& asked,
+                                const RenderOptions& options);
 
 struct MemoryRequest {
   std::string model, device;  ///< the device may be empty

@@ -87,6 +87,7 @@ Program::Program() {
   model_commands();
   compile_commands();
   picture_commands();
+  launch_commands();
   explore_commands();
   search_commands();
   pipeline_commands();

@@ -45,6 +45,7 @@ class Program {
   void compile_commands();
   void telemetry_commands();
   void picture_commands();
+  void launch_commands();
   void pipeline_commands();
   void resolver_commands(CLI::App& r);
   void small_commands();
@@ -90,6 +91,7 @@ class Program {
   CompareMeasuredRequest compare_measured_;
   MemoryRequest memory_;
   PlotRequest plot_;
+  LaunchRequest launch_;
   std::string first_, second_, form_ = "text", write_, check_;
   std::vector<std::string> paths_;
   bool yaml_ = false;

@@ -54,9 +54,20 @@ void Program::export_command() {
       "  mlsysim export Llama3_70B H100 itl,ttft --accelerators 8 --language c --function serve > serve.c\n"
       "  mlsysim export RingAllReduce message=1GB ranks=8 bandwidth='400 GB/s' alpha='5 us' time > "
       "ring.json\n"
+      "  mlsysim export plan.yaml --to vllm\n"
       "docs/reference/exported-programs.md describes the JSON.",
-      [this] { return export_program(scenario_, export_); }, {Place::model, Place::machine, Place::metric});
-  subject_words(*x, "the RESULT, or several separated by commas");
+      [this] {
+        return launch_.to.empty() ? export_program(scenario_, export_) : launch_export(scenario_, launch_);
+      },
+      {Place::model, Place::machine, Place::metric});
+  subject_words(*x, "the RESULT, or several separated by commas; none with --to");
+  values_[x->add_option("--to", launch_.to,
+                        "what starts the plan: vllm, sglang, trtllm, megatron, deepspeed or torchtitan")
+              ->type_name("ENGINE")]
+      .choices = {"vllm", "sglang", "trtllm", "megatron", "deepspeed", "torchtitan"};
+  x->add_option("--checkpoint", launch_.checkpoint,
+                "what the engine calls the model (default: its name here)")
+      ->type_name("NAME");
   x->add_option("--language", export_.language, "json (default) or c")
       ->check(CLI::IsMember({"json", "c"}))
       ->type_name("NAME")

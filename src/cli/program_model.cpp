@@ -1,17 +1,10 @@
-// Commands for model files: import and memory.
+// Commands for model files: memory.
 
 #include "program.hpp"
 
 namespace mlsysim::cli {
 
 void Program::model_commands() {
-  auto* i = command(
-      app_, "import",
-      "a model as a file of the zoo, from a config.json, a folder of a downloaded model, or a GGUF file",
-      "Examples:\n  mlsysim import config.json > my_model.yaml\n  mlsysim import ./Qwen3-8B\n"
-      "Every command that takes a model takes such a path too: mlsysim eval ./config.json H100",
-      [this] { return model_import(first_); });
-  i->add_option("PATH", first_, "file or folder of the model")->required()->type_name("");
   auto* m = command(app_, "memory", "where the memory goes when a model serves requests, to the byte",
                     "Examples:\n  mlsysim memory Qwen3_8B H100 --context 32768 --requests 16\n"
                     "  mlsysim memory ./config.json H100 --engine vllm --tensor-parallel 8",

@@ -119,8 +119,10 @@ std::vector<std::string> yaml_files(const fs::path& folder) {
   std::vector<std::string> files;
   std::error_code failed;
   for (fs::recursive_directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
-    // Tables of measurements lie beside the zoo's files but are read one by one, when they are asked for.
-    if (it.depth() == 0 && it->path().filename() == "validation" && it->is_directory()) {
+    // Tables of measurements and of launch flags lie beside the zoo's files but are read one by one, when
+    // they are asked for.
+    const auto name = it->path().filename();
+    if (it.depth() == 0 && (name == "validation" || name == "launch") && it->is_directory()) {
       it.disable_recursion_pending();
       continue;
     }

@@ -72,7 +72,7 @@ _ERRORS = (
     "PipelineBuildError", "SolverError", "PluginError", "ErrorList",
 )
 _SUBMODULES = ("errors", "units", "arrays", "laws", "resolvers", "zoo", "results", "base", "core", "hardware", "models",
-               "systems", "infrastructure", "validation", "plugins", "recording", "compat", "plans", "compiling")
+               "systems", "infrastructure", "validation", "plugins", "recording", "compat", "plans", "launches", "compiling")
 # Modules whose names are found here as well, so that nobody has to know them.
 _PARTS = ("choices", "engine", "explore", "factory", "pipelines", "registries", "specs")
 

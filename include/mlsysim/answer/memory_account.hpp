@@ -51,6 +51,14 @@ template <> struct Choices<MemoryPolicy> {
   static constexpr std::array<std::string_view, 5> names{"none", "vllm", "sglang", "trtllm", "llama.cpp"};
 };
 
+/// What an engine was told about the memory of a device. Absent: as it does by itself.
+struct EngineShares {
+  std::optional<double> fraction;      ///< (0, 1] of the device, in the engine's own sense
+  std::optional<double> pass_tokens;   ///< of the largest pass [1, ...)
+  std::optional<double> block_tokens;  ///< of a block of the cache [1, ...)
+  std::optional<Data<>> cache;         ///< of the pool itself; the fraction has no say then
+};
+
 struct MemoryQuestion {
   const Workload* model = nullptr;
   const HardwareNode* device = nullptr;  ///< null: without a capacity and a reserve
@@ -61,6 +69,7 @@ struct MemoryQuestion {
   std::optional<Precision>
       kv_precision;  ///< absent: as the model says, else that of its weights, 16 bits at least
   MemoryPolicy policy = MemoryPolicy::none;
+  EngineShares shares{};
 };
 
 /// What an engine makes of a device: the pool of its cache.

@@ -1,0 +1,103 @@
+#pragma once
+/// Launches of serving and training engines as plans: command lines, scripts and configuration files.
+///
+/// Nothing of a launch is executed. Every flag has one of three ends: it is used, it is ignored for a stated
+/// reason, or it contradicts an assumption of the library. Tables of flags are data: zoo/launch/*.yaml.
+
+#include <mlsysim/answer/memory_account.hpp>
+#include <mlsysim/engine/scenario_builder.hpp>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+/// Whose launch it is.
+enum class LaunchFormat : std::uint8_t {
+  vllm,
+  sglang,
+  trtllm,
+  megatron,
+  nemo,
+  deepspeed,
+  torchtitan,
+  accelerate,
+  mlperf
+};
+template <> struct Choices<LaunchFormat> {
+  static constexpr std::string_view what = "launch format";
+  static constexpr std::array<std::string_view, 9> names{
+      "vllm", "sglang", "trtllm", "megatron", "nemo", "deepspeed", "torchtitan", "accelerate", "mlperf"};
+};
+
+/// What became of a flag.
+enum class FlagUse : std::uint8_t { used, ignored, contradicts };
+template <> struct Choices<FlagUse> {
+  static constexpr std::string_view what = "use of a flag";
+  static constexpr std::array<std::string_view, 3> names{"used", "ignored", "contradicts"};
+};
+
+/// One flag of a launch.
+struct FlagFinding {
+  std::string flag, value;  ///< as the table spells it; the value as it was given
+  FlagUse use = FlagUse::used;
+  std::string what;  ///< what it says, why it is ignored, or which assumption it contradicts
+  Location where;
+};
+
+/// How an engine that serves was told to divide the memory of a device. Absent: as the engine does by itself.
+struct ServingSetup {
+  MemoryPolicy policy = MemoryPolicy::none;
+  std::optional<double> context;   ///< tokens of the longest request
+  std::optional<double> requests;  ///< that one copy of the engine works on at once
+  EngineShares shares;
+};
+
+/// A launch that was read.
+struct Launch {
+  LaunchFormat format = LaunchFormat::vllm;
+  std::string version, source;  ///< of the table of flags
+  Mode mode = Mode::serve;
+  std::map<std::string, std::string> fields;  ///< of the table of Scenario, as texts
+  std::vector<FlagFinding> findings;          ///< in the order of the launch
+  std::vector<std::string> notes;             ///< what was assumed beside the flags
+  std::optional<ServingSetup> serving;
+  /// The scenario of the fields. @throws what ScenarioBuilder::build throws
+  [[nodiscard]] BuiltScenario build(const Zoo& zoo) const;
+};
+
+/// What is read, and what its reader knows beside it.
+struct LaunchQuestion {
+  std::string text;                    ///< a command line, or the content of a file
+  std::string name = "command line";   ///< of the text, for messages and formats
+  std::filesystem::path folder;        ///< where files that the launch names lie; empty: they are not read
+  std::optional<LaunchFormat> format;  ///< absent: told from the text and its name
+  std::map<std::string, std::string>
+      fields{};  ///< of the table of Scenario; they replace what the launch says
+};
+
+/// The format of a text, or nothing where it is no launch that is known.
+[[nodiscard]] std::optional<LaunchFormat> launch_format(std::string_view text, std::string_view name);
+
+/// Reads a launch. The fields must name what it runs on, and the model where the launch does not.
+/// @throws InputError, LookupError, DomainError with flag, place, what was found and expected
+[[nodiscard]] Launch read_launch(const LaunchQuestion& question, const Zoo& zoo);
+
+/// The launch as a plan file; what it contradicts stands in comments.
+[[nodiscard]] std::string launch_plan(const Launch& launch);
+
+/// What starts a plan.
+struct LaunchText {
+  std::string text;  ///< a script, or a configuration file; loses are comments where it can have any
+  std::vector<std::string> not_carried;  ///< fields of the plan for which the engine has no flag
+};
+/// Writes the launch of a scenario. @param checkpoint what the engine calls the model; empty: the zoo's name
+/// @throws InputError where the engine does not do what the scenario asks for
+[[nodiscard]] LaunchText export_launch(const Scenario& scenario, LaunchFormat format,
+                                       const std::string& checkpoint);
+
+}  // namespace mlsysim

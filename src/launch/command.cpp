@@ -1,0 +1,216 @@
+// Words of a command, filed under the flags of its engine.
+
+#include "detail/command.hpp"
+
+#include <mlsysim/files/detail/files.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace mlsysim::detail {
+namespace {
+
+std::string_view base(std::string_view path) {
+  const auto slash = path.find_last_of('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+/// Whether a word is a flag rather than a value; -1 and -0.5 are values.
+bool is_flag(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' && !number_of(word).has_value();
+}
+
+/// Reads a command's words one by one.
+class WordReader {
+ public:
+  WordReader(const FlagTable& table, const std::string& name, const std::filesystem::path& folder,
+             Settings& settings)
+      : table_(table), name_(name), folder_(folder), settings_(settings) {}
+
+  void read(const std::vector<ShellWord>& words, bool strict) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      where_ = {.file = name_, .line = words[i].line};
+      if (words[i].text.empty()) continue;
+      if (!is_flag(words[i].text)) {
+        if (strict) positional(words[i].text);
+        continue;
+      }
+      flag(words, i, strict);
+    }
+    for (const auto& given : from_file_)
+      if (table_.file_wins || !from_words_.contains(given.key)) put_keys(table_, {given}, settings_);
+  }
+
+ private:
+  void positional(const std::string& word) {
+    const FlagRow* model = table_.find("model", where_);
+    const bool takes_model = model != nullptr && model->sets == "model" && !settings_.has("model");
+    if (!takes_model)
+      throw InputError({.id = "mlsysim.launch.007",
+                        .message = fmt::format("the word '{}' belongs to no flag", word.substr(0, 80)),
+                        .key = word.substr(0, 80),
+                        .found = fmt::format("'{}'", word.substr(0, 80)),
+                        .expected = "a flag, or the value of one",
+                        .hint = "quote values that hold spaces",
+                        .where = where_});
+    settings_.put(*model, {.key = "model", .value = word, .where = where_});
+  }
+
+  void flag(const std::vector<ShellWord>& words, std::size_t& i, bool strict) {
+    const auto& word = words[i].text;
+    const auto equals = word.find('=');
+    std::string key = word.substr(0, equals);
+    key.erase(0, key.find_first_not_of('-'));
+    Given given{.key = key, .value = {}, .where = where_, .has_value = equals != std::string::npos};
+    if (given.has_value) given.value = word.substr(equals + 1);
+    const FlagRow* row = table_.find(key, where_);
+    bool negated = false;
+    if (row == nullptr && key.starts_with("no-")) {
+      row = table_.find(key.substr(3), where_);
+      negated = row != nullptr && row->takes == Takes::toggle;
+      if (!negated) row = nullptr;
+    }
+    if (row == nullptr && strict && dotted(key)) row = table_.section_of(key);
+    if (row == nullptr) return unknown(words, i, std::move(given), strict);
+    from_words_.insert(row->flag);
+    if (row->takes == Takes::switched || row->takes == Takes::toggle) {
+      // The command line of trtllm and dotted keys give a value even to these.
+      if (!given.has_value && dotted(key) && i + 1 < words.size() && !is_flag(words[i + 1].text))
+        given = {key, words[++i].text, where_};
+      if (negated) given = {key, "false", where_};
+      settings_.put(*row, given);
+      return;
+    }
+    if (!given.has_value) take(words, i, *row, given);
+    put(*row, given);
+  }
+
+  static bool dotted(std::string_view key) { return key.find('.') != std::string_view::npos; }
+
+  void take(const std::vector<ShellWord>& words, std::size_t& i, const FlagRow& row, Given& given) {
+    if (i + 1 >= words.size() || is_flag(words[i + 1].text))
+      throw InputError({.id = "mlsysim.launch.005",
+                        .message = fmt::format("'{}' has no value", words[i].text.substr(0, 80)),
+                        .key = row.flag,
+                        .found = i + 1 >= words.size() ? "the end of the command"
+                                                       : fmt::format("'{}'", words[i + 1].text.substr(0, 80)),
+                        .expected = "a value",
+                        .hint = "write the value behind the flag",
+                        .where = where_});
+    given.value = words[++i].text;
+    given.has_value = true;
+    while (row.takes == Takes::words && i + 1 < words.size() && !is_flag(words[i + 1].text))
+      given.value += "," + words[++i].text;
+  }
+
+  void put(const FlagRow& row, const Given& given) {
+    if (row.takes == Takes::file) return file(given);
+    const bool parts = row.takes == Takes::json && given.value.find('{') != std::string::npos;
+    if (parts && row.sets.empty() && row.why.empty()) {
+      put_keys(table_, flatten_yaml(given.value, fmt::format("{} of {}", row.flag, name_), row.flag),
+               settings_);
+      return;
+    }
+    settings_.put(row, given);
+  }
+
+  void unknown(const std::vector<ShellWord>& words, std::size_t& i, Given given, bool strict) {
+    if (!strict) return;  // a launcher's own
+    const bool value = !given.has_value && i + 1 < words.size() && !is_flag(words[i + 1].text);
+    if (value) given.value = words[++i].text;
+    settings_.put_unknown(given, value ? "the word behind it is taken for its value" : "");
+  }
+
+  /// The file of --config: beside the launch, and nowhere else.
+  void file(const Given& given) {
+    const std::filesystem::path path(given.value);
+    const bool inside = !folder_.empty() && path.is_relative() &&
+                        std::none_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
+    if (!inside)
+      throw InputError({.id = "mlsysim.launch.011",
+                        .message = "the file that the launch names is not read",
+                        .key = given.key,
+                        .found = fmt::format("'{}'", given.value.substr(0, 80)),
+                        .expected = "a file in the folder of the launch, or below it",
+                        .hint = "put it there, or import the file by itself",
+                        .where = where_});
+    auto text = files::read(folder_ / path, "a configuration file", kLongestLaunch);
+    for (auto& key : flatten_yaml(std::move(text), path.string())) {
+      const FlagRow* row = table_.find(key.key, key.where);
+      // vLLM also takes the negated form of a flag as a key.
+      if (row == nullptr && key.key.starts_with("no-") && key.value == "true") {
+        row = table_.find(key.key.substr(3), key.where);
+        if (row != nullptr && row->takes == Takes::toggle)
+          key.value = "false";
+        else
+          row = nullptr;
+      }
+      if (row != nullptr) key.key = row->flag;
+      from_file_.push_back(std::move(key));
+    }
+  }
+
+  const FlagTable& table_;
+  const std::string& name_;
+  const std::filesystem::path& folder_;
+  Settings& settings_;
+  Location where_;
+  std::set<std::string> from_words_;
+  std::vector<Given> from_file_;
+};
+
+}  // namespace
+
+std::optional<EngineCommand> engine_command(const std::vector<ShellWord>& command) {
+  const auto word = [&](std::size_t i) {
+    return i < command.size() ? std::string_view(command[i].text) : "";
+  };
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    std::optional<LaunchFormat> format;
+    std::size_t skip = 1;
+    if (base(word(i)) == "vllm" && word(i + 1) == "serve")
+      format = LaunchFormat::vllm, skip = 2;
+    else if (word(i) == "vllm.entrypoints.openai.api_server")
+      format = LaunchFormat::vllm;
+    else if (base(word(i)) == "sglang" && word(i + 1) == "serve")
+      format = LaunchFormat::sglang, skip = 2;
+    else if (word(i) == "sglang.launch_server")
+      format = LaunchFormat::sglang;
+    else if (base(word(i)) == "trtllm-serve")
+      format = LaunchFormat::trtllm, skip = word(i + 1) == "serve" ? 2 : 1;
+    else if (base(word(i)).starts_with("pretrain_") && word(i).ends_with(".py"))
+      format = LaunchFormat::megatron;
+    else if (word(i) == "torchtitan.train")
+      format = LaunchFormat::torchtitan;
+    if (!format) continue;
+    const auto at = command.begin() + static_cast<std::ptrdiff_t>(i);
+    return EngineCommand{
+        *format, {command.begin(), at}, {at + static_cast<std::ptrdiff_t>(skip), command.end()}};
+  }
+  return std::nullopt;
+}
+
+void put_words(const FlagTable& table, const EngineCommand& command, const std::string& name,
+               const std::filesystem::path& folder, Settings& settings) {
+  WordReader reader(table, name, folder, settings);
+  if (command.format == LaunchFormat::megatron) reader.read(command.before, false);  // torchrun's counts
+  reader.read(command.words, true);
+}
+
+void put_keys(const FlagTable& table, const std::vector<Given>& keys, Settings& settings) {
+  std::set<const FlagRow*> sections;
+  for (const auto& given : keys) {
+    const FlagRow* row = table.find(given.key, given.where);
+    const bool section = row == nullptr && (row = table.section_of(given.key)) != nullptr;
+    if (row == nullptr)
+      settings.put_unknown(given, "");
+    else if (!section)
+      settings.put(*row, given);
+    else if (sections.insert(row).second)
+      settings.put(*row, {row->flag, "...", given.where});
+  }
+}
+
+}  // namespace mlsysim::detail

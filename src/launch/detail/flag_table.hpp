@@ -1,0 +1,55 @@
+#pragma once
+/// The flags of an engine, read from zoo/launch.
+
+#include <mlsysim/launch/launch.hpp>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim::detail {
+
+/// What follows a flag.
+enum class Takes : std::uint8_t { text, count, number, share, bytes, toggle, switched, words, json, file };
+
+/// One row.
+struct FlagRow {
+  std::string flag;
+  std::vector<std::string> also;
+  Takes takes = Takes::text;
+  FlagUse use = FlagUse::used;
+  std::string sets;                          ///< the quantity that it gives
+  std::map<std::string, std::string> means;  ///< words of the engine and ours
+  std::string why;                           ///< it is ignored, or the assumption that it contradicts
+  std::vector<std::string> unless;           ///< values at which it contradicts nothing
+};
+
+class FlagTable {
+ public:
+  std::string engine, version, source;
+  bool abbreviates = false;  ///< the beginning of a name will do
+  bool file_wins = false;    ///< what a file says replaces the command line
+
+  /// The row of a name, or null. `_` and `-` are the same. @throws InputError for the beginning of several
+  /// names
+  [[nodiscard]] const FlagRow* find(std::string_view name, const Location& where) const;
+  /// The row of a whole section that `name` lies in, or null.
+  [[nodiscard]] const FlagRow* section_of(std::string_view name) const;
+  [[nodiscard]] const std::vector<FlagRow>& rows() const { return rows_; }
+
+ private:
+  friend FlagTable read_flag_table(std::string text, const std::string& name);
+  std::vector<FlagRow> rows_;
+  std::map<std::string, std::size_t, std::less<>> places_;
+};
+
+/// @throws InputError for a table that is not well formed
+[[nodiscard]] FlagTable read_flag_table(std::string text, const std::string& name);
+/// The shipped table of a format; read once. Thread-safe.
+[[nodiscard]] const FlagTable& flag_table(LaunchFormat format);
+
+/// The meaning of a quantity; empty for one that there is not.
+[[nodiscard]] std::string_view meaning_of(std::string_view quantity);
+
+}  // namespace mlsysim::detail

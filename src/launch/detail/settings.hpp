@@ -1,0 +1,83 @@
+#pragma once
+/// What the flags of a launch say, by quantity, and what became of each flag.
+
+#include "flag_table.hpp"
+#include "source.hpp"
+
+#include <mlsysim/launch/launch.hpp>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace mlsysim::detail {
+
+/// Collects flags; a later one replaces an earlier one of the same quantity.
+class Settings {
+ public:
+  Settings(const FlagTable& table, std::vector<FlagFinding>& findings)
+      : table_(&table), findings_(&findings) {}
+
+  /// Files a setting under its row. @throws InputError for a value of another kind
+  void put(const FlagRow& row, const Given& given);
+  /// Notes a flag that the table does not have.
+  void put_unknown(const Given& given, std::string_view remark);
+
+  [[nodiscard]] bool has(std::string_view quantity) const { return values_.contains(quantity); }
+  [[nodiscard]] std::optional<double> number(std::string_view quantity) const;
+  [[nodiscard]] double number_or(std::string_view quantity, double otherwise) const {
+    return number(quantity).value_or(otherwise);
+  }
+  [[nodiscard]] std::optional<bool> flag(std::string_view quantity) const;
+  [[nodiscard]] bool on(std::string_view quantity) const { return flag(quantity).value_or(false); }
+  [[nodiscard]] std::string text(std::string_view quantity) const;
+  /// Where a quantity was given, for messages.
+  [[nodiscard]] Location where(std::string_view quantity) const;
+  [[nodiscard]] std::string flag_name(std::string_view quantity) const;
+  /// What the flag of a quantity says does not hold here.
+  void end(std::string_view quantity, FlagUse use, std::string why);
+  /// Says of every flag that nobody asked for that it has no effect.
+  void finish();
+  /// @throws InputError: two flags do not go together
+  [[noreturn]] void clash(std::string_view quantity, std::string message, std::string found,
+                          std::string expected) const;
+
+ private:
+  struct Held {
+    std::string text;
+    std::size_t finding;
+  };
+  [[nodiscard]] const Held* held(std::string_view quantity) const;
+  void check(const FlagRow& row, const Given& given, std::string& value) const;
+
+  const FlagTable* table_;
+  std::vector<FlagFinding>* findings_;
+  std::map<std::string, Held, std::less<>> values_;
+  mutable std::set<std::string, std::less<>> read_;
+};
+
+/// A number as engines write them: 8, 5e8, 0.9, 1_000; `k` is 1000 and `K` 1024. Nothing for other texts.
+[[nodiscard]] std::optional<double> number_of(std::string_view text);
+/// A count as plans write it.
+[[nodiscard]] std::string count_text(double x);
+
+/// Turns settings into fields of a plan. @param launch its findings, fields and notes are filled
+void serving_fields(Settings& settings, Launch& launch, const Zoo& zoo);
+void training_fields(Settings& settings, Launch& launch, const Zoo& zoo);
+/// Whether the machine of a plan is a device, whose number is the launch's, and not a fleet with its own.
+[[nodiscard]] bool counts_devices(const Launch& launch, const Zoo& zoo);
+/// Sets `precision` or another field to a format. A word that is no format of ours contradicts.
+void put_format(Settings& settings, Launch& launch, std::string_view quantity, const char* field);
+/// The model whose shape the flags state, of the zoo; empty where they state none.
+/// @throws LookupError where no model has it, or several have
+[[nodiscard]] std::string model_of_shape(const Settings& settings, const Zoo& zoo);
+/// Compares the shape that flags state with a model that was named, and says where they differ.
+void compare_shape(Settings& settings, const Workload& model);
+
+/// The model of a name as engines know it: an entry of the zoo with the same letters, or a file.
+/// @param note set to what was assumed. Empty where there is none
+[[nodiscard]] std::string model_of(std::string_view name, const Zoo& zoo, std::string& note);
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,44 @@
+#pragma once
+/// What a launch says, before anybody asks what it means: words of a shell, keys of a file.
+
+#include <mlsysim/units/error.hpp>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim::detail {
+
+inline constexpr std::size_t kLongestLaunch = 1 << 20;  ///< bytes
+inline constexpr std::size_t kMostSettings = 10000;     ///< words of a command, keys of a file
+
+/// A word of a shell's command.
+struct ShellWord {
+  std::string text;
+  int line = 1;
+};
+/// A script, split but not run: commands, and what was assigned before them.
+struct ShellScript {
+  std::vector<std::vector<ShellWord>> commands;  ///< without their leading assignments
+  std::vector<std::pair<std::string, ShellWord>> assignments;
+};
+/// Splits as a shell does: quotes, continued lines, comments, arrays. `$NAME` and `${NAME:-word}` stand for
+/// what was assigned in this text, and for nothing else; substitutions of commands stay as they are written.
+/// @throws InputError for a quote or an array that is not closed, or too many words
+[[nodiscard]] ShellScript split_shell(std::string_view text, const std::string& name);
+
+/// A key of a file with its value, or a flag of a command with what follows it.
+struct Given {
+  std::string key, value;
+  Location where;
+  bool has_value = true;
+  bool flag_of_file = false;  ///< comes from a file that a command names
+};
+/// The leaves of a YAML or JSON text, keys joined by dots; a list is one value. @throws InputError, ErrorList
+[[nodiscard]] std::vector<Given> flatten_yaml(std::string text, const std::string& name,
+                                              const std::string& prefix = {});
+/// The leaves of a TOML text: tables, keys with dots, scalars and lists of them. @throws InputError
+[[nodiscard]] std::vector<Given> flatten_toml(std::string_view text, const std::string& name);
+
+}  // namespace mlsysim::detail

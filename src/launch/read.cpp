@@ -1,0 +1,256 @@
+// From a text to a launch: which format it has, which flags it holds, which plan they make.
+
+#include "detail/command.hpp"
+
+#include <mlsysim/engine/plan_file.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace mlsysim {
+namespace {
+
+using detail::Given;
+
+bool has_line(std::string_view text, std::string_view begin) {
+  return text.starts_with(begin) || text.find(fmt::format("\n{}", begin)) != std::string_view::npos;
+}
+
+bool ends(std::string_view name, std::initializer_list<std::string_view> all) {
+  return std::any_of(all.begin(), all.end(), [&](std::string_view e) { return name.ends_with(e); });
+}
+
+/// The format of a YAML file by the keys of its first column.
+std::optional<LaunchFormat> yaml_format(std::string_view text) {
+  const auto any = [&](std::initializer_list<std::string_view> keys) {
+    return std::any_of(keys.begin(), keys.end(), [&](std::string_view k) { return has_line(text, k); });
+  };
+  if (any({"compute_environment:", "distributed_type:", "fsdp_config:"})) return LaunchFormat::accelerate;
+  if (any({"trainer:", "exp_manager:", "train:", "ddp:"})) return LaunchFormat::nemo;
+  if (any({"kv_cache_config:", "cuda_graph_config:", "enable_attention_dp:", "tensor_parallel_size:",
+           "moe_config:", "max_batch_size:"}))
+    return LaunchFormat::trtllm;
+  if (any({"tensor-parallel-size:", "max-num-seqs:", "gpu-memory-utilization:"})) return LaunchFormat::vllm;
+  if (any({"tp-size:", "mem-fraction-static:", "model-path:"})) return LaunchFormat::sglang;
+  return std::nullopt;
+}
+
+std::optional<LaunchFormat> script_format(std::string_view text, const std::string& name) {
+  const auto script = detail::split_shell(text, name);
+  std::optional<LaunchFormat> found;
+  for (const auto& command : script.commands)
+    if (const auto engine = detail::engine_command(command)) found = found.value_or(engine->format);
+  if (!found && !script.assignments.empty() && ends(name, {".sh"})) return LaunchFormat::mlperf;
+  return found;
+}
+
+[[noreturn]] void refuse_text(std::string_view found, std::string hint, const std::string& name) {
+  throw InputError({.id = "mlsysim.launch.003",
+                    .message = "this is no launch that is known",
+                    .found = std::string(found),
+                    .expected = "vllm serve, sglang serve, python3 -m sglang.launch_server, trtllm-serve or "
+                                "pretrain_*.py with their flags; or a file of TensorRT-LLM, NeMo, DeepSpeed, "
+                                "torchtitan, Accelerate or MLPerf",
+                    .hint = std::move(hint),
+                    .where = {.file = name}});
+}
+
+/// The one command of a script that starts this engine.
+detail::EngineCommand only_command(const detail::ShellScript& script, LaunchFormat format,
+                                   const std::string& name) {
+  std::optional<detail::EngineCommand> found;
+  for (const auto& command : script.commands) {
+    auto engine = detail::engine_command(command);
+    if (!engine || engine->format != format) continue;
+    if (found)
+      throw InputError({.id = "mlsysim.launch.004",
+                        .message = "the script starts several engines",
+                        .found = fmt::format("another one in line {}", command.front().line),
+                        .expected = "one",
+                        .hint = "import them one by one, each as a command line in quotes",
+                        .where = {.file = name, .line = command.front().line}});
+    found = std::move(engine);
+  }
+  if (!found) refuse_text(fmt::format("no command of {}", name_of(format)), "look at --format", name);
+  return std::move(*found);
+}
+
+/// Assignments of a config_*.sh: `: "${NAME:=value}"` is one too. What the shell would compute is not used.
+std::vector<Given> assignments_of(const LaunchQuestion& q) {
+  const auto script = detail::split_shell(q.text, q.name);
+  std::vector<Given> out;
+  for (const auto& [key, word] : script.assignments)
+    out.push_back({.key = key, .value = word.text, .where = {.file = q.name, .line = word.line}});
+  if (out.empty()) refuse_text("no assignment", "give the config_*.sh of a submission", q.name);
+  return out;
+}
+
+void put_assignments(const detail::FlagTable& table, const LaunchQuestion& q, detail::Settings& settings) {
+  for (const auto& given : assignments_of(q)) {
+    const auto* row = table.find(given.key, given.where);
+    const bool computed = given.value.find_first_of("$`") != std::string::npos;
+    if (computed)
+      settings.put_unknown(given, "the shell computes it, and nothing is run here");
+    else if (row == nullptr)
+      settings.put_unknown(given, "");
+    else if (!given.value.empty())
+      settings.put(*row, given);
+  }
+}
+
+/// A model and a machine, from the caller or from the launch.
+void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQuestion& q, const Zoo& zoo) {
+  for (const auto& [key, text] : q.fields) launch.fields[key] = text;
+  const auto name = [&](std::string_view field, std::string_view quantity) {
+    if (!settings.has(quantity)) return;
+    const auto asked = settings.text(quantity);
+    if (q.fields.contains(std::string(field))) return;
+    std::string note;
+    const auto model = detail::model_of(asked, zoo, note);
+    if (model.empty())
+      throw LookupError({.id = "mlsysim.launch.012",
+                         .message = fmt::format("the zoo has no model '{}'", asked.substr(0, 80)),
+                         .key = settings.flag_name(quantity),
+                         .found = fmt::format("'{}'", asked.substr(0, 80)),
+                         .expected = "a model of the zoo under its usual name",
+                         .hint = fmt::format("name one with --{}: an entry of the zoo, or its config.json",
+                                             quantity == "model" ? "model" : "draft-model"),
+                         .where = settings.where(quantity)});
+    if (!note.empty()) launch.notes.push_back(note);
+    launch.fields[std::string(field)] = model;
+  };
+  name("workload", "model");
+  if (!launch.fields.contains("workload"))
+    if (auto model = detail::model_of_shape(settings, zoo); !model.empty()) {
+      launch.notes.push_back(fmt::format("the shape is that of {} of the zoo", model));
+      launch.fields["workload"] = std::move(model);
+    }
+  name("draft_model", "draft_model");
+  for (const auto& [field, word, option] :
+       {std::tuple("workload", "model", "--model Llama3_70B"), {"hardware", "machine", "--hardware H100"}})
+    if (!launch.fields.contains(field))
+      throw InputError({.id = "mlsysim.launch.013",
+                        .message = fmt::format("the launch does not say its {}", word),
+                        .key = field,
+                        .found = "no flag with it",
+                        .expected = fmt::format("a {} of the zoo, or a file with one", word),
+                        .hint = fmt::format("add {}", option),
+                        .where = {.file = q.name}});
+}
+
+}  // namespace
+
+std::optional<LaunchFormat> launch_format(std::string_view text, std::string_view name) {
+  if (text.size() > detail::kLongestLaunch || text.find('\0') != std::string_view::npos) return std::nullopt;
+  if (ends(name, {".toml"})) return LaunchFormat::torchtitan;
+  if (ends(name, {".json"})) {
+    for (const std::string_view key :
+         {"\"zero_optimization\"", "\"train_batch_size\"", "\"train_micro_batch_size_per_gpu\""})
+      if (text.find(key) != std::string_view::npos) return LaunchFormat::deepspeed;
+    return std::nullopt;
+  }
+  if (ends(name, {".yaml", ".yml"})) return yaml_format(text);
+  return script_format(text, std::string(name));
+}
+
+Launch read_launch(const LaunchQuestion& q, const Zoo& zoo) {
+  if (q.text.size() > detail::kLongestLaunch || q.text.find('\0') != std::string::npos)
+    throw InputError({.id = "mlsysim.launch.001",
+                      .message = "the launch is no text, or too long",
+                      .found = fmt::format("{} B", q.text.size()),
+                      .expected = fmt::format("at most {} B without zeros", detail::kLongestLaunch),
+                      .hint = "give the command or the configuration file",
+                      .where = {.file = q.name}});
+  const auto format = q.format ? q.format : launch_format(q.text, q.name);
+  if (!format) refuse_text("other words", "--format names the engine of a file", q.name);
+  const auto& table = detail::flag_table(*format);
+  Launch out{.format = *format, .version = table.version, .source = table.source};
+  detail::Settings settings(table, out.findings);
+  const bool yaml = ends(q.name, {".yaml", ".yml", ".json"});
+  if (*format == LaunchFormat::mlperf)
+    put_assignments(table, q, settings);
+  else if (ends(q.name, {".toml"}))
+    put_keys(table, detail::flatten_toml(q.text, q.name), settings);
+  else if (yaml || *format == LaunchFormat::deepspeed || *format == LaunchFormat::accelerate ||
+           *format == LaunchFormat::nemo)
+    put_keys(table, detail::flatten_yaml(q.text, q.name), settings);
+  else
+    put_words(table, only_command(detail::split_shell(q.text, q.name), *format, q.name), q.name, q.folder,
+              settings);
+  const bool serves =
+      *format == LaunchFormat::vllm || *format == LaunchFormat::sglang || *format == LaunchFormat::trtllm;
+  out.mode = serves ? Mode::serve : Mode::train;
+  out.fields["mode"] = name_of(out.mode);
+  name_parts(out, settings, q, zoo);
+  if (serves)
+    detail::serving_fields(settings, out, zoo);
+  else
+    detail::training_fields(settings, out, zoo);
+  settings.finish();
+  for (const auto& [key, text] : q.fields) out.fields[key] = text;  // the caller has the last word
+  return out;
+}
+
+BuiltScenario Launch::build(const Zoo& zoo) const {
+  ScenarioBuilder builder(zoo);
+  for (const auto& [field, text] : fields) builder.set(field, text);
+  return builder.build();
+}
+
+namespace {
+
+/// A text as a plain scalar of YAML where it can be one, else in quotes.
+std::string scalar(std::string_view text) {
+  const bool plain =
+      !text.empty() &&
+      std::all_of(text.begin(), text.end(),
+                  [](unsigned char c) {
+                    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-' || c == '/' || c == ' ';
+                  }) &&
+      std::isalnum(static_cast<unsigned char>(text.front())) != 0 && text.back() != ' ';
+  if (plain) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 32)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      out += c;
+  }
+  return out + '"';
+}
+
+/// One line without control characters, for a comment.
+std::string one_line(std::string_view text) {
+  std::string out(text.substr(0, 200));
+  std::replace_if(
+      out.begin(), out.end(), [](unsigned char c) { return c < 32 || c == 127; }, ' ');
+  return out;
+}
+
+}  // namespace
+
+std::string launch_plan(const Launch& launch) {
+  std::string out =
+      fmt::format("# From a launch of {}; flags as of {}.\n", name_of(launch.format), launch.version);
+  for (const auto& f : launch.findings)
+    if (f.use == FlagUse::contradicts)
+      out += fmt::format("# {} {} contradicts: {}\n", one_line(f.flag), one_line(f.value), one_line(f.what));
+  const auto name = launch.fields.find("name");
+  out += fmt::format("version: \"1\"\nname: {}\n", name == launch.fields.end()
+                                                       ? fmt::format("{}-launch", name_of(launch.format))
+                                                       : scalar(name->second));
+  std::string section;
+  for (const auto& key : plan_keys()) {
+    const auto field = launch.fields.find(std::string(key.field));
+    if (key.field.empty() || key.field == "name" || field == launch.fields.end()) continue;
+    if (key.section != section && !key.section.empty()) out += fmt::format("{}:\n", key.section);
+    section = key.section;
+    out += fmt::format("{}{}: {}\n", section.empty() ? "" : "  ", key.key, scalar(field->second));
+  }
+  return out;
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,172 @@
+// Flags of engines that serve, as a plan.
+
+#include "detail/settings.hpp"
+
+#include <mlsysim/units/unit.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+/// How the ranks of a launch divide a model.
+struct Ranks {
+  double tp = 1, pp = 1, ep = 1;  ///< degrees of the plan
+  double copies = 1;              ///< engines that share the requests
+  double devices = 1;
+};
+
+/// Attention in groups inside the tensor-parallel ranks: each group has whole sequences, and the experts are
+/// spread over all.
+void divide_attention(Settings& s, Ranks& r, double groups) {
+  if (std::fmod(r.tp, groups) != 0)
+    s.clash("tp", "the ranks do not divide into groups of attention",
+            fmt::format("{} ranks, {} groups", r.tp, groups), "a number of groups that divides the ranks");
+  r.tp /= groups;
+  r.ep = groups;
+}
+
+Ranks ranks_of(Settings& s, LaunchFormat format) {
+  Ranks r{.tp = s.number_or("tp", 1), .pp = s.number_or("pp", 1)};
+  const double dp = s.number_or("dp", 1);
+  if (s.number_or("cp", 1) > 1)
+    s.end("cp", FlagUse::contradicts,
+          "a served sequence is not divided: the plan has fewer devices than the launch");
+  r.devices = r.tp * r.pp * dp;
+  r.copies = dp;
+  if (format == LaunchFormat::vllm && s.on("expert_parallel")) {
+    if (dp > 1) r.ep = dp;
+    s.end("expert_parallel", FlagUse::used,
+          fmt::format("experts are spread over {} ranks; the plan divides them {} ways over {} groups",
+                      r.tp * dp, r.tp, r.ep));
+  }
+  if (format == LaunchFormat::sglang) {
+    const bool inside = s.on("attention_parallel");
+    const double groups = inside ? dp : s.number_or("attention_dp", 1);
+    if (inside) r.devices = r.tp * r.pp;
+    r.copies = inside ? 1 : dp;
+    if (groups > 1) divide_attention(s, r, groups);
+  }
+  if (format == LaunchFormat::trtllm && s.on("attention_parallel")) {
+    r.copies = r.tp;
+    divide_attention(s, r, r.tp);
+  }
+  if (const double ep = s.number_or("ep", 1); ep > 1) {
+    if (std::fmod(r.tp * r.ep, ep) != 0)
+      s.clash("ep", "the experts are not spread over the ranks evenly",
+              fmt::format("{} over {} ranks", ep, r.tp * r.ep), "a divisor of the ranks");
+    s.end(
+        "ep", FlagUse::used,
+        fmt::format(
+            "experts spread over {} of {} ranks; the plan divides each {} ways and spreads them over {}: the "
+            "same bytes",
+            ep, r.tp * r.ep, r.tp, r.ep));
+  }
+  return r;
+}
+
+/// Tokens of a chunk of a prompt, where prompts are divided.
+std::optional<double> chunk_of(Settings& s, const Launch& launch, const Ranks& r) {
+  if (launch.format == LaunchFormat::sglang) {
+    const auto chunk = s.number("chunk");
+    if (!chunk) return std::nullopt;
+    if (*chunk <= 0) {
+      s.end("chunk", FlagUse::used, "prompts are not divided");
+      return std::nullopt;
+    }
+    // Groups of attention share the chunk.
+    return std::max(1.0, std::floor(*chunk / (s.on("attention_parallel") ? r.ep : 1)));
+  }
+  const bool chunked = s.flag("chunked").value_or(launch.format == LaunchFormat::vllm);
+  if (!chunked && launch.format == LaunchFormat::vllm)
+    if (const auto most = s.number("pass_tokens"), context = s.number("context");
+        most && context && *most < *context)
+      s.clash("pass_tokens", "a prompt that is not divided does not fit into a pass",
+              fmt::format("{} tokens of a pass, {} of a request", *most, *context),
+              "passes as long as a request");
+  return chunked ? s.number("pass_tokens") : std::nullopt;
+}
+
+MemoryPolicy policy_of(LaunchFormat format) {
+  return format == LaunchFormat::vllm     ? MemoryPolicy::vllm
+         : format == LaunchFormat::sglang ? MemoryPolicy::sglang
+                                          : MemoryPolicy::tensorrt_llm;
+}
+
+void put_draft(Settings& s, Launch& launch) {
+  const auto tokens = s.number("draft_tokens");
+  if (!tokens) return;
+  if (launch.fields.contains("draft_model"))
+    launch.fields["draft_tokens"] = count_text(*tokens);
+  else
+    s.end("draft_tokens", FlagUse::contradicts,
+          "speculation is priced with a draft model of its own: name one with --draft-model");
+}
+
+}  // namespace
+
+bool counts_devices(const Launch& launch, const Zoo& zoo) {
+  const auto& name = launch.fields.at("hardware");
+  return zoo.find<HardwareNode>(name) != nullptr || name.find_first_of("/.") != std::string::npos;
+}
+
+void put_format(Settings& s, Launch& launch, std::string_view quantity, const char* field) {
+  if (!s.has(quantity)) return;
+  const auto word = s.text(quantity);
+  if (choice_of<Precision>(word))
+    launch.fields[field] = word;
+  else
+    s.end(quantity, FlagUse::contradicts,
+          fmt::format("'{}' is no format of the library: say --precision", word));
+}
+
+void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
+  auto& fields = launch.fields;
+  const Ranks r = ranks_of(s, launch.format);
+  fields["tp_size"] = count_text(r.tp);
+  if (r.pp > 1) fields["pp_size"] = count_text(r.pp);
+  if (r.ep > 1) fields["ep_size"] = count_text(r.ep);
+  if (counts_devices(launch, zoo)) {
+    fields["accelerators"] = count_text(r.devices);
+    if (const double nodes = s.number_or("nodes", 1); nodes > 1) {
+      if (std::fmod(r.devices, nodes) != 0)
+        s.clash("nodes", "the ranks are not spread over the machines evenly",
+                fmt::format("{} ranks, {} machines", r.devices, nodes), "a divisor of the ranks");
+      fields["node_count"] = count_text(nodes);
+    }
+  } else if (s.number_or("nodes", 1) > 1) {
+    s.end("nodes", FlagUse::ignored, "the machine that was named has its own");
+  }
+  put_format(s, launch, "format", "precision");
+  put_format(s, launch, "weight_format", "precision");
+  put_format(s, launch, "cache_format", "kv_precision");
+  if (const auto chunk = chunk_of(s, launch, r)) fields["prefill_chunk_tokens"] = count_text(*chunk);
+  put_draft(s, launch);
+
+  ServingSetup setup{
+      .policy = policy_of(launch.format), .context = s.number("context"), .requests = s.number("requests")};
+  setup.shares.fraction = s.number("memory_fraction");
+  setup.shares.pass_tokens = launch.format == LaunchFormat::sglang && s.number_or("chunk", -1) > 0
+                                 ? s.number("chunk")
+                                 : s.number("pass_tokens");
+  setup.shares.block_tokens = s.number("page");
+  if (const auto bytes = s.number("cache_bytes")) {
+    setup.shares.cache = *bytes * unit::B;
+    s.end("memory_fraction", FlagUse::ignored,
+          "the bytes of the cache are given, and the share has no say then");
+  }
+  if (setup.requests) fields["batch_size"] = count_text(*setup.requests * r.copies);
+  if (setup.context) {
+    double output = 0;
+    if (const auto given = fields.find("output_tokens"); given != fields.end())
+      output = number_of(given->second).value_or(0);
+    fields["seq_len"] = count_text(std::max(1.0, *setup.context - output));
+    launch.notes.push_back(
+        "every request is taken to be as long as the engine admits: --seq-len says otherwise");
+  }
+  launch.serving = setup;
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,191 @@
+#include "detail/settings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+std::optional<bool> truth(std::string_view text) {
+  const auto word = lower(text);
+  if (word == "true" || word == "1" || word == "yes" || word == "on") return true;
+  if (word == "false" || word == "0" || word == "no" || word == "off") return false;
+  return std::nullopt;
+}
+
+/// Words by which a launch leaves a choice to its engine.
+bool left_open(std::string_view value) { return value == "auto" || value == "null" || value == "None"; }
+
+}  // namespace
+
+std::optional<double> number_of(std::string_view text) {
+  std::string plain(text);
+  plain.erase(std::remove(plain.begin(), plain.end(), '_'), plain.end());
+  if (plain.empty() || plain.size() > 40) return std::nullopt;
+  double factor = 1;
+  static constexpr std::string_view small = "kmgt", large = "KMGT";
+  if (const auto at = small.find(plain.back()); at != std::string_view::npos)
+    factor = std::pow(1000.0, static_cast<double>(at + 1));
+  else if (const auto big = large.find(plain.back()); big != std::string_view::npos)
+    factor = std::pow(1024.0, static_cast<double>(big + 1));
+  if (factor != 1) plain.pop_back();
+  if (plain.empty() || plain.find_first_not_of("0123456789.eE+-") != std::string::npos) return std::nullopt;
+  double value = 0;
+  const auto* end = plain.data() + plain.size();
+  const auto* begin = plain.data() + (plain[0] == '+' ? 1 : 0);
+  const auto [stop, fault] = std::from_chars(begin, end, value);
+  if (fault != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  return value * factor;
+}
+
+std::string count_text(double x) { return fmt::format("{}", x); }
+
+void Settings::check(const FlagRow& row, const Given& given, std::string& value) const {
+  const auto refuse = [&](std::string expected) {
+    throw InputError({.id = "mlsysim.launch.006",
+                      .message = fmt::format("'{}' has a value of another kind", row.flag),
+                      .key = row.flag,
+                      .found = fmt::format("'{}'", given.value.substr(0, 80)),
+                      .expected = std::move(expected),
+                      .hint = given.value.find('$') != std::string::npos
+                                  ? "write the value of the variable in front: NAME=value"
+                                  : "mend the value",
+                      .where = given.where});
+  };
+  switch (row.takes) {
+    case Takes::count:
+    case Takes::number:
+    case Takes::share:
+    case Takes::bytes: {
+      const auto x = number_of(value);
+      if (!x) refuse(row.takes == Takes::count ? "a whole number, at least 1" : "a number");
+      if (row.takes == Takes::count && (*x < 1 || *x > 1e15 || std::floor(*x) != *x))
+        refuse("a whole number, at least 1");
+      if (row.takes == Takes::share && !(*x > 0 && *x <= 1)) refuse("a share: more than 0, 1 at most");
+      if (row.takes == Takes::bytes && !(*x > 0)) refuse("bytes, more than 0");
+      value = count_text(*x);
+      break;
+    }
+    case Takes::toggle:
+    case Takes::switched: {
+      const auto t = truth(value);
+      if (!t) refuse("true or false");
+      value = *t ? "true" : "false";
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+void Settings::put(const FlagRow& row, const Given& given) {
+  FlagFinding finding{
+      .flag = row.flag, .value = given.value, .use = row.use, .what = row.why, .where = given.where};
+  if (!given.has_value && finding.value.empty()) finding.value = "true";
+  auto value = finding.value;
+  const bool open = left_open(value);
+  if (open && row.use != FlagUse::ignored && row.flag != "cuda_graph_config") {
+    finding.use = FlagUse::ignored;
+    finding.what = "left to the engine";
+    findings_->push_back(std::move(finding));
+    return;
+  }
+  check(row, {row.flag, value, given.where}, value);
+  if (row.use == FlagUse::contradicts &&
+      std::find(row.unless.begin(), row.unless.end(), value) != row.unless.end()) {
+    finding.use = FlagUse::ignored;
+    finding.what = "as the plan assumes: " + row.why;
+  }
+  if (row.sets.empty()) {
+    if (finding.what.empty()) return;  // a container whose parts are read
+    findings_->push_back(std::move(finding));
+    return;
+  }
+  if (const auto ours = row.means.find(value); ours != row.means.end()) value = ours->second;
+  if (const auto before = values_.find(row.sets); before != values_.end()) {
+    auto& earlier = (*findings_)[before->second.finding];
+    earlier.use = FlagUse::ignored;
+    earlier.what = "given again, and the last one counts";
+  }
+  finding.what = meaning_of(row.sets);
+  values_[row.sets] = {std::move(value), findings_->size()};
+  findings_->push_back(std::move(finding));
+}
+
+void Settings::put_unknown(const Given& given, std::string_view remark) {
+  auto why = fmt::format("not in the table of {} {}", table_->engine, table_->version);
+  if (!remark.empty()) why += fmt::format("; {}", remark);
+  findings_->push_back({given.key, given.value, FlagUse::ignored, std::move(why), given.where});
+}
+
+const Settings::Held* Settings::held(std::string_view quantity) const {
+  read_.emplace(quantity);
+  const auto at = values_.find(quantity);
+  return at == values_.end() ? nullptr : &at->second;
+}
+
+std::optional<double> Settings::number(std::string_view quantity) const {
+  const Held* h = held(quantity);
+  return h == nullptr ? std::nullopt : number_of(h->text);
+}
+
+std::optional<bool> Settings::flag(std::string_view quantity) const {
+  const Held* h = held(quantity);
+  return h == nullptr ? std::nullopt : truth(h->text);
+}
+
+std::string Settings::text(std::string_view quantity) const {
+  const Held* h = held(quantity);
+  return h == nullptr ? std::string() : h->text;
+}
+
+void Settings::finish() {
+  for (const auto& [quantity, h] : values_) {
+    if (read_.contains(quantity)) continue;
+    auto& finding = (*findings_)[h.finding];
+    finding.use = FlagUse::ignored;
+    finding.what += ": no part of such a plan";
+  }
+}
+
+Location Settings::where(std::string_view quantity) const {
+  const auto at = values_.find(quantity);
+  return at == values_.end() ? Location() : (*findings_)[at->second.finding].where;
+}
+
+std::string Settings::flag_name(std::string_view quantity) const {
+  const auto at = values_.find(quantity);
+  return at == values_.end() ? std::string(quantity) : (*findings_)[at->second.finding].flag;
+}
+
+void Settings::end(std::string_view quantity, FlagUse use, std::string why) {
+  const auto at = values_.find(quantity);
+  if (at == values_.end()) return;
+  auto& finding = (*findings_)[at->second.finding];
+  finding.use = use;
+  finding.what = std::move(why);
+}
+
+void Settings::clash(std::string_view quantity, std::string message, std::string found,
+                     std::string expected) const {
+  throw InputError({.id = "mlsysim.launch.015",
+                    .message = std::move(message),
+                    .key = flag_name(quantity),
+                    .found = std::move(found),
+                    .expected = std::move(expected),
+                    .hint = "change one of the flags, as the engine would refuse them too",
+                    .where = where(quantity)});
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,279 @@
+// Words of a shell, split and never run.
+
+#include "detail/source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace mlsysim::detail {
+namespace {
+
+bool name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+class ShellReader {
+ public:
+  ShellReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+  ShellScript read() {
+    while (at_ < text_.size()) step();
+    end_word();
+    if (array_) unclosed("an array", "a closing parenthesis");
+    end_command();
+    return std::move(out_);
+  }
+
+ private:
+  [[noreturn]] void unclosed(std::string_view what, std::string_view expected) const {
+    throw InputError({.id = "mlsysim.launch.002",
+                      .message = fmt::format("{} is not closed", what),
+                      .found = fmt::format("the end of the text; it began in line {}", opened_),
+                      .expected = std::string(expected),
+                      .hint = "close it",
+                      .where = {.file = name_, .line = opened_}});
+  }
+  [[noreturn]] void too_long() const {
+    throw InputError({.id = "mlsysim.launch.019",
+                      .message = "the launch has too many words",
+                      .found = fmt::format("more than {} words, or words too long", kMostSettings),
+                      .expected = "the launch of one engine",
+                      .hint = "cut the script down to the command that starts it",
+                      .where = {.file = name_, .line = line_}});
+  }
+  [[nodiscard]] char peek(std::size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
+  void add(char c) {
+    word_ += c;
+    open_ = true;
+  }
+
+  void step() {
+    const char c = text_[at_];
+    if (c == '\n') {
+      end_word();
+      if (!array_) end_command();
+      ++line_;
+      ++at_;
+    } else if (c == ' ' || c == '\t' || c == '\r') {
+      end_word();
+      ++at_;
+    } else if (c == '#' && !open_) {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+    } else if (c == '\\') {
+      const char next = peek(1) == '\r' && peek(2) == '\n' ? '\n' : peek(1);
+      if (next == '\n')
+        ++line_;
+      else if (next != '\0')
+        add(next);
+      at_ += next == '\n' && peek(1) == '\r' ? 3 : 2;
+    } else if (c == '\'' || c == '"') {
+      quoted(c);
+    } else if (c == '$' || c == '`') {
+      dollar(true);
+    } else if (c == '(' && open_ && word_.ends_with('=') && !array_) {
+      array_ = true;
+      opened_ = line_;
+      array_name_ = word_.substr(0, word_.size() - 1);
+      word_.clear();
+      open_ = false;
+      ++at_;
+    } else if (c == ')' && array_) {
+      end_word();
+      array_ = false;
+      ++at_;
+    } else if (c == ';' || c == '&' || c == '|' || c == '(' || c == ')') {
+      // A digit or nothing before & belongs to a redirection such as 2>&1, which the next branch has eaten.
+      end_word();
+      end_command();
+      ++at_;
+    } else if (c == '>' || c == '<') {
+      redirection();
+    } else {
+      add(c);
+      ++at_;
+    }
+  }
+
+  /// Drops the file of a redirection.
+  void redirection() {
+    if (open_ && std::all_of(word_.begin(), word_.end(), [](char c) { return c >= '0' && c <= '9'; }))
+      word_.clear(), open_ = false;
+    end_word();
+    while (peek() == '>' || peek() == '<' || peek() == '&') ++at_;
+    while (peek() == ' ') ++at_;
+    while (at_ < text_.size() && std::string_view(" \t\n;&|").find(peek()) == std::string_view::npos) ++at_;
+  }
+
+  void quoted(char quote) {
+    opened_ = line_;
+    open_ = true;
+    for (++at_;;) {
+      if (at_ >= text_.size()) unclosed("a quote", fmt::format("a closing {}", quote));
+      const char c = text_[at_];
+      if (c == quote) {
+        ++at_;
+        return;
+      }
+      if (c == '\n') ++line_;
+      if (quote == '"' && c == '\\' && at_ + 1 < text_.size()) {
+        const char next = text_[at_ + 1];
+        if (next == '\n')
+          ++line_;
+        else if (next == '"' || next == '\\' || next == '$' || next == '`')
+          word_ += next;
+        else
+          (word_ += c) += next;
+        at_ += 2;
+      } else if (quote == '"' && (c == '$' || c == '`')) {
+        dollar(false);
+      } else {
+        word_ += c;
+        ++at_;
+      }
+    }
+  }
+
+  /// What stands between brackets that are open at `at_ - 1`, brackets of the same kind included.
+  std::string_view between(char open, char close) {
+    const std::size_t begin = at_;
+    int depth = 1;
+    for (; at_ < text_.size(); ++at_) {
+      if (text_[at_] == open) ++depth;
+      if (text_[at_] == '\n') ++line_;
+      if (text_[at_] == close && --depth == 0) break;
+    }
+    const auto inside = text_.substr(begin, at_ - begin);
+    if (at_ < text_.size()) ++at_;
+    return inside;
+  }
+
+  /// A variable of this text, or what is never evaluated and therefore kept.
+  void dollar(bool splits) {
+    const std::size_t begin = at_;
+    open_ = true;
+    if (text_[at_] == '`') {
+      ++at_;
+      (void)between('\0', '`');
+    } else if (peek(1) == '(') {
+      at_ += 2;
+      (void)between('(', ')');
+    } else if (peek(1) == '{') {
+      at_ += 2;
+      if (braced(between('{', '}'), splits)) return;
+    } else if (name_char(peek(1))) {
+      ++at_;
+      std::string name;
+      while (name_char(peek())) name += text_[at_++];
+      if (put_variable(name, splits)) return;
+    } else {
+      ++at_;
+    }
+    word_ += text_.substr(begin, at_ - begin);
+  }
+
+  bool braced(std::string_view inside, bool splits) {
+    const auto end =
+        std::min(inside.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"),
+                 inside.size());
+    const std::string name(inside.substr(0, end));
+    auto rest = inside.substr(end);
+    if (rest.empty() || rest == "[@]" || rest == "[*]") return put_variable(name, splits);
+    for (const std::string_view form : {":-", ":=", "-", "="})
+      if (rest.starts_with(form)) {
+        if (put_variable(name, splits)) return true;
+        const auto otherwise = rest.substr(form.size());
+        if (otherwise.find('$') != std::string_view::npos || otherwise.find('`') != std::string_view::npos)
+          return false;
+        if (form.ends_with('=')) {
+          variables_[name] = std::string(otherwise);
+          out_.assignments.push_back({name, {std::string(otherwise), line_}});
+        }
+        word_ += otherwise;
+        return true;
+      }
+    return false;
+  }
+
+  bool put_variable(const std::string& name, bool splits) {
+    if (const auto list = arrays_.find(name); list != arrays_.end()) {
+      const bool begun = !word_.empty();
+      for (const auto& item : list->second) {
+        if (begun) end_word();
+        word_ = item;
+        open_ = true;
+        end_word();
+      }
+      open_ = false;
+      return true;
+    }
+    const auto value = variables_.find(name);
+    if (value == variables_.end()) return false;
+    if (word_.size() + value->second.size() > kLongestLaunch) too_long();
+    for (const char c : value->second)
+      if (splits && (c == ' ' || c == '\t' || c == '\n'))
+        end_word();
+      else
+        add(c);
+    return true;
+  }
+
+  void end_word() {
+    if (!open_) return;
+    open_ = false;
+    if (++words_ > kMostSettings || (bytes_ += word_.size()) > 8 * kLongestLaunch) too_long();
+    if (array_) {
+      // An element may hold a flag and its value: "--fp8-format hybrid".
+      const auto space = word_.starts_with("--") ? word_.find(' ') : std::string::npos;
+      auto& list = arrays_[array_name_];
+      list.push_back(word_.substr(0, space));
+      if (space != std::string::npos) list.push_back(word_.substr(space + 1));
+    } else if (!assign()) {
+      command_.push_back({word_, line_});
+    }
+    word_.clear();
+  }
+
+  /// Takes a leading NAME=value, also behind export; other words are no assignment.
+  bool assign() {
+    const bool leading = std::all_of(command_.begin(), command_.end(), [](const ShellWord& w) {
+      return w.text == "export" || w.text == "readonly" || w.text == "declare" || w.text == "env";
+    });
+    const auto equals = word_.find('=');
+    if (!leading || equals == std::string::npos || equals == 0 ||
+        std::isdigit(static_cast<unsigned char>(word_[0])) != 0 ||
+        !std::all_of(word_.begin(), word_.begin() + static_cast<std::ptrdiff_t>(equals), name_char))
+      return false;
+    const auto name = word_.substr(0, equals);
+    const auto value = word_.substr(equals + 1);
+    variables_[name] = value;
+    arrays_.erase(name);
+    out_.assignments.push_back({name, {value, line_}});
+    return true;
+  }
+
+  void end_command() {
+    if (!command_.empty()) out_.commands.push_back(std::move(command_));
+    command_.clear();
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  ShellScript out_;
+  std::vector<ShellWord> command_;
+  std::map<std::string, std::string> variables_;
+  std::map<std::string, std::vector<std::string>> arrays_;
+  std::string word_, array_name_;
+  std::size_t at_ = 0, words_ = 0, bytes_ = 0;
+  int line_ = 1, opened_ = 1;
+  bool open_ = false, array_ = false;
+};
+
+}  // namespace
+
+ShellScript split_shell(std::string_view text, const std::string& name) {
+  return ShellReader(text, name).read();
+}
+
+}  // namespace mlsysim::detail

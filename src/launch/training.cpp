@@ -1,0 +1,248 @@
+// Flags of training, as a plan.
+
+#include "detail/settings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlsysim::detail {
+namespace {
+
+/// Degrees and devices of a launch.
+struct Ranks {
+  double tp = 1, pp = 1, cp = 1, ep = 1;
+  double devices = 1;
+  [[nodiscard]] double replicas() const {
+    return devices / (tp * pp * cp);
+  }  ///< that have sequences of their own
+};
+
+Ranks ranks_of(Settings& s, Launch& launch) {
+  Ranks r{.tp = std::max(1.0, s.number_or("tp", 1)),  // DeepSpeed writes 0 for none
+          .pp = s.number_or("pp", 1),
+          .cp = std::max(1.0, s.number_or("cp", 1)),
+          .ep = s.number_or("ep", 1)};
+  const double model = r.tp * r.pp * r.cp;
+  const auto asked = launch.fields.find("accelerators");
+  const double replicate = s.number_or("replicate", 1), shard = s.number_or("shard_degree", -1);
+  if (asked != launch.fields.end())
+    r.devices = number_of(asked->second).value_or(0);
+  else if (s.has("devices"))
+    r.devices = *s.number("devices");
+  else if (s.has("per_node"))
+    r.devices = *s.number("per_node") * s.number_or("nodes", 1);
+  else if (shard > 0)
+    r.devices = replicate * shard * model;
+  else {
+    r.devices = model * r.ep * replicate;
+    launch.notes.push_back(fmt::format(
+        "the launch does not say how many devices there are: {}, as few as it can have; --accelerators "
+        "says otherwise",
+        count_text(r.devices)));
+  }
+  if (r.devices < model || std::fmod(r.devices, model) != 0)
+    throw DomainError({.id = "mlsysim.launch.016",
+                       .message = "the devices do not divide into copies of the model",
+                       .key = "tp, pp, cp",
+                       .found = fmt::format("{} devices, tp {} x pp {} x cp {}", r.devices, r.tp, r.pp, r.cp),
+                       .expected = fmt::format("a multiple of {}", model),
+                       .hint = "give the number of devices with --accelerators",
+                       .where = s.where("tp")});
+  if (r.ep > 1 && std::fmod(r.replicas(), r.ep) != 0) {
+    s.end("ep", FlagUse::contradicts,
+          fmt::format("experts are spread over data-parallel ranks, and {} do not divide {}", r.ep,
+                      r.replicas()));
+    r.ep = 1;
+  }
+  if (s.has("etp") && s.number("etp") != r.tp)
+    s.end("etp", FlagUse::contradicts, "experts are divided as the layers are");
+  return r;
+}
+
+/// Sequences of a step and of a micro-batch.
+void put_batch(Settings& s, Launch& launch, const Ranks& r) {
+  const double dp = r.replicas();
+  auto micro = s.number("micro_batch");
+  const auto accumulation = s.number("accumulation");
+  std::optional<double> whole = s.number("global_batch");
+  if (whole && *whole <= 0) whole.reset();
+  if (!whole && s.has("local_batch")) whole = *s.number("local_batch") * dp;
+  if (whole && accumulation && !micro) micro = std::max(1.0, std::floor(*whole / (dp * *accumulation)));
+  if (!whole && micro) whole = *micro * accumulation.value_or(1) * dp;
+  if (whole && micro && std::fmod(*whole, *micro * dp) != 0)
+    s.clash("micro_batch", "the micro-batches do not make up the batch",
+            fmt::format("a batch of {} in micro-batches of {} on {} replicas", *whole, *micro, dp),
+            "a batch that they divide");
+  if (whole && micro && accumulation && *micro * *accumulation * dp != *whole)
+    s.clash("accumulation", "batch, micro-batch and accumulation contradict each other",
+            fmt::format("{} x {} x {} replicas, and {}", *micro, *accumulation, dp, *whole), "equal numbers");
+  if (whole) launch.fields["batch_size"] = count_text(*whole);
+  if (whole && micro) launch.fields["microbatch_size"] = count_text(*micro * r.ep);  // that of all its ranks
+}
+
+/// Interleaved stages: given as layers of one, or as their number.
+void put_stages(Settings& s, Launch& launch, const Ranks& r, const Zoo& zoo) {
+  double stages = s.number_or("virtual_stages", 1);
+  if (const auto layers = s.number("virtual_layers")) {
+    const Workload* model = zoo.find<Workload>(launch.fields.at("workload"));
+    const double depth = s.has("layers")                              ? *s.number("layers")
+                         : model != nullptr && !model->stacks.empty() ? model->stacks.front().depth()
+                                                                      : 0;
+    stages = depth / (r.pp * *layers);
+    if (depth == 0 || std::floor(stages) != stages)
+      s.clash("virtual_layers", "the layers do not divide into interleaved stages",
+              fmt::format("{} layers, {} stages of {} each", depth, r.pp, *layers), "a divisor");
+  }
+  if (stages > 1 && r.pp > 1)
+    launch.fields["v_stages"] = count_text(stages);
+  else
+    for (const auto* q : {"virtual_stages", "virtual_layers"})
+      s.end(q, FlagUse::ignored, "without effect here");
+}
+
+/// What of a replica is divided, and over how many ranks.
+void put_sharding(Settings& s, Launch& launch, const Ranks& r) {
+  double zero = 0, shard = s.number_or("shard", 1);
+  const auto stage = s.text("zero");
+  if (stage.starts_with("hybrid ")) {
+    zero = stage.back() - '0';
+    if (launch.fields.contains("node_count") || !launch.fields.contains("accelerators")) {
+      s.end("zero", FlagUse::contradicts, "hybrid sharding: say --shard-size, the ranks of a group");
+    } else {
+      shard = std::min(8.0, r.replicas());
+      launch.notes.push_back(
+          fmt::format("hybrid sharding is taken to be inside machines of {} ranks", shard));
+    }
+  } else if (s.has("zero")) {
+    zero = s.number_or("zero", 0);
+  }
+  if (s.on("distributed_optimizer")) zero = 1;
+  if (s.on("fsdp"))
+    zero = s.number_or("fsdp_stage", 3);
+  else if (s.has("fsdp_stage"))
+    s.end("fsdp_stage", FlagUse::ignored, "without FSDP it has no effect");
+  if (const auto groups = s.number("optimizer_instances"); groups && *groups > 1)
+    shard = r.replicas() / *groups;
+  if (launch.format == LaunchFormat::torchtitan) {
+    const double replicate = s.number_or("replicate", 1);
+    const double degree = s.number_or("shard_degree", -1);
+    const double ranks = degree > 0 ? degree : r.replicas() / replicate;
+    zero =
+        ranks > 1 ? (s.text("reshard") == "never" || (s.text("reshard") != "always" && r.pp > 1) ? 2 : 3) : 0;
+    if (replicate > 1) shard = ranks * r.cp;
+  }
+  if (launch.format == LaunchFormat::accelerate && s.has("reshard") && !s.has("zero"))
+    zero = s.on("reshard") ? 3 : 2;
+  if (zero > 0) launch.fields["zero_stage"] = count_text(zero);
+  if (zero > 0 && shard > 1) launch.fields["shard_size"] = count_text(shard);
+  const double part = s.number_or("offload_share", 1);
+  const auto outside = [&](std::string_view where) { return s.has(where) && s.text(where) != "none"; };
+  if (outside("offload_states") || s.on("offload_optimizer"))
+    launch.fields["offload_states"] = count_text(part);
+  if (outside("offload_weights")) launch.fields["offload_weights"] = "1";
+  if (s.on("offload_all")) launch.fields["offload_states"] = launch.fields["offload_weights"] = "1";
+  for (const auto* q : {"offload_states", "offload_weights"})
+    if (s.text(q) == "nvme")
+      s.end(q, FlagUse::contradicts, "what is offloaded lies in host memory, not on a disk");
+  if (s.has("prefetch")) launch.fields["backward_prefetch"] = s.on("prefetch") ? "true" : "false";
+}
+
+void put_recomputation(Settings& s, Launch& launch, const Ranks& r) {
+  const bool megatron = launch.format == LaunchFormat::megatron || launch.format == LaunchFormat::nemo;
+  std::string kind = s.text("recompute");
+  if (kind.empty() && s.on("recompute_selective")) kind = "selective";
+  if (s.has("recompute_all")) kind = s.on("recompute_all") ? "full" : "none";
+  // Megatron keeps every activation where nobody says otherwise, and so do FSDP and torchtitan without a
+  // mode.
+  if (kind.empty() && launch.format != LaunchFormat::mlperf && launch.format != LaunchFormat::deepspeed) {
+    kind = "none";
+    launch.notes.push_back("nothing is recomputed, as no flag asks for it");
+  }
+  if (!kind.empty()) launch.fields["recomputation"] = kind;
+  const auto layers = s.number("recompute_layers");
+  if (megatron && kind == "full" && s.text("recompute_method") == "block" && layers && s.has("layers"))
+    launch.fields["recomputed_share"] = count_text(std::min(1.0, *layers * r.pp / *s.number("layers")));
+  else if (layers)
+    s.end("recompute_layers", FlagUse::ignored,
+          kind == "full" ? "all layers recompute, one unit after the other"
+                         : "without full recomputation it has no effect");
+}
+
+void put_formats(Settings& s, Launch& launch) {
+  auto& fields = launch.fields;
+  const bool megatron = launch.format == LaunchFormat::megatron || launch.format == LaunchFormat::nemo;
+  put_format(s, launch, "format", "precision");
+  if (s.on("bf16") && s.on("fp16"))
+    s.clash("fp16", "two formats are asked for", "bf16 and fp16", "one of them");
+  if (s.on("bf16")) fields["precision"] = "bf16";
+  if (s.on("fp16")) fields["precision"] = "fp16";
+  if (launch.format == LaunchFormat::megatron && !fields.contains("precision")) fields["precision"] = "fp32";
+  const bool fp8 = s.has("fp8") && s.text("fp8") != "false" && s.text("fp8") != "null";
+  if (fp8) fields["precision"] = "fp8";
+  if (s.has("fp4")) fields["precision"] = "fp4";
+  // Megatron keeps and reduces gradients of bf16 weights in fp32 unless it is told not to.
+  if (megatron && (s.on("bf16") || fp8))
+    fields["gradient_precision"] =
+        s.on("gradients_bf16") || s.flag("gradients_fp32") == false ? "bf16" : "fp32";
+  if (s.has("gradient_format")) put_format(s, launch, "gradient_format", "gradient_precision");
+  const auto optimizer = s.text("optimizer");
+  if (choice_of<OptimizerKind>(optimizer))
+    fields["optimizer"] = optimizer;
+  else if (!optimizer.empty())
+    s.end("optimizer", FlagUse::contradicts, "states are those of sgd, adam or adamw: say --optimizer");
+  if (s.has("attention")) fields["attention_kernel"] = s.text("attention");
+  if (s.has("fused")) fields["kernel_fusion"] = s.on("fused") ? "true" : "false";
+  if (s.has("compiler"))
+    fields["kernel_fusion"] = s.text("compiler") == "no" || s.text("compiler") == "NO" ? "false" : "true";
+}
+
+/// Exchanges that a launch does not hide. What it hides is as good as the figure of the plan.
+void put_overlap(Settings& s, Launch& launch) {
+  const bool asked = launch.format == LaunchFormat::megatron || launch.format == LaunchFormat::nemo;
+  if (s.has("overlap_gradients") ? !s.on("overlap_gradients") : asked) {
+    launch.fields["overlap_efficiency"] = "0";
+    if (!s.has("overlap_gradients"))
+      launch.notes.push_back("gradients are exchanged after the backward pass, as no flag asks for more");
+  }
+  if (s.on("overlap_weights") && !s.on("overlap_gradients"))
+    s.end("overlap_weights", FlagUse::contradicts,
+          "weights are gathered ahead only where gradients overlap too");
+}
+
+}  // namespace
+
+void training_fields(Settings& s, Launch& launch, const Zoo& zoo) {
+  auto& fields = launch.fields;
+  const Ranks r = ranks_of(s, launch);
+  if (counts_devices(launch, zoo)) {
+    fields["accelerators"] = count_text(r.devices);
+    if (const double nodes = s.number_or("nodes", 1); nodes > 1 && std::fmod(r.devices, nodes) == 0)
+      fields["node_count"] = count_text(nodes);
+  }
+  fields["tp_size"] = count_text(r.tp);
+  if (r.pp > 1) fields["pp_size"] = count_text(r.pp);
+  if (r.cp > 1) fields["cp_size"] = count_text(r.cp);
+  if (r.ep > 1) fields["ep_size"] = count_text(r.ep);
+  if (const auto tokens = s.number("sequence")) fields["seq_len"] = count_text(*tokens);
+  if (s.has("schedule")) fields["schedule"] = s.text("schedule");
+  // Megatron turns it off with one rank; the plan has it only with several, too.
+  if (r.tp > 1) {
+    const bool megatron = launch.format == LaunchFormat::megatron || launch.format == LaunchFormat::nemo;
+    if (s.has("sequence_parallel") || megatron)
+      fields["sequence_parallel"] = s.on("sequence_parallel") ? "true" : "false";
+  } else {
+    s.end("sequence_parallel", FlagUse::ignored, "one rank has the whole sequence");
+  }
+  put_batch(s, launch, r);
+  put_stages(s, launch, r, zoo);
+  put_sharding(s, launch, r);
+  put_recomputation(s, launch, r);
+  put_formats(s, launch);
+  put_overlap(s, launch);
+  if (const Workload* model = zoo.find<Workload>(fields.at("workload"))) compare_shape(s, *model);
+}
+
+}  // namespace mlsysim::detail

@@ -1,0 +1,82 @@
+"""mlsysim import, fit and export --to: launches of engines."""
+
+import json
+
+VLLM = "vllm serve Qwen/Qwen3-32B -tp 4 --max-model-len 32k --max-num-seqs 64 --enforce-eager --port 80"
+
+
+def test_a_command_line_becomes_a_plan_that_evaluates(run, tmp_path):
+    done = run("import", VLLM, "--hardware", "H100", "--output-tokens", "256")
+    assert done.code == 0, done.err
+    assert "tp_size: 4" in done.out and "# enforce-eager true contradicts" in done.out
+    assert "mlsysim: contradicts: enforce-eager" in done.err and "mlsysim: ignored: port" in done.err
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(done.out)
+    card = run("eval", plan, "-o", "json")
+    assert card.code in (0, 2), card.err
+    assert card.json()["workload"] == "Qwen3_32B"
+
+
+def test_every_flag_has_an_end(run):
+    table = run("import", VLLM, "--hardware", "H100", "-o", "json").json()
+    ends = {row["flag"]: row["use"] for row in table["rows"] if row["use"] != "note"}
+    assert ends == {"model": "used", "tensor-parallel-size": "used", "max-model-len": "used", "max-num-seqs": "used",
+                    "enforce-eager": "contradicts", "port": "ignored"}
+
+
+def test_a_file_and_its_configuration(run, refused, tmp_path):
+    (tmp_path / "c.yaml").write_text("kv-cache-dtype: fp8\nno-enable-prefix-caching: true\nmax-num-seqs: 32\n")
+    script = tmp_path / "serve.sh"
+    script.write_text("#!/bin/sh\nTP=8\nexec vllm serve Llama-3.1-70B --config c.yaml --max-num-seqs 16 \\\n  -tp $TP > log 2>&1\n")
+    done = run("import", script, "--hardware", "H100")
+    assert done.code == 0, done.err
+    assert "kv_precision: fp8" in done.out and "batch_size: 16" in done.out and "tp_size: 8" in done.out
+    script.write_text("vllm serve Llama-3.1-70B --config /etc/passwd\n")
+    refused("import", script, "--hardware", "H100", parts=["mlsysim.launch.011", "serve.sh:1"])
+    refused("import", "vllm serve acme/unknown", "--hardware", "H100", parts=["mlsysim.launch.012"])
+    refused("import", "vllm serve Llama3_8B", parts=["mlsysim.launch.013", "--hardware"])
+    refused("import", "vllm serve Llama3_8B", "--format", "vlm", "--hardware", "H100", parts=["mlsysim.cli.111"])
+
+
+def test_models_are_still_models(run, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({
+        "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "intermediate_size": 128, "vocab_size": 100}))
+    done = run("import", tmp_path / "config.json")
+    assert done.code == 0 and "schema: mlsysim/model" in done.out
+
+
+def test_fit_ends_with_its_verdict(run, plan):
+    good = run("fit", "--from", "vllm serve Llama3_8B --max-model-len 8k", "--hardware", "H100")
+    assert good.code == 0 and "weights" in good.out and "pool" in good.out
+    bad = run("fit", "--from", "vllm serve Llama3_70B --max-model-len 8k", "--hardware", "H100", "-o", "json")
+    assert bad.code == 2
+    rows = bad.json()["rows"]
+    assert any(row["part"] == "change" and "ranks that divide each layer" in row["what"] for row in rows)
+    path = plan('version: "1"\nname: t\nworkload: {name: Llama3_70B, batch_size: 8}\nhardware: {name: H100}\n')
+    assert run("fit", "--from", path).code == 2
+    assert run("fit", "--from", path, "--accelerators", "8").code == 0
+
+
+def test_export_and_import_give_the_same_scorecard(run, plan, tmp_path):
+    path = plan('version: "1"\nname: t\nmode: serve\n'
+                "workload: {name: Llama3_70B, batch_size: 16, seq_len: 2048, output_tokens: 512}\n"
+                "hardware: {name: H100, accelerators: 8, precision: fp8}\nparallelism: {tp_size: 8}\n")
+    def card(file):
+        return {key: value for key, value in run("eval", file, "-o", "json").json().items() if key.startswith(("f_", "p_", "m_"))}
+
+    first = card(path)
+    for engine, name in (("vllm", "l.sh"), ("sglang", "l.sh"), ("trtllm", "l.yaml")):
+        launch = run("export", path, "--to", engine)
+        assert launch.code == 0 and "no flag for output_tokens 512" in launch.err
+        file = tmp_path / name
+        file.write_text(launch.out)
+        again = tmp_path / "again.yaml"
+        done = run("import", file, "--format", engine, "--hardware", "H100", "--model", "Llama3_70B", "--output-tokens", "512")
+        assert done.code == 0, done.err
+        again.write_text(done.out)
+        assert card(again) == first, engine
+
+
+def test_export_refuses_what_an_engine_does_not_do(refused):
+    refused("export", "Llama3_8B", "H100", "--to", "megatron", parts=["mlsysim.launch.018", "mode serve"])

@@ -1,0 +1,127 @@
+// Plans as launches, and back: what a launch says of a plan, its reader understands.
+#include <support/catch.hpp>
+
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/launch/launch.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+using namespace mlsysim;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Fields = std::map<std::string, std::string>;
+
+std::string file_of(LaunchFormat format) {
+  return format == LaunchFormat::trtllm       ? "l.yaml"
+         : format == LaunchFormat::deepspeed  ? "l.json"
+         : format == LaunchFormat::torchtitan ? "l.toml"
+                                              : "l.sh";
+}
+
+BuiltScenario scenario(const Fields& fields) {
+  ScenarioBuilder builder(standard_zoo());
+  for (const auto& [field, text] : fields) builder.set(field, text);
+  return builder.build();
+}
+
+/// The launch of a plan, read again with what a launch never says.
+Launch back(const LaunchText& text, LaunchFormat format, const Fields& fields) {
+  LaunchQuestion q{.text = text.text, .name = file_of(format), .format = format};
+  for (const auto* key : {"workload", "hardware", "accelerators", "output_tokens", "draft_model"})
+    if (const auto at = fields.find(key); at != fields.end()) q.fields[key] = at->second;
+  return read_launch(q, standard_zoo());
+}
+
+/// Two answers are the same.
+void same_answer(const Scenario& a, const Scenario& b) {
+  const auto x = SystemEvaluator::evaluate(a), y = SystemEvaluator::evaluate(b);
+  const auto first = x.performance.metrics, second = y.performance.metrics;
+  REQUIRE(first.size() == second.size());
+  for (std::size_t i = 0; i < first.size(); ++i) CHECK(first[i].text(9) == second[i].text(9));
+}
+
+}  // namespace
+
+TEST_CASE("plans that serve survive the way to an engine and back", "[launch]") {
+  const Fields plans[] = {
+      {{"workload", "Llama3_70B"},
+       {"hardware", "H100"},
+       {"mode", "serve"},
+       {"accelerators", "8"},
+       {"tp_size", "8"},
+       {"batch_size", "16"},
+       {"seq_len", "2048"},
+       {"output_tokens", "512"},
+       {"precision", "fp8"}},
+      {{"workload", "Llama3_8B"},
+       {"hardware", "H100"},
+       {"mode", "serve"},
+       {"accelerators", "2"},
+       {"tp_size", "2"},
+       {"batch_size", "64"},
+       {"seq_len", "1024"},
+       {"output_tokens", "128"},
+       {"precision", "bf16"},
+       {"kv_precision", "fp8"},
+       {"prefill_chunk_tokens", "512"}},
+  };
+  for (const auto& fields : plans)
+    for (const auto format : {LaunchFormat::vllm, LaunchFormat::sglang, LaunchFormat::trtllm}) {
+      const auto built = scenario(fields);
+      const auto text = export_launch(built.scenario, format, "");
+      INFO(text.text);
+      for (const auto& lost : text.not_carried)
+        CHECK_THAT(lost, Catch::Matchers::StartsWith("output_tokens"));
+      const auto again = back(text, format, fields).build(standard_zoo());
+      same_answer(built.scenario, again.scenario);
+    }
+}
+
+TEST_CASE("plans that train survive the way to an engine and back", "[launch]") {
+  const Fields base{{"workload", "Llama3_8B"}, {"hardware", "H100"},    {"mode", "train"},
+                    {"accelerators", "64"},    {"batch_size", "512"},   {"seq_len", "4096"},
+                    {"precision", "bf16"},     {"microbatch_size", "1"}};
+  Fields megatron = base;
+  megatron.insert({{"tp_size", "4"},
+                   {"pp_size", "2"},
+                   {"zero_stage", "1"},
+                   {"recomputation", "full"},
+                   {"gradient_precision", "fp32"},
+                   {"optimizer", "adam"}});
+  Fields titan = base;
+  titan.insert(
+      {{"tp_size", "2"}, {"zero_stage", "3"}, {"recomputation", "selective"}, {"optimizer", "adamw"}});
+  titan["microbatch_size"] = "16";
+  Fields deepspeed = base;
+  deepspeed.insert({{"zero_stage", "2"}, {"offload_states", "1"}, {"optimizer", "adam"}});
+  for (const auto& [format, fields] : {std::pair(LaunchFormat::megatron, megatron),
+                                       {LaunchFormat::torchtitan, titan},
+                                       {LaunchFormat::deepspeed, deepspeed}}) {
+    const auto built = scenario(fields);
+    const auto text = export_launch(built.scenario, format, "");
+    INFO(text.text);
+    auto launch = back(text, format, fields);
+    if (format == LaunchFormat::deepspeed) launch.fields["seq_len"] = "4096";  // it has no key for it
+    if (format == LaunchFormat::torchtitan) launch.fields["microbatch_size"] = "16";
+    same_answer(built.scenario, launch.build(standard_zoo()).scenario);
+  }
+}
+
+TEST_CASE("what an engine cannot be told is said", "[launch]") {
+  const auto built = scenario({{"workload", "Llama3_8B"},
+                               {"hardware", "H100"},
+                               {"mode", "serve"},
+                               {"accelerators", "4"},
+                               {"tp_size", "2"},
+                               {"batch_size", "8"},
+                               {"cached_prefix_len", "64"}});
+  const auto vllm = export_launch(built.scenario, LaunchFormat::vllm, "meta-llama/Llama-3.1-8B");
+  CHECK_THAT(vllm.text, Contains("vllm serve meta-llama/Llama-3.1-8B"));
+  CHECK_THAT(vllm.text, Contains("--data-parallel-size 2"));
+  CHECK_THAT(vllm.text, Contains("# not carried: cached_prefix_len 64"));
+  const auto trtllm = export_launch(built.scenario, LaunchFormat::trtllm, "");
+  CHECK_THAT(trtllm.text, Contains("# not carried: accelerators 4"));  // one process serves one replica
+  CHECK_THROWS_WITH(export_launch(built.scenario, LaunchFormat::megatron, ""), Contains("launch.018"));
+  CHECK_THROWS_WITH(export_launch(built.scenario, LaunchFormat::mlperf, ""), Contains("launch.018"));
+}

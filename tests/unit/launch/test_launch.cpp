@@ -1,0 +1,270 @@
+// Launches as plans: what each format says, and what is refused.
+#include <support/catch.hpp>
+
+#include <launch/detail/flag_table.hpp>
+#include <launch/detail/settings.hpp>
+
+#include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/launch/fit.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+using namespace mlsysim;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Fields = std::map<std::string, std::string>;
+
+Launch read(std::string text, std::string name = "command line", Fields fields = {{"hardware", "H100"}}) {
+  return read_launch({.text = std::move(text), .name = std::move(name), .fields = std::move(fields)},
+                     standard_zoo());
+}
+std::string refusal(const std::string& text, const std::string& name = "command line",
+                    const Fields& fields = {{"hardware", "H100"}}) {
+  try {
+    (void)read(text, name, fields);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+std::string field(const Launch& launch, const std::string& name) {
+  const auto at = launch.fields.find(name);
+  return at == launch.fields.end() ? "" : at->second;
+}
+const FlagFinding& finding(const Launch& launch, std::string_view flag) {
+  for (const auto& f : launch.findings)
+    if (f.flag == flag) return f;
+  FAIL("no finding of " << flag);
+  throw 0;
+}
+
+}  // namespace
+
+TEST_CASE("every table of flags is well formed and names its source", "[launch]") {
+  for (const auto format :
+       {LaunchFormat::vllm, LaunchFormat::sglang, LaunchFormat::trtllm, LaunchFormat::megatron,
+        LaunchFormat::deepspeed, LaunchFormat::torchtitan, LaunchFormat::accelerate, LaunchFormat::mlperf}) {
+    const auto& table = detail::flag_table(format);
+    CHECK(table.engine == name_of(format));
+    CHECK_FALSE(table.source.empty());
+    CHECK(table.rows().size() > 20);
+    for (const auto& row : table.rows())
+      if (!row.sets.empty()) CHECK_FALSE(detail::meaning_of(row.sets).empty());
+  }
+  CHECK_THROWS_WITH(
+      detail::read_flag_table("engine: a\nversion: b\nsource: c\nflags:\n- {flag: x}\n", "t.yaml"),
+      Contains("launch.014") && Contains("t.yaml:5"));
+}
+
+TEST_CASE("vllm serve as a plan", "[launch]") {
+  const auto l = read(
+      "HF_HOME=/x vllm serve openai/gpt-oss-120b --gpu-memory-utilization 0.9 --tensor-parallel-size 8 "
+      "--max-num-seqs 512 --kv-cache-dtype fp8 --no-enable-prefix-caching --max-num-batched-tokens 8k "
+      "--max-model-len 10240 --port 8000 --enforce-eager --some-new-flag 3");
+  CHECK(field(l, "workload") == "GPT_OSS_120B");
+  CHECK(field(l, "tp_size") == "8");
+  CHECK(field(l, "accelerators") == "8");
+  CHECK(field(l, "batch_size") == "512");
+  CHECK(field(l, "kv_precision") == "fp8");
+  CHECK(field(l, "prefill_chunk_tokens") == "8000");
+  CHECK(field(l, "seq_len") == "10240");
+  CHECK(l.serving->shares.fraction == 0.9);
+  CHECK(finding(l, "tensor-parallel-size").use == FlagUse::used);
+  CHECK(finding(l, "enable-prefix-caching").use == FlagUse::ignored);
+  CHECK(finding(l, "port").use == FlagUse::ignored);
+  CHECK(finding(l, "enforce-eager").use == FlagUse::contradicts);
+  CHECK_THAT(finding(l, "some-new-flag").what, Contains("not in the table of vllm 0.33.0"));
+  CHECK_NOTHROW(l.build(standard_zoo()));
+}
+
+TEST_CASE("ranks of engines mean different things", "[launch]") {
+  const auto vllm = read("vllm serve Mixtral-8x7B -tp 2 -dp 4 --enable-expert-parallel --max-num-seqs 16");
+  CHECK(field(vllm, "accelerators") == "8");
+  CHECK(field(vllm, "ep_size") == "4");
+  CHECK(field(vllm, "batch_size") == "64");  // of each engine 16
+  const auto plain = read("vllm serve Llama-3.1-8B -tp 2 -dp 4 --max-num-seqs 16");
+  CHECK(field(plain, "ep_size").empty());
+  // The groups of attention lie inside the ranks, and the limit of requests is that of all.
+  const auto sglang = read(
+      "python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-R1 --tp=8 "
+      "--data-parallel-size=8 --enable-dp-attention --max-running-requests 512 "
+      "--quantization modelopt_fp4 --chunked-prefill-size 32768");
+  CHECK(field(sglang, "accelerators") == "8");
+  CHECK(field(sglang, "tp_size") == "1");
+  CHECK(field(sglang, "ep_size") == "8");
+  CHECK(field(sglang, "batch_size") == "512");
+  CHECK(field(sglang, "precision") == "fp4");
+  CHECK(field(sglang, "prefill_chunk_tokens") == "4096");
+  const auto trt = read(
+      "mpirun -n 1 --oversubscribe trtllm-serve gpt-oss-120b --backend=pytorch --max_batch_size 64 "
+      "--max_seq_len=10240 --tp_size=8 --ep_size=8");
+  CHECK(field(trt, "tp_size") == "8");
+  CHECK(field(trt, "batch_size") == "64");
+  CHECK_THAT(finding(trt, "moe_expert_parallel_size").what, Contains("8 of 8 ranks"));
+}
+
+TEST_CASE("a file of TensorRT-LLM", "[launch]") {
+  const auto l = read(
+      "tensor_parallel_size: 8\nmoe_expert_parallel_size: 8\nenable_attention_dp: true\nmax_batch_size: 16\n"
+      "kv_cache_config:\n  dtype: fp8\n  enable_block_reuse: false\n  free_gpu_memory_fraction: 0.85\n"
+      "moe_config: {backend: TRTLLM}\nspeculative_config: {decoding_type: MTP, "
+      "num_nextn_predict_layers: 3}\n",
+      "f.yml", {{"hardware", "B200"}, {"workload", "GPT_OSS_120B"}});
+  CHECK(field(l, "tp_size") == "1");
+  CHECK(field(l, "ep_size") == "8");
+  CHECK(field(l, "batch_size") == "128");  // 16 of each rank
+  CHECK(l.serving->shares.fraction == 0.85);
+  CHECK(finding(l, "kv_cache_config.enable_block_reuse").use == FlagUse::ignored);
+  CHECK(finding(l, "speculative_config.num_nextn_predict_layers").use == FlagUse::contradicts);
+}
+
+TEST_CASE("arguments of Megatron-LM", "[launch]") {
+  const std::string mixtral =
+      "MODEL=( --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "
+      "--group-query-attention --num-query-groups 8 --num-experts 8 --moe-router-topk 2 --moe-grouped-gemm "
+      ")\n"
+      "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py ${MODEL[@]} --seq-length 4096 "
+      "--micro-batch-size 1 "
+      "--global-batch-size 256 --bf16 --tensor-model-parallel-size 1 --pipeline-model-parallel-size 4 "
+      "--expert-model-parallel-size 8 --use-distributed-optimizer --sequence-parallel --overlap-grad-reduce "
+      "--overlap-param-gather\n";
+  const auto l = read(mixtral, "train.sh");
+  CHECK(field(l, "workload") == "Mixtral_8x7B");
+  CHECK(field(l, "accelerators") == "32");
+  CHECK(field(l, "node_count") == "4");
+  CHECK(field(l, "pp_size") == "4");
+  CHECK(field(l, "ep_size") == "8");
+  CHECK(field(l, "zero_stage") == "1");
+  CHECK(field(l, "batch_size") == "256");
+  CHECK(field(l, "microbatch_size") == "8");  // one of each expert-parallel rank
+  CHECK(field(l, "gradient_precision") == "fp32");
+  CHECK(field(l, "recomputation") == "none");
+  CHECK(field(l, "overlap_efficiency").empty());
+  CHECK(finding(l, "sequence-parallel").use == FlagUse::ignored);
+  CHECK_NOTHROW(l.build(standard_zoo()));
+  // Another model than the shape says is a contradiction, and a shape that nobody has an error.
+  const auto other = read(mixtral, "train.sh", {{"hardware", "H100"}, {"workload", "Llama3_70B"}});
+  CHECK(finding(other, "num-layers").use == FlagUse::contradicts);
+  CHECK_THAT(refusal("pretrain_gpt.py --num-layers 7 --hidden-size 4096 --num-attention-heads 32"),
+             Contains("launch.020"));
+  CHECK_THAT(refusal("pretrain_gpt.py --micro-batch-size 3 --global-batch-size 8", "x",
+                     {{"hardware", "H100"}, {"workload", "Llama3_8B"}}),
+             Contains("launch.015") && Contains("micro-batches"));
+}
+
+TEST_CASE("files of training", "[launch]") {
+  const Fields given{{"hardware", "H100"}, {"workload", "Llama3_8B"}, {"accelerators", "64"}};
+  const auto deepspeed = read(R"({"train_batch_size": 512, "train_micro_batch_size_per_gpu": 2,
+    "gradient_accumulation_steps": 4, "bf16": {"enabled": true}, "gradient_clipping": 1.0, "steps_per_print": "auto",
+    "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}, "overlap_comm": true}})",
+                              "ds.json", given);
+  CHECK(field(deepspeed, "zero_stage") == "3");
+  CHECK(field(deepspeed, "offload_states") == "1");
+  CHECK(field(deepspeed, "microbatch_size") == "2");
+  CHECK(field(deepspeed, "precision") == "bf16");
+  CHECK_NOTHROW(deepspeed.build(standard_zoo()));
+  CHECK_THAT(
+      refusal(
+          R"({"train_batch_size": 100, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4})",
+          "ds.json", given),
+      Contains("launch.015"));
+  const auto titan = read(
+      "[model]\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\nseq_len = 8192\n[parallelism]\n"
+      "data_parallel_shard_degree = -1\ntensor_parallel_degree = 2\n[activation_checkpoint]\n"
+      "mode = \"full\"\n[compile]\nenable = true\n",
+      "job.toml", given);
+  CHECK(field(titan, "batch_size") == "64");
+  CHECK(field(titan, "zero_stage") == "3");
+  CHECK(field(titan, "recomputation") == "full");
+  CHECK_NOTHROW(titan.build(standard_zoo()));
+  const auto accelerate = read(
+      "distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n"
+      "  fsdp_offload_params: false\n  fsdp_activation_checkpointing: true\nmixed_precision: bf16\n"
+      "num_machines: 2\nnum_processes: 16\n",
+      "acc.yaml", {{"hardware", "H100"}, {"workload", "Llama3_8B"}, {"batch_size", "64"}});
+  CHECK(field(accelerate, "zero_stage") == "2");
+  CHECK(field(accelerate, "accelerators") == "16");
+  CHECK(field(accelerate, "node_count") == "2");
+  CHECK(field(accelerate, "recomputation") == "full");
+  CHECK_NOTHROW(accelerate.build(standard_zoo()));
+  const auto mlperf = read(
+      "export DGXNNODES=8\nexport DGXNGPU=8\nexport TP=4\nexport PP=2\nexport MINIBS=4\n"
+      "export MICRO_BATCH_SIZE=1\nexport LR=0.001\nexport X=$((TP * 2))\n",
+      "config_DGXH100_8x8.sh", {{"hardware", "H100"}, {"workload", "Llama3_70B"}});
+  CHECK(mlperf.format == LaunchFormat::mlperf);
+  CHECK(field(mlperf, "accelerators") == "64");
+  CHECK(field(mlperf, "batch_size") == "32");  // 4 of each of 8 replicas
+  CHECK_THAT(finding(mlperf, "X").what, Contains("nothing is run"));
+  CHECK_NOTHROW(mlperf.build(standard_zoo()));
+  const auto nemo = read(
+      "trainer: {devices: 8, num_nodes: 2}\nmodel:\n  tensor_model_parallel_size: 2\n"
+      "  micro_batch_size: 1\n  global_batch_size: 64\n  virtual_pipeline_model_parallel_size: null\n",
+      "nemo.yaml", {{"hardware", "H100"}, {"workload", "Llama3_8B"}});
+  CHECK(nemo.format == LaunchFormat::nemo);
+  CHECK(field(nemo, "accelerators") == "16");
+  CHECK(field(nemo, "tp_size") == "2");
+}
+
+TEST_CASE("what cannot be read is refused with what to do", "[launch]") {
+  CHECK_THAT(refusal("ls -l"), Contains("launch.003") && Contains("vllm serve"));
+  CHECK_THAT(refusal("vllm serve Llama3_8B\nvllm serve Llama3_70B"), Contains("launch.004"));
+  CHECK_THAT(refusal("vllm serve Llama3_8B --tensor-parallel-size"), Contains("launch.005"));
+  CHECK_THAT(refusal("vllm serve Llama3_8B -tp two"), Contains("launch.006") && Contains("whole number"));
+  CHECK_THAT(refusal("vllm serve Llama3_8B -tp $TP"), Contains("NAME=value"));
+  CHECK_THAT(refusal("vllm serve Llama3_8B another"), Contains("launch.007"));
+  CHECK_THAT(refusal("sglang serve --model Llama3_8B --disable 1"),
+             Contains("launch.008") && Contains("disable-radix-cache"));
+  CHECK_THAT(refusal("vllm serve Llama3_8B --config ../secret.yaml"), Contains("launch.011"));
+  CHECK_THAT(refusal("vllm serve acme/nothing-7b"), Contains("launch.012") && Contains("--model"));
+  CHECK_THAT(refusal("vllm serve Llama3_8B", "command line", {}),
+             Contains("launch.013") && Contains("--hardware"));
+  CHECK_THAT(refusal(std::string("vllm serve\0x", 12)), Contains("launch.001"));
+  CHECK_THAT(refusal("sglang serve --model Llama3_8B --tp 4 --dp 3 --enable-dp-attention"),
+             Contains("launch.015"));
+  CHECK_THAT(refusal("pretrain_gpt.py --tensor-model-parallel-size 4", "x",
+                     {{"hardware", "H100"}, {"workload", "Llama3_8B"}, {"accelerators", "6"}}),
+             Contains("launch.016"));
+}
+
+TEST_CASE("a plan of a launch is read again", "[launch]") {
+  const auto l = read(
+      "vllm serve Llama-3.1-70B-Instruct -tp 8 --quantization fp8 --max-num-seqs 32 --max-model-len 4096 "
+      "--enforce-eager");
+  const auto text = launch_plan(l);
+  CHECK_THAT(text, Contains("# enforce-eager true contradicts"));
+  const auto plan = parse_plan(text, "plan.yaml", standard_zoo()).build();
+  const auto direct = l.build(standard_zoo());
+  CHECK(plan.scenario.tp_size == direct.scenario.tp_size);
+  CHECK(plan.scenario.precision == Precision::fp8);
+  CHECK(plan.scenario.seq_len == 4096);
+}
+
+TEST_CASE("a launch fits where its longest request does", "[launch]") {
+  const auto& zoo = standard_zoo();
+  const auto good = fit_of(read("vllm serve Llama3_8B --max-model-len 8192 --max-num-seqs 4"), zoo);
+  CHECK(good.fits);
+  const auto bad = fit_of(read("vllm serve Llama3_8B --max-model-len 8000000"), zoo);
+  CHECK_FALSE(bad.fits);
+  REQUIRE_FALSE(bad.changes.empty());
+  CHECK_THAT(bad.changes.front().change, Contains("requests of at most"));
+  // The change that is named is enough, and one block more is not.
+  const auto most = std::stod(bad.changes.front().change.substr(20));
+  const auto at = [&](double tokens) {
+    return fit_of(read("vllm serve Llama3_8B --max-model-len " + detail::count_text(tokens)), zoo).fits;
+  };
+  CHECK(at(most));
+  CHECK_FALSE(at(most + 32));
+  const auto smaller =
+      fit_of(read("vllm serve Llama3_8B --max-model-len 8192 --gpu-memory-utilization 0.5"), zoo);
+  const auto pool = [](const Fit& f) {
+    for (const auto& i : f.items)
+      if (i.part == "pool") return i.bytes;
+    return Data<>();
+  };
+  CHECK(pool(smaller) < pool(good));
+  const auto training = fit_of(read("pretrain_gpt.py --bf16 --micro-batch-size 1 --seq-length 8192", "x",
+                                    {{"hardware", "H100"}, {"workload", "Llama3_70B"}}),
+                               zoo);
+  CHECK_FALSE(training.fits);
+}
