@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mlsysim::files {
 
@@ -42,6 +43,11 @@ inline constexpr std::uint64_t kLargest = 1ULL << 30;  ///< bytes of a file, whe
 /// for nothing
 [[nodiscard]] std::string read_pieces(const std::filesystem::path& file, std::uint64_t bytes,
                                       const std::function<void(std::string_view)>& take);
+
+/// Paths of what lies in a folder and has this ending, in order. @param ending ".gguf"
+/// @throws InputError where the folder cannot be read
+[[nodiscard]] std::vector<std::filesystem::path> listed(const std::filesystem::path& folder,
+                                                        std::string_view ending);
 
 /// Whether a file that is there may be replaced.
 enum class Replace : std::uint8_t { own, any };
