@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <new>
 #include <string_view>
@@ -46,7 +47,23 @@ std::string_view variable(const char* name) {
 
 }  // namespace
 
+void say_no_memory() noexcept {
+  constexpr std::string_view text = "mlsysim: error: there is not enough memory for this\n";
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+}
+
 void prepare_process() {
+  // Libraries that we use end the process where they have no memory in a place that may not throw.
+  std::set_terminate([] {
+    try {
+      if (std::current_exception()) std::rethrow_exception(std::current_exception());
+    } catch (const std::bad_alloc&) {
+      say_no_memory();
+      _exit(static_cast<int>(Exit::bad_input));
+    } catch (...) {  // NOLINT(bugprone-empty-catch): it ends as it would
+    }
+    std::abort();
+  });
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, on_interrupt);
 }
@@ -110,7 +127,7 @@ std::string error_text(const std::exception& error) {
   }
   if (dynamic_cast<const Error*>(&error) != nullptr) return fmt::format("mlsysim: error: {}\n", error.what());
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
-    return "mlsysim: error: there is not enough memory for this\n";
+    return "mlsysim: error: there is not enough memory for this\n";  // the words of say_no_memory()
   return fmt::format("mlsysim: error: unexpected: {}; please report it with the command line\n",
                      error.what());
 }

@@ -12,6 +12,8 @@ namespace mlsysim::cli {
 
 /// A closed reader is noticed by the write, and Ctrl-C ends the process with 130.
 void prepare_process();
+/// What is said where there is no memory even for the words of an error.
+void say_no_memory() noexcept;
 
 /// On for a terminal, unless NO_COLOR is set to something or TERM is "dumb".
 [[nodiscard]] Colour colour_of_stdout();

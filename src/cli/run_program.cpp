@@ -1,12 +1,15 @@
 #include <mlsysim/cli/detail/run_program.hpp>
 
+#include "output.hpp"
 #include "program.hpp"
 
+#include <new>
 #include <string_view>
 
 namespace mlsysim::cli {
+namespace {
 
-int run_program(int argc, char** argv) {
+int run(int argc, char** argv) {
   prepare_process();
   try {
     Program program;
@@ -20,6 +23,17 @@ int run_program(int argc, char** argv) {
     return program.run(argc, argv);
   } catch (const std::exception& error) {
     return put({"", error_text(error), Exit::bad_input});
+  }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    say_no_memory();
+    return static_cast<int>(Exit::bad_input);
   }
 }
 

@@ -137,4 +137,22 @@ std::string read(const std::filesystem::path& file, std::string_view expected, s
                     .where = {.file = file.generic_string()}});
 }
 
+std::vector<std::filesystem::path> listed(const std::filesystem::path& folder, std::string_view ending) {
+  std::vector<std::filesystem::path> out;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator it(folder, failed), end; !failed && it != end;
+       it.increment(failed))
+    if (it->path().extension() == ending) out.push_back(it->path());
+  if (failed)
+    throw InputError({.id = "mlsysim.files.009",
+                      .message = "a folder cannot be read",
+                      .key = folder.generic_string(),
+                      .found = fmt::format("'{}': {}", folder.generic_string(), failed.message()),
+                      .expected = "a folder that may be listed",
+                      .hint = "check the path and the permissions",
+                      .where = {.file = folder.generic_string()}});
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 }  // namespace mlsysim::files

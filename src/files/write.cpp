@@ -199,7 +199,12 @@ Lock::Lock(const fs::path& file) : path_(file) {
         mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
       continue;
     const auto who = std::to_string(::getpid());
-    if (::ftruncate(open.get(), 0) != 0 || put(open.get(), who) != 0) cannot_write(path_, errno);
+    int why = ::ftruncate(open.get(), 0) != 0 ? errno : 0;
+    if (why == 0) why = put(open.get(), who);
+    if (why != 0) {
+      ::unlink(path_.c_str());
+      cannot_write(path_, why);
+    }
     file_ = open.release();
     return;
   }

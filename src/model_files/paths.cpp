@@ -1,5 +1,6 @@
 // From a path to a model.
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/model_files/weights.hpp>
 
@@ -16,10 +17,8 @@ namespace fs = std::filesystem;
 
 /// The one GGUF file of a folder, or the first part of one that is split; empty where there is none.
 fs::path gguf_in(const fs::path& folder) {
-  fs::path found;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".gguf" && (found.empty() || entry.path() < found)) found = entry.path();
-  return found;
+  const auto found = files::listed(folder, ".gguf");
+  return found.empty() ? fs::path() : found.front();
 }
 
 std::string text_if_there(const fs::path& file) {

@@ -1,3 +1,4 @@
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/model_files/weights.hpp>
 
 #include "detail/json.hpp"
@@ -116,7 +117,7 @@ std::vector<StoredTensor> safetensors_header(std::string_view bytes, std::uint64
 }
 
 std::vector<StoredTensor> safetensors_of(const std::filesystem::path& folder) {
-  std::set<std::filesystem::path> files;
+  std::set<std::filesystem::path> parts;
   const auto index = folder / "model.safetensors.index.json";
   if (std::filesystem::exists(index)) {
     const auto json = detail::parse_json(detail::read_bytes(index, detail::kJsonLimit, detail::Extent::whole),
@@ -132,14 +133,13 @@ std::vector<StoredTensor> safetensors_of(const std::filesystem::path& folder) {
       if (name.empty() || name != name.filename() || name == "..")
         bad(index.string(), fmt::format("tensor '{}' lies in no file of the folder", tensor), tensor,
             detail::shown(file), "the name of a file");
-      files.insert(folder / name);
+      parts.insert(folder / name);
     }
   } else {
-    for (const auto& entry : std::filesystem::directory_iterator(folder))
-      if (entry.path().extension() == ".safetensors") files.insert(entry.path());
+    for (auto& file : files::listed(folder, ".safetensors")) parts.insert(std::move(file));
   }
   std::vector<StoredTensor> out;
-  for (const auto& file : files) {
+  for (const auto& file : parts) {
     if (!std::filesystem::exists(file)) continue;  // a folder with a part of the model
     const auto size = std::filesystem::file_size(file);
     const auto start = detail::read_bytes(file, 8, detail::Extent::beginning);

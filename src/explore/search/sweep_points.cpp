@@ -70,8 +70,9 @@ SearchResult sweep_points(const Space& space, const Question& question, const Ex
     std::atomic<std::uint64_t> taken{0};
     const auto epoch = Clock::now();
     on_threads(threads, [&](unsigned t) {
-      while (seconds_since(epoch) < kEpoch &&
-             !(options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))) {
+      // One chunk at least: where the clock leaps, as after a sleep of the machine, it would come to no end.
+      for (bool begun = false; !begun || seconds_since(epoch) < kEpoch; begun = true) {
+        if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) break;
         const std::uint64_t mine = base + taken.fetch_add(1) * chunk;
         if (mine >= range.last) break;
         workers[t].run(space, mine, std::min(range.last, mine + chunk));
