@@ -199,7 +199,8 @@ class ShellReader {
   bool put_variable(const std::string& name, bool splits) {
     if (const auto list = arrays_.find(name); list != arrays_.end()) {
       const bool begun = !word_.empty();
-      for (const auto& item : list->second) {
+      const auto items = list->second;  // an array may name itself while it is read
+      for (const auto& item : items) {
         if (begun) end_word();
         word_ = item;
         open_ = true;

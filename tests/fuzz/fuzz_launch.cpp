@@ -103,6 +103,8 @@ bool check(const std::string& text, const std::string& name) {
     if (list.problems().empty()) fail("a list of no problems", text);
   } catch (const Error& error) {
     if (error.id().empty() || std::string(error.what()).empty()) fail("an error without id or message", text);
+  } catch (const std::exception& error) {
+    fail(error.what(), text);
   }
   return false;
 }

@@ -25,7 +25,7 @@ from .units import Q_ as Q_, Unit as Unit, q as q
 from . import arrays as arrays, base as base, compiling as compiling, core as core, errors as errors, hardware as hardware
 from . import infrastructure as infrastructure, laws as laws, models as models, plugins as plugins, resolvers as resolvers
 from . import recording as recording, results as results, systems as systems, units as units, validation as validation
-from . import compat as compat, plans as plans, zoo as zoo
+from . import compat as compat, launches as launches, plans as plans, zoo as zoo
 
 __version__: str
 

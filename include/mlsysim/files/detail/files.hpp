@@ -48,6 +48,7 @@ inline constexpr std::uint64_t kLargest = 1ULL << 30;  ///< bytes of a file, whe
 /// empty for nothing. What could be unpacked before a fault was given
 [[nodiscard]] std::string read_unpacked(const std::filesystem::path& file,
                                         const std::function<void(std::string_view)>& take);
+
 /// Paths of what lies in a folder and has this ending, in order. @param ending ".gguf"
 /// @throws InputError where the folder cannot be read
 [[nodiscard]] std::vector<std::filesystem::path> listed(const std::filesystem::path& folder,
