@@ -59,7 +59,8 @@ TEST_CASE("a text that does not end, or grows without end, is refused", "[launch
   CHECK_THAT(refusal([] { (void)split_shell("a 'b", "s.sh"); }),
              Contains("launch.002") && Contains("line 1"));
   CHECK_THAT(refusal([] { (void)split_shell("A=(b", "s.sh"); }), Contains("an array is not closed"));
-  CHECK_THAT(refusal([] { (void)split_shell("A=(b \"c ${A[@]} d", "s.sh"); }), Contains("a quote is not closed"));
+  CHECK_THAT(refusal([] { (void)split_shell("A=(b \"c ${A[@]} d", "s.sh"); }),
+             Contains("a quote is not closed"));
   std::string doubling = "A=0123456789\n";
   for (int i = 0; i < 40; ++i) doubling += "A=$A$A\n";
   CHECK_THAT(refusal([&] { (void)split_shell(doubling, "s.sh"); }), Contains("launch.019"));
