@@ -23,7 +23,8 @@ for resolver, text in rows:
 
 sources = [*(root / "src").rglob("*.?pp"), *(root / "include").rglob("*.hpp")]
 # Unrecorded code: resolvers, and the rules of a fidelity. Solvers live with what they ask.
-own = [*(root / "src/catalogue").glob("*.cpp"), *(root / "src/price").glob("*_rules*.cpp")]
+own = [*(root / "src/catalogue").rglob("*.cpp"), *(root / "src/price").rglob("*.cpp")]
+assert calls(own), "no law is called where this test looks for calls"
 faults = [f"{law} is on the pages of {', '.join(of)} and called by nothing" for law, of in named.items() if law not in calls(sources)]
 faults += [f"{law} is called by a resolver and on no page (src/catalogue/laws/about.cpp)" for law in sorted(calls(own) - set(named))]
 print("\n".join(faults) or f"{len(named)} laws that are named are called, and the other way round")
