@@ -130,6 +130,9 @@ def experts(f, share, a):
     resized = 1 if hidden < h.hidden else 0  # experts that work at another width
     matmul(f, "routed_width_down", "experts", share * resized, f.tokens, hidden, h.hidden)
     routed = f.tokens * top_k  # rows that leave the fullest rank
+    # Three kernels choose experts, count rows and order them; one puts the rows in the experts' order.
+    elementwise(f, "expert_choice", "experts", share * 3, f.tokens * count, 1, 0, 4)
+    elementwise(f, "expert_gather", "experts", share, routed * hidden, 1, 1, 0)
     exchange_rows(f, "expert_dispatch", share, routed, hidden)
     local = count / plan.ep
     # Also ranks without a sequence of their own get rows.
@@ -156,6 +159,9 @@ def experts(f, share, a):
         )  # stored are all local experts, also those that this batch does not touch
         op.parts = op.parts | {"routed"}
     exchange_rows(f, "expert_combine", share, routed, hidden)
+    total = elementwise(f, "expert_sum", "experts", share, routed * hidden, 1, 0, 2)
+    total.traffic += plan.activation_bytes * f.tokens * hidden
+    total.live = total.traffic
     matmul(f, "routed_width_up", "experts", share * resized, f.tokens, h.hidden, hidden)
     feed_forward_pair(
         f,

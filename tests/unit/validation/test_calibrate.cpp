@@ -116,7 +116,7 @@ TEST_CASE("calibration: twenty rows recover a constant within its stated uncerta
   CHECK(fit.groups.size() == 4);
   CHECK(fit.left_out.rows == 24);
   CHECK(fit.coverage > 0.6);
-  CHECK(fit.coverage_left_out > 0.55);
+  CHECK(fit.coverage_left_out() > 0.55);
 }
 
 TEST_CASE("calibration: the host times of an engine come back, and its overlay serves",
@@ -448,4 +448,29 @@ TEST_CASE("residuals: columns that are close to an input, and two measured colum
   CHECK_THROWS_WITH(read("hardware,rows,columns,depth,measured,measured [us]"),
                     Catch::Contains("two measured columns"));
   std::filesystem::remove(file);
+}
+
+TEST_CASE("calibration: intervals come from what groups left out missed", "[validation]") {
+  // Ten groups of 200 rows, each with a shift of its own: a row's scatter is 1, that of the groups 2.
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  std::vector<LeftOutScore> misses;
+  for (std::size_t group = 0; group < 40; ++group) {
+    const double shift = 2 * normal(random);
+    // A large group counts as much as a small one.
+    for (std::size_t row = 0; row < (group == 0 ? 2000u : 50u); ++row)
+      misses.push_back({group, shift + normal(random)});
+  }
+  const auto bands = conformal_bands(misses, 40);
+  REQUIRE(bands.size() == 3);
+  CHECK(bands[1].level == 0.8);
+  // sqrt(1 + 4) deviations times 1.28 to each side, and not 1.28.
+  CHECK(bands[1].high - bands[1].low == Approx(2 * 1.28 * std::sqrt(5.0)).epsilon(0.25));
+  std::vector<LeftOutScore> even;
+  for (const auto& m : misses)
+    if (m.fold > 0) even.push_back({m.fold - 1, m.score});
+  for (const auto& band : conformal_bands(even, 39)) CHECK(band.coverage == Approx(band.level).margin(0.07));
+  // A row without an answer lies in no band.
+  even.push_back({0, HUGE_VAL});
+  CHECK(conformal_bands(even, 39)[2].coverage < 1);
 }
