@@ -8,32 +8,51 @@ namespace {
 
 constexpr double kLevels[] = {0.5, 0.8, 0.95};
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr double kMany = 5;  // folds that have percentiles of their own
+
+/// The ends of a band, in standard deviations.
+struct Ends {
+  double low, high;
+  [[nodiscard]] bool hold(double score) const { return score >= low && score <= high; }
+};
 
 /// Scores in order, without those of one fold.
 class Scores {
  public:
-  Scores(std::span<const LeftOutScore> scores, std::size_t folds, std::size_t without) {
+  Scores(std::span<const LeftOutScore> scores, std::size_t folds, std::size_t without)
+      : folds_(static_cast<double>(folds) - (without == kNone ? 0 : 1)) {
     std::vector<double> rows(folds, 0.0);
     for (const auto& m : scores) rows[m.fold] += 1;
-    for (const auto& m : scores)
-      if (m.fold != without) sorted_.push_back({m.score, 1.0 / rows[m.fold]});
-    std::sort(sorted_.begin(), sorted_.end(),
-              [](const Weighted& a, const Weighted& b) { return a.score < b.score; });
-    for (auto& s : sorted_) s.until = total_ += s.weight;
+    for (const auto& m : scores) {
+      if (m.fold == without) continue;
+      signed_.push_back({m.score, 1.0 / rows[m.fold]});
+      sizes_.push_back({std::abs(m.score), 1.0 / rows[m.fold]});
+    }
+    for (auto* list : {&signed_, &sizes_})
+      std::sort(list->begin(), list->end(),
+                [](const Weighted& a, const Weighted& b) { return a.score < b.score; });
   }
-  /// The least score below which this share of the weight lies.
-  [[nodiscard]] double quantile(double share) const {
-    const auto at = std::lower_bound(sorted_.begin(), sorted_.end(), share * total_,
-                                     [](const Weighted& s, double weight) { return s.until < weight; });
-    return at == sorted_.end() ? sorted_.back().score : at->score;
+  /// Percentiles of the scores; of few folds, which cannot tell to which side the next one lies nor how far,
+  /// those of their sizes at the level of a fold more.
+  [[nodiscard]] Ends band(double level) const {
+    if (folds_ >= kMany) return {quantile(signed_, (1 - level) / 2), quantile(signed_, (1 + level) / 2)};
+    const double size = quantile(sizes_, std::min(1.0, level * (folds_ + 1) / folds_));
+    return {-size, size};
   }
 
  private:
   struct Weighted {
-    double score, weight, until = 0;
+    double score, weight;
   };
-  std::vector<Weighted> sorted_;
-  double total_ = 0;
+  /// The least score up to which this share of the weight lies.
+  [[nodiscard]] double quantile(const std::vector<Weighted>& sorted, double share) const {
+    double until = 0;
+    for (const auto& s : sorted)
+      if ((until += s.weight) >= share * folds_ * (1 - 1e-12)) return s.score;
+    return sorted.back().score;
+  }
+  double folds_;
+  std::vector<Weighted> signed_, sizes_;
 };
 
 }  // namespace
@@ -44,14 +63,15 @@ std::vector<ConformalBand> conformal_bands(std::span<const LeftOutScore> scores,
   for (std::size_t fold = 0; fold < folds; ++fold) others.emplace_back(scores, folds, fold);
   std::vector<ConformalBand> out;
   for (const double level : kLevels) {
-    const double below = (1 - level) / 2, above = (1 + level) / 2;
-    double inside = 0;
-    for (const auto& m : scores)
-      inside += m.score >= others[m.fold].quantile(below) && m.score <= others[m.fold].quantile(above);
+    std::vector<Ends> bands;
+    for (const auto& o : others) bands.push_back(o.band(level));
+    const auto inside =
+        std::ranges::count_if(scores, [&](const LeftOutScore& m) { return bands[m.fold].hold(m.score); });
+    const Ends whole = all.band(level);
     out.push_back({.level = level,
-                   .low = all.quantile(below),
-                   .high = all.quantile(above),
-                   .coverage = inside / static_cast<double>(scores.size())});
+                   .low = whole.low,
+                   .high = whole.high,
+                   .coverage = static_cast<double>(inside) / static_cast<double>(scores.size())});
   }
   return out;
 }
