@@ -27,7 +27,10 @@ constexpr std::string_view kHead =
     "the terms of the model\n"
     "are worth, are computed over the rows that the operators answer, with a count where they answer fewer. "
     "Rows that a source leaves\n"
-    "ambiguous are left out, with the reason.\n\n";
+    "ambiguous are left out, with the reason. Of large tables samples ship; the figures are those of all "
+    "their "
+    "records where the folder of\n"
+    "whole tables is named (MLSYSIM_TABLES), and of the samples else.\n\n";
 
 /// Constants of each device and engine that come from a fit rather than from a data sheet or the priors of
 /// zoo/defaults.yaml.

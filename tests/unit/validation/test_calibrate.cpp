@@ -289,7 +289,8 @@ TEST_CASE("calibration: the spread of a prior is the range that zoo/defaults.yam
           "[validation][calibrate]") {
   const auto& zoo = standard_zoo();
   std::map<std::string, double> spread;
-  for (const auto& c : free_constants(zoo.at<HardwareNode>("H100"), zoo)) spread[c.field] = c.prior_spread;
+  // A device of no generation that has figures of its own.
+  for (const auto& c : free_constants(zoo.at<HardwareNode>("V100"), zoo)) spread[c.field] = c.prior_spread;
   // A range holds two standard deviations to each side.
   CHECK(spread.at("efficiency.memory") == Approx(std::log(0.95 / 0.75) / 4));
   CHECK(spread.at("efficiency.matrix") == Approx(std::log(0.97 / 0.5) / 4));
@@ -337,7 +338,7 @@ TEST_CASE("calibration: constants belong to devices, never to models, tables or 
   const auto& zoo = standard_zoo();
   for (const HardwareNode* device : zoo.all<HardwareNode>()) {
     const auto constants = free_constants(*device, zoo);
-    CHECK(constants.size() <= 30);
+    CHECK(constants.size() <= 40);
     for (const auto& c : constants) {
       INFO(device->name << " " << c.field);
       const auto group = c.field.substr(0, c.field.find('.'));

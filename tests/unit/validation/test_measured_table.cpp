@@ -180,9 +180,9 @@ TEST_CASE("tables: a folder of whole tables replaces the sample that ships", "[v
 }
 
 TEST_CASE("the record keeps a sample and its whole table apart", "[validation]") {
-  auto table = load_table("kernels/aiconfigurator_gemm_bf16_b200", {}, {});
+  const auto table = load_table("kernels/aiconfigurator_gemm_bf16_b200", {}, {});
   const auto sample = validate(table, standard_zoo(), Depth::ours);
-  auto all = table;
+  auto all = load_table(table.name, {}, {});
   all.whole = true;
   const auto whole = validate(all, standard_zoo(), Depth::ours);
   auto record = record_of(std::vector{sample, whole});
