@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace mlsysim::cli {
 namespace {
@@ -20,12 +21,28 @@ constexpr std::string_view kHtmlMark = "mlsysim: predictions against ",
                            kPageMark = "Written by `mlsysim validate --page",
                            kRecordMark = "mlsysim/validation-record@";
 
+/// Where definitions and whole tables are: a folder without definitions has the data of those that ship.
+struct Folders {
+  std::string definitions;
+  std::filesystem::path data;
+
+  explicit Folders(const std::string& named) : definitions(named), data(whole_tables()) {
+    if (named.empty() || !table_names(named).empty()) return;
+    definitions.clear();
+    data = named;
+  }
+  [[nodiscard]] MeasuredTable load(const std::string& name) const {
+    return load_table(name, definitions, data);
+  }
+};
+
 Answer list_tables(const ValidateRequest& request, const RenderOptions& options) {
+  const Folders folders(request.folder);
   Table t{.schema = "mlsysim/table@1",
           .title = "tables of measurements",
           .columns = {{"table"}, {"measurand"}, {"records"}, {"title"}, {"source"}}};
-  for (const auto& name : table_names(request.folder)) {
-    const auto table = load_table(name, request.folder);
+  for (const auto& name : table_names(folders.definitions)) {
+    const auto table = folders.load(name);
     t.rows.push_back({name,
                       table.measurand != nullptr ? std::string(table.measurand->name()) : std::string("-"),
                       static_cast<double>(table.data.rows()), table.title, table.reference});
@@ -34,8 +51,8 @@ Answer list_tables(const ValidateRequest& request, const RenderOptions& options)
 }
 
 /// Names of tables; "training" stands for all tables of the topic.
-std::vector<std::string> chosen(const ValidateRequest& request) {
-  auto all = table_names(request.folder);
+std::vector<std::string> chosen(const ValidateRequest& request, const Folders& folders) {
+  auto all = table_names(folders.definitions);
   if (request.tables.empty()) return all;
   std::vector<std::string> out;
   for (const auto& name : request.tables) {
@@ -92,6 +109,8 @@ Constants constants_with(const ValidateRequest& request) {
 Answer validate_tables(const ValidateRequest& request, const RenderOptions& options) {
   if (request.list) return list_tables(request, options);
   const Constants constants = constants_with(request);
+  const Folders folders(request.folder);
+  const std::string& own = folders.definitions;
   const auto replacing = [&](std::string_view mark) {
     return files::WriteHow{.replace = request.force ? files::Replace::any : files::Replace::own,
                            .mark = mark};
@@ -100,7 +119,7 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
   if (!request.html.empty()) files::check_target(request.html, html);
   if (!request.page.empty()) files::check_target(request.page, page);
   std::vector<MeasuredTable> tables;
-  for (const auto& name : chosen(request)) tables.push_back(load_table(name, request.folder));
+  for (const auto& name : chosen(request, folders)) tables.push_back(folders.load(name));
   std::vector<TableResult> results;
   const bool shown = !request.check || !request.page.empty() || !request.html.empty();
   for (const auto& table : tables)
@@ -117,24 +136,24 @@ Answer validate_tables(const ValidateRequest& request, const RenderOptions& opti
   if (!request.html.empty()) files::write(request.html, render_html(results), html);
   if (!request.page.empty()) {
     std::vector<Calibration> calibrations;
-    for (const auto& check :
-         read_calibration_checks(request.folder.empty() ? "" : request.folder + "/calibrations.yaml")) {
+    for (const auto& check : read_calibration_checks(own.empty() ? "" : own + "/calibrations.yaml")) {
       std::vector<MeasuredTable> data;
-      for (const auto& name : check.tables) data.push_back(load_table(name, request.folder));
+      for (const auto& name : check.tables) data.push_back(folders.load(name));
       calibrations.push_back(calibrate(check.what, check.name, data, zoo(), {.fields = check.constants}));
     }
     files::write(request.page, accuracy_page(results, calibrations, zoo()), page);
   }
-  const auto record =
-      request.record.empty() && !request.folder.empty() ? request.folder + "/record.yaml" : request.record;
+  const auto record = request.record.empty() && !own.empty() ? own + "/record.yaml" : request.record;
   if (request.write_record) {
-    // Tables that were not run keep their entry, those that are gone lose it.
+    // Tables that were not run keep their entry, and samples beside whole tables; those that are gone lose
+    // it.
     auto all = record_of(results);
-    if (!request.tables.empty())
+    if (!request.tables.empty() || std::filesystem::exists(record))
       for (auto& [name, errors] : read_record(record)) all.try_emplace(name, errors);
-    const auto known = table_names(request.folder);
-    std::erase_if(
-        all, [&](const auto& entry) { return !std::binary_search(known.begin(), known.end(), entry.first); });
+    const auto known = table_names(own);
+    std::erase_if(all, [&](const auto& entry) {
+      return !std::binary_search(known.begin(), known.end(), table_of_entry(entry.first));
+    });
     if (record.empty())
       throw InputError({.id = "mlsysim.cli.095",
                         .message = "the record of the shipped tables is written by naming its file",

@@ -246,7 +246,10 @@ void Program::validation_commands() {
   v->add_flag("--write-record", validate_.write_record, "replaces the record by the present figures");
   v->add_option("--record", validate_.record, "the record (default: record.yaml beside the tables)")
       ->type_name("FILE");
-  v->add_option("--tables", validate_.folder, "a folder with tables of your own (default: those of the zoo)")
+  v->add_option(
+       "--tables", validate_.folder,
+       "a folder with tables of your own, or with the whole tables of which samples ship (default: those "
+       "of the zoo; environment MLSYSIM_TABLES)")
       ->type_name("FOLDER");
   v->add_option("--with", validate_.with,
                 "another device or engine of the zoo in place of one that rows name, e.g. "

@@ -41,6 +41,7 @@ class OperatorPricing : public Pricing {
       }
       slow_attention(d, use.kernel, hardware, c, notes);
     }
+    set_cache_format(d, hardware, use.precision, use.kv_precision);
     set_matrix_share(d, use.efficiency);
     return d;
   }

@@ -172,6 +172,11 @@ double FittedConstant::p90() const {
   return std::min(constant.high, value * std::exp(kIntervalQuantile * spread));
 }
 
+double Calibration::coverage_left_out(double level) const {
+  const auto band = std::ranges::find(bands, level, &ConformalBand::level);
+  return band == bands.end() ? 0.0 : band->coverage;
+}
+
 std::vector<ConstantValue> Calibration::changes() const {
   std::vector<ConstantValue> out;
   for (const auto& c : constants)
@@ -306,8 +311,7 @@ void cross_validate(const detail::FitProblem& problem, const Calibrator& calibra
                     const std::vector<std::size_t>& relevant, const std::vector<detail::FitRow>& fitted,
                     const std::vector<detail::FitRow>& rows, const Folds& folds, Calibration& out) {
   std::vector<double> missed_errors;
-  Index inside = 0;
-  std::size_t compared = 0;
+  std::vector<LeftOutScore> scores;
   for (std::size_t fold = 0; fold < folds.count; ++fold) {
     std::vector<detail::FitRow> train, test;
     for (const auto& r : fitted)
@@ -316,8 +320,9 @@ void cross_validate(const detail::FitProblem& problem, const Calibrator& calibra
       if (r.fold == fold) test.push_back(r);
     const Fit without = calibrator.run(train, relevant);
     const VectorXd missed = problem.errors(test, without.u, without.active);
-    inside += inside_of(missed, calibrator.deviations(test, without));
-    compared += test.size();
+    const VectorXd deviations = calibrator.deviations(test, without);
+    for (Index i = 0; i < missed.size(); ++i)
+      scores.push_back({fold, std::isnan(missed[i]) ? HUGE_VAL : missed[i] / deviations[i]});
     const auto misses = errors_of(missed);
     missed_errors.insert(missed_errors.end(), misses.begin(), misses.end());
     out.groups.push_back({folds.members(fold),
@@ -325,7 +330,7 @@ void cross_validate(const detail::FitProblem& problem, const Calibrator& calibra
                           statistics_of(misses)});
   }
   out.left_out = statistics_of(missed_errors);
-  out.coverage_left_out = static_cast<double>(inside) / static_cast<double>(compared);
+  out.bands = conformal_bands(scores, folds.count);
 }
 
 template <class S>
@@ -410,10 +415,11 @@ IntervalPrediction predict_interval(const Calibration& calibration, const Measur
   const Eigen::Map<const MatrixXd> covariance(calibration.covariance.data(), n, n);
   const double spread =
       std::sqrt((s * covariance * s.transpose())(0, 0) + calibration.noise * calibration.noise);
-  IntervalPrediction out{p.base * std::exp(-kIntervalQuantile * spread),
-                         p.base,
-                         p.base * std::exp(kIntervalQuantile * spread),
-                         {}};
+  // What groups missed that their fit had not seen, where that is known.
+  double low = -kIntervalQuantile, high = kIntervalQuantile;
+  for (const auto& band : calibration.bands)
+    if (band.level == 0.8) low = std::min(band.low, 0.0), high = std::max(band.high, 0.0);
+  IntervalPrediction out{p.base * std::exp(-high * spread), p.base, p.base * std::exp(-low * spread), {}};
   for (const auto& f : measurand.inputs()) {
     const Value v = f.read(inputs);
     const auto* x = std::get_if<double>(&v);

@@ -92,7 +92,9 @@ std::string json_of(const Calibration& fit) {
                {"after", errors_json(fit.after)},
                {"left_out", errors_json(fit.left_out)},
                {"coverage_80", fit.coverage},
-               {"coverage_80_left_out", fit.coverage_left_out},
+               {"coverage_50_left_out", fit.coverage_left_out(0.5)},
+               {"coverage_80_left_out", fit.coverage_left_out()},
+               {"coverage_95_left_out", fit.coverage_left_out(0.95)},
                {"groups", groups},
                {"domain", domain}})
              .dump(2, ' ', false, Json::error_handler_t::replace) +
@@ -117,7 +119,7 @@ std::string render(const Calibration& fit, const RenderOptions& options) {
   out += fmt::format("80 % intervals hold {} of the rows", detail::percent(fit.coverage));
   out += fit.groups.empty()
              ? "\n"
-             : fmt::format(", {} of those of groups left out\n", detail::percent(fit.coverage_left_out));
+             : fmt::format(", {} of those of groups left out\n", detail::percent(fit.coverage_left_out()));
   if (fit.fitted_rows < fit.rows)
     out += fmt::format("fitted to {} of {} rows, spread evenly\n", fit.fitted_rows, fit.rows);
   for (const auto& u : fit.unanswered)

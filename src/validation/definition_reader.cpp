@@ -29,8 +29,9 @@ class Reader {
             "keys such as 'title' and 'data'", "");
       raise();
     }
-    known(root, {"schema", "title", "data", "source", "note", "definitions", "measurand", "measured",
-                 "inputs", "left_out", "groups", "labels", "repeats", "tolerance", "unpredicted"});
+    known(root,
+          {"schema", "title", "data", "source", "note", "definitions", "measurand", "measured", "inputs",
+           "left_out", "groups", "labels", "repeats", "tolerance", "unpredicted", "sample_of"});
     if (word(root, "schema") != kDefinitionSchema)
       fault(root, "the definition has another schema", word(root, "schema"), std::string(kDefinitionSchema),
             "begin with 'schema: mlsysim/validation@1'");
@@ -40,6 +41,7 @@ class Reader {
     const auto data = word(root, "data");
     raise();
     t_.data = open_(data);
+    if (const YamlValue* v = root.find("sample_of")) sample_of(*v);
     t_.unpredicted = word(root, "unpredicted", Need::optional);
     columns(root, "labels", t_.labels);
     if (t_.unpredicted.empty()) compared(root);
@@ -222,6 +224,12 @@ class Reader {
             "a word, an expression or a map with 'column'", "");
     }
     t_.inputs.push_back(std::move(rule));
+  }
+  void sample_of(const YamlValue& v) {
+    const auto* end = v.text.data() + v.text.size();
+    const auto [stop, failed] = std::from_chars(v.text.data(), end, t_.sample_of);
+    if (failed != std::errc{} || stop != end || t_.sample_of == 0)
+      fault(v, "'sample_of' is not a count", v.describe(), "the records of the whole table, e.g. 11975", "");
   }
   void leave_out(const YamlValue& item) {
     LeaveOutRule rule;

@@ -54,6 +54,7 @@ struct ProductCase {
   double m = 0, n = 0, k = 0, groups = 1;
   double input_bytes = 2;
   bool quantised_inside = false;
+  double quantisation_reads = 2;
   double repeats = 1;
   static constexpr auto fields() {
     using C = ProductCase;
@@ -71,6 +72,11 @@ struct ProductCase {
             .defaulted("2"),
         field(&C::quantised_inside, "quantised_inside", "", "the time includes quantising the left factor")
             .defaulted("no"),
+        field(&C::quantisation_reads, "quantisation_reads", "",
+              "times that quantising reads its input: once for the maximum of a row, once for the values; 1 "
+              "where blocks have scales of their own")
+            .at_least(1)
+            .defaulted("2"),
         field(&C::repeats, "repeats", "", "executions back to back, of which the time is the mean")
             .at_least(1)
             .defaulted("1"));
@@ -80,14 +86,15 @@ struct ProductCase {
 Prediction product_time(const ProductCase& c, const PredictionContext& context) {
   const Storage stored = inference_storage(c.precision, std::nullopt);
   Bare bare(stored);
-  if (c.quantised_inside)  // reads 2 B, writes one; activations are counted at 2 B
-    elementwise(bare.frame(), "quantisation", OpGroup::feed_forward, c.repeats, c.m * c.k * c.groups, 1, 0.5,
-                2);
+  if (c.quantised_inside)  // activations are counted at 2 B
+    elementwise(bare.frame(), "quantisation", OpGroup::feed_forward, c.repeats, c.m * c.k * c.groups,
+                c.quantisation_reads, bytes_per_element(c.precision) / 2, 2);
   const double read = c.quantised_inside ? bytes_per_element(c.precision) : c.input_bytes;
   const ProductBytes<> bytes{.a = (stored.activation_bytes + read - 2.0) * unit::B,
                              .b = stored.weight_bytes * unit::B,
                              .c = stored.activation_bytes * unit::B};
-  bare.ops.push(product_op(c.m, c.n, c.k, bytes, c.repeats, c.groups));
+  auto& op = bare.ops.push(product_op(c.m, c.n, c.k, bytes, c.repeats, c.groups));
+  if (c.groups > 1) op.parts = part::routed;
   auto p = priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
   p.base /= c.repeats;
   for (auto& term : p.terms) term.base /= c.repeats;
@@ -106,6 +113,7 @@ struct AttentionCase {
   double batch = 1, new_tokens = 1, context = 1;
   double heads = 1, kv_heads = 1, head_dim = 128;
   double kv_lora = 0, rope = 0;
+  bool writes_cache = false;
   static constexpr auto fields() {
     using C = AttentionCase;
     return rows(
@@ -122,7 +130,9 @@ struct AttentionCase {
         field(&C::kv_heads, "kv_heads", "", "key-value heads").at_least(1),
         field(&C::head_dim, "head_dim", "", "width of a head").positive(),
         field(&C::kv_lora, "kv_lora", "", "width of the latent (MLA)").non_negative().defaulted("no latent"),
-        field(&C::rope, "rope", "", "width with rotation (MLA)").non_negative().defaulted("0"));
+        field(&C::rope, "rope", "", "width with rotation (MLA)").non_negative().defaulted("0"),
+        field(&C::writes_cache, "writes_cache", "", "the time includes writing the new keys and values")
+            .defaulted("no"));
   }
 };
 
@@ -150,7 +160,14 @@ Prediction attention_time(const AttentionCase& c, const PredictionContext& conte
   lower(s, h, {}, bare.plan, all);
   for (const auto& op : all)
     if (op.kind == OpKind::attention && op.count > 0) bare.ops.push(op);
-  return priced(bare.ops, device_at(*c.hardware, c.precision, context), context);
+  if (c.writes_cache && bare.ops.size() > 0) {
+    const double values = 2.0 * c.batch * c.new_tokens * c.kv_heads * c.head_dim;
+    elementwise(bare.frame(), "cache", OpGroup::attention, 1.0, values, 1,
+                bytes_per_element(c.kv_precision) / 2, 0);
+  }
+  auto device = device_at(*c.hardware, c.precision, context);
+  set_cache_format(device, context.constants->device(*c.hardware), c.precision, c.kv_precision);
+  return priced(bare.ops, device, context);
 }
 
 struct StreamCase {

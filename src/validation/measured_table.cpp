@@ -2,12 +2,14 @@
 
 #include "detail/definition_reader.hpp"
 
+#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <system_error>
 
 namespace mlsysim {
@@ -54,7 +56,12 @@ std::vector<std::string> table_names(const fs::path& folder) {
   return names;
 }
 
-MeasuredTable load_table(const std::string& name, const fs::path& folder) {
+fs::path whole_tables() {
+  const char* value = files::secure() ? nullptr : std::getenv("MLSYSIM_TABLES");
+  return value == nullptr ? "" : value;
+}
+
+MeasuredTable load_table(const std::string& name, const fs::path& folder, const fs::path& data) {
   const auto root = folder_or_shipped(folder);
   const auto names = table_names(root);
   std::vector<std::string> found;
@@ -69,16 +76,24 @@ MeasuredTable load_table(const std::string& name, const fs::path& folder) {
          .found = found.empty() ? fmt::format("'{}'", name) : fmt::format("{}", fmt::join(found, ", ")),
          .expected = "the name of a table, as mlsysim validate --list shows it",
          .hint = did_you_mean(name, names)});
-  auto table = load_table_file(root / (found.front() + ".yaml"));
+  auto table = load_table_file(root / (found.front() + ".yaml"), data);
   table.name = found.front();
   table.topic = found.front().substr(0, found.front().find('/'));
   return table;
 }
 
-MeasuredTable load_table_file(const fs::path& definition) {
-  auto table = detail::read_definition(YamlDocument::read(definition), [&](const std::string& data) {
-    return CsvTable::read(definition.parent_path() / data);
+MeasuredTable load_table_file(const fs::path& definition, const fs::path& data) {
+  const auto document = YamlDocument::read(definition);
+  const bool sampled = document.root().find("sample_of") != nullptr;
+  bool replaced = false;
+  auto table = detail::read_definition(document, [&](const std::string& file) {
+    const auto beside = definition.parent_path() / file;
+    const auto all = data / definition.parent_path().filename() / file;
+    std::error_code failed;
+    replaced = sampled && !data.empty() && fs::is_regular_file(all, failed);
+    return CsvTable::read(replaced ? all : beside);
   });
+  table.whole = table.sample_of == 0 || replaced;
   table.name = definition.stem().generic_string();
   table.file = definition;
   return table;

@@ -51,7 +51,18 @@ ErrorStatistics read_entry(const YamlDocument& document, const YamlValue& map,
   return s;
 }
 
+/// A whole table and the sample of it that ships are recorded apart.
+constexpr std::string_view kWhole = "@whole";
+
+std::string record_key(const MeasuredTable& table) {
+  return table.sample_of > 0 && table.whole ? fmt::format("{}{}", table.name, kWhole) : table.name;
+}
+
 }  // namespace
+
+std::string table_of_entry(std::string_view entry) {
+  return std::string(entry.substr(0, entry.size() - (entry.ends_with(kWhole) ? kWhole.size() : 0)));
+}
 
 ErrorRecord read_record(const std::filesystem::path& file) {
   const auto document =
@@ -77,7 +88,7 @@ ErrorRecord record_of(std::span<const TableResult> results) {
     if (r.table->measurand == nullptr) continue;
     auto e = r.errors;
     for (double* x : {&e.median, &e.mean, &e.p90, &e.max, &e.bias}) *x = rounded(*x);
-    out[r.table->name] = e;
+    out[record_key(*r.table)] = e;
   }
   return out;
 }
@@ -98,7 +109,7 @@ std::vector<Regression> regressions(const ErrorRecord& record, std::span<const T
   std::vector<Regression> out;
   if (scope == RecordScope::all_tables)
     for (const auto& [name, e] : record) {
-      const std::string& known = name;
+      const std::string known = table_of_entry(name);
       const bool found = std::ranges::any_of(results, [&](const TableResult& r) {
         return r.table->name == known && r.table->measurand != nullptr;
       });
@@ -107,7 +118,7 @@ std::vector<Regression> regressions(const ErrorRecord& record, std::span<const T
     }
   for (const auto& r : results) {
     if (r.table->measurand == nullptr) continue;
-    const auto known = record.find(r.table->name);
+    const auto known = record.find(record_key(*r.table));
     if (known == record.end()) {
       out.push_back({r.table->name, "not in the record", 0, r.errors.mean, 0});
       continue;

@@ -77,6 +77,11 @@ TableResult validate(const MeasuredTable& table, const Zoo& zoo, Depth depth, co
   out.records = table.data.rows();
   auto rows = rows_of(table, zoo);
   out.left_out = std::move(rows.left_out);
+  if (!table.whole && table.sample_of > out.records) {
+    out.left_out.push_back(
+        {"not in the sample that ships; --tables DIR reads all", table.sample_of - out.records});
+    out.records = table.sample_of;
+  }
   if (table.measurand == nullptr) return out;
   const Constants standard(conventions_of(zoo));
   if (constants == nullptr) constants = &standard;

@@ -44,12 +44,12 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"ChunkedAttentionPairs", "keys", "+new_tokens ~past_tokens ~chunk"},
 
     {"AttentionTime", "time",
-     "+copies ~group +new_tokens +keys +reach +pair_work +pair_softmax +traffic ~tile ~units -peak "
-     "-bandwidth +launch "
-     "+block +block_rows +split"},
+     "+copies ~group +new_tokens +keys +reach +pair_work +pair_softmax +traffic ~tile ~block_tile ~units "
+     "-peak -bandwidth +launch "
+     "+block +block_rows +least_step +split"},
     {"AttentionTime", "compute",
-     "+copies ~group +new_tokens +keys +reach +pair_work +pair_softmax ~tile ~units -peak +block +block_rows "
-     "+split"},
+     "+copies ~group +new_tokens +keys +reach +pair_work +pair_softmax ~tile ~block_tile ~units -peak +block "
+     "+block_rows +least_step +split"},
     {"AttentionTime", "memory", "+traffic -bandwidth"},
 
     {"KvBytesPerToken", "kv_per_token", "+layers +kv_heads +head_dim +element_bytes"},

@@ -55,8 +55,9 @@ def vector_rate(hardware):
     return get(hardware, "compute.dense.fp32") or peak_of(hardware) * of(hardware, "compute.vector_ratio")
 
 
-def device_view(hardware, precision, phase):
-    """One device at one precision. `phase`: prefill, decode, inference or training."""
+def device_view(hardware, precision, phase, kv_precision=None):
+    """One device at one precision. `phase`: prefill, decode, inference or training. Attention over a cache of
+    fp8 multiplies in fp8 on a device that can; queries of 16 bits are cast."""
     narrow, training = BYTES[precision] <= 1, phase == "training"
     d = SimpleNamespace()
     # Rates and the shares of them that kernels sustain.
@@ -64,11 +65,18 @@ def device_view(hardware, precision, phase):
     d.vector_rate = vector_rate(hardware)
     if narrow:
         d.matrix_share = of(hardware, "efficiency.matrix_narrow")
+        four = BYTES[precision] < 1
+        d.product_stream = of(hardware, "efficiency.product_stream_" + ("four" if four else "narrow"))
     else:
         d.matrix_share = of(hardware, "efficiency.matrix")
+        d.product_stream = of(hardware, "efficiency.product_stream")
     d.wide_ratio = 1.0  # products that stay at 16 bits in narrow training, over the others
     d.memory_share = of(hardware, "efficiency.memory")
     d.attention_share = of(hardware, "efficiency.attention")
+    d.grouped = of(hardware, "efficiency.grouped")
+    d.attention_stream = of(hardware, "efficiency.attention_stream")
+    cast = kv_precision == "fp8" and BYTES[precision] == 2 and get(hardware, "compute.dense.fp8")
+    d.cache_ratio = rate_at(hardware, "fp8") / d.matrix_rate if cast else 1.0
     d.vector_share = of(hardware, "efficiency.vector")
     d.softmax_work = of(hardware, "tiles.softmax_work")
     # Memory. The context of a framework never takes more than a twentieth of a small device.
@@ -84,14 +92,22 @@ def device_view(hardware, precision, phase):
     d.tile_m = of(hardware, "tiles.tile_m") if tiled else 1
     d.tile_n = of(hardware, "tiles.tile_n") if tiled else 1
     d.wave = of(hardware, "kernels.wave") if tiled else 0.0
+    if BYTES[precision] < 1 and tiled:
+        wider = of(hardware, "tiles.four_bit_tile")
+        d.matrix_rows, d.tile_m, d.tile_n = (max(x, wider) for x in (d.matrix_rows, d.tile_m, d.tile_n))
     d.split_depth = NO_SPLIT if narrow else of(hardware, "tiles.split_depth")
     d.attention_tile = of(hardware, "tiles.attention_tile")
+    d.prompt_tile = of(hardware, "tiles.prompt_tile")
+    d.prompt_group = of(hardware, "tiles.prompt_group")
     # Fixed times of kernels.
     d.launch = of(hardware, "kernels.launch")
     d.split = of(hardware, "kernels.split")
     d.attention_launch = of(hardware, "kernels.attention_launch")
     d.attention_block = of(hardware, "kernels.attention_block")
     d.attention_rows = of(hardware, "kernels.attention_rows")
+    d.attention_step = of(hardware, "kernels.attention_step")
+    d.prompt_block = of(hardware, "kernels.prompt_block")
+    d.prompt_rows = of(hardware, "kernels.prompt_rows")
     d.attention_split = of(hardware, "kernels.attention_split")
     # Training launches kernels one by one and lasts longer than any burst; serving replays a captured graph.
     d.issue = of(hardware, "kernels.issue") if training else 0.0
@@ -101,6 +117,12 @@ def device_view(hardware, precision, phase):
     d.dispatch = of(hardware, "dispatch_overhead")
     d.host_bandwidth = of(hardware, "host_link.bandwidth")
     return d
+
+
+def figure(hardware, path, convention):
+    """The device's or its class's figure, or what stands in for both."""
+    known = of(hardware, path)
+    return default(convention) if known is None else known
 
 
 def set_efficiency(device, efficiency):
@@ -208,7 +230,7 @@ def links_view(fleet, phase):
         or of(hardware, "device_link.bandwidth")
         or of(hardware, "host_link.bandwidth"),
         latency=get(hardware, "device_link.latency", default("intra_latency")),
-        share=get(hardware, "efficiency.link", default("link_share")),
+        share=node.get("link_share") or figure(hardware, "efficiency.link", "link_share"),
     )
     if l.mesh == 1 and node.get("pair_bandwidth"):
         l.mesh = max(1, inside.bandwidth / node["pair_bandwidth"])
@@ -264,7 +286,7 @@ def set_collectives(l, hardware, node, phase):
     ("direct")."""
 
     def of(name, convention):
-        return get(hardware, "collectives." + name, default(convention))
+        return node.get("collectives", {}).get(name) or figure(hardware, "collectives." + name, convention)
 
     l.mesh = get(hardware, "device_link.peers", 1)
     l.launch, l.hop, l.sync = (

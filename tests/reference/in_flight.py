@@ -25,7 +25,7 @@ class OperatorPasses:
 
     def __init__(self, s, engine):
         self.h, self.s = model.model_view(s.workload), s
-        self.device = device.device_view(s.device, s.precision, "prefill")
+        self.device = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
         device.set_efficiency(self.device, s.efficiency)
         self.prompt_device = SimpleNamespace(**vars(self.device))
         # A prompt's pass is no captured graph: some engines launch its operators one by one.

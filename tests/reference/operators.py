@@ -134,7 +134,11 @@ def experts(f, share, a):
     # Rows that leave a device. The tp devices of a rank have its tokens in tp parts, and those that share an
     # expert gather their parts first.
     shared_by = expert_devices(plan)
-    routed = f.tokens * shared_by / plan.tp * top_k
+    own = f.tokens * shared_by / plan.tp
+    routed = own * top_k
+    # Three kernels choose experts, count rows and order them; one puts the rows in the experts' order.
+    elementwise(f, "expert_choice", "experts", share * 3, f.tokens * count, 1, 0, 4)
+    elementwise(f, "expert_gather", "experts", share, routed * hidden, 1, 1, 0)
     exchange_rows(f, "expert_dispatch", share, routed, hidden)
     local = count / plan.ep
     # Also ranks without a sequence of their own get rows.
@@ -163,6 +167,9 @@ def experts(f, share, a):
         )  # stored are all local experts, also those that this batch does not touch
         op.parts = op.parts | {"routed"}
     exchange_rows(f, "expert_combine", share, routed, hidden)
+    total = elementwise(f, "expert_sum", "experts", share, routed * hidden, 1, 0, 2)
+    total.traffic += plan.activation_bytes * own * hidden
+    total.live = total.traffic
     matmul(f, "routed_width_up", "experts", share * resized, f.tokens, h.hidden, hidden)
     feed_forward_pair(
         f,

@@ -27,6 +27,7 @@ def product_time(op, device, executions):
     section 4)."""
     d = device
     share = d.matrix_share * d.wide_ratio if op.wide else d.matrix_share
+    share *= d.grouped if "routed" in op.parts else 1
     rate = burst_rate(op.work * executions, d.matrix_rate * share, d)
     # A product narrower than a tile is padded to whole matrix instructions.
     tile_m = min(d.matrix_rows * ceil_div(max(op.m, 1), d.matrix_rows), d.tile_m)
@@ -34,7 +35,7 @@ def product_time(op, device, executions):
     tiles = ceil_div(op.m, tile_m) * ceil_div(op.n, tile_n) * op.copies
     waves = ceil_div(tiles, d.units)
     step = 2 * tile_m * tile_n * d.units / rate  # one wave over a depth of 1
-    memory = op.traffic / (d.memory_bandwidth * d.memory_share)
+    memory = op.traffic / (d.memory_bandwidth * d.memory_share * d.product_stream)
     whole = waves * (op.k * step + d.wave)
     spread = max(op.k * tiles / d.units, d.split_depth) * step + d.wave
     busy = min(together(whole, memory), together(spread, memory) + d.split)
@@ -44,27 +45,37 @@ def product_time(op, device, executions):
 def attention_time(op, device):
     """Blocks of query rows over units; heads of a group packed into one block; the longest block decides, or
     the keys are split over the units (dao2024flashattention2, section 3.2; Dao et al. 2023, Flash-Decoding).
-    Softmax runs beside the products, but not faster with narrower formats."""
+    Softmax runs beside the products (sqrt(a^2 + b^2)), but not faster with narrower formats."""
     d = device
     new, keys = max(op.m, 1), max(op.n, 1)
     reach = max(op.reach if op.reach > 0 else op.n, 1)
     pairs = max(op.copies * new * reach, 1)
-    peak = d.matrix_rate * d.attention_share * (d.attention_backward if op.run == "backward" else 1)
-    packed = new * op.group_heads
-    blocks = op.copies * min(
-        ceil_div(packed, d.attention_tile) / op.group_heads, ceil_div(new, d.attention_tile)
-    )
-    rows = min(packed, d.attention_tile)
-    grain = d.attention_tile / 8  # rows of one matrix instruction
+    peak = d.matrix_rate * d.cache_ratio * d.attention_share
+    peak *= d.attention_backward if op.run == "backward" else 1
+    # Kernels for one query of a sequence and for several differ.
+    several = new > 1
+    group = min(op.group_heads, d.prompt_group) if several else op.group_heads
+    tile, rows_tile = d.attention_tile, d.prompt_tile if several else d.attention_tile
+    packed = new * group
+    blocks = op.copies * min(ceil_div(packed, rows_tile) / group, ceil_div(new, rows_tile))
+    rows = min(packed, rows_tile)
+    grain = tile / 8  # rows of one matrix instruction
     padded = grain * ceil_div(rows, grain)
-    last = ceil_div(min(keys, 2 * reach), d.attention_tile)  # steps of the longest block
-    mean = min(reach / d.attention_tile + 0.5, last)  # the block on the diagonal is done whole
-    softmax = d.softmax_work / (d.vector_rate * d.vector_share)
-    step = padded * d.attention_tile * d.units * (op.work / pairs / peak + softmax)
-    fixed = d.attention_block + d.attention_rows * rows / d.attention_tile
+    last = ceil_div(min(keys, 2 * reach), tile)  # steps of the longest block
+    # One query takes whole steps; of several the block on the diagonal is done whole.
+    mean = min(reach / tile + 0.5 * max(rows_tile / tile, 1), last) if several else last
+    products = padded * tile * d.units * op.work / pairs / peak
+    softmax = padded * tile * d.units * d.softmax_work / (d.vector_rate * d.vector_share)
+    # Keys and values of a step, over the 64 KiB of 128 keys of 512 bytes.
+    held = max(op.copies / op.group_heads * keys, 1)
+    step = max(together(products, softmax), d.attention_step * (op.traffic - op.live) / held / 512)
+    block, block_rows = (
+        (d.prompt_block, d.prompt_rows) if several else (d.attention_block, d.attention_rows)
+    )
+    fixed = block + block_rows * rows / tile
     every = blocks / d.units * (fixed + mean * step)
     present = min(op.copies, 1)
-    memory = op.traffic / (d.memory_bandwidth * d.memory_share)
+    memory = op.traffic / (d.memory_bandwidth * d.memory_share * d.attention_stream)
     whole, spread = max(every, (fixed + last * step) * present), max(every, (fixed + 0.5 * step) * present)
     busy = min(together(whole, memory), together(spread, memory) + d.attention_split)
     return cost(

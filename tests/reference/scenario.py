@@ -171,7 +171,7 @@ def serve(s):
     else:
         h, plan = model.model_view(s.workload), serving_plan(s.precision, s.kv_precision)
         plan.tp, plan.pp, plan.ep = s.tp_size, s.pp_size, s.ep_size
-        view = device.device_view(s.device, s.precision, "prefill")
+        view = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
         device.set_efficiency(view, s.efficiency)
         links = device.links_view(s.fleet, "decode")
         a = serving.serve(h, plan, view, links, batch, s.seq_len, s.cached_prefix_len, chunk, mean, final)

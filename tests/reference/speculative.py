@@ -47,7 +47,7 @@ def speed_up(s, a, batch, mean, final):
         check_busy = min(checked / (peak * s.tp_size * s.ep_size), check.total)
         draft_busy = min(textbook.decode_work(t, a.s) / (peak * tp), drafting)
     else:
-        view = device.device_view(s.device, s.precision, "prefill")
+        view = device.device_view(s.device, s.precision, "prefill", s.kv_precision)
         device.set_efficiency(view, s.efficiency)
         links = device.links_view(s.fleet, "decode")
         check = checking(s, view, links, a.s, drafted, mean)

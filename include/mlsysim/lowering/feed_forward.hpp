@@ -60,8 +60,12 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
 
   // Devices that share an expert; of the tp devices of a rank each so many have the same tokens.
   const T width = f.plan.expert_width();
-  const T routed = f.plan.folded ? T(f.tokens * h.top_k * width / f.plan.tp)
-                                 : T(f.tokens * h.top_k);  // rows that leave the fullest rank
+  const T own = f.plan.folded ? T(f.tokens * width / f.plan.tp) : f.tokens;
+  const T routed = own * h.top_k;  // rows that leave the fullest rank
+  // Kernels beside the products: choice, counts and order of the rows, which are then put in the experts'
+  // order.
+  elementwise(f, "expert_choice", OpGroup::experts, count * 3.0, f.tokens * h.experts, 1, 0, 4);
+  elementwise(f, "expert_gather", OpGroup::experts, count, routed * h.hidden, 1, 1, 0);
   // Balanced routing deals the rows of all ranks evenly, also to ranks that have no sequence of their own.
   const T with_sequences = f.plan.batch / f.plan.sequence_ranks() / f.sequences;
   const Data<T> dispatched = f.activations(routed * h.hidden);
@@ -91,6 +95,9 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   }
 
   exchange("expert_combine");
+  auto& sum = elementwise(f, "expert_sum", OpGroup::experts, count, routed * h.hidden, 1, 0, 2);
+  sum.traffic += f.activations(own * h.hidden);
+  sum.unfused_traffic = sum.live = sum.traffic;
   matmul(f, "routed_width_up", OpGroup::experts, count * resized, f.tokens, hidden, h.hidden);
   feed_forward_pair(f, OpGroup::experts, "shared_expert_up", "shared_expert_activation", "shared_expert_down",
                     count * select(h.shared > T{0.0}, T{1.0}, T{0.0}), f.tokens,

@@ -65,7 +65,8 @@ template <class T = double>
   op.reach = need.pairs / s.new_tokens;
   op.group_heads = s.heads / s.kv_heads;
   op.work = need.work;
-  op.traffic = op.unfused_traffic = need.qo_traffic + need.kv_traffic;
+  op.live = need.qo_traffic;
+  op.traffic = op.unfused_traffic = op.live + need.kv_traffic;
   return op;
 }
 

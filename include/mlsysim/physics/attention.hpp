@@ -155,13 +155,14 @@ struct ChunkedAttentionPairs {
 
 /// Time of one fused attention kernel, new tokens against the tokens they see [s].
 ///
-/// Each unit takes blocks of `tile` query rows of one head; the `group` query heads that share a key-value
-/// head may fill one block together. A block costs a fixed time, the reading and writing of its rows, and a
-/// step for each `tile` keys: the products of its rows, padded to an eighth of a tile, and the softmax, which
-/// runs beside the matrix engine but not faster with narrower formats. The mean query sees `reach` keys, and
-/// the block on the diagonal is done whole. Few blocks leave units idle, and the longest block decides; or
-/// the keys are split over the units, at the fixed price `split`, and the library takes the faster way. With
-/// memory as in MatmulTime:
+/// Each unit takes blocks of `block_tile` query rows of one head; the `group` query heads that share a
+/// key-value head may fill one block together. A block costs a fixed time, the reading and writing of its
+/// rows, and a step for each `tile` keys: the products of its rows, padded to an eighth of a tile, and
+/// the softmax, which runs beside the matrix engine but not faster with narrower
+/// formats: overlap(products, softmax), at least `least_step`, in which a unit gets its keys. The mean query
+/// sees `reach` keys, and the block on the diagonal is done whole. Few blocks leave units idle, and the
+/// longest block decides; or the keys are split over the units, at the fixed price `split`, and the library
+/// takes the faster way. With memory as in MatmulTime:
 ///     time = launch + min(overlap(max(all / units, longest), memory),
 ///                         overlap(max(all / units, shortest), memory) + split)
 /// Ranges: all counts >= 0 and integral, tile and units >= 1, rates > 0. copies 0 costs exactly 0.
@@ -177,10 +178,10 @@ struct AttentionTime {
     Work<T> pair_work;
     Time<T> pair_softmax;
     Data<T> traffic;
-    T tile, units;
+    T tile, block_tile, units;
     ComputeRate<T> peak;
     Bandwidth<T> bandwidth;
-    Time<T> launch, block, block_rows, split;
+    Time<T> launch, block, block_rows, least_step, split;
     static constexpr auto fields() {
       return rows(
           field(&Inputs::copies, "copies", "", "sequences times query heads").non_negative().counted(),
@@ -194,12 +195,14 @@ struct AttentionTime {
           field(&Inputs::pair_softmax, "pair_softmax", "ns", "softmax of one pair, whole device")
               .non_negative(),
           field(&Inputs::traffic, key::traffic),
-          field(&Inputs::tile, "tile", "", "query rows, and keys, of one step").at_least(1).counted(),
+          field(&Inputs::tile, "tile", "", "keys of one step").at_least(1).counted(),
+          field(&Inputs::block_tile, "block_tile", "", "query rows of one block").at_least(1).counted(),
           field(&Inputs::units, "units", "", "blocks in flight on the device").at_least(1).counted(),
           field(&Inputs::peak, key::peak), field(&Inputs::bandwidth, key::bandwidth),
           field(&Inputs::launch, key::launch),
           field(&Inputs::block, "block", "us", "fixed time of one block").non_negative(),
-          field(&Inputs::block_rows, "block_rows", "us", "rows of a full block, in and out").non_negative(),
+          field(&Inputs::block_rows, "block_rows", "us", "`tile` rows of a block, in and out").non_negative(),
+          field(&Inputs::least_step, "least_step", "us", "getting `tile` keys to a unit").non_negative(),
           field(&Inputs::split, "split", "us", "adding up the parts of split keys").non_negative());
     }
   };
@@ -213,14 +216,18 @@ struct AttentionTime {
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
     const T packed = in.new_tokens * in.group;
-    const T blocks = named(
-        "blocks", in.copies * min(T(ceil_div(packed, in.tile) / in.group), ceil_div(in.new_tokens, in.tile)));
-    const T rows_used = min(packed, in.tile);
+    const T blocks = named("blocks", in.copies * min(T(ceil_div(packed, in.block_tile) / in.group),
+                                                     ceil_div(in.new_tokens, in.block_tile)));
+    const T rows_used = min(packed, in.block_tile);
     const T grain = 0.125 * in.tile;  // rows of one matrix instruction
     const T padded = grain * ceil_div(rows_used, grain);
     const T last = ceil_div(min(in.keys, T(2.0 * in.reach)), in.tile);
-    const T mean = min(T(in.reach / in.tile + 0.5), last);
-    const Time<T> step = padded * in.tile * in.units * (in.pair_work / in.peak + in.pair_softmax);
+    // One query takes whole steps; of several the mean one ends within its last.
+    const T within = in.reach / in.tile + 0.5 * max(in.block_tile / in.tile, T(1.0));
+    const T mean = select(in.new_tokens > T(1.0), min(within, last), last);
+    const T pairs = padded * in.tile * in.units;
+    const Time<T> step = max(
+        quadrature(Time<T>(pairs * in.pair_work / in.peak), Time<T>(pairs * in.pair_softmax)), in.least_step);
     const Time<T> fixed = in.block + in.block_rows * (rows_used / in.tile);
     const auto all = named("all", blocks / in.units * (fixed + mean * step));
     const T present = min(in.copies, T(1.0));

@@ -15,7 +15,8 @@ template <class T = double> struct OpCost { Time<T> total, compute, memory, netw
 /// One execution of a product or convolution: whole tiles and waves or a split depth, at the rate that the
 /// power limit leaves for the work of all executions.
 template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const Device<T>& d) {
-  const T share = op.wide ? d.efficiency.matrix * d.compute.wide_ratio : d.efficiency.matrix;
+  T share = op.wide ? d.efficiency.matrix * d.compute.wide_ratio : d.efficiency.matrix;
+  if (op.parts & part::routed) share *= d.efficiency.grouped;
   const ComputeRate<T> rate = apply<BurstRate, T>({.work = op.work * op.count,
                                                    .peak = d.compute.dense * share,
                                                    .burst = d.efficiency.burst,
@@ -35,7 +36,7 @@ template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const De
        .units = d.compute.units,
        .split_depth = d.tiles.split_depth,
        .peak = rate,
-       .bandwidth = d.memory.bandwidth * d.efficiency.memory,
+       .bandwidth = d.memory.bandwidth * d.efficiency.memory * d.efficiency.product_stream,
        .launch = d.kernels.launch,
        .wave = d.kernels.wave,
        .split = d.kernels.split});
@@ -45,11 +46,14 @@ template <class T> [[nodiscard]] OpCost<T> matmul_cost(const Op<T>& op, const De
 /// One execution of fused attention.
 template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const Device<T>& d) {
   const T rows = max(op.m, T{1.0}), keys = max(op.n, T{1.0});
+  // Kernels for one query of each sequence and for several are not the same.
+  const auto several = rows > T{1.0};
   const T reach = max(select(op.reach > T{0.0}, op.reach, op.n), T{1.0});
   const T pairs = max(op.copies * rows * reach, T{1.0});
+  const T held = max(op.copies / op.group_heads * keys, T{1.0});  // keys, once for the heads that share them
   const auto r = apply<AttentionTime, T>(
       {.copies = op.copies,
-       .group = op.group_heads,
+       .group = select(several, min(op.group_heads, d.tiles.prompt_group), op.group_heads),
        .new_tokens = rows,
        .keys = keys,
        .reach = reach,
@@ -57,14 +61,16 @@ template <class T> [[nodiscard]] OpCost<T> attention_cost(const Op<T>& op, const
        .pair_softmax = d.tiles.softmax_work / (d.compute.vector * d.efficiency.vector),
        .traffic = op.traffic,
        .tile = d.tiles.attention_tile,
+       .block_tile = select(several, d.tiles.prompt_tile, d.tiles.attention_tile),
        .units = d.compute.units,
-       .peak = d.compute.dense * (op.pass == Pass::backward
-                                      ? d.efficiency.attention * d.efficiency.attention_backward
-                                      : d.efficiency.attention),
-       .bandwidth = d.memory.bandwidth * d.efficiency.memory,
+       .peak = d.compute.dense * d.compute.cache_ratio *
+               (op.pass == Pass::backward ? d.efficiency.attention * d.efficiency.attention_backward
+                                          : d.efficiency.attention),
+       .bandwidth = d.memory.bandwidth * d.efficiency.memory * d.efficiency.attention_stream,
        .launch = d.kernels.attention_launch,
-       .block = d.kernels.attention_block,
-       .block_rows = d.kernels.attention_rows,
+       .block = select(several, d.kernels.prompt_block, d.kernels.attention_block),
+       .block_rows = select(several, d.kernels.prompt_rows, d.kernels.attention_rows),
+       .least_step = d.kernels.attention_step * ((op.traffic - op.live) / (held * (512.0 * unit::B))),
        .split = d.kernels.attention_split});
   return {.total = r.time, .compute = r.compute, .memory = r.memory, .overhead = d.kernels.attention_launch};
 }

@@ -21,6 +21,7 @@ struct DeviceUse {
   std::optional<double> efficiency{};    ///< of the caller, over the peak rate
   std::optional<Execution> execution{};  ///< how kernels are launched
   AttentionKernel kernel = AttentionKernel::fused;  ///< generation of the attention kernel
+  std::optional<Precision> kv_precision{};          ///< of the cache, where it is stated
 };
 
 /// Questions whose inputs a pricing may not price.

@@ -30,6 +30,7 @@ struct DeviceClass {
   SustainedShare<> efficiency;
   KernelTimes<> kernels;
   Tiles<> tiles;
+  CollectiveTimes collectives;
   std::vector<FigureRule> rules;
   const Entry* entry = nullptr;  ///< the zoo's entry, null for a class made by hand
 
@@ -46,6 +47,7 @@ struct DeviceClass {
         field(&C::efficiency, "efficiency", "", "sustained shares").defaulted("absent"),
         field(&C::kernels, "kernels", "", "fixed times of kernels").defaulted("absent"),
         field(&C::tiles, "tiles", "", "how kernels cut their work").defaulted("absent"),
+        field(&C::collectives, "collectives", "", "collectives inside a node").defaulted("absent"),
         field(&C::rules, "rules", "", "figures that follow from others of the device").defaulted("none"));
   }
 };

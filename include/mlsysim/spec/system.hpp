@@ -25,6 +25,8 @@ struct Node {
   std::optional<double>
       domain_accelerators;  ///< accelerators that one inner network joins, also across nodes
   std::optional<Bandwidth<>> pair_bandwidth;  ///< one way, between two accelerators of a mesh
+  CollectiveTimes collectives;                ///< measured in this node, before those of its devices
+  std::optional<double> link_share;           ///< sustained share of the inner link, likewise
   std::vector<LinkLevel> levels;              ///< inside the node, innermost first; none: one
   bool reference = false;                     ///< the machine in which the accelerator ships
   const Entry* entry = nullptr;
@@ -49,6 +51,10 @@ struct Node {
             .at_least(1),
         field(&N::pair_bandwidth, "pair_bandwidth", "GB/s", "between two devices of a mesh, one way")
             .positive(),
+        field(&N::collectives, "collectives", "", "collectives measured in this node, before its devices'")
+            .defaulted("absent"),
+        field(&N::link_share, "link_share", "", "sustained share of the link inside, before its devices'")
+            .within(0.001, 1),
         field(&N::levels, "levels", "", "what joins the devices, innermost first").defaulted("one level"),
         field(&N::reference, "reference", "", "the machine in which the accelerator ships").defaulted("no"));
   }

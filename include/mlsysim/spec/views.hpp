@@ -17,6 +17,7 @@ template <class T = double> struct DeviceCompute {
   ComputeRate<T> dense;   ///< peak of the matrix engine
   ComputeRate<T> vector;  ///< peak outside it
   T wide_ratio{1.0};      ///< what products that stay at 16 bits sustain, over the others
+  T cache_ratio{1.0};     ///< rate of attention in the format of the cache, over the others
   T units{1.0};           ///< units over which tiles are dealt
   T matrix_rows{1.0};     ///< rows to which a narrower product is padded
 
@@ -27,6 +28,8 @@ template <class T = double> struct DeviceCompute {
         field(&C::vector, "vector", "TFLOP/s", "peak outside the matrix engine").positive(),
         field(&C::wide_ratio, "wide_ratio", "", "products that stay at 16 bits over the others")
             .within(0.01, 2),
+        field(&C::cache_ratio, "cache_ratio", "", "attention in the format of the cache over the others")
+            .within(0.01, 16),
         field(&C::units, "units", "", "units over which tiles are dealt").at_least(1).counted(),
         field(&C::matrix_rows, "matrix_rows", "", "rows to which a narrower product is padded").at_least(1));
   }

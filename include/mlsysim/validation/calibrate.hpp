@@ -2,6 +2,7 @@
 /// Fits the constants of a device or of a serving engine to measurements: few, bounded, with their
 /// uncertainty, and checked on groups left out.
 
+#include <mlsysim/validation/conformal.hpp>
 #include <mlsysim/validation/validate.hpp>
 
 #include <map>
@@ -65,9 +66,12 @@ struct Calibration {
   ErrorStatistics before, after,
       left_out;  ///< of rows with an answer: fewer than `rows` where constants leave some without
   std::vector<GroupError> groups;
-  double coverage = 0, coverage_left_out = 0;  ///< share of all rows inside their 80 % interval
-  std::map<std::string, InputRange> domain;    ///< "matrix_product.rows" and its range
+  double coverage = 0;                       ///< share of all rows inside their 80 % interval
+  std::vector<ConformalBand> bands;          ///< of 50, 80 and 95 %; none without groups to leave out
+  std::map<std::string, InputRange> domain;  ///< "matrix_product.rows" and its range
 
+  /// Share of the rows of groups left out inside the interval of this level; 0 without groups.
+  [[nodiscard]] double coverage_left_out(double level = 0.8) const;
   /// The constants as changes of the zoo's figures.
   [[nodiscard]] std::vector<ConstantValue> changes() const;
 };

@@ -59,7 +59,9 @@ struct MeasuredTable {
   std::vector<LeaveOutRule> left_out;
   std::vector<std::size_t> groups, labels;
   bool median_of_repeats = false;  ///< rows with equal inputs are one row
-  double tolerance = 0.005;        ///< by which an error may grow before the check fails
+  std::size_t sample_of = 0;  ///< records of the table of which the shipped file is a sample; 0: it is all
+  bool whole = true;          ///< `data` holds all records
+  double tolerance = 0.005;   ///< by which an error may grow before the check fails
 
   /// "M 7 GPUs, 512 tokens": the row for readers, from its label columns.
   [[nodiscard]] std::string label(std::size_t row) const;
@@ -74,11 +76,18 @@ struct MeasuredRows {
 /// Names of the tables below a folder, sorted: "training/megatron_sc21_table1_a100".
 /// @param folder empty for zoo/validation of the shipped zoo
 [[nodiscard]] std::vector<std::string> table_names(const std::filesystem::path& folder = {});
+/// The folder of whole tables that the environment names in MLSYSIM_TABLES; empty without it, and in secure
+/// mode.
+[[nodiscard]] std::filesystem::path whole_tables();
 /// Reads one table. @throws LookupError with near misses, ErrorList with every fault of the definition,
 /// InputError
-[[nodiscard]] MeasuredTable load_table(const std::string& name, const std::filesystem::path& folder = {});
-/// Reads a definition from any folder; its CSV file is next to it.
-[[nodiscard]] MeasuredTable load_table_file(const std::filesystem::path& definition);
+/// @param folder of the definitions; empty for those of the zoo
+/// @param data   folder of whole tables, by topic: a file there replaces a sample that ships
+[[nodiscard]] MeasuredTable load_table(const std::string& name, const std::filesystem::path& folder = {},
+                                       const std::filesystem::path& data = whole_tables());
+/// Reads a definition from any folder; its CSV file is next to it, or whole in `data`.
+[[nodiscard]] MeasuredTable load_table_file(const std::filesystem::path& definition,
+                                            const std::filesystem::path& data = whole_tables());
 /// Reads a definition from a text; `data` stands for its CSV file.
 [[nodiscard]] MeasuredTable parse_table(std::string definition, const std::string& name, CsvTable data);
 /// Fills the inputs of every row that is compared.

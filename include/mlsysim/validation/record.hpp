@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mlsysim {
@@ -18,7 +19,10 @@ using ErrorRecord = std::map<std::string, ErrorStatistics>;
 /// @param file empty for zoo/validation/record.yaml of the shipped zoo
 /// @throws InputError for a file that cannot be read, ErrorList with every fault of its text
 [[nodiscard]] ErrorRecord read_record(const std::filesystem::path& file = {});
+/// Errors by entry: a table, or "table@whole" for all records of one of which a sample ships.
 [[nodiscard]] ErrorRecord record_of(std::span<const TableResult> results);
+/// The table of an entry of the record.
+[[nodiscard]] std::string table_of_entry(std::string_view entry);
 /// The record as YAML, sorted by table; reading it gives the same record.
 [[nodiscard]] std::string to_yaml(const ErrorRecord& record);
 

@@ -79,7 +79,8 @@ ServingViews<> prepare_serving(const In& in, Notes& notes) {
   const DeviceUse use{.precision = precision,
                       .phase = Phase::prefill,
                       .params = v.prefill.totals.params,
-                      .efficiency = in.efficiency};
+                      .efficiency = in.efficiency,
+                      .kv_precision = in.kv_precision};
   v.prefill_device = v.pricing->device(*in.hardware, use, c, notes);
   v.apart = in.decode_hardware != nullptr;
   v.decode_device = v.apart ? v.pricing->device(decoder, use, c, notes) : v.prefill_device;

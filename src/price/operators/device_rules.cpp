@@ -71,7 +71,9 @@ Draft draft_of(const LatencyWish& wish, Notes& notes) {
   d.device.tiles = {.tile_m = of_class("tiles.tile_m"),
                     .tile_n = of_class("tiles.tile_n"),
                     .split_depth = of_class("tiles.split_depth"),
-                    .attention_tile = of_class("tiles.attention_tile")};
+                    .attention_tile = of_class("tiles.attention_tile"),
+                    .prompt_tile = of_class("tiles.prompt_tile"),
+                    .prompt_group = of_class("tiles.prompt_group")};
   d.device.kernels.launch = Time<>::from_base(of_class("kernels.launch"));
   d.device.dispatch_overhead = Time<>::from_base(of_class("dispatch_overhead"));
   d.device.conventions.memory_reserve = c.memory_reserve;

@@ -21,6 +21,7 @@ enum Reads : unsigned {
   kEager = 16,     ///< kernels are launched one by one
   kTraining = 32,  ///< for ever, and backwards too
   kBrief = 64,     ///< anything else
+  kFour = 128,     ///< numbers of 4 bits
   kNever = 0       ///< set by hand below, or read elsewhere
 };
 
@@ -33,6 +34,10 @@ constexpr std::pair<std::string_view, unsigned> kReads[] = {
     {"tiles.split_depth", kWide},
     {"efficiency.matrix", kWide},
     {"efficiency.matrix_narrow", kNarrow},
+    {"efficiency.product_stream", kWide},
+    {"efficiency.product_stream_narrow", kNarrow},
+    {"efficiency.product_stream_four", kFour},
+    {"tiles.four_bit_tile", kFour},
     {"kernels.issue", kEager},
     {"efficiency.burst", kBrief},
     {"efficiency.attention_backward", kTraining},
@@ -123,7 +128,7 @@ Device<> device_view(const HardwareNode& hardware, Precision precision, const Co
   Device<> d;
   d.compute.dense = rate_at(hardware, precision);
   d.compute.vector = vector_rate(hardware, c, notes);
-  const bool narrow = bytes_per_element(precision) <= 1;
+  const bool narrow = bytes_per_element(precision) <= 1, four = bytes_per_element(precision) < 1;
   static const FigureRow& units = *find_figure_row("compute.units");
   // Without a matrix engine a product is as fine as its rows and columns; without units there are no tiles.
   const auto counted = filled(units, hardware, c);
@@ -131,11 +136,16 @@ Device<> device_view(const HardwareNode& hardware, Precision precision, const Co
       counted && counted->origin != FigureOrigin::per_unit && has_matrix_engine(hardware.compute);
   const Execution mode = execution_in(phase, execution, notes);
   fill(d, hardware, c,
-       kAlways | (tiles ? kTiles : 0u) | (narrow ? kNarrow : kWide) |
+       kAlways | (tiles ? kTiles : 0u) | (narrow ? kNarrow : kWide) | (four ? kFour : 0u) |
            (mode == Execution::eager ? kEager : 0u) | (phase == Phase::training ? kTraining : kBrief),
        notes);
   if (narrow) {
     d.efficiency.matrix = d.efficiency.matrix_narrow;
+    d.efficiency.product_stream =
+        four ? d.efficiency.product_stream_four : d.efficiency.product_stream_narrow;
+    if (four && tiles)  // such instructions are wider
+      for (double* extent : {&d.tiles.tile_m, &d.tiles.tile_n, &d.compute.matrix_rows})
+        *extent = max(*extent, d.tiles.four_bit_tile);
     d.tiles.split_depth = 1e9;
     // Such kernels keep a block scale beside the depth.
     if (tiles)
@@ -154,6 +164,13 @@ Device<> device_view(const HardwareNode& hardware, Precision precision, const Co
   d.power.tdp = hardware.power.tdp.value_or(Power<>());
   d.conventions.idle_fraction = c.idle_fraction;
   return d;
+}
+
+void set_cache_format(Device<>& device, const HardwareNode& hardware, Precision precision,
+                      std::optional<Precision> kv_precision) {
+  const auto& fp8 = hardware.compute.dense[Precision::fp8];
+  if (kv_precision == Precision::fp8 && bytes_per_element(precision) == 2 && fp8)
+    device.compute.cache_ratio = *fp8 / device.compute.dense;
 }
 
 void set_matrix_share(Device<>& device, std::optional<double> share) {

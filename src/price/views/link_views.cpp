@@ -12,27 +12,56 @@
 namespace mlsysim {
 namespace {
 
-/// Collectives inside the innermost level.
-void set_collectives(Links<>& l, const HardwareNode& hardware, const Conventions& c, Notes& notes,
-                     Phase phase) {
-  const auto& t = hardware.collectives;
-  l.level1.share = or_convention(hardware.efficiency.link, c.link_share, "efficiency.link", notes);
+/// What is measured in a node, else of its devices.
+CollectiveTimes measured_in(const Node* node, const HardwareNode& hardware) {
+  CollectiveTimes out = hardware.collectives;
+  if (node == nullptr) return out;
+  for_each_field<CollectiveTimes>([&](const auto& row) {
+    if (const auto& own = node->collectives.*row.member) out.*row.member = own;
+  });
+  return out;
+}
+
+/// Collectives inside the innermost level: figures of the node, of the device, of its class, or conventions.
+void set_collectives(Links<>& l, const Node* node, const HardwareNode& hardware, const Conventions& c,
+                     Notes& notes, Phase phase) {
+  const auto figure = [&]<class Q>(std::string_view path, const std::optional<Q>& own, const Q& convention,
+                                   std::string_view name) {
+    if (!own) {
+      const FigureRow& row = *find_figure_row(path);
+      if (const auto found = filled(row, hardware, c)) {
+        Q value{};
+        if constexpr (std::is_same_v<Q, double>)
+          value = found->base;
+        else
+          value = Q::from_base(found->base);
+        notes.assume({SharedText::lasting(row.path), AssumedValue::of(found->base, row.type->inner().exps),
+                      found->source()});
+        return value;
+      }
+    }
+    return or_convention(own, convention, name, notes);
+  };
+  const CollectiveTimes t = measured_in(node, hardware);
+  const auto& share = node != nullptr && node->link_share ? node->link_share : hardware.efficiency.link;
+  l.level1.share = figure("efficiency.link", share, c.link_share, "efficiency.link");
   l.mesh = hardware.device_link.peers.value_or(1);
-  l.launch = or_convention(t.launch, c.collective_launch, "collective_launch", notes);
-  l.hop = or_convention(t.hop, c.collective_hop, "collective_hop", notes);
-  l.sync = or_convention(t.sync, c.collective_sync, "collective_sync", notes);
-  l.low_latency_share = or_convention(t.low_latency_share, c.low_latency_share, "low_latency_share", notes);
-  l.copy_ratio = or_convention(t.copy_ratio, c.copy_ratio, "copy_ratio", notes);
-  l.pair_share = or_convention(t.pair_share, c.pair_share, "pair_share", notes);
-  l.switch_share = or_convention(t.switch_share, c.switch_share, "switch_share", notes);
+  l.launch = figure("collectives.launch", t.launch, c.collective_launch, "collective_launch");
+  l.hop = figure("collectives.hop", t.hop, c.collective_hop, "collective_hop");
+  l.sync = figure("collectives.sync", t.sync, c.collective_sync, "collective_sync");
+  l.low_latency_share =
+      figure("collectives.low_latency_share", t.low_latency_share, c.low_latency_share, "low_latency_share");
+  l.copy_ratio = figure("collectives.copy_ratio", t.copy_ratio, c.copy_ratio, "copy_ratio");
+  l.pair_share = figure("collectives.pair_share", t.pair_share, c.pair_share, "pair_share");
+  l.switch_share = figure("collectives.switch_share", t.switch_share, c.switch_share, "switch_share");
   if (l.switch_share > 0)
-    l.switch_start = or_convention(t.switch_start, c.switch_start, "switch_start", notes);
+    l.switch_start = figure("collectives.switch_start", t.switch_start, c.switch_start, "switch_start");
   if (phase != Phase::prefill && phase != Phase::decode) return;
   l.direct = 1;
-  l.direct_start = or_convention(t.direct_start, c.direct_start, "direct_start", notes);
-  l.direct_hop = or_convention(t.direct_hop, c.direct_hop, "direct_hop", notes);
-  l.direct_second = or_convention(t.direct_second, c.direct_second, "direct_second", notes);
-  l.direct_share = or_convention(t.direct_share, c.direct_share, "direct_share", notes);
+  l.direct_start = figure("collectives.direct_start", t.direct_start, c.direct_start, "direct_start");
+  l.direct_hop = figure("collectives.direct_hop", t.direct_hop, c.direct_hop, "direct_hop");
+  l.direct_second = figure("collectives.direct_second", t.direct_second, c.direct_second, "direct_second");
+  l.direct_share = figure("collectives.direct_share", t.direct_share, c.direct_share, "direct_share");
 }
 
 /// The link that joins the devices of a node: the node's, the devices' own, or else that to the host.
@@ -177,14 +206,14 @@ Links<> links_view(const HardwareNode& hardware, double devices, const Conventio
   l.level2.latency = c.inter_latency;
   l.level2.share = c.network_share;
   if (devices > 1) notes.assume("per_node", devices, "all devices taken to share one node");
-  set_collectives(l, hardware, c, notes, phase);
+  set_collectives(l, nullptr, hardware, c, notes, phase);
   return l;
 }
 
 Links<> links_view(const Fleet& fleet, const Conventions& c, Notes& notes, Phase phase) {
   Links<> l;
   Ladder ladder{fleet, c, notes, l};
-  set_collectives(l, *fleet.node->accelerator, c, notes, phase);
+  set_collectives(l, fleet.node, *fleet.node->accelerator, c, notes, phase);
   ladder.inside();
   ladder.between();
   if (fleet.count > 1)

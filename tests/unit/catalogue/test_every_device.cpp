@@ -88,14 +88,18 @@ bool dominates(const PreparedScenario& a, const PreparedScenario& b) {
   const auto &l = a.inputs.links, &m = b.inputs.links;
   const auto &p = a.inputs.plan, &q = b.inputs.plan;
   const auto rate = [](const Device<>& x, double share) { return x.compute.dense * share; };
+  const auto streams = [](const Device<>& x, double ratio) {
+    return x.memory.bandwidth * (x.efficiency.memory * ratio);
+  };
   const auto &k = d.kernels, &n = e.kernels;
   const bool same_work = p.weight_bytes == q.weight_bytes && p.activation_bytes == q.activation_bytes &&
                          p.kv_bytes == q.kv_bytes && p.microbatches == q.microbatches && p.tp == q.tp;
-  const bool same_cut = d.compute.units == e.compute.units &&
-                        d.compute.matrix_rows == e.compute.matrix_rows && d.tiles.tile_m == e.tiles.tile_m &&
-                        d.tiles.tile_n == e.tiles.tile_n && d.tiles.split_depth == e.tiles.split_depth &&
-                        d.tiles.attention_tile == e.tiles.attention_tile &&
-                        d.tiles.softmax_work == e.tiles.softmax_work;
+  const bool same_cut =
+      d.compute.units == e.compute.units && d.compute.matrix_rows == e.compute.matrix_rows &&
+      d.tiles.tile_m == e.tiles.tile_m && d.tiles.tile_n == e.tiles.tile_n &&
+      d.tiles.split_depth == e.tiles.split_depth && d.tiles.attention_tile == e.tiles.attention_tile &&
+      d.tiles.prompt_tile == e.tiles.prompt_tile && d.tiles.prompt_group == e.tiles.prompt_group &&
+      d.tiles.softmax_work == e.tiles.softmax_work;
   const bool rates = rate(d, d.efficiency.matrix) >= rate(e, e.efficiency.matrix) &&
                      rate(d, d.efficiency.matrix * d.compute.wide_ratio) >=
                          rate(e, e.efficiency.matrix * e.compute.wide_ratio) &&
@@ -105,11 +109,16 @@ bool dominates(const PreparedScenario& a, const PreparedScenario& b) {
                      d.efficiency.burst >= e.efficiency.burst &&
                      d.efficiency.burst_time == e.efficiency.burst_time &&
                      d.memory.bandwidth * d.efficiency.memory >= e.memory.bandwidth * e.efficiency.memory &&
-                     d.memory.capacity >= e.memory.capacity && d.host_link.bandwidth >= e.host_link.bandwidth;
+                     streams(d, d.efficiency.product_stream) >= streams(e, e.efficiency.product_stream) &&
+                     streams(d, d.efficiency.attention_stream) >= streams(e, e.efficiency.attention_stream) &&
+                     d.efficiency.grouped >= e.efficiency.grouped && d.memory.capacity >= e.memory.capacity &&
+                     d.host_link.bandwidth >= e.host_link.bandwidth;
   const bool times = k.launch <= n.launch && k.wave <= n.wave && k.split <= n.split &&
                      k.attention_launch <= n.attention_launch && k.attention_block <= n.attention_block &&
                      k.attention_rows <= n.attention_rows && k.attention_split <= n.attention_split &&
-                     k.issue <= n.issue && d.dispatch_overhead <= e.dispatch_overhead &&
+                     k.attention_step <= n.attention_step && k.prompt_block <= n.prompt_block &&
+                     k.prompt_rows <= n.prompt_rows && k.issue <= n.issue &&
+                     d.dispatch_overhead <= e.dispatch_overhead &&
                      d.conventions.textbook_layer_overhead <= e.conventions.textbook_layer_overhead;
   bool levels = l.mesh == m.mesh;
   for (int i = 0; i < l.most_levels; ++i)

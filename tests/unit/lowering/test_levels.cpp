@@ -211,3 +211,27 @@ TEST_CASE("what holds for every ladder", "[lowering]") {
     }
   }
 }
+
+TEST_CASE("starts of collectives are the node's, else the device's, else those of its generation",
+          "[lowering]") {
+  HardwareNode device = *node("DGX_A100").accelerator;
+  Node own = node("DGX_A100");
+  own.accelerator = &device;
+  Fleet fleet;
+  fleet.node = &own;
+  fleet.count = 1;
+  CHECK(machine(fleet).launch == *device.collectives.launch);
+  CHECK(machine(fleet).level1.share == *device.efficiency.link);
+  own.collectives.launch = 31 * u::us;
+  own.link_share = 0.5;
+  CHECK(machine(fleet).launch == 31 * u::us);
+  CHECK(machine(fleet).hop == *device.collectives.hop);
+  CHECK(machine(fleet).level1.share == 0.5);
+  own.collectives.launch.reset();
+  device.collectives.launch.reset();
+  REQUIRE(device.device_class->collectives.launch.has_value());
+  CHECK(machine(fleet).launch == *device.device_class->collectives.launch);
+  // A device of no known generation has the convention.
+  device.device_class = &standard_zoo().at<DeviceClass>("gpu");
+  CHECK(machine(fleet).launch == conventions_or_standard(nullptr).collective_launch);
+}

@@ -93,8 +93,13 @@ TEST_CASE("attention on H100 as measured", "[lowering][measured]") {
                                  .new_tokens = fresh,
                                  .context = r.tokens});
   };
-  CHECK(mean_error(prefill, [&](const Attention& r) { return us(shape(r, r.tokens), h100); }) < 0.14);
-  CHECK(mean_error(decode, [&](const Attention& r) { return us(shape(r, 1), h100); }) < 0.17);
+  // The kernel that writes the cache, keys and values once from 16 bits to 16 bits, is inside of these times.
+  const auto call = [&](const Attention& r, double fresh) {
+    const auto written = 2.0 * 2.0 * 128 * r.batch * fresh * r.kv_heads * 2.0 * u::B;
+    return us(shape(r, fresh), h100) + us(stream_op<double>(written), h100);
+  };
+  CHECK(mean_error(prefill, [&](const Attention& r) { return call(r, r.tokens); }) < 0.1);
+  CHECK(mean_error(decode, [&](const Attention& r) { return call(r, 1); }) < 0.15);
 }
 
 TEST_CASE("memory streams on H100 and A100 as measured", "[lowering][measured]") {

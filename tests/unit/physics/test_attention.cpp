@@ -122,12 +122,14 @@ AttentionTime::Inputs<double> on_100_units(double copies, double group, double t
           .pair_softmax = 0 * u::s,
           .traffic = 0 * u::B,
           .tile = 128,
+          .block_tile = 128,
           .units = 100,
           .peak = 512 * u::TFLOP / u::s,
           .bandwidth = 2 * u::TB / u::s,
           .launch = 5 * u::us,
           .block = 2 * u::us,
           .block_rows = 1 * u::us,
+          .least_step = 0 * u::s,
           .split = 3 * u::us};
 }
 }  // namespace
@@ -160,4 +162,26 @@ TEST_CASE("decoding packs the query heads of a group, and splits long contexts",
   in.copies = 0;
   in.traffic = {};
   CHECK(AttentionTime::solve(in).time.base() == 0);
+}
+
+TEST_CASE("attention: the softmax runs beside the products, and keys take their time to a unit",
+          "[physics]") {
+  // 3 and 4 of the same make 5: products of 1.6384 us a step, softmax of 4/3 of it.
+  const double step = 128.0 * 128 * 512 / 5.12e6;
+  auto in = on_100_units(100, 1, 128, 1024, 1024);
+  in.pair_softmax = 4.0 / 3 * 512.0 * u::FLOP / in.peak;
+  CHECK_THAT(AttentionTime::solve(in).time.in(u::us), WithinRel(5 + 3 + 8 * step * 5 / 3, 1e-6));
+  // A step of 10 us of keys; split, the first half of one is what a block cannot share.
+  in.least_step = 10 * u::us;
+  CHECK_THAT(AttentionTime::solve(in).time.in(u::us), WithinRel(5 + 3 + 80, 1e-6));
+}
+
+TEST_CASE("attention: blocks of 256 rows take 128 keys at a time", "[physics]") {
+  // 512 queries of 100 heads are two rounds of blocks of 256 rows, whose steps and rows take twice as long;
+  // the mean block sees the keys of a whole block of rows on the diagonal.
+  const double step = 256.0 * 128 * 512 / 5.12e6;
+  auto in = on_100_units(100, 1, 512, 512, 256.5);
+  in.block_tile = 256;
+  CHECK_THAT(AttentionTime::solve(in).time.in(u::us),
+             WithinRel(5 + 2 * (2 + 2 + (256.5 / 128 + 1) * step), 1e-6));
 }

@@ -1,9 +1,12 @@
 #include "support/catch.hpp"
 
 #include <mlsysim/validation/measured_table.hpp>
+#include <mlsysim/validation/record.hpp>
 
 #include <mlsysim/zoo/loader.hpp>
 
+#include <filesystem>
+#include <fstream>
 #include <random>
 
 using namespace mlsysim;
@@ -149,4 +152,47 @@ TEST_CASE("tables: a definition that is damaged is read or refused", "[validatio
     } catch (const Error&) {
     }
   }
+}
+
+TEST_CASE("tables: a folder of whole tables replaces the sample that ships", "[validation]") {
+  const std::string name = "kernels/aiconfigurator_gemm_bf16_b200";
+  const auto sample = load_table(name, {}, {});
+  CHECK(sample.sample_of == 11975);
+  CHECK_FALSE(sample.whole);
+  CHECK(sample.data.rows() <= 300);
+  // What is missing is said, so that all records are accounted for.
+  const auto result = validate(sample, standard_zoo(), Depth::ours);
+  CHECK(result.records == 11975);
+  REQUIRE(result.left_out.size() == 1);
+  CHECK(result.left_out.front().rows == 11975 - sample.data.rows());
+
+  const auto folder = std::filesystem::temp_directory_path() / "mlsysim_whole_tables";
+  std::filesystem::create_directories(folder / "kernels");
+  std::ofstream(folder / "kernels" / "aiconfigurator_gemm_bf16_b200.csv")
+      << "n,m,k,latency_us,note\n64,128,4096,7.5,columns in another order\n";
+  const auto whole = load_table(name, {}, folder);
+  CHECK(whole.whole);
+  CHECK(whole.data.rows() == 1);
+  CHECK(validate(whole, standard_zoo(), Depth::ours).left_out.empty());
+  // A folder without this table leaves the sample.
+  CHECK_FALSE(load_table("kernels/aiconfigurator_gemm_fp8_b200", {}, folder).whole);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("the record keeps a sample and its whole table apart", "[validation]") {
+  const auto table = load_table("kernels/aiconfigurator_gemm_bf16_b200", {}, {});
+  const auto sample = validate(table, standard_zoo(), Depth::ours);
+  auto all = load_table(table.name, {}, {});
+  all.whole = true;
+  const auto whole = validate(all, standard_zoo(), Depth::ours);
+  auto record = record_of(std::vector{sample, whole});
+  REQUIRE(record.size() == 2);
+  CHECK(record.begin()->first == "kernels/aiconfigurator_gemm_bf16_b200");
+  const auto entry = record.find("kernels/aiconfigurator_gemm_bf16_b200@whole");
+  REQUIRE(entry != record.end());
+  CHECK(table_of_entry(entry->first) == table.name);
+  // A whole table that got worse is no fault of a run that read the sample.
+  entry->second.median = 0;
+  CHECK(regressions(record, std::vector{sample}, RecordScope::all_tables).empty());
+  CHECK(regressions(record, std::vector{whole}, RecordScope::all_tables).size() == 1);
 }
