@@ -1,3 +1,4 @@
+#include "bind_picture.hpp"
 #include "bindings.hpp"
 
 #include <mlsysim/version.hpp>
@@ -23,6 +24,7 @@ PYBIND11_MODULE(_mlsysim, m) {
   bind_validation(m);
   bind_explore(m);
   bind_plugin(m);
+  bind_picture(m);
   bind_program(m);
 }
 #undef PyInit__mlsysim

@@ -43,6 +43,7 @@ class Program {
   void zoo_commands();
   void model_commands();
   void picture_commands();
+  void report_command();
   void pipeline_commands();
   void resolver_commands(CLI::App& r);
   void small_commands();
@@ -88,6 +89,7 @@ class Program {
   CompareMeasuredRequest compare_measured_;
   MemoryRequest memory_;
   PlotRequest plot_;
+  ReportRequest report_;
   std::string first_, second_, form_ = "text", write_, check_;
   std::vector<std::string> paths_;
   bool yaml_ = false;

@@ -1,5 +1,5 @@
+#include <mlsysim/engine/detail/pass_order.hpp>
 #include <mlsysim/engine/explain.hpp>
-#include <mlsysim/engine/pass_order.hpp>
 
 #include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/requests.hpp>

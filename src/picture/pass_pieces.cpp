@@ -1,7 +1,7 @@
 #include "detail/pass_pieces.hpp"
 
+#include <mlsysim/engine/detail/pass_order.hpp>
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/engine/pass_order.hpp>
 #include <mlsysim/picture/scenario_pictures.hpp>
 #include <mlsysim/spec/provenance.hpp>
 #include <mlsysim/units/error.hpp>

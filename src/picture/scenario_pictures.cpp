@@ -2,9 +2,9 @@
 
 #include "detail/pass_pieces.hpp"
 
+#include <mlsysim/engine/detail/pass_order.hpp>
 #include <mlsysim/engine/detail/prepared.hpp>
 #include <mlsysim/engine/evaluator.hpp>
-#include <mlsysim/engine/pass_order.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 

@@ -1,6 +1,6 @@
 #include <mlsysim/report/explanation_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
+#include "detail/json_value.hpp"
 
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/tape/latex.hpp>

@@ -1,6 +1,6 @@
 #include <mlsysim/report/explore_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
+#include "detail/json_value.hpp"
 
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/units/format.hpp>

@@ -1,7 +1,7 @@
 #include <mlsysim/report/pipeline_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
+#include "detail/json_value.hpp"
 
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/field_text.hpp>

@@ -1,7 +1,7 @@
 #include <mlsysim/report/scorecard_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
+#include "detail/json_value.hpp"
 
 #include <fmt/format.h>
 

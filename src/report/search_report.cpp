@@ -1,6 +1,6 @@
 #include <mlsysim/report/explore_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
+#include "detail/json_value.hpp"
 
 #include <fmt/format.h>
 

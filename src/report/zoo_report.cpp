@@ -1,7 +1,7 @@
 #include <mlsysim/report/zoo_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
+#include "detail/json_value.hpp"
 
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/schema.hpp>
