@@ -10,6 +10,13 @@
 #include <ctime>
 
 namespace mlsysim::cli {
+namespace {
+
+constexpr const char* kImportExamples =
+    "Examples:\n  mlsysim plugin import hf/ConfigJson config.json > my_model.yaml\n"
+    "  mlsysim plugin import hf/ConfigJson ./config.json";
+
+}  // namespace
 
 void Program::zoo_commands() {
   auto* z = command(app_, "zoo", "what is known by name: devices, models, systems, grids, prices",
@@ -217,9 +224,7 @@ void Program::plugin_commands() {
                        ->check(CLI::IsMember({"c", "cpp", "python"}))
                        ->required();
   values_[language].choices = {"c", "cpp", "python"};
-  auto* reader = command(*p, "import", "what an importer makes of a file, as a zoo file",
-                         "Examples:\n  mlsysim plugin import hf/ConfigJson config.json > my_model.yaml\n  "
-                         "mlsysim plugin import hf/ConfigJson ./config.json",
+  auto* reader = command(*p, "import", "what an importer makes of a file, as a zoo file", kImportExamples,
                          [this] { return plugin_import(first_, second_); });
   reader->add_option("IMPORTER", first_, "name of an importer")->required()->type_name("");
   reader->add_option("FILE", second_, "the file to read")->required()->type_name("");
