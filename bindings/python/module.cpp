@@ -1,3 +1,4 @@
+#include "bind_picture.hpp"
 #include "bindings.hpp"
 
 #include <mlsysim/version.hpp>
@@ -24,6 +25,7 @@ PYBIND11_MODULE(_mlsysim, m) {
   bind_explore(m);
   bind_launch(m);
   bind_plugin(m);
+  bind_picture(m);
   bind_program(m);
 }
 #undef PyInit__mlsysim

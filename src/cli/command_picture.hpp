@@ -22,4 +22,12 @@ struct PlotRequest {
 /// The words are those of the command that answers the same in words.
 [[nodiscard]] Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& options);
 
+struct ReportRequest {
+  std::string output = "html";    ///< html, md, or a file that ends in .html, .md or .pdf
+  std::vector<std::string> with;  ///< changes of the configuration to compare with
+  std::string other;              ///< a plan to compare with
+  bool force = false;
+};
+[[nodiscard]] Answer report(ScenarioRequest request, const ReportRequest& asked);
+
 }  // namespace mlsysim::cli

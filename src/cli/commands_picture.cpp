@@ -6,6 +6,7 @@
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/picture/answer_pictures.hpp>
 #include <mlsysim/picture/render.hpp>
+#include <mlsysim/picture/report_page.hpp>
 #include <mlsysim/picture/scenario_pictures.hpp>
 #include <mlsysim/picture/thing_pictures.hpp>
 #include <mlsysim/units/near_miss.hpp>
@@ -13,7 +14,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <functional>
 
 namespace mlsysim::cli {
@@ -206,6 +213,80 @@ Answer plot(ScenarioRequest request, PlotRequest asked, const RenderOptions& opt
   }
   if (target.file.empty()) return {std::move(bytes)};
   files::write(target.file, bytes, how);
+  return {fmt::format("{}\n", target.file)};
+}
+
+namespace {
+
+/// Runs a program without a shell. @return its exit code; 127 where there is none of that name
+int run_quietly(std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int failed = ::posix_spawnp(&child, arguments[0], &quiet, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&quiet);
+  if (failed != 0) return 127;
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
+}
+
+/// Prints a page: weasyprint is small, Chromium is common.
+void print_pdf(const std::string& page, const std::string& file) {
+  const auto html = file + ".html";
+  const files::WriteHow how{.replace = files::Replace::own, .mark = "mlsysim"};
+  files::write(html, page, how);
+  const auto absolute = std::filesystem::absolute(html).string(),
+             to = std::filesystem::absolute(file).string();
+  bool printed = run_quietly({"weasyprint", absolute, to}) == 0;
+  for (const char* browser : {"chromium", "chromium-browser", "google-chrome"})
+    if (!printed)
+      printed = run_quietly({browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
+                             "--print-to-pdf=" + to, "file://" + absolute}) == 0 &&
+                std::filesystem::exists(to);
+  std::filesystem::remove(html);
+  if (!printed)
+    throw SolverError({.id = "mlsysim.cli.126",
+                       .message = "nothing here prints a page",
+                       .found = "neither weasyprint nor Chromium",
+                       .expected = "one of them",
+                       .hint = "pip install weasyprint, or write FILE.html and print it from a browser"});
+}
+
+}  // namespace
+
+Answer report(ScenarioRequest request, const ReportRequest& asked) {
+  const auto target = target_of(asked.output);
+  if (target.form != "html" && target.form != "md" && target.form != "markdown" &&
+      !(target.form == "pdf" && !target.file.empty()))
+    throw InputError({.id = "mlsysim.cli.127",
+                      .message = "a report has no such form",
+                      .key = "--output",
+                      .found = fmt::format("'{}'", asked.output),
+                      .expected = "html, md, or a file that ends in .html, .md or .pdf",
+                      .hint = "e.g. -o report.html"});
+  const files::WriteHow how{.replace = asked.force ? files::Replace::any : files::Replace::own,
+                            .mark = "mlsysim"};
+  if (!target.file.empty()) files::check_target(target.file, how);
+  std::optional<BuiltScenario> other;
+  if (!asked.other.empty())
+    other = scenario_of({.targets = {asked.other}, .fields = {}, .region = {}});
+  else if (!asked.with.empty())
+    other = changed_subject(request, asked.with).built;
+  const auto built = scenario_of(request);
+  const auto page = report_page(built.scenario, other ? &other->scenario : nullptr, built.assumptions);
+  const auto text = target.form == "html" || target.form == "pdf" ? to_html(page) : to_markdown(page);
+  if (target.file.empty()) return {text};
+  if (target.form == "pdf")
+    print_pdf(text, target.file);
+  else
+    files::write(target.file, text, how);
   return {fmt::format("{}\n", target.file)};
 }
 

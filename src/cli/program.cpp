@@ -148,7 +148,7 @@ std::string Program::explain_usage(const CLI::ParseError& error) const {
 
 /// Which forms an answer has depends on the command: pictures have their own.
 void Program::settle_format(std::string_view command) {
-  if (command == "plot") return;
+  if (command == "plot" || command == "report") return;
   explain_.latex = format_ == "latex";
   if (explain_.latex && command != "explain")
     throw InputError({.id = "mlsysim.cli.087",

@@ -46,6 +46,7 @@ class Program {
   void telemetry_commands();
   void picture_commands();
   void launch_commands();
+  void report_command();
   void pipeline_commands();
   void resolver_commands(CLI::App& r);
   void small_commands();
@@ -92,6 +93,7 @@ class Program {
   MemoryRequest memory_;
   PlotRequest plot_;
   LaunchRequest launch_;
+  ReportRequest report_;
   std::string first_, second_, form_ = "text", write_, check_;
   std::vector<std::string> paths_;
   bool yaml_ = false;

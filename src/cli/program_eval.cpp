@@ -97,14 +97,16 @@ void Program::eval_commands() {
   scenario_options(*e, std::nullopt);
   auto* s =
       command(app_, "serve", "the same as eval --mode serve",
-              "Example:\n  mlsysim serve Llama3_8B H100 --batch-size 32 --seq-len 1024 --output-tokens 256",
+              "Examples:\n  mlsysim serve Llama3_8B H100 --batch-size 32 --seq-len 1024 --output-tokens 256\n"
+              "  mlsysim serve Llama3_70B H100 --accelerators 8 --precision fp8",
               run, {Place::model, Place::machine});
   targets(*s, "HARDWARE");
   scenario_options(*s, Mode::serve);
   auto* t = command(
       app_, "train", "the same as eval --mode train",
-      "Example:\n  mlsysim train Llama3_8B Research_256 --batch-size 1024 --seq-len 4096 --zero-stage 1", run,
-      {Place::model, Place::machine});
+      "Examples:\n  mlsysim train Llama3_8B Research_256 --batch-size 1024 --seq-len 4096 --zero-stage 1\n"
+      "  mlsysim train Llama3_8B H100 --accelerators 16 --pp-size 4 --batch-size 32",
+      run, {Place::model, Place::machine});
   targets(*t, "FLEET");
   scenario_options(*t, Mode::train);
   explain_command();

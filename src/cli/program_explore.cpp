@@ -259,11 +259,15 @@ void Program::search_commands() {
       "Exit codes: 0 fine, 1 bad input, 2 nothing is feasible, 130 interrupted (the answer so far is "
       "valid).");
   add("pareto", "the points that nothing beats in all objectives at once",
-      "Example:\n  mlsysim pareto Llama3_70B H100 --accelerators 8 --axis batch_size=1..512*2 --axis "
+      "Examples:\n  mlsysim pareto Llama3_70B H100 --accelerators 8 --axis batch_size=1..512*2 --axis "
       "tp_size=2,4,8 \\\n"
-      "    --minimize itl --minimize cost_per_token");
+      "    --minimize itl --minimize cost_per_token\n"
+      "  mlsysim pareto plan.yaml --axis hardware=H100,H200 --axis batch_size=1..64*2 --minimize itl "
+      "--maximize "
+      "token_throughput");
   auto* m = command(app_, "merge", "joins the parts of a search into the answer of one run",
-                    "Example:\n  mlsysim merge part1.json part2.json part3.json",
+                    "Examples:\n  mlsysim merge part1.json part2.json part3.json\n"
+                    "  mlsysim merge part1.json part2.json part3.json -o json",
                     [this] { return merge_states(paths_, render_); });
   m->add_option("FILE", paths_, "state files of all shards, in any order")->required()->type_name("");
 }

@@ -10,6 +10,13 @@
 #include <ctime>
 
 namespace mlsysim::cli {
+namespace {
+
+constexpr const char* kImportExamples =
+    "Examples:\n  mlsysim plugin import hf/ConfigJson config.json > my_model.yaml\n"
+    "  mlsysim plugin import hf/ConfigJson ./config.json";
+
+}  // namespace
 
 void Program::zoo_commands() {
   auto* z = command(app_, "zoo", "what is known by name: devices, models, systems, grids, prices",
@@ -30,12 +37,14 @@ void Program::zoo_commands() {
       .place = Place::kind;
   show->add_flag("--yaml", yaml_, "as a YAML file that mlsysim reads again");
   auto* search = command(*z, "search", "entries whose name, alias or title is like the words",
-                         "Example:\n  mlsysim zoo search llama",
+                         "Examples:\n  mlsysim zoo search llama\n"
+                         "  mlsysim zoo search hopper -o csv",
                          [this] { return zoo_search(first_, render_); }, {Place::entry});
   search->add_option("WORDS", first_, "part of a name or title")->required()->type_name("");
   auto* fresh = command(
       *z, "new", "an entry of your own to begin with, as a YAML file",
-      "Example:\n  mlsysim zoo new hardware MyChip > mychip.yaml && mlsysim eval Llama3_8B mychip.yaml",
+      "Examples:\n  mlsysim zoo new hardware MyChip > mychip.yaml && mlsysim eval Llama3_8B mychip.yaml\n"
+      "  mlsysim zoo new model MyModel > mymodel.yaml",
       [this] {
         return zoo_new(first_, second_, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
       });
@@ -44,7 +53,8 @@ void Program::zoo_commands() {
       ->type_name("");
   fresh->add_option("NAME", second_, "its name")->required()->type_name("");
   auto* l = command(*z, "lint", "checks the files of the zoo and of the user",
-                    "Example:\n  mlsysim zoo lint my_devices.yaml --verbose",
+                    "Examples:\n  mlsysim zoo lint my_devices.yaml --verbose\n"
+                    "  mlsysim zoo lint",
                     [this] { return zoo_lint(paths_, render_); });
   l->add_option("PATH", paths_, "files and folders of your own, checked beside the zoo")->type_name("");
 }
@@ -65,12 +75,14 @@ void Program::pipeline_commands() {
   };
   auto* run =
       command(*p, "run", "runs stages and shows every result",
-              "Example:\n  mlsysim pipeline run ServingModel workload=Llama3_8B hardware=H100 seq_len=1024",
+              "Examples:\n  mlsysim pipeline run ServingModel workload=Llama3_8B hardware=H100 seq_len=1024\n"
+              "  mlsysim pipeline run SingleNodeModel workload=Llama3_8B hardware=H100 -o json",
               [this] { return pipeline_run(pipeline_, render_); }, {Place::resolver});
   words(*run);
   auto* show = command(
       *p, "show", "where each input comes from, without running",
-      "Example:\n  mlsysim pipeline show ServingModel workload=Llama3_8B hardware=H100 --format mermaid",
+      "Examples:\n  mlsysim pipeline show ServingModel workload=Llama3_8B hardware=H100 --format mermaid\n"
+      "  mlsysim pipeline show SingleNodeModel workload=Llama3_8B hardware=H100",
       [this] { return pipeline_show(pipeline_, render_.format == OutputFormat::json ? "json" : form_); },
       {Place::resolver});
   words(*show);
@@ -81,10 +93,13 @@ void Program::pipeline_commands() {
 
   auto* r = command(app_, "resolver", "the models, solvers and optimizers",
                     "Example:\n  mlsysim resolver show ServingModel", nullptr);
-  command(*r, "list", "every resolver with its tier and purpose", "Example:\n  mlsysim resolver list -o json",
+  command(*r, "list", "every resolver with its tier and purpose",
+          "Examples:\n  mlsysim resolver list -o json\n"
+          "  mlsysim resolver list",
           [this] { return resolver_list(render_); });
   auto* one = command(*r, "show", "inputs, outputs, equation and source of a resolver",
-                      "Example:\n  mlsysim resolver show SingleNodeModel",
+                      "Examples:\n  mlsysim resolver show SingleNodeModel\n"
+                      "  mlsysim resolver show RingAllReduce -o json",
                       [this] { return resolver_show(first_, render_); }, {Place::resolver});
   one->add_option("NAME", first_, "name of a resolver")->required()->type_name("");
   resolver_commands(*r);
@@ -146,13 +161,19 @@ void Program::small_commands() {
               [this] { return units_convert(first_, second_, render_); }, {Place::none, Place::unit});
   c->add_option("QUANTITY", first_, "a number and its unit")->required()->type_name("");
   c->add_option("UNIT", second_, "unit of the answer")->required()->type_name("");
-  command(*u, "list", "every unit, alias and refused spelling", "Example:\n  mlsysim units list",
+  command(*u, "list", "every unit, alias and refused spelling",
+          "Examples:\n  mlsysim units list\n"
+          "  mlsysim units list -o csv",
           [this] { return units_list(render_); });
-  command(app_, "version", "version of the program", "Example:\n  mlsysim version -o json",
+  command(app_, "version", "version of the program",
+          "Examples:\n  mlsysim version -o json\n"
+          "  mlsysim version",
           [this] { return version(render_); });
-  auto* k = command(app_, "completion", "script that completes commands, options and zoo names in a shell",
-                    "Examples:\n  source <(mlsysim completion bash)\n  mlsysim completion fish | source",
-                    [this] { return Answer{completion_script(first_)}; }, {Place::shell});
+  auto* k = command(
+      app_, "completion", "script that completes commands, options and zoo names in a shell",
+      "Examples:\n  mlsysim completion bash > mlsysim.bash\n  mlsysim completion fish > mlsysim.fish\n"
+      "or at once: source <(mlsysim completion bash); mlsysim completion fish | source",
+      [this] { return Answer{completion_script(first_)}; }, {Place::shell});
   k->add_option("SHELL", first_, "bash, zsh or fish")->required()->type_name("");
 }
 
@@ -167,18 +188,23 @@ void Program::plugin_commands() {
         ->required()
         ->type_name("");
   };
-  one(*command(*p, "show", "what a plugin is and registers, and where each option comes from",
-               "Example:\n  mlsysim plugin show acme-efficiency",
-               [this] { return plugin_show(first_, render_); }));
-  one(*command(*p, "caps", "capabilities of a plugin, the same bytes every time",
-               "Example:\n  mlsysim plugin caps acme-efficiency -o json",
-               [this] { return plugin_caps(first_, render_); }));
-  one(*command(*p, "reload", "loads a plugin, and then its file again from a copy",
-               "Example:\n  mlsysim plugin reload ./mlsysim-plugin-acme.so",
-               [this] { return plugin_reload(first_, render_); }));
+  one(*command(
+      *p, "show", "what a plugin is and registers, and where each option comes from",
+      "Examples:\n  mlsysim plugin show acme-efficiency\n  mlsysim plugin show acme-efficiency -o json",
+      [this] { return plugin_show(first_, render_); }));
+  one(*command(
+      *p, "caps", "capabilities of a plugin, the same bytes every time",
+      "Examples:\n  mlsysim plugin caps acme-efficiency -o json\n  mlsysim plugin caps acme-efficiency",
+      [this] { return plugin_caps(first_, render_); }));
+  one(*command(
+      *p, "reload", "loads a plugin, and then its file again from a copy",
+      "Examples:\n  mlsysim plugin reload ./mlsysim-plugin-acme.so\n  mlsysim plugin reload acme-efficiency",
+      [this] { return plugin_reload(first_, render_); }));
   auto* check =
       command(*p, "check", "runs the conformance kit on a plugin",
-              "Example:\n  mlsysim plugin check ./mlsysim-plugin-acme.so", [this] {
+              "Examples:\n  mlsysim plugin check ./mlsysim-plugin-acme.so\n  mlsysim plugin check "
+              "./mlsysim-plugin-acme.so --verbose",
+              [this] {
                 // All words that follow are those of the kit, options too.
                 return plugin_check({std::find(words_.begin(), words_.end(), "check") + 1, words_.end()});
               });
@@ -186,9 +212,10 @@ void Program::plugin_commands() {
   check->add_option("WORDS", paths_, "path of the plugin, and options of mlsysim-plugin-check")
       ->required()
       ->type_name("");
-  auto* fresh = command(*p, "new", "writes a plugin that builds and passes the kit, to begin with",
-                        "Example:\n  mlsysim plugin new my_power --lang cpp",
-                        [this] { return plugin_new(first_, form_, second_); });
+  auto* fresh = command(
+      *p, "new", "writes a plugin that builds and passes the kit, to begin with",
+      "Examples:\n  mlsysim plugin new my_power --lang cpp\n  mlsysim plugin new my_law --lang python",
+      [this] { return plugin_new(first_, form_, second_); });
   fresh->add_option("NAME", first_, "name of the plugin: letters, digits, '_' and '-'")
       ->required()
       ->type_name("");
@@ -197,14 +224,14 @@ void Program::plugin_commands() {
                        ->check(CLI::IsMember({"c", "cpp", "python"}))
                        ->required();
   values_[language].choices = {"c", "cpp", "python"};
-  auto* reader = command(*p, "import", "what an importer makes of a file, as a zoo file",
-                         "Example:\n  mlsysim plugin import hf/ConfigJson config.json > my_model.yaml",
+  auto* reader = command(*p, "import", "what an importer makes of a file, as a zoo file", kImportExamples,
                          [this] { return plugin_import(first_, second_); });
   reader->add_option("IMPORTER", first_, "name of an importer")->required()->type_name("");
   reader->add_option("FILE", second_, "the file to read")->required()->type_name("");
-  auto* writer = command(*p, "export", "an entry of the zoo in the format of an exporter",
-                         "Example:\n  mlsysim plugin export hf/FiguresCsv H100",
-                         [this] { return plugin_export(first_, second_); });
+  auto* writer = command(
+      *p, "export", "an entry of the zoo in the format of an exporter",
+      "Examples:\n  mlsysim plugin export hf/FiguresCsv H100\n  mlsysim plugin export hf/FiguresCsv A100",
+      [this] { return plugin_export(first_, second_); });
   writer->add_option("EXPORTER", first_, "name of an exporter")->required()->type_name("");
   writer->add_option("ENTRY", second_, "a device, model, node, fleet, grid or datacenter")
       ->required()

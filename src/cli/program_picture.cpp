@@ -61,6 +61,36 @@ void Program::picture_commands() {
       ->group("Picture");
   p->add_flag("--force", plot_.force, "replace a file that others wrote")->group("Picture");
   scenario_options(*p, std::nullopt);
+  report_command();
+}
+
+void Program::report_command() {
+  auto* r = command(
+      app_, "report",
+      "one page to keep: the answer, what limits it, pictures, derivations, sources, measurements",
+      "Examples:\n"
+      "  mlsysim report Llama3_70B H100 --accelerators 8 > chat.html\n"
+      "  mlsysim report Llama3_70B H100 --accelerators 8 --with hardware=H200 -o md\n"
+      "  mlsysim report plan.yaml --against-plan other.yaml -o report.html\n"
+      "The page needs nothing from elsewhere and runs nothing. -o FILE.pdf is printed by weasyprint or "
+      "Chromium, where there is one.",
+      [this] {
+        report_.output = format_ == "text" ? "html" : format_;
+        report_.with = compare_.with;
+        return report(scenario_, report_);
+      },
+      {Place::model, Place::machine});
+  r->add_option_function<std::vector<std::string>>(
+       "WORDS", [this](const std::vector<std::string>& words) { scenario_.targets = words; },
+       "MODEL HARDWARE, or a plan file")
+      ->required()
+      ->type_name("");
+  r->add_option("--with", compare_.with, "compare with this change; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  r->add_option("--against-plan", report_.other, "compare with this plan")->type_name("FILE");
+  r->add_flag("--force", report_.force, "replace a file that others wrote");
+  scenario_options(*r, std::nullopt);
 }
 
 }  // namespace mlsysim::cli

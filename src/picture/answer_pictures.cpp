@@ -76,6 +76,13 @@ Picture tornado_picture(const SensitivityReport& r, std::size_t most) {
     bar("less", l.lower, l.at_lower);
     bar("more", l.upper, l.at_upper);
   }
+  // Room for the words to the left of the longest bar.
+  double low = 0, high = 0;
+  for (const auto& l : r.levers)
+    for (const double change_of : {l.at_lower, l.at_upper})
+      if (std::isfinite(change_of)) low = std::min(low, change_of), high = std::max(high, change_of);
+  const double to_unit = AnyQuantity::from_base(1, exps).in(change);
+  p.x.low = (low - 0.3 * (high - low)) * to_unit;
   if (p.y.categories.empty()) wrong("nothing moves this result", r.result, "a lever with an effect");
   p.marks.push_back(std::move(m));
   p.marks.push_back({.shape = MarkShape::rule,
@@ -114,6 +121,7 @@ Picture difference_picture(const DifferenceReport& r, std::size_t most) {
   m.data.rows.back().back() = quantity(r.at_from, r.exps);
   double at = r.at_from, rest = 0;
   for (std::size_t i = 0; i < r.terms.size(); ++i) {
+    if (std::abs(r.terms[i].part) <= 1e-9 * largest) continue;
     if (i >= most) {
       rest += r.terms[i].part;
       continue;

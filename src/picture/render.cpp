@@ -1,21 +1,18 @@
 #include <mlsysim/picture/render.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
-#include <mlsysim/units/format.hpp>
-
-#include <nlohmann/json.hpp>
+#include "detail/json.hpp"
 
 namespace mlsysim {
 namespace {
 
 /// Every table under the name of the picture, as `render` of a table writes it.
 std::string tables_of(const Picture& p) {
-  detail::Json out{{"schema", "mlsysim/picture@1"},  {"kind", p.kind},       {"title", p.title},
-                   {"description", p.description},   {"sources", p.sources}, {"notes", p.notes},
-                   {"tables", detail::Json::array()}};
+  detail::PictureJson out{{"schema", "mlsysim/picture@1"},         {"kind", p.kind},       {"title", p.title},
+                          {"description", p.description},          {"sources", p.sources}, {"notes", p.notes},
+                          {"tables", detail::PictureJson::array()}};
   for (const auto& mark : p.marks)
-    out["tables"].push_back(detail::Json::parse(render(mark.data, {.format = OutputFormat::json})));
-  return detail::dumped(out);
+    out["tables"].push_back(detail::PictureJson::parse(render(mark.data, {.format = OutputFormat::json})));
+  return detail::written(out);
 }
 
 }  // namespace

@@ -20,11 +20,18 @@ class Drawing {
 
   std::string all() {
     for (const auto& mark : f_.picture().marks) draw(mark);
+    for (const auto& b : bars_) take(b.box);
+    for (const auto& b : bars_) label_bar(b);
     for (const auto& l : late_) place_label(l);
     return std::move(shapes_) + labels_;
   }
 
  private:
+  struct Bar {
+    std::string words;
+    Box2 box;
+    bool boxed, leftwards;
+  };
   struct Late {
     std::string words;
     double x, y, gap;
@@ -86,12 +93,13 @@ class Drawing {
         "\n",
         box.x, box.y, std::max(box.width, 0.6), box.height, fill_of(s), colour_of(s),
         box.width < 3 ? 0.4 : 1.1);
-    if (at.label == kNoColumn) return;
-    label_bar(words_of(row[at.label]), box, z.has_value(), *b < *a);
+    bars_.push_back(
+        {at.label == kNoColumn ? std::string() : words_of(row[at.label]), box, z.has_value(), *b < *a});
   }
 
   /// Inside where it fits, on a white ground; else beside the end of the bar that is farther from its start.
-  void label_bar(const std::string& words, const Box2& box, bool boxed, bool leftwards) {
+  void label_bar(const Bar& bar) {
+    const auto& [words, box, boxed, leftwards] = bar;
     if (words.empty()) return;
     const double w = width_of(words, kLabel), middle = box.y + box.height / 2 + 4;
     if (w + 8 < box.width) {
@@ -101,11 +109,9 @@ class Drawing {
           "\n",
           x - 3, middle - 11, w + 6);
       halo(words, box.x + box.width / 2, middle, "middle");
-      take(box);
       return;
     }
     if (boxed) return;
-    take(box);
     const double right = box.x + box.width + 4, left = box.x - w - 4;
     for (const double x : {leftwards ? left : right, leftwards ? right : left}) {
       const Box2 at{x, box.y, w, box.height};
@@ -243,6 +249,7 @@ class Drawing {
   const PictureFrame& f_;
   std::string shapes_, labels_;
   std::vector<Box2> taken_;
+  std::vector<Bar> bars_;
   std::vector<Late> late_;
 };
 

@@ -4,6 +4,7 @@
 #include <mlsysim/spec/provenance.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

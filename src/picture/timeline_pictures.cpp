@@ -1,14 +1,13 @@
 #include <mlsysim/picture/scenario_pictures.hpp>
 
+#include "detail/json.hpp"
 #include "detail/pass_pieces.hpp"
 
 #include <mlsysim/engine/detail/pass_order.hpp>
-#include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -17,7 +16,7 @@ namespace mlsysim {
 namespace {
 
 using Cell = Table::Cell;
-using detail::Json;
+using Json = detail::PictureJson;
 using detail::kTime;
 
 std::string piece_words(const OperatorRow& row) {
@@ -219,9 +218,9 @@ std::string chrome_trace(const Scenario& scenario, std::string_view asked) {
   } else {
     events = pass_events(running(scenario, metric));
   }
-  return detail::dumped({{"traceEvents", std::move(events)},
-                         {"displayTimeUnit", "ms"},
-                         {"otherData", {{"title", detail::subject_words(scenario)}, {"metric", metric}}}});
+  return detail::written({{"traceEvents", std::move(events)},
+                          {"displayTimeUnit", "ms"},
+                          {"otherData", {{"title", detail::subject_words(scenario)}, {"metric", metric}}}});
 }
 
 }  // namespace mlsysim

@@ -1,19 +1,16 @@
 // A picture as a Vega-Lite specification with its data: each mark is a layer with a table of its own.
 
-#include <mlsysim/report/detail/json_value.hpp>
-#include <mlsysim/units/format.hpp>
+#include "detail/json.hpp"
 #include "detail/scale.hpp"
 
 #include <mlsysim/picture/render.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
 namespace mlsysim {
 namespace {
 
-using detail::Json;
+using Json = detail::PictureJson;
 
 /// A field name in Vega-Lite: dots and brackets mean something there.
 std::string field_name(std::string_view column) {
@@ -46,8 +43,7 @@ Json values_of(const Picture& p, const PictureMark& m) {
       const bool named = (column.name == m.x && p.x.scale == Scale::category) ||
                          (column.name == m.y && p.y.scale == Scale::category) || column.name == m.series;
       line[field_name(column.name)] =
-          named ? Json(words_of(row[c]))
-                : detail::json_value(row[c].value, row[c].exps, unit_of(p, m, column));
+          named ? Json(words_of(row[c])) : detail::json_of(row[c], unit_of(p, m, column));
     }
     out.push_back(std::move(line));
   }
@@ -160,7 +156,7 @@ std::string to_vega(const Picture& picture) {
                   {"width", 640},
                   {"height", picture.y.scale == Scale::category ? Json{{"step", 24}} : Json(330)},
                   {"layer", layers}};
-  return detail::dumped(spec);
+  return detail::written(spec);
 }
 
 }  // namespace mlsysim

@@ -1,13 +1,12 @@
 #include <mlsysim/report/explanation_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
+#include "detail/json_value.hpp"
 
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/tape/latex.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

@@ -1,12 +1,11 @@
 #include <mlsysim/report/explore_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
+#include "detail/json_value.hpp"
 
 #include <mlsysim/resolve/field_text.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 

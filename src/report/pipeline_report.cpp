@@ -1,14 +1,12 @@
 #include <mlsysim/report/pipeline_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
-#include <mlsysim/units/format.hpp>
+#include "detail/json_value.hpp"
 
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/resolve/field_text.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace mlsysim {
 namespace {

@@ -1,11 +1,9 @@
 #include <mlsysim/report/scorecard_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
-#include <mlsysim/units/format.hpp>
+#include "detail/json_value.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

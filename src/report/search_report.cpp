@@ -1,10 +1,8 @@
 #include <mlsysim/report/explore_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
-#include <mlsysim/units/format.hpp>
+#include "detail/json_value.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,9 @@
 #include <mlsysim/report/table.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
+#include "detail/json_value.hpp"
 
 #include <mlsysim/units/format.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

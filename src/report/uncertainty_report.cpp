@@ -1,11 +1,10 @@
 #include <mlsysim/report/explore_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
+#include "detail/json_value.hpp"
 
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

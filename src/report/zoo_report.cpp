@@ -1,14 +1,12 @@
 #include <mlsysim/report/zoo_report.hpp>
 
-#include <mlsysim/report/detail/json_value.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
-#include <mlsysim/units/format.hpp>
+#include "detail/json_value.hpp"
 
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/schema.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>

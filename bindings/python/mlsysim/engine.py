@@ -188,6 +188,31 @@ class SystemEvaluation(_Read):
         """The operators of a pass, largest time first: a list of OperatorRow."""
         return [OperatorRow(*row) for row in _core._operator_table(self._asked, metric)]
 
+    def plot(self, kind="waterfall", result=""):
+        """A Picture: waterfall, roofline, timeline, schedule, memory, memory-schedule, costs, carbon or tornado.
+
+        `result` is the time that is drawn where there are several, such as ttft and itl.
+        """
+        from .pictures import Picture
+
+        return Picture(_core._scenario_picture(self._asked, kind, result))
+
+    def trace(self, result=""):
+        """The operators of a pass, or the schedule of a pipelined step, as JSON for chrome://tracing and Perfetto."""
+        return _core._chrome_trace(self._asked, result)
+
+    def report(self, path=None, against=None):
+        """One page with the answer, what limits it, pictures, assumptions and derivations: written to `path`
+        (.html or .md), or handed back as HTML. `against` is another SystemEvaluation to compare with."""
+        form = "md" if str(path or "").endswith(".md") else "html"
+        page = _core._report_page(self._asked, None if against is None else against._asked, form)
+        if path is None:
+            return page
+        import pathlib
+
+        pathlib.Path(path).write_text(page, encoding="utf-8")
+        return pathlib.Path(path)
+
     def _repr_html_(self):
         from html import escape
 

@@ -277,6 +277,22 @@ class Exploration(_Answer):
         return ("front" if self.front else "best", (*axes, *objectives, *shown), rows,
                 f"{self.total:.0f} points, {self.feasible:.0f} feasible; {self.exactness}")
 
+    def plot(self):
+        """The front over its first two objectives, as a Picture; of an answer with one objective its best points."""
+        from .pictures import of_points
+
+        points = self.front or self.best
+        if not points or len(points[0].objectives) < 2:
+            raise _input_error("only a front is drawn", key="plot", found=f"{len(points)} points with one objective",
+                               expected="the answer of pareto", id="mlsysim.python.242")
+        points = sorted(points, key=lambda p: _bare(list(p.objectives.values())[0]))
+        x, y, *_ = points[0].objectives
+        unit = {name: str(getattr(points[0].objectives[name], "units", "")) for name in (x, y)}
+        labels = [", ".join(f"{k} {v}" for k, v in p.labels.items()) for p in points]
+        return of_points("pareto", f"{y} against {x}", f"{len(points)} points of {self.total:.0f} that no other beats in all objectives.",
+                         (x, unit[x], [_bare(p.objectives[x], unit[x]) for p in points]),
+                         (y, unit[y], [_bare(p.objectives[y], unit[y]) for p in points]), [], labels)
+
     def __repr__(self):
         return f"Exploration({self.total:.0f} points, {self.feasible:.0f} feasible, {self.exactness})"
 
@@ -323,6 +339,25 @@ class Sweep:
         return table(f"{len(self)} points", tuple(self.columns), (tuple(row.values()) for row in self),
                      f"{int(self.feasible.sum())} feasible, {sum(1 for _ in self.skipped)} reasons to skip")
 
+    def plot(self, x=None, y=None, series=None):
+        """Column y over column x, feasible points alone, as a Picture: the last shown result over the first axis of numbers.
+
+        `series` names a column whose values become lines of their own.
+        """
+        from .pictures import of_points
+
+        names = list(self.columns)
+        numbers = [n for n in names if self.columns[n].dtype.kind in "fiu"]
+        x, y = x or (numbers[0] if numbers else None), y or (numbers[-1] if numbers else None)
+        for name in (x, y, *([series] if series else [])):
+            if name not in self.columns:
+                raise _input_error("there is no such column to draw", key="plot", found=repr(name), expected=", ".join(names),
+                                   id="mlsysim.python.243")
+        at = self.feasible
+        of = [str(v) for v in self.columns[series][at]] if series else []
+        return of_points("curve", f"{y} over {x}", f"{int(at.sum())} feasible points of {len(self)}.", (x, self.units[x], self.columns[x][at]),
+                         (y, self.units[y], self.columns[y][at]), of, [])
+
     def __getitem__(self, name):
         """A column: a QuantityArray where it has a unit, else a numpy array."""
         from .arrays import QuantityArray
@@ -366,6 +401,10 @@ class Sweep:
 
     def __repr__(self):
         return f"Sweep({len(self)} points, {int(self.feasible.sum())} feasible: {', '.join(self.columns)})"
+
+
+def _bare(value, unit=""):
+    return value.m_as(unit) if unit and isinstance(value, Quantity) else value.magnitude if isinstance(value, Quantity) else value
 
 
 def _needed(module, package):

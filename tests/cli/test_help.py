@@ -1,0 +1,94 @@
+"""Every command's --help has two examples at least, and what stands there runs."""
+
+import os
+import pathlib
+import re
+import shlex
+import shutil
+
+import pytest
+from conftest import PROGRAM, ROOT, call
+
+FINE = (0, 2, 3)  # an example may show what does not fit, or an assertion that fails
+PLUGINS = pathlib.Path(PROGRAM).parents[1] / "plugins"
+# Run as they are by other tests, because they take long: all tables, and constants of a device from hundreds of rows.
+ELSEWHERE = {"mlsysim validate", "mlsysim validate --check", "mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table inference/hopper_dense_ttft",
+             "mlsysim validate kernels --html kernels.html", "mlsysim calibrate --device H100 --table kernels/aiconfigurator_gemm_bf16_h100"}
+MERGED = ("sweep", "Llama3_8B", "H100", "--axis", "batch_size=1..12", "--minimize", "itl")
+
+
+def subcommands(words):
+    """Names of the commands below a command, and its help."""
+    text = call(*words, "--help").out
+    below = text.partition("Subcommands:\n")[2].split("\n\n")[0]
+    return [m[1] for line in below.splitlines() if (m := re.match(r"  ([a-z][a-z0-9-]*)( |$)", line))], text
+
+
+def leaves(words=()):
+    names, text = subcommands(words)
+    if not names:
+        return {" ".join(words): text}
+    return {name: help_text for n in names for name, help_text in leaves((*words, n)).items()}
+
+
+def examples(text):
+    """Command lines of the examples, without words that explain them behind many blanks."""
+    lines = re.sub(r" *\\\n *", " ", text).splitlines()
+    return [re.sub(r"(?<=\S) {4,}\S.*$", "", line.strip()) for line in lines if line.startswith("  mlsysim ")]
+
+
+LEAVES = leaves()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with the files that examples name."""
+    folder = tmp_path_factory.mktemp("help")
+    kernels = ROOT / "zoo" / "validation" / "kernels"
+    shutil.copy(ROOT / "examples" / "plans" / "serve_70b.yaml", folder / "plan.yaml")
+    shutil.copy(ROOT / "examples" / "plans" / "serve_70b.yaml", folder / "other.yaml")
+    shutil.copy(kernels / "azure_hbm_a100_h100.yaml", folder / "mine.yaml")
+    shutil.copy(kernels / "azure_microbench_a100_h100.csv", folder)
+    (folder / "gemm.csv").write_text("hardware,precision,rows,columns,depth,measured [us]\n"
+                                     + "".join(f"H100,bf16,{n},{n},{n},{t}\n" for n, t in ((1024, 9), (2048, 35), (4096, 210), (8192, 1600))))
+    config = ROOT / "tests" / "data" / "model_files" / "configs" / "Qwen--Qwen3-8B.json"
+    (folder / "Qwen3-8B").mkdir()
+    shutil.copy(config, folder / "config.json")
+    shutil.copy(config, folder / "Qwen3-8B" / "config.json")
+    (folder / "my_devices.yaml").write_text(call("zoo", "new", "hardware", "MyChip").out)
+    for k in (1, 2, 3):
+        assert call(*MERGED, "--shard", f"{k}/3", "--state", f"part{k}.json", cwd=folder).code == 0
+    shutil.copytree(ROOT / "docs" / "reference" / "resolvers", folder / "docs" / "reference" / "resolvers")
+    for library in PLUGINS.glob("acme_efficiency/*.so"):
+        shutil.copy(library, folder / "mlsysim-plugin-acme.so")
+    return folder
+
+
+def test_every_command_is_seen():
+    assert {"eval", "plot", "report", "sweep", "zoo show", "plugin check"} <= set(LEAVES)
+
+
+@pytest.mark.parametrize("name", sorted(LEAVES))
+def test_two_examples(name):
+    found = [e for e in examples(LEAVES[name]) if e.startswith(f"mlsysim {name}")]
+    assert len(found) >= 2, found
+
+
+@pytest.mark.parametrize("name", sorted(LEAVES))
+def test_examples_run(name, place):
+    paths = os.pathsep.join(str(p) for p in PLUGINS.glob("*") if p.is_dir())
+    if name.startswith("plugin") and not (place / "mlsysim-plugin-acme.so").exists():
+        pytest.skip("the example plugins are not built")
+    ran = 0
+    for line in examples(LEAVES[name]):
+        for single in line.split(" && "):
+            if single in ELSEWHERE:
+                continue
+            words = shlex.split(single)
+            target = words.index(">") if ">" in words else None
+            done = call(*words[1:target], cwd=place, env={"MLSYSIM_PLUGIN_PATH": paths})
+            assert done.code in FINE, (single, done.err)
+            ran += 1
+            if target is not None:
+                (place / words[target + 1]).write_text(done.out)
+    assert ran > 0 or name in ("validate", "calibrate")

@@ -1,0 +1,96 @@
+"""Clicks, keys and sliders of the explorer in headless Chromium, from file://; its policy lets no inline script run."""
+
+import html
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).parents[2]
+SKIPPED = 77
+
+# Runs beside the page, as a user would: what was seen goes into an element that the test reads.
+CLICKS = """
+"use strict";
+const seen = {};
+const note = (name) => { seen[name] = { answer: $("answer").textContent, view: $("view").textContent, hash: location.hash, svgs: $("view").querySelectorAll("svg").length }; };
+window.addEventListener("error", (e) => { seen.error = String(e.message); });
+const choose = (id, value) => { $(id).value = value; $(id).dispatchEvent(new Event("change")); };
+note("first");
+const slider = document.querySelector("[data-name=batch_size]");
+slider.value = 64; slider.dispatchEvent(new Event("input"));
+note("batch");
+for (const b of document.querySelectorAll("#views button")) { b.click(); note(`view ${b.dataset.view}`); }
+document.dispatchEvent(new KeyboardEvent("keydown", { key: "3" }));
+note("key 3");
+document.dispatchEvent(new KeyboardEvent("keydown", { key: "r" }));
+note("reset");
+choose("machine", "H200");
+note("machine");
+seen.csv = csvText();
+seen.theme = document.documentElement.className; $("theme").click(); seen.theme_after = document.documentElement.className;
+const begun = performance.now(); for (let k = 0; k < 20; k += 1) solved("H100"); seen.ms = (performance.now() - begun) / 20;
+seen.shell = $("shell").textContent;
+const e = document.createElement("pre"); e.id = "seen"; e.textContent = JSON.stringify(seen); document.body.append(e);
+"""
+ODD = "<script>document.title='run'</script>"
+
+
+def page_text(browser, folder, state):
+    words = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000", "--dump-dom", f"file://{folder}/index.html#{state}"]
+    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+def seen_in(text):
+    found = re.search(r'<pre id="seen">(.*?)</pre>', text, re.DOTALL)
+    assert found, text[:2000]
+    return json.loads(html.unescape(found.group(1)))
+
+
+def number(program, *words, name):
+    answer = json.loads(subprocess.run([program, "--no-plugins", *words, "-o", "json"], capture_output=True, text=True, check=False).stdout)
+    return answer["levels"]["performance"]["metrics"][name]["display"]
+
+
+def main(program):
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        print("skipped: there is no Chromium to open the explorer in")
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, ROOT / "bindings/web/collect.py", program, folder, "--models", "Llama3_70B", "--machines", "H100", "H200"],
+                       check=True, stdout=subprocess.DEVNULL)
+        place = pathlib.Path(folder)
+        page = (place / "index.html").read_text()
+        (place / "clicks.js").write_text(CLICKS)
+        (place / "index.html").write_text(page.replace("</body>", '<script src="clicks.js"></script></body>'))
+        seen = seen_in(page_text(browser, folder, "model=Llama3_70B&machine=H100&other=H200"))
+        # A model whose name is markup is shown as it is.
+        data = place / "programs.js"
+        data.write_text(data.read_text().replace('"Llama3_70B', '"' + ODD.replace("/", "\\/")))
+        odd = page_text(browser, folder, "")
+    assert "error" not in seen, seen["error"]
+    itl = number(program, "eval", "Llama3_70B", "H100", "--accelerators", "8", name="itl")
+    assert itl in seen["first"]["answer"], (itl, seen["first"])
+    assert "is the better one" in seen["first"]["view"] and "would flip if" in seen["first"]["view"]
+    moved = number(program, "eval", "Llama3_70B", "H100", "--accelerators", "8", "--batch-size", "16", name="itl")
+    assert moved in seen["batch"]["answer"] and "x.batch_size=16" in seen["batch"]["hash"], seen["batch"]
+    views = [name for name in seen if name.startswith("view ")]
+    assert len(views) == 8
+    for name in views:
+        assert seen[name]["svgs"] >= 1 and "NaN" not in seen[name]["view"] and "undefined" not in seen[name]["view"], (name, seen[name])
+    assert "view=memory" in seen["key 3"]["hash"] and "x." not in seen["reset"]["hash"]
+    other = number(program, "eval", "Llama3_70B", "H200", "--accelerators", "8", name="itl")
+    assert other in seen["machine"]["answer"]
+    assert seen["csv"].startswith("part,bytes") and seen["theme"] != seen["theme_after"]
+    assert seen["shell"].startswith("mlsysim eval Llama3_70B H200 --accelerators 8")
+    assert "<title>run</title>" not in odd and html.escape(ODD, quote=False) in odd
+    print(f"{len(views)} views, {seen['ms']:.2f} ms a scorecard")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
