@@ -86,6 +86,7 @@ class Program {
   CompareMeasuredRequest compare_measured_;
   MemoryRequest memory_;
   LaunchRequest launch_;
+  SubmitRequest submit_;
   std::string first_, second_, form_ = "text", write_, check_;
   std::vector<std::string> paths_;
   bool yaml_ = false;
