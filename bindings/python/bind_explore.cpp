@@ -370,28 +370,32 @@ py::tuple merge_search(const AskedSubject& a, const py::list& axes, const py::li
       a, space, merge(space, question_of(objectives, constraints, show, top, histogram, anything), states));
 }
 
-/// Every row as columns: {name: (kind, values, unit)}; `show` as buffers of numbers.
+/// The rows of part `shard` of `shards` as columns: {name: (kind, values, unit)}; `show` as buffers of
+/// numbers.
 py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vector<std::string>& constraints,
-                    const std::vector<std::string>& show, bool anything) {
+                    const std::vector<std::string>& show, bool anything, std::uint64_t shard,
+                    std::uint64_t shards) {
   const Space space = space_of(a, axes);
   const Question question = question_of(py::list(), constraints, show, 1, std::nullopt, anything);
-  const std::size_t n = space.size();
+  const auto range = shard_range(space.size(), shard, shards);
+  const std::size_t n = range.last - range.first;
   std::vector<std::vector<double>> columns(show.size(),
                                            std::vector<double>(n, std::numeric_limits<double>::quiet_NaN()));
   std::string feasible(n, 0);
   std::vector<std::pair<std::uint64_t, std::string>> skipped;
   {
     const py::gil_scoped_release unlocked;
-    visit_points(space, question, 0, n, [&](const RowBlock& b) {
+    visit_points(space, question, range.first, range.last, [&](const RowBlock& b) {
       heed_signals();
+      const std::size_t at = b.first - range.first;
       if (!b.skipped.empty()) skipped.emplace_back(b.first, std::string(b.skipped));
       for (std::size_t k = 0; k < b.shown.size(); ++k)
-        std::copy_n(b.shown[k], b.points, columns[k].begin() + static_cast<std::ptrdiff_t>(b.first));
-      for (std::size_t p = 0; p < b.points; ++p) feasible[b.first + p] = static_cast<char>(b.feasible[p]);
+        std::copy_n(b.shown[k], b.points, columns[k].begin() + static_cast<std::ptrdiff_t>(at));
+      for (std::size_t p = 0; p < b.points; ++p) feasible[at + p] = static_cast<char>(b.feasible[p]);
     });
   }
   py::list axis_rows, shown, why;
-  std::uint64_t stride = n;
+  std::uint64_t stride = space.size();
   for (const auto& axis : space.axes()) {
     stride /= axis.size();
     py::list labels;
@@ -418,6 +422,8 @@ py::dict sweep_rows(const AskedSubject& a, const py::list& axes, const std::vect
   for (const auto& [first, reason] : skipped) why.append(py::make_tuple(first, reason));
   py::dict out;
   out["points"] = n;
+  out["first"] = range.first;
+  out["digest"] = digest_of(space, question);
   out["axes"] = axis_rows;
   out["shown"] = shown;
   out["feasible"] = py::bytes(feasible);
@@ -505,6 +511,7 @@ void bind_explore(py::module_& m) {
       .def("search", &run_search)
       .def("merge", &merge_search)
       .def("rows", &sweep_rows)
+      .def("points", [](const AskedSubject& a, const py::list& axes) { return space_of(a, axes).size(); })
       .def("export", [](const AskedSubject& a, const std::vector<std::string>& results,
                         const std::string& language, const std::string& name) {
         return export_law(a.subject.entry, results, a.subject.point, language, name);

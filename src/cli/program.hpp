@@ -94,6 +94,7 @@ class Program {
   PlotRequest plot_;
   LaunchRequest launch_;
   ReportRequest report_;
+  SubmitRequest submit_;
   std::string first_, second_, form_ = "text", write_, check_;
   std::vector<std::string> paths_;
   bool yaml_ = false;

@@ -216,7 +216,9 @@ void Program::search_options(CLI::App& app) {
   app.add_option("--threads", search_.threads, "threads (default: as many as cores); the answer is the same")
       ->type_name("N")
       ->group("Search");
-  app.add_option("--shard", search_.shard, "part of the space, e.g. 3/16; join the parts with mlsysim merge")
+  app.add_option("--shard", search_.shard,
+                 "part of the space, e.g. 3/16, or auto in a job array (auto/16 where the scheduler "
+                 "does not say of how many); join the parts with mlsysim merge")
       ->type_name("k/n")
       ->group("Search");
   app.add_option("--state", search_.state,
@@ -270,6 +272,24 @@ void Program::search_commands() {
                     "  mlsysim merge part1.json part2.json part3.json -o json",
                     [this] { return merge_states(paths_, render_); });
   m->add_option("FILE", paths_, "state files of all shards, in any order")->required()->type_name("");
+  auto* j = command(
+      app_, "submit", "the script that runs a search as a job array, with the merging job behind it",
+      "Example:\n  mlsysim submit --slurm --shards 64 --folder run -- optimize Llama3_70B H100 "
+      "--accelerators 8 \\\n"
+      "    --axis batch_size=1..512 --axis tp_size=1,2,4,8 --minimize cost_per_token > submit.sh && sh "
+      "submit.sh\n"
+      "A task that is started again goes on from its state. Nothing is submitted before the script is run.",
+      [this] { return submit_script(submit_); });
+  j->add_flag("--slurm", submit_.slurm, "for Slurm")->required();
+  j->add_option("--shards", submit_.shards, "tasks of the array")->required()->type_name("N");
+  j->add_option("--folder", submit_.folder, "of states and the answer (default: mlsysim-run)")
+      ->type_name("DIR");
+  j->add_option("--sbatch", submit_.options, "an option for sbatch, such as --partition=cpu; may be repeated")
+      ->type_name("OPTION")
+      ->allow_extra_args(false);
+  j->add_option("WORDS", submit_.words, "the search: sweep, optimize or pareto and its words, behind --")
+      ->required()
+      ->type_name("");
 }
 
 }  // namespace mlsysim::cli

@@ -7,7 +7,10 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <optional>
 
 namespace mlsysim::cli {
 namespace {
@@ -94,8 +97,68 @@ bool goes_on_from_state(const SearchRequest& asked) {
   return exists && asked.resume;
 }
 
+namespace {
+
+/// Where a scheduler says which task of an array this is, and of how many.
+struct ArrayVariables {
+  const char *index, *first, *count;
+  std::uint64_t base;  ///< index of the first task where no variable says it
+};
+constexpr ArrayVariables kArrays[] = {
+    {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT", 1},
+    {"JOB_COMPLETION_INDEX", nullptr, nullptr, 0},  // indexed job of Kubernetes
+    {"AWS_BATCH_JOB_ARRAY_INDEX", nullptr, "AWS_BATCH_JOB_ARRAY_SIZE", 0},
+    {"PBS_ARRAY_INDEX", nullptr, nullptr, 1},
+    {"PBS_ARRAYID", nullptr, nullptr, 1},
+};
+
+[[noreturn]] void refuse_array(std::string found, std::string expected) {
+  throw InputError({.id = "mlsysim.cli.112",
+                    .message = "the task of the array cannot be told",
+                    .key = "--shard",
+                    .found = std::move(found),
+                    .expected = std::move(expected),
+                    .hint =
+                        "write --shard auto/COUNT where the scheduler does not say how many tasks there are, "
+                        "or --shard k/n"});
+}
+
+std::optional<std::uint64_t> number_in(const char* variable) {
+  const char* text = variable == nullptr ? nullptr : std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  std::uint64_t out = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [stop, failed] = std::from_chars(text, end, out);
+  if (failed != std::errc{} || stop != end)
+    refuse_array(fmt::format("{}={}", variable, text), "a whole number");
+  return out;
+}
+
+/// The shard of the task of a job array that this process is. @param count of the tasks; 0: as the scheduler
+/// says
+Shard shard_of_array(std::uint64_t count) {
+  for (const auto& a : kArrays) {
+    const auto index = number_in(a.index);
+    if (!index) continue;
+    const std::uint64_t n = count > 0 ? count : number_in(a.count).value_or(0),
+                        first = number_in(a.first).value_or(a.base);
+    if (n == 0 || *index < first || *index - first >= n)
+      refuse_array(fmt::format("{}={} of {} tasks from {}", a.index, *index, n, first),
+                   "a task of the array");
+    return {*index - first + 1, n};
+  }
+  refuse_array("no variable of Slurm, Kubernetes, AWS Batch or PBS", "a task of a job array");
+}
+
+}  // namespace
+
 Shard shard_of(const std::string& text) {
   if (text.empty()) return {};
+  if (text == "auto") return shard_of_array(0);
+  if (text.starts_with("auto/")) {
+    const Shard all = shard_of("1/" + text.substr(5));
+    return shard_of_array(all.n);
+  }
   Shard out;
   const char *at = text.data(), *const end = at + text.size();
   const auto number = [&](std::uint64_t& to) {

@@ -178,7 +178,7 @@ class Subject:
         subject ("hardware.memory.bandwidth"). Constraints are texts: "ttft <= 500 ms".
         Further keywords: strategy ("automatic", "exhaustive", "branch-and-bound", "gradient", "evolutionary"), threads,
         shard=(k, n), histogram, anything (also what does not fit), evaluations and seed (of gradient and evolutionary),
-        progress (called with done, total, rate, seconds_left). Ctrl-C raises KeyboardInterrupt, with the Exploration of what was
+        progress (called with done, total, rate, seconds_left), executor and shards (see `sweep`). Ctrl-C raises KeyboardInterrupt, with the Exploration of what was
         found until then as its `partial`.
         """
         return self._search("optimize", axes, minimize, maximize, subject_to, show, top, **how)
@@ -187,13 +187,23 @@ class Subject:
         """The points of a space that nothing beats in all objectives at once; an Exploration with a `front`."""
         return self._search("pareto", axes, minimize, maximize, subject_to, show, 1, **how)
 
-    def sweep(self, axes, show, subject_to=(), anything=False):
+    def sweep(self, axes, show, subject_to=(), anything=False, executor=None, shards=None, progress=None):
         """Every point of a space, as a Sweep: columns of axis values and of the results in `show`.
 
         `feasible` marks the points that meet `subject_to`, fit in memory and divide the devices, as `optimize` counts them;
         with anything=True it marks `subject_to` alone. No point is left out.
+
+        `executor` computes the points: any concurrent.futures.Executor, the Client of Dask, or the module ray after
+        ray.init(). The space is divided into `shards` (four for each worker by default), the subject goes to a worker once,
+        and what a lost worker had is computed again; the answer is the same to the byte whatever the number of either.
+        `progress` is called with done, total, rate and seconds_left [points, points/s, s] as shards come back.
         """
-        return Sweep(self._core.rows(_axes(axes), _texts(subject_to), _texts(show), anything))
+        question = (_axes(axes), _texts(subject_to), _texts(show), anything)
+        if executor is None:
+            return Sweep([self._core.rows(*question, 1, 1)])
+        from . import scale
+
+        return Sweep(scale.run(executor, self, "rows", question, shards, progress))
 
     def merge(self, parts):
         """Joins the Explorations of all shards of one question into the answer of one run."""
@@ -207,10 +217,16 @@ class Subject:
         return Exploration(self._core.merge(*question, [p.state for p in parts]), question)
 
     def _search(self, question_of, axes, minimize, maximize, subject_to, show, top, strategy="automatic", threads=0, shard=(1, 1), histogram=None,
-                anything=False, evaluations=20000, seed=1, progress=None):
+                anything=False, evaluations=20000, seed=1, progress=None, executor=None, shards=None):
         objectives = [("minimize", t) for t in _texts(minimize)] + [("maximize", t) for t in _texts(maximize)]
         question = (_axes(axes), objectives, _texts(subject_to), _texts(show), _count("top", top), histogram, anything)
         part, parts = _shard(shard)
+        if executor is not None:
+            from . import scale
+
+            scale.refuse_strategy(strategy, part, parts)
+            states = scale.run(executor, self, "state", (question_of, question), shards, progress)
+            return Exploration(self._core.merge(*question, states), question)
         try:
             answer = self._core.search(question_of, *question, strategy, _count("threads", threads), part, parts,
                                        _count("evaluations", evaluations), _count("seed", seed), progress)
@@ -300,12 +316,12 @@ class Exploration(_Answer):
 class Sweep:
     """Every point of a space: `columns` {name: numpy array}, `units` {name: unit}, `feasible`, `skipped` [(first point, reason)]."""
 
-    def __init__(self, data):
+    def __init__(self, parts):
         import numpy as np
 
-        n = data["points"]
-        self.columns, self.units = {}, {}
-        index = np.arange(n)
+        data = parts[0]
+        index = np.concatenate([np.arange(part["first"], part["first"] + part["points"]) for part in parts])
+        self.columns, self.units, self.digest = {}, {}, data["digest"]
         for names, rows, stride in data["axes"]:
             at = index // stride % len(rows)
             for k, name in enumerate(names):
@@ -313,11 +329,11 @@ class Sweep:
                 unit = str(values[0].units) if isinstance(values[0], Quantity) else ""
                 self.columns[name] = np.array([v.m_as(unit) if unit else v for v in values])[at]
                 self.units[name] = unit
-        for name, unit, raw in data["shown"]:
-            self.columns[name] = np.frombuffer(raw)
+        for k, (name, unit, _) in enumerate(data["shown"]):
+            self.columns[name] = np.frombuffer(b"".join(part["shown"][k][2] for part in parts))
             self.units[name] = unit
-        self.feasible = np.frombuffer(data["feasible"], dtype=bool)
-        self.skipped = data["skipped"]
+        self.feasible = np.frombuffer(b"".join(part["feasible"] for part in parts), dtype=bool)
+        self.skipped = [reason for part in parts for reason in part["skipped"]]
 
     def __len__(self):
         return len(self.feasible)
@@ -383,20 +399,37 @@ class Sweep:
         return _needed("polars", "polars").DataFrame(self.to_dict())
 
     def to_arrow(self):
-        """A pyarrow Table; needs pyarrow. Units are in the names of the columns and in their metadata ("unit")."""
+        """A pyarrow Table; needs pyarrow. Units are in the names of the columns and in their metadata ("unit").
+
+        The metadata of the table has the digest of what was asked, the zoo's figures included, and the version.
+        """
         pa = _needed("pyarrow", "pyarrow")
         table = pa.table({name: pa.array(column) for name, column in self.to_dict().items()})
         units = [*self.units.values(), ""]
         fields = [f.with_metadata({"unit": unit}) if unit else f for f, unit in zip(table.schema, units)]
-        return table.cast(pa.schema(fields))
+        from . import __version__
 
-    def to_parquet(self, path, overwrite=False):
-        """Writes a Parquet file and returns its path; needs pyarrow. A file that exists stays, unless `overwrite`."""
+        return table.cast(pa.schema(fields, {"mlsysim.digest": self.digest, "mlsysim.version": __version__}))
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """The Arrow C stream, by which DuckDB, polars and others read a Sweep without a copy of their own; needs pyarrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_parquet(self, path, overwrite=False, partition_by=()):
+        """Writes a Parquet file and returns its path; needs pyarrow. A file that exists stays, unless `overwrite`.
+
+        With `partition_by`, names of axes, `path` is a folder with a part for each of their values (name=value/part-0.parquet),
+        as DuckDB and others read them: read_parquet('path/**/*.parquet', hive_partitioning = true).
+        """
         if not overwrite and os.path.exists(path):
             raise _input_error("the file exists", found=f"'{os.fspath(path)}'", expected="a new file", hint="choose another name, or overwrite=True",
                                id="mlsysim.python.172")
         parquet = _needed("pyarrow.parquet", "pyarrow")
-        parquet.write_table(self.to_arrow(), os.fspath(path))
+        if partition_by:
+            parquet.write_to_dataset(self.to_arrow(), os.fspath(path), partition_cols=_texts(partition_by), existing_data_behavior="delete_matching",
+                                     basename_template="part-{i}.parquet")
+        else:
+            parquet.write_table(self.to_arrow(), os.fspath(path))
         return path
 
     def __repr__(self):
