@@ -1,7 +1,7 @@
 // Fuzz target for unit and quantity texts.
 //
 // Property: reading never crashes and throws nothing but mlsysim::Error; whatever is read is written back
-// exactly. With a fuzzing engine, define MLSYSIM_FUZZ_ENGINE and link it; otherwise the main below mutates
+// exactly. With a fuzzing engine, define MLSYSIM_LIBFUZZER and link it; otherwise the main below mutates
 // seeds itself, so that the target runs as a plain test: `fuzz_units [iterations] [seed]`.
 
 #include <mlsysim/units/format.hpp>
@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-#ifndef MLSYSIM_FUZZ_ENGINE
+#ifndef MLSYSIM_LIBFUZZER
 namespace {
 
 const std::vector<std::string>& seeds() {

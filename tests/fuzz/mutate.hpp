@@ -2,6 +2,8 @@
 /// Random changes to text, for the fuzz targets whose seeds are documents.
 
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -54,6 +56,23 @@ inline std::string mutated(const Material& from, std::mt19937& random) {
     }
   }
   return text;
+}
+
+/// The main of a target whose check says whether a text was read: the seeds, which must be, then rounds of
+/// changed ones. Arguments: [rounds] [seed]
+template <class Check>
+int run(int argc, char** argv, long rounds, const Material& material, const Check& check) {
+  if (argc > 1) rounds = std::atol(argv[1]);
+  std::mt19937 random(argc > 2 ? static_cast<std::uint32_t>(std::atol(argv[2])) : 1u);
+  for (const auto& seed : material.seeds)
+    if (!check(seed)) {
+      std::fprintf(stderr, "a seed that is refused teaches nothing:\n%s\n", seed.c_str());
+      return 1;
+    }
+  long read = 0;
+  for (long i = 0; i < rounds; ++i) read += check(mutated(material, random)) ? 1 : 0;
+  std::printf("%ld rounds, %ld read\n", rounds, read);
+  return read > 0 && read < rounds ? 0 : 1;  // without both a reading and a refusal nothing was tested
 }
 
 }  // namespace mlsysim::fuzz

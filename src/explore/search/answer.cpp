@@ -244,17 +244,19 @@ double ExploreAnswer::hypervolume(std::span<const double> reference) const {
   const std::function<double(std::vector<std::vector<double>>, std::size_t)> volume =
       [&](std::vector<std::vector<double>> set, std::size_t dims) -> double {
     if (set.empty()) return 0;
-    if (dims == 1)
-      return -(*std::min_element(set.begin(), set.end(),
-                                 [](const auto& a, const auto& b) { return a[0] < b[0]; }))[0];
     std::sort(set.begin(), set.end(),
               [dims](const auto& a, const auto& b) { return a[dims - 1] < b[dims - 1]; });
-    double sum = 0;
+    double sum = 0, least = 0;
     for (std::size_t i = 0; i < set.size(); ++i) {
       const double next = i + 1 < set.size() ? set[i + 1][dims - 1] : 0.0;
+      least = std::min(least, set[i][0]);
       if (next == set[i][dims - 1]) continue;
-      sum += (next - set[i][dims - 1]) *
-             volume({set.begin(), set.begin() + static_cast<std::ptrdiff_t>(i) + 1}, dims - 1);
+      // Of two objectives a slice is as wide as its best point: no look back, or a long front costs its
+      // square.
+      const double slice =
+          dims == 2 ? -least
+                    : volume({set.begin(), set.begin() + static_cast<std::ptrdiff_t>(i) + 1}, dims - 1);
+      sum += (next - set[i][dims - 1]) * slice;
     }
     return sum;
   };
