@@ -77,11 +77,11 @@ def applied(path, change, text):
         raise Broken(f"{path} is {'already' if new else 'not'} there")
     text = text or ""
     for before, after in hunks(change):
-        many = f"\n{text}\n".count(f"\n{before}\n") if before else 1
-        if many != 1:
-            where = "no longer there" if many == 0 else f"there {many} times, so that the place is not certain"
+        found = list(re.finditer(f"^{re.escape(before)}$", text, re.M)) if before else []
+        if before and len(found) != 1:
+            where = f"there {len(found)} times, so that the place is not certain" if found else "no longer there"
             raise Broken(f"the lines of {path} beside which it is made are {where}:\n{before}")
-        text = after + "\n" if new else f"\n{text}".replace(f"\n{before}\n", f"\n{after}\n", 1)[1:]
+        text = after + "\n" if new else text[: found[0].start()] + after + text[found[0].end() :]
     return text
 
 
