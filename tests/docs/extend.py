@@ -77,11 +77,11 @@ def applied(path, change, text):
         raise Broken(f"{path} is {'already' if new else 'not'} there")
     text = text or ""
     for before, after in hunks(change):
-        many = f"\n{text}\n".count(f"\n{before}\n") if before else 1
-        if many != 1:
-            where = "no longer there" if many == 0 else f"there {many} times, so that the place is not certain"
+        found = list(re.finditer(f"^{re.escape(before)}$", text, re.M)) if before else []
+        if before and len(found) != 1:
+            where = f"there {len(found)} times, so that the place is not certain" if found else "no longer there"
             raise Broken(f"the lines of {path} beside which it is made are {where}:\n{before}")
-        text = after + "\n" if new else f"\n{text}".replace(f"\n{before}\n", f"\n{after}\n", 1)[1:]
+        text = after + "\n" if new else text[: found[0].start()] + after + text[found[0].end() :]
     return text
 
 
@@ -240,12 +240,13 @@ def main():
         print("git is missing: it applies the changes")
         return 77
     toolchain = Toolchain(options.toolchain)
-    complaints, held = [], 0
+    complaints, held, seen = [], 0, 0
     all_sections = sections((toolchain.source_dir / PAGE).read_text())
     with tempfile.TemporaryDirectory() as folder:
         tree = Tree(toolchain.source_dir, pathlib.Path(folder).resolve())
         checks = Checks(toolchain, tree, options.program)
         for section in (s for s in all_sections if options.section in (None, s.number)):
+            seen += 1
             try:
                 held += check(section, tree, checks)
             except Broken as fault:
@@ -253,7 +254,7 @@ def main():
             tree.restore(section.changes)
     if len(all_sections) < 6:
         complaints.append(f"{PAGE}: expected six sections '## 1. ...', found {len(all_sections)}")
-    print("\n".join(complaints) or f"{len(all_sections)} sections, {held} statements hold")
+    print("\n".join(complaints) or f"{seen} sections, {held} statements hold")
     return 1 if complaints else 0
 
 

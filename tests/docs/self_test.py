@@ -1,4 +1,4 @@
-"""Checks the runner of documentation snippets: right pages pass, and each kind of wrong page is reported."""
+"""Checks the runners of documentation: right pages pass, and each kind of wrong page is reported."""
 
 import pathlib
 import sys
@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import extend  # noqa: E402
 import run_snippets  # noqa: E402
 
 TOOLCHAIN = run_snippets.Toolchain(sys.argv.pop())
@@ -43,6 +44,29 @@ class Pages(unittest.TestCase):
             complaints("```text output\na\n```\n")
         with self.assertRaises(SystemExit):
             complaints("```rust run\na\n```\n")
+
+
+class Changes(unittest.TestCase):
+    """A change of docs/how-to/extend.md is made where its lines stand, once, or is refused."""
+
+    PAGE = "## 1. A thing\nIt takes **1 file**.\n```diff\n--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n one\n+new\n two\n```\nCompile first: `x`,\n`y`.\n"
+
+    def change(self):
+        (section,) = extend.sections(self.PAGE)
+        self.assertEqual((1, ["x"], ["x", "y"]), (section.count, section.own_files(), section.first))
+        return section.changes["x"]
+
+    def test_places(self):
+        self.assertEqual("zero\none\nnew\ntwo\n", extend.applied("x", self.change(), "zero\none\ntwo\n"))
+        for text, words in (("one\nother\ntwo\n", "no longer there"), ("one\ntwo\none\ntwo\n", "there 2 times"), (None, "not there")):
+            with self.assertRaisesRegex(extend.Broken, words):
+                extend.applied("x", self.change(), text)
+
+    def test_new_files(self):
+        change = "--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n"
+        self.assertEqual("a\nb\n", extend.applied("x", change, None))
+        with self.assertRaisesRegex(extend.Broken, "already there"):
+            extend.applied("x", change, "a\n")
 
 
 if __name__ == "__main__":
