@@ -21,7 +21,7 @@ def refuse_strategy(strategy, part, parts):
     if strategy not in ("automatic", "exhaustive") or parts != 1:
         raise _input_error("an executor runs the exhaustive strategy on all shards", key="strategy",
                            found=f"strategy={strategy!r}, shard=({part}, {parts})", expected="strategy='exhaustive', and no shard",
-                           hint="leave executor out", id="mlsysim.python.240")
+                           hint="leave executor out", id="mlsysim.python.250")
 
 
 def _work(subject, kind, question, part, parts):
@@ -114,7 +114,7 @@ def _engine(executor):
     if hasattr(executor, "submit"):
         return _Futures(executor)
     raise _input_error("this is no executor", key="executor", found=type(executor).__name__,
-                       expected="a concurrent.futures.Executor, the Client of Dask, or the module ray after ray.init()", id="mlsysim.python.241")
+                       expected="a concurrent.futures.Executor, the Client of Dask, or the module ray after ray.init()", id="mlsysim.python.251")
 
 
 def run(executor, subject, kind, question, shards=None, progress=None):
