@@ -117,9 +117,9 @@ class AttentionTime(_Law):
     @staticmethod
     def solve(
         copies: float, group: float, new_tokens: float, keys: float, reach: float, pair_work: Quantity | str,
-        pair_softmax: Quantity | str, traffic: Quantity | str, tile: float, units: float,
+        pair_softmax: Quantity | str, traffic: Quantity | str, tile: float, block_tile: float, units: float,
         peak: Quantity | str, bandwidth: Quantity | str, launch: Quantity | str, block: Quantity | str,
-        block_rows: Quantity | str, split: Quantity | str,
+        block_rows: Quantity | str, least_step: Quantity | str, split: Quantity | str,
     ) -> AttentionTimeResult: ...
 class KvBytesPerToken(_Law):
     @staticmethod
