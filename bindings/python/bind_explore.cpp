@@ -439,6 +439,11 @@ template <class F> auto form(F&& make) {
   };
 }
 
+std::string export_of(const AskedSubject& a, const std::vector<std::string>& results,
+                      const std::string& language, const std::string& name) {
+  return export_law(a.subject.entry, results, a.subject.point, language, name);
+}
+
 }  // namespace
 
 void bind_explore(py::module_& m) {
@@ -512,10 +517,7 @@ void bind_explore(py::module_& m) {
       .def("merge", &merge_search)
       .def("rows", &sweep_rows)
       .def("points", [](const AskedSubject& a, const py::list& axes) { return space_of(a, axes).size(); })
-      .def("export", [](const AskedSubject& a, const std::vector<std::string>& results,
-                        const std::string& language, const std::string& name) {
-        return export_law(a.subject.entry, results, a.subject.point, language, name);
-      });
+      .def("export", &export_of);
   m.def("_ask_scenario", &ask_scenario);
   m.def("_ask_resolver", &ask_resolver);
   m.def("_ask_resolver", [](const std::shared_ptr<Resolver>& resolver, const py::dict& values) {

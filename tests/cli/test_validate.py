@@ -104,7 +104,7 @@ def test_residuals_of_own_measurements(run, refused, tmp_path):
     assert done.code == 0, done.err
     shares = [float(line.split(",")[2]) for line in done.out.splitlines()[1:]]
     assert shares == sorted(shares, reverse=True) and shares[0] > 0.5
-    refused("compare", "--against", tmp_path / "own.csv", "--measurand", "matrix_product", parts=["does not suit the measurand", "like us"])
+    refused("compare", "--against", tmp_path / "own.csv", "--measurand", "matrix_product", parts=["no input of 'matrix_product'", "label reads"])
     (tmp_path / "short.csv").write_text("hardware,rows\nA100,1\n")
     refused("compare", "--against", tmp_path / "short.csv", "--measurand", "matrix_product", parts=["lacks columns", "measured, columns, depth"])
     refused("compare", "--against", tmp_path / "own.csv", "--measurand", "memory_strem", parts=["memory_stream"])

@@ -144,7 +144,7 @@ TEST_CASE("every default that was used is listed once", "[engine]") {
     return n;
   };
   for (const char* name :
-       {"mode", "tp_size", "seq_len", "tiles.softmax_work", "memory_reserve", "grid", "pue", "kwh_price"}) {
+       {"mode", "tp_size", "seq_len", "memory_fragmentation", "memory_reserve", "grid", "pue", "kwh_price"}) {
     INFO(name);
     CHECK(has(name) == 1);
   }
