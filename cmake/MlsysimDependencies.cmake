@@ -50,6 +50,17 @@ if(NOT MLSYSIM_MD_LIBRARY OR NOT MLSYSIM_MD_INCLUDE)
   message(FATAL_ERROR "mlsysim needs libmd, which was not found.\nInstall it with: apt-get install libmd-dev")
 endif()
 
+# Sending metrics and logs to servers; without it they are written to files alone.
+find_library(MLSYSIM_HTTPLIB cpp-httplib)
+find_path(MLSYSIM_HTTPLIB_INCLUDE httplib.h)
+set(MLSYSIM_HTTP_LIBRARY)
+set(MLSYSIM_WITH_HTTP AUTO CACHE STRING "Send over HTTP (cpp-httplib): AUTO (where it is found), ON or OFF")
+if(MLSYSIM_WITH_HTTP AND MLSYSIM_HTTPLIB AND MLSYSIM_HTTPLIB_INCLUDE)
+  set(MLSYSIM_HTTP_LIBRARY cpp-httplib)
+elseif(MLSYSIM_WITH_HTTP AND NOT MLSYSIM_WITH_HTTP STREQUAL "AUTO")
+  message(FATAL_ERROR "MLSYSIM_WITH_HTTP is ON, but cpp-httplib was not found. Install libcpp-httplib-dev, or set it to AUTO.")
+endif()
+
 # Back ends of the search strategies gradient and evolutionary.
 mlsysim_optional(NLOPT NLopt NLopt::nlopt libnlopt-dev)
 mlsysim_optional(PAGMO Pagmo Pagmo::pagmo libpagmo-dev)

@@ -1,7 +1,9 @@
+#include "catalogue/laws/compile_laws.hpp"
 #include "catalogue/laws/register_laws.hpp"
 
 #include <mlsysim/catalogue/detail/catalogue.hpp>
 #include <mlsysim/catalogue/models/checkpoint.hpp>
+#include <mlsysim/catalogue/models/compilation.hpp>
 #include <mlsysim/catalogue/models/compression.hpp>
 #include <mlsysim/catalogue/models/continuous_batching.hpp>
 #include <mlsysim/catalogue/models/data.hpp>
@@ -26,9 +28,11 @@
 #include <mlsysim/catalogue/models/training_memory.hpp>
 #include <mlsysim/catalogue/models/weight_streaming.hpp>
 #include <mlsysim/catalogue/optimizers/batching.hpp>
+#include <mlsysim/catalogue/optimizers/compilation.hpp>
 #include <mlsysim/catalogue/optimizers/compression.hpp>
 #include <mlsysim/catalogue/optimizers/parallelism.hpp>
 #include <mlsysim/catalogue/optimizers/placement.hpp>
+#include <mlsysim/catalogue/solvers/compilation.hpp>
 #include <mlsysim/catalogue/solvers/synthesis.hpp>
 #include <mlsysim/resolve/detail/standard_registry.hpp>
 
@@ -100,11 +104,14 @@ void add_catalogue(ResolverRegistry& r) {
   r.add<CompressionModel>();
   r.add<MoERoutingModel>();
   r.add<ResponsibleEngineeringModel>();
+  r.add<CompilationModel>();
   r.add<SynthesisSolver>();
+  r.add<GraphBreakSolver>();
   r.add<ParallelismOptimizer>();
   r.add<BatchingOptimizer>();
   r.add<PlacementOptimizer>();
   r.add<CompressionOptimizer>();
+  r.add<CompileModeOptimizer>();
 }
 
 void add_catalogue_laws(ResolverRegistry& r) {
@@ -114,6 +121,7 @@ void add_catalogue_laws(ResolverRegistry& r) {
   detail::add_laws_4(r);
   detail::add_laws_5(r);
   detail::add_laws_6(r);
+  detail::add_compile_laws(r);
 }
 
 const ResolverRegistry& ResolverRegistry::standard() {

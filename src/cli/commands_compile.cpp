@@ -1,9 +1,15 @@
 #include "commands_compile.hpp"
 
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/telemetry/compile_metrics.hpp>
+#include <mlsysim/telemetry/push.hpp>
 #include <mlsysim/units/error.hpp>
 
 #include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
 
 namespace mlsysim::cli {
 namespace {
@@ -79,13 +85,119 @@ std::string diagnostics_of(const CompileRecords& all) {
   return out;
 }
 
-}  // namespace
-
-Answer compile_ingest(const IngestRequest& request, const RenderOptions& options) {
+CompileRecords records_of(const IngestRequest& request) {
   auto how = request.how;
   how.damage = request.strict ? Damage::refused : Damage::counted;
   how.duplicates = request.keep_duplicates ? Duplicates::kept : Duplicates::once;
-  const auto all = ingest({request.paths.begin(), request.paths.end()}, how);
+  return ingest({request.paths.begin(), request.paths.end()}, how);
+}
+
+/// The time that was given, that of SOURCE_DATE_EPOCH, or now [ns since 1970].
+std::uint64_t time_of(const std::string& given) {
+  const auto number = [](std::string_view text) {
+    std::uint64_t out = 0;
+    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (bad != std::errc{} || end != text.data() + text.size())
+      throw InputError({.id = "mlsysim.telemetry.008",
+                        .message = "a time cannot be read",
+                        .found = fmt::format("'{}'", text.substr(0, 40)),
+                        .expected = "a whole number",
+                        .hint = "count from 1970"});
+    return out;
+  };
+  if (!given.empty()) return number(given);
+  if (const char* epoch = std::getenv("SOURCE_DATE_EPOCH")) return number(epoch) * 1'000'000'000;
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+std::string credentials_of(const std::string& variable) {
+  if (variable.empty()) return {};
+  if (const char* value = std::getenv(variable.c_str())) return value;
+  throw InputError({.id = "mlsysim.telemetry.009",
+                    .message = "credentials are missing",
+                    .found = fmt::format("no variable '{}'", variable),
+                    .expected = "user:password in it",
+                    .hint = "set it, or leave --credentials-env out"});
+}
+
+std::string exported(const CompileExportRequest& request, const std::vector<MetricFamily>& metrics,
+                     const std::vector<LogRecord>& log, std::uint64_t time) {
+  const auto& form = request.format;
+  if (form == "prometheus") return prometheus_text(metrics);
+  if (form == "openmetrics") return open_metrics_text(metrics);
+  if (form == "otlp") return otlp_metrics_json(metrics, time);
+  if (form == "logfmt") return logfmt_text(log);
+  if (form == "jsonl") return json_lines(log);
+  if (form == "csv") return csv_text(log);
+  std::string out;
+  for (const auto& body : loki_bodies(log, request.job)) out += body + "\n";
+  return out;
+}
+
+PushGroup group_of(const CompileExportRequest& request) {
+  PushGroup out{request.push, request.job, {}};
+  for (const auto& text : request.groups) {
+    const auto at = text.find('=');
+    if (at == std::string::npos || at == 0)
+      throw InputError({.id = "mlsysim.telemetry.010",
+                        .message = "a part of the key of a group cannot be read",
+                        .found = fmt::format("'{}'", text),
+                        .expected = "LABEL=VALUE",
+                        .hint = "write --group family=Audio"});
+    out.labels[text.substr(0, at)] = text.substr(at + 1);
+  }
+  return out;
+}
+
+void send_all(const CompileExportRequest& request, const std::vector<MetricFamily>& metrics,
+              const std::vector<LogRecord>& log, std::uint64_t time) {
+  Sending what;
+  what.credentials = credentials_of(request.credentials_env);
+  what.wait = request.wait;
+  const auto to = [&](std::string url, const char* method, const char* type, std::string body) {
+    what.url = std::move(url);
+    what.method = method;
+    what.type = type;
+    what.body = std::move(body);
+    send(what);
+  };
+  if (!request.push.empty())
+    to(push_url(group_of(request), metrics), "PUT", "text/plain; version=0.0.4", prometheus_text(metrics));
+  if (!request.otlp.empty()) to(request.otlp, "POST", "application/json", otlp_metrics_json(metrics, time));
+  if (!request.loki.empty())
+    for (auto& body : loki_bodies(log, request.job))
+      to(request.loki + "/loki/api/v1/push", "POST", "application/json", std::move(body));
+}
+
+}  // namespace
+
+Answer compile_export(const CompileExportRequest& request) {
+  const auto all = records_of(request.read);
+  Answer out{.diagnostics = diagnostics_of(all)};
+  auto metrics = compile_metrics(all, request.alias ? Aliases::compile_breaks : Aliases::none);
+  for (auto& family : metrics)
+    if (const auto folded = fold_labels(family, {}); folded > 0)
+      out.diagnostics +=
+          fmt::format("mlsysim: warning: {}: {} series are added up under 'other'\n", family.name, folded);
+  const auto time = time_of(request.time);
+  const auto log = compile_log(all, time);
+  out.payload = exported(request, metrics, log, time);
+  try {
+    send_all(request, metrics, log, time);
+  } catch (const InputError& error) {
+    // What was computed is not lost: it is the answer all the same.
+    if (!error.id().ends_with("006")) throw;
+    out.diagnostics +=
+        fmt::format("mlsysim: {}: {}\n", request.best_effort ? "warning" : "error", error.what());
+    if (!request.best_effort) out.exit = static_cast<Exit>(5);
+  }
+  return out;
+}
+
+Answer compile_ingest(const IngestRequest& request, const RenderOptions& options) {
+  const auto all = records_of(request);
   Answer out{.diagnostics = diagnostics_of(all)};
   if (request.document) {
     if (all.records.size() != 1)

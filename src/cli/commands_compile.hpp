@@ -19,4 +19,18 @@ struct IngestRequest {
 /// Runs, breaks and phases. @throws InputError
 [[nodiscard]] Answer compile_ingest(const IngestRequest& request, const RenderOptions& options);
 
+struct CompileExportRequest {
+  IngestRequest read;
+  std::string format = "prometheus";
+  bool alias = false;
+  std::string push, job = "mlsysim", loki, otlp;  ///< URLs; nothing is sent where they are empty
+  std::vector<std::string> groups;                ///< "label=value", of the key of a push
+  std::string credentials_env;                    ///< variable with "user:password"
+  std::string time;                               ///< ns since 1970; of the clock where empty
+  double wait = 1;                                ///< seconds before a second try
+  bool best_effort = false;                       ///< a server that does not answer is a warning
+};
+/// Breaks as metrics or as lines, written and, where URLs are given, sent. Exit code 5 where sending failed.
+[[nodiscard]] Answer compile_export(const CompileExportRequest& request);
+
 }  // namespace mlsysim::cli

@@ -6,6 +6,21 @@
 #include <memory>
 
 namespace mlsysim::cli {
+namespace {
+
+/// What is read, and how.
+void reading_options(CLI::App& app, IngestRequest& asked) {
+  app.add_option("PATH", asked.paths, "files and folders")->required()->type_name("");
+  app.add_option("--family", asked.how.family, "of models that do not say theirs")->type_name("NAME");
+  app.add_option("--model", asked.how.model, "of files that do not say theirs")->type_name("NAME");
+  app.add_option("--commit", asked.how.commit, "of the code that was compiled")->type_name("NAME");
+  app.add_option("--registry", asked.how.registry, "graph_break_registry.json of another PyTorch")
+      ->type_name("FILE");
+  app.add_flag("--strict", asked.strict, "refuse what is damaged, instead of counting it");
+  app.add_flag("--keep-duplicates", asked.keep_duplicates, "count files with the same content each time");
+}
+
+}  // namespace
 
 void Program::compile_commands() {
   auto* c = command(
@@ -23,19 +38,47 @@ void Program::compile_commands() {
       "  mlsysim compile ingest explain.txt --model bert-tiny --document > explain.json\n"
       "Exit codes: 0 fine, 1 a file is none of these or, with --strict, damaged.",
       [this, asked] { return compile_ingest(*asked, render_); });
-  i->add_option("PATH", asked->paths, "files and folders")->required()->type_name("");
   i->add_option("--by", asked->by, "how breaks are put together: type or place")
       ->type_name("NAME")
       ->check(CLI::IsMember({"type", "place"}))
       ->capture_default_str();
-  i->add_option("--family", asked->how.family, "of models that do not say theirs")->type_name("NAME");
-  i->add_option("--model", asked->how.model, "of files that do not say theirs")->type_name("NAME");
-  i->add_option("--commit", asked->how.commit, "of the code that was compiled")->type_name("NAME");
-  i->add_option("--registry", asked->how.registry, "graph_break_registry.json of another PyTorch")
-      ->type_name("FILE");
-  i->add_flag("--strict", asked->strict, "refuse what is damaged, instead of counting it");
-  i->add_flag("--keep-duplicates", asked->keep_duplicates, "count files with the same content each time");
+  reading_options(*i, *asked);
   i->add_flag("--document", asked->document, "write the one record as an explain document (JSON)");
+  const auto out = std::make_shared<CompileExportRequest>();
+  auto* e =
+      command(*c, "export",
+              "breaks as metrics or as lines of a log: written, and sent to servers where URLs are given",
+              "Nothing is sent anywhere unless --push, --loki or --otlp names a server.\n"
+              "Examples:\n  mlsysim compile export runs/ --commit abc > compile.prom\n"
+              "  mlsysim compile export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci\n"
+              "  mlsysim compile export runs/ --form logfmt >> breaks.log\n"
+              "Exit codes: 0 fine, 1 bad input, 5 a server did not take what was sent.",
+              [out] { return compile_export(*out); });
+  reading_options(*e, out->read);
+  e->add_option("--form", out->format, "prometheus, openmetrics, otlp, loki, logfmt, jsonl or csv")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"prometheus", "openmetrics", "otlp", "loki", "logfmt", "jsonl", "csv"}))
+      ->capture_default_str();
+  e->add_flag("--alias-compile-breaks", out->alias, "also compile_breaks_total{model,commit,reason}");
+  e->add_option("--push", out->push, "Pushgateway that takes the metrics in place of those of its group")
+      ->type_name("URL");
+  e->add_option("--job", out->job, "job of the group, and of streams")
+      ->type_name("NAME")
+      ->capture_default_str();
+  e->add_option("--group", out->groups, "more of the key of the group; may be repeated")
+      ->type_name("LABEL=VALUE")
+      ->allow_extra_args(false);
+  e->add_option("--loki", out->loki, "server that takes the lines: http://host:3100")->type_name("URL");
+  e->add_option("--otlp", out->otlp,
+                "receiver that takes the metrics: http://host:9090/api/v1/otlp/v1/metrics")
+      ->type_name("URL");
+  e->add_option("--credentials-env", out->credentials_env, "variable that holds user:password")
+      ->type_name("NAME");
+  e->add_option("--time", out->time, "of lines and of OTLP, ns since 1970 (default: now)")->type_name("NS");
+  e->add_option("--retry-wait", out->wait, "seconds before the second of three tries")
+      ->type_name("S")
+      ->capture_default_str();
+  e->add_flag("--push-best-effort", out->best_effort, "a server that does not answer is a warning");
 }
 
 }  // namespace mlsysim::cli

@@ -41,24 +41,25 @@ from .results import (
     BubbleFractionResult, BubbleOverheadResult, BurstFirstTokenResult, BurstRateResult, BusBandwidthResult,
     CachedSupplyResult, CapitalCostResult, CarbonFootprintResult, CheckpointCostResult,
     CheckpointGoodputResult, ChinchillaAllocationResult, ChinchillaLossResult, ChinchillaOptimalResult,
-    ChunkedAttentionPairsResult, ClosBisectionResult, ClusterMtbfResult, CompressedWeightsResult,
-    CostPerTokenResult, DalyIntervalResult, DataParallelRooflineResult, DecodeWorkResult,
-    DirectAllReduceResult, DoubleBinaryTreeAllReduceResult, DragonflyBisectionResult, EmbodiedCarbonResult,
-    EnergyCostResult, EnergyPerOperationResult, EnergyProportionalResult, ErlangCResult,
-    ExpectedAcceptedTokensResult, ExpertLoadResult, FacilityEnergyResult, FailureProbabilityResult,
-    FirstOrderGoodputResult, GaussianPrivacyResult, HardwareFlopsUtilisationResult,
-    HierarchicalAllReduceResult, InFlightFirstTokenResult, InFlightStepResult, InputStallResult,
-    KvBytesPerTokenResult, KvCacheResult, LeveledRingResult, LeveledSwitchResult, LeveledTreeResult,
-    LifetimeWorkResult, MaintenanceCostResult, MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult,
-    MlaKvCacheResult, ModelFlopsUtilisationResult, NodeMtbfResult, OperationalCarbonResult, PagedKvResult,
-    PagedTokensResult, PointToPointResult, ProtocolAllToAllResult, ProtocolRingResult, QueueWaitResult,
-    RequiredRatesResult, ResponseTailResult, RidgePointResult, RingAllGatherResult, RingAllReduceResult,
-    RingReduceScatterResult, RooflineResult, SoftRooflineResult, SpareCoverageResult,
-    SpeculativeTokenTimeResult, SwitchAllReduceResult, TextbookDecodeResult, TextbookPassResult,
-    TextbookPrefillWorkResult, TileWaveResult, TorusAllToAllResult, TorusBisectionResult, TotalCostResult,
-    TrainingStateBytesResult, TrainingTimeResult, TrainingWorkResult, TransformerActivationsResult,
-    TreeAllReduceResult, WaitQuantileResult, WaterUseResult, WeightStreamLayerResult,
-    WindowedAttentionPairsResult, YoungIntervalResult,
+    ChunkedAttentionPairsResult, ClosBisectionResult, ClusterMtbfResult, CompilePaybackResult,
+    CompiledStepResult, CompressedWeightsResult, CostPerTokenResult, DalyIntervalResult,
+    DataParallelRooflineResult, DecodeWorkResult, DirectAllReduceResult, DoubleBinaryTreeAllReduceResult,
+    DragonflyBisectionResult, EagerStepResult, EmbodiedCarbonResult, EnergyCostResult,
+    EnergyPerOperationResult, EnergyProportionalResult, ErlangCResult, ExpectedAcceptedTokensResult,
+    ExpertLoadResult, FacilityEnergyResult, FailureProbabilityResult, FirstOrderGoodputResult,
+    GaussianPrivacyResult, HardwareFlopsUtilisationResult, HierarchicalAllReduceResult,
+    InFlightFirstTokenResult, InFlightStepResult, InputStallResult, KvBytesPerTokenResult, KvCacheResult,
+    LeveledRingResult, LeveledSwitchResult, LeveledTreeResult, LifetimeWorkResult, MaintenanceCostResult,
+    MatmulTimeResult, MatmulWorkResult, MixedPrecisionAdamResult, MlaKvCacheResult,
+    ModelFlopsUtilisationResult, NodeMtbfResult, OperationalCarbonResult, PagedKvResult, PagedTokensResult,
+    PointToPointResult, ProtocolAllToAllResult, ProtocolRingResult, QueueWaitResult, RequiredRatesResult,
+    ResponseTailResult, RidgePointResult, RingAllGatherResult, RingAllReduceResult, RingReduceScatterResult,
+    RooflineResult, SoftRooflineResult, SpareCoverageResult, SpeculativeTokenTimeResult,
+    SwitchAllReduceResult, TextbookDecodeResult, TextbookPassResult, TextbookPrefillWorkResult,
+    TileWaveResult, TorusAllToAllResult, TorusBisectionResult, TotalCostResult, TrainingStateBytesResult,
+    TrainingTimeResult, TrainingWorkResult, TransformerActivationsResult, TreeAllReduceResult,
+    WaitQuantileResult, WaterUseResult, WeightStreamLayerResult, WindowedAttentionPairsResult,
+    YoungIntervalResult,
 )
 class Roofline(_Law):
     @staticmethod
@@ -530,3 +531,20 @@ class DataParallelRoofline(_Law):
 class GaussianPrivacy(_Law):
     @staticmethod
     def solve(sampling_rate: float, steps: float, noise_multiplier: float) -> GaussianPrivacyResult: ...
+class EagerStep(_Law):
+    @staticmethod
+    def solve(
+        kernels: float, dispatch: Quantity | str, device: Quantity | str, syncs: float, sync: Quantity | str,
+    ) -> EagerStepResult: ...
+class CompiledStep(_Law):
+    @staticmethod
+    def solve(
+        breaks: float, kernels: float, graph_launches: float, launch: Quantity | str, guard: Quantity | str,
+        resume: Quantity | str, between: float, dispatch: Quantity | str, device: Quantity | str,
+        boundary: Quantity | str, bandwidth: Quantity | str, sync_share: float, sync: Quantity | str,
+    ) -> CompiledStepResult: ...
+class CompilePayback(_Law):
+    @staticmethod
+    def solve(
+        eager: Quantity | str, compiled: Quantity | str, compile_time: Quantity | str, recompiles: float,
+    ) -> CompilePaybackResult: ...

@@ -11,13 +11,13 @@ def resolver_class(name: str) -> type[BaseResolver]: ...
 # Generated below by bindings/python/make_stubs.py.
 
 from .results import (
-    BatchingResult, CheckpointResult, CompressionOptimizerResult, CompressionResult, ContinuousBatchingResult,
-    DataResult, DistributedResult, EconomicsResult, EfficiencyResult, InFlightBatchingResult,
-    InferencePassResult, InferenceScalingResult, MoERoutingResult, NetworkRooflineResult, OrchestrationResult,
-    ParallelismResult, PerformanceProfile, PlacementResult, ReliabilityResult, ResponsibleEngineeringResult,
-    ScalingResult, SensitivityResult, ServingCapacityResult, ServingResult, SustainabilityResult,
-    SynthesisResult, TailLatencyResult, TopologyResult, TrainingMemoryResult, TransformationResult,
-    WeightStreamingResult,
+    BatchingResult, CheckpointResult, CompilationResult, CompileModeResult, CompressionOptimizerResult,
+    CompressionResult, ContinuousBatchingResult, DataResult, DistributedResult, EconomicsResult,
+    EfficiencyResult, GraphBreakResult, InFlightBatchingResult, InferencePassResult, InferenceScalingResult,
+    MoERoutingResult, NetworkRooflineResult, OrchestrationResult, ParallelismResult, PerformanceProfile,
+    PlacementResult, ReliabilityResult, ResponsibleEngineeringResult, ScalingResult, SensitivityResult,
+    ServingCapacityResult, ServingResult, SustainabilityResult, SynthesisResult, TailLatencyResult,
+    TopologyResult, TrainingMemoryResult, TransformationResult, WeightStreamingResult,
 )
 class SingleNodeModel(ForwardModel):
     @staticmethod
@@ -268,6 +268,19 @@ class ResponsibleEngineeringModel(ForwardModel):
         sampling_rate: float | None = ..., steps: float | None = ..., error_rate: float | None = ...,
         detectable_gap: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> ResponsibleEngineeringResult: ...
+class CompilationModel(ForwardModel):
+    @staticmethod
+    def solve(
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
+        batch_size: float | None = ..., precision: str | None = ..., seq_len: float | None = ...,
+        dispatch: Quantity | str | None = ..., operators_per_kernel: float | None = ...,
+        guard: Quantity | str | None = ..., resume: Quantity | str | None = ...,
+        sync: Quantity | str | None = ..., sync_share: float | None = ..., between: float | None = ...,
+        conventions: Conventions | None = ..., breaks: float | None = ...,
+        compile_time: Quantity | str | None = ..., recompiles: float | None = ...,
+        accelerators: float | None = ..., utilization: float | None = ...,
+        device_hour: Quantity | str | None = ...,
+    ) -> CompilationResult: ...
 class SynthesisSolver(BaseSolver):
     @staticmethod
     def solve(
@@ -275,6 +288,17 @@ class SynthesisSolver(BaseSolver):
         batch_size: float | None = ..., seq_len: float | None = ..., precision: str | None = ...,
         efficiency: float | None = ..., fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> SynthesisResult: ...
+class GraphBreakSolver(BaseSolver):
+    @staticmethod
+    def solve(
+        workload: Workload | str = ..., hardware: HardwareNode | str = ...,
+        target_latency: Quantity | str = ..., model: Workload | str = ..., batch_size: float | None = ...,
+        precision: str | None = ..., seq_len: float | None = ..., dispatch: Quantity | str | None = ...,
+        operators_per_kernel: float | None = ..., guard: Quantity | str | None = ...,
+        resume: Quantity | str | None = ..., sync: Quantity | str | None = ...,
+        sync_share: float | None = ..., between: float | None = ..., conventions: Conventions | None = ...,
+        mode: str | None = ...,
+    ) -> GraphBreakResult: ...
 class ParallelismOptimizer(BaseOptimizer):
     @staticmethod
     def solve(
@@ -312,6 +336,17 @@ class CompressionOptimizer(BaseOptimizer):
         min_speedup: float | None = ..., require_hardware_support: bool | None = ...,
         fidelity: str | None = ..., conventions: Conventions | None = ...,
     ) -> CompressionOptimizerResult: ...
+class CompileModeOptimizer(BaseOptimizer):
+    @staticmethod
+    def solve(
+        workload: Workload | str = ..., hardware: HardwareNode | str = ..., model: Workload | str = ...,
+        batch_size: float | None = ..., precision: str | None = ..., seq_len: float | None = ...,
+        dispatch: Quantity | str | None = ..., operators_per_kernel: float | None = ...,
+        guard: Quantity | str | None = ..., resume: Quantity | str | None = ...,
+        sync: Quantity | str | None = ..., sync_share: float | None = ..., between: float | None = ...,
+        conventions: Conventions | None = ..., steps: float | None = ..., breaks: float | None = ...,
+        compile_time: Quantity | str | None = ...,
+    ) -> CompileModeResult: ...
 class SensitivitySolver(BaseSolver):
     @staticmethod
     def solve(

@@ -28,9 +28,12 @@ from ..resolvers import InferenceScalingModel as InferenceScalingModel
 from ..resolvers import CompressionModel as CompressionModel
 from ..resolvers import MoERoutingModel as MoERoutingModel
 from ..resolvers import ResponsibleEngineeringModel as ResponsibleEngineeringModel
+from ..resolvers import CompilationModel as CompilationModel
 from ..resolvers import SynthesisSolver as SynthesisSolver
+from ..resolvers import GraphBreakSolver as GraphBreakSolver
 from ..resolvers import ParallelismOptimizer as ParallelismOptimizer
 from ..resolvers import BatchingOptimizer as BatchingOptimizer
 from ..resolvers import PlacementOptimizer as PlacementOptimizer
 from ..resolvers import CompressionOptimizer as CompressionOptimizer
+from ..resolvers import CompileModeOptimizer as CompileModeOptimizer
 from ..resolvers import SensitivitySolver as SensitivitySolver

@@ -1,0 +1,113 @@
+"""The pipeline of graph breaks from records to a dashboard: reads records of two families at three commits, pushes
+metrics to a real Pushgateway, asks a real Prometheus every query of the dashboard, and writes a page that shows the
+same panels without Grafana.
+
+    python3 examples/observe/demo.py OUT        (scripts/observe-demo installs what it needs)
+"""
+
+import gzip
+import html
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "tests" / "telemetry")]
+import dashboards  # noqa: E402
+import servers  # noqa: E402
+
+DATA = ROOT / "tests" / "data" / "compile"
+PROGRAM = os.environ.get("MLSYSIM_PROGRAM", str(ROOT / "build" / "release" / "bin" / "mlsysim"))
+SPEECH, TEXT, TRACE = "break_reasons_mms_tts_rus.pkl", "explain_24graphs_bert_tiny_wrapper.txt.gz", "bert_tiny_print_breaks.log.gz"
+# What a nightly run found at each commit: (family, name of the file, sample). As in the repository that the speech
+# sample is from, its bytes also lie under another model's name; they are counted once.
+COMMITS = {
+    "commit-1": [("Audio", "facebook--mms-tts-rus_dynamo_explain.pkl", SPEECH),
+                 ("Computer Vision", "facebook--dinov2-base_dynamo_explain.pkl", SPEECH)],
+    "commit-2": [("Audio", "facebook--mms-tts-rus_dynamo_explain.pkl", SPEECH),
+                 ("Text", "prajjwal1--bert-tiny_dynamo_explain.txt", TEXT)],
+    "commit-3": [("Audio", "facebook--mms-tts-rus_dynamo_explain.pkl", SPEECH),
+                 ("Text", "prajjwal1--bert-tiny_dynamo_explain.log", TRACE)],
+}
+
+
+def lay_out(folder, rows):
+    for family, name, sample in rows:
+        data = (DATA / sample).read_bytes()
+        (folder / family).mkdir(parents=True, exist_ok=True)
+        (folder / family / name).write_bytes(gzip.decompress(data) if sample.endswith(".gz") else data)
+
+
+def export(records, commit, *words):
+    done = subprocess.run([PROGRAM, "compile", "export", str(records), "--commit", commit, "--alias-compile-breaks", *words],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    return done
+
+
+def archive(out, commit, gateway):
+    """Everything of one commit on the disk, and its metrics at the gateway."""
+    folder = out / commit
+    lay_out(folder / "records", COMMITS[commit])
+    done = export(folder / "records", commit, "--push", gateway, "--job", "graph-breaks", "--group", f"run={commit}")
+    (folder / "compile.prom").write_text(done.stdout)
+    (folder / "notes.txt").write_text(done.stderr)
+    (folder / "breaks.log").write_text(export(folder / "records", commit, "--form", "logfmt").stdout)
+    (folder / "breaks.jsonl").write_text(export(folder / "records", commit, "--form", "jsonl").stdout)
+
+
+def ask(prometheus):
+    """Every query of the dashboard, with all of each variable: rows of labels and values."""
+    rows = []
+    for title, _, _, _, expression in dashboards.PANELS:
+        plain = expression
+        for name in dashboards.VARIABLES:
+            plain = plain.replace(f"${name}", ".*")
+        found = [{"labels": dict(labels), "value": value} for labels, value in servers.query(prometheus, plain).items()]
+        rows.append({"title": title, "expr": expression, "rows": sorted(found, key=lambda row: (-row["value"], str(row)))})
+    return rows
+
+
+def page(answers):
+    parts = ["<!doctype html><html lang=en><meta charset=utf-8><title>mlsysim: graph breaks</title><style>",
+             "body{font:15px sans-serif;margin:2em;color:#222}table{border-collapse:collapse}td,th{padding:2px 12px 2px 0;",
+             "text-align:left}td.n{text-align:right}meter{width:12em}code{color:#444}</style><h1>Graph breaks</h1>"]
+    for answer in answers:
+        most = max((row["value"] for row in answer["rows"]), default=1) or 1
+        parts.append(f"<h2>{html.escape(answer['title'])}</h2><code>{html.escape(answer['expr'])}</code><table>")
+        for row in answer["rows"]:
+            label = ", ".join(f"{name} {value}" for name, value in row["labels"].items())
+            parts.append(f"<tr><td>{html.escape(label)}<td class=n>{row['value']:.6g}<td>"
+                         f"<meter max={most} value={row['value']}>{row['value']:.6g}</meter>")
+        parts.append("</table>")
+    return "\n".join(parts) + "</html>\n"
+
+
+def main():
+    out = pathlib.Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    with servers.running(rules=HERE / "alerts.yml") as (gateway, prometheus):
+        for commit in COMMITS:
+            archive(out, commit, gateway)
+        seed = dashboards.PANELS[0][4]
+
+        def all_commits():
+            rows = servers.query(prometheus, seed)
+            return rows if {dict(key)["commit"] for key in rows} == set(COMMITS) else None
+
+        rows = servers.until(seed, all_commits)
+        answers = ask(prometheus)
+    print(seed)
+    for labels, value in sorted(rows.items()):
+        print("  " + ", ".join(f"{name}={text}" for name, text in labels), int(value))
+    (out / "queries.json").write_text(json.dumps(answers, indent=2) + "\n")
+    (out / "index.html").write_text(page(answers))
+    print(f"page: {out / 'index.html'}; archive: {out}/commit-*")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+#pragma once
+/// The graph breaks that a latency allows (wall 3).
+
+#include <mlsysim/catalogue/models/compilation.hpp>
+
+namespace mlsysim {
+
+/// Largest number of graph breaks with which a step still meets a latency.
+///
+/// The compiled step grows with its breaks in two straight lines, that of the host and that of the device;
+/// the answer is where the higher of them meets the target.
+/// @cite ansel2024pytorch2, section 3
+struct GraphBreakSolver : Solver<GraphBreakSolver> {
+  static constexpr std::string_view id = "GraphBreakSolver";
+  static constexpr std::string_view about = "largest number of graph breaks that meets a latency";
+  static constexpr std::string_view law =
+      "breaks = floor(min over host and device of (latency - rest) / slope)";
+  static constexpr std::string_view source = "ansel2024pytorch2";
+  static constexpr std::array walls{3};
+  static constexpr std::array fallacies{Fallacy{
+      "Every break must go.", "Below the slower side of host and device there is room for some of them."}};
+  static constexpr bool thread_safe = true;
+  using inverts = CompiledStep;
+
+  struct Inputs {
+    const Workload* workload = nullptr;
+    const HardwareNode* hardware = nullptr;
+    Time<> target_latency;
+    double batch_size = 1;
+    std::optional<Precision> precision{};
+    std::optional<double> seq_len{};
+    std::optional<Time<>> dispatch{}, guard{}, resume{}, sync{};
+    std::optional<double> operators_per_kernel{};
+    double sync_share = 1, between = 0;
+    CompileMode mode = CompileMode::compile;
+    const Conventions* conventions = nullptr;
+
+    static constexpr auto fields() {
+      using I = Inputs;
+      return join(compilation_rows<I>(),
+                  rows(field(&I::target_latency, key::target_latency),
+                       field(&I::mode, "mode", "", "compile or cudagraphs").defaulted("compile")));
+    }
+  };
+  struct Result {
+    double breaks = 0, exact = 0;
+    Time<> latency, latency_without;
+
+    static constexpr auto fields() {
+      using R = Result;
+      return rows(field(&R::breaks, "breaks", "", "breaks that the latency allows, whole"),
+                  field(&R::exact, "exact", "", "the same before it is rounded down"),
+                  field(&R::latency, key::latency),
+                  field(&R::latency_without, "latency_without", "ms", "step without breaks"));
+    }
+  };
+  [[nodiscard]] Outcome<Result> solve(const Inputs& in, Notes& notes) const;
+  [[nodiscard]] Outcome<Result> solve(const Inputs& in) const {
+    Notes quiet;
+    return solve(in, quiet);
+  }
+  [[nodiscard]] Check verify(const Inputs& in, const Result& result) const;
+};
+
+}  // namespace mlsysim

@@ -1,0 +1,51 @@
+#pragma once
+/// Numbers with labels, as the systems that watch over programs take them.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlsysim {
+
+enum class MetricType : std::uint8_t { counter, gauge };
+
+/// One number.
+struct MetricSample {
+  std::map<std::string, std::string> labels;
+  double value = 0;
+  std::optional<double> time{};  ///< seconds since 1970; absent: now
+};
+
+/// All numbers of one name. Names and units are those of Prometheus: base units, counters end in _total.
+struct MetricFamily {
+  std::string name, help;
+  MetricType type = MetricType::gauge;
+  std::vector<MetricSample> samples;
+};
+
+/// How many samples of a name are kept apart; what is more is added up under "other".
+struct Cardinality {
+  std::size_t most = 1000;
+  std::vector<std::string> folded{"reason", "model_name",
+                                  "model"};  ///< labels that become "other", in this order
+};
+
+/// A text that may be a label: UTF-8 (what is none is replaced), at most 1024 bytes (a longer one is cut and
+/// ends in a hash of the whole).
+[[nodiscard]] std::string label_value(std::string_view text);
+/// Folds what is too much. @return how many samples went into others
+std::size_t fold_labels(MetricFamily& family, const Cardinality& limit);
+
+/// The text format 0.0.4 of Prometheus. @throws InputError for names that it does not take, the same series
+/// twice, or a time, which gateways refuse
+[[nodiscard]] std::string prometheus_text(const std::vector<MetricFamily>& families);
+/// OpenMetrics 1.0, with times where samples have them, so that history can be filled in. @throws InputError
+[[nodiscard]] std::string open_metrics_text(const std::vector<MetricFamily>& families);
+/// OTLP metrics as JSON (ExportMetricsServiceRequest). @param time of samples without one [ns since 1970]
+[[nodiscard]] std::string otlp_metrics_json(const std::vector<MetricFamily>& families, std::uint64_t time);
+
+}  // namespace mlsysim

@@ -1,0 +1,41 @@
+#pragma once
+/// Sending to servers. Nothing is sent anywhere unless a URL was given.
+
+#include <mlsysim/telemetry/metrics.hpp>
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace mlsysim {
+
+/// Whether this build can send at all (it needs cpp-httplib).
+[[nodiscard]] bool can_send();
+
+/// What is sent where.
+struct Sending {
+  std::string url;              ///< with the path; user and password in it are masked in messages
+  std::string method = "POST";  ///< or "PUT"
+  std::string type, body;
+  std::string credentials{};  ///< "user:password"; never shown
+  int tries = 3;              ///< in all, where the server is busy or not there
+  double wait = 1.0;          ///< seconds before the second try; doubled for each that follows
+};
+/// Sends, and takes 2xx alone as success: a redirection has stored nothing.
+/// @throws InputError with the answer of the server
+void send(const Sending& what);
+
+/// Where and under which key metrics are pushed.
+struct PushGroup {
+  std::string url;                            ///< of the gateway
+  std::string job;                            ///< not empty
+  std::map<std::string, std::string> labels;  ///< more of the key
+};
+/// The URL of a group; values with anything but letters, digits, dot, minus and underscore are in base64.
+/// @throws InputError for an empty job, or a label of the key that samples have with another value: a gateway
+/// would replace it in silence
+[[nodiscard]] std::string push_url(const PushGroup& group, const std::vector<MetricFamily>& families);
+/// A URL without user and password.
+[[nodiscard]] std::string masked_url(std::string_view url);
+
+}  // namespace mlsysim

@@ -1,0 +1,169 @@
+#include <mlsysim/telemetry/compile_metrics.hpp>
+
+#include "detail/refuse.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace mlsysim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::size_t kMostRecords = 1000;        // of a body
+constexpr std::size_t kLargestBody = 900'000;     // [B], below the usual 1 MB
+constexpr std::size_t kLongestLine = 256 * 1024;  // [B] of a line that Loki takes
+
+bool is_plain(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) > ' ' && c != '"' && c != '=' && c != '\\' && c != 0x7f;
+  });
+}
+
+std::string logfmt_value(std::string_view text) {
+  if (is_plain(text)) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      out += {'\\', c};
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c == '\r')
+      out += "\\r";
+    else
+      out += c;
+  }
+  return out + "\"";
+}
+
+std::string logfmt_line(const Fields& fields) {
+  std::string out;
+  for (const auto& [key, value] : fields)
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", key, logfmt_value(value));
+  return out;
+}
+
+[[noreturn]] void refuse_line(std::string_view line) {
+  detail::refuse_telemetry("mlsysim.telemetry.002", "a line is no logfmt", std::string(line.substr(0, 60)),
+                           "key=value, divided by blanks", "quote values with blanks");
+}
+
+/// A quoted value from behind its first quote; `at` is left behind the last.
+std::string quoted(std::string_view line, std::size_t& at) {
+  std::string out;
+  for (; at < line.size() && line[at] != '"'; ++at) {
+    if (line[at] != '\\') {
+      out += line[at];
+      continue;
+    }
+    if (++at == line.size()) refuse_line(line);
+    const char c = line[at];
+    out += c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
+  }
+  if (at == line.size()) refuse_line(line);
+  ++at;
+  return out;
+}
+
+Fields fields_of_line(std::string_view line) {
+  Fields out;
+  for (std::size_t at = 0; at < line.size();) {
+    if (line[at] == ' ') {
+      ++at;
+      continue;
+    }
+    const auto equal = line.find('=', at);
+    if (equal == std::string_view::npos || equal == at) refuse_line(line);
+    const auto key = line.substr(at, equal - at);
+    at = equal + 1;
+    if (at < line.size() && line[at] == '"') {
+      out.emplace_back(key, quoted(line, ++at));
+    } else {
+      const auto end = std::min(line.find(' ', at), line.size());
+      out.emplace_back(key, line.substr(at, end - at));
+      at = end;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string logfmt_text(const std::vector<LogRecord>& log) {
+  std::string out;
+  for (const auto& r : log) out += logfmt_line(r.fields) + "\n";
+  return out;
+}
+
+std::vector<Fields> read_logfmt(std::string_view text) {
+  std::vector<Fields> out;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    out.push_back(fields_of_line(text.substr(0, end)));
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  }
+  return out;
+}
+
+std::string json_lines(const std::vector<LogRecord>& log) {
+  std::string out;
+  for (const auto& r : log) {
+    Json row{{"time_unix_nano", std::to_string(r.time)}};
+    for (const auto& [key, value] : r.fields) row[key] = value;
+    out += row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  return out;
+}
+
+std::string csv_text(const std::vector<LogRecord>& log) {
+  if (log.empty()) return {};
+  std::string out;
+  const auto cell = [&](std::string_view text, bool first) {
+    if (!first) out += ',';
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+      out += text;
+      return;
+    }
+    out += '"';
+    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    out += '"';
+  };
+  for (std::size_t i = 0; i < log[0].fields.size(); ++i) cell(log[0].fields[i].first, i == 0);
+  out += "\r\n";
+  for (const auto& r : log) {
+    for (std::size_t i = 0; i < r.fields.size(); ++i) cell(r.fields[i].second, i == 0);
+    out += "\r\n";
+  }
+  return out;
+}
+
+std::vector<std::string> loki_bodies(const std::vector<LogRecord>& log, const std::string& job) {
+  std::vector<std::string> out;
+  for (std::size_t from = 0; from < log.size();) {
+    Json values = Json::array();
+    std::size_t bytes = 0, at = from;
+    for (; at < log.size() && at - from < kMostRecords && bytes < kLargestBody; ++at) {
+      auto line = logfmt_line(log[at].fields);
+      if (line.size() > kLongestLine) line = line.substr(0, kLongestLine - 16) + "...[cut]";
+      Json metadata = Json::object();
+      for (const auto& [key, value] : log[at].fields)
+        if (key != "kind" && key != "level" && key != "reason" && !value.empty())
+          metadata[key] = label_value(value);
+      bytes += line.size() + 400;
+      values.push_back({std::to_string(log[at].time), std::move(line), std::move(metadata)});
+    }
+    const Json body{{"streams",
+                     {{{"stream", {{"service_name", "mlsysim"}, {"job", job}, {"kind", "compile_break"}}},
+                       {"values", std::move(values)}}}}};
+    out.push_back(body.dump(-1, ' ', false, Json::error_handler_t::replace));
+    from = at;
+  }
+  return out;
+}
+
+}  // namespace mlsysim

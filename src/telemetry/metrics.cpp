@@ -1,0 +1,202 @@
+#include <mlsysim/telemetry/metrics.hpp>
+
+#include "detail/refuse.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace mlsysim {
+namespace {
+
+constexpr std::size_t kLongestLabel = 1024;  // [B]
+
+bool is_name(std::string_view name, bool metric) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9') || (!metric && name.starts_with("__"))) return false;
+  return std::all_of(name.begin(), name.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (metric && c == ':');
+  });
+}
+
+void check(const MetricFamily& family, bool times) {
+  const auto refuse = [&](std::string found, std::string expected) {
+    detail::refuse_telemetry("mlsysim.telemetry.001",
+                             fmt::format("the metric '{}' cannot be written", family.name), std::move(found),
+                             std::move(expected), "change what is exported");
+  };
+  if (!is_name(family.name, true)) refuse("its name", "letters, digits and underscores");
+  if (family.help.empty()) refuse("no help text", "a sentence that says what it is");
+  if ((family.type == MetricType::counter) != family.name.ends_with("_total"))
+    refuse(family.type == MetricType::counter ? "a counter" : "no counter",
+           "counters, and they alone, end in _total");
+  std::set<std::string> seen;
+  for (const auto& s : family.samples) {
+    std::string key;
+    for (const auto& [name, value] : s.labels) {
+      if (!is_name(name, false))
+        refuse(fmt::format("the label '{}'", name), "letters, digits and underscores");
+      key += name + "\1" + value + "\2";
+    }
+    if (s.time && !times) refuse("a time", "none: gateways refuse it, and history has a format of its own");
+    if (times && s.time) key += std::to_string(*s.time);
+    if (!seen.insert(key).second) refuse("the same series twice", "each series once");
+  }
+}
+
+std::string escaped(std::string_view text, bool quote) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\')
+      out += "\\\\";
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '"' && quote)
+      out += "\\\"";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string number(double x) {
+  if (std::isnan(x)) return "NaN";
+  if (std::isinf(x)) return x > 0 ? "+Inf" : "-Inf";
+  return fmt::format("{}", x);
+}
+
+std::string labels_text(const MetricSample& s) {
+  std::string out;
+  for (const auto& [name, value] : s.labels)
+    out += fmt::format("{}{}=\"{}\"", out.empty() ? "" : ",", name, escaped(label_value(value), true));
+  return out.empty() ? out : "{" + out + "}";
+}
+
+/// Bytes of the character of UTF-8 that begins here; 0 where none does.
+std::size_t character(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const std::size_t n = lead < 0x80                   ? 1
+                        : lead >= 0xC2 && lead < 0xE0 ? 2
+                        : lead >= 0xE0 && lead < 0xF0 ? 3
+                        : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                      : 0;
+  if (n == 0 || n > text.size()) return 0;
+  for (std::size_t i = 1; i < n; ++i)
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 0;
+  const auto second = n > 1 ? static_cast<unsigned char>(text[1]) : 0;
+  // Overlong forms, surrogates and what lies beyond the last plane.
+  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
+      (lead == 0xF4 && second > 0x8F))
+    return 0;
+  return n;
+}
+
+}  // namespace
+
+std::string label_value(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto n = character(text.substr(i));
+    if (n == 0)
+      out += "\xEF\xBF\xBD";
+    else
+      out += text.substr(i, n);
+    i += std::max<std::size_t>(n, 1);
+  }
+  if (out.size() <= kLongestLabel) return out;
+  std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  std::size_t end = kLongestLabel - 20;
+  while (end > 0 && (static_cast<unsigned char>(out[end]) & 0xC0) == 0x80) --end;
+  return fmt::format("{}...{:016x}", out.substr(0, end), hash);
+}
+
+std::size_t fold_labels(MetricFamily& family, const Cardinality& limit) {
+  std::size_t folded = 0;
+  for (const auto& label : limit.folded) {
+    if (family.samples.size() <= limit.most) break;
+    std::stable_sort(family.samples.begin(), family.samples.end(),
+                     [](const MetricSample& a, const MetricSample& b) { return a.value > b.value; });
+    std::map<std::map<std::string, std::string>, double> sums;
+    std::vector<MetricSample> kept;
+    for (std::size_t i = 0; i < family.samples.size(); ++i) {
+      auto& s = family.samples[i];
+      if (i < limit.most / 2 || !s.labels.contains(label)) {
+        kept.push_back(std::move(s));
+        continue;
+      }
+      s.labels[label] = "other";
+      sums[s.labels] += s.value;
+      ++folded;
+    }
+    for (auto& [labels, value] : sums) kept.push_back({labels, value, {}});
+    family.samples = std::move(kept);
+  }
+  return folded;
+}
+
+std::string prometheus_text(const std::vector<MetricFamily>& families) {
+  std::string out;
+  for (const auto& f : families) {
+    check(f, false);
+    out += fmt::format("# HELP {} {}\n# TYPE {} {}\n", f.name, escaped(f.help, false), f.name,
+                       f.type == MetricType::counter ? "counter" : "gauge");
+    for (const auto& s : f.samples) out += fmt::format("{}{} {}\n", f.name, labels_text(s), number(s.value));
+  }
+  return out;
+}
+
+std::string open_metrics_text(const std::vector<MetricFamily>& families) {
+  std::string out;
+  for (const auto& f : families) {
+    check(f, true);
+    const bool counter = f.type == MetricType::counter;
+    const auto name = counter ? f.name.substr(0, f.name.size() - 6) : f.name;
+    out += fmt::format("# TYPE {} {}\n", name, counter ? "counter" : "gauge");
+    if (name.ends_with("_seconds")) out += fmt::format("# UNIT {} seconds\n", name);
+    out += fmt::format("# HELP {} {}\n", name, escaped(f.help, true));
+    for (const auto& s : f.samples) {
+      out += fmt::format("{}{} {}", f.name, labels_text(s), number(s.value));
+      if (s.time) out += fmt::format(" {:.3f}", *s.time);
+      out += '\n';
+    }
+  }
+  return out + "# EOF\n";
+}
+
+std::string otlp_metrics_json(const std::vector<MetricFamily>& families, std::uint64_t time) {
+  using Json = nlohmann::ordered_json;
+  const auto attribute = [](const std::string& key, const std::string& value) {
+    return Json{{"key", key}, {"value", {{"stringValue", label_value(value)}}}};
+  };
+  Json metrics = Json::array();
+  for (const auto& f : families) {
+    check(f, true);
+    Json points = Json::array();
+    for (const auto& s : f.samples) {
+      Json attributes = Json::array();
+      for (const auto& [name, value] : s.labels) attributes.push_back(attribute(name, value));
+      const auto at = s.time ? static_cast<std::uint64_t>(std::llround(*s.time * 1e9)) : time;
+      points.push_back({{"attributes", std::move(attributes)},
+                        {"timeUnixNano", std::to_string(at)},
+                        {"asDouble", s.value}});
+    }
+    Json metric{{"name", f.name}, {"description", f.help}};
+    if (f.type == MetricType::counter)
+      metric["sum"] = {
+          {"dataPoints", std::move(points)}, {"aggregationTemporality", 2}, {"isMonotonic", true}};
+    else
+      metric["gauge"] = {{"dataPoints", std::move(points)}};
+    metrics.push_back(std::move(metric));
+  }
+  const Json out{
+      {"resourceMetrics",
+       {{{"resource", {{"attributes", {attribute("service.name", "mlsysim")}}}},
+         {"scopeMetrics", {{{"scope", {{"name", "mlsysim"}}}, {"metrics", std::move(metrics)}}}}}}}};
+  return out.dump() + "\n";
+}
+
+}  // namespace mlsysim

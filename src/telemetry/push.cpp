@@ -1,0 +1,144 @@
+#include <mlsysim/telemetry/push.hpp>
+
+#include "detail/refuse.hpp"
+
+#include <fmt/format.h>
+
+#ifdef MLSYSIM_HAS_HTTP
+#include <httplib.h>
+#endif
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace mlsysim {
+namespace {
+
+std::string base64(std::string_view text) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); i += 3) {
+    std::uint32_t three = 0;
+    const auto n = std::min<std::size_t>(3, text.size() - i);
+    for (std::size_t k = 0; k < 3; ++k)
+      three = three << 8 | (k < n ? static_cast<unsigned char>(text[i + k]) : 0U);
+    for (std::size_t k = 0; k <= n; ++k) out += digits[three >> (18 - 6 * k) & 63U];
+  }
+  return out;
+}
+
+/// "/job/ci", or "/job@base64/<base64>" for what a path cannot hold.
+std::string part_of_key(std::string_view name, std::string_view value) {
+  const bool plain = !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  });
+  if (plain) return fmt::format("/{}/{}", name, value);
+  const auto code = base64(value);
+  return fmt::format("/{}@base64/{}", name, code.empty() ? "=" : code);
+}
+
+struct Parts {
+  std::string host, path, userinfo;
+};
+Parts parts_of(const std::string& url) {
+  const auto scheme = url.find("://");
+  if (scheme == std::string::npos || (url.substr(0, scheme) != "http" && url.substr(0, scheme) != "https"))
+    detail::refuse_telemetry("mlsysim.telemetry.003", "this is no URL of a server", masked_url(url),
+                             "http://host:port/path", "write the whole URL");
+  const auto from = scheme + 3, slash = std::min(url.find('/', from), url.size()), at = url.rfind('@', slash);
+  Parts out;
+  const bool user = at != std::string::npos && at > from;
+  if (user) out.userinfo = url.substr(from, at - from);
+  out.host = url.substr(0, from) + url.substr(user ? at + 1 : from, slash - (user ? at + 1 : from));
+  out.path = slash == url.size() ? "/" : url.substr(slash);
+  return out;
+}
+
+#ifdef MLSYSIM_HAS_HTTP
+/// What came back: the status, 0 for no answer.
+struct Reply {
+  int status = 0;
+  std::string text;
+};
+Reply once(const Sending& what, const Parts& parts) {
+  httplib::Client client(parts.host);
+  client.set_connection_timeout(5);
+  client.set_read_timeout(10);
+  client.set_follow_location(false);
+  const auto& secret = what.credentials.empty() ? parts.userinfo : what.credentials;
+  if (const auto colon = secret.find(':'); colon != std::string::npos)
+    client.set_basic_auth(secret.substr(0, colon), secret.substr(colon + 1));
+  const auto answer = what.method == "PUT" ? client.Put(parts.path, what.body, what.type)
+                                           : client.Post(parts.path, what.body, what.type);
+  if (!answer) return {0, httplib::to_string(answer.error())};
+  return {answer->status, answer->body.substr(0, 400)};
+}
+#endif
+
+}  // namespace
+
+bool can_send() {
+#ifdef MLSYSIM_HAS_HTTP
+  return true;
+#else
+  return false;
+#endif
+}
+
+std::string masked_url(std::string_view url) {
+  const auto scheme = url.find("://");
+  const auto from = scheme == std::string_view::npos ? 0 : scheme + 3;
+  const auto slash = std::min(url.find('/', from), url.size()), at = url.rfind('@', slash);
+  if (at == std::string_view::npos || at < from) return std::string(url);
+  return fmt::format("{}***@{}", url.substr(0, from), url.substr(at + 1));
+}
+
+std::string push_url(const PushGroup& group, const std::vector<MetricFamily>& families) {
+  if (group.job.empty())
+    detail::refuse_telemetry("mlsysim.telemetry.004", "a push needs a job", "an empty one", "a name",
+                             "name it with --job; a gateway answers a redirection and stores nothing");
+  auto key = group.labels;
+  key["job"] = group.job;
+  for (const auto& f : families)
+    for (const auto& s : f.samples)
+      for (const auto& [name, value] : s.labels)
+        if (const auto at = key.find(name); at != key.end() && at->second != value)
+          detail::refuse_telemetry(
+              "mlsysim.telemetry.005", "a label is in the key of the group and in a sample",
+              fmt::format("{}='{}' and '{}'", name, at->second, value), "one value of it",
+              "leave it out of --group: a gateway would replace the other in silence");
+  auto url = group.url;
+  while (url.ends_with('/')) url.pop_back();
+  url += "/metrics" + part_of_key("job", group.job);
+  for (const auto& [name, value] : group.labels) url += part_of_key(name, value);
+  return url;
+}
+
+void send(const Sending& what) {
+  const auto parts = parts_of(what.url);
+#ifdef MLSYSIM_HAS_HTTP
+  Reply reply;
+  for (int i = 0; i < std::max(1, what.tries); ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::duration<double>(what.wait * (1 << (i - 1))));
+    reply = once(what, parts);
+    if (reply.status >= 200 && reply.status < 300) return;
+    // Only what may pass by itself is tried again.
+    if (reply.status != 0 && reply.status != 429 && reply.status < 500) break;
+  }
+  const bool moved = reply.status >= 300 && reply.status < 400;
+  detail::refuse_telemetry(
+      "mlsysim.telemetry.006", fmt::format("{} did not take what was sent", masked_url(what.url)),
+      reply.status == 0 ? fmt::format("no answer: {}", reply.text)
+      : moved           ? fmt::format("{}: redirected, nothing stored", reply.status)
+                        : fmt::format("{}: {}", reply.status, reply.text),
+      "an answer of 200 to 299", "look at the URL and the server; files that were written stay");
+#else
+  detail::refuse_telemetry("mlsysim.telemetry.007", "this build cannot send", masked_url(what.url),
+                           "a build with cpp-httplib",
+                           "install libcpp-httplib-dev and build again, or write a file");
+#endif
+}
+
+}  // namespace mlsysim

@@ -1,0 +1,120 @@
+"""mlsysim compile export: files, servers that do not want it, and a real Pushgateway and Prometheus."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import servers  # noqa: E402
+
+PROGRAM = os.environ["MLSYSIM_PROGRAM"]
+DATA = pathlib.Path(__file__).parents[1] / "data" / "compile"
+SEED = "sum by(model, commit, reason)(compile_breaks_total)"
+
+
+def export(*words, code=0, env=None, before=()):
+    done = subprocess.run([*before, PROGRAM, "compile", "export", *map(str, words)], capture_output=True, text=True,
+                          timeout=60, check=False, env={**os.environ, **(env or {})})
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_forms():
+    for form in ("prometheus", "openmetrics", "otlp", "loki", "logfmt", "jsonl", "csv"):
+        one, two = (export(DATA, "--form", form, "--time", 1_700_000_000_000_000_000).stdout for _ in range(2))
+        assert one == two and one.endswith("\n")
+    assert len(export(DATA, "--form", "logfmt").stdout.splitlines()) == 39
+    point = json.loads(export(DATA, "--form", "otlp", "--time", 7).stdout)
+    metrics = point["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
+    assert metrics[0]["name"] == "mlsysim_compile_breaks_total" and metrics[0]["sum"]["isMonotonic"] is True
+    assert metrics[0]["sum"]["dataPoints"][0]["timeUnixNano"] == "7"
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed (apt-get install prometheus)")
+def test_the_linter_of_prometheus_has_nothing_to_say():
+    for words in ([], ["--alias-compile-breaks"]):
+        text = export(DATA, *words).stdout
+        done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_answers_of_servers():
+    words = [DATA / "break_reasons_mms_tts_rus.pkl", "--retry-wait", "0", "--push"]
+    with servers.stub([503, 429, 200]) as (url, taken):
+        export(*words, url)
+        assert [row[0] for row in taken] == ["PUT"] * 3 and taken[0][1] == "/metrics/job/mlsysim"
+    for status, said, tries in ((301, "redirected, nothing stored", 1), (400, "400: said the server", 1),
+                                (500, "500: said the server", 3), ("close", "no answer", 3)):
+        with servers.stub([status]) as (url, taken):
+            done = export(*words, url, code=5)
+            assert said in done.stderr and len(taken) == tries
+            assert "mlsysim_compile_breaks_total" in done.stdout  # nothing is lost
+    with servers.stub([400]) as (url, taken):
+        assert "warning" in export(*words, url, "--push-best-effort").stderr
+    export(*words, f"http://127.0.0.1:{servers.free_port()}", code=5)
+
+
+def test_secrets_stay_secret():
+    with servers.stub([400]) as (url, taken):
+        host = url.removeprefix("http://")
+        done = export(DATA / "break_reasons_mms_tts_rus.pkl", "--push", f"http://me:canary1@{host}", "--credentials-env",
+                      "SECRET", code=5, env={"SECRET": "me:canary2"})
+        assert "canary" not in done.stdout + done.stderr
+        assert taken[0][2]["Authorization"].startswith("Basic ")
+    export(DATA, "--push", "http://127.0.0.1:1", "--credentials-env", "NOT_THERE", code=1)
+
+
+def test_bad_words():
+    file = DATA / "break_reasons_mms_tts_rus.pkl"
+    for words, said in ((["--push", "http://h", "--job", ""], "a push needs a job"),
+                        (["--push", "http://h", "--group", "commit=x"], "in the key of the group"),
+                        (["--push", "h:9091"], "no URL"), (["--time", "soon"], "a whole number")):
+        assert said in export(file, *words, code=1).stderr
+
+
+def test_loki_and_otlp_get_what_they_take():
+    with servers.stub([204]) as (url, taken):
+        export(DATA, "--loki", url, "--otlp", f"{url}/v1/metrics", "--time", 1_000)
+    (_, otlp, _, metrics), (_, loki, headers, body) = taken
+    assert (otlp, loki, headers["Content-Type"]) == ("/v1/metrics", "/loki/api/v1/push", "application/json")
+    assert json.loads(metrics)["resourceMetrics"]
+    (stream,) = json.loads(body)["streams"]
+    assert len(stream["stream"]) <= 8 and len(stream["values"]) == 39
+    times = [int(row[0]) for row in stream["values"]]
+    assert times == sorted(set(times)) and all(set(map(type, row[2].values())) == {str} for row in stream["values"])
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="unshare is not installed")
+def test_no_call_without_a_url():
+    alone = ["unshare", "--map-root-user", "--net"]
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("name spaces of networks may not be made here")
+    assert export(DATA, before=alone).stdout == export(DATA).stdout
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed: that no socket is made was not looked at")
+    done = subprocess.run(["strace", "-f", "-e", "trace=socket,connect", PROGRAM, "compile", "export", str(DATA)],
+                          capture_output=True, text=True, check=False)
+    assert "socket(" not in done.stderr and "connect(" not in done.stderr
+
+
+@pytest.mark.skipif(bool(servers.missing()), reason="apt-get install prometheus prometheus-pushgateway")
+def test_the_first_dashboards_query_is_answered():
+    with servers.running() as (gateway, prometheus):
+        hostile = "a\\b\"c\nd\té{}=," + "x" * 300
+        for commit, model in (("c1", "facebook/mms-tts-rus"), ("c2", hostile)):
+            export(DATA / "break_reasons_mms_tts_rus.pkl", "--model", model, "--commit", commit, "--alias-compile-breaks",
+                   "--push", gateway, "--job", "a/b", "--group", f"run={commit}")
+        rows = servers.until(SEED, lambda: (rows := servers.query(prometheus, SEED)) and len(rows) == 8 and rows or None)
+        key = (("commit", "c1"), ("model", "facebook/mms-tts-rus"), ("reason", "Dynamic shape operator"))
+        assert rows[key] == 7
+        assert {dict(key)["model"] for key in rows} == {"facebook/mms-tts-rus", hostile}
+        assert sum(rows.values()) == 38
+        # The same again replaces: a pushed counter is the count of its run.
+        export(DATA / "break_reasons_mms_tts_rus.pkl", "--model", "facebook/mms-tts-rus", "--commit", "c1",
+               "--alias-compile-breaks", "--push", gateway, "--job", "a/b", "--group", "run=c1")
+        assert servers.get(f"{gateway}/metrics").count("compile_breaks_total{") == 16

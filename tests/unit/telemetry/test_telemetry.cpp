@@ -1,0 +1,142 @@
+// What watching systems are given.
+
+#include "support/catch.hpp"
+
+#include <mlsysim/telemetry/compile_metrics.hpp>
+#include <mlsysim/telemetry/push.hpp>
+#include <mlsysim/units/error.hpp>
+
+#include <random>
+
+using namespace mlsysim;
+
+namespace {
+
+CompileRecords samples() {
+  const std::string folder = MLSYSIM_COMPILE_DATA;
+  return ingest({folder + "/break_reasons_mms_tts_rus.pkl", folder + "/tlparse_artifacts.log"},
+                {.family = "Audio", .commit = "abc"});
+}
+MetricFamily gauge(std::vector<MetricSample> samples) {
+  return {"a_gauge", "A gauge.", MetricType::gauge, std::move(samples)};
+}
+
+}  // namespace
+
+TEST_CASE("breaks are counted by reason, and a model without any has a sample of 0", "[telemetry]") {
+  const auto text = prometheus_text(compile_metrics(samples(), Aliases::compile_breaks));
+  CHECK(text.find(
+            "compile_breaks_total{commit=\"abc\",model=\"break_reasons_mms_tts_rus\",reason=\"Dynamic shape "
+            "operator\"} 7\n") != std::string::npos);
+  CHECK(text.find("compile_breaks_total{commit=\"abc\",model=\"tlparse_artifacts\",reason=\"none\"} 0\n") !=
+        std::string::npos);
+  CHECK(text.find("# TYPE mlsysim_compile_breaks_total counter\n") != std::string::npos);
+  CHECK(text.ends_with('\n'));
+}
+
+TEST_CASE("labels hold whatever they are given", "[telemetry]") {
+  const auto text = prometheus_text({gauge({{{{"a", "x\\y\"z\nw{}=,\t\r"}}, 1.5, {}}})});
+  CHECK(text.find("a_gauge{a=\"x\\\\y\\\"z\\nw{}=,\t\r\"} 1.5\n") != std::string::npos);
+  CHECK(label_value("\xff"
+                    "a\xc3\xa9\xc0\x80") ==
+        "\xEF\xBF\xBD"
+        "a\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD");
+  const auto cut = label_value(std::string(10000, 'x'));
+  CHECK(cut.size() <= 1024);
+  CHECK(cut != label_value(std::string(10001, 'x')));
+  for (int i = 1020; i < 1030; ++i) {
+    std::string wide;
+    while (wide.size() < static_cast<std::size_t>(i)) wide += "\xc3\xa9";
+    CHECK(label_value(label_value(wide)) == label_value(wide));
+  }
+}
+
+TEST_CASE("what servers would refuse is refused before", "[telemetry]") {
+  const auto text = [](MetricFamily f) { return prometheus_text({std::move(f)}); };
+  CHECK_THROWS_AS(text({"a b", "help", MetricType::gauge, {}}), InputError);
+  CHECK_THROWS_AS(text({"a_total", "help", MetricType::gauge, {}}), InputError);
+  CHECK_THROWS_AS(text({"a", "help", MetricType::counter, {}}), InputError);
+  CHECK_THROWS_AS(text({"a", "", MetricType::gauge, {}}), InputError);
+  CHECK_THROWS_AS(text(gauge({{{{"a", "1"}}, 1, {}}, {{{"a", "1"}}, 2, {}}})), InputError);
+  CHECK_THROWS_AS(text(gauge({{{}, 1, 12.0}})), InputError);
+  CHECK_THROWS_AS(text(gauge({{{{"__a", "1"}}, 1, {}}})), InputError);
+  const auto history = open_metrics_text({gauge({{{}, 1, 12.0}, {{}, 2, 13.0}})});
+  CHECK(history ==
+        "# TYPE a_gauge gauge\n# HELP a_gauge A gauge.\na_gauge 1 12.000\na_gauge 2 13.000\n# EOF\n");
+}
+
+TEST_CASE("keys of groups", "[telemetry]") {
+  const std::vector<MetricFamily> none;
+  CHECK(push_url({"http://h:9091/", "ci", {{"family", "Audio"}}}, none) ==
+        "http://h:9091/metrics/job/ci/family/Audio");
+  CHECK(push_url({"http://h", "a/b", {{"m", ""}}}, none) == "http://h/metrics/job@base64/YS9i/m@base64/=");
+  CHECK(push_url({"http://h", "Computer Vision", {}}, none) ==
+        "http://h/metrics/job@base64/Q29tcHV0ZXIgVmlzaW9u");
+  CHECK_THROWS_AS(push_url({"http://h", "", {}}, none), InputError);
+  CHECK_THROWS_AS(push_url({"http://h", "ci", {{"a", "x"}}}, {gauge({{{{"a", "y"}}, 1, {}}})}), InputError);
+  CHECK_NOTHROW(push_url({"http://h", "ci", {{"a", "y"}}}, {gauge({{{{"a", "y"}}, 1, {}}})}));
+  CHECK(masked_url("http://me:secret@h:1/x") == "http://***@h:1/x");
+  CHECK(masked_url("http://h:1/x@y") == "http://h:1/x@y");
+  try {
+    send({.url = "ftp://me:canary@h/x", .type = "text/plain", .body = "x", .tries = 1});
+    FAIL("sent");
+  } catch (const InputError& error) {
+    CHECK(std::string(error.what()).find("canary") == std::string::npos);
+  }
+}
+
+TEST_CASE("too many series are folded, and their sum stays", "[telemetry]") {
+  MetricFamily f{"many", "Many.", MetricType::gauge, {}};
+  double sum = 0;
+  for (int i = 0; i < 3000; ++i) {
+    f.samples.push_back({{{"reason", std::to_string(i)}, {"model", "m" + std::to_string(i % 3)}},
+                         static_cast<double>(i),
+                         {}});
+    sum += i;
+  }
+  CHECK(fold_labels(f, {}) == 2500);
+  CHECK(f.samples.size() == 503);
+  for (const auto& s : f.samples) sum -= s.value;
+  CHECK(sum == 0);
+}
+
+TEST_CASE("a record is one line, whatever is in it, and comes back", "[telemetry]") {
+  std::mt19937 random(3);
+  std::vector<LogRecord> log;
+  for (int i = 0; i < 2000; ++i) {
+    std::string value;
+    for (auto n = random() % 20; n > 0; --n) value += static_cast<char>(random() % 256);
+    log.push_back({static_cast<std::uint64_t>(i), {{"reason", value}, {"b", "x y"}}});
+  }
+  const auto text = logfmt_text(log);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 2000);
+  const auto back = read_logfmt(text);
+  REQUIRE(back.size() == 2000);
+  for (std::size_t i = 0; i < back.size(); ++i) REQUIRE(back[i] == log[i].fields);
+  CHECK_THROWS_AS(read_logfmt("a=\"b"), InputError);
+  CHECK_THROWS_AS(read_logfmt("=x"), InputError);
+}
+
+TEST_CASE("lines of breaks in the other forms", "[telemetry]") {
+  const auto log = compile_log(samples(), 1000);
+  REQUIRE(log.size() == 19);
+  CHECK(log[18].time == 1018);
+  const auto lines = json_lines(log);
+  CHECK(std::count(lines.begin(), lines.end(), '\n') == 19);
+  const auto csv = csv_text(log);
+  CHECK(csv.starts_with(
+      "level,kind,model_family,model_name,commit,type,category,gb_id,file,line,function,reason\r\n"));
+  const auto bodies = loki_bodies(log, "ci");
+  REQUIRE(bodies.size() == 1);
+  CHECK(
+      bodies[0].find("\"stream\":{\"service_name\":\"mlsysim\",\"job\":\"ci\",\"kind\":\"compile_break\"}") !=
+      std::string::npos);
+  CHECK(bodies[0].find("\"1018\"") != std::string::npos);
+  CHECK(otlp_metrics_json(compile_metrics(samples(), Aliases::none), 5).find("\"isMonotonic\":true") !=
+        std::string::npos);
+  // Bodies stay below what servers take.
+  std::vector<LogRecord> many(2500, log[0]);
+  const auto parts = loki_bodies(many, "ci");
+  CHECK(parts.size() >= 3);
+  for (const auto& body : parts) CHECK(body.size() < 4'000'000);
+}
