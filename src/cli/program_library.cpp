@@ -181,7 +181,7 @@ void Program::plugin_commands() {
   auto* p = command(app_, "plugin", "plugins: what is found, what they can do, how to write one",
                     "Example:\n  mlsysim plugin list", nullptr);
   command(*p, "list", "every plugin that is found, without opening those that have a manifest",
-          "Examples:\n  mlsysim plugin list\n  MLSYSIM_PLUGIN_PATH=build mlsysim plugin list -o json",
+          "Examples:\n  mlsysim plugin list\n  mlsysim plugin list -o json",
           [this] { return plugin_list(render_); });
   const auto one = [this](CLI::App& app) {
     app.add_option("NAME", first_, "name of a plugin, or the path of its library or manifest")
