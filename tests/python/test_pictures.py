@@ -17,7 +17,7 @@ def card():
 def test_every_picture_of_a_card_has_its_forms(card, kind, tmp_path):
     picture = card.plot(kind)
     assert picture.kind == kind and picture.sources and picture.description
-    assert picture.svg().count("<svg") == 1 and "<title>" in picture.svg() and "nan" not in picture.svg()
+    assert picture.svg().count("<svg") == 1 and "<title>" in picture.svg() and '="nan' not in picture.svg()
     assert picture._repr_svg_() == picture.svg()
     bundle = picture._repr_mimebundle_()
     assert bundle["application/vnd.vegalite.v5+json"]["description"] == picture.description
