@@ -274,10 +274,12 @@ void Program::search_commands() {
   m->add_option("FILE", paths_, "state files of all shards, in any order")->required()->type_name("");
   auto* j = command(
       app_, "submit", "the script that runs a search as a job array, with the merging job behind it",
-      "Example:\n  mlsysim submit --slurm --shards 64 --folder run -- optimize Llama3_70B H100 "
+      "Examples:\n  mlsysim submit --slurm --shards 64 --folder run -- optimize Llama3_70B H100 "
       "--accelerators 8 \\\n"
       "    --axis batch_size=1..512 --axis tp_size=1,2,4,8 --minimize cost_per_token > submit.sh && sh "
       "submit.sh\n"
+      "  mlsysim submit --slurm --shards 8 --folder run -- pareto Llama3_8B H100 --axis batch_size=1..64 "
+      "--minimize itl --maximize token_throughput\n"
       "A task that is started again goes on from its state. Nothing is submitted before the script is run.",
       [this] { return submit_script(submit_); });
   j->add_flag("--slurm", submit_.slurm, "for Slurm")->required();
