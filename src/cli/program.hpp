@@ -41,6 +41,7 @@ class Program {
   void sweep_options(CLI::App& app);
   void zoo_commands();
   void model_commands();
+  void program_options(CLI::App& app);
   void pipeline_commands();
   void resolver_commands(CLI::App& r);
   void small_commands();
@@ -84,6 +85,7 @@ class Program {
   CalibrateRequest calibrate_;
   CompareMeasuredRequest compare_measured_;
   MemoryRequest memory_;
+  ProgramRequest program_;
   std::string first_, second_, form_ = "text", write_, check_;
   std::vector<std::string> paths_;
   bool yaml_ = false;
