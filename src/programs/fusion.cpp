@@ -13,54 +13,113 @@ bool is_product(const ProgramOp& op) {
   return op.kind == ListedKind::product || op.kind == ListedKind::convolution;
 }
 
-}  // namespace
-
 /// An element-wise operator joins the last kernel that makes one of its operands, unless what it takes is the
 /// result of a reduction, which must be whole before anybody reads it. A reduction ends a chain of
-/// element-wise operators. A product takes element-wise operators on its result along. Joining the last of
-/// the kernels never makes two kernels wait for each other.
-void fuse(Program& p) {
-  constexpr std::uint32_t none = ~0u;
-  std::vector<std::uint32_t> maker(p.values.size(), none);
-  std::vector<std::uint32_t> head;  // of each kernel
-  for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
-    auto& op = p.ops[i];
-    op.kernel = none;
-    if (op.touch == Touch::none) {  // a view belongs to whoever made the data
-      if (!op.operands.empty() && maker[op.operands[0]] != none)
-        op.kernel = p.ops[maker[op.operands[0]]].kernel;
-      for (const auto r : op.results) maker[r] = op.operands.empty() ? none : maker[op.operands[0]];
-      continue;
-    }
-    const bool chains = op.kind == ListedKind::pointwise || op.kind == ListedKind::reduction;
-    std::uint32_t last = none;
-    for (const auto v : op.operands)
-      if (maker[v] != none) {
-        const auto kernel = p.ops[maker[v]].kernel;
-        last = last == none ? kernel : std::max(last, kernel);
+/// element-wise operators. A product takes element-wise operators on its result along. What only spreads or
+/// converts values is done where it is first used. Joining the last of the kernels never makes two kernels
+/// wait for each other.
+class Fusion {
+ public:
+  explicit Fusion(Program& program) : p_(program), maker_(program.values.size(), kNone) {}
+
+  void run() {
+    for (std::uint32_t i = 0; i < p_.ops.size(); ++i) {
+      auto& op = p_.ops[i];
+      op.kernel = kNone;
+      if (op.touch == Touch::none) {  // a view belongs to whoever made the data
+        for (const auto r : op.results) maker_[r] = op.operands.empty() ? kNone : maker_[op.operands[0]];
+        continue;
       }
-    if (chains && last != none) {
-      bool joins = true;
-      for (const auto v : op.operands) {
-        if (maker[v] == none || p.ops[maker[v]].kernel != last) continue;
-        const auto& from = p.ops[maker[v]];
-        joins = joins && from.kind != ListedKind::reduction && from.times == op.times;
-        if (from.kind == ListedKind::movement && from.touch != Touch::part) joins = false;
-      }
-      const auto& first = p.ops[head[last]];
-      if (is_product(first) && op.kind == ListedKind::reduction) joins = false;
-      if (is_product(first) && !op.results.empty() && !first.results.empty() &&
-          p.values[op.results[0]].type.elements() != p.values[first.results[0]].type.elements())
-        joins = false;
-      if (joins) op.kernel = last;
+      for (const auto r : op.results) maker_[r] = i;
+      if (waits(op)) continue;
+      place(i);
     }
-    if (op.kernel == none) {
-      op.kernel = static_cast<std::uint32_t>(head.size());
-      head.push_back(i);
-    }
-    for (const auto r : op.results) maker[r] = i;
+    // What nobody uses, or only views, is a kernel of its own.
+    for (std::uint32_t i = 0; i < p_.ops.size(); ++i)
+      if (p_.ops[i].kernel == kNone && p_.ops[i].touch != Touch::none) begin(i);
   }
-}
+
+ private:
+  static constexpr std::uint32_t kNone = ~0u;
+
+  static bool chains(const ProgramOp& op) {
+    return op.kind == ListedKind::pointwise || op.kind == ListedKind::reduction;
+  }
+  /// Spreads or converts: no arithmetic of its own.
+  static bool waits(const ProgramOp& op) {
+    return op.kind == ListedKind::pointwise && op.flops == 0 && op.transcendentals == 0;
+  }
+  void begin(std::uint32_t i) {
+    p_.ops[i].kernel = static_cast<std::uint32_t>(head_.size());
+    head_.push_back(i);
+  }
+
+  /// Calls with every operator that has a kernel and feeds this one, through those that wait.
+  template <class Each> void sources(const ProgramOp& op, const Each& each, int depth = 0) {
+    for (const auto v : op.operands) {
+      const auto m = maker_[v];
+      if (m == kNone) continue;
+      if (p_.ops[m].kernel != kNone)
+        each(p_.ops[m]);
+      else if (depth < kNesting)
+        sources(p_.ops[m], each, depth + 1);
+    }
+  }
+
+  /// Those that wait run in this kernel; before a product they are kernels of their own.
+  void settle(const ProgramOp& op, std::uint32_t kernel, int depth = 0) {
+    for (const auto v : op.operands) {
+      const auto m = maker_[v];
+      if (m == kNone || p_.ops[m].kernel != kNone) continue;
+      const bool here = kernel != kNone && p_.ops[m].times == op.times && depth < kNesting;
+      settle(p_.ops[m], here ? kernel : kNone, depth + 1);
+      if (here)
+        p_.ops[m].kernel = kernel;
+      else
+        begin(m);
+    }
+  }
+
+  void place(std::uint32_t i) {
+    auto& op = p_.ops[i];
+    if (!chains(op)) {
+      settle(op, kNone);
+      begin(i);
+      return;
+    }
+    std::uint32_t last = kNone;
+    sources(op,
+            [&](const ProgramOp& from) { last = last == kNone ? from.kernel : std::max(last, from.kernel); });
+    if (last == kNone || !joins(op, last)) {
+      begin(i);
+      last = op.kernel;
+    }
+    op.kernel = last;
+    settle(op, last);
+  }
+
+  bool joins(const ProgramOp& op, std::uint32_t kernel) {
+    bool fits = true;
+    sources(op, [&](const ProgramOp& from) {
+      if (from.kernel != kernel) return;
+      fits = fits && from.kind != ListedKind::reduction && from.times == op.times &&
+             (from.kind != ListedKind::movement || from.touch == Touch::part);
+    });
+    const auto& first = p_.ops[head_[kernel]];
+    if (is_product(first) && op.kind == ListedKind::reduction) return false;
+    if (is_product(first) && !op.results.empty() && !first.results.empty())
+      fits = fits && p_.values[op.results[0]].type.elements() == p_.values[first.results[0]].type.elements();
+    return fits;
+  }
+
+  Program& p_;
+  std::vector<std::uint32_t> maker_;
+  std::vector<std::uint32_t> head_;  ///< of each kernel
+};
+
+}  // namespace
+
+void fuse(Program& p) { Fusion(p).run(); }
 
 void finish(Program& p) { fuse(p); }
 

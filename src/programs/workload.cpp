@@ -91,7 +91,11 @@ Workload program_workload(const Program& p) {
     if (!detail::works(op)) continue;
     if (op.kernel >= kernels.size()) kernels.resize(op.kernel + 1);
     kernels[op.kernel].push_back(record(p, op, amounts[i], unit));
-    kernels[op.kernel].back().joined = kernels[op.kernel].size() > 1;
+  }
+  for (auto& k : kernels) {
+    // A product is what the kernel is; what it takes along may stand before it.
+    std::stable_partition(k.begin(), k.end(), [](const ListedOperator& r) { return r.rows.has_value(); });
+    for (std::size_t i = 1; i < k.size(); ++i) k[i].joined = true;
   }
   // Kernels that are alike are one, as often; its weights and what is alive are those of all and of the
   // largest.

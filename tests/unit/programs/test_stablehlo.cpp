@@ -140,6 +140,22 @@ TEST_CASE("element-wise chains are one kernel, reductions end them") {
   CHECK(t.peak_activations == 3 * 4 * 1024);  // an argument and two links of the chain
 }
 
+TEST_CASE("a bias that is spread before its product is part of the product's kernel") {
+  const auto p = read_mlir(
+      R"(func.func @main(%a: tensor<8x16xf32>, %w: tensor<16x32xf32>, %b: tensor<32xf32>) -> tensor<8x32xf32> {
+    %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<32xf32>) -> tensor<8x32xf32>
+    %1 = stablehlo.dot %a, %w : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+    %2 = stablehlo.add %1, %0 : tensor<8x32xf32>
+    return %2 : tensor<8x32xf32> })",
+      "t");
+  CHECK(totals_of(p).kernels == 1);
+  const auto w = program_workload(p);
+  REQUIRE(w.operators.size() == 3);
+  CHECK(w.operators[0].op == ListedKind::product);
+  CHECK_FALSE(w.operators[0].joined);
+  CHECK(w.operators[1].joined);
+}
+
 TEST_CASE("values of all kinds are read: quantised, complex, f8, bounded, tokens, blobs") {
   const auto p = read_mlir(R"mlir(
 #loc1 = loc("jit(f)/jit(main)/encoder/layer_3/add"(#loc0))
