@@ -129,7 +129,7 @@ std::int64_t size_of_symbol(Program& program, const ProgramOptions& options, con
     return static_cast<std::int64_t>(bound->second);
   if (std::find(program.open.begin(), program.open.end(), name) == program.open.end())
     program.open.push_back(name);
-  return -1 - (at - program.symbols.begin());
+  return -2 - (at - program.symbols.begin());  // -1 is what shapes leave to be worked out
 }
 
 ValueRole role_of(const Program& program, const ProgramOp& op) {

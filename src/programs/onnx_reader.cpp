@@ -389,8 +389,8 @@ class OnnxReader {
         trips = static_cast<double>(m->second[0]);
     for (int i = 0; i < g.input_size(); ++i) {
       TensorType t = type_of(g.input(i).type().tensor_type(), g.input(i).name());
-      const auto from = scan ? static_cast<std::size_t>(i) : static_cast<std::size_t>(i);
-      if (from < n.operands.size() && (scan || i >= 2)) t = p_.values[n.operands[from]].type;
+      if ((scan || i >= 2) && i < node.input_size() && !node.input(i).empty())
+        t = p_.values[names.at(node.input(i))].type;
       if (scan && static_cast<std::size_t>(i) + sequences >= static_cast<std::size_t>(g.input_size()) &&
           !t.dims.empty()) {
         trips = static_cast<double>(t.dims[0]);

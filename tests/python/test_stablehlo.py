@@ -12,6 +12,7 @@ import mlsysim
 jax = pytest.importorskip("jax", reason="jax is not installed: the StableHLO reader is not compared with jaxlib's parser")
 import jax.numpy as jnp  # noqa: E402
 from jaxlib.mlir import ir  # noqa: E402
+from jax._src.interpreters import mlir as jax_mlir  # noqa: E402: has a context with every dialect that JAX prints
 from jaxlib.mlir.dialects import stablehlo  # noqa: E402
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "programs" / "stablehlo"
@@ -34,8 +35,7 @@ class Count:
     def __init__(self, text, trips=()):
         self.macs = self.products = self.convolutions = 0
         self.trips = list(trips)
-        with ir.Context() as context:
-            stablehlo.register_dialect(context)
+        with jax_mlir.make_ir_context() as context:
             context.allow_unregistered_dialects = True
             module = ir.Module.parse(text)
             self.functions = {}
@@ -176,8 +176,7 @@ def test_module_paths_come_from_locations():
 
 def test_portable_artifacts_are_read_through_jaxlib(tmp_path):
     text = jax.jit(layer).lower(parameters(), jnp.ones((1, 8, 32))).as_text()
-    with ir.Context() as context:
-        stablehlo.register_dialect(context)
+    with jax_mlir.make_ir_context():
         data = stablehlo.serialize_portable_artifact_str(text, stablehlo.get_minimum_version())
     path = tmp_path / "layer.mlir.bc"
     path.write_bytes(data)

@@ -18,7 +18,7 @@ class Operator(NamedTuple):
     """One operator, calls and loops around it expanded.
 
     `rows`, `columns`, `depth`, `copies` are the extents of a product or convolution, 0 for other operators; `flops`
-    other arithmetic; shapes are (format, extents), an extent below 0 is the symbol -1 - extent. Operators with the
+    other arithmetic; shapes are (format, extents), an extent below 0 is the symbol -2 - extent. Operators with the
     same `kernel` run as one where chains are fused.
     """
 

@@ -25,7 +25,7 @@ struct ElementType {
 /// By its spelling in any of the formats: "f32", "F8E4M3FN", "pred", "float16"; unknown where there is none.
 [[nodiscard]] const ElementType& element_type(std::string_view spelling);
 
-/// An array of a program. Extents below zero are symbols: -1 is the first of `Program::symbols`.
+/// An array of a program. Extents below zero are symbols: -2 is the first of `Program::symbols`.
 struct TensorType {
   const ElementType* element = &element_type("unknown");
   std::vector<std::int64_t> dims;
